@@ -1,0 +1,38 @@
+# The front door. Everything is built by meson and ninja in build/.
+PREFIX ?= /usr/local
+BUILD ?= build
+MESON_OPTIONS ?= --buildtype=release
+
+.PHONY: all demo test bench install clean help configure
+
+all: configure
+	@ninja -C $(BUILD)
+
+configure:
+	@tools/setup.sh
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(MESON_OPTIONS) --prefix=$(PREFIX)
+
+demo: all
+	@tools/demo.sh $(BUILD)/nonholo $(BUILD)/demo
+
+test: all
+	@tools/test.sh $(BUILD)
+
+bench: all
+	@ninja -C $(BUILD) bench
+
+install: configure
+	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX))
+	@ninja -C $(BUILD)
+	@meson install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo "make            build $(BUILD)/nonholo and the library"
+	@echo "make demo       simulate a sleigh and a gearbox; pictures in $(BUILD)/demo"
+	@echo "make test       build and run every test"
+	@echo "make bench      the speed table of this machine"
+	@echo "make install    install to PREFIX ($(PREFIX)); DESTDIR is respected"
+	@echo "make clean      remove $(BUILD)"

@@ -1,0 +1,97 @@
+#include "advice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+applicable method_applies(int index, const nh_system *system)
+{
+    applicable a = {0};
+    nh_report report = {0};
+    nh_status status = nh_choice_parse(&a.choice, nh_method_name(nh_method_at(index)), &report);
+    if (status == NH_OK)
+        status = nh_choice_applies(&a.choice, system, &report);
+    a.applies = status == NH_OK;
+    snprintf(a.reason, sizeof a.reason, "%.255s", a.applies ? "" : report.text);
+    return a;
+}
+
+static bool applies(const char *text, const nh_system *system)
+{
+    nh_choice choice;
+    return nh_choice_parse(&choice, text, NULL) == NH_OK &&
+           nh_choice_applies(&choice, system, NULL) == NH_OK;
+}
+
+static void append(char *text, size_t size, const char *part)
+{
+    size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s%s", length ? ", " : "", part);
+}
+
+void list_applicable(char *text, size_t size, const nh_system *system)
+{
+    text[0] = '\0';
+    for (int i = 0; i < nh_method_count(); i++)
+        if (method_applies(i, system).applies)
+            append(text, size, nh_method_name(nh_method_at(i)));
+}
+
+/* The rules, the first that fits. A method that is not compiled in never applies. */
+const char *advise(const nh_system *system, const char **reason)
+{
+    const nh_facts *facts = nh_system_facts(system);
+    struct rule {
+        const char *method;
+        bool fits;
+        const char *reason;
+    } rules[] = {
+        {"dla01", facts->coupled,
+         "driver and passengers: it keeps them apart at one force evaluation a step"},
+        {"dla01", facts->separable && facts->constant_mass && facts->reaction_is_linear,
+         "constant mass matrix and explicit reactions: one force evaluation a step"},
+        {"gauss:stages=2", true, "it takes any Lagrangian, force and constraint, at order 4"},
+        {"rk4", true, "it takes any system, but does not keep the constraints"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].fits && applies(rules[i].method, system)) {
+            *reason = rules[i].reason;
+            return rules[i].method;
+        }
+    *reason = "no method applies";
+    return NULL;
+}
+
+typedef struct word {
+    unsigned bit;
+    const char *text;
+} word;
+
+static const char *describe(unsigned bits, const word *words, size_t count, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        if (bits & words[i].bit)
+            append(text, size, words[i].text);
+    return text[0] ? text : "-";
+}
+
+const char *describe_keeps(unsigned keeps, char *text, size_t size)
+{
+    static const word words[] = {{NH_KEEPS_CONSTRAINTS, "constraints"},
+                                 {NH_KEEPS_ENERGY, "energy"},
+                                 {NH_KEEPS_SYMMETRY, "symmetry"},
+                                 {NH_KEEPS_FIBRATION, "fibration"}};
+    return describe(keeps, words, sizeof words / sizeof words[0], text, size);
+}
+
+const char *describe_needs(unsigned needs, char *text, size_t size)
+{
+    static const word words[] = {{NH_NEEDS_CONSTANT_MASS, "constant mass"},
+                                 {NH_NEEDS_AFFINE_CONSTRAINTS, "affine constraints"},
+                                 {NH_NEEDS_LINEAR_CONSTRAINTS, "linear constraints"},
+                                 {NH_NEEDS_SEPARABLE, "separable"},
+                                 {NH_NEEDS_AUTONOMOUS, "autonomous"},
+                                 {NH_NEEDS_CONSERVATIVE, "no forces"},
+                                 {NH_NEEDS_MODEL_TEXT, "model text"}};
+    return describe(needs, words, sizeof words / sizeof words[0], text, size);
+}

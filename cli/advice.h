@@ -1,0 +1,27 @@
+/* Which methods apply to a system, and which one to take. */
+#ifndef CLI_ADVICE_H
+#define CLI_ADVICE_H
+
+#include <nonholo.h>
+
+/* A method as its options' defaults make it, and whether it can be used. */
+typedef struct applicable {
+    nh_choice choice;
+    bool applies;
+    char reason[256]; /* why not */
+} applicable;
+
+/* The method at `index` of nh_method_at, tried on the system. */
+applicable method_applies(int index, const nh_system *system);
+
+/* The names of all methods that apply, ", " between them. */
+void list_applicable(char *text, size_t size, const nh_system *system);
+
+/* The advised method ("gauss:stages=2") or NULL when none applies, and the reason in a phrase. */
+const char *advise(const nh_system *system, const char **reason);
+
+/* "constraints, symmetry"; "-" for none. */
+const char *describe_keeps(unsigned keeps, char *text, size_t size);
+const char *describe_needs(unsigned needs, char *text, size_t size);
+
+#endif

@@ -1,0 +1,369 @@
+/* nonholo check: what a model is, which methods take it, and which one to take. */
+#include "advice.h"
+#include "command.h"
+#include "json.h"
+#include "message.h"
+#include "subject.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHOWN = 8 }; /* items of a list in the text; --json has all */
+
+typedef struct finding {
+    const subject *subject;
+    const nh_system *system;
+    const nh_facts *facts;
+    double residual, energy; /* at the start */
+    bool consistent;
+    nh_report start_report; /* when the start is off the constraints */
+} finding;
+
+static double largest_residual(const subject *s)
+{
+    int count = nh_system_constraints(s->system);
+    double *k = calloc((size_t)count + 1, sizeof *k), largest = 0;
+    if (!k || nh_system_residual(s->system, s->t, s->q, s->v, k) != NH_OK)
+        largest = NAN;
+    for (int i = 0; i < count && !isnan(largest); i++)
+        largest = fabs(k[i]) > largest || isnan(k[i]) ? fabs(k[i]) : largest;
+    free(k);
+    return largest;
+}
+
+static void find_out(finding *f, const subject *s)
+{
+    *f = (finding){.subject = s, .system = s->system, .facts = nh_system_facts(s->system)};
+    f->residual = largest_residual(s);
+    if (nh_system_energy(s->system, s->t, s->q, s->v, &f->energy) != NH_OK)
+        f->energy = NAN;
+    f->consistent = nh_system_check_start(s->system, s->t, s->q, s->v, &f->start_report) == NH_OK;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static const char *kind_name(nh_constraint_kind kind)
+{
+    return kind == NH_LINEAR ? "linear" : kind == NH_AFFINE ? "affine" : "nonlinear";
+}
+
+static const char *answer_name(nh_answer answer)
+{
+    return answer == NH_YES ? "yes" : answer == NH_NO ? "no" : "unknown";
+}
+
+static const char *mass_name(const nh_facts *facts)
+{
+    if (!facts->constant_mass)
+        return "varying";
+    return facts->diagonal_mass ? "constant and diagonal" : "constant";
+}
+
+/* All constraints together, in a sentence a mechanician would say. */
+static const char *integrability(const nh_facts *facts)
+{
+    switch (facts->integrable) {
+    case NH_YES:
+        return "yes: the constraints are holonomic";
+    case NH_NO:
+        return "no: truly nonholonomic";
+    default:
+        return "unknown: the test is for linear constraints";
+    }
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static void put_label(const char *label)
+{
+    printf("  %-13s ", label);
+}
+
+static void plural(int count, const char *singular)
+{
+    printf("%d %s%s", count, singular, count == 1 ? "" : "s");
+}
+
+static void print_sizes(const finding *f)
+{
+    const nh_system *s = f->system;
+    put_label("size");
+    if (nh_system_coordinates(s) == nh_system_velocities(s))
+        plural(nh_system_coordinates(s), "coordinate");
+    else {
+        plural(nh_system_coordinates(s), "coordinate");
+        printf(", ");
+        plural(nh_system_velocities(s), "velocity component");
+    }
+    printf(", ");
+    plural(nh_system_constraints(s), "constraint");
+    printf(" of rank %d\n", f->facts->rank);
+}
+
+/* "name = value, name = value", cut short. */
+static void print_values(const char *label, const nh_system *system,
+                         const char *(*name)(const nh_system *, int), const double *values,
+                         int count)
+{
+    if (count == 0)
+        return;
+    put_label(label);
+    for (int i = 0; i < count && i < SHOWN; i++)
+        printf("%s%s = %.10g", i ? ", " : "", name(system, i), values[i]);
+    if (count > SHOWN)
+        printf(", ... (%d more)", count - SHOWN);
+    printf("\n");
+}
+
+static void print_parameters(const finding *f)
+{
+    int count = nh_system_parameters(f->system);
+    double values[SHOWN];
+    for (int i = 0; i < count && i < SHOWN; i++)
+        values[i] = nh_system_parameter_value(f->system, i);
+    print_values("parameters", f->system, nh_system_parameter_name, values, count);
+}
+
+static void print_constraints(const finding *f)
+{
+    const nh_system *s = f->system;
+    int count = nh_system_constraints(s);
+    for (int i = 0; i < count && i < SHOWN; i++) {
+        put_label(i ? "" : count == 1 ? "constraint" : "constraints");
+        printf("%s: %s in the velocities%s", nh_system_constraint_name(s, i),
+               kind_name(nh_system_constraint_kind(s, i)),
+               nh_system_constraint_depends_on_time(s, i) ? ", depends on time" : "");
+        nh_answer alone = nh_system_constraint_integrable(s, i);
+        printf("%s\n", alone == NH_YES ? ", integrable by itself" : "");
+    }
+    if (count > SHOWN)
+        printf("  %-13s ... (%d more; --json has all)\n", "", count - SHOWN);
+    if (count > 0) {
+        put_label("integrable");
+        printf("%s\n", integrability(f->facts));
+    }
+}
+
+static void print_structure(const finding *f)
+{
+    const nh_facts *facts = f->facts;
+    put_label("mass matrix");
+    printf("%s\n", mass_name(facts));
+    put_label("lagrangian");
+    printf("%s, %s, %s\n", facts->separable ? "separable" : "not separable",
+           facts->autonomous ? "does not depend on time" : "depends on time",
+           facts->conservative ? "no external force" : "with external forces");
+    if (nh_system_constraints(f->system) > 0) {
+        put_label("reactions");
+        printf("%s\n", facts->reaction_is_linear
+                           ? "move no coordinate that a constraint depends on: explicit steps"
+                           : "move coordinates that a constraint depends on: steps need iteration");
+    }
+    put_label("structure");
+    if (facts->coupled && facts->driver >= 0)
+        printf("driver %s, the others are passengers\n",
+               nh_system_coordinate_name(f->system, facts->driver));
+    else
+        printf("no driver and passengers\n");
+    put_label("reversible");
+    printf("%s\n", answer_name(facts->reversible));
+}
+
+static void print_conserved(const finding *f)
+{
+    put_label("conserved");
+    const char *what = nh_system_conserved(f->system, 0);
+    if (!what)
+        printf("nothing found");
+    for (int i = 0; what; what = nh_system_conserved(f->system, ++i))
+        printf("%s%s", i ? ", " : "", what);
+    printf("\n");
+}
+
+static void print_start(const finding *f)
+{
+    const subject *s = f->subject;
+    print_values("start", f->system, nh_system_coordinate_name, s->q, s->coordinates);
+    print_values(s->coordinates ? "" : "start", f->system, nh_system_velocity_name, s->v,
+                 s->velocities);
+    put_label("");
+    printf("energy %.10g", f->energy);
+    if (nh_system_constraints(f->system) > 0)
+        printf(", largest constraint residual %.3g", f->residual);
+    printf("\n");
+}
+
+static void print_methods(const finding *f)
+{
+    const char *reason, *advised = advise(f->system, &reason);
+    char names[1024];
+    list_applicable(names, sizeof names, f->system);
+    put_label("methods");
+    printf("%s\n", names[0] ? names : "none applies");
+    for (int i = 0, shown = 0; i < nh_method_count(); i++) {
+        applicable a = method_applies(i, f->system);
+        if (a.applies)
+            continue;
+        put_label(shown++ ? "" : "not");
+        printf("%s: %s\n", nh_method_name(a.choice.method), a.reason);
+    }
+    put_label("advised");
+    printf("%s%s%s\n", advised ? advised : "", advised ? ": " : "", reason);
+}
+
+static void print_text(const finding *f)
+{
+    printf("%s\n", nh_system_name(f->system));
+    print_sizes(f);
+    print_parameters(f);
+    print_constraints(f);
+    print_structure(f);
+    print_conserved(f);
+    print_start(f);
+    print_methods(f);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void put_answer(json *j, const char *key, nh_answer answer)
+{
+    if (answer == NH_UNKNOWN)
+        json_text(j, key, NULL);
+    else
+        json_boolean(j, key, answer == NH_YES);
+}
+
+static void put_names(json *j, const char *key, const nh_system *system,
+                      const char *(*name)(const nh_system *, int), int count)
+{
+    json_row(j, key);
+    for (int i = 0; i < count; i++)
+        json_text(j, NULL, name(system, i));
+    json_close_row(j);
+}
+
+static void put_constraints(json *j, const nh_system *s)
+{
+    json_array(j, "constraints");
+    for (int i = 0; i < nh_system_constraints(s); i++) {
+        json_object(j, NULL);
+        json_text(j, "name", nh_system_constraint_name(s, i));
+        json_text(j, "kind", kind_name(nh_system_constraint_kind(s, i)));
+        json_boolean(j, "depends_on_time", nh_system_constraint_depends_on_time(s, i));
+        put_answer(j, "integrable", nh_system_constraint_integrable(s, i));
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
+static void put_facts(json *j, const finding *f)
+{
+    const nh_facts *facts = f->facts;
+    json_integer(j, "rank", facts->rank);
+    json_text(j, "mass", mass_name(facts));
+    json_boolean(j, "constant_mass", facts->constant_mass);
+    json_boolean(j, "diagonal_mass", facts->diagonal_mass);
+    json_boolean(j, "separable", facts->separable);
+    json_boolean(j, "autonomous", facts->autonomous);
+    json_boolean(j, "conservative", facts->conservative);
+    json_boolean(j, "affine", facts->affine);
+    json_boolean(j, "linear", facts->linear);
+    json_boolean(j, "reaction_is_linear", facts->reaction_is_linear);
+    json_boolean(j, "keeps_energy", facts->keeps_energy);
+    put_answer(j, "reversible", facts->reversible);
+    put_answer(j, "integrable", facts->integrable);
+    json_boolean(j, "coupled", facts->coupled);
+    bool driven = facts->coupled && facts->driver >= 0;
+    json_text(j, "driver", driven ? nh_system_coordinate_name(f->system, facts->driver) : NULL);
+    json_integer(j, "mass_entries", facts->mass_entries);
+    json_integer(j, "constraint_entries", facts->constraint_entries);
+    json_row(j, "conserved");
+    for (int i = 0; nh_system_conserved(f->system, i); i++)
+        json_text(j, NULL, nh_system_conserved(f->system, i));
+    json_close_row(j);
+}
+
+static void put_start(json *j, const finding *f)
+{
+    const subject *s = f->subject;
+    json_object(j, "start");
+    json_real(j, "t", s->t);
+    json_reals(j, "q", s->q, s->coordinates);
+    json_reals(j, "v", s->v, s->velocities);
+    json_real(j, "energy", f->energy);
+    json_real(j, "residual", f->residual);
+    json_boolean(j, "consistent", f->consistent);
+    json_close_object(j);
+}
+
+static void put_methods(json *j, const nh_system *system)
+{
+    json_array(j, "methods");
+    for (int i = 0; i < nh_method_count(); i++) {
+        applicable a = method_applies(i, system);
+        json_object(j, NULL);
+        json_text(j, "name", nh_method_name(nh_method_at(i)));
+        json_boolean(j, "applies", a.applies);
+        json_text(j, "reason", a.applies ? NULL : a.reason);
+        json_close_object(j);
+    }
+    json_close_array(j);
+    const char *reason;
+    json_text(j, "advised", advise(system, &reason));
+    json_text(j, "advised_because", reason);
+}
+
+static void print_json(const finding *f)
+{
+    const nh_system *s = f->system;
+    json j = json_begin(stdout);
+    json_text(&j, "model", nh_system_name(s));
+    put_names(&j, "coordinates", s, nh_system_coordinate_name, nh_system_coordinates(s));
+    put_names(&j, "velocities", s, nh_system_velocity_name, nh_system_velocities(s));
+    put_names(&j, "observables", s, nh_system_observable_name, nh_system_observables(s));
+    json_object(&j, "parameters");
+    for (int i = 0; i < nh_system_parameters(s); i++)
+        json_real(&j, nh_system_parameter_name(s, i), nh_system_parameter_value(s, i));
+    json_close_object(&j);
+    put_constraints(&j, s);
+    put_facts(&j, f);
+    put_start(&j, f);
+    put_methods(&j, s);
+    json_end(&j);
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int run(const options *given)
+{
+    subject s;
+    int answer = subject_open(&s, given);
+    if (!answer) {
+        finding f;
+        find_out(&f, &s);
+        if (given->json)
+            print_json(&f);
+        else
+            print_text(&f);
+        if (!f.consistent)
+            answer = complain_report(&f.start_report);
+    }
+    subject_free(&s);
+    return answer;
+}
+
+const command command_check = {
+    .name = "check",
+    .summary = "tell what a model is and which methods apply",
+    .operands = "MODEL [OPTION...]",
+    .help = "Reads MODEL, derives its equations and tells what was found: sizes, the kind of each\n"
+            "constraint, whether the constraints are integrable, what is conserved, driver and\n"
+            "passengers, the start state, which methods apply and which one is advised.",
+    .examples = "nonholo check chaplygin-sleigh\n"
+                "nonholo check mine.nh --set N=3 --json",
+    .options = OPTIONS_MODEL,
+    .operands_least = 1,
+    .operands_most = 1,
+    .run = run,
+};

@@ -1,0 +1,107 @@
+#include "message.h"
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool silent;
+
+void say_nothing(void)
+{
+    silent = true;
+}
+
+/* Bold red on terminals, unless the user wants no colours (no-color.org). */
+static void put_name(const char *colour)
+{
+    const char *refused = getenv("NO_COLOR");
+    bool coloured = isatty(STDERR_FILENO) && !(refused && refused[0]);
+    if (coloured)
+        fprintf(stderr, "\033[%smnonholo:\033[0m ", colour);
+    else
+        fputs("nonholo: ", stderr);
+}
+
+int complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_name("1;31");
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return BAD_USAGE;
+}
+
+void remark(const char *format, ...)
+{
+    if (silent)
+        return;
+    va_list args;
+    va_start(args, format);
+    put_name("1");
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+int exit_code(nh_status status)
+{
+    return status == NH_OK ? DONE : nh_status_is_usage(status) ? BAD_USAGE : FAILED;
+}
+
+int complain_report(const nh_report *report)
+{
+    bool begins_with_file = report->line > 0 || report->status == NH_BAD_MODEL;
+    if (begins_with_file)
+        fprintf(stderr, "%s\n", report->text);
+    else
+        complain("%s", report->text);
+    return exit_code(report->status);
+}
+
+/* ---- did you mean -------------------------------------------------------------------------- */
+
+enum { WORD_MAX = 40 };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Insertions, deletions, changes and swaps of neighbours that lead from a to b. */
+static int distance(const char *a, const char *b)
+{
+    int la = (int)strlen(a), lb = (int)strlen(b), d[WORD_MAX + 1][WORD_MAX + 1];
+    if (la > WORD_MAX || lb > WORD_MAX)
+        return WORD_MAX;
+    for (int i = 0; i <= la; i++)
+        for (int j = 0; j <= lb; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            int change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            d[i][j] = least(change, 1 + least(d[i - 1][j], d[i][j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[la][lb];
+}
+
+const char *nearest(const char *word, const char *const *names, int count)
+{
+    int best = 1 + least(2, (int)strlen(word) / 2);
+    const char *found = NULL;
+    for (int i = 0; i < count; i++) {
+        int away = distance(word, names[i]);
+        if (away < best) {
+            best = away;
+            found = names[i];
+        }
+    }
+    return found;
+}

@@ -1,0 +1,22 @@
+/* Everything that is said to people rather than to programs: on standard error. */
+#ifndef CLI_MESSAGE_H
+#define CLI_MESSAGE_H
+
+#include <nonholo.h>
+
+/* "nonholo: ..." with a newline. Returns the exit code for a wrong request (2). */
+__attribute__((format(printf, 1, 2))) int complain(const char *format, ...);
+
+/* The same without making an error of it; silent after say_nothing(). */
+__attribute__((format(printf, 1, 2))) void remark(const char *format, ...);
+void say_nothing(void);
+
+/* What the library reports, and the exit code that goes with it. Errors of a model begin with the
+ * name of its file and are shown as they are. */
+int complain_report(const nh_report *report);
+int exit_code(nh_status status);
+
+/* The one of `count` names nearest to a misspelt word, or NULL when none is near. */
+const char *nearest(const char *word, const char *const *names, int count);
+
+#endif

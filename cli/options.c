@@ -1,0 +1,370 @@
+/* getopt_long fed from one table; what it parses is checked here, strictly. */
+#define _GNU_SOURCE
+#include "options.h"
+#include "command.h"
+#include "message.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum kind {
+    FLAG,
+    TEXT,
+    REAL,
+    POSITIVE,
+    NOT_NEGATIVE,
+    COUNT,
+    CHOICE,
+    SETTINGS,
+    ASSIGN
+} kind;
+
+typedef struct specification {
+    const char *name;
+    char letter;
+    kind kind;
+    unsigned groups;
+    size_t offset;        /* of the value in struct options */
+    const char *argument; /* as the help names it; of a choice "auto|on|off" */
+    const char *help;
+    int64_t least, greatest; /* of a COUNT */
+} specification;
+
+#define AT(field) offsetof(options, field)
+#define INTEGERS (INT64_C(1) << 53) /* beyond, a double no longer counts by ones */
+
+static const specification specifications[] = {
+    {"set", 0, SETTINGS, OPTIONS_MODEL, AT(settings), "NAME=VALUE",
+     "set a parameter of the model; repeatable, or separated by commas", 0, 0},
+    {"start", 0, ASSIGN, OPTIONS_MODEL, AT(start), "x=1,x'=2",
+     "change the start state; the rest of it follows the model", 0, 0},
+    {"q", 0, TEXT, OPTIONS_MODEL, AT(q), "a,b,c", "all start coordinates, in the model's order", 0,
+     0},
+    {"v", 0, TEXT, OPTIONS_MODEL, AT(v), "a,b,c", "all start velocities, in the model's order", 0,
+     0},
+    {"t0", 0, REAL, OPTIONS_MODEL, AT(t0), "T", "time of the start state (0)", 0, 0},
+    {"project", 0, FLAG, OPTIONS_MODEL, AT(project), NULL,
+     "move the start velocities to the constraints, M-orthogonally", 0, 0},
+    {"method", 0, TEXT, OPTIONS_METHOD, AT(method), "METHOD",
+     "NAME or NAME:key=value,key=value; see 'nonholo methods'", 0, 0},
+    {"compose", 0, TEXT, OPTIONS_METHOD, AT(compose), "C",
+     "compose a symmetric method to a higher order", 0, 0},
+    {"compensated", 0, CHOICE, OPTIONS_METHOD, AT(compensated), "auto|on|off",
+     "carry the rounding errors of the state", 0, 0},
+    {"step", 0, POSITIVE, OPTIONS_TIME, AT(step), "H", "time step", 0, 0},
+    {"steps", 0, COUNT, OPTIONS_TIME, AT(steps), "N", "number of steps", 0, INTEGERS},
+    {"time", 0, NOT_NEGATIVE, OPTIONS_TIME, AT(time), "T", "length of the run in time instead", 0,
+     0},
+    {"every", 0, COUNT, OPTIONS_TIME, AT(every), "K",
+     "record each K-th step (about 10,000 points a run); 1: all", 1, INTEGERS},
+    {"backend", 0, CHOICE, OPTIONS_SPEED, AT(backend), "auto|tape|compiled",
+     "how expressions are evaluated; all give the same bits", 0, 0},
+    {"threads", 0, COUNT, OPTIONS_SPEED, AT(threads), "N",
+     "threads for many trajectories (a single one uses one)", 1, 4096},
+    {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.csv", "write the recorded points", 0,
+     0},
+    {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf", "draw the recorded points", 0,
+     0},
+    {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
+    {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "no progress and no remarks", 0, 0},
+    {"help", 'h', FLAG, OPTIONS_ALL, AT(help), NULL, "this text", 0, 0},
+};
+enum { SPECIFICATIONS = sizeof specifications / sizeof specifications[0] };
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+/* A finite decimal number and nothing else: strtod alone would take "inf", "0x1p3" and " 1". */
+static bool parse_real(const char *text, double *value)
+{
+    if (!text[0] || strspn(text, "0123456789+-.eE") != strlen(text))
+        return false;
+    char *end;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+/* "1000" and "1e6" alike. */
+static bool parse_count(const char *text, int64_t least, int64_t greatest, int64_t *value)
+{
+    double real;
+    if (!parse_real(text, &real) || real != floor(real) || fabs(real) > (double)INTEGERS)
+        return false;
+    *value = (int64_t)real;
+    return *value >= least && *value <= greatest;
+}
+
+static bool parse_choice(const char *text, const char *choices, int *value)
+{
+    size_t length = strlen(text);
+    for (int i = 0; *choices; i++) {
+        size_t size = strcspn(choices, "|");
+        if (size == length && strncmp(choices, text, size) == 0) {
+            *value = i;
+            return true;
+        }
+        choices += size + (choices[size] == '|');
+    }
+    return false;
+}
+
+static int complain_value(const specification *s, const char *text)
+{
+    switch (s->kind) {
+    case POSITIVE:
+        return complain("--%s needs a number greater than 0, not '%s'", s->name, text);
+    case NOT_NEGATIVE:
+        return complain("--%s needs a number, at least 0, not '%s'", s->name, text);
+    case COUNT:
+        return complain("--%s needs a whole number from %lld to %lld, not '%s'", s->name,
+                        (long long)s->least, (long long)s->greatest, text);
+    case CHOICE:
+        return complain("--%s needs one of %s, not '%s'", s->name, s->argument, text);
+    default:
+        return complain("--%s needs a number, not '%s'", s->name, text);
+    }
+}
+
+static void *reallocate(void *memory, size_t size)
+{
+    void *grown = realloc(memory, size);
+    if (!grown) {
+        complain("out of memory");
+        exit(FAILED);
+    }
+    return grown;
+}
+
+/* Up to the next comma outside parentheses: "a=atan2(1,2),b=3" has two items. */
+static size_t item_length(const char *text)
+{
+    int depth = 0;
+    size_t i = 0;
+    for (; text[i] && !(text[i] == ',' && depth <= 0); i++)
+        depth += (text[i] == '(') - (text[i] == ')');
+    return i;
+}
+
+static int add_settings(options *given, const char *text)
+{
+    for (;;) {
+        size_t length = item_length(text);
+        char *item = strndup(text, length);
+        size_t size = (given->setting_count + 1) * sizeof *given->settings;
+        given->settings = reallocate(given->settings, size);
+        given->settings[given->setting_count++] = item;
+        if (!item || !strchr(item, '=') || item[0] == '=')
+            return complain("--set needs NAME=VALUE, not '%s'", item ? item : text);
+        if (!text[length])
+            return 0;
+        text += length + 1;
+    }
+}
+
+static int add_start(options *given, const char *text)
+{
+    size_t old = given->start ? strlen(given->start) : 0;
+    given->start = reallocate(given->start, old + strlen(text) + 3);
+    sprintf(given->start + old, "%s%s", old ? ", " : "", text);
+    return 0;
+}
+
+static int take_value(options *given, const specification *s, const char *text)
+{
+    void *place = (char *)given + s->offset;
+    double *real = place;
+    bool good = true;
+    switch (s->kind) {
+    case FLAG:
+        *(bool *)place = true;
+        break;
+    case TEXT:
+        *(const char **)place = text;
+        break;
+    case REAL:
+        good = parse_real(text, real);
+        break;
+    case POSITIVE:
+        good = parse_real(text, real) && *real > 0;
+        break;
+    case NOT_NEGATIVE:
+        good = parse_real(text, real) && *real >= 0;
+        break;
+    case COUNT:
+        good = parse_count(text, s->least, s->greatest, place);
+        break;
+    case CHOICE:
+        good = parse_choice(text, s->argument, place);
+        break;
+    case SETTINGS:
+        return add_settings(given, text);
+    case ASSIGN:
+        return add_start(given, text);
+    }
+    return good ? 0 : complain_value(s, text);
+}
+
+int parse_list(const char *name, const char *text, int count, double *values)
+{
+    char item[64];
+    int found = 0;
+    for (const char *rest = text;; found++) {
+        size_t length = strcspn(rest, ",");
+        snprintf(item, sizeof item, "%.*s", (int)(length < 64 ? length : 64), rest);
+        double value;
+        if (length >= sizeof item || !parse_real(item, &value))
+            return complain("--%s needs numbers separated by commas; '%s' is none", name, item);
+        if (found < count)
+            values[found] = value;
+        if (!rest[length])
+            break;
+        rest += length + 1;
+    }
+    if (++found != count)
+        return complain("--%s needs %d number%s, one for each of the model's %s; got %d", name,
+                        count, count == 1 ? "" : "s", name[0] == 'q' ? "coordinates" : "velocities",
+                        found);
+    return 0;
+}
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+static bool belongs(const specification *s, unsigned groups)
+{
+    return s->groups & (groups | OPTIONS_ALL);
+}
+
+static int hint(const command *asked)
+{
+    fprintf(stderr, "try 'nonholo %s --help'\n", asked->name);
+    return BAD_USAGE;
+}
+
+static int complain_unknown(const command *asked, const char *word)
+{
+    const char *names[SPECIFICATIONS];
+    int count = 0;
+    bool elsewhere = false; /* another command's option needs no correction of its spelling */
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (int i = 0; i < SPECIFICATIONS; i++) {
+        if (belongs(&specifications[i], asked->options))
+            names[count++] = specifications[i].name;
+        elsewhere = elsewhere || strcmp(name + 2, specifications[i].name) == 0;
+    }
+    const char *near = elsewhere ? NULL : nearest(name + 2, names, count);
+    if (near)
+        complain("%s has no option '%s'; did you mean '--%s'?", asked->name, name, near);
+    else
+        complain("%s has no option '%s'", asked->name, name);
+    return hint(asked);
+}
+
+/* getopt_long said '?' or ':'. `code` is the specification's number + 1, a letter or 0. */
+static int complain_option(const command *asked, int answer, int code, const char *word)
+{
+    bool known = code >= 256 && code < 256 + SPECIFICATIONS;
+    const specification *s = known ? &specifications[code - 256] : NULL;
+    for (int i = 0; i < SPECIFICATIONS && !s && code; i++)
+        if (specifications[i].letter == code && belongs(&specifications[i], asked->options))
+            s = &specifications[i];
+    if (answer == ':' && s)
+        return complain("--%s needs an argument: --%s %s", s->name, s->name, s->argument);
+    if (s)
+        return complain("--%s takes no argument", s->name);
+    if (code == 0 && strncmp(word, "--", 2) == 0)
+        return complain_unknown(asked, word);
+    complain("%s has no option '-%c'", asked->name, code);
+    return hint(asked);
+}
+
+/* The tables of getopt: values from 256 on lead back to the specification. */
+static void fill_tables(unsigned groups, struct option *longs, char *shorts)
+{
+    *shorts++ = ':';
+    for (int i = 0; i < SPECIFICATIONS; i++) {
+        const specification *s = &specifications[i];
+        if (!belongs(s, groups))
+            continue;
+        int takes = s->kind == FLAG ? no_argument : required_argument;
+        *longs++ = (struct option){s->name, takes, NULL, 256 + i};
+        if (s->letter) {
+            *shorts++ = s->letter;
+            if (takes == required_argument)
+                *shorts++ = ':';
+        }
+    }
+    *longs = (struct option){0};
+    *shorts = '\0';
+}
+
+static const specification *specification_of(int code)
+{
+    if (code >= 256)
+        return &specifications[code - 256];
+    for (int i = 0; i < SPECIFICATIONS; i++)
+        if (specifications[i].letter == code)
+            return &specifications[i];
+    return NULL;
+}
+
+static int count_operands(const options *given, const command *asked)
+{
+    int count = given->operand_count;
+    if (given->help || (count >= asked->operands_least && count <= asked->operands_most))
+        return 0;
+    if (count > asked->operands_most)
+        complain("%s: '%s' is one argument too many", asked->name,
+                 given->operands[asked->operands_most]);
+    else
+        complain("%s needs a MODEL: a shipped model's name or the path of a .nh file", asked->name);
+    return hint(asked);
+}
+
+int options_parse(options *given, const command *asked, int argc, char **argv)
+{
+    *given = (options){.step = NAN, .time = NAN, .steps = -1, .every = -1, .threads = -1};
+    struct option longs[SPECIFICATIONS + 1];
+    char shorts[3 * SPECIFICATIONS];
+    fill_tables(asked->options, longs, shorts);
+    optind = 0; /* GNU: start anew */
+    opterr = 0;
+    for (;;) {
+        int code = getopt_long(argc, argv, shorts, longs, NULL);
+        if (code == -1)
+            break;
+        if (code == '?' || code == ':')
+            return complain_option(asked, code, optopt, argv[optind - 1]);
+        int answer = take_value(given, specification_of(code), optarg);
+        if (answer)
+            return answer;
+    }
+    given->operands = (const char **)argv + optind;
+    given->operand_count = argc - optind;
+    if (given->quiet)
+        say_nothing();
+    return count_operands(given, asked);
+}
+
+void options_free(options *given)
+{
+    for (size_t i = 0; i < given->setting_count; i++)
+        free(given->settings[i]);
+    free(given->settings);
+    free(given->start);
+}
+
+void options_help(unsigned groups)
+{
+    for (int i = 0; i < SPECIFICATIONS; i++) {
+        const specification *s = &specifications[i];
+        if (!belongs(s, groups))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s--%s %s", s->letter == 'o' ? "-o, " : "", s->name,
+                 s->argument ? s->argument : "");
+        printf("  %-30s %s\n", left, s->help);
+    }
+}

@@ -1,0 +1,23 @@
+/* One run from start to end, and how it is told. */
+#ifndef CLI_RUN_REPORT_H
+#define CLI_RUN_REPORT_H
+
+#include "subject.h"
+
+typedef struct journey {
+    subject subject; /* its state is that of the last recorded point */
+    nh_run *run;
+    nh_record *record;
+    const char *method;
+    double step;
+    int64_t steps, every;
+    const char *output, *plot; /* files that were written, or NULL */
+    nh_status status;          /* of the computation */
+    nh_report failure;         /* when it is not NH_OK */
+} journey;
+
+void describe_trip(const journey *trip, char *text, size_t size); /* a line */
+void print_text(const journey *trip);
+void print_json(const journey *trip);
+
+#endif

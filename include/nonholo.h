@@ -1,0 +1,318 @@
+/* nonholo: mechanical systems with velocity constraints, simulated by the integrators made for them.
+ *
+ * The way of a simulation:
+ *
+ *     nh_model   a text in the model language            nh_model_open, nh_model_parse
+ *     nh_system  a model with its parameters settled     nh_system_build
+ *                (or your own C functions)               nh_system_from_functions
+ *     nh_run     a system, a method, a step, a state     nh_run_create, nh_run_start, nh_run_advance
+ *
+ * Models and systems never change once built and may be shared by threads; a run belongs to one
+ * thread at a time. Functions that can fail return an nh_status and describe the failure in the
+ * caller's nh_report (which may be NULL). Nothing here prints, exits or jumps. Objects come back
+ * through the first parameter, which is NULL after a failure; every free function accepts NULL. */
+#ifndef NONHOLO_H
+#define NONHOLO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define NH_API __attribute__((visibility("default")))
+#else
+#define NH_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status and reports ------------------------------------------------------------------ */
+
+typedef enum nh_status {
+    NH_OK = 0,
+    /* the request was wrong: command line exit code 2 */
+    NH_BAD_ARGUMENT,   /* a value out of range, an unknown name, method or option */
+    NH_BAD_MODEL,      /* the text is not a model; line and column say where, when there is a place */
+    NH_NOT_APPLICABLE, /* the method needs something this system does not have */
+    NH_BAD_START,      /* the start state does not satisfy the constraints */
+    NH_TOO_LARGE,      /* beyond a limit on sizes */
+    /* the computation failed: command line exit code 1 */
+    NH_NO_MEMORY,
+    NH_NOT_CONVERGED,         /* the equations of a step were not solved */
+    NH_NOT_FINITE,            /* a state became infinite or not a number */
+    NH_SINGULAR_MASS,         /* the mass matrix lost its inverse */
+    NH_DEPENDENT_CONSTRAINTS, /* the constraints lost their rank */
+    NH_CALLBACK_STOPPED,      /* a function of the user asked to stop */
+    NH_FILE_FAILED,           /* a file could not be read or written */
+    NH_NO_COMPILER            /* no C compiler, or it refused; the tape backend works without */
+} nh_status;
+
+/* What went wrong. `text` is a whole message ready to be shown; for a model it holds several lines:
+ * "file:line:column: what", the line of the model, and a caret under the place. */
+typedef struct nh_report {
+    nh_status status;
+    int line, column; /* in the model text, counted from 1; 0 when the failure has no place in it */
+    int64_t step;     /* number of the step that failed, counted from 1; 0 outside a run */
+    double time;      /* where the failing step began */
+    double residual;  /* what was left when a solver gave up, or how far a start is off */
+    char text[2048];
+} nh_report;
+
+/* True when the status means that the request itself was wrong (exit code 2 of the command line). */
+NH_API bool nh_status_is_usage(nh_status status);
+NH_API const char *nh_status_name(nh_status status);
+
+/* "0.1.0"; `parts` names compiled-in and missing optional parts, e.g. "openmp, no hdf5". */
+NH_API const char *nh_version(void);
+NH_API const char *nh_version_parts(void);
+
+/* ---- models ------------------------------------------------------------------------------ */
+
+typedef struct nh_model nh_model;
+
+/* A shipped model by its name, or the file at a path (anything with a '/' or ending in ".nh"). */
+NH_API nh_status nh_model_open(nh_model **out, const char *name_or_path, nh_report *report);
+
+/* A model from text in memory; `file` is the name that messages use. */
+NH_API nh_status nh_model_parse(nh_model **out, const char *file, const char *text, size_t length,
+                                nh_report *report);
+NH_API void nh_model_free(nh_model *model);
+NH_API const char *nh_model_name(const nh_model *model);
+NH_API const char *nh_model_text(const nh_model *model);
+
+NH_API int nh_shipped_model_count(void);
+NH_API const char *nh_shipped_model_name(int index);
+NH_API const char *nh_shipped_model_summary(int index); /* its first comment line */
+
+/* ---- systems ----------------------------------------------------------------------------- */
+
+typedef struct nh_system nh_system;
+
+/* Settles the parameters ("NAME=EXPRESSION" each, overriding the model's values) and derives the
+ * equations of motion. The system does not keep a pointer to the model. */
+NH_API nh_status nh_system_build(nh_system **out, const nh_model *model, const char *const *settings,
+                                 size_t setting_count, nh_report *report);
+NH_API void nh_system_free(nh_system *system);
+
+/* Your own functions instead of a text: L = v.M(q)v/2 - V(q), constraints A(q)v + b(q) = 0.
+ * Every function returns 0 for success, > 0 for "not here, try a smaller change", < 0 to stop.
+ * Matrices are row-major: M is n x n, A is m x n, dM is n x n x n with dM[i][j][k] = dM_jk/dq_i. */
+typedef struct nh_functions {
+    const char *name;
+    int coordinates, constraints;
+    void *user;
+    int (*mass)(void *user, const double *q, double *M); /* NULL: the identity */
+    int (*mass_derivative)(void *user, const double *q, double *dM); /* NULL: differences */
+    int (*potential)(void *user, const double *q, double *V);        /* NULL: no potential */
+    int (*gradient)(void *user, const double *q, double *gradV);     /* NULL: differences of V */
+    int (*constraint)(void *user, const double *q, double *A, double *b); /* b is zeroed before */
+    /* Optional: gradV, A and b at once, where they share work; used instead of the two above. */
+    int (*gradient_and_constraint)(void *user, const double *q, double *gradV, double *A, double *b);
+    bool constant_mass;      /* M does not depend on q: it is factorised once */
+    bool reaction_is_linear; /* A and b depend only on coordinates that no reaction moves */
+} nh_functions;
+
+NH_API nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions,
+                                          nh_report *report);
+
+/* `coordinates` counts q, `velocities` counts v: they differ only for systems on a Lie algebra,
+ * which have velocities without coordinates. States are arrays q[coordinates], v[velocities]. */
+NH_API const char *nh_system_name(const nh_system *system);
+NH_API int nh_system_coordinates(const nh_system *system);
+NH_API int nh_system_velocities(const nh_system *system);
+NH_API int nh_system_constraints(const nh_system *system);
+NH_API const char *nh_system_coordinate_name(const nh_system *system, int index);
+NH_API const char *nh_system_velocity_name(const nh_system *system, int index); /* "x'", "w1" */
+NH_API const char *nh_system_constraint_name(const nh_system *system, int index);
+NH_API int nh_system_parameters(const nh_system *system);
+NH_API const char *nh_system_parameter_name(const nh_system *system, int index);
+NH_API double nh_system_parameter_value(const nh_system *system, int index);
+
+/* Observables: driver_energy, passenger_energy where the structure is found, then the model's. */
+NH_API int nh_system_observables(const nh_system *system);
+NH_API const char *nh_system_observable_name(const nh_system *system, int index);
+
+/* The model's start state, with `assignments` ("x=1, x'=0.2"; may be NULL) applied before the start
+ * expressions are evaluated. Does not look at the constraints. */
+NH_API nh_status nh_system_start(const nh_system *system, const char *assignments, double *q,
+                                 double *v, nh_report *report);
+
+/* NH_BAD_START with the residual in the report when the state is off the constraints. */
+NH_API nh_status nh_system_check_start(const nh_system *system, double t, const double *q,
+                                       const double *v, nh_report *report);
+
+/* Moves v to the constraints, M-orthogonally. */
+NH_API nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
+                                   nh_report *report);
+
+/* Each of these may be called from several threads at once. */
+NH_API nh_status nh_system_energy(const nh_system *system, double t, const double *q,
+                                  const double *v, double *energy);
+NH_API nh_status nh_system_residual(const nh_system *system, double t, const double *q,
+                                    const double *v, double *k); /* k[constraints] */
+NH_API nh_status nh_system_observe(const nh_system *system, double t, const double *q,
+                                   const double *v, double *values); /* values[observables] */
+
+/* v' and the multipliers of the continuous equations; either may be NULL. */
+NH_API nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
+                                        const double *v, double *acceleration, double *multipliers);
+
+/* What the system is. */
+typedef enum nh_constraint_kind { NH_LINEAR, NH_AFFINE, NH_NONLINEAR } nh_constraint_kind;
+typedef enum nh_answer { NH_NO, NH_YES, NH_UNKNOWN } nh_answer;
+
+typedef struct nh_facts {
+    bool constant_mass;      /* d2L/dv2 is constant */
+    bool diagonal_mass;      /* and diagonal */
+    bool separable;          /* forces do not depend on velocities, momenta not on coordinates */
+    bool autonomous;         /* nothing depends on t */
+    bool conservative;       /* no external force */
+    bool affine;             /* every constraint is linear or affine in the velocities */
+    bool linear;             /* every constraint is linear in the velocities */
+    bool reaction_is_linear; /* no reaction moves a coordinate that a constraint depends on */
+    bool keeps_energy;       /* the energy is an integral of the motion */
+    nh_answer reversible;    /* (q, v) -> (q, -v) reverses the motion */
+    nh_answer integrable;    /* Frobenius: the constraints are holonomic */
+    bool coupled;            /* driver and passengers (Modin & Verdier 2020, Def. 2.1) */
+    int driver;              /* the driving coordinate, or -1 */
+    int rank;                /* of the constraints at the model's start state */
+    int mass_entries;        /* structural nonzeros of the mass matrix */
+    int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
+} nh_facts;
+NH_API const nh_facts *nh_system_facts(const nh_system *system);
+NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index);
+NH_API bool nh_system_constraint_depends_on_time(const nh_system *system, int index);
+/* Whether constraint `index` alone is a total time derivative or proportional to one. */
+NH_API nh_answer nh_system_constraint_integrable(const nh_system *system, int index);
+/* One line for each conserved quantity that was found, e.g. "energy", "momentum of x1"; NULL at the end. */
+NH_API const char *nh_system_conserved(const nh_system *system, int index);
+
+/* ---- methods ----------------------------------------------------------------------------- */
+
+enum { /* what a method keeps */
+    NH_KEEPS_CONSTRAINTS = 1 << 0, /* at the nodes, to round-off */
+    NH_KEEPS_ENERGY = 1 << 1,      /* to round-off */
+    NH_KEEPS_SYMMETRY = 1 << 2,    /* its own adjoint, so reversible on reversible systems */
+    NH_KEEPS_FIBRATION = 1 << 3    /* on coupled systems the driver does not feel the passengers */
+};
+enum { /* what a method needs */
+    NH_NEEDS_CONSTANT_MASS = 1 << 0,
+    NH_NEEDS_AFFINE_CONSTRAINTS = 1 << 1,
+    NH_NEEDS_SEPARABLE = 1 << 2,
+    NH_NEEDS_AUTONOMOUS = 1 << 3,
+    NH_NEEDS_CONSERVATIVE = 1 << 4,
+    NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
+    NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6
+};
+
+typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;
+
+typedef struct nh_option {
+    const char *name, *help;
+    nh_option_type type;
+    double standard;        /* the default; for a choice its index; NaN: see `follows` */
+    double least, greatest; /* inclusive */
+    const char *choices;    /* "point|average" */
+    const char *follows;    /* the option whose value is the default of this one */
+} nh_option;
+
+enum { NH_OPTIONS_MAX = 8 };
+typedef struct nh_method nh_method;
+
+NH_API int nh_method_count(void);
+NH_API const nh_method *nh_method_at(int index);
+NH_API const nh_method *nh_method_find(const char *name); /* NULL when there is none */
+NH_API const char *nh_method_name(const nh_method *method);
+NH_API const char *nh_method_summary(const nh_method *method);
+NH_API const char *nh_method_formulas(const nh_method *method); /* several lines */
+NH_API const char *nh_method_reference(const nh_method *method);
+NH_API const nh_option *nh_method_options(const nh_method *method, int *count);
+
+/* A method with its options settled, from "NAME" or "NAME:key=value,key=value". */
+typedef struct nh_choice {
+    const nh_method *method;
+    double option[NH_OPTIONS_MAX];
+} nh_choice;
+NH_API nh_status nh_choice_parse(nh_choice *out, const char *text, nh_report *report);
+NH_API int nh_choice_order(const nh_choice *choice);
+NH_API unsigned nh_choice_keeps(const nh_choice *choice);
+NH_API unsigned nh_choice_needs(const nh_choice *choice);
+/* NH_NOT_APPLICABLE with the reason when the method cannot be used on the system. */
+NH_API nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system,
+                                   nh_report *report);
+
+/* ---- runs -------------------------------------------------------------------------------- */
+
+typedef struct nh_run nh_run;
+typedef enum nh_backend { NH_BACKEND_AUTO, NH_BACKEND_TAPE, NH_BACKEND_COMPILED } nh_backend;
+
+typedef struct nh_run_options {
+    const char *method;   /* as nh_choice_parse reads it */
+    double step;          /* > 0 */
+    nh_backend backend;   /* auto: compiled when `steps` is long enough to pay */
+    int64_t steps;        /* how many are expected; only auto looks at it */
+    int members;          /* trajectories advanced together (over SIMD lanes); 0 means 1 */
+    nh_answer compensated; /* carry the rounding errors of the state: NH_UNKNOWN = as the method advises */
+} nh_run_options;
+
+/* Everything is allocated here; nothing later. The system must outlive the run. */
+NH_API nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_options *options,
+                               nh_report *report);
+NH_API void nh_run_free(nh_run *run);
+NH_API nh_backend nh_run_backend(const nh_run *run); /* the one in use */
+
+/* Sets one member's state; refuses one that is off the constraints. */
+NH_API nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const double *v,
+                              nh_report *report);
+
+/* Advances every member. On failure every member stays at the last step that all completed,
+ * which nh_run_steps tells. */
+NH_API nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report);
+NH_API int64_t nh_run_steps(const nh_run *run);
+NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
+
+/* q with full turns of the angles added back. */
+NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v);
+
+/* ---- output ------------------------------------------------------------------------------ */
+
+/* A recorded trajectory: a table with columns t, coordinates, velocities, energy, observables.
+ * The system must outlive the record. */
+typedef struct nh_record nh_record;
+NH_API nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *report);
+NH_API void nh_record_free(nh_record *record);
+
+/* With `keep` false, before the first row: rows are measured and counted but only the last one is
+ * kept, for long runs of which no file is wanted. */
+NH_API void nh_record_keep_rows(nh_record *record, bool keep);
+NH_API nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
+                               nh_report *report);
+NH_API int64_t nh_record_rows(const nh_record *record);
+NH_API int nh_record_columns(const nh_record *record);
+NH_API const char *nh_record_column_name(const nh_record *record, int column);
+NH_API double nh_record_value(const nh_record *record, int64_t row, int column);
+NH_API double nh_record_residual(const nh_record *record, int64_t row); /* largest |k| of a row */
+NH_API double nh_record_energy_error(const nh_record *record);          /* largest |E - E0| */
+NH_API double nh_record_constraint_max(const nh_record *record);        /* largest |k| of all */
+
+/* Writes to a temporary name beside `path` and renames; the ending of the path (.csv) decides. */
+NH_API nh_status nh_record_write(const nh_record *record, const char *path, nh_report *report);
+
+/* A picture of a recorded trajectory through gnuplot; the ending decides (.svg, .png, .pdf). */
+NH_API nh_status nh_record_plot(const nh_record *record, const char *path, const char *title,
+                                nh_report *report);
+
+/* Whether the two above could write `path`, asked before a long computation: NH_BAD_ARGUMENT for an
+ * unknown ending, NH_FILE_FAILED for a place that cannot be written or a missing gnuplot. */
+NH_API nh_status nh_record_can_write(const char *path, nh_report *report);
+NH_API nh_status nh_record_can_plot(const char *path, nh_report *report);
+
+/* Shortest text that reads back as the same number; `text` holds at least 32 bytes. Returns text. */
+NH_API char *nh_number_text(double value, char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

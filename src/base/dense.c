@@ -1,0 +1,80 @@
+#include "base/dense.h"
+
+#include <math.h>
+
+static void swap_rows(double *a, int columns, int i, int j)
+{
+    for (int c = 0; i != j && c < columns; c++) {
+        double x = a[i * columns + c];
+        a[i * columns + c] = a[j * columns + c];
+        a[j * columns + c] = x;
+    }
+}
+
+bool nh_dense_factor(int n, double *a, int *pivot)
+{
+    for (int k = 0; k < n; k++) {
+        int best = k;
+        for (int i = k + 1; i < n; i++)
+            if (fabs(a[i * n + k]) > fabs(a[best * n + k]))
+                best = i;
+        pivot[k] = best;
+        swap_rows(a, n, k, best);
+        if (!(fabs(a[k * n + k]) > 0))
+            return false;
+        for (int i = k + 1; i < n; i++) {
+            double l = a[i * n + k] /= a[k * n + k];
+            for (int j = k + 1; l != 0 && j < n; j++)
+                a[i * n + j] -= l * a[k * n + j];
+        }
+    }
+    return true;
+}
+
+void nh_dense_solve(int n, const double *lu, const int *pivot, double *x)
+{
+    for (int k = 0; k < n; k++) {
+        double y = x[pivot[k]];
+        x[pivot[k]] = x[k];
+        x[k] = y;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            x[i] -= lu[i * n + j] * x[j];
+    for (int i = n; i-- > 0;) {
+        for (int j = i + 1; j < n; j++)
+            x[i] -= lu[i * n + j] * x[j];
+        x[i] /= lu[i * n + i];
+    }
+}
+
+int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent)
+{
+    int rank = 0;
+    if (dependent)
+        *dependent = -1;
+    /* Row by row: each is cleared of the pivots found so far; what is left of it, compared with what
+     * it was, tells whether it is new. Earlier rows get the pivots, so the culprit is a later one. */
+    for (int i = 0; i < rows; i++) {
+        double *row = a + i * columns, size = 0, left = 0;
+        for (int j = 0; j < columns; j++)
+            size = fmax(size, fabs(row[j]));
+        for (int r = 0; r < rank; r++) {
+            const double *done = a + r * columns;
+            int pivot = 0;
+            for (int j = 1; j < columns; j++)
+                pivot = fabs(done[j]) > fabs(done[pivot]) ? j : pivot;
+            double l = row[pivot] / done[pivot];
+            for (int j = 0; j < columns; j++)
+                row[j] -= l * done[j];
+            row[pivot] = 0;
+        }
+        for (int j = 0; j < columns; j++)
+            left = fmax(left, fabs(row[j]));
+        if (left > tolerance * size)
+            swap_rows(a, columns, rank++, i);
+        else if (dependent && *dependent < 0)
+            *dependent = i;
+    }
+    return rank;
+}

@@ -1,0 +1,49 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+nh_status nh_fail(nh_report *report, nh_status status, const char *format, ...)
+{
+    if (report) {
+        memset(report, 0, sizeof *report);
+        report->status = status;
+        va_list args;
+        va_start(args, format);
+        vsnprintf(report->text, sizeof report->text, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+nh_status nh_fail_memory(nh_report *report)
+{
+    return nh_fail(report, NH_NO_MEMORY, "out of memory");
+}
+
+bool nh_status_is_usage(nh_status status)
+{
+    return status >= NH_BAD_ARGUMENT && status <= NH_TOO_LARGE;
+}
+
+const char *nh_status_name(nh_status status)
+{
+    static const char *const names[] = {
+        [NH_OK] = "ok",
+        [NH_BAD_ARGUMENT] = "bad argument",
+        [NH_BAD_MODEL] = "bad model",
+        [NH_NOT_APPLICABLE] = "method not applicable",
+        [NH_BAD_START] = "inconsistent start",
+        [NH_TOO_LARGE] = "too large",
+        [NH_NO_MEMORY] = "out of memory",
+        [NH_NOT_CONVERGED] = "not converged",
+        [NH_NOT_FINITE] = "not finite",
+        [NH_SINGULAR_MASS] = "singular mass matrix",
+        [NH_DEPENDENT_CONSTRAINTS] = "dependent constraints",
+        [NH_CALLBACK_STOPPED] = "stopped by the user's function",
+        [NH_FILE_FAILED] = "file operation failed",
+        [NH_NO_COMPILER] = "no working compiler",
+    };
+    return status >= 0 && (size_t)status < sizeof names / sizeof names[0] ? names[status] : "unknown";
+}

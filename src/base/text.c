@@ -1,0 +1,52 @@
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_room(nh_text *text, size_t more)
+{
+    if (text->failed)
+        return false;
+    if (text->length + more + 1 <= text->room)
+        return true;
+    size_t room = 2 * text->room + more + 256;
+    char *bigger = realloc(text->data, room);
+    if (!bigger) {
+        text->failed = true;
+        return false;
+    }
+    text->data = bigger;
+    text->room = room;
+    return true;
+}
+
+void nh_text_add_plain(nh_text *text, const char *plain)
+{
+    size_t length = strlen(plain);
+    if (!make_room(text, length))
+        return;
+    memcpy(text->data + text->length, plain, length + 1);
+    text->length += length;
+}
+
+void nh_text_add(nh_text *text, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length >= 0 && make_room(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void nh_text_free(nh_text *text)
+{
+    free(text->data);
+    *text = (nh_text){0};
+}

@@ -1,0 +1,18 @@
+/* A text that grows, for writing programs and messages. A failed allocation is remembered. */
+#ifndef NH_BASE_TEXT_H
+#define NH_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct nh_text {
+    char *data; /* ends with a NUL */
+    size_t length, room;
+    bool failed;
+} nh_text;
+
+__attribute__((format(printf, 2, 3))) void nh_text_add(nh_text *text, const char *format, ...);
+void nh_text_add_plain(nh_text *text, const char *plain);
+void nh_text_free(nh_text *text);
+
+#endif

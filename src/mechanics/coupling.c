@@ -1,0 +1,110 @@
+/* Driver and passengers: nonholonomically coupled systems (Modin & Verdier 2020, Def. 2.1).
+ *
+ *     L = x'.M x'/2 - U(x) + mu xi'^2/2 - V(xi),    A(xi) x' = 0,    dim ker A = 1
+ *
+ * The driver xi moves by itself; what it does decides in which direction the passengers x may go. */
+#include "mechanics/mechanics.h"
+
+#include <stdlib.h>
+
+/* The only coordinate on which the expression depends: its index, -1 for none, -2 for several. */
+static int only_coordinate(nh_graph *g, nh_expr e)
+{
+    nh_expr *below;
+    size_t count;
+    int only = -1;
+    if (!nh_depends(g, e, NH_Q) || !nh_reach(g, &e, 1, &below, &count))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        nh_node n = nh_look(g, below[i]);
+        if (n.kind == NH_INPUT && n.which == NH_Q)
+            only = only == -1 || only == (int)n.index ? (int)n.index : -2;
+    }
+    free(below);
+    return only;
+}
+
+/* The coordinate on which the constraints depend, if it is one alone. */
+static int driver_of(const nh_mechanics *s)
+{
+    int driver = -1;
+    for (int i = 0; i < s->m; i++)
+        for (size_t e = 0; e < s->K.row[i].count; e++) {
+            int on = only_coordinate(s->g, s->K.row[i].entry[e].value);
+            if (on == -2 || (on >= 0 && driver >= 0 && on != driver))
+                return -1;
+            driver = on >= 0 ? on : driver;
+        }
+    return driver;
+}
+
+static bool decoupled(const nh_mechanics *s, int driver)
+{
+    for (int i = 0; i < s->m; i++)
+        if (nh_matrix_at(&s->K, i, driver) != NH_ZERO)
+            return false;
+    const nh_partials *row = s->mass.row + driver;
+    if (row->count != 1)
+        return false;
+    for (int i = 0; i < s->n; i++) {
+        nh_partials d;
+        if (!nh_gradient(s->g, s->F[i], NH_Q, &d))
+            return false;
+        bool by_driver = nh_partial_of(&d, (uint32_t)driver) != NH_ZERO;
+        bool by_others = d.count > (by_driver ? 1 : 0);
+        nh_partials_free(&d);
+        if (i == driver ? by_others : by_driver)
+            return false;
+    }
+    return true;
+}
+
+/* V(xi): the terms of the potential in which no passenger occurs. */
+static nh_expr driver_potential(nh_mechanics *s, int driver)
+{
+    nh_graph *g = s->g;
+    nh_expr *zero = calloc((size_t)s->n + 1, sizeof *zero);
+    if (!zero)
+        return NH_ZERO;
+    nh_expr V = nh_negate(g, nh_substitute(g, s->problem->lagrangian, NH_V, zero, (size_t)s->n));
+    nh_node n = nh_look(g, V);
+    nh_expr result = n.kind == NH_SUM ? nh_number(g, n.number) : NH_ZERO;
+    bool split = true;
+    for (size_t i = 0; n.kind == NH_SUM && i < n.count; i++) {
+        nh_operand o = nh_look(g, V).operand[i];
+        int on = only_coordinate(g, o.expr);
+        if (on == driver)
+            result = nh_add(g, result, nh_scale(g, o.number, o.expr));
+        else if (on == -2 && split) {
+            nh_partials d;
+            split = nh_gradient(g, o.expr, NH_Q, &d) &&
+                    nh_partial_of(&d, (uint32_t)driver) == NH_ZERO;
+            nh_partials_free(&d);
+        }
+    }
+    if (n.kind != NH_SUM && only_coordinate(g, V) == driver)
+        result = V;
+    if (!split) { /* a term mixes them, though the forces do not: take the passengers at zero */
+        zero[driver] = nh_variable(g, NH_Q, (uint32_t)driver);
+        result = nh_substitute(g, V, NH_Q, zero, (size_t)s->n);
+    }
+    free(zero);
+    return result;
+}
+
+bool nh_find_coupling(nh_mechanics *s)
+{
+    const nh_facts *f = &s->facts;
+    bool right_form = f->separable && f->autonomous && f->conservative && f->linear && s->m > 0 &&
+                      s->n - 1 - s->m == 1 && s->problem->coordinates == s->n;
+    int driver = right_form ? driver_of(s) : -1;
+    if (driver < 0 || !decoupled(s, driver))
+        return false;
+    s->facts.driver = driver;
+    nh_graph *g = s->g;
+    nh_expr v = nh_variable(g, NH_V, (uint32_t)driver);
+    nh_expr kinetic = nh_scale(g, 0.5, nh_multiply(g, v, s->p[driver]));
+    s->driver_energy = nh_add(g, kinetic, driver_potential(s, driver));
+    s->passenger_energy = nh_subtract(g, s->energy, s->driver_energy);
+    return !nh_graph_failed(g);
+}

@@ -1,0 +1,269 @@
+/* Gaussian elimination on a sparse matrix of expressions.
+ *
+ * The order of elimination is the greedy one of least degree, found on the pattern beforehand: at
+ * each turn the unknown with the fewest remaining neighbours goes, ties to the smallest index. */
+#include "mechanics/sparse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Above this many multiplications the straight-line code would be absurd. */
+enum { WORK_MAX = 20 * 1000 * 1000 };
+
+typedef struct entry {
+    int at;
+    nh_expr value;
+} entry;
+
+typedef struct line { /* sparse row or column, unordered */
+    entry *item;
+    int count, room;
+} line;
+
+struct nh_elimination {
+    int n;
+    int *order;  /* order[step] = unknown that is eliminated */
+    nh_expr *pivot;
+    line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
+    line *upper; /* upper[k]: (j, u_kj) */
+};
+
+static nh_expr *line_find(line *l, int at)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->item[i].at == at)
+            return &l->item[i].value;
+    return NULL;
+}
+
+static bool line_put(line *l, int at, nh_expr value)
+{
+    if (l->count == l->room) {
+        int room = l->room ? 2 * l->room : 4;
+        entry *bigger = realloc(l->item, (size_t)room * sizeof *bigger);
+        if (!bigger)
+            return false;
+        l->item = bigger;
+        l->room = room;
+    }
+    l->item[l->count++] = (entry){at, value};
+    return true;
+}
+
+static void line_remove(line *l, int at)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->item[i].at == at) {
+            l->item[i] = l->item[--l->count];
+            return;
+        }
+}
+
+static void lines_free(line *l, int n)
+{
+    for (int i = 0; l && i < n; i++)
+        free(l[i].item);
+    free(l);
+}
+
+/* ---- order ---- */
+
+/* Neighbours in the symmetrised pattern. */
+static line *neighbours(const nh_matrix *a)
+{
+    int n = a->rows;
+    line *near = calloc(n ? (size_t)n : 1, sizeof *near);
+    for (int i = 0; near && i < n; i++)
+        for (size_t e = 0; e < a->row[i].count; e++) {
+            int j = (int)a->row[i].entry[e].index;
+            if (i == j)
+                continue;
+            bool ok = (line_find(near + i, j) || line_put(near + i, j, 0)) &&
+                      (line_find(near + j, i) || line_put(near + j, i, 0));
+            if (!ok) {
+                lines_free(near, n);
+                return NULL;
+            }
+        }
+    return near;
+}
+
+/* Takes k out of the pattern and joins its neighbours to each other. */
+static bool join_neighbours(line *near, int k, long *work)
+{
+    line *out = near + k;
+    *work += (long)out->count * out->count;
+    for (int a = 0; a < out->count; a++) {
+        int i = out->item[a].at;
+        line_remove(near + i, k);
+        for (int b = 0; b < out->count; b++) {
+            int j = out->item[b].at;
+            if (i != j && !line_find(near + i, j) && !line_put(near + i, j, 0))
+                return false;
+        }
+    }
+    return *work < WORK_MAX;
+}
+
+/* Buckets of unknowns by degree make the choice of the next cheap. Entries of buckets go stale when
+ * a degree changes; they are skipped when met. */
+static bool find_order(const nh_matrix *a, int *order)
+{
+    int n = a->rows, done = 0;
+    long work = 0;
+    line *near = neighbours(a);
+    line *bucket = calloc((size_t)n + 1, sizeof *bucket);
+    bool *gone = calloc(n ? (size_t)n : 1, sizeof *gone);
+    bool ok = near && bucket && gone;
+    for (int i = n; ok && i-- > 0;)
+        ok = line_put(bucket + near[i].count, i, 0);
+    for (int degree = 0; ok && done < n;) {
+        if (bucket[degree].count == 0) {
+            degree++;
+            continue;
+        }
+        int k = bucket[degree].item[--bucket[degree].count].at;
+        if (gone[k] || near[k].count != degree)
+            continue;
+        gone[k] = true;
+        order[done++] = k;
+        ok = join_neighbours(near, k, &work);
+        for (int b = 0; ok && b < near[k].count; b++) {
+            int i = near[k].item[b].at;
+            ok = line_put(bucket + near[i].count, i, 0);
+            degree = near[i].count < degree ? near[i].count : degree;
+        }
+    }
+    lines_free(near, n);
+    lines_free(bucket, n + 1);
+    free(gone);
+    return ok;
+}
+
+/* ---- factors ---- */
+
+typedef struct work_matrix { /* rows by content, columns by pattern, kept in step */
+    line *row, *column;
+} work_matrix;
+
+static bool fill_work(work_matrix *w, const nh_matrix *a)
+{
+    w->row = calloc((size_t)a->rows + 1, sizeof *w->row);
+    w->column = calloc((size_t)a->rows + 1, sizeof *w->column);
+    bool ok = w->row && w->column;
+    for (int i = 0; ok && i < a->rows; i++)
+        for (size_t e = 0; ok && e < a->row[i].count; e++) {
+            int j = (int)a->row[i].entry[e].index;
+            ok = line_put(w->row + i, j, a->row[i].entry[e].value) && line_put(w->column + j, i, 0);
+        }
+    return ok;
+}
+
+static bool subtract_from(nh_graph *g, work_matrix *w, int i, int j, nh_expr what)
+{
+    nh_expr *at = line_find(w->row + i, j);
+    if (at) {
+        *at = nh_subtract(g, *at, what);
+        return true;
+    }
+    return line_put(w->row + i, j, nh_negate(g, what)) && line_put(w->column + j, i, 0);
+}
+
+/* One turn: row k becomes a row of U, column k a column of L, the rest is updated. */
+static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k)
+{
+    nh_expr *pivot = line_find(w->row + k, k);
+    lu->pivot[k] = pivot ? *pivot : NH_ZERO;
+    if (lu->pivot[k] == NH_ZERO)
+        return false;
+    line_remove(w->row + k, k);
+    line_remove(w->column + k, k);
+    lu->upper[k] = w->row[k];
+    w->row[k] = (line){0};
+    for (int c = 0; c < w->column[k].count; c++) {
+        int i = w->column[k].item[c].at;
+        nh_expr *below = line_find(w->row + i, k);
+        nh_expr l = nh_divide(g, *below, lu->pivot[k]);
+        line_remove(w->row + i, k);
+        if (l != NH_ZERO && !line_put(lu->lower + k, i, l))
+            return false;
+    }
+    for (int b = 0; b < lu->upper[k].count; b++) {
+        entry u = lu->upper[k].item[b];
+        line_remove(w->column + u.at, k);
+        for (int a = 0; a < lu->lower[k].count; a++) {
+            entry l = lu->lower[k].item[a];
+            if (!subtract_from(g, w, l.at, u.at, nh_multiply(g, l.value, u.value)))
+                return false;
+        }
+    }
+    return true;
+}
+
+nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
+{
+    size_t n = (size_t)a->rows;
+    *singular = -1;
+    nh_elimination *lu = calloc(1, sizeof *lu);
+    if (!lu)
+        return NULL;
+    *lu = (nh_elimination){.n = a->rows,
+                           .order = calloc(n + 1, sizeof *lu->order),
+                           .pivot = calloc(n + 1, sizeof *lu->pivot),
+                           .lower = calloc(n + 1, sizeof *lu->lower),
+                           .upper = calloc(n + 1, sizeof *lu->upper)};
+    work_matrix w = {0};
+    bool ok = lu->order && lu->pivot && lu->lower && lu->upper && find_order(a, lu->order) &&
+              fill_work(&w, a);
+    for (size_t turn = 0; ok && turn < n; turn++) {
+        int k = lu->order[turn];
+        ok = eliminate_one(g, lu, &w, k) && !nh_graph_failed(g);
+        if (!ok && lu->pivot[k] == NH_ZERO && !nh_graph_failed(g))
+            *singular = k;
+    }
+    lines_free(w.row, a->rows);
+    lines_free(w.column, a->rows);
+    if (!ok) {
+        nh_elimination_free(lu);
+        return NULL;
+    }
+    return lu;
+}
+
+void nh_elimination_free(nh_elimination *lu)
+{
+    if (!lu)
+        return;
+    lines_free(lu->lower, lu->n);
+    lines_free(lu->upper, lu->n);
+    free(lu->order);
+    free(lu->pivot);
+    free(lu);
+}
+
+bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
+{
+    for (int turn = 0; turn < lu->n; turn++) {
+        int k = lu->order[turn];
+        for (int a = 0; x[k] != NH_ZERO && a < lu->lower[k].count; a++) {
+            entry l = lu->lower[k].item[a];
+            x[l.at] = nh_subtract(g, x[l.at], nh_multiply(g, l.value, x[k]));
+        }
+    }
+    for (int turn = lu->n; turn-- > 0;) {
+        int k = lu->order[turn];
+        nh_expr_list terms = {0};
+        bool ok = nh_expr_list_push(&terms, x[k]);
+        for (int b = 0; ok && b < lu->upper[k].count; b++) {
+            entry u = lu->upper[k].item[b];
+            if (x[u.at] != NH_ZERO)
+                ok = nh_expr_list_push(&terms,
+                                       nh_negate(g, nh_multiply(g, u.value, x[u.at])));
+        }
+        x[k] = ok ? nh_divide(g, nh_sum(g, terms.item, terms.count), lu->pivot[k]) : NH_ZERO;
+        nh_expr_list_free(&terms);
+        if (!ok)
+            return false;
+    }
+    return !nh_graph_failed(g);
+}

@@ -1,0 +1,207 @@
+/* Derivation of the equations of motion; mechanics.h has the formulas. */
+#include "mechanics/mechanics.h"
+
+#include <stdlib.h>
+
+#include "base/status.h"
+
+static bool allocate(nh_mechanics *s)
+{
+    size_t n = (size_t)s->n + 1, m = (size_t)s->m + 1;
+    s->p = calloc(n, sizeof *s->p);
+    s->F = calloc(n, sizeof *s->F);
+    s->rate = calloc(n, sizeof *s->rate);
+    s->k = calloc(m, sizeof *s->k);
+    s->drift = calloc(m, sizeof *s->drift);
+    s->kind = calloc(m, sizeof *s->kind);
+    s->constraint_integrable = calloc(m, sizeof *s->constraint_integrable);
+    return s->p && s->F && s->rate && s->k && s->drift && s->kind && s->constraint_integrable &&
+           nh_matrix_init(&s->mass, s->n, s->n) && nh_matrix_init(&s->K, s->m, s->n) &&
+           nh_matrix_init(&s->kq, s->m, s->n) && nh_matrix_init(&s->B, s->m, s->n);
+}
+
+/* Inputs of one kind as a vector of expressions. */
+static nh_expr *inputs(nh_graph *g, nh_input kind, int count)
+{
+    nh_expr *x = malloc(((size_t)count + 1) * sizeof *x);
+    for (int i = 0; x && i < count; i++)
+        x[i] = nh_variable(g, kind, (uint32_t)i);
+    return x;
+}
+
+static nh_expr time_derivative(nh_graph *g, nh_expr e)
+{
+    nh_partials dt;
+    if (!nh_gradient(g, e, NH_TIME, &dt))
+        return NH_ZERO;
+    nh_expr d = nh_partial_of(&dt, 0);
+    nh_partials_free(&dt);
+    return d;
+}
+
+static bool scatter_gradient(nh_graph *g, nh_expr e, nh_input kind, nh_expr *out)
+{
+    nh_partials d;
+    if (!nh_gradient(g, e, kind, &d))
+        return false;
+    for (size_t i = 0; i < d.count; i++)
+        out[d.entry[i].index] = d.entry[i].value;
+    nh_partials_free(&d);
+    return true;
+}
+
+/* p = dL/dv, F = dL/dq + f, and on a Lie algebra F_a gains c_ba^d w_b p_d. */
+static bool derive_momenta_and_forces(nh_mechanics *s)
+{
+    nh_graph *g = s->g;
+    const nh_problem *problem = s->problem;
+    if (!scatter_gradient(g, problem->lagrangian, NH_V, s->p) ||
+        !scatter_gradient(g, problem->lagrangian, NH_Q, s->F))
+        return false;
+    for (int i = 0; i < s->n; i++)
+        s->F[i] = nh_add(g, s->F[i], problem->force[i]);
+    for (int i = 0; i < problem->brackets; i++) {
+        nh_bracket c = problem->bracket[i];
+        nh_expr w = nh_variable(g, NH_V, (uint32_t)c.a);
+        s->F[c.b] =
+            nh_add(g, s->F[c.b], nh_scale(g, c.c, nh_multiply(g, w, s->p[c.result])));
+    }
+    return !nh_graph_failed(g);
+}
+
+/* M = dp/dv and rate = F - (dp/dq) v - dp/dt. */
+static bool derive_mass_and_rate(nh_mechanics *s, const nh_expr *v)
+{
+    nh_graph *g = s->g;
+    for (int i = 0; i < s->n; i++) {
+        nh_partials pq;
+        if (!nh_gradient(g, s->p[i], NH_V, s->mass.row + i) || !nh_gradient(g, s->p[i], NH_Q, &pq))
+            return false;
+        nh_expr moved = nh_add(g, nh_row_apply(g, &pq, v), time_derivative(g, s->p[i]));
+        s->rate[i] = nh_subtract(g, s->F[i], moved);
+        nh_partials_free(&pq);
+    }
+    return !nh_graph_failed(g);
+}
+
+/* K = dk/dv, dk/dq and drift = (dk/dq) v + dk/dt. */
+static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
+{
+    nh_graph *g = s->g;
+    for (int i = 0; i < s->m; i++) {
+        s->k[i] = s->problem->constraint[i].value;
+        if (!nh_gradient(g, s->k[i], NH_V, s->K.row + i) ||
+            !nh_gradient(g, s->k[i], NH_Q, s->kq.row + i))
+            return false;
+        s->drift[i] = nh_add(g, nh_row_apply(g, s->kq.row + i, v), time_derivative(g, s->k[i]));
+    }
+    return !nh_graph_failed(g);
+}
+
+/* Energy v.p - L. */
+static void derive_energy(nh_mechanics *s, const nh_expr *v)
+{
+    nh_graph *g = s->g;
+    nh_expr_list terms = {0};
+    bool ok = nh_expr_list_push(&terms, nh_negate(g, s->problem->lagrangian));
+    for (int i = 0; ok && i < s->n; i++)
+        ok = nh_expr_list_push(&terms, nh_multiply(g, v[i], s->p[i]));
+    s->energy = ok ? nh_sum(g, terms.item, terms.count) : NH_ZERO;
+    nh_expr_list_free(&terms);
+}
+
+static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
+{
+    int singular;
+    s->mass_factors = nh_eliminate(s->g, &s->mass, &singular);
+    if (s->mass_factors)
+        return NH_OK;
+    const nh_problem *problem = s->problem;
+    if (singular >= 0)
+        return nh_fail(report, NH_BAD_MODEL,
+                       "%s: the mass matrix is singular: the Lagrangian gives '%s' no kinetic energy of "
+                       "its own; every coordinate needs a velocity term that can be solved for",
+                       problem->file, problem->velocity_name[singular]);
+    if (nh_graph_failed(s->g))
+        return nh_fail_memory(report);
+    return nh_fail(report, NH_TOO_LARGE,
+                   "%s: the mass matrix couples too many of the %d coordinates to be solved for; "
+                   "it needs to be sparse at this size",
+                   problem->file, s->n);
+}
+
+/* B = M^-1 K^T, one column a constraint. */
+static bool derive_reactions(nh_mechanics *s)
+{
+    nh_expr *column = malloc(((size_t)s->n + 1) * sizeof *column);
+    bool ok = column != NULL;
+    for (int j = 0; ok && j < s->m; j++) {
+        for (int i = 0; i < s->n; i++)
+            column[i] = NH_ZERO;
+        for (size_t e = 0; e < s->K.row[j].count; e++)
+            column[s->K.row[j].entry[e].index] = s->K.row[j].entry[e].value;
+        ok = nh_elimination_solve(s->g, s->mass_factors, column);
+        for (int i = 0; ok && i < s->n; i++)
+            ok = nh_row_append(s->B.row + j, (uint32_t)i, column[i]);
+    }
+    free(column);
+    return ok;
+}
+
+nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report *report)
+{
+    *out = NULL;
+    nh_mechanics *s = calloc(1, sizeof *s);
+    if (!s) {
+        nh_problem_free(problem);
+        return nh_fail_memory(report);
+    }
+    s->problem = problem;
+    s->g = problem->graph;
+    s->n = problem->velocities;
+    s->m = problem->constraints;
+    nh_expr *v = inputs(s->g, NH_V, s->n);
+    nh_status status = NH_OK;
+    if (!v || !allocate(s) || !derive_momenta_and_forces(s) || !derive_mass_and_rate(s, v) ||
+        !derive_constraints(s, v))
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        status = factorise_mass(s, report);
+    if (status == NH_OK) {
+        derive_energy(s, v);
+        if (!derive_reactions(s) || nh_graph_failed(s->g))
+            status = nh_fail_memory(report);
+    }
+    if (status == NH_OK)
+        status = nh_mechanics_find_facts(s, report);
+    free(v);
+    if (status != NH_OK) {
+        nh_mechanics_free(s);
+        return status;
+    }
+    *out = s;
+    return NH_OK;
+}
+
+void nh_mechanics_free(nh_mechanics *s)
+{
+    if (!s)
+        return;
+    nh_matrix_free(&s->mass);
+    nh_matrix_free(&s->K);
+    nh_matrix_free(&s->kq);
+    nh_matrix_free(&s->B);
+    nh_elimination_free(s->mass_factors);
+    for (char **c = s->conserved; c && *c; c++)
+        free(*c);
+    free(s->conserved);
+    free(s->p);
+    free(s->F);
+    free(s->rate);
+    free(s->k);
+    free(s->drift);
+    free(s->kind);
+    free(s->constraint_integrable);
+    nh_problem_free(s->problem);
+    free(s);
+}

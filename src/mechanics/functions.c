@@ -1,0 +1,206 @@
+/* The outputs of the functions listed in mechanics.h, as expressions. */
+#include "mechanics/mechanics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool push_all(nh_expr_list *out, const nh_expr *e, int count)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++)
+        ok = nh_expr_list_push(out, e[i]);
+    return ok;
+}
+
+static bool push_entries(nh_expr_list *out, const nh_matrix *a)
+{
+    bool ok = true;
+    for (int i = 0; i < a->rows; i++)
+        for (size_t e = 0; ok && e < a->row[i].count; e++)
+            ok = nh_expr_list_push(out, a->row[i].entry[e].value);
+    return ok;
+}
+
+static bool push_dense(nh_expr_list *out, const nh_matrix *a)
+{
+    bool ok = true;
+    for (int i = 0; i < a->rows; i++)
+        for (int j = 0; ok && j < a->columns; j++)
+            ok = nh_expr_list_push(out, nh_matrix_at(a, i, j));
+    return ok;
+}
+
+static bool solve_mass(nh_mechanics *s, const nh_expr *rhs, nh_expr *x)
+{
+    memcpy(x, rhs, (size_t)s->n * sizeof *x);
+    return nh_elimination_solve(s->g, s->mass_factors, x);
+}
+
+static bool kick(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    return solve_mass(s, s->rate, work) && push_all(out, work, s->n) && push_entries(out, &s->B);
+}
+
+/* ---- Schur complements ---- */
+
+/* rows . columns^T for sparse rows, only where they meet: the users of each column are looked up. */
+static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh_matrix *columns)
+{
+    int m = columns->rows, n = columns->columns;
+    int *count = calloc((size_t)n + 2, sizeof *count), *user = NULL, *met = NULL;
+    bool ok = count && nh_matrix_init(out, rows->rows, m) &&
+              (user = malloc((nh_matrix_entries(columns) + 1) * sizeof *user)) &&
+              (met = malloc(((size_t)m + 1) * sizeof *met));
+    if (ok) {
+        for (int j = 0; j < m; j++)
+            for (size_t e = 0; e < columns->row[j].count; e++)
+                count[columns->row[j].entry[e].index + 2]++;
+        for (int c = 0; c < n; c++)
+            count[c + 2] += count[c + 1];
+        for (int j = 0; j < m; j++)
+            for (size_t e = 0; e < columns->row[j].count; e++)
+                user[count[columns->row[j].entry[e].index + 1]++] = j;
+        for (int j = 0; j < m; j++)
+            met[j] = -1;
+    }
+    for (int i = 0; ok && i < rows->rows; i++) {
+        for (size_t e = 0; e < rows->row[i].count; e++) {
+            uint32_t c = rows->row[i].entry[e].index;
+            for (int u = count[c]; u < count[c + 1]; u++)
+                met[user[u]] = i;
+        }
+        for (int j = 0; ok && j < m; j++)
+            if (met[j] == i)
+                ok = nh_row_append(out->row + i, (uint32_t)j,
+                                   nh_row_dot(g, rows->row + i, columns->row + j));
+    }
+    free(count);
+    free(user);
+    free(met);
+    return ok && !nh_graph_failed(g);
+}
+
+static bool solve_with(nh_graph *g, const nh_matrix *S, nh_expr *x)
+{
+    int singular;
+    nh_elimination *lu = nh_eliminate(g, S, &singular);
+    bool ok = lu && nh_elimination_solve(g, lu, x);
+    nh_elimination_free(lu);
+    return ok;
+}
+
+/* lambda from (K B) lambda = -drift - K g, then v' = g + B lambda. */
+static bool acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
+{
+    nh_graph *g = s->g;
+    nh_matrix S = {0};
+    nh_expr *lambda = calloc((size_t)s->m + 1, sizeof *lambda);
+    bool ok = lambda && solve_mass(s, s->rate, a) && product(g, &S, &s->K, &s->B);
+    for (int i = 0; ok && i < s->m; i++)
+        lambda[i] = nh_negate(g, nh_add(g, s->drift[i], nh_row_apply(g, s->K.row + i, a)));
+    ok = ok && solve_with(g, &S, lambda);
+    for (int j = 0; ok && j < s->m; j++)
+        for (size_t e = 0; e < s->B.row[j].count; e++) {
+            nh_partial b = s->B.row[j].entry[e];
+            a[b.index] = nh_add(g, a[b.index], nh_multiply(g, b.value, lambda[j]));
+        }
+    ok = ok && push_all(out, a, s->n) && push_all(out, lambda, s->m);
+    nh_matrix_free(&S);
+    free(lambda);
+    return ok;
+}
+
+/* The entries of B as arguments: the same pattern, values X[0], X[1], ... */
+static bool given_reactions(nh_mechanics *s, nh_matrix *B)
+{
+    uint32_t next = 0;
+    bool ok = nh_matrix_init(B, s->m, s->n);
+    for (int j = 0; ok && j < s->m; j++)
+        for (size_t e = 0; ok && e < s->B.row[j].count; e++)
+            ok = nh_row_append(B->row + j, s->B.row[j].entry[e].index,
+                               nh_variable(s->g, NH_X, next++));
+    return ok;
+}
+
+/* K + c dk/dq: how a constraint answers to a change of v that also moves q by c times as much. */
+static bool response(nh_mechanics *s, nh_matrix *out)
+{
+    nh_graph *g = s->g;
+    nh_expr c = nh_variable(g, NH_X, (uint32_t)nh_matrix_entries(&s->B));
+    bool ok = nh_matrix_init(out, s->m, s->n);
+    for (int i = 0; ok && i < s->m; i++) {
+        const nh_partials *a = s->K.row + i, *b = s->kq.row + i;
+        for (size_t x = 0, y = 0; ok && (x < a->count || y < b->count);) {
+            uint32_t at_a = x < a->count ? a->entry[x].index : UINT32_MAX;
+            uint32_t at_b = y < b->count ? b->entry[y].index : UINT32_MAX;
+            uint32_t at = at_a < at_b ? at_a : at_b;
+            nh_expr value = at_a == at ? a->entry[x++].value : NH_ZERO;
+            if (at_b == at)
+                value = nh_add(g, value, nh_multiply(g, c, b->entry[y++].value));
+            ok = nh_row_append(out->row + i, at, value);
+        }
+    }
+    return ok;
+}
+
+static bool close_constraints(nh_mechanics *s, nh_expr_list *out)
+{
+    nh_matrix B = {0}, R = {0}, S = {0};
+    nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
+    bool ok = d && given_reactions(s, &B) && response(s, &R) && product(s->g, &S, &R, &B);
+    if (ok) {
+        memcpy(d, s->k, (size_t)s->m * sizeof *d);
+        ok = solve_with(s->g, &S, d) && push_all(out, d, s->m) && push_all(out, s->k, s->m);
+    }
+    nh_matrix_free(&B);
+    nh_matrix_free(&R);
+    nh_matrix_free(&S);
+    free(d);
+    return ok;
+}
+
+static bool solve_given(nh_mechanics *s, nh_expr *x, nh_expr_list *out)
+{
+    for (int i = 0; i < s->n; i++)
+        x[i] = nh_variable(s->g, NH_X, (uint32_t)i);
+    return nh_elimination_solve(s->g, s->mass_factors, x) && push_all(out, x, s->n);
+}
+
+static bool observe(nh_mechanics *s, nh_expr_list *out)
+{
+    const nh_problem *problem = s->problem;
+    bool ok = nh_expr_list_push(out, s->energy) && push_all(out, s->k, s->m);
+    if (s->facts.coupled)
+        ok = ok && nh_expr_list_push(out, s->driver_energy) &&
+             nh_expr_list_push(out, s->passenger_energy);
+    for (int i = 0; ok && i < problem->observables; i++)
+        ok = nh_expr_list_push(out, problem->observable[i].value);
+    return ok;
+}
+
+bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
+{
+    nh_expr *work = calloc((size_t)s->n + 1, sizeof *work);
+    bool ok = work != NULL;
+    if (!ok)
+        return false;
+    switch (fn) {
+    case NH_FN_KICK: ok = kick(s, work, out); break;
+    case NH_FN_CLOSE: ok = close_constraints(s, out); break;
+    case NH_FN_ACCELERATION: ok = acceleration(s, work, out); break;
+    case NH_FN_STAGE:
+        ok = push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
+             push_entries(out, &s->K) && push_entries(out, &s->B);
+        break;
+    case NH_FN_END:
+        ok = push_all(out, s->p, s->n) && push_all(out, s->k, s->m) && push_entries(out, &s->K);
+        break;
+    case NH_FN_SOLVE: ok = solve_given(s, work, out); break;
+    case NH_FN_CONSTRAINT: ok = push_all(out, s->k, s->m); break;
+    case NH_FN_OBSERVE: ok = observe(s, out); break;
+    case NH_FN_MATRICES: ok = push_dense(out, &s->mass) && push_dense(out, &s->K); break;
+    case NH_FN_COUNT: ok = false; break;
+    }
+    free(work);
+    return ok && !nh_graph_failed(s->g);
+}

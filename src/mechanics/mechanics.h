@@ -1,0 +1,73 @@
+/* From a problem (Lagrangian, forces, constraints as expressions) to its equations of motion.
+ *
+ *     p = dL/dv,   p' = F + K^T lambda,   F = dL/dq + f,   k(t, q, v) = 0,   K = dk/dv
+ *
+ * Written for the acceleration, with M = dp/dv:
+ *
+ *     M v' = rate + K^T lambda,   rate = F - (dp/dq) v - dp/dt
+ *     K v' = -drift,              drift = (dk/dq) v + dk/dt
+ *
+ * Velocities without coordinates (statement `velocity`) get a silent coordinate each, on which
+ * nothing depends; their algebra enters F as the gyroscopic term of Euler and Poincare. So q and v
+ * have the same length n everywhere below. */
+#ifndef NH_MECHANICS_H
+#define NH_MECHANICS_H
+
+#include "mechanics/sparse.h"
+#include "model/problem.h"
+
+/* What a program computes from (t, q, v, x). The methods' kernels are written in terms of these. */
+typedef enum nh_fn {
+    /* t q v         -> g[n] = M^-1 rate, B[nb] = M^-1 K^T */
+    NH_FN_KICK,
+    /* t q v, x=(B,c) -> d[m] = S^-1 k, k[m];  S = d/dl k(t, q + c B l, v + B l) at l = 0 */
+    NH_FN_CLOSE,
+    /* t q v         -> v'[n], lambda[m] */
+    NH_FN_ACCELERATION,
+    /* t q v         -> p[n], F[n], k[m], K[nk], B[nb] */
+    NH_FN_STAGE,
+    /* t q v         -> p[n], k[m], K[nk] */
+    NH_FN_END,
+    /* t q v, x=y[n] -> M^-1 y */
+    NH_FN_SOLVE,
+    /* t q v         -> k[m] */
+    NH_FN_CONSTRAINT,
+    /* t q v         -> energy, k[m], observables */
+    NH_FN_OBSERVE,
+    /* t q v         -> M[n*n] row-major, K[m*n] row-major; for start states and diagnosis */
+    NH_FN_MATRICES,
+    NH_FN_COUNT
+} nh_fn;
+
+typedef struct nh_mechanics {
+    nh_problem *problem; /* owned */
+    nh_graph *g;         /* of the problem */
+    int n, m;            /* velocities, constraints */
+    nh_expr *p, *F, *rate; /* [n] */
+    nh_matrix mass;        /* n x n */
+    nh_elimination *mass_factors;
+    nh_expr *k, *drift;    /* [m] */
+    nh_matrix K;           /* m x n */
+    nh_matrix kq;          /* dk/dq, m x n */
+    nh_matrix B;           /* M^-1 K^T kept as its transpose: row j belongs to constraint j, m x n */
+    nh_expr energy;
+    nh_expr driver_energy, passenger_energy; /* when facts.coupled */
+    nh_facts facts;
+    nh_constraint_kind *kind;   /* [m] */
+    nh_answer *constraint_integrable; /* [m] */
+    char **conserved;           /* NULL at the end */
+} nh_mechanics;
+
+/* Takes the problem over, also on failure. */
+nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report *report);
+void nh_mechanics_free(nh_mechanics *mechanics);
+
+/* The outputs of a function, appended to the list. Makes new expressions: not for several threads. */
+bool nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out);
+
+/* Used by nh_mechanics_derive: everything that is found out rather than derived. */
+nh_status nh_mechanics_find_facts(nh_mechanics *mechanics, nh_report *report);
+void nh_find_integrability(nh_mechanics *mechanics, const double *q, const double *v);
+bool nh_find_coupling(nh_mechanics *mechanics);
+
+#endif

@@ -1,0 +1,46 @@
+/* Sparse matrices of expressions and their elimination.
+ *
+ * Linear systems of the mechanics (mass matrix, Schur complement) are solved inside the graph: the
+ * factors and the solution are expressions. Structural zeros never enter, constants fold, and what
+ * is left is straight-line code, as long as the fill is: O(n) for chains and bands. */
+#ifndef NH_MECHANICS_SPARSE_H
+#define NH_MECHANICS_SPARSE_H
+
+#include "model/graph.h"
+
+typedef struct nh_expr_list {
+    nh_expr *item;
+    size_t count, room;
+} nh_expr_list;
+bool nh_expr_list_push(nh_expr_list *list, nh_expr e); /* false without memory */
+void nh_expr_list_free(nh_expr_list *list);
+
+/* Rows of (column, value), ascending columns, no NH_ZERO among the values. */
+typedef struct nh_matrix {
+    int rows, columns;
+    nh_partials *row;
+} nh_matrix;
+bool nh_matrix_init(nh_matrix *a, int rows, int columns);
+void nh_matrix_free(nh_matrix *a);
+size_t nh_matrix_entries(const nh_matrix *a);
+nh_expr nh_matrix_at(const nh_matrix *a, int row, int column);
+bool nh_row_append(nh_partials *row, uint32_t column, nh_expr value); /* columns must ascend */
+
+/* a_row . b_row over the columns that both have. */
+nh_expr nh_row_dot(nh_graph *g, const nh_partials *a, const nh_partials *b);
+/* a_row . x for a dense vector. */
+nh_expr nh_row_apply(nh_graph *g, const nh_partials *a, const nh_expr *x);
+
+/* LU factors of a square matrix without exchange of rows, in an order that keeps the fill low: for
+ * matrices whose symmetric part is definite, which mass matrices and Schur complements are. Equal
+ * expressions being one node, a symmetric matrix costs no more than its L D L^T. */
+typedef struct nh_elimination nh_elimination;
+
+/* On failure *singular is the row without a pivot, or -1 when memory or the limit on fill ran out. */
+nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular);
+void nh_elimination_free(nh_elimination *lu);
+
+/* Replaces x by a^-1 x; zeros in x are used. False without memory. */
+bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x);
+
+#endif

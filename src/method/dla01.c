@@ -1,0 +1,81 @@
+/* DLA01: the reversible discrete Lagrange-d'Alembert step of McLachlan and Perlmutter.
+ *
+ *     qm = q0 + h/2 v0
+ *     M v1 = M v0 - h gradV(qm) + A(qm)^T l,    A(q1) v1 + b(q1) = 0
+ *     q1 = qm + h/2 v1
+ *
+ * Order 2, symmetric; keeps the constraints at every node; one force evaluation a step.
+ * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
+#include "method/kernel.h"
+
+static int step(kernel *k)
+{
+    const double h = k->h, t = k->t;
+    LOCAL(kick, N + NB + 1); /* g, B, h/2 */
+    LOCAL(close, 2 * M);     /* correction of the multipliers, residual */
+    LOCAL(qm, N);
+    LOCAL(q, N);
+    LOCAL(v, N);
+    LOCAL(change, N);
+    real *g = kick, *B = kick + N;
+
+    EACH(i, N) qm[i] = fma_(broadcast(h / 2), k->v[i], k->q[i]);
+    CALL(KICK, t + h / 2, qm, k->v, 0, kick);
+    EACH(i, N) v[i] = fma_(broadcast(h), g[i], k->v[i]); /* still off the constraints */
+    B[NB] = broadcast(h / 2);
+
+    /* The multiplier moves v along M^-1 A(qm)^T until A(q1) v = 0. That is linear, and the first
+     * solve is exact, unless it also moves the coordinates that A depends on. */
+    for (watch w = watch_begin();;) {
+        EACH(i, N) q[i] = fma_(broadcast(h / 2), v[i], qm[i]);
+        CALL(CLOSE, t + h, q, v, B, close);
+        EACH(i, M) close[i] = -close[i];
+        if (REACTION_IS_LINEAR) {
+            add_B(k, v, B, close);
+            break;
+        }
+        EACH(i, N) change[i] = broadcast(0);
+        add_B(k, change, B, close);
+        EACH(i, N) v[i] = select_(w.active, v[i] + change[i], v[i]);
+        watch_update(&w, largest(k, change, N), largest(k, v, N));
+        if (!any(w.active))
+            break;
+        if (w.iteration >= 30)
+            return not_converged(k, &w);
+    }
+    EACH(i, N) q[i] = fma_(broadcast(h / 2), v[i], qm[i]);
+    if (COMPENSATED)
+        EACH(i, N)
+        {
+            qm[i] = (k->v[i] + v[i]) * (h / 2);
+            change[i] = v[i] - k->v[i];
+        }
+    commit(k, q, v, qm, change);
+    return NH_KERNEL_OK;
+}
+
+KERNEL(dla01, no_start, step);
+
+#ifdef NH_DESCRIBE
+#include "method/method.h"
+
+static size_t scratch(const nh_shape *s, const double *option)
+{
+    (void)option;
+    return (size_t)(5 * s->n + s->nb + 1 + 2 * s->m);
+}
+
+const nh_method nh_method_dla01 = {
+    .name = "dla01",
+    .summary = "half a step of dla(0), half a step of dla(1); one force evaluation",
+    .reference = "Modin & Verdier 2020 (29), Jay 2009 (7.3), McLachlan & Perlmutter 2006",
+    .formulas = "qm = q0 + h/2 v0\n"
+                "M v1 = M v0 - h gradV(qm) + A(qm)^T l,   A(q1) v1 + b(q1) = 0\n"
+                "q1 = qm + h/2 v1",
+    .order = 2,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
+    .functions = NH_USES(KICK) | NH_USES(CLOSE),
+    .scratch = scratch,
+};
+#endif

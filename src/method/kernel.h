@@ -1,0 +1,327 @@
+/* The language in which the integrators are written.
+ *
+ * A method's step is C over `real`, N and M. Built into the library, N and M are read at run time
+ * and the system's functions are called through a pointer (a tape, or the user's C functions). In
+ * an emitted kernel N and M are constants, the system's functions are inlined, local arrays become
+ * registers, and options are literals. Neither the mathematics nor the bits differ.
+ *
+ *     N, M, NB, NK      velocities, constraints, entries of B and of K
+ *     LOCAL(x, count)   an array for the duration of the step
+ *     EACH(i, count)    a loop, unrolled where the count is a small constant
+ *     CALL(FN, t, q, v, x, out)   a function of mechanics.h; leaves the step when it fails
+ *     OPTION(i), TABLE  the method's options and the table it prepared
+ *     k->q, k->v, k->memory, k->h   state, memory and step
+ *
+ * A step reads k->q and k->v and ends with commit(); before that it must not change the state, so
+ * that a step that fails leaves everything as it was. */
+#ifndef NH_METHOD_KERNEL_H
+#define NH_METHOD_KERNEL_H
+
+#include "base/real.h"
+#include "base/trig.h"
+#include "program/kernel_io.h"
+
+/* NH_FUNCTIONS_HERE */
+#ifdef NH_EMITTED
+
+#define SOME(count) ((count) > 0 ? (count) : 1)
+typedef struct kernel {
+    nh_kernel_io *io;
+    double h, t;
+    real q[N], v[N], q_low[N], v_low[N], memory[SOME(MEMORY)];
+} kernel;
+#define LOCAL(name, count) real name[SOME(count)]
+#if N <= 16
+#define EACH(i, count) _Pragma("GCC unroll 16") for (int i = 0; i < (count); i++)
+#else
+#define EACH(i, count) for (int i = 0; i < (count); i++)
+#endif
+#define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out)
+
+#else
+
+#include "mechanics/mechanics.h"
+typedef struct kernel {
+    nh_kernel_io *io;
+    double h, t;
+    real *q, *v, *q_low, *v_low, *memory, *top;
+} kernel;
+#define N (k->io->shape->n)
+#define M (k->io->shape->m)
+#define NK (k->io->shape->nk)
+#define NB (k->io->shape->nb)
+#define REACTION_IS_LINEAR (k->io->shape->reaction_is_linear)
+#define CONSTANT_MASS (k->io->shape->constant_mass)
+#define COMPENSATED (k->io->compensated)
+#define OPTION(i) (k->io->option[i])
+#define TABLE (k->io->table)
+#define LOCAL(name, count)                                                                         \
+    real *name = k->top;                                                                           \
+    k->top += (count)
+#define EACH(i, count) for (int i = 0; i < (count); i++)
+#define CALL(FN, t, q, v, x, out)                                                                  \
+    do {                                                                                           \
+        int called = k->io->call(k->io->self, NH_FN_##FN, t, q, v, x, out);                        \
+        if (__builtin_expect(called, 0))                                                           \
+            return called < 0 ? NH_KERNEL_STOPPED : NH_KERNEL_REFUSED;                             \
+    } while (0)
+
+/* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern. */
+static inline void add_B(const kernel *k, real *out, const real *B, const real *l)
+{
+    const nh_shape *s = k->io->shape;
+    for (int j = 0; j < s->m; j++)
+        for (int e = s->b_first[j]; e < s->b_first[j + 1]; e++)
+            out[s->b_column[e]] = fma_(B[e], l[j], out[s->b_column[e]]);
+}
+
+static inline void add_K(const kernel *k, real *out, const real *K, const real *l)
+{
+    const nh_shape *s = k->io->shape;
+    for (int j = 0; j < s->m; j++)
+        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
+            out[s->k_column[e]] = fma_(K[e], l[j], out[s->k_column[e]]);
+}
+
+/* out += K x */
+static inline void apply_K(const kernel *k, real *out, const real *K, const real *x)
+{
+    const nh_shape *s = k->io->shape;
+    for (int j = 0; j < s->m; j++)
+        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
+            out[j] = fma_(K[e], x[s->k_column[e]], out[j]);
+}
+
+/* S[i * stride + j] += c (K B)_ij */
+static inline void add_KB(const kernel *k, real *S, int stride, double c, const real *K, const real *B)
+{
+    const nh_shape *s = k->io->shape;
+    for (int i = 0; i < s->m; i++)
+        for (int j = 0; j < s->m; j++) {
+            int pair = i * s->m + j;
+            real sum = broadcast(0);
+            for (int e = s->pair_first[pair]; e < s->pair_first[pair + 1]; e++)
+                sum = fma_(K[s->pair_k[e]], B[s->pair_b[e]], sum);
+            S[i * stride + j] = fma_(broadcast(c), sum, S[i * stride + j]);
+        }
+}
+
+#endif
+
+/* ---- what all methods share ---- */
+
+/* x + dx with the rounding error carried in low. */
+static inline void accumulate(real *x, real *low, real dx)
+{
+    real small = *low + dx, sum = *x + small;
+    real back = sum - *x;
+    *low = (*x - (sum - back)) + (small - back);
+    *x = sum;
+}
+
+/* The end of a step: q += dq, v += dv where sums are compensated, else the values given. */
+static inline void commit(kernel *k, const real *q1, const real *v1, const real *dq, const real *dv)
+{
+    EACH(i, N)
+    {
+        if (COMPENSATED) {
+            accumulate(k->q + i, k->q_low + i, dq[i]);
+            accumulate(k->v + i, k->v_low + i, dv[i]);
+        } else {
+            k->q[i] = q1[i];
+            k->v[i] = v1[i];
+        }
+    }
+}
+
+/* Watches an iteration until round-off stops it. A lane is done when the correction is a few units
+ * in the last place of the scale, when the contraction seen so far promises that for the correction
+ * to come, or when it no longer shrinks and is small. Lanes that are done keep their values. */
+typedef struct watch {
+    real previous, rate; /* the last correction, and how much it had shrunk */
+    mask active;
+    int iteration;
+} watch;
+
+static inline watch watch_begin(void)
+{
+    return (watch){.previous = broadcast(1e300),
+                   .rate = broadcast(1),
+                   .active = ~less(broadcast(0), broadcast(0))};
+}
+
+static inline void watch_update(watch *w, real change, real scale)
+{
+    const double eps = 0x1p-52;
+    real tiny = scale * eps;
+    mask done = ~less(tiny, change); /* change <= eps scale */
+    done |= ~less(change, w->previous) & less(change, scale * 1e-10);
+    /* The error left is the correction times the rate of convergence, of which the worse of the last
+     * two is believed; the first correction says nothing about it. */
+    real rate = change / w->previous;
+    if (w->iteration == 0)
+        rate = broadcast(1);
+    done |= less(change * max_(rate, w->rate), tiny * 0.0625);
+    w->rate = select_(w->active, rate, w->rate);
+    w->previous = select_(w->active, change, w->previous);
+    w->active &= ~done;
+    w->iteration++;
+}
+
+static inline real largest(const kernel *k, const real *x, int count)
+{
+    (void)k;
+    real most = broadcast(0);
+    EACH(i, count) most = max_(most, abs_(x[i]));
+    return most;
+}
+
+static inline int not_converged(kernel *k, const watch *w)
+{
+    double most = 0;
+    for (int l = 0; l < LANES; l++)
+        if (!(LANE(w->previous, l) <= most))
+            most = LANE(w->previous, l);
+    k->io->residual = most;
+    k->io->iterations = w->iteration;
+    return NH_KERNEL_NOT_CONVERGED;
+}
+
+/* Angles stay within a turn of zero, so that no digits are lost in long runs: 2 pi is taken off in
+ * two parts, of which multiples of the first are exact. Looked after every 16 steps. */
+static inline void wrap_angle(real *q, real *low, real *turns, int compensated)
+{
+    real shifted = fma_(*q, broadcast(0x1.45f306dc9c883p-3), broadcast(TRIG_ROUND));
+    real full = shifted - TRIG_ROUND;
+    *q = fma_(-full, broadcast(0x1.921fb544p+2), *q);
+    real rest = full * -0x1.0b4611a626331p-32;
+    if (compensated)
+        accumulate(q, low, rest);
+    else
+        *q = *q + rest;
+    *turns = *turns + full;
+}
+
+static inline int wide_angle(real q)
+{
+    return any(less(broadcast(3.5), abs_(q)));
+}
+
+#ifdef NH_EMITTED
+
+static inline void load(kernel *k, nh_kernel_io *io)
+{
+    k->io = io;
+    k->h = io->step;
+    __builtin_memcpy(k->q, io->q, sizeof k->q);
+    __builtin_memcpy(k->v, io->v, sizeof k->v);
+    __builtin_memcpy(k->q_low, io->q_low, sizeof k->q_low);
+    __builtin_memcpy(k->v_low, io->v_low, sizeof k->v_low);
+    if (MEMORY > 0)
+        __builtin_memcpy(k->memory, io->memory, sizeof k->memory);
+}
+
+static inline void store(const kernel *k)
+{
+    nh_kernel_io *io = k->io;
+    __builtin_memcpy(io->q, k->q, sizeof k->q);
+    __builtin_memcpy(io->v, k->v, sizeof k->v);
+    __builtin_memcpy(io->q_low, k->q_low, sizeof k->q_low);
+    __builtin_memcpy(io->v_low, k->v_low, sizeof k->v_low);
+    if (MEMORY > 0)
+        __builtin_memcpy(io->memory, k->memory, sizeof k->memory);
+}
+
+#define ENTER(k) (void)0
+
+static inline void wrap_angles(kernel *k)
+{
+#define WRAP(place, coordinate)                                                                    \
+    if (wide_angle(k->q[coordinate]))                                                              \
+    wrap_angle(k->q + coordinate, k->q_low + coordinate, (real *)k->io->turns + place, COMPENSATED);
+    NH_ANGLES(WRAP)
+}
+
+#else
+
+static inline void load(kernel *k, nh_kernel_io *io)
+{
+    *k = (kernel){io,
+                  io->step,
+                  0,
+                  (real *)io->q,
+                  (real *)io->v,
+                  (real *)io->q_low,
+                  (real *)io->v_low,
+                  (real *)io->memory,
+                  (real *)io->scratch};
+}
+
+static inline void store(const kernel *k)
+{
+    (void)k;
+}
+
+#define ENTER(k) ((k)->top = (real *)(k)->io->scratch)
+
+static inline void wrap_angles(kernel *k)
+{
+    const nh_shape *s = k->io->shape;
+    for (int a = 0; a < s->angles; a++)
+        if (wide_angle(k->q[s->angle[a]]))
+            wrap_angle(k->q + s->angle[a], k->q_low + s->angle[a], (real *)k->io->turns + a,
+                       COMPENSATED);
+}
+
+#endif
+
+static inline int no_start(kernel *k)
+{
+    (void)k;
+    return NH_KERNEL_OK;
+}
+
+/* Makes a kernel known under the method's name: its start (no_start for methods without memory) and
+ * its step. */
+#ifdef NH_EMITTED
+#define KERNEL_SYMBOL(name) __attribute__((visibility("default"))) const nh_kernel nh_emitted_kernel
+#else
+#define KERNEL_PASTE2(name, variant) nh_kernel_##name##_##variant
+#define KERNEL_PASTE(name, variant) KERNEL_PASTE2(name, variant)
+#define KERNEL_SYMBOL(name) const nh_kernel KERNEL_PASTE(name, NH_VARIANT)
+#endif
+
+#define KERNEL(name, start, step)                                                                  \
+    static int start_##step(nh_kernel_io *io)                                                      \
+    {                                                                                              \
+        kernel k;                                                                                  \
+        load(&k, io);                                                                              \
+        ENTER(&k);                                                                                 \
+        k.t = io->time + (double)io->index * io->step;                                             \
+        int status = start(&k);                                                                    \
+        store(&k);                                                                                 \
+        return status;                                                                             \
+    }                                                                                              \
+    static int advance_##step(nh_kernel_io *io, long long steps)                                   \
+    {                                                                                              \
+        kernel k;                                                                                  \
+        int status = NH_KERNEL_OK;                                                                 \
+        long long index = io->index, last = index + steps;                                         \
+        double time = io->time;                                                                    \
+        load(&k, io);                                                                              \
+        for (; index < last; index++) {                                                            \
+            ENTER(&k);                                                                             \
+            k.t = time + (double)index * k.h;                                                      \
+            status = step(&k);                                                                     \
+            if (__builtin_expect(status, 0))                                                       \
+                break;                                                                             \
+            if ((index & 15) == 15)                                                                \
+                wrap_angles(&k);                                                                   \
+        }                                                                                          \
+        io->index = index;                                                                         \
+        store(&k);                                                                                 \
+        return status;                                                                             \
+    }                                                                                              \
+    KERNEL_SYMBOL(name) = {start_##step, advance_##step}
+
+#endif

@@ -1,0 +1,36 @@
+/* What a method is: a const table that makes one integrator known to everything else. */
+#ifndef NH_METHOD_METHOD_H
+#define NH_METHOD_METHOD_H
+
+#include "mechanics/mechanics.h"
+#include "program/kernel_io.h"
+#include "program/variant.h"
+
+#define NH_USES(fn) (1u << NH_FN_##fn)
+
+struct nh_method {
+    const char *name, *summary, *reference;
+    const char *formulas; /* as shown by `nonholo methods NAME` */
+    nh_option option[NH_OPTIONS_MAX];
+    int options;
+    int order;
+    int (*order_of)(const double *option); /* when it depends on the options */
+    unsigned keeps, needs;
+    unsigned (*keeps_of)(const double *option);
+    unsigned functions; /* NH_USES of every function that the kernel calls */
+    bool compensate;    /* whether carrying rounding errors is advised: it is when it costs little */
+    /* NULL, or why these options make no sense. */
+    const char *(*refuse)(const double *option);
+    /* Sizes in reals; NULL means none. */
+    size_t (*memory)(const nh_shape *shape, const double *option);
+    size_t (*scratch)(const nh_shape *shape, const double *option);
+    /* Coefficients, computed once a run. */
+    size_t (*table_size)(const double *option);
+    void (*table)(const double *option, double *table);
+};
+
+/* The kernel of a method, and its source for emitted kernels. */
+const nh_kernel *nh_method_kernel(const nh_method *method, nh_variant variant);
+const char *nh_method_source(const nh_method *method);
+
+#endif

@@ -1,0 +1,233 @@
+/* Statements that give values to coordinates and velocities: force, start, frame. */
+#include "model/build.h"
+
+#include "base/status.h"
+
+/* Frames of large families stay out: a dense array of them would be larger than all else. */
+enum { FRAME_ENTRIES_MOST = 16000000 };
+
+static nh_status fail(nh_builder *b, nh_place place, const char *text)
+{
+    return b->x.status = nh_fail_at(b->report, &b->model->source, place, "%s", text);
+}
+
+/* ---- one value to one entry ---- */
+
+/* Decides whether an assignment takes effect against an earlier one. */
+static bool prevails(nh_builder *b, nh_given *given, const nh_item *item, int strength,
+                     const char *name)
+{
+    if (given->place.line && given->strength == strength) {
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
+                                 "'%s' has a value already (line %d)", name, given->place.line);
+        return false;
+    }
+    if (given->place.line && given->strength > strength)
+        return false;
+    *given = (nh_given){item->place, strength};
+    return true;
+}
+
+static void assign(nh_builder *b, const nh_statement *s, const nh_item *item, int64_t at,
+                   nh_expr value)
+{
+    nh_problem *p = b->problem;
+    int strength =
+        s->kind == STATEMENT_START ? (item->left->child != NULL) + 2 * (s->when != NULL) : 0;
+    bool velocity = item->left->prime || item->left->kind == AST_VELOCITY;
+    if (s->kind == STATEMENT_FRAME)
+        b->frame_row[at] = value;
+    else if (s->kind == STATEMENT_FORCE) {
+        if (prevails(b, &b->force[at], item, strength,
+                     at < p->coordinates ? p->coordinate_name[at] : p->velocity_name[at]))
+            p->force[at] = value;
+    } else if (velocity) {
+        if (prevails(b, &b->start_v[at], item, strength, p->velocity_name[at]))
+            p->start_v[at] = value;
+    } else if (prevails(b, &b->start_q[at], item, strength, p->coordinate_name[at]))
+        p->start_q[at] = value;
+}
+
+/* ---- what a value may depend on ---- */
+
+static void check_value(nh_builder *b, const nh_statement *s, const nh_item *item,
+                        const nh_ast *ast, nh_expr value)
+{
+    const nh_graph *g = b->problem->graph;
+    if (b->x.status)
+        return;
+    bool position = item->left && !item->left->prime && item->left->kind == AST_COORDINATE;
+    if (s->kind == STATEMENT_START && nh_depends(g, value, NH_TIME))
+        fail(b, ast->place,
+             "a start value does not depend on the time t; expected coordinates and parameters");
+    else if (s->kind == STATEMENT_START && position && nh_depends(g, value, NH_V))
+        fail(b, ast->place,
+             "the start of a coordinate does not depend on velocities; expected coordinates and "
+             "parameters");
+    else if (s->kind == STATEMENT_FRAME && nh_depends(g, value, NH_V))
+        fail(b, ast->place,
+             "a frame does not depend on velocities; expected coordinates and parameters");
+}
+
+/* ---- assignments ---- */
+
+static int64_t length(const nh_ast *list)
+{
+    int64_t count = 0;
+    for (const nh_ast *a = list->child; a; a = a->next)
+        count++;
+    return count;
+}
+
+/* One value for all members, or a list with one for each. */
+static void assign_members(nh_builder *b, const nh_statement *s, const nh_item *item,
+                           nh_family members)
+{
+    const nh_ast *right = item->right;
+    bool list = right->kind == AST_LIST;
+    if (list && !item->left->symbol->from)
+        fail(b, right->place, "a list of values for a single one; expected one value");
+    else if (list && item->left->child)
+        fail(b, right->place, "a list of values for one member; expected one value");
+    else if (list && length(right) != members.count)
+        b->x.status =
+            nh_fail_at(b->report, &b->model->source, right->place,
+                       "a list of %lld values; expected %lld, one for each member of '%s'",
+                       (long long)length(right), (long long)members.count, item->left->name);
+    const nh_ast *element = list ? right->child : right;
+    nh_expr value = NH_ZERO;
+    for (int64_t i = 0; i < members.count && !b->x.status; i++) {
+        if (list || i == 0) {
+            value = nh_expand_expr(&b->x, element);
+            check_value(b, s, item, element, value);
+        }
+        if (!b->x.status)
+            assign(b, s, item, members.first + i, value);
+        if (list)
+            element = element->next;
+    }
+}
+
+void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        nh_family members = nh_expand_target(&b->x, item->left);
+        if (!b->x.status)
+            assign_members(b, s, item, members);
+    }
+}
+
+/* ---- frames ---- */
+
+/* How many vectors all frame statements make. */
+static int64_t count_vectors(nh_builder *b)
+{
+    int64_t vectors = 0;
+    for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next) {
+        if (s->kind != STATEMENT_FRAME)
+            continue;
+        int64_t each = 0;
+        for (const nh_item *item = s->item; item; item = item->next)
+            each += !item->left;
+        vectors += nh_turns(b, s) * (each ? each : 1);
+    }
+    return vectors;
+}
+
+void nh_open_frames(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    int64_t vectors = count_vectors(b);
+    b->frames_left_out = (double)vectors * p->velocities > FRAME_ENTRIES_MOST;
+    if (b->x.status || b->frames_left_out)
+        return;
+    p->frame =
+        nh_arena_array(&b->built->arena, (size_t)vectors * (size_t)p->velocities, sizeof(nh_expr));
+    if (!p->frame)
+        b->x.status = nh_fail_memory(b->report);
+}
+
+static void next_row(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    b->frame_row = p->frame + (size_t)p->frames++ * (size_t)p->velocities;
+}
+
+static void set_component(nh_builder *b, const nh_statement *s, const nh_ast *component, int64_t at,
+                          int64_t count)
+{
+    const nh_item plain = {0};
+    nh_expr value = nh_expand_expr(&b->x, component);
+    check_value(b, s, &plain, component, value);
+    for (int64_t i = 0; i < count && !b->x.status; i++)
+        b->frame_row[at + i] = value;
+}
+
+/* The component of one family: a list with one value for each member, or one value for all. */
+static void set_family(nh_builder *b, const nh_statement *s, const nh_ast *component,
+                       const nh_symbol *symbol)
+{
+    nh_family family =
+        (symbol->kind == SYMBOL_COORDINATE ? b->x.coordinate : b->x.velocity)[symbol->number];
+    if (component->kind != AST_LIST) {
+        set_component(b, s, component, family.first, family.count);
+        return;
+    }
+    if (length(component) != family.count) {
+        b->x.status =
+            nh_fail_at(b->report, &b->model->source, component->place,
+                       "a list of %lld values; expected %lld, one for each member of '%s'",
+                       (long long)length(component), (long long)family.count, symbol->name);
+        return;
+    }
+    int64_t at = family.first;
+    for (const nh_ast *a = component->child; a && !b->x.status; a = a->next)
+        set_component(b, s, a, at++, 1);
+}
+
+/* (a, b, ...): one component for each velocity, or one for each name with families as lists. */
+static void set_vector(nh_builder *b, const nh_statement *s, const nh_item *item)
+{
+    const nh_ast *vector = item->right;
+    const nh_symbols *symbols = &b->model->symbols;
+    int64_t names = symbols->count[SYMBOL_COORDINATE] + symbols->count[SYMBOL_VELOCITY];
+    const nh_ast *component = vector->kind == AST_LIST ? vector->child : vector;
+    int64_t count = vector->kind == AST_LIST ? length(vector) : 1,
+            velocities = b->problem->velocities;
+    bool nested = false;
+    for (const nh_ast *a = vector->kind == AST_LIST ? component : NULL; a; a = a->next)
+        nested |= a->kind == AST_LIST;
+
+    if (count == velocities && !nested) {
+        for (int64_t at = 0; at < count && !b->x.status; at++, component = component->next)
+            set_component(b, s, component, at, 1);
+    } else if (count == names) {
+        for (int kind = SYMBOL_COORDINATE; kind <= SYMBOL_VELOCITY; kind++)
+            for (const nh_symbol *symbol = symbols->first; symbol && !b->x.status;
+                 symbol = symbol->next)
+                if ((int)symbol->kind == kind) {
+                    set_family(b, s, component, symbol);
+                    component = component->next;
+                }
+    } else
+        b->x.status =
+            nh_fail_at(b->report, &b->model->source, item->place,
+                       "a vector of length %lld; expected %lld components, one for each velocity",
+                       (long long)count, (long long)velocities);
+}
+
+void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    if (b->problem->frames == 0)
+        b->problem->frame_place = s->place;
+    if (s->item->left) {
+        next_row(b);
+        nh_build_assignments(b, s, index);
+        return;
+    }
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        next_row(b);
+        set_vector(b, s, item);
+    }
+}

@@ -1,0 +1,158 @@
+/* A model as it was read: statements, the expressions in them, and the names they define.
+ *
+ * Everything lives in the model's arena and never changes after nh_resolve_model; a build with
+ * given parameter values (expand.h, problem.c) only looks. */
+#ifndef NH_MODEL_AST_H
+#define NH_MODEL_AST_H
+
+#include "base/arena.h"
+#include "model/source.h"
+
+typedef enum nh_symbol_kind {
+    SYMBOL_PARAMETER,
+    SYMBOL_COORDINATE,
+    SYMBOL_VELOCITY, /* of a Lie algebra: no coordinate belongs to it */
+    SYMBOL_LET,
+    SYMBOL_FUNCTION, /* let f(s) = ... */
+    SYMBOL_OBSERVABLE,
+    SYMBOL_CONSTRAINT, /* in a table of their own: a constraint may be named like a let */
+    SYMBOL_KINDS
+} nh_symbol_kind;
+
+/* What a name means. */
+typedef struct nh_symbol {
+    nh_symbol_kind kind;
+    const char *name;
+    nh_place place;
+    int number;               /* counts the symbols of its kind, from 0 */
+    struct nh_ast *from, *to; /* bounds of a family; NULL for a single one */
+    bool angle;
+    struct nh_ast *argument; /* a function's, as a chain of names */
+    int arguments;
+    struct nh_ast *body; /* of a definition */
+    int slots;           /* arguments and indices alive at once in the body */
+    struct nh_symbol *next;
+} nh_symbol;
+
+/* Expressions. The parser makes only the kinds of the first group; then resolve.c turns every name
+ * into one of the second and every call into one of the third. */
+typedef enum nh_ast_kind {
+    AST_NUMBER,
+    AST_SUM,     /* children added; an `inverse` child is subtracted */
+    AST_PRODUCT, /* children multiplied; an `inverse` child is divided by */
+    AST_POWER,   /* base, exponent */
+    AST_LOOP,    /* sum(name in from..to: body): children from, to, body */
+    AST_LIST,    /* (a, b, ...) where a family takes several values */
+    AST_NAME,    /* name, name', name[child], name[child]' */
+    AST_CALL,    /* name(children) */
+
+    AST_TIME,
+    AST_SLOT, /* an index or a function's argument */
+    AST_PARAMETER,
+    AST_COORDINATE,
+    AST_VELOCITY,
+    AST_LET,
+
+    AST_BUILTIN, /* sin(child), atan2(child, child) */
+    AST_APPLY    /* a function of the model */
+} nh_ast_kind;
+
+typedef struct nh_ast {
+    nh_ast_kind kind;
+    bool inverse, prime;
+    nh_place place;
+    const char *name;
+    double number;        /* AST_NUMBER */
+    double cost;          /* visits an expansion makes at least, loops counted once */
+    struct nh_ast *child; /* the first; more hang behind it by `next` */
+    struct nh_ast *next;
+    nh_symbol *symbol;
+    int slot;    /* AST_SLOT, AST_LOOP: relative to the frame of the definition or statement */
+    int builtin; /* index in nh_builtins */
+} nh_ast;
+
+/* The functions every model knows. */
+typedef struct nh_builtin {
+    const char *name;
+    int arguments;
+    int function; /* nh_function, or -1 for the square root */
+} nh_builtin;
+extern const nh_builtin nh_builtins[];
+extern const int nh_builtin_total;
+
+/* Statements. Each holds items; what an item's parts mean depends on the kind. */
+typedef enum nh_statement_kind {
+    STATEMENT_MODEL,
+    STATEMENT_PARAMETER,  /* symbol */
+    STATEMENT_COORDINATE, /* symbol */
+    STATEMENT_VELOCITY,   /* symbol */
+    STATEMENT_LET,        /* symbol */
+    STATEMENT_LAGRANGIAN, /* right */
+    STATEMENT_FORCE,      /* left = right, left a coordinate, a member or a family */
+    STATEMENT_CONSTRAINT, /* left = right, any expressions; symbol is its name, if it has one */
+    STATEMENT_FRAME,      /* right, a list; or with left all items make one vector */
+    STATEMENT_BRACKET,    /* [left, left->next] = right */
+    STATEMENT_START,      /* left = right */
+    STATEMENT_OBSERVE,    /* symbol */
+    STATEMENT_KINDS
+} nh_statement_kind;
+
+typedef struct nh_item {
+    nh_symbol *symbol;
+    nh_ast *left, *right;
+    nh_place place;
+    struct nh_item *next;
+} nh_item;
+
+typedef struct nh_statement {
+    nh_statement_kind kind;
+    nh_place place;
+    int order;     /* from 0 in the file */
+    nh_ast *loop;  /* `for i in 1..N:` as an AST_LOOP without body, or NULL */
+    nh_ast *when;  /* `when N = 2:` the two sides, or NULL */
+    int slots;     /* indices alive at once */
+    nh_item *item; /* the first */
+    nh_item **last_item;
+    struct nh_statement *next;
+} nh_statement;
+
+/* The names of a model, found by hashing, kept in the order of the file. */
+typedef struct nh_symbols {
+    nh_symbol **slot; /* open addressing; size a power of two */
+    size_t size, used;
+    nh_symbol *first, **last;
+    int count[SYMBOL_KINDS];
+} nh_symbols;
+
+nh_symbol *nh_symbols_find(const nh_symbols *symbols, const char *name);
+/* False without memory; the name must be new. Gives the symbol its number. */
+bool nh_symbols_add(nh_symbols *symbols, nh_arena *arena, nh_symbol *symbol);
+/* "a coordinate", for messages. */
+const char *nh_symbol_a(nh_symbol_kind kind);
+
+struct nh_model {
+    nh_arena arena;
+    nh_source source;
+    const char *name;
+    nh_statement *statement; /* the first */
+    nh_symbols symbols, constraint_names;
+    nh_place lagrangian; /* where it is; line 0 when there is none */
+};
+
+/* Reading, in two passes (parser.c, resolve.c). The source must have passed nh_source_check. */
+nh_status nh_parse_model(nh_model *model, nh_report *report);
+nh_status nh_resolve_model(nh_model *model, nh_report *report);
+
+/* Pieces of a command line; what is read lives in the arena. */
+nh_status nh_parse_expression(nh_ast **out, nh_arena *arena, const nh_source *source, size_t from,
+                              nh_report *report);
+nh_status nh_parse_assignments(nh_statement **out, nh_arena *arena, const nh_source *source,
+                               nh_report *report);
+/* Names of a parameter's value: numbers and parameters before number `before`. */
+nh_status nh_resolve_setting(nh_ast *ast, const nh_source *source, const nh_symbols *symbols,
+                             int before, nh_report *report);
+/* Names of start assignments. */
+nh_status nh_resolve_assignments(nh_statement *statement, const nh_source *source,
+                                 const nh_symbols *symbols, nh_report *report);
+
+#endif

@@ -1,0 +1,60 @@
+/* A problem under construction: shared by problem.c, assign.c, bracket.c and start.c. */
+#ifndef NH_MODEL_BUILD_H
+#define NH_MODEL_BUILD_H
+
+#include "model/expand.h"
+
+/* A problem with what only this folder knows of it. `problem` comes first: one pointer is both. */
+typedef struct nh_built {
+    nh_problem problem;
+    nh_arena arena;
+    nh_symbols symbols; /* parameters, coordinates and velocities, for start assignments */
+    double *parameter;
+    nh_family *coordinate, *velocity;
+    size_t start_nodes; /* nodes of the graph that start expressions may reach */
+} nh_built;
+
+/* Where an entry got its value, and how strong that is: of two assignments the more special one
+ * wins (a member over its family, under a condition over always), equal ones are an error. */
+typedef struct nh_given {
+    nh_place place; /* line 0: none */
+    int strength;
+} nh_given;
+
+typedef struct nh_builder {
+    const nh_model *model;
+    nh_built *built;
+    nh_problem *problem;
+    nh_report *report;
+    nh_expander x; /* its status is the builder's */
+    nh_given *force, *start_q, *start_v;
+    nh_expr *frame_row;   /* the vector that assignments fill */
+    bool frames_left_out; /* too large to be kept */
+} nh_builder;
+
+/* Once, or once for each index of the statement's loop, and not at all when its condition fails. */
+typedef void nh_turn(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_each_turn(nh_builder *b, const nh_statement *s, nh_turn *turn);
+/* How often that is; fails only when the bounds are wrong. */
+int64_t nh_turns(nh_builder *b, const nh_statement *s);
+
+/* assign.c: one turn of a statement that gives values to coordinates and velocities. */
+void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_open_frames(nh_builder *b); /* room for all vectors, once the families are settled */
+void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);
+
+/* bracket.c: all bracket statements at once. */
+void nh_build_brackets(nh_builder *b);
+
+/* Values given to some entries instead of the start expressions; NULL arrays: to none. */
+typedef struct nh_overrides {
+    bool *has_q, *has_v;
+    double *q, *v;
+} nh_overrides;
+
+/* The start state. When the start of an entry depends on itself, *culprit is that coordinate, or
+ * coordinates + that velocity, and the status is NH_BAD_MODEL without a report. */
+nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double *q, double *v,
+                         int *culprit);
+
+#endif

@@ -1,0 +1,380 @@
+/* Derivatives, substitution and values of expressions.
+ *
+ * Derivatives run in reverse mode: the adjoint of a node is the sum over its users of (adjoint of
+ * the user) x (partial of the user by the node). Users have larger handles, so going down through
+ * the handles every adjoint is complete when its node is reached. */
+#include "model/graph_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which nodes lie between f and the inputs ---- */
+
+typedef struct reach {
+    nh_expr *node;   /* descending */
+    size_t count;
+    uint32_t *place; /* hash table from handle to place in `node` + 1 */
+    size_t mask;
+} reach;
+
+static size_t slot_of(const reach *r, nh_expr e)
+{
+    size_t slot = (e * UINT32_C(2654435761)) & r->mask;
+    while (r->place[slot] && r->node[r->place[slot] - 1] != e)
+        slot = (slot + 1) & r->mask;
+    return slot;
+}
+
+static int descending(const void *a, const void *b)
+{
+    nh_expr x = *(const nh_expr *)a, y = *(const nh_expr *)b;
+    return (x < y) - (x > y);
+}
+
+static bool index_places(reach *r, size_t room)
+{
+    free(r->place);
+    r->mask = room - 1;
+    r->place = calloc(room, sizeof *r->place);
+    if (!r->place)
+        return false;
+    for (size_t i = 0; i < r->count; i++)
+        r->place[slot_of(r, r->node[i])] = (uint32_t)i + 1;
+    return true;
+}
+
+/* All nodes below f that depend on the kind of input. The cost is proportional to their number,
+ * not to the size of the graph, so that thousands of small derivatives stay cheap. */
+static bool reach_from(reach *r, const nh_graph *g, nh_expr f, nh_input kind)
+{
+    size_t room = 16;
+    *r = (reach){.node = malloc(room * sizeof(nh_expr))};
+    if (!r->node || !index_places(r, 2 * room))
+        return false;
+    r->node[r->count++] = f;
+    r->place[slot_of(r, f)] = 1;
+    for (size_t i = 0; i < r->count; i++) {
+        nh_node n = nh_look(g, r->node[i]);
+        for (size_t j = 0; j < n.count; j++) {
+            nh_expr e = n.operand[j].expr;
+            if (!nh_depends(g, e, kind))
+                continue;
+            size_t slot = slot_of(r, e);
+            if (r->place[slot])
+                continue;
+            if (r->count == room) {
+                nh_expr *bigger = realloc(r->node, 2 * room * sizeof *bigger);
+                if (!bigger)
+                    return false;
+                r->node = bigger;
+                room *= 2;
+                if (!index_places(r, 2 * room))
+                    return false;
+                slot = slot_of(r, e);
+            }
+            r->node[r->count] = e;
+            r->place[slot] = (uint32_t)++r->count;
+        }
+    }
+    qsort(r->node, r->count, sizeof *r->node, descending);
+    return index_places(r, r->mask + 1);
+}
+
+/* ---- adjoints ---- */
+
+typedef struct contribution {
+    nh_expr value;
+    uint32_t next; /* place + 1 of the next contribution to the same node */
+} contribution;
+
+typedef struct sweep {
+    nh_graph *g;
+    nh_input kind;
+    reach r;
+    uint32_t *first; /* for every node of r, its contributions */
+    contribution *pool;
+    size_t used, room;
+    bool failed;
+} sweep;
+
+static void contribute(sweep *s, nh_expr to, nh_expr value)
+{
+    if (value == NH_ZERO || !nh_depends(s->g, to, s->kind))
+        return;
+    if (s->used == s->room) {
+        size_t room = s->room ? 2 * s->room : 64;
+        contribution *bigger = realloc(s->pool, room * sizeof *bigger);
+        if (!bigger) {
+            s->failed = true;
+            return;
+        }
+        s->pool = bigger;
+        s->room = room;
+    }
+    uint32_t *first = s->first + s->r.place[slot_of(&s->r, to)] - 1;
+    s->pool[s->used] = (contribution){value, *first};
+    *first = (uint32_t)++s->used;
+}
+
+static nh_expr adjoint_of(sweep *s, size_t place)
+{
+    size_t count = 0;
+    for (uint32_t c = s->first[place]; c; c = s->pool[c - 1].next)
+        count++;
+    if (count == 1)
+        return s->pool[s->first[place] - 1].value;
+    nh_expr *term = malloc((count ? count : 1) * sizeof *term);
+    if (!term) {
+        s->failed = true;
+        return NH_ZERO;
+    }
+    size_t i = count; /* the list is newest first: turn it round */
+    for (uint32_t c = s->first[place]; c; c = s->pool[c - 1].next)
+        term[--i] = s->pool[c - 1].value;
+    nh_expr sum = nh_sum(s->g, term, count);
+    free(term);
+    return sum;
+}
+
+/* The partial of a product by its operand `which`: the same product with one power less. */
+static nh_expr product_partial(nh_graph *g, nh_expr product, size_t which)
+{
+    nh_node n = nh_look(g, product);
+    operand_list list = {0};
+    double power = n.operand[which].number, factor = n.number * power;
+    for (size_t i = 0; i < n.count; i++)
+        if (i != which)
+            nh_operands_push(g, &list, n.operand[i].expr, n.operand[i].number);
+        else if (power != 1)
+            nh_operands_push(g, &list, n.operand[i].expr, power - 1);
+    nh_expr e = nh_product_of(g, factor, &list);
+    free(list.item);
+    return e;
+}
+
+/* The derivative of a function of one operand; f is the call itself. */
+static nh_expr call_partial(nh_graph *g, nh_function which, nh_expr f, nh_expr a)
+{
+    nh_expr square = nh_multiply(g, a, a);
+    switch (which) {
+    case NH_SIN: return nh_call(g, NH_COS, a);
+    case NH_COS: return nh_negate(g, nh_call(g, NH_SIN, a));
+    case NH_TAN: return nh_add(g, NH_ONE, nh_multiply(g, f, f));
+    case NH_ASIN: return nh_power(g, nh_subtract(g, NH_ONE, square), nh_number(g, -0.5));
+    case NH_ACOS:
+        return nh_negate(g, nh_power(g, nh_subtract(g, NH_ONE, square), nh_number(g, -0.5)));
+    case NH_ATAN: return nh_power(g, nh_add(g, NH_ONE, square), nh_number(g, -1));
+    case NH_SINH: return nh_call(g, NH_COSH, a);
+    case NH_COSH: return nh_call(g, NH_SINH, a);
+    case NH_TANH: return nh_subtract(g, NH_ONE, nh_multiply(g, f, f));
+    case NH_EXP: return f;
+    case NH_LOG: return nh_power(g, a, nh_number(g, -1));
+    default: return NH_ZERO;
+    }
+}
+
+static void call2_contribute(sweep *s, nh_expr f, nh_node n, nh_expr adjoint)
+{
+    nh_graph *g = s->g;
+    nh_expr a = n.operand[0].expr, b = n.operand[1].expr;
+    if (n.which == NH_ATAN2) {
+        nh_expr scale = nh_divide(
+            g, adjoint, nh_add(g, nh_multiply(g, a, a), nh_multiply(g, b, b)));
+        contribute(s, a, nh_multiply(g, scale, b));
+        contribute(s, b, nh_negate(g, nh_multiply(g, scale, a)));
+    } else {
+        nh_expr scaled = nh_multiply(g, adjoint, f);
+        if (nh_depends(g, a, s->kind))
+            contribute(s, a, nh_divide(g, nh_multiply(g, scaled, b), a));
+        if (nh_depends(g, b, s->kind))
+            contribute(s, b, nh_multiply(g, scaled, nh_call(g, NH_LOG, a)));
+    }
+}
+
+/* Hands the adjoint of a node down to its operands. The node is looked at anew for every operand:
+ * making expressions may move the graph's storage. */
+static void distribute(sweep *s, nh_expr e, nh_expr adjoint)
+{
+    nh_graph *g = s->g;
+    nh_node n = nh_look(g, e);
+    if (n.kind == NH_CALL2) {
+        call2_contribute(s, e, n, adjoint);
+        return;
+    }
+    for (size_t i = 0; i < n.count && !s->failed; i++) {
+        nh_operand o = nh_look(g, e).operand[i];
+        if (!nh_depends(g, o.expr, s->kind))
+            continue;
+        if (n.kind == NH_SUM)
+            contribute(s, o.expr, nh_scale(g, o.number, adjoint));
+        else if (n.kind == NH_PRODUCT)
+            contribute(s, o.expr, nh_multiply(g, adjoint, product_partial(g, e, i)));
+        else
+            contribute(s, o.expr,
+                       nh_multiply(g, adjoint, call_partial(g, (nh_function)n.which, e, o.expr)));
+    }
+}
+
+static int by_index(const void *a, const void *b)
+{
+    uint32_t x = ((const nh_partial *)a)->index, y = ((const nh_partial *)b)->index;
+    return (x > y) - (x < y);
+}
+
+static bool run_sweep(sweep *s, nh_expr f, nh_partials *out)
+{
+    nh_graph *g = s->g;
+    size_t inputs = 0;
+    for (size_t i = 0; i < s->r.count; i++)
+        inputs += nh_look(g, s->r.node[i]).kind == NH_INPUT;
+    out->entry = malloc((inputs ? inputs : 1) * sizeof *out->entry);
+    if (!out->entry)
+        return false;
+    contribute(s, f, NH_ONE);
+    for (size_t i = 0; i < s->r.count && !s->failed; i++) {
+        nh_expr adjoint = adjoint_of(s, i);
+        if (adjoint == NH_ZERO)
+            continue;
+        nh_node n = nh_look(g, s->r.node[i]);
+        if (n.kind == NH_INPUT)
+            out->entry[out->count++] = (nh_partial){n.index, adjoint};
+        else
+            distribute(s, s->r.node[i], adjoint);
+    }
+    qsort(out->entry, out->count, sizeof *out->entry, by_index);
+    return !s->failed && !g->failed;
+}
+
+bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
+{
+    *out = (nh_partials){0};
+    if (!nh_depends(g, f, kind))
+        return !g->failed;
+    sweep s = {.g = g, .kind = kind};
+    bool ok = reach_from(&s.r, g, f, kind) &&
+              (s.first = calloc(s.r.count, sizeof *s.first)) != NULL && run_sweep(&s, f, out);
+    free(s.r.node);
+    free(s.r.place);
+    free(s.first);
+    free(s.pool);
+    if (!ok) {
+        nh_partials_free(out);
+        g->failed = true;
+    }
+    return ok;
+}
+
+void nh_partials_free(nh_partials *p)
+{
+    free(p->entry);
+    *p = (nh_partials){0};
+}
+
+nh_expr nh_partial_of(const nh_partials *p, uint32_t index)
+{
+    nh_partial key = {index, NH_ZERO};
+    const nh_partial *found =
+        p->count ? bsearch(&key, p->entry, p->count, sizeof key, by_index) : NULL;
+    return found ? found->value : NH_ZERO;
+}
+
+/* ---- substitution ---- */
+
+static nh_expr rebuild(nh_graph *g, nh_expr e, const nh_expr *image, const nh_expr *reached,
+                       size_t count)
+{
+    nh_node n = nh_look(g, e);
+    operand_list list = {0};
+    for (size_t i = 0; i < n.count; i++) {
+        const nh_expr *at =
+            bsearch(&(nh_expr){n.operand[i].expr}, reached, count, sizeof *reached, descending);
+        nh_operands_push(g, &list, at ? image[at - reached] : n.operand[i].expr,
+                         n.operand[i].number);
+    }
+    nh_expr result = n.kind == NH_SUM ? nh_number(g, n.number) : NH_ONE;
+    for (size_t i = 0; i < list.count && !g->failed; i++) {
+        nh_operand o = list.item[i];
+        if (n.kind == NH_SUM)
+            result = nh_add(g, result, nh_scale(g, o.number, o.expr));
+        else if (n.kind == NH_PRODUCT)
+            result = nh_multiply(g, result, nh_power(g, o.expr, nh_number(g, o.number)));
+    }
+    if (n.kind == NH_PRODUCT)
+        result = nh_scale(g, n.number, result);
+    if (n.kind == NH_CALL1 && !g->failed)
+        result = nh_call(g, (nh_function)n.which, list.item[0].expr);
+    if (n.kind == NH_CALL2 && !g->failed)
+        result = nh_call2(g, (nh_function)n.which, list.item[0].expr, list.item[1].expr);
+    free(list.item);
+    return result;
+}
+
+nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count)
+{
+    if (!nh_depends(g, f, kind))
+        return f;
+    reach r;
+    nh_expr *image = NULL, result = NH_ZERO;
+    if (reach_from(&r, g, f, kind) && (image = malloc(r.count * sizeof *image))) {
+        for (size_t i = r.count; i-- > 0;) { /* operands first */
+            nh_node n = nh_look(g, r.node[i]);
+            if (n.kind == NH_INPUT)
+                image[i] = n.index < count ? value[n.index] : r.node[i];
+            else
+                image[i] = rebuild(g, r.node[i], image, r.node, r.count);
+        }
+        result = image[0];
+    } else {
+        g->failed = true;
+    }
+    free(r.node);
+    free(r.place);
+    free(image);
+    return result;
+}
+
+/* ---- values ---- */
+
+static double input_value(nh_node n, double t, const double *q, const double *v, const double *x)
+{
+    const double *array = n.which == NH_Q ? q : n.which == NH_V ? v : x;
+    return n.which == NH_TIME ? t : array ? array[n.index] : NAN;
+}
+
+static double node_value(nh_node n, const double *value)
+{
+    double result = n.number;
+    if (n.kind == NH_CALL1 || n.kind == NH_CALL2)
+        return nh_function_value((nh_function)n.which, value[n.operand[0].expr],
+                                 n.count > 1 ? value[n.operand[1].expr] : 0);
+    for (size_t i = 0; i < n.count; i++) {
+        double x = value[n.operand[i].expr], c = n.operand[i].number;
+        if (n.kind == NH_SUM)
+            result += c * x;
+        else
+            result *= c == 1 ? x : c == 0.5 ? sqrt(x) : pow(x, c);
+    }
+    return result;
+}
+
+bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t, const double *q,
+                 const double *v, const double *x, double *out)
+{
+    nh_expr *order;
+    size_t reached;
+    if (!nh_reach(g, list, count, &order, &reached))
+        return false;
+    double *value = malloc((g->nodes ? g->nodes : 1) * sizeof *value);
+    if (value) {
+        for (size_t i = 0; i < reached; i++) {
+            nh_node n = nh_look(g, order[i]);
+            value[order[i]] = n.kind == NH_INPUT ? input_value(n, t, q, v, x) : node_value(n, value);
+        }
+        for (size_t i = 0; i < count; i++)
+            out[i] = value[list[i]];
+    }
+    free(value);
+    free(order);
+    return value != NULL;
+}

@@ -1,0 +1,78 @@
+/* Expressions of a model, with the parameters settled, into expressions of a graph.
+ *
+ * Numbers stay numbers until they meet something that moves, so bounds, indices and parameters
+ * never touch the graph, and every operation on numbers can say where it went wrong. */
+#ifndef NH_MODEL_EXPAND_H
+#define NH_MODEL_EXPAND_H
+
+#include "model/ast.h"
+
+typedef struct nh_value {
+    bool symbolic;
+    double number;
+    nh_expr expr;
+} nh_value;
+
+typedef struct nh_family { /* of a coordinate or velocity; a single one is a family of one */
+    int64_t low;           /* the smallest index */
+    int64_t count;
+    int64_t first; /* the first member among all coordinates, or among all velocities */
+} nh_family;
+
+typedef struct nh_expander {
+    const nh_source *source; /* of the expressions, for messages */
+    nh_report *report;
+    nh_status status; /* the first failure; from then on every value is 0 */
+
+    nh_graph *graph;         /* NULL: numbers only, as on a command line */
+    const double *parameter; /* values, by the number of the symbol */
+    nh_family *coordinate, *velocity;
+    bool families_settled; /* before, a coordinate has no meaning yet */
+
+    nh_value *let; /* values found so far, and whether they are */
+    bool *let_known;
+
+    nh_value *slot; /* indices and arguments of everything that is being expanded */
+    size_t slots, slot_room, base;
+    nh_expr *term; /* sums under construction, one on top of another */
+    size_t terms, term_room;
+
+    double work; /* visits so far */
+    int depth;
+} nh_expander;
+
+/* Frees what the expander itself allocated: slots and terms. */
+void nh_expander_free(nh_expander *x);
+
+nh_value nh_expand(nh_expander *x, const nh_ast *ast);
+nh_expr nh_expand_expr(nh_expander *x, const nh_ast *ast);
+
+/* A number that must be whole; `what` begins the message ("the upper bound"). */
+int64_t nh_expand_integer(nh_expander *x, const nh_ast *ast, const char *what);
+
+/* How often a loop runs, 0 for b = a-1; fails when it would not end or would be too long. `cost` of
+ * one turn. `*first` is the first index. */
+int64_t nh_expand_range(nh_expander *x, const nh_ast *from, const nh_ast *to, double cost,
+                        int64_t *first);
+
+/* Inner loops show what they cost only when they have run: after the first of several turns this
+ * fails when the rest would be too much. `before` is the effort before that turn. */
+typedef struct nh_effort {
+    double work, nodes;
+} nh_effort;
+nh_effort nh_expand_effort(const nh_expander *x);
+void nh_expand_turn_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
+                         nh_effort before);
+
+/* The members that a target names: all of a family, or one. Offsets are among all coordinates or
+ * all velocities. */
+nh_family nh_expand_target(nh_expander *x, const nh_ast *target);
+
+/* A frame of slots for a statement or definition; give it back with nh_frame_close. */
+typedef struct nh_frame {
+    size_t base, slots;
+} nh_frame;
+nh_frame nh_frame_open(nh_expander *x, int slots);
+void nh_frame_close(nh_expander *x, nh_frame outer);
+
+#endif

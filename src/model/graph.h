@@ -1,0 +1,110 @@
+/* The expression graph: numbers, inputs and what is computed from them.
+ *
+ * Nodes are hash-consed: equal expressions are one node, so equality is equality of handles. They
+ * are numbered in the order of their making and an operand is made before its user, so ascending
+ * handles are an order of evaluation. Everything is deterministic: the same calls give the same
+ * handles.
+ *
+ * Two kinds of node carry the algebra, each in a canonical form that makes structural zeros vanish
+ * and like terms meet:
+ *     SUM       c + c1 e1 + c2 e2 + ...      e in ascending order, no sums among the e
+ *     PRODUCT   c e1^p1 e2^p2 ...            c nonzero, p numbers, no products among the e
+ *
+ * A failed allocation makes the graph fail for good: constructors then return NH_ZERO and
+ * nh_graph_failed tells, so that callers check once at the end of a phase. */
+#ifndef NH_MODEL_GRAPH_H
+#define NH_MODEL_GRAPH_H
+
+#include <nonholo.h>
+
+typedef uint32_t nh_expr;
+enum { NH_ZERO = 0, NH_ONE = 1 }; /* the first two nodes of every graph */
+
+/* Inputs of the equations: time, coordinates, velocities, and extra arguments of a function. */
+typedef enum nh_input { NH_TIME, NH_Q, NH_V, NH_X, NH_INPUT_KINDS } nh_input;
+
+typedef enum nh_kind {
+    NH_NUMBER,
+    NH_INPUT,
+    NH_SUM,
+    NH_PRODUCT,
+    NH_CALL1, /* a function of one operand */
+    NH_CALL2  /* atan2, or a power whose exponent is not a number */
+} nh_kind;
+
+typedef enum nh_function {
+    NH_SIN, NH_COS, NH_TAN, NH_ASIN, NH_ACOS, NH_ATAN, NH_SINH, NH_COSH, NH_TANH, NH_EXP, NH_LOG,
+    NH_ATAN2, NH_POW,
+    NH_FUNCTIONS
+} nh_function;
+
+typedef struct nh_graph nh_graph;
+
+nh_graph *nh_graph_create(void); /* NULL without memory */
+void nh_graph_free(nh_graph *g);
+bool nh_graph_failed(const nh_graph *g);
+size_t nh_graph_size(const nh_graph *g); /* nodes */
+
+/* ---- making expressions (simplified on the way) ---- */
+nh_expr nh_number(nh_graph *g, double value);
+nh_expr nh_variable(nh_graph *g, nh_input kind, uint32_t index);
+nh_expr nh_add(nh_graph *g, nh_expr a, nh_expr b);
+nh_expr nh_subtract(nh_graph *g, nh_expr a, nh_expr b);
+nh_expr nh_negate(nh_graph *g, nh_expr a);
+nh_expr nh_scale(nh_graph *g, double c, nh_expr a);
+nh_expr nh_multiply(nh_graph *g, nh_expr a, nh_expr b);
+nh_expr nh_divide(nh_graph *g, nh_expr a, nh_expr b); /* b not NH_ZERO: the caller reports that */
+nh_expr nh_power(nh_graph *g, nh_expr a, nh_expr b);
+nh_expr nh_sqrt(nh_graph *g, nh_expr a);
+nh_expr nh_call(nh_graph *g, nh_function f, nh_expr a);
+nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b);
+nh_expr nh_sum(nh_graph *g, const nh_expr *terms, size_t count); /* linear time, unlike repeated nh_add */
+
+/* ---- looking at them ---- */
+typedef struct nh_operand {
+    nh_expr expr;
+    double number; /* a coefficient in a sum, an exponent in a product */
+} nh_operand;
+typedef struct nh_node {
+    nh_kind kind;
+    int which;      /* nh_input of an input, nh_function of a call */
+    uint32_t index; /* of an input */
+    double number;  /* the number itself, the constant of a sum, the factor of a product */
+    unsigned depends; /* bit (1 << nh_input) for every kind of input below */
+    size_t count;   /* operands of a sum, a product or a call */
+    const nh_operand *operand; /* valid until the next expression is made */
+} nh_node;
+nh_node nh_look(const nh_graph *g, nh_expr e);
+bool nh_is_number(const nh_graph *g, nh_expr e, double *value); /* value may be NULL */
+bool nh_depends(const nh_graph *g, nh_expr e, nh_input kind);
+double nh_function_value(nh_function f, double a, double b); /* b of the two-operand ones */
+
+/* Every node below the given ones (themselves included), ascending, in *out (to be freed by the
+ * caller). False without memory. */
+bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out, size_t *out_count);
+
+/* ---- calculus ---- */
+typedef struct nh_partial {
+    uint32_t index;
+    nh_expr value;
+} nh_partial;
+typedef struct nh_partials {
+    nh_partial *entry; /* ascending index; structural zeros left out */
+    size_t count;
+} nh_partials;
+
+/* All first derivatives of f with respect to one kind of input, in reverse mode: the cost is a
+ * small multiple of the size of f, whatever the number of inputs. False without memory. */
+bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
+void nh_partials_free(nh_partials *p);
+nh_expr nh_partial_of(const nh_partials *p, uint32_t index); /* NH_ZERO where there is none */
+
+/* f with inputs of one kind replaced: value[index] for index < count. */
+nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);
+
+/* Values of expressions, in plain double arithmetic; for facts and start states, not for speed.
+ * Arrays of kinds that do not occur may be NULL. False without memory. */
+bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t, const double *q,
+                 const double *v, const double *x, double *out);
+
+#endif

@@ -1,0 +1,228 @@
+/* Text to tokens. Places count characters, so a caret stands under what it means. */
+#include "model/lexer.h"
+
+#include "base/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+nh_status nh_lexer_begin(nh_lexer *lexer, const nh_source *source, size_t from, nh_report *report)
+{
+    *lexer = (nh_lexer){.source = source, .report = report, .place = {1, 1 + (int)from}};
+    lexer->at = source->text + from;
+    lexer->end = source->text + source->length;
+    if (from == 0 && source->length >= 3 && memcmp(lexer->at, "\xEF\xBB\xBF", 3) == 0)
+        lexer->at += 3;
+    lexer->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!lexer->c)
+        lexer->status = nh_fail_memory(report);
+    return lexer->status;
+}
+
+void nh_lexer_end(nh_lexer *lexer)
+{
+    if (lexer->c)
+        freelocale(lexer->c);
+    lexer->c = (locale_t)0;
+}
+
+/* ---- characters ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* The character k bytes on; 0 past the end (the text has no NUL of its own). */
+static char ahead(const nh_lexer *lexer, size_t k)
+{
+    return (size_t)(lexer->end - lexer->at) > k ? lexer->at[k] : 0;
+}
+
+static void skip_space(nh_lexer *lexer)
+{
+    for (;;) {
+        char c = ahead(lexer, 0);
+        if (c == '#') {
+            while (lexer->at < lexer->end && *lexer->at != '\n')
+                lexer->at++; /* places on this line no longer matter */
+        } else if (c == '\n' && lexer->open > 0) {
+            lexer->at++;
+            lexer->place = (nh_place){lexer->place.line + 1, 1};
+        } else if (c == ' ' || c == '\t' || c == '\r') {
+            lexer->at++;
+            lexer->place.column++;
+        } else
+            return;
+    }
+}
+
+static nh_token take(nh_lexer *lexer, nh_token_kind kind, size_t length)
+{
+    nh_token token = {.kind = kind, .place = lexer->place, .text = lexer->at, .length = length};
+    lexer->at += length;
+    lexer->place.column += (int)length;
+    return token;
+}
+
+/* ---- tokens ---- */
+
+static nh_token fail_here(nh_lexer *lexer, const char *message)
+{
+    if (!lexer->status)
+        lexer->status = nh_fail_at(lexer->report, lexer->source, lexer->place, "%s", message);
+    return (nh_token){.kind = TOKEN_END, .place = lexer->place};
+}
+
+static size_t digits(const nh_lexer *lexer, size_t from)
+{
+    size_t n = from;
+    while (is_digit(ahead(lexer, n)))
+        n++;
+    return n;
+}
+
+static nh_token number(nh_lexer *lexer)
+{
+    if (ahead(lexer, 0) == '0' && (ahead(lexer, 1) | 32) == 'x')
+        return fail_here(
+            lexer, "hexadecimal numbers are not part of the language; expected a decimal number");
+    size_t n = digits(lexer, 0);
+    if (ahead(lexer, n) == '.' && ahead(lexer, n + 1) != '.') /* `1..N` is a range */
+        n = digits(lexer, n + 1);
+    if ((ahead(lexer, n) | 32) == 'e') {
+        size_t exponent = n + 1 + (ahead(lexer, n + 1) == '+' || ahead(lexer, n + 1) == '-');
+        if (is_digit(ahead(lexer, exponent)))
+            n = digits(lexer, exponent);
+    }
+
+    locale_t outside = uselocale(lexer->c);
+    double value = strtod(lexer->at, NULL); /* reads what was measured above */
+    uselocale(outside);
+    if (isinf(value))
+        return fail_here(lexer, "this number is too large; the largest is about 1.8e308");
+    bool zero = strspn(lexer->at, "0.") >= n || strchr("eE", lexer->at[strspn(lexer->at, "0.")]);
+    if (value == 0 && !zero)
+        return fail_here(lexer, "this number is too small to tell from 0");
+
+    nh_token token = take(lexer, TOKEN_NUMBER, n);
+    token.number = value;
+    if (is_letter(ahead(lexer, 0)))
+        return fail_here(lexer, "a number runs into a name; multiplication is written with *");
+    if (ahead(lexer, 0) == '.' && ahead(lexer, 1) != '.')
+        return fail_here(lexer, "a second decimal point in a number");
+    return token;
+}
+
+static nh_token too_long(nh_lexer *lexer)
+{
+    if (!lexer->status)
+        lexer->status = nh_too_large_at(lexer->report, lexer->source, lexer->place,
+                                        "a name of more than %d characters", NH_NAME_LONGEST);
+    return (nh_token){.kind = TOKEN_END, .place = lexer->place};
+}
+
+static nh_token name(nh_lexer *lexer)
+{
+    size_t n = 1;
+    while (is_letter(ahead(lexer, n)) || is_digit(ahead(lexer, n)))
+        n++;
+    return n > NH_NAME_LONGEST ? too_long(lexer) : take(lexer, TOKEN_NAME, n);
+}
+
+/* Papers and word processors have signs of their own for some of ours. */
+static const char *our_sign(uint32_t code)
+{
+    static const struct {
+        uint32_t code;
+        const char *ours;
+    } known[] = {
+        {0x2019, "'"}, {0x2032, "'"}, {0x2212, "-"},  {0x2013, "-"}, {0x00B7, "*"},
+        {0x22C5, "*"}, {0x00D7, "*"}, {0x2026, ".."}, {'%', "#"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (code == known[i].code)
+            return known[i].ours;
+    return NULL;
+}
+
+/* A character outside the language. */
+static nh_token stranger(nh_lexer *lexer)
+{
+    uint32_t code = 0;
+    int size = (int)nh_utf8(lexer->at, (size_t)(lexer->end - lexer->at), &code);
+    const char *ours = our_sign(code);
+    char text[160];
+    if (code < 0x20 || (code >= 0x7F && code < 0xA0))
+        snprintf(text, sizeof text, "unexpected control character U+%04X", (unsigned)code);
+    else if (ours)
+        snprintf(text, sizeof text, "unexpected character '%.*s'; expected %s instead", size,
+                 lexer->at, ours);
+    else
+        snprintf(text, sizeof text, "unexpected character '%.*s'%s", size, lexer->at,
+                 code < 0x80 ? "" : "; names are made of the letters a-z and A-Z, digits and _");
+    return fail_here(lexer, text);
+}
+
+static nh_token sign(nh_lexer *lexer, char c)
+{
+    if (c == '(' || c == '[')
+        lexer->open++;
+    if ((c == ')' || c == ']') && lexer->open > 0)
+        lexer->open--;
+    nh_token token = take(lexer, TOKEN_SIGN, 1);
+    token.sign = c;
+    return token;
+}
+
+nh_token nh_lexer_next(nh_lexer *lexer)
+{
+    skip_space(lexer);
+    char c = ahead(lexer, 0);
+    if (lexer->status || lexer->at >= lexer->end)
+        return (nh_token){.kind = TOKEN_END, .place = lexer->place};
+    if (c == '\n') {
+        nh_token token = take(lexer, TOKEN_LINE, 1);
+        lexer->place = (nh_place){token.place.line + 1, 1};
+        return token;
+    }
+    if (is_digit(c) || (c == '.' && is_digit(ahead(lexer, 1))))
+        return number(lexer);
+    if (is_letter(c))
+        return name(lexer);
+    if (c == '.' && ahead(lexer, 1) == '.')
+        return take(lexer, TOKEN_RANGE, 2);
+    if (strchr("+-*/^()[],=:'", c))
+        return sign(lexer, c);
+    return stranger(lexer);
+}
+
+nh_token nh_lexer_word(nh_lexer *lexer)
+{
+    skip_space(lexer);
+    size_t n = 0;
+    while (is_letter(ahead(lexer, n)) || is_digit(ahead(lexer, n)) || ahead(lexer, n) == '-' ||
+           ahead(lexer, n) == '.')
+        n++;
+    return n > NH_NAME_LONGEST ? too_long(lexer) : take(lexer, TOKEN_NAME, n);
+}
+
+nh_token_text nh_token_describe(const nh_token *token)
+{
+    nh_token_text out = {"the end"};
+    int length = (int)token->length;
+    if (token->kind == TOKEN_LINE)
+        snprintf(out.text, sizeof out.text, "the end of the line");
+    else if (token->kind == TOKEN_NAME || token->kind == TOKEN_NUMBER)
+        snprintf(out.text, sizeof out.text, "'%.*s'", length > 70 ? 70 : length, token->text);
+    else if (token->kind != TOKEN_END)
+        snprintf(out.text, sizeof out.text, "'%.*s'", length, token->text);
+    return out;
+}

@@ -1,0 +1,429 @@
+/* Statements of the model language, one a line, each begun by its keyword:
+ *
+ *     model WORD
+ *     parameter | observe      NAME = expression {, NAME = expression}
+ *     let                      NAME [(NAME {, NAME})] = expression {, ...}
+ *     coordinate | velocity    NAME [[a..b]] {, NAME [[a..b]]} [angle]
+ *     lagrangian               expression
+ *     constraint               [NAME] [:] [for NAME in a..b:] expression = expression
+ *     force                    [for ...:] reference = value {, ...}
+ *     start                    [when expression = expression:] [for ...:] reference = value {, ...}
+ *     frame                    [for ...:] (list {, list} | reference = value {, ...})
+ *     bracket                  [reference, reference] = expression {, ...}
+ *
+ * Words such as `for` and `angle` mean something only where they stand above, so that any of them
+ * may be a name too. */
+#include "model/parser.h"
+
+#include "base/status.h"
+#include "model/suggest.h"
+
+#include <string.h>
+
+/* ---- parts of statements ---- */
+
+static nh_item *add_item(nh_parser *p, nh_statement *s, nh_place place)
+{
+    nh_item *item = nh_parser_take(p, sizeof *item);
+    if (!item)
+        return NULL;
+    item->place = place;
+    nh_item **last = s->last_item ? s->last_item : &s->item;
+    *last = item;
+    s->last_item = &item->next;
+    return item;
+}
+
+static bool expect_name(nh_parser *p, const char *expected)
+{
+    if (nh_peek(p, 0).kind == TOKEN_NAME)
+        return true;
+    nh_unexpected(p, expected);
+    return false;
+}
+
+static bool is_for(nh_parser *p, int ahead)
+{
+    return nh_at_word(p, ahead, "for") && nh_peek(p, ahead + 1).kind == TOKEN_NAME;
+}
+
+/* for NAME in a..b: */
+static bool read_for(nh_parser *p, nh_statement *s)
+{
+    if (!is_for(p, 0))
+        return true;
+    nh_take(p);
+    s->loop = nh_read_loop(p);
+    return s->loop != NULL;
+}
+
+/* when expression = expression: */
+static bool read_when(nh_parser *p, nh_statement *s)
+{
+    if (!nh_at_word(p, 0, "when") || nh_at_sign(p, 1, '=') || nh_at_sign(p, 1, '[') ||
+        nh_at_sign(p, 1, '\''))
+        return true;
+    nh_take(p);
+    s->when = nh_read_expression(p);
+    if (!s->when || !nh_expect(p, '=', "'=' in the condition, as in when N = 2:"))
+        return false;
+    s->when->next = nh_read_expression(p);
+    return s->when->next && nh_expect(p, ':', "':' after the condition");
+}
+
+/* ---- new names ---- */
+
+static bool is_reserved(nh_parser *p, const nh_symbol *symbol)
+{
+    static const char *const columns[] = {"energy", "driver_energy", "passenger_energy",
+                                          "latitude"};
+    const char *what = NULL;
+    if (strcmp(symbol->name, "t") == 0)
+        what = "is the time";
+    else if (strcmp(symbol->name, "pi") == 0)
+        what = "is a number";
+    else if (strcmp(symbol->name, "sum") == 0)
+        what = "is a function of the language";
+    for (int i = 0; i < nh_builtin_total; i++)
+        if (strcmp(symbol->name, nh_builtins[i].name) == 0)
+            what = "is a function of the language";
+    bool output = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
+                  symbol->kind == SYMBOL_OBSERVABLE;
+    for (size_t i = 0; output && i < sizeof columns / sizeof columns[0]; i++)
+        if (strcmp(symbol->name, columns[i]) == 0)
+            what = "is a column that every output may have";
+    if (what && symbol->kind != SYMBOL_CONSTRAINT)
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, symbol->place,
+                                     "'%s' %s; expected another name", symbol->name, what);
+    return p->lexer.status != NH_OK;
+}
+
+/* Takes the name that stands next and gives it a meaning. */
+static nh_symbol *define(nh_parser *p, nh_symbol_kind kind)
+{
+    nh_token token = nh_take(p);
+    nh_symbol *symbol = nh_parser_take(p, sizeof *symbol);
+    if (!symbol || !(symbol->name = nh_parser_name(p, &token)))
+        return NULL;
+    symbol->kind = kind;
+    symbol->place = token.place;
+    if (is_reserved(p, symbol))
+        return NULL;
+
+    nh_symbols *table =
+        kind == SYMBOL_CONSTRAINT ? &p->model->constraint_names : &p->model->symbols;
+    nh_symbol *other = nh_symbols_find(table, symbol->name);
+    if (other)
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, token.place,
+                                     "'%s' is already the name of %s (line %d)", symbol->name,
+                                     nh_symbol_a(other->kind), other->place.line);
+    else if (!nh_symbols_add(table, p->arena, symbol))
+        p->lexer.status = nh_fail_memory(p->lexer.report);
+    return p->lexer.status ? NULL : symbol;
+}
+
+/* ---- statements ---- */
+
+static void read_model(nh_parser *p, nh_statement *s)
+{
+    if (s->order > 0) {
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
+                                     "a second 'model' statement; a file holds one model");
+        return;
+    }
+    nh_token word = nh_lexer_word(&p->lexer); /* nothing is queued behind the first keyword */
+    p->previous = word;
+    if (!p->lexer.status && word.length == 0)
+        nh_unexpected(p, "a name for the model (letters, digits, - _ and .)");
+    p->model->name = nh_parser_name(p, &word);
+}
+
+/* (a, b): the arguments of a function being defined. */
+static bool read_arguments(nh_parser *p, nh_symbol *symbol)
+{
+    nh_ast **last = &symbol->argument;
+    do {
+        if (!expect_name(p, "the name of an argument (a function takes one or more)"))
+            return false;
+        nh_token token = nh_take(p);
+        if (symbol->arguments == NH_ARGUMENTS_MOST) {
+            p->lexer.status =
+                nh_too_large_at(p->lexer.report, p->lexer.source, token.place,
+                                "a function of more than %d arguments", NH_ARGUMENTS_MOST);
+            return false;
+        }
+        nh_ast *argument = nh_parser_node(p, AST_NAME, token.place);
+        if (!argument || !(argument->name = nh_parser_name(p, &token)))
+            return false;
+        *last = argument;
+        last = &argument->next;
+        symbol->arguments++;
+    } while (nh_accept(p, ','));
+    return nh_expect(p, ')', "',' or ')' after an argument");
+}
+
+static void read_definitions(nh_parser *p, nh_statement *s)
+{
+    static const nh_symbol_kind kinds[STATEMENT_KINDS] = {[STATEMENT_PARAMETER] = SYMBOL_PARAMETER,
+                                                          [STATEMENT_LET] = SYMBOL_LET,
+                                                          [STATEMENT_OBSERVE] = SYMBOL_OBSERVABLE};
+    do {
+        if (!expect_name(p, "a name to define"))
+            return;
+        nh_symbol_kind kind = kinds[s->kind];
+        if (kind == SYMBOL_LET && nh_at_sign(p, 1, '('))
+            kind = SYMBOL_FUNCTION;
+        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
+        nh_symbol *symbol = item ? define(p, kind) : NULL;
+        if (!symbol)
+            return;
+        item->symbol = symbol;
+        if (kind == SYMBOL_FUNCTION && nh_accept(p, '(') && !read_arguments(p, symbol))
+            return;
+        if (!nh_expect(p, '=', "'=' after the name"))
+            return;
+        symbol->body = nh_read_expression(p);
+    } while (nh_accept(p, ','));
+}
+
+static void read_declarations(nh_parser *p, nh_statement *s)
+{
+    nh_symbol_kind kind = s->kind == STATEMENT_COORDINATE ? SYMBOL_COORDINATE : SYMBOL_VELOCITY;
+    do {
+        if (!expect_name(p, kind == SYMBOL_COORDINATE ? "the name of a coordinate"
+                                                      : "the name of a velocity"))
+            return;
+        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
+        nh_symbol *symbol = item ? define(p, kind) : NULL;
+        if (!symbol)
+            return;
+        item->symbol = symbol;
+        if (nh_accept(p, '[')) {
+            symbol->from = nh_read_range(p);
+            if (!symbol->from || !nh_expect(p, ']', "']' after the range of the family"))
+                return;
+            symbol->to = symbol->from->next;
+        }
+    } while (nh_accept(p, ','));
+    if (kind == SYMBOL_COORDINATE && nh_at_word(p, 0, "angle")) {
+        nh_take(p);
+        for (nh_item *item = s->item; item; item = item->next)
+            item->symbol->angle = true;
+    }
+}
+
+static void read_lagrangian(nh_parser *p, nh_statement *s)
+{
+    nh_place *first = &p->model->lagrangian;
+    if (first->line) {
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
+                                     "a second lagrangian; the first is in line %d", first->line);
+        return;
+    }
+    nh_item *item = add_item(p, s, s->place);
+    if (item)
+        item->right = nh_read_expression(p);
+    *first = s->place;
+}
+
+static void read_constraint(nh_parser *p, nh_statement *s)
+{
+    nh_item *item = add_item(p, s, s->place);
+    if (!item)
+        return;
+    bool named = !is_for(p, 0) && nh_peek(p, 0).kind == TOKEN_NAME &&
+                 (nh_at_sign(p, 1, ':') || is_for(p, 1));
+    if (named && !(item->symbol = define(p, SYMBOL_CONSTRAINT)))
+        return;
+    if (named)
+        nh_accept(p, ':');
+    if (!read_for(p, s))
+        return;
+    item->place = nh_peek(p, 0).place;
+    item->left = nh_read_expression(p);
+    if (item->left &&
+        nh_expect(p, '=', "an operator or '=': a constraint is an equation such as x' = 0"))
+        item->right = nh_read_expression(p);
+}
+
+/* reference = value, ... */
+static void read_assignments(nh_parser *p, nh_statement *s)
+{
+    do {
+        nh_ast *left = nh_read_reference(p, "the name of a coordinate or velocity");
+        nh_item *item = left ? add_item(p, s, left->place) : NULL;
+        if (!item || !nh_expect(p, '=', "'=' and a value"))
+            return;
+        item->left = left;
+        item->right = nh_read_expression(p);
+    } while (nh_accept(p, ','));
+}
+
+static void read_force(nh_parser *p, nh_statement *s)
+{
+    if (read_for(p, s))
+        read_assignments(p, s);
+}
+
+static void read_start(nh_parser *p, nh_statement *s)
+{
+    if (read_when(p, s) && read_for(p, s))
+        read_assignments(p, s);
+}
+
+static void read_frame(nh_parser *p, nh_statement *s)
+{
+    if (!read_for(p, s))
+        return;
+    if (!nh_at_sign(p, 0, '(')) {
+        read_assignments(p, s);
+        return;
+    }
+    do {
+        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
+        if (item && !nh_at_sign(p, 0, '('))
+            nh_unexpected(p, "a vector such as (cos(theta), sin(theta), 0)");
+        if (item)
+            item->right = nh_read_expression(p);
+    } while (nh_accept(p, ','));
+}
+
+static void read_brackets(nh_parser *p, nh_statement *s)
+{
+    do {
+        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
+        if (!item || !nh_expect(p, '[', "a bracket such as [w1, w2] = w3"))
+            return;
+        item->left = nh_read_reference(p, "the name of a velocity");
+        if (!item->left || !nh_expect(p, ',', "',' and the second velocity of the bracket"))
+            return;
+        item->left->next = nh_read_reference(p, "the name of a velocity");
+        if (!item->left->next || !nh_expect(p, ']', "']' after the second velocity") ||
+            !nh_expect(p, '=', "'=' and the value of the bracket"))
+            return;
+        item->right = nh_read_expression(p);
+    } while (nh_accept(p, ','));
+}
+
+/* ---- the whole ---- */
+
+static const struct keyword {
+    const char *name;
+    nh_statement_kind kind;
+    void (*read)(nh_parser *p, nh_statement *s);
+    const char *end; /* what may follow it */
+} keywords[] = {
+    {"model", STATEMENT_MODEL, read_model, "the end of the line"},
+    {"parameter", STATEMENT_PARAMETER, read_definitions, "an operator, ',' or the end of the line"},
+    {"coordinate", STATEMENT_COORDINATE, read_declarations, "',' or the end of the line"},
+    {"velocity", STATEMENT_VELOCITY, read_declarations, "',' or the end of the line"},
+    {"let", STATEMENT_LET, read_definitions, "an operator, ',' or the end of the line"},
+    {"lagrangian", STATEMENT_LAGRANGIAN, read_lagrangian, "an operator or the end of the line"},
+    {"force", STATEMENT_FORCE, read_force, "an operator, ',' or the end of the line"},
+    {"constraint", STATEMENT_CONSTRAINT, read_constraint, "an operator or the end of the line"},
+    {"frame", STATEMENT_FRAME, read_frame, "an operator, ',' or the end of the line"},
+    {"bracket", STATEMENT_BRACKET, read_brackets, "an operator, ',' or the end of the line"},
+    {"start", STATEMENT_START, read_start, "an operator, ',' or the end of the line"},
+    {"observe", STATEMENT_OBSERVE, read_definitions, "an operator, ',' or the end of the line"},
+};
+enum { KEYWORDS = sizeof keywords / sizeof keywords[0] };
+
+static const struct keyword *find_keyword(nh_parser *p)
+{
+    nh_token token = nh_peek(p, 0);
+    for (int i = 0; i < KEYWORDS; i++)
+        if (nh_at_word(p, 0, keywords[i].name))
+            return &keywords[i];
+    const char *word = token.kind == TOKEN_NAME ? nh_parser_name(p, &token) : NULL;
+    if (!word) {
+        nh_unexpected(p, "a statement such as 'parameter', 'lagrangian' or 'constraint'");
+        return NULL;
+    }
+    nh_suggest suggest = nh_suggest_begin(word);
+    for (int i = 0; i < KEYWORDS; i++)
+        nh_suggest_offer(&suggest, keywords[i].name);
+    p->lexer.status =
+        nh_fail_at(p->lexer.report, p->lexer.source, token.place, "unknown statement '%s'%s", word,
+                   suggest.best ? nh_suggest_end(&suggest).text
+                                : "; expected one such as 'parameter' or 'lagrangian'");
+    return NULL;
+}
+
+static nh_statement *read_statement(nh_parser *p, int order)
+{
+    nh_token token = nh_peek(p, 0);
+    const struct keyword *keyword = find_keyword(p);
+    nh_statement *s = keyword ? nh_parser_take(p, sizeof *s) : NULL;
+    if (!s)
+        return NULL;
+    *s = (nh_statement){.kind = keyword->kind, .place = token.place, .order = order};
+    if (order == 0 && s->kind != STATEMENT_MODEL) {
+        nh_unexpected(p, "'model NAME' as the first statement");
+        return NULL;
+    }
+    nh_take(p);
+    keyword->read(p, s);
+    nh_token end = nh_peek(p, 0);
+    if (end.kind != TOKEN_LINE && end.kind != TOKEN_END)
+        nh_unexpected(p, keyword->end);
+    return s;
+}
+
+static void read_statements(nh_parser *p)
+{
+    nh_statement **last = &p->model->statement;
+    for (int order = 0;; order++) {
+        while (nh_peek(p, 0).kind == TOKEN_LINE)
+            nh_take(p);
+        if (nh_peek(p, 0).kind == TOKEN_END)
+            return;
+        *last = read_statement(p, order);
+        if (p->lexer.status)
+            return;
+        last = &(*last)->next;
+    }
+}
+
+nh_status nh_parse_model(nh_model *model, nh_report *report)
+{
+    nh_parser p = {.arena = &model->arena, .model = model};
+    if (!nh_lexer_begin(&p.lexer, &model->source, 0, report))
+        read_statements(&p);
+    if (!p.lexer.status && !model->statement)
+        p.lexer.status = nh_fail(report, NH_BAD_MODEL,
+                                 "%s: there is no statement; a model begins with 'model NAME'",
+                                 model->source.file);
+    nh_lexer_end(&p.lexer);
+    return p.lexer.status;
+}
+
+/* ---- pieces of a command line ---- */
+
+nh_status nh_parse_expression(nh_ast **out, nh_arena *arena, const nh_source *source, size_t from,
+                              nh_report *report)
+{
+    nh_parser p = {.arena = arena};
+    if (!nh_lexer_begin(&p.lexer, source, from, report))
+        *out = nh_read_expression(&p);
+    if (!p.lexer.status && nh_peek(&p, 0).kind != TOKEN_END)
+        nh_unexpected(&p, "an operator or the end");
+    nh_lexer_end(&p.lexer);
+    return p.lexer.status;
+}
+
+nh_status nh_parse_assignments(nh_statement **out, nh_arena *arena, const nh_source *source,
+                               nh_report *report)
+{
+    nh_parser p = {.arena = arena};
+    if (!nh_lexer_begin(&p.lexer, source, 0, report)) {
+        *out = nh_parser_take(&p, sizeof **out);
+        if (*out)
+            (*out)->kind = STATEMENT_START;
+        if (*out && nh_peek(&p, 0).kind != TOKEN_END)
+            read_assignments(&p, *out);
+    }
+    if (!p.lexer.status && nh_peek(&p, 0).kind != TOKEN_END)
+        nh_unexpected(&p, "an operator, ',' or the end");
+    nh_lexer_end(&p.lexer);
+    return p.lexer.status;
+}

@@ -1,0 +1,490 @@
+/* A model with its parameters settled becomes a problem: parameters, then the sizes of families,
+ * then every statement in the order of the file. */
+#include "model/build.h"
+
+#include "base/status.h"
+#include "model/suggest.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static nh_status fail_memory(nh_builder *b)
+{
+    return b->x.status = b->x.status ? b->x.status : nh_fail_memory(b->report);
+}
+
+/* Memory that lives as long as the problem; an array of no entries is a valid pointer too. */
+static void *take(nh_builder *b, int64_t count, size_t size)
+{
+    void *piece = nh_arena_array(&b->built->arena, (size_t)count, size);
+    if (!piece)
+        fail_memory(b);
+    return piece;
+}
+
+static char *copy(nh_builder *b, const char *text)
+{
+    char *c = nh_arena_text(&b->built->arena, text, strlen(text));
+    if (!c)
+        fail_memory(b);
+    return c;
+}
+
+/* ---- parameters ---- */
+
+typedef struct setting {
+    nh_source source;
+    nh_ast *value; /* NULL: not set */
+} setting;
+
+static nh_status unknown_parameter(nh_builder *b, const char *name)
+{
+    nh_suggest suggest = nh_suggest_begin(name);
+    char list[256] = "";
+    size_t used = 0;
+    for (const nh_symbol *s = b->model->symbols.first; s; s = s->next)
+        if (s->kind == SYMBOL_PARAMETER) {
+            nh_suggest_offer(&suggest, s->name);
+            if (used < sizeof list)
+                used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                                         s->name);
+        }
+    const char *other = nh_symbols_find(&b->model->symbols, name) ? " is no parameter" : "";
+    if (used == 0)
+        return nh_fail(b->report, NH_BAD_ARGUMENT, "'%s'%s: the model %s has no parameters", name,
+                       other[0] ? other : " cannot be set", b->model->name);
+    return nh_fail(b->report, NH_BAD_ARGUMENT, "%s'%s'%s%s\n%s %s",
+                   other[0] ? "" : "unknown parameter ", name, other, nh_suggest_end(&suggest).text,
+                   used < sizeof list ? "parameters of the model:"
+                                      : "its parameters are in the text of the model",
+                   used < sizeof list ? list : "");
+}
+
+/* "NAME=EXPRESSION": finds the parameter and reads the expression. */
+static nh_status read_setting(nh_builder *b, nh_arena *arena, const char *text, setting *table)
+{
+    const char *equals = strchr(text, '='), *from = text, *to = equals;
+    if (!equals)
+        return nh_fail(b->report, NH_BAD_ARGUMENT, "setting '%.100s': expected NAME=VALUE", text);
+    while (from < to && isspace((unsigned char)*from))
+        from++;
+    while (to > from && isspace((unsigned char)to[-1]))
+        to--;
+    char name[NH_NAME_LONGEST + 1], label[NH_NAME_LONGEST + 16];
+    snprintf(name, sizeof name, "%.*s",
+             to - from > NH_NAME_LONGEST ? NH_NAME_LONGEST : (int)(to - from), from);
+    snprintf(label, sizeof label, "setting of %s", name);
+    const nh_symbol *symbol = nh_symbols_find(&b->model->symbols, name);
+    if (!symbol || symbol->kind != SYMBOL_PARAMETER)
+        return unknown_parameter(b, name);
+
+    setting *entry = &table[symbol->number];
+    *entry = (setting){.source = {.text = nh_arena_text(arena, text, strlen(text)),
+                                  .length = strlen(text),
+                                  .file = nh_arena_text(arena, label, strlen(label)),
+                                  .argument = true}};
+    if (!entry->source.text || !entry->source.file)
+        return nh_fail_memory(b->report);
+    nh_status status = nh_source_check(&entry->source, b->report);
+    if (!status)
+        status = nh_parse_expression(&entry->value, arena, &entry->source,
+                                     (size_t)(equals + 1 - text), b->report);
+    if (!status)
+        status = nh_resolve_setting(entry->value, &entry->source, &b->model->symbols,
+                                    symbol->number, b->report);
+    return status;
+}
+
+/* The value of one parameter, from its setting or from the model; earlier ones are settled. */
+static void settle_parameter(nh_builder *b, const nh_symbol *symbol, const setting *set)
+{
+    nh_frame outer = nh_frame_open(&b->x, set->value ? NH_NESTING_DEEPEST : symbol->slots);
+    if (set->value)
+        b->x.source = &set->source;
+    nh_value value = nh_expand(&b->x, set->value ? set->value : symbol->body);
+    b->x.source = &b->model->source;
+    nh_frame_close(&b->x, outer);
+
+    b->built->parameter[symbol->number] = value.number;
+    b->problem->parameter[symbol->number] = (nh_named_value){copy(b, symbol->name), value.number};
+}
+
+static void settle_parameters(nh_builder *b, const char *const *settings, size_t count)
+{
+    int parameters = b->model->symbols.count[SYMBOL_PARAMETER];
+    b->problem->parameters = parameters;
+    b->problem->parameter = take(b, parameters, sizeof(nh_named_value));
+    b->built->parameter = take(b, parameters, sizeof(double));
+    b->x.parameter = b->built->parameter;
+
+    nh_arena arena = {0};
+    setting *table = nh_arena_array(&arena, (size_t)parameters, sizeof(setting));
+    if (!table)
+        fail_memory(b);
+    for (size_t i = 0; i < count && !b->x.status; i++)
+        b->x.status = read_setting(b, &arena, settings[i], table);
+    for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next)
+        if (s->kind == SYMBOL_PARAMETER)
+            settle_parameter(b, s, &table[s->number]);
+    nh_arena_free(&arena);
+}
+
+/* ---- families ---- */
+
+/* The bounds of one coordinate or velocity; `*total` counts the members of all so far. */
+static void settle_family(nh_builder *b, const nh_symbol *symbol, nh_family *family, int64_t *total)
+{
+    *family = (nh_family){.low = 1, .count = 1, .first = *total};
+    if (symbol->from) {
+        nh_frame outer = nh_frame_open(&b->x, NH_NESTING_DEEPEST);
+        family->count = nh_expand_range(&b->x, symbol->from, symbol->to, 0, &family->low);
+        nh_frame_close(&b->x, outer);
+    }
+    if (*total + family->count > NH_COORDINATES_MOST && !b->x.status)
+        b->x.status = nh_too_large_at(
+            b->report, &b->model->source, symbol->place,
+            "%" PRId64 " coordinates and velocities, counted up to here; the most is %d",
+            *total + family->count, NH_COORDINATES_MOST);
+    *total += b->x.status ? 0 : family->count;
+}
+
+static void settle_families(nh_builder *b)
+{
+    const nh_symbols *symbols = &b->model->symbols;
+    b->x.coordinate = b->built->coordinate =
+        take(b, symbols->count[SYMBOL_COORDINATE], sizeof(nh_family));
+    b->x.velocity = b->built->velocity =
+        take(b, symbols->count[SYMBOL_VELOCITY], sizeof(nh_family));
+    int64_t total = 0;
+    for (const nh_symbol *s = symbols->first; s && !b->x.status; s = s->next)
+        if (s->kind == SYMBOL_COORDINATE)
+            settle_family(b, s, &b->x.coordinate[s->number], &total);
+    b->problem->coordinates = (int)total;
+    for (const nh_symbol *s = symbols->first; s && !b->x.status; s = s->next)
+        if (s->kind == SYMBOL_VELOCITY)
+            settle_family(b, s, &b->x.velocity[s->number], &total);
+    b->problem->velocities = (int)total;
+    b->x.families_settled = true;
+    if (total == 0 && !b->x.status)
+        b->x.status = nh_fail(b->report, NH_BAD_MODEL, "%s: every family of coordinates is empty",
+                              b->model->source.file);
+}
+
+/* "x" or "y[3]", with what follows it. */
+static char *member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, const char *after)
+{
+    char name[NH_NAME_LONGEST + 32];
+    if (symbol->from)
+        snprintf(name, sizeof name, "%s[%" PRId64 "]%s", symbol->name, index, after);
+    else
+        snprintf(name, sizeof name, "%s%s", symbol->name, after);
+    return copy(b, name);
+}
+
+static void name_members(nh_builder *b, const nh_symbol *symbol)
+{
+    bool coordinate = symbol->kind == SYMBOL_COORDINATE;
+    nh_family family = (coordinate ? b->x.coordinate : b->x.velocity)[symbol->number];
+    for (int64_t i = 0; i < family.count && !b->x.status; i++) {
+        int64_t at = family.first + i, index = family.low + i;
+        b->problem->velocity_name[at] = member_name(b, symbol, index, coordinate ? "'" : "");
+        if (coordinate) {
+            b->problem->coordinate_name[at] = member_name(b, symbol, index, "");
+            b->problem->angle[at] = symbol->angle;
+        }
+    }
+}
+
+/* The names that start assignments may use, kept beyond the life of the model. */
+static void keep_symbol(nh_builder *b, const nh_symbol *symbol)
+{
+    static nh_ast family; /* only says that the symbol is one */
+    nh_symbol *kept = take(b, 1, sizeof *kept);
+    char *name = copy(b, symbol->name);
+    if (b->x.status)
+        return;
+    *kept = (nh_symbol){.kind = symbol->kind,
+                        .name = name,
+                        .place = symbol->place,
+                        .from = symbol->from ? &family : NULL};
+    if (!nh_symbols_add(&b->built->symbols, &b->built->arena, kept))
+        fail_memory(b);
+}
+
+static void name_everything(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    p->coordinate_name = take(b, p->coordinates, sizeof(char *));
+    p->velocity_name = take(b, p->velocities, sizeof(char *));
+    p->angle = take(b, p->coordinates, sizeof(bool));
+    p->force = take(b, p->velocities, sizeof(nh_expr));
+    p->start_q = take(b, p->coordinates, sizeof(nh_expr));
+    p->start_v = take(b, p->velocities, sizeof(nh_expr));
+    for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next) {
+        bool moves = s->kind == SYMBOL_COORDINATE || s->kind == SYMBOL_VELOCITY;
+        if (moves)
+            name_members(b, s);
+        if (moves || s->kind == SYMBOL_PARAMETER)
+            keep_symbol(b, s);
+    }
+}
+
+/* ---- statements ---- */
+
+static double cost_of(const nh_statement *s)
+{
+    double cost = 1;
+    for (const nh_item *item = s->item; item; item = item->next)
+        cost += (item->left ? item->left->cost : 0) + (item->right ? item->right->cost : 0);
+    return cost;
+}
+
+/* Inside the statement's frame: does its condition hold, and how often does it run? */
+static int64_t open_loop(nh_builder *b, const nh_statement *s, double cost, int64_t *first)
+{
+    *first = 0;
+    if (s->when) {
+        nh_value left = nh_expand(&b->x, s->when), right = nh_expand(&b->x, s->when->next);
+        if (!b->x.status && (left.symbolic || right.symbolic))
+            b->x.status = nh_fail_at(b->report, &b->model->source, s->when->place,
+                                     "a condition is made of numbers and parameters");
+        double difference = left.number - right.number;
+        if (b->x.status || difference > 1e-9 || difference < -1e-9)
+            return 0;
+    }
+    return s->loop ? nh_expand_range(&b->x, s->loop->child, s->loop->child->next, cost, first) : 1;
+}
+
+int64_t nh_turns(nh_builder *b, const nh_statement *s)
+{
+    int64_t first;
+    nh_frame outer = nh_frame_open(&b->x, s->slots);
+    int64_t count = open_loop(b, s, 0, &first);
+    nh_frame_close(&b->x, outer);
+    return b->x.status ? 0 : count;
+}
+
+void nh_each_turn(nh_builder *b, const nh_statement *s, nh_turn *turn)
+{
+    int64_t first;
+    nh_frame outer = nh_frame_open(&b->x, s->slots);
+    int64_t count = b->x.status ? 0 : open_loop(b, s, cost_of(s), &first);
+    for (int64_t i = 0; i < count && !b->x.status; i++) {
+        if (s->loop)
+            b->x.slot[b->x.base + (size_t)s->loop->slot] =
+                (nh_value){.number = (double)(first + i)};
+        nh_effort before = nh_expand_effort(&b->x);
+        turn(b, s, first + i);
+        if (i == 0 && s->loop)
+            nh_expand_turn_done(&b->x, s->loop->child, first, count, before);
+    }
+    nh_frame_close(&b->x, outer);
+}
+
+static void build_lagrangian(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    b->problem->lagrangian_place = s->place;
+    b->problem->lagrangian = nh_expand_expr(&b->x, s->item->right);
+}
+
+/* An argumentless let is expanded where it stands, so that its errors come in the file's order. */
+static void build_let(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        nh_ast use = {.kind = AST_LET,
+                      .symbol = item->symbol,
+                      .place = item->place,
+                      .name = item->symbol->name};
+        if (item->symbol->kind == SYMBOL_LET)
+            nh_expand(&b->x, &use);
+    }
+}
+
+static void build_observe(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        nh_frame outer = nh_frame_open(&b->x, item->symbol->slots);
+        nh_expr value = nh_expand_expr(&b->x, item->symbol->body);
+        nh_frame_close(&b->x, outer);
+        b->problem->observable[b->problem->observables++] =
+            (nh_named_expr){copy(b, item->symbol->name), value};
+    }
+}
+
+/* "no_slip", "slip[3]" or "constraint 2". */
+static char *constraint_name(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    char name[NH_NAME_LONGEST + 32];
+    if (s->item->symbol && s->loop)
+        snprintf(name, sizeof name, "%s[%" PRId64 "]", s->item->symbol->name, index);
+    else if (s->item->symbol)
+        snprintf(name, sizeof name, "%s", s->item->symbol->name);
+    else
+        snprintf(name, sizeof name, "constraint %d", b->problem->constraints + 1);
+    return copy(b, name);
+}
+
+static void build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    const nh_item *item = s->item;
+    nh_expr left = nh_expand_expr(&b->x, item->left), right = nh_expand_expr(&b->x, item->right);
+    if (b->x.status)
+        return;
+    nh_expr value = nh_subtract(b->problem->graph, left, right);
+    char *name = constraint_name(b, s, index);
+    if (nh_graph_failed(b->problem->graph))
+        fail_memory(b); /* the expressions made by now mean nothing */
+    if (!nh_depends(b->problem->graph, value, NH_V) && !b->x.status)
+        b->x.status = nh_fail_at(
+            b->report, &b->model->source, item->place,
+            value == NH_ZERO ? "the two sides of %s are equal; expected a condition on velocities"
+                             : "%s has no velocity in it; a condition on coordinates enters by "
+                               "its time derivative",
+            name);
+    b->problem->constraint[b->problem->constraints++] =
+        (nh_problem_constraint){name, value, item->place};
+}
+
+/* Arrays for what the statements will add. */
+static void make_room(nh_builder *b)
+{
+    int64_t constraints = 0, items = 0;
+    for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next) {
+        if (s->kind == STATEMENT_CONSTRAINT)
+            constraints += nh_turns(b, s);
+        for (const nh_item *item = s->item; s->kind == STATEMENT_OBSERVE && item; item = item->next)
+            items++;
+        if (constraints > NH_COORDINATES_MOST)
+            b->x.status = nh_too_large_at(b->report, &b->model->source, s->place,
+                                          "more than %d constraints", NH_COORDINATES_MOST);
+    }
+    nh_problem *p = b->problem;
+    p->constraint = take(b, constraints, sizeof *p->constraint);
+    p->observable = take(b, items, sizeof *p->observable);
+    b->force = take(b, p->velocities, sizeof *b->force);
+    b->start_q = take(b, p->coordinates, sizeof *b->start_q);
+    b->start_v = take(b, p->velocities, sizeof *b->start_v);
+    if (!b->x.status)
+        nh_open_frames(b);
+}
+
+static void build_statements(nh_builder *b)
+{
+    static nh_turn *const builders[STATEMENT_KINDS] = {
+        [STATEMENT_LET] = build_let,
+        [STATEMENT_LAGRANGIAN] = build_lagrangian,
+        [STATEMENT_OBSERVE] = build_observe,
+        [STATEMENT_CONSTRAINT] = build_constraint,
+        [STATEMENT_FRAME] = nh_build_frame,
+        [STATEMENT_FORCE] = nh_build_assignments,
+        [STATEMENT_START] = nh_build_assignments,
+    };
+    for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
+        if (builders[s->kind] && !(s->kind == STATEMENT_FRAME && b->frames_left_out))
+            nh_each_turn(b, s, builders[s->kind]);
+}
+
+/* ---- the whole ---- */
+
+/* As many vectors as the constraints leave; whether they obey them is for the mechanics to say. */
+static void check_frame(nh_builder *b)
+{
+    const nh_problem *p = b->problem;
+    if (p->frames && p->frames != p->velocities - p->constraints && !b->x.status)
+        b->x.status = nh_fail_at(
+            b->report, &b->model->source, p->frame_place,
+            "the frame has %d vector%s; expected %d, since %d velocities obey %d constraint%s",
+            p->frames, p->frames == 1 ? "" : "s", p->velocities - p->constraints, p->velocities,
+            p->constraints, p->constraints == 1 ? "" : "s");
+}
+
+static void check_start(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    if (b->x.status)
+        return;
+    b->built->start_nodes = nh_graph_size(p->graph);
+    double *state = calloc((size_t)p->coordinates + (size_t)p->velocities + 1, sizeof *state);
+    int culprit;
+    nh_status status = state
+                           ? nh_start_state(b->built, NULL, state, state + p->coordinates, &culprit)
+                           : NH_NO_MEMORY;
+    free(state);
+    if (status == NH_NO_MEMORY)
+        fail_memory(b);
+    else if (status) {
+        bool velocity = culprit >= p->coordinates;
+        const nh_given *given =
+            velocity ? &b->start_v[culprit - p->coordinates] : &b->start_q[culprit];
+        b->x.status = nh_fail_at(
+            b->report, &b->model->source, given->place, "the start of '%s' depends on itself",
+            velocity ? p->velocity_name[culprit - p->coordinates] : p->coordinate_name[culprit]);
+    }
+}
+
+static void build(nh_builder *b, const char *const *settings, size_t setting_count)
+{
+    nh_problem *p = b->problem;
+    const nh_model *model = b->model;
+    p->name = copy(b, model->name);
+    p->file = copy(b, model->source.file);
+    p->text = copy(b, model->source.text);
+    p->graph = nh_graph_create();
+    if (!p->graph)
+        fail_memory(b);
+    b->x = (nh_expander){
+        .source = &model->source, .report = b->report, .status = b->x.status, .graph = p->graph};
+    int lets = model->symbols.count[SYMBOL_LET];
+    b->x.let = take(b, lets, sizeof *b->x.let);
+    b->x.let_known = take(b, lets, sizeof *b->x.let_known);
+
+    if (!b->x.status)
+        settle_parameters(b, settings, setting_count);
+    if (!b->x.status)
+        settle_families(b);
+    if (!b->x.status)
+        name_everything(b);
+    if (!b->x.status)
+        make_room(b);
+    if (!b->x.status)
+        build_statements(b);
+    if (!b->x.status)
+        nh_build_brackets(b);
+    check_frame(b);
+    check_start(b);
+    if (p->graph && nh_graph_failed(p->graph))
+        fail_memory(b);
+}
+
+nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
+                           size_t setting_count, nh_report *report)
+{
+    *out = NULL;
+    nh_built *built = calloc(1, sizeof *built);
+    if (!built)
+        return nh_fail_memory(report);
+    nh_builder b = {.model = model, .built = built, .problem = &built->problem, .report = report};
+    build(&b, settings, setting_count);
+    nh_expander_free(&b.x);
+    if (b.x.status)
+        nh_problem_free(b.problem);
+    else
+        *out = b.problem;
+    return b.x.status;
+}
+
+void nh_problem_free(nh_problem *problem)
+{
+    if (!problem)
+        return;
+    nh_built *built = (nh_built *)problem;
+    nh_graph_free(problem->graph);
+    nh_arena_free(&built->arena);
+    free(built);
+}

@@ -1,0 +1,457 @@
+/* Names to meanings: every name in an expression becomes time, an index or argument, a parameter, a
+ * coordinate or velocity, a let; every call a function of the language or of the model. What can be
+ * said without the values of the parameters is said here; expand.c says the rest. */
+#include "model/ast.h"
+#include "model/suggest.h"
+
+#include <math.h>
+#include <string.h>
+
+const nh_builtin nh_builtins[] = {
+    {"sin", 1, NH_SIN},   {"cos", 1, NH_COS},   {"tan", 1, NH_TAN},   {"asin", 1, NH_ASIN},
+    {"acos", 1, NH_ACOS}, {"atan", 1, NH_ATAN}, {"sinh", 1, NH_SINH}, {"cosh", 1, NH_COSH},
+    {"tanh", 1, NH_TANH}, {"exp", 1, NH_EXP},   {"log", 1, NH_LOG},   {"atan2", 2, NH_ATAN2},
+    {"sqrt", 1, -1},
+};
+const int nh_builtin_total = sizeof nh_builtins / sizeof nh_builtins[0];
+
+/* An index in force. */
+typedef struct local {
+    const char *name;
+    int slot;
+    const struct local *outer;
+} local;
+
+typedef struct resolver {
+    const nh_source *source;
+    const nh_symbols *symbols;
+    nh_report *report;
+    nh_status status;
+    const nh_symbol *current; /* the definition whose body is being read */
+    const local *locals;
+    int slots, most_slots; /* in use now, and at most so far */
+    int parameters_before; /* in a parameter's value: how many may be used; otherwise -1 */
+    bool constant;         /* in bounds and indices */
+} resolver;
+
+#define FAIL(r, place, ...) ((r)->status = nh_fail_at((r)->report, (r)->source, place, __VA_ARGS__))
+
+static void resolve(resolver *r, nh_ast *ast, int lists);
+
+/* ---- unknown names ---- */
+
+static void unknown(resolver *r, const nh_ast *ast)
+{
+    bool call = ast->kind == AST_CALL;
+    nh_suggest suggest = nh_suggest_begin(ast->name);
+    for (const local *l = r->locals; l; l = l->outer)
+        nh_suggest_offer(&suggest, l->name);
+    for (const nh_ast *a = r->current ? r->current->argument : NULL; a; a = a->next)
+        nh_suggest_offer(&suggest, a->name);
+    for (const nh_symbol *s = r->symbols->first; s; s = s->next)
+        if (s->kind != SYMBOL_OBSERVABLE && (s->kind == SYMBOL_FUNCTION) == call)
+            nh_suggest_offer(&suggest, s->name);
+    for (int i = 0; call && i < nh_builtin_total; i++)
+        nh_suggest_offer(&suggest, nh_builtins[i].name);
+    if (call)
+        nh_suggest_offer(&suggest, "sum");
+    FAIL(r, ast->place, "unknown %s '%s'%s", call ? "function" : "name", ast->name,
+         nh_suggest_end(&suggest).text);
+}
+
+static bool is_before(nh_place a, nh_place b)
+{
+    return a.line < b.line || (a.line == b.line && a.column < b.column);
+}
+
+/* A let, a function or a parameter of parameters is defined before it is used. */
+static bool defined_before(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
+{
+    if (symbol == r->current)
+        FAIL(r, ast->place, "'%s' is defined by itself; recursion is not part of the language",
+             ast->name);
+    else if (!r->source->argument && !is_before(symbol->place, ast->place))
+        FAIL(r, ast->place, "'%s' is used before its definition (line %d)", ast->name,
+             symbol->place.line);
+    return !r->status;
+}
+
+/* ---- locals ---- */
+
+static const nh_ast *find_argument(const resolver *r, const char *name)
+{
+    for (const nh_ast *a = r->current ? r->current->argument : NULL; a; a = a->next)
+        if (strcmp(a->name, name) == 0)
+            return a;
+    return NULL;
+}
+
+static bool resolve_local(resolver *r, nh_ast *ast)
+{
+    const local *l = r->locals;
+    while (l && strcmp(l->name, ast->name) != 0)
+        l = l->outer;
+    const nh_ast *argument = l ? NULL : find_argument(r, ast->name);
+    if (!l && !argument)
+        return false;
+    ast->kind = AST_SLOT;
+    ast->slot = l ? l->slot : argument->slot;
+    if (ast->prime)
+        FAIL(r, ast->place, "'%s' is %s; only coordinates have velocities", ast->name,
+             l ? "an index" : "an argument of a function");
+    else if (ast->child)
+        FAIL(r, ast->child->place, "'%s' is %s and takes no index of its own", ast->name,
+             l ? "an index" : "an argument of a function");
+    return true;
+}
+
+/* ---- names ---- */
+
+static void resolve_index(resolver *r, nh_ast *index)
+{
+    bool constant = r->constant;
+    r->constant = true;
+    resolve(r, index, 0);
+    r->constant = constant;
+}
+
+static void check_family(resolver *r, nh_ast *ast, bool whole)
+{
+    const nh_symbol *symbol = ast->symbol;
+    if (ast->child && !symbol->from)
+        FAIL(r, ast->child->place, "'%s' is not a family; expected no index", ast->name);
+    else if (!ast->child && symbol->from && !whole)
+        FAIL(r, ast->place, "'%s' is a family; expected an index, %s[...]", ast->name, ast->name);
+    else if (ast->child)
+        resolve_index(r, ast->child);
+}
+
+static void check_prime(resolver *r, const nh_ast *ast)
+{
+    const nh_symbol *symbol = ast->symbol;
+    if (!ast->prime || symbol->kind == SYMBOL_COORDINATE)
+        return;
+    if (symbol->kind == SYMBOL_VELOCITY)
+        FAIL(r, ast->place, "'%s' is a velocity itself; expected it without the prime", ast->name);
+    else
+        FAIL(r, ast->place, "'%s' is %s; only coordinates have velocities, expected no prime",
+             ast->name, nh_symbol_a(symbol->kind));
+}
+
+/* In bounds, indices and values of parameters not everything may stand. */
+static bool allowed(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
+{
+    bool moving = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY;
+    if (symbol->kind == SYMBOL_OBSERVABLE)
+        FAIL(r, ast->place, "'%s' is an observable; a let can be shared by several expressions",
+             ast->name);
+    else if (r->parameters_before >= 0 && symbol->kind != SYMBOL_PARAMETER)
+        FAIL(r, ast->place,
+             "'%s' is %s; a parameter's value is made of numbers and earlier parameters", ast->name,
+             nh_symbol_a(symbol->kind));
+    else if (r->parameters_before >= 0 && symbol->number >= r->parameters_before)
+        FAIL(r, ast->place,
+             "'%s' %s; a parameter's value is made of numbers and earlier parameters", ast->name,
+             symbol->number == r->parameters_before ? "is defined by itself" : "comes later");
+    else if (r->constant && moving)
+        FAIL(r, ast->place,
+             "'%s' is %s; bounds, indices and conditions are made of numbers, parameters and "
+             "indices",
+             ast->name, nh_symbol_a(symbol->kind));
+    else if (symbol->kind == SYMBOL_LET)
+        return defined_before(r, ast, symbol);
+    return !r->status;
+}
+
+static void resolve_symbol(resolver *r, nh_ast *ast)
+{
+    static const nh_ast_kind kinds[SYMBOL_KINDS] = {[SYMBOL_PARAMETER] = AST_PARAMETER,
+                                                    [SYMBOL_COORDINATE] = AST_COORDINATE,
+                                                    [SYMBOL_VELOCITY] = AST_VELOCITY,
+                                                    [SYMBOL_LET] = AST_LET};
+    nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
+    if (!symbol)
+        unknown(r, ast);
+    else if (symbol->kind == SYMBOL_FUNCTION)
+        FAIL(r, ast->place, "'%s' is a function; expected %s(...)", ast->name, ast->name);
+    else if (allowed(r, ast, symbol)) {
+        ast->symbol = symbol;
+        ast->kind = kinds[symbol->kind];
+        check_prime(r, ast);
+        if (!r->status)
+            check_family(r, ast, false);
+    }
+}
+
+static void resolve_constant(resolver *r, nh_ast *ast)
+{
+    bool time = strcmp(ast->name, "t") == 0;
+    ast->kind = time ? AST_TIME : AST_NUMBER;
+    ast->number = M_PI;
+    if (ast->prime || ast->child)
+        FAIL(r, ast->place, "'%s' is %s; expected it without prime and index", ast->name,
+             time ? "the time" : "a number");
+    else if (time && (r->constant || r->parameters_before >= 0))
+        FAIL(r, ast->place, "'t' is the time; expected a constant here");
+}
+
+static void resolve_name(resolver *r, nh_ast *ast)
+{
+    if (resolve_local(r, ast))
+        return;
+    if (strcmp(ast->name, "t") == 0 || strcmp(ast->name, "pi") == 0) {
+        resolve_constant(r, ast);
+        return;
+    }
+    for (int i = 0; i < nh_builtin_total; i++)
+        if (strcmp(ast->name, nh_builtins[i].name) == 0) {
+            FAIL(r, ast->place, "'%s' is a function; expected %s(...)", ast->name, ast->name);
+            return;
+        }
+    resolve_symbol(r, ast);
+}
+
+/* ---- calls and sums ---- */
+
+static void check_count(resolver *r, const nh_ast *ast, int wanted)
+{
+    int count = 0;
+    for (const nh_ast *a = ast->child; a; a = a->next)
+        count++;
+    if (count != wanted)
+        FAIL(r, ast->place, "'%s' takes %d argument%s, found %d", ast->name, wanted,
+             wanted == 1 ? "" : "s", count);
+}
+
+static void find_function(resolver *r, nh_ast *ast)
+{
+    for (int i = 0; i < nh_builtin_total; i++)
+        if (strcmp(ast->name, nh_builtins[i].name) == 0) {
+            ast->kind = AST_BUILTIN;
+            ast->builtin = i;
+            check_count(r, ast, nh_builtins[i].arguments);
+            return;
+        }
+    nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
+    bool value = symbol && symbol->kind != SYMBOL_FUNCTION;
+    if (value || find_argument(r, ast->name) || strcmp(ast->name, "t") == 0 ||
+        strcmp(ast->name, "pi") == 0)
+        FAIL(r, ast->place, "'%s' is not a function; multiplication is written with *", ast->name);
+    else if (!symbol)
+        unknown(r, ast);
+    else if (allowed(r, ast, symbol) && defined_before(r, ast, symbol)) {
+        ast->kind = AST_APPLY;
+        ast->symbol = symbol;
+        check_count(r, ast, symbol->arguments);
+    }
+}
+
+static void resolve_children(resolver *r, nh_ast *ast, int lists)
+{
+    for (nh_ast *child = ast->child; child && !r->status; child = child->next) {
+        resolve(r, child, lists);
+        ast->cost += child->cost;
+    }
+}
+
+static void resolve_call(resolver *r, nh_ast *ast)
+{
+    find_function(r, ast);
+    if (r->status)
+        return;
+    resolve_children(r, ast, 0);
+    if (ast->kind == AST_APPLY && !r->status) {
+        ast->cost += ast->symbol->body->cost;
+        if (ast->cost > NH_WORK_MOST)
+            r->status = nh_too_large_at(r->report, r->source, ast->place,
+                                        "the functions called here unfold to more than %d terms",
+                                        NH_WORK_MOST);
+    }
+}
+
+/* The index of a sum or a `for` gets a slot; the caller releases it when its scope ends. */
+static bool open_index(resolver *r, nh_ast *loop, local *index)
+{
+    const nh_symbol *symbol = nh_symbols_find(r->symbols, loop->name);
+    nh_ast probe = {.name = loop->name, .place = loop->place};
+    if (resolve_local(r, &probe) || strcmp(loop->name, "t") == 0 || strcmp(loop->name, "pi") == 0)
+        FAIL(r, loop->place, "the index '%s' has a meaning here already; expected another name",
+             loop->name);
+    else if (symbol)
+        FAIL(r, loop->place, "the index '%s' is already the name of %s (line %d)", loop->name,
+             nh_symbol_a(symbol->kind), symbol->place.line);
+    if (r->status)
+        return false;
+    resolve_index(r, loop->child);
+    if (!r->status)
+        resolve_index(r, loop->child->next);
+    loop->slot = r->slots++;
+    if (r->slots > r->most_slots)
+        r->most_slots = r->slots;
+    *index = (local){loop->name, loop->slot, r->locals};
+    r->locals = index;
+    return !r->status;
+}
+
+static void close_index(resolver *r)
+{
+    r->locals = r->locals->outer;
+    r->slots--;
+}
+
+static void resolve_sum(resolver *r, nh_ast *ast)
+{
+    local index;
+    if (!open_index(r, ast, &index))
+        return;
+    nh_ast *body = ast->child->next->next;
+    resolve(r, body, 0);
+    close_index(r);
+    ast->cost += ast->child->cost + ast->child->next->cost + body->cost;
+}
+
+/* `lists`: how many levels of lists may stand here. */
+static void resolve(resolver *r, nh_ast *ast, int lists)
+{
+    if (r->status)
+        return;
+    ast->cost = 1;
+    if (ast->kind == AST_NAME)
+        resolve_name(r, ast);
+    else if (ast->kind == AST_CALL)
+        resolve_call(r, ast);
+    else if (ast->kind == AST_LOOP)
+        resolve_sum(r, ast);
+    else if (ast->kind == AST_LIST && lists == 0)
+        FAIL(r, ast->place, "a list of values stands here; expected a single one");
+    else
+        resolve_children(r, ast, ast->kind == AST_LIST ? lists - 1 : 0);
+}
+
+/* ---- definitions and statements ---- */
+
+static void check_arguments(resolver *r, nh_symbol *symbol)
+{
+    for (nh_ast *a = symbol->argument; a && !r->status; a = a->next) {
+        a->slot = r->slots++;
+        if (strcmp(a->name, "t") == 0 || strcmp(a->name, "pi") == 0)
+            FAIL(r, a->place, "'%s' has a fixed meaning; expected another name", a->name);
+        for (const nh_ast *b = symbol->argument; b != a && !r->status; b = b->next)
+            if (strcmp(a->name, b->name) == 0)
+                FAIL(r, a->place, "'%s' is an argument already; expected another name", a->name);
+    }
+}
+
+static void resolve_definition(resolver *r, nh_symbol *symbol)
+{
+    r->current = symbol;
+    r->slots = r->most_slots = 0;
+    check_arguments(r, symbol);
+    r->most_slots = r->slots;
+    r->parameters_before = symbol->kind == SYMBOL_PARAMETER ? symbol->number : -1;
+    resolve(r, symbol->body, 0);
+    symbol->slots = r->most_slots;
+    r->parameters_before = -1;
+    r->slots = 0;
+    r->current = NULL;
+}
+
+/* What a value is given to: a coordinate or velocity, a member of a family, or a whole family. */
+static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
+{
+    nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
+    if (!symbol) {
+        unknown(r, ast);
+        return;
+    }
+    bool moving = symbol->kind == SYMBOL_VELOCITY || symbol->kind == SYMBOL_COORDINATE;
+    ast->symbol = symbol;
+    ast->cost = 1;
+    if (kind == STATEMENT_BRACKET && symbol->kind != SYMBOL_VELOCITY)
+        FAIL(r, ast->place, "'%s' is %s; expected a name from a 'velocity' statement", ast->name,
+             nh_symbol_a(symbol->kind));
+    else if (!moving)
+        FAIL(r, ast->place, "'%s' is %s; expected a coordinate or velocity", ast->name,
+             nh_symbol_a(symbol->kind));
+    else if (kind == STATEMENT_FORCE && ast->prime)
+        FAIL(r, ast->place, "a force belongs to a coordinate; expected '%s' without the prime",
+             ast->name);
+    else
+        check_prime(r, ast);
+    ast->kind = symbol->kind == SYMBOL_COORDINATE ? AST_COORDINATE : AST_VELOCITY;
+    if (!r->status)
+        check_family(r, ast, kind != STATEMENT_BRACKET);
+}
+
+static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
+{
+    switch (s->kind) {
+    case STATEMENT_PARAMETER:
+    case STATEMENT_LET:
+    case STATEMENT_OBSERVE:
+        resolve_definition(r, item->symbol);
+        return;
+    case STATEMENT_COORDINATE:
+    case STATEMENT_VELOCITY:
+        if (item->symbol->from) {
+            resolve_index(r, item->symbol->from);
+            resolve_index(r, item->symbol->to);
+        }
+        return;
+    case STATEMENT_CONSTRAINT:
+        resolve(r, item->left, 0);
+        resolve(r, item->right, 0);
+        return;
+    default:
+        for (nh_ast *target = item->left; target && !r->status; target = target->next)
+            resolve_target(r, target, s->kind);
+        bool lists =
+            s->kind == STATEMENT_START || s->kind == STATEMENT_FORCE || s->kind == STATEMENT_FRAME;
+        resolve(r, item->right, s->kind == STATEMENT_FRAME && !item->left ? 2 : lists);
+    }
+}
+
+static void resolve_statement(resolver *r, nh_statement *s)
+{
+    local index;
+    r->slots = r->most_slots = 0;
+    for (nh_ast *side = s->when; side && !r->status; side = side->next)
+        resolve_index(r, side);
+    if (r->status || (s->loop && !open_index(r, s->loop, &index)))
+        return;
+    for (nh_item *item = s->item; item && !r->status; item = item->next)
+        resolve_item(r, s, item);
+    s->slots = r->most_slots;
+    if (s->loop)
+        close_index(r);
+}
+
+nh_status nh_resolve_model(nh_model *model, nh_report *report)
+{
+    resolver r = {.source = &model->source,
+                  .symbols = &model->symbols,
+                  .report = report,
+                  .parameters_before = -1};
+    for (nh_statement *s = model->statement; s && !r.status; s = s->next)
+        resolve_statement(&r, s);
+    return r.status;
+}
+
+/* ---- pieces of a command line ---- */
+
+nh_status nh_resolve_setting(nh_ast *ast, const nh_source *source, const nh_symbols *symbols,
+                             int before, nh_report *report)
+{
+    resolver r = {
+        .source = source, .symbols = symbols, .report = report, .parameters_before = before};
+    resolve(&r, ast, 0);
+    return r.status;
+}
+
+nh_status nh_resolve_assignments(nh_statement *statement, const nh_source *source,
+                                 const nh_symbols *symbols, nh_report *report)
+{
+    resolver r = {.source = source, .symbols = symbols, .report = report, .parameters_before = -1};
+    resolve_statement(&r, statement);
+    return r.status;
+}

@@ -1,0 +1,16 @@
+/* The models that come with the library; the table is made at build time from models/
+ * (tools/embed.py). */
+#ifndef NH_MODEL_SHIPPED_H
+#define NH_MODEL_SHIPPED_H
+
+#include <stddef.h>
+
+typedef struct nh_shipped {
+    const char *name, *text;
+    size_t length;
+} nh_shipped;
+
+extern const nh_shipped nh_shipped_models[]; /* sorted by name */
+extern const int nh_shipped_model_total;
+
+#endif

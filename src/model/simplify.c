@@ -1,0 +1,341 @@
+/* The algebra of the graph: sums and products in canonical form.
+ *
+ * A term of a sum is a coefficient times a monic expression (a product with factor 1, or anything
+ * that is neither sum nor number); equal terms meet because equal expressions are one node. The
+ * rules applied are few: constants fold, like terms and like factors merge, zeros vanish,
+ * r sin^2 u + r cos^2 u = r, and odd and even functions shed a leading minus. They are what it takes
+ * for structural zeros and constant mass matrices to be seen; nothing is expanded. */
+#include "model/graph_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Sums longer than this are not copied into the sums that use them: sharing matters more there. */
+enum { FLATTEN_MAX = 32 };
+
+static int by_expr(const void *a, const void *b)
+{
+    nh_expr x = ((const nh_operand *)a)->expr, y = ((const nh_operand *)b)->expr;
+    return (x > y) - (x < y);
+}
+
+/* Sorts by expression, adds up the numbers of equal ones, drops those that became zero. */
+static void merge(operand_list *list)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < list->count && sorted; i++)
+        sorted = list->item[i - 1].expr < list->item[i].expr;
+    if (!sorted)
+        qsort(list->item, list->count, sizeof *list->item, by_expr);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count;) {
+        nh_operand sum = list->item[i++];
+        while (i < list->count && list->item[i].expr == sum.expr)
+            sum.number += list->item[i++].number;
+        if (sum.number != 0)
+            list->item[kept++] = sum;
+    }
+    list->count = kept;
+}
+
+/* Splits c * monic; the monic part of a product with a factor is the same product without it. */
+static nh_expr monic(nh_graph *g, nh_expr e, double *coefficient)
+{
+    const stored_node *n = g->node + e;
+    if (n->kind != NH_PRODUCT || n->number == 1)
+        return e;
+    *coefficient *= n->number;
+    if (n->count == 1 && g->operand[n->first].number == 1)
+        return g->operand[n->first].expr;
+    stored_node bare = *n;
+    bare.number = 1;
+    return nh_graph_intern(g, bare, g->operand + n->first);
+}
+
+/* Adds coefficient * e to a sum under construction. */
+static void collect_term(nh_graph *g, operand_list *terms, double *constant, nh_expr e, double coefficient)
+{
+    const stored_node *n = g->node + e;
+    if (n->kind == NH_NUMBER) {
+        *constant += coefficient * n->number;
+    } else if (n->kind == NH_SUM && n->count <= FLATTEN_MAX) {
+        *constant += coefficient * n->number;
+        for (uint32_t i = 0, first = n->first, count = n->count; i < count; i++) {
+            nh_operand o = g->operand[first + i];
+            nh_operands_push(g, terms, o.expr, coefficient * o.number);
+        }
+    } else {
+        e = monic(g, e, &coefficient);
+        nh_operands_push(g, terms, e, coefficient);
+    }
+}
+
+static nh_operand *find(const operand_list *list, nh_expr e)
+{
+    nh_operand key = {e, 0};
+    return list->count ? bsearch(&key, list->item, list->count, sizeof key, by_expr) : NULL;
+}
+
+/* For a term r sin^2 u: the term r cos^2 u and r. False when e is no such term. */
+static bool pythagoras(nh_graph *g, nh_expr e, nh_expr *partner, nh_expr *rest)
+{
+    stored_node n = g->node[e];
+    if (n.kind != NH_PRODUCT)
+        return false;
+    for (uint32_t i = 0; i < n.count; i++) {
+        nh_operand o = g->operand[n.first + i];
+        stored_node base = g->node[o.expr];
+        if (o.number != 2 || base.kind != NH_CALL1 || base.which != NH_SIN)
+            continue;
+        nh_expr cosine = nh_call(g, NH_COS, g->operand[base.first].expr);
+        operand_list factors = {0};
+        for (uint32_t j = 0; j < n.count; j++)
+            if (j != i)
+                nh_operands_push(g, &factors, g->operand[n.first + j].expr,
+                                 g->operand[n.first + j].number);
+        *rest = nh_product_of(g, 1, &factors);
+        nh_operands_push(g, &factors, cosine, 2);
+        *partner = nh_product_of(g, 1, &factors);
+        free(factors.item);
+        return !g->failed;
+    }
+    return false;
+}
+
+/* Applies r sin^2 u + r cos^2 u = r once; true when the list changed and must be merged again. */
+static bool apply_pythagoras(nh_graph *g, operand_list *terms, double *constant)
+{
+    bool changed = false;
+    for (size_t i = 0; i < terms->count; i++) {
+        nh_expr partner, rest;
+        if (!pythagoras(g, terms->item[i].expr, &partner, &rest))
+            continue;
+        nh_operand *other = find(terms, partner);
+        if (!other || other->number != terms->item[i].number)
+            continue;
+        double coefficient = other->number;
+        other->number = terms->item[i].number = 0;
+        merge(terms);
+        collect_term(g, terms, constant, rest, coefficient);
+        merge(terms);
+        changed = true;
+        i = (size_t)-1;
+    }
+    return changed;
+}
+
+nh_expr nh_sum_of(nh_graph *g, double constant, operand_list *terms)
+{
+    merge(terms);
+    apply_pythagoras(g, terms, &constant);
+    if (g->failed)
+        return NH_ZERO;
+    if (terms->count == 0)
+        return nh_number(g, constant);
+    if (terms->count == 1 && constant == 0) {
+        nh_operand only = terms->item[0];
+        if (only.number == 1)
+            return only.expr;
+        stored_node n = g->node[only.expr];
+        if (n.kind == NH_PRODUCT) { /* monic: take the coefficient in */
+            n.number = only.number;
+            return nh_graph_intern(g, n, g->operand + n.first);
+        }
+        nh_operand alone = {only.expr, 1};
+        if (n.kind != NH_SUM) /* a long sum stays a term of its own */
+            return nh_graph_intern(
+                g, (stored_node){.kind = NH_PRODUCT, .number = only.number, .count = 1}, &alone);
+    }
+    return nh_graph_intern(
+        g, (stored_node){.kind = NH_SUM, .number = constant, .count = (uint32_t)terms->count},
+        terms->item);
+}
+
+nh_expr nh_sum(nh_graph *g, const nh_expr *terms, size_t count)
+{
+    operand_list list = {0};
+    double constant = 0;
+    for (size_t i = 0; i < count; i++)
+        collect_term(g, &list, &constant, terms[i], 1);
+    nh_expr e = g->failed ? NH_ZERO : nh_sum_of(g, constant, &list);
+    free(list.item);
+    return e;
+}
+
+nh_expr nh_add(nh_graph *g, nh_expr a, nh_expr b)
+{
+    return a == NH_ZERO ? b : b == NH_ZERO ? a : nh_sum(g, (nh_expr[]){a, b}, 2);
+}
+
+nh_expr nh_scale(nh_graph *g, double c, nh_expr a)
+{
+    if (c == 0 || c == 1)
+        return c == 0 ? NH_ZERO : a;
+    operand_list list = {0};
+    double constant = 0;
+    collect_term(g, &list, &constant, a, c);
+    nh_expr e = g->failed ? NH_ZERO : nh_sum_of(g, constant, &list);
+    free(list.item);
+    return e;
+}
+
+nh_expr nh_negate(nh_graph *g, nh_expr a)
+{
+    return nh_scale(g, -1, a);
+}
+
+nh_expr nh_subtract(nh_graph *g, nh_expr a, nh_expr b)
+{
+    return nh_add(g, a, nh_negate(g, b));
+}
+
+static bool is_integer(double p)
+{
+    return p == rint(p);
+}
+
+/* Multiplies a product under construction by e^power. */
+static void collect_factor(nh_graph *g, operand_list *factors, double *factor, nh_expr e, double power)
+{
+    stored_node n = g->node[e];
+    if (n.kind == NH_NUMBER) {
+        *factor *= pow(n.number, power);
+    } else if (n.kind == NH_PRODUCT && is_integer(power)) {
+        *factor *= pow(n.number, power);
+        for (uint32_t i = 0; i < n.count; i++) {
+            nh_operand o = g->operand[n.first + i];
+            nh_operands_push(g, factors, o.expr, o.number * power);
+        }
+    } else if (n.kind == NH_PRODUCT && n.number > 0 && n.number != 1) {
+        double c = 1;
+        nh_expr bare = monic(g, e, &c);
+        *factor *= pow(c, power);
+        nh_operands_push(g, factors, bare, power);
+    } else {
+        nh_operands_push(g, factors, e, power);
+    }
+}
+
+nh_expr nh_product_of(nh_graph *g, double factor, operand_list *factors)
+{
+    merge(factors);
+    if (g->failed || factor == 0)
+        return NH_ZERO;
+    if (factors->count == 0)
+        return nh_number(g, factor);
+    if (factors->count == 1 && factors->item[0].number == 1)
+        return nh_scale(g, factor, factors->item[0].expr);
+    return nh_graph_intern(
+        g, (stored_node){.kind = NH_PRODUCT, .number = factor, .count = (uint32_t)factors->count},
+        factors->item);
+}
+
+static nh_expr product2(nh_graph *g, nh_expr a, double pa, nh_expr b, double pb)
+{
+    operand_list list = {0};
+    double factor = 1;
+    collect_factor(g, &list, &factor, a, pa);
+    collect_factor(g, &list, &factor, b, pb);
+    nh_expr e = g->failed ? NH_ZERO : nh_product_of(g, factor, &list);
+    free(list.item);
+    return e;
+}
+
+nh_expr nh_multiply(nh_graph *g, nh_expr a, nh_expr b)
+{
+    double c;
+    if (nh_is_number(g, a, &c))
+        return nh_scale(g, c, b);
+    if (nh_is_number(g, b, &c))
+        return nh_scale(g, c, a);
+    return product2(g, a, 1, b, 1);
+}
+
+nh_expr nh_divide(nh_graph *g, nh_expr a, nh_expr b)
+{
+    double c;
+    if (nh_is_number(g, b, &c)) { /* a quotient of numbers is rounded once */
+        double d;
+        return nh_is_number(g, a, &d) ? nh_number(g, d / c) : nh_scale(g, 1 / c, a);
+    }
+    return a == NH_ZERO ? NH_ZERO : product2(g, a, 1, b, -1);
+}
+
+nh_expr nh_power(nh_graph *g, nh_expr a, nh_expr b)
+{
+    double p, base;
+    if (!nh_is_number(g, b, &p))
+        return nh_call2(g, NH_POW, a, b);
+    if (p == 0)
+        return NH_ONE;
+    if (nh_is_number(g, a, &base))
+        return nh_number(g, pow(base, p));
+    return product2(g, a, p, NH_ONE, 1);
+}
+
+nh_expr nh_sqrt(nh_graph *g, nh_expr a)
+{
+    double c;
+    return nh_is_number(g, a, &c) ? nh_number(g, sqrt(c)) : product2(g, a, 0.5, NH_ONE, 1);
+}
+
+double nh_function_value(nh_function f, double a, double b)
+{
+    switch (f) {
+    case NH_SIN: return sin(a);
+    case NH_COS: return cos(a);
+    case NH_TAN: return tan(a);
+    case NH_ASIN: return asin(a);
+    case NH_ACOS: return acos(a);
+    case NH_ATAN: return atan(a);
+    case NH_SINH: return sinh(a);
+    case NH_COSH: return cosh(a);
+    case NH_TANH: return tanh(a);
+    case NH_EXP: return exp(a);
+    case NH_LOG: return log(a);
+    case NH_ATAN2: return atan2(a, b);
+    case NH_POW: return pow(a, b);
+    case NH_FUNCTIONS: break;
+    }
+    return NAN;
+}
+
+static bool leads_with_minus(const nh_graph *g, nh_expr e)
+{
+    const stored_node *n = g->node + e;
+    if (n->kind == NH_PRODUCT)
+        return n->number < 0;
+    return n->kind == NH_SUM && g->operand[n->first].number < 0;
+}
+
+static nh_expr call1(nh_graph *g, nh_function f, nh_expr a)
+{
+    nh_operand operand = {a, 0};
+    return nh_graph_intern(g, (stored_node){.kind = NH_CALL1, .which = (uint8_t)f, .count = 1},
+                           &operand);
+}
+
+nh_expr nh_call(nh_graph *g, nh_function f, nh_expr a)
+{
+    double c;
+    if (nh_is_number(g, a, &c))
+        return nh_number(g, nh_function_value(f, c, 0));
+    bool even = f == NH_COS || f == NH_COSH;
+    bool odd = f == NH_SIN || f == NH_TAN || f == NH_ASIN || f == NH_ATAN || f == NH_SINH ||
+               f == NH_TANH;
+    if ((even || odd) && leads_with_minus(g, a)) {
+        nh_expr positive = call1(g, f, nh_negate(g, a));
+        return odd ? nh_negate(g, positive) : positive;
+    }
+    return call1(g, f, a);
+}
+
+nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b)
+{
+    double x, y;
+    if (nh_is_number(g, a, &x) && nh_is_number(g, b, &y))
+        return nh_number(g, nh_function_value(f, x, y));
+    nh_operand operand[2] = {{a, 0}, {b, 0}};
+    return nh_graph_intern(g, (stored_node){.kind = NH_CALL2, .which = (uint8_t)f, .count = 2},
+                           operand);
+}

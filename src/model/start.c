@@ -1,0 +1,308 @@
+/* Start states. A start expression may use the starts of other entries, in any order; they are
+ * found by walking from each wanted entry down through the graph, and through the inputs into their
+ * own start expressions. */
+#include "model/build.h"
+
+#include "base/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { NEW, OPEN, DONE }; /* OPEN: on the way from the wanted entry to here */
+
+typedef struct walk {
+    const nh_problem *problem;
+    const nh_overrides *overrides; /* may be NULL */
+    double *value;                 /* of every node below start_nodes */
+    unsigned char *state;
+    nh_expr *stack;
+    size_t used, room;
+    bool failed; /* no memory */
+} walk;
+
+static bool push(walk *w, nh_expr expr)
+{
+    if (w->used == w->room) {
+        size_t room = 2 * w->room + 64;
+        nh_expr *stack = realloc(w->stack, room * sizeof *stack);
+        if (!stack) {
+            w->failed = true;
+            return false;
+        }
+        w->stack = stack;
+        w->room = room;
+    }
+    w->stack[w->used++] = expr;
+    return true;
+}
+
+/* ---- values of nodes ---- */
+
+static double power(double base, double exponent)
+{
+    if (exponent == 1)
+        return base;
+    if (exponent == 2)
+        return base * base;
+    if (exponent == -1)
+        return 1 / base;
+    if (exponent == 0.5)
+        return sqrt(base);
+    if (exponent == -0.5)
+        return 1 / sqrt(base);
+    return pow(base, exponent);
+}
+
+static double node_value(const nh_node *n, const double *value)
+{
+    double result = n->number;
+    switch (n->kind) {
+    case NH_SUM:
+        for (size_t i = 0; i < n->count; i++)
+            result += n->operand[i].number * value[n->operand[i].expr];
+        return result;
+    case NH_PRODUCT:
+        for (size_t i = 0; i < n->count; i++)
+            result *= power(value[n->operand[i].expr], n->operand[i].number);
+        return result;
+    case NH_CALL1:
+        return nh_function_value((nh_function)n->which, value[n->operand[0].expr], 0);
+    case NH_CALL2:
+        return nh_function_value((nh_function)n->which, value[n->operand[0].expr],
+                                 value[n->operand[1].expr]);
+    default:
+        return result;
+    }
+}
+
+/* An input stands for its start: an override's number, or another expression. */
+static bool overridden(const walk *w, const nh_node *n, double *value)
+{
+    const nh_overrides *o = w->overrides;
+    if (!o || !(n->which == NH_Q ? o->has_q : o->has_v)[n->index])
+        return false;
+    *value = (n->which == NH_Q ? o->q : o->v)[n->index];
+    return true;
+}
+
+static nh_expr start_of(const walk *w, const nh_node *n)
+{
+    return (n->which == NH_Q ? w->problem->start_q : w->problem->start_v)[n->index];
+}
+
+/* ---- the walk ---- */
+
+/* Puts one operand on the stack unless its value is known; false when it is OPEN: a circle. */
+static bool need(walk *w, nh_expr expr)
+{
+    if (w->state[expr] == OPEN)
+        return false;
+    if (w->state[expr] == NEW)
+        push(w, expr);
+    return true;
+}
+
+/* First visit: everything the node needs goes on the stack. */
+static bool open_node(walk *w, nh_expr expr, const nh_node *n)
+{
+    w->state[expr] = OPEN;
+    double ignored;
+    if (n->kind == NH_INPUT)
+        return overridden(w, n, &ignored) || need(w, start_of(w, n));
+    for (size_t i = 0; i < n->count; i++)
+        if (!need(w, n->operand[i].expr))
+            return false;
+    return true;
+}
+
+/* Second visit: everything it needs is there. */
+static void close_node(walk *w, nh_expr expr, const nh_node *n)
+{
+    w->state[expr] = DONE;
+    double given;
+    if (n->kind == NH_INPUT)
+        w->value[expr] = overridden(w, n, &given) ? given : w->value[start_of(w, n)];
+    else
+        w->value[expr] = node_value(n, w->value);
+}
+
+/* Finds the value of an expression; false when its start depends on itself. */
+static bool visit(walk *w, nh_expr root)
+{
+    w->used = 0;
+    need(w, root);
+    while (w->used && !w->failed) {
+        nh_expr expr = w->stack[w->used - 1];
+        nh_node n = nh_look(w->problem->graph, expr);
+        if (w->state[expr] == NEW) {
+            if (!open_node(w, expr, &n))
+                return false;
+            continue;
+        }
+        if (w->state[expr] == OPEN)
+            close_node(w, expr, &n);
+        w->used--;
+    }
+    return true;
+}
+
+/* All entries of q or of v; returns the entry that depends on itself, or -1. */
+static int visit_all(walk *w, const nh_expr *start, int count, const bool *given,
+                     const double *values, double *out)
+{
+    for (int i = 0; i < count && !w->failed; i++) {
+        if (given && given[i])
+            out[i] = values[i];
+        else if (!visit(w, start[i]))
+            return i;
+        else if (!w->failed)
+            out[i] = w->value[start[i]];
+    }
+    return -1;
+}
+
+nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double *q, double *v,
+                         int *culprit)
+{
+    const nh_problem *p = &built->problem;
+    walk w = {.problem = p, .overrides = overrides};
+    w.value = malloc(built->start_nodes * sizeof *w.value);
+    w.state = calloc(built->start_nodes, sizeof *w.state);
+    w.failed = !w.value || !w.state;
+    int bad = visit_all(&w, p->start_q, p->coordinates, overrides ? overrides->has_q : NULL,
+                        overrides ? overrides->q : NULL, q);
+    *culprit = bad;
+    if (bad < 0) {
+        bad = visit_all(&w, p->start_v, p->velocities, overrides ? overrides->has_v : NULL,
+                        overrides ? overrides->v : NULL, v);
+        *culprit = bad < 0 ? -1 : p->coordinates + bad;
+    }
+    free(w.value);
+    free(w.state);
+    free(w.stack);
+    return w.failed ? NH_NO_MEMORY : bad < 0 ? NH_OK : NH_BAD_MODEL;
+}
+
+/* ---- assignments ---- */
+
+typedef struct assigner {
+    const nh_built *built;
+    nh_expander x;
+    nh_overrides overrides;
+    unsigned char *strength_q, *strength_v; /* 0 none, 1 by family, 2 by member */
+} assigner;
+
+static void set_entry(assigner *a, const nh_ast *target, int64_t at, double value)
+{
+    bool velocity = target->prime || target->kind == AST_VELOCITY;
+    unsigned char strength = target->child ? 2 : 1;
+    unsigned char *held = velocity ? &a->strength_v[at] : &a->strength_q[at];
+    if (*held == strength)
+        a->x.status = nh_fail_at(
+            a->x.report, a->x.source, target->place, "'%s' has a value already",
+            (velocity ? a->built->problem.velocity_name : a->built->problem.coordinate_name)[at]);
+    if (a->x.status || *held > strength)
+        return;
+    *held = strength;
+    (velocity ? a->overrides.v : a->overrides.q)[at] = value;
+    (velocity ? a->overrides.has_v : a->overrides.has_q)[at] = true;
+}
+
+static void set_item(assigner *a, const nh_item *item)
+{
+    nh_family members = nh_expand_target(&a->x, item->left);
+    bool list = item->right->kind == AST_LIST;
+    int64_t count = 0;
+    for (const nh_ast *e = item->right->child; list && e; e = e->next)
+        count++;
+    if (list && !a->x.status &&
+        (count != members.count || item->left->child || !item->left->symbol->from))
+        a->x.status = nh_fail_at(a->x.report, a->x.source, item->right->place,
+                                 "a list of %lld values for '%s'; expected %lld", (long long)count,
+                                 item->left->name, (long long)members.count);
+    const nh_ast *element = list ? item->right->child : item->right;
+    double value = 0;
+    for (int64_t i = 0; i < members.count && !a->x.status; i++) {
+        if (list || i == 0)
+            value = nh_expand(&a->x, element).number;
+        if (!a->x.status)
+            set_entry(a, item->left, members.first + i, value);
+        if (list)
+            element = element->next;
+    }
+}
+
+static nh_status read_assignments(assigner *a, const nh_source *source, nh_arena *arena,
+                                  nh_report *report)
+{
+    nh_statement *statement = NULL;
+    nh_status status = nh_source_check(source, report);
+    if (!status)
+        status = nh_parse_assignments(&statement, arena, source, report);
+    if (!status)
+        status = nh_resolve_assignments(statement, source, &a->built->symbols, report);
+    if (status)
+        return status;
+    a->x = (nh_expander){.source = source,
+                         .report = report,
+                         .parameter = a->built->parameter,
+                         .coordinate = a->built->coordinate,
+                         .velocity = a->built->velocity,
+                         .families_settled = true};
+    nh_frame outer = nh_frame_open(&a->x, statement->slots);
+    for (const nh_item *item = statement->item; item && !a->x.status; item = item->next)
+        set_item(a, item);
+    nh_frame_close(&a->x, outer);
+    nh_expander_free(&a->x);
+    return a->x.status;
+}
+
+static bool make_room(assigner *a, nh_arena *arena)
+{
+    size_t n = (size_t)a->built->problem.coordinates, m = (size_t)a->built->problem.velocities;
+    a->overrides = (nh_overrides){.has_q = nh_arena_array(arena, n, sizeof(bool)),
+                                  .has_v = nh_arena_array(arena, m, sizeof(bool)),
+                                  .q = nh_arena_array(arena, n, sizeof(double)),
+                                  .v = nh_arena_array(arena, m, sizeof(double))};
+    a->strength_q = nh_arena_array(arena, n, 1);
+    a->strength_v = nh_arena_array(arena, m, 1);
+    return !arena->failed;
+}
+
+static nh_status check_finite(const nh_problem *p, const double *q, const double *v,
+                              nh_report *report)
+{
+    for (int i = 0; i < p->coordinates + p->velocities; i++) {
+        bool velocity = i >= p->coordinates;
+        double value = velocity ? v[i - p->coordinates] : q[i];
+        if (!isfinite(value))
+            return nh_fail(report, NH_BAD_START, "%s: the start of %s is not a finite number",
+                           p->file,
+                           velocity ? p->velocity_name[i - p->coordinates] : p->coordinate_name[i]);
+    }
+    return NH_OK;
+}
+
+nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double *q, double *v,
+                           nh_report *report)
+{
+    nh_arena arena = {0};
+    assigner a = {.built = (const nh_built *)problem};
+    nh_status status = NH_OK;
+    int culprit;
+    size_t length = 0;
+    while (assignments && assignments[length])
+        length++;
+    nh_source source = {.file = "start", .text = assignments, .length = length, .argument = true};
+    if (length && !make_room(&a, &arena))
+        status = nh_fail_memory(report);
+    if (length && !status)
+        status = read_assignments(&a, &source, &arena, report);
+    if (!status) {
+        status = nh_start_state(a.built, length ? &a.overrides : NULL, q, v, &culprit);
+        if (status == NH_NO_MEMORY)
+            nh_fail_memory(report);
+    }
+    nh_arena_free(&arena);
+    return status ? status : check_finite(problem, q, v, report);
+}

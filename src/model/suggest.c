@@ -1,0 +1,69 @@
+/* Did you mean ...? The distance of two names counts letters inserted, left out, replaced, or
+ * swapped with their neighbour (Damerau); a letter in the other case counts as half an error. */
+#include "model/suggest.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LONGEST = 64, STEP = 2 }; /* STEP: one error, in halves */
+
+static size_t replace_cost(char a, char b)
+{
+    if (a == b)
+        return 0;
+    return tolower((unsigned char)a) == tolower((unsigned char)b) ? STEP / 2 : STEP;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    size_t table[3][LONGEST + 1]; /* rows i-2, i-1, i of the usual table, in turn */
+    for (size_t j = 0; j <= m; j++)
+        table[0][j] = j * STEP;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *row = table[i % 3], *above = table[(i + 2) % 3], *above2 = table[(i + 1) % 3];
+        row[0] = i * STEP;
+        for (size_t j = 1; j <= m; j++) {
+            row[j] = least(least(row[j - 1], above[j]) + STEP,
+                           above[j - 1] + replace_cost(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], above2[j - 2] + STEP);
+        }
+    }
+    return table[n % 3][m];
+}
+
+nh_suggest nh_suggest_begin(const char *wanted)
+{
+    /* One error in three letters, at least one, is still a misspelling. */
+    size_t letters = strlen(wanted);
+    size_t errors = letters < 3 ? 1 : letters / 3;
+    return (nh_suggest){wanted, NULL, errors * STEP + 1};
+}
+
+void nh_suggest_offer(nh_suggest *s, const char *candidate)
+{
+    if (strlen(s->wanted) > LONGEST || strlen(candidate) > LONGEST)
+        return;
+    size_t d = distance(s->wanted, candidate);
+    /* Nothing in common is no misspelling, however short the names. */
+    size_t longest = strlen(s->wanted) > strlen(candidate) ? strlen(s->wanted) : strlen(candidate);
+    if (d < s->distance && d < longest * STEP) {
+        s->best = candidate;
+        s->distance = d;
+    }
+}
+
+nh_suggest_text nh_suggest_end(const nh_suggest *s)
+{
+    nh_suggest_text out = {""};
+    if (s->best)
+        snprintf(out.text, sizeof out.text, "; did you mean '%s'?", s->best);
+    return out;
+}

@@ -1,0 +1,56 @@
+/* Comma separated values: a header line, then a line a row; every number reads back as itself. */
+#include "output/file.h"
+#include "output/record.h"
+
+#include <string.h>
+
+static const char *const endings[] = {".csv", NULL};
+
+static nh_status check_ending(const char *path, nh_report *report)
+{
+    if (nh_file_ending(path, endings) >= 0)
+        return NH_OK;
+    return nh_fail(report, NH_BAD_ARGUMENT, "%s: data is written to files ending in .csv", path);
+}
+
+/* Names with indices hold no comma or quote: the language has no such names. */
+static void write_header(nh_file *file, const nh_record *record)
+{
+    for (int column = 0; column < record->columns; column++) {
+        if (column > 0)
+            nh_file_write(file, ",", 1);
+        nh_file_text(file, nh_record_column_name(record, column));
+    }
+    nh_file_write(file, "\n", 1);
+}
+
+static void write_row(nh_file *file, const double *row, int columns)
+{
+    char text[33];
+    for (int column = 0; column < columns; column++) {
+        size_t length = strlen(nh_number_text(row[column], text));
+        text[length] = column + 1 < columns ? ',' : '\n';
+        nh_file_write(file, text, length + 1);
+    }
+}
+
+nh_status nh_record_write(const nh_record *record, const char *path, nh_report *report)
+{
+    nh_file *file;
+    nh_status status = check_ending(path, report);
+    if (status == NH_OK)
+        status = nh_file_begin(&file, path, report);
+    if (status != NH_OK)
+        return status;
+    write_header(file, record);
+    int64_t stored = record->keep || record->rows == 0 ? record->rows : 1;
+    for (int64_t row = 0; row < stored; row++)
+        write_row(file, record->table + row * record->width, record->columns);
+    return nh_file_commit(file, report);
+}
+
+nh_status nh_record_can_write(const char *path, nh_report *report)
+{
+    nh_status status = check_ending(path, report);
+    return status == NH_OK ? nh_file_can_begin(path, report) : status;
+}

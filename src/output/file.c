@@ -1,0 +1,190 @@
+/* Temporary name, blocks of 1 MB, fsync, rename. See file.h. */
+#define _GNU_SOURCE
+#include "output/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 1 << 20 };
+
+struct nh_file {
+    char *path;      /* the final name, links resolved */
+    char *temporary; /* NULL when `path` is written directly */
+    int descriptor;
+    int error; /* the first errno, 0 when all is well */
+    size_t used;
+    char block[BLOCK];
+};
+
+static nh_status fail_file(nh_report *report, const char *what, const char *path, int error)
+{
+    return nh_fail(report, NH_FILE_FAILED, "%s %s: %s", what, path, strerror(error));
+}
+
+static void release(nh_file *file)
+{
+    free(file->path);
+    free(file->temporary);
+    free(file);
+}
+
+/* Where the bytes shall end up: a link is followed, so that its target is replaced and not itself.
+ */
+static char *resolve(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : strdup(path);
+}
+
+static bool is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+/* Hidden, beside the file and named after it: another file system could not be renamed from, and
+ * a leftover after a power cut tells where it came from. Long names are cut to fit NAME_MAX. */
+static char *temporary_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    char *name = NULL;
+    if (asprintf(&name, "%.*s.%.200s.%ld.tmp", folder, path, path + folder, (long)getpid()) < 0)
+        return NULL;
+    return name;
+}
+
+static int open_new(nh_file *file)
+{
+    if (is_special(file->path)) /* open refuses a folder by itself */
+        return open(file->path, O_WRONLY | O_CLOEXEC);
+    file->temporary = temporary_name(file->path);
+    if (!file->temporary) {
+        errno = ENOMEM;
+        return -1;
+    }
+    unlink(file->temporary); /* of an earlier process with our id that was killed */
+    return open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report)
+{
+    *out = NULL;
+    nh_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return nh_fail_memory(report);
+    file->path = resolve(path);
+    if (!file->path) {
+        release(file);
+        return nh_fail_memory(report);
+    }
+    file->descriptor = open_new(file);
+    if (file->descriptor < 0) {
+        int error = errno;
+        release(file);
+        return fail_file(report, "cannot create", path, error);
+    }
+    *out = file;
+    return NH_OK;
+}
+
+static void flush_block(nh_file *file)
+{
+    size_t done = 0;
+    while (done < file->used && !file->error) {
+        ssize_t count = write(file->descriptor, file->block + done, file->used - done);
+        if (count >= 0)
+            done += (size_t)count;
+        else if (errno != EINTR)
+            file->error = errno;
+    }
+    file->used = 0;
+}
+
+void nh_file_write(nh_file *file, const char *data, size_t size)
+{
+    while (size > 0) {
+        size_t room = BLOCK - file->used;
+        size_t part = size < room ? size : room;
+        memcpy(file->block + file->used, data, part);
+        file->used += part;
+        data += part;
+        size -= part;
+        if (file->used == BLOCK)
+            flush_block(file);
+    }
+}
+
+void nh_file_text(nh_file *file, const char *text)
+{
+    nh_file_write(file, text, strlen(text));
+}
+
+/* Devices and pipes cannot be synchronised: EINVAL, EROFS. */
+static int synchronise(int descriptor)
+{
+    if (fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS)
+        return 0;
+    return errno;
+}
+
+nh_status nh_file_commit(nh_file *file, nh_report *report)
+{
+    flush_block(file);
+    int error = file->error;
+    if (!error)
+        error = synchronise(file->descriptor);
+    if (close(file->descriptor) != 0 && !error)
+        error = errno;
+    if (!error && file->temporary && rename(file->temporary, file->path) != 0)
+        error = errno;
+    if (error && file->temporary)
+        unlink(file->temporary);
+    nh_status status = error ? fail_file(report, "cannot write", file->path, error) : NH_OK;
+    release(file);
+    return status;
+}
+
+void nh_file_abandon(nh_file *file)
+{
+    if (!file)
+        return;
+    close(file->descriptor);
+    if (file->temporary)
+        unlink(file->temporary);
+    release(file);
+}
+
+nh_status nh_file_can_begin(const char *path, nh_report *report)
+{
+    nh_file *file;
+    if (is_special(path)) { /* opening a pipe would wait for its reader */
+        if (access(path, W_OK) != 0)
+            return fail_file(report, "cannot write", path, errno);
+        struct stat info;
+        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+            return fail_file(report, "cannot create", path, EISDIR);
+        return NH_OK;
+    }
+    nh_status status = nh_file_begin(&file, path, report);
+    if (status == NH_OK)
+        nh_file_abandon(file);
+    return status;
+}
+
+int nh_file_ending(const char *path, const char *const *endings)
+{
+    size_t length = strlen(path);
+    for (int i = 0; endings[i]; i++) {
+        size_t tail = strlen(endings[i]);
+        if (length > tail && strcmp(path + length - tail, endings[i]) == 0)
+            return i;
+    }
+    return -1;
+}

@@ -1,0 +1,218 @@
+/* Gnuplot as a child process: its input is our script, its output goes through a pipe into the new
+ * file, its complaints into the report. We write the file ourselves because gnuplot does not notice
+ * a full disk. The script waits in an unnamed temporary file rather than in a second pipe, so that
+ * a gnuplot that dies early cannot raise SIGPIPE in the caller's program. */
+#define _GNU_SOURCE
+#include "output/gnuplot.h"
+#include "output/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *const endings[] = {".svg", ".png", ".pdf", NULL};
+
+struct nh_gnuplot {
+    nh_file *file;
+    FILE *script, *complaints;
+};
+
+static nh_status check_ending(const char *path, nh_report *report)
+{
+    if (nh_file_ending(path, endings) >= 0)
+        return NH_OK;
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "%s: pictures are drawn into files ending in .svg, .png or .pdf", path);
+}
+
+static void release(nh_gnuplot *gnuplot)
+{
+    nh_file_abandon(gnuplot->file);
+    if (gnuplot->script)
+        fclose(gnuplot->script);
+    if (gnuplot->complaints)
+        fclose(gnuplot->complaints);
+    free(gnuplot);
+}
+
+static void set_terminal(FILE *script, const char *path, int width, int height)
+{
+    switch (nh_file_ending(path, endings)) {
+    case 0:
+        fprintf(script, "set terminal svg size %d,%d enhanced font 'sans,13' background 'white'\n",
+                width, height);
+        break;
+    case 1:
+        fprintf(script, "set terminal pngcairo size %d,%d enhanced font 'sans,10'\n", width,
+                height);
+        break;
+    default: /* inches, at about 96 points each */
+        fprintf(script, "set terminal pdfcairo size %.2f,%.2f enhanced font 'sans,10'\n",
+                width / 96.0, height / 96.0);
+    }
+}
+
+nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, int width, int height,
+                           nh_report *report)
+{
+    *out = NULL;
+    nh_status status = check_ending(path, report);
+    if (status != NH_OK)
+        return status;
+    nh_gnuplot *gnuplot = calloc(1, sizeof *gnuplot);
+    if (!gnuplot)
+        return nh_fail_memory(report);
+    status = nh_file_begin(&gnuplot->file, path, report);
+    if (status == NH_OK) {
+        gnuplot->script = tmpfile();
+        gnuplot->complaints = tmpfile();
+        if (!gnuplot->script || !gnuplot->complaints)
+            status = nh_fail(report, NH_FILE_FAILED, "cannot create a temporary file: %s",
+                             strerror(errno));
+    }
+    if (status != NH_OK) {
+        release(gnuplot);
+        return status;
+    }
+    set_terminal(gnuplot->script, path, width, height);
+    *out = gnuplot;
+    return NH_OK;
+}
+
+FILE *nh_gnuplot_script(nh_gnuplot *gnuplot)
+{
+    return gnuplot->script;
+}
+
+void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text)
+{
+    fputc('\'', gnuplot->script);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '\'')
+            fputc('\'', gnuplot->script);
+        fputc(c < ' ' || c == 127 ? ' ' : c, gnuplot->script);
+    }
+    fputc('\'', gnuplot->script);
+}
+
+/* Starts gnuplot on three descriptors; 0 or an errno. --default-settings: no start-up files. */
+static int spawn(pid_t *child, int input, int output, int complaints)
+{
+    char *arguments[] = {"gnuplot", "--default-settings", "-", NULL};
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error)
+        return error;
+    error = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
+    if (!error)
+        error = posix_spawnp(child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static nh_status fail_missing(nh_report *report, int error)
+{
+    if (error == ENOENT)
+        return nh_fail(report, NH_FILE_FAILED,
+                       "gnuplot is needed to draw pictures and was not found; on Debian: "
+                       "apt-get install gnuplot-nox");
+    return nh_fail(report, NH_FILE_FAILED, "cannot start gnuplot: %s", strerror(error));
+}
+
+/* The first line that gnuplot complained with, past the blank ones and its caret. */
+static nh_status fail_drawing(nh_gnuplot *gnuplot, int code, nh_report *report)
+{
+    char line[300], found[300] = "";
+    rewind(gnuplot->complaints);
+    while (fgets(line, sizeof line, gnuplot->complaints)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strstr(line, "line ") || !found[0])
+            memcpy(found, line, sizeof found);
+    }
+    return nh_fail(report, NH_FILE_FAILED, "gnuplot failed (exit code %d): %s", code, found);
+}
+
+static void copy_picture(nh_gnuplot *gnuplot, int pipe_end)
+{
+    char block[1 << 16];
+    for (;;) {
+        ssize_t count = read(pipe_end, block, sizeof block);
+        if (count > 0)
+            nh_file_write(gnuplot->file, block, (size_t)count);
+        else if (count == 0 || errno != EINTR)
+            return;
+    }
+}
+
+/* Waits for a child; its exit code, -1 when it did not end by itself. */
+static int wait_for(pid_t child)
+{
+    int state = 0;
+    while (waitpid(child, &state, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}
+
+static nh_status draw(nh_gnuplot *gnuplot, nh_report *report)
+{
+    bool failed = fflush(gnuplot->script) != 0 || ferror(gnuplot->script);
+    if (failed || fseek(gnuplot->script, 0, SEEK_SET) != 0)
+        return nh_fail(report, NH_FILE_FAILED, "cannot write a temporary file: %s",
+                       strerror(errno));
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return nh_fail(report, NH_FILE_FAILED, "cannot open a pipe: %s", strerror(errno));
+    pid_t child;
+    int error = spawn(&child, fileno(gnuplot->script), ends[1], fileno(gnuplot->complaints));
+    close(ends[1]);
+    if (!error)
+        copy_picture(gnuplot, ends[0]);
+    close(ends[0]);
+    if (error)
+        return fail_missing(report, error);
+    int code = wait_for(child);
+    return code == 0 ? NH_OK : fail_drawing(gnuplot, code, report);
+}
+
+nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report)
+{
+    nh_status status = draw(gnuplot, report);
+    if (status == NH_OK) {
+        status = nh_file_commit(gnuplot->file, report);
+        gnuplot->file = NULL;
+    }
+    release(gnuplot);
+    return status;
+}
+
+/* An empty script: found out now rather than after an hour of computing. */
+nh_status nh_gnuplot_can_draw(const char *path, nh_report *report)
+{
+    nh_status status = check_ending(path, report);
+    if (status == NH_OK)
+        status = nh_file_can_begin(path, report);
+    if (status != NH_OK)
+        return status;
+    FILE *nothing = fopen("/dev/null", "r+e");
+    if (!nothing)
+        return nh_fail(report, NH_FILE_FAILED, "cannot open /dev/null: %s", strerror(errno));
+    pid_t child;
+    int error = spawn(&child, fileno(nothing), fileno(nothing), fileno(nothing));
+    fclose(nothing);
+    if (error)
+        return fail_missing(report, error);
+    wait_for(child);
+    return NH_OK;
+}

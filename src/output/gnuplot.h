@@ -1,0 +1,27 @@
+/* A gnuplot that draws one picture into one file: no shell, no file names in the script. */
+#ifndef NH_OUTPUT_GNUPLOT_H
+#define NH_OUTPUT_GNUPLOT_H
+
+#include "base/status.h"
+
+#include <stdio.h>
+
+typedef struct nh_gnuplot nh_gnuplot;
+
+/* The terminal is chosen by the ending of `path` and already set when this returns. */
+nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, int width, int height,
+                           nh_report *report);
+
+/* Write the script here. */
+FILE *nh_gnuplot_script(nh_gnuplot *gnuplot);
+
+/* Text as a quoted string of the script. Within single quotes gnuplot expands nothing. */
+void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text);
+
+/* Runs gnuplot and puts the picture in place; frees in any case. */
+nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report);
+
+/* Whether a picture can be drawn at `path`. */
+nh_status nh_gnuplot_can_draw(const char *path, nh_report *report);
+
+#endif

@@ -1,0 +1,160 @@
+/* A trajectory as a table in memory, with the maxima that every run reports. */
+#include "output/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *report)
+{
+    *out = NULL;
+    nh_record *record = calloc(1, sizeof *record);
+    if (!record)
+        return nh_fail_memory(report);
+    record->system = system;
+    record->coordinates = nh_system_coordinates(system);
+    record->velocities = nh_system_velocities(system);
+    record->observables = nh_system_observables(system);
+    record->constraints = nh_system_constraints(system);
+    record->columns = 2 + record->coordinates + record->velocities + record->observables;
+    record->width = record->columns + 1;
+    record->keep = true;
+    record->residuals = calloc((size_t)record->constraints + 1, sizeof(double));
+    if (!record->residuals) {
+        nh_record_free(record);
+        return nh_fail_memory(report);
+    }
+    *out = record;
+    return NH_OK;
+}
+
+void nh_record_free(nh_record *record)
+{
+    if (!record)
+        return;
+    free(record->table);
+    free(record->residuals);
+    free(record);
+}
+
+void nh_record_keep_rows(nh_record *record, bool keep)
+{
+    record->keep = keep;
+}
+
+/* Makes room for one more row, doubling; the product cannot overflow unnoticed. */
+static nh_status grow(nh_record *record, nh_report *report)
+{
+    int64_t needed = record->keep ? record->rows + 1 : 1;
+    if (needed <= record->room)
+        return NH_OK;
+    int64_t room = record->keep ? (record->room < 64 ? 64 : 2 * record->room) : 1;
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t)room, (size_t)record->width * sizeof(double), &bytes))
+        return nh_fail_memory(report);
+    double *table = realloc(record->table, bytes);
+    if (!table)
+        return nh_fail(
+            report, NH_NO_MEMORY,
+            "out of memory for %lld recorded points of %d columns; record fewer (--every)",
+            (long long)needed, record->columns);
+    record->table = table;
+    record->room = room;
+    return NH_OK;
+}
+
+/* The larger of two errors; a NaN is the largest of all and stays. */
+static double worst(double a, double b)
+{
+    return isnan(a) || a >= b ? a : b;
+}
+
+static nh_status measure(nh_record *record, double *row, const double *q, const double *v)
+{
+    double t = row[0], *energy = row + nh_record_energy_column(record);
+    nh_status status = nh_system_energy(record->system, t, q, v, energy);
+    if (status == NH_OK && record->observables > 0)
+        status = nh_system_observe(record->system, t, q, v, energy + 1);
+    if (status == NH_OK && record->constraints > 0)
+        status = nh_system_residual(record->system, t, q, v, record->residuals);
+    double largest = 0;
+    for (int i = 0; i < record->constraints; i++)
+        largest = worst(largest, fabs(record->residuals[i]));
+    row[record->columns] = largest;
+    return status;
+}
+
+nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
+                        nh_report *report)
+{
+    nh_status status = grow(record, report);
+    if (status != NH_OK)
+        return status;
+    double *row = record->table + (record->keep ? record->rows * record->width : 0);
+    row[0] = t;
+    for (int i = 0; i < record->coordinates; i++)
+        row[1 + i] = q[i];
+    for (int i = 0; i < record->velocities; i++)
+        row[1 + record->coordinates + i] = v[i];
+    status = measure(record, row, q, v);
+    if (status != NH_OK)
+        return nh_fail(report, status,
+                       "t = %.10g: energy and observables could not be computed: %s", t,
+                       nh_status_name(status));
+    double energy = row[nh_record_energy_column(record)];
+    if (record->rows == 0)
+        record->first_energy = energy;
+    record->energy_error = worst(record->energy_error, fabs(energy - record->first_energy));
+    record->constraint_max = worst(record->constraint_max, row[record->columns]);
+    record->rows++;
+    return NH_OK;
+}
+
+int64_t nh_record_rows(const nh_record *record)
+{
+    return record->rows;
+}
+
+int nh_record_columns(const nh_record *record)
+{
+    return record->columns;
+}
+
+const char *nh_record_column_name(const nh_record *record, int column)
+{
+    if (column == 0)
+        return "t";
+    column -= 1;
+    if (column < record->coordinates)
+        return nh_system_coordinate_name(record->system, column);
+    column -= record->coordinates;
+    if (column < record->velocities)
+        return nh_system_velocity_name(record->system, column);
+    column -= record->velocities;
+    return column == 0 ? "energy" : nh_system_observable_name(record->system, column - 1);
+}
+
+/* The stored row; of rows that were not kept every number leads to the last one. */
+static const double *stored(const nh_record *record, int64_t row)
+{
+    return record->table + (record->keep ? row * record->width : 0);
+}
+
+double nh_record_value(const nh_record *record, int64_t row, int column)
+{
+    return stored(record, row)[column];
+}
+
+double nh_record_residual(const nh_record *record, int64_t row)
+{
+    return stored(record, row)[record->columns];
+}
+
+double nh_record_energy_error(const nh_record *record)
+{
+    return record->energy_error;
+}
+
+double nh_record_constraint_max(const nh_record *record)
+{
+    return record->constraint_max;
+}

@@ -1,0 +1,25 @@
+/* The inside of a record, for the files that write it. */
+#ifndef NH_OUTPUT_RECORD_H
+#define NH_OUTPUT_RECORD_H
+
+#include "base/status.h"
+
+struct nh_record {
+    const nh_system *system;
+    int coordinates, velocities, observables, constraints;
+    int columns;       /* t, q, v, energy, observables */
+    int width;         /* columns and one more: the largest |k| of the row */
+    bool keep;         /* false: rows are counted, the table holds only the last */
+    int64_t rows;      /* recorded */
+    int64_t room;      /* rows the table has memory for */
+    double *table;     /* [rows][width] */
+    double *residuals; /* [constraints], scratch */
+    double first_energy, energy_error, constraint_max;
+};
+
+static inline int nh_record_energy_column(const nh_record *record)
+{
+    return 1 + record->coordinates + record->velocities;
+}
+
+#endif

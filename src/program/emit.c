@@ -1,0 +1,203 @@
+/* An emitted kernel is: the definition of `real` and of sizes as constants, the system's functions
+ * as straight-line code, the products with K and B unrolled over their pattern, and the method's own
+ * source, unchanged. Every number is written in hexadecimal, so nothing is lost. */
+#include "program/emit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static const char *const fn_name[NH_FN_COUNT] = {
+    [NH_FN_KICK] = "KICK",   [NH_FN_CLOSE] = "CLOSE", [NH_FN_ACCELERATION] = "ACCELERATION",
+    [NH_FN_STAGE] = "STAGE", [NH_FN_END] = "END",     [NH_FN_SOLVE] = "SOLVE",
+    [NH_FN_CONSTRAINT] = "CONSTRAINT",
+};
+
+static void number(nh_text *out, double x)
+{
+    if (isnan(x))
+        nh_text_add_plain(out, "__builtin_nan(\"\")");
+    else if (isinf(x))
+        nh_text_add_plain(out, x > 0 ? "__builtin_inf()" : "-__builtin_inf()");
+    else
+        nh_text_add(out, "%a", x);
+}
+
+/* ---- functions ---- */
+
+static void value(nh_text *out, const nh_tape *tape, uint32_t v)
+{
+    static const char *const array[] = {[NH_Q] = "q", [NH_V] = "v", [NH_X] = "x"};
+    if (v < tape->inputs) {
+        nh_tape_input in = tape->input[v];
+        if (in.kind == NH_TIME)
+            nh_text_add_plain(out, "broadcast(t)");
+        else
+            nh_text_add(out, "%s[%u]", array[in.kind], in.index);
+    } else if (v < tape->inputs + tape->constants) {
+        nh_text_add_plain(out, "broadcast(");
+        number(out, tape->constant[v - tape->inputs]);
+        nh_text_add_plain(out, ")");
+    } else {
+        nh_text_add(out, "r%u", v);
+    }
+}
+
+/* How an instruction is written: %a, %b, %c stand for its operands. */
+static const char *const pattern[NH_OP_COUNT] = {
+    [NH_OP_ADD] = "a + b",         [NH_OP_SUB] = "a - b",        [NH_OP_MUL] = "a * b",
+    [NH_OP_DIV] = "a / b",         [NH_OP_NEG] = "-a",           [NH_OP_FMA] = "fma_(a, b, c)",
+    [NH_OP_FNMA] = "fma_(-a, b, c)", [NH_OP_SQRT] = "sqrt_(a)",  [NH_OP_SIN] = "sin_(a)",
+    [NH_OP_COS] = "cos_(a)",       [NH_OP_TAN] = "tan_(a)",      [NH_OP_ASIN] = "asin_(a)",
+    [NH_OP_ACOS] = "acos_(a)",     [NH_OP_ATAN] = "atan_(a)",    [NH_OP_SINH] = "sinh_(a)",
+    [NH_OP_COSH] = "cosh_(a)",     [NH_OP_TANH] = "tanh_(a)",    [NH_OP_EXP] = "exp_(a)",
+    [NH_OP_LOG] = "log_(a)",       [NH_OP_ATAN2] = "atan2_(a, b)", [NH_OP_POW] = "pow_(a, b)",
+};
+
+/* A letter of the pattern is an operand when it stands alone. */
+static bool is_operand(const char *at, const char *begin)
+{
+    bool before = at > begin && ((at[-1] >= 'a' && at[-1] <= 'z') || (at[-1] >= '0' && at[-1] <= '9'));
+    bool after = (at[1] >= 'a' && at[1] <= 'z') || (at[1] >= '0' && at[1] <= '9') || at[1] == '_';
+    return *at >= 'a' && *at <= 'c' && !before && !after;
+}
+
+static void instruction(nh_text *out, const nh_tape *tape, nh_instruction i)
+{
+    if (i.op == NH_OP_SINCOS) {
+        nh_text_add(out, "    real r%u, r%u;\n    sincos_(", i.to, i.c);
+        value(out, tape, i.a);
+        nh_text_add(out, ", &r%u, &r%u);\n", i.to, i.c);
+        return;
+    }
+    nh_text_add(out, "    real r%u = ", i.to);
+    for (const char *at = pattern[i.op]; *at; at++) {
+        if (is_operand(at, pattern[i.op]))
+            value(out, tape, *at == 'a' ? i.a : *at == 'b' ? i.b : i.c);
+        else
+            nh_text_add(out, "%c", *at);
+    }
+    nh_text_add_plain(out, ";\n");
+}
+
+static void function(nh_text *out, const char *name, const nh_tape *tape)
+{
+    nh_text_add(out,
+                "static inline void fn_%s(double t, const real *q, const real *v, const real *x, real *out)\n"
+                "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
+                name);
+    for (size_t i = 0; i < tape->instructions; i++)
+        instruction(out, tape, tape->code[i]);
+    /* Outputs are stored last: a method may pass the same array in and out. */
+    for (size_t i = 0; i < tape->outputs; i++) {
+        nh_text_add(out, "    const real o%zu = ", i);
+        value(out, tape, tape->output[i]);
+        nh_text_add_plain(out, ";\n");
+    }
+    for (size_t i = 0; i < tape->outputs; i++)
+        nh_text_add(out, "    out[%zu] = o%zu;\n", i, i);
+    nh_text_add_plain(out, "}\n\n");
+}
+
+/* ---- products with K and B ---- */
+
+static void add_transposed(nh_text *out, const char *name, int m, const int *first, const int *column)
+{
+    nh_text_add(out,
+                "#define add_%s(k, out, a, l) nh_add_%s(out, a, l)\n"
+                "static inline void nh_add_%s(real *out, const real *a, const real *l)\n"
+                "{\n    (void)out; (void)a; (void)l;\n",
+                name, name, name);
+    for (int j = 0; j < m; j++)
+        for (int e = first[j]; e < first[j + 1]; e++)
+            nh_text_add(out, "    out[%d] = fma_(a[%d], l[%d], out[%d]);\n", column[e], e, j, column[e]);
+    nh_text_add_plain(out, "}\n\n");
+}
+
+static void apply_K(nh_text *out, const nh_shape *s)
+{
+    nh_text_add_plain(out, "#define apply_K(k, out, a, x) nh_apply_K(out, a, x)\n"
+                           "static inline void nh_apply_K(real *out, const real *a, const real *x)\n"
+                           "{\n    (void)out; (void)a; (void)x;\n");
+    for (int j = 0; j < s->m; j++)
+        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
+            nh_text_add(out, "    out[%d] = fma_(a[%d], x[%d], out[%d]);\n", j, e, s->k_column[e], j);
+    nh_text_add_plain(out, "}\n\n");
+}
+
+static void add_KB(nh_text *out, const nh_shape *s)
+{
+    nh_text_add_plain(
+        out, "#define add_KB(k, S, stride, c, a, b) nh_add_KB(S, stride, c, a, b)\n"
+             "static inline void nh_add_KB(real *S, int stride, double c, const real *a, const real *b)\n"
+             "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n");
+    for (int i = 0; i < s->m; i++)
+        for (int j = 0; j < s->m; j++) {
+            int pair = i * s->m + j;
+            if (s->pair_first[pair] == s->pair_first[pair + 1])
+                continue; /* adding c times zero changes nothing */
+            nh_text_add_plain(out, "    {\n        real sum = broadcast(0);\n");
+            for (int e = s->pair_first[pair]; e < s->pair_first[pair + 1]; e++)
+                nh_text_add(out, "        sum = fma_(a[%d], b[%d], sum);\n", s->pair_k[e], s->pair_b[e]);
+            nh_text_add(out,
+                        "        S[%d * stride + %d] = fma_(broadcast(c), sum, S[%d * stride + %d]);\n    }\n",
+                        i, j, i, j);
+        }
+    nh_text_add_plain(out, "}\n\n");
+}
+
+/* ---- the whole ---- */
+
+static void sizes(nh_text *out, const nh_emission *what)
+{
+    const nh_shape *s = &what->system->shape;
+    nh_text_add(out,
+                "#define NH_EMITTED 1\n#define LANES %d\n#define N %d\n#define M %d\n#define NK %d\n"
+                "#define NB %d\n#define MEMORY %zu\n#define REACTION_IS_LINEAR %d\n"
+                "#define CONSTANT_MASS %d\n#define COMPENSATED %d\n",
+                what->lanes, s->n, s->m, s->nk, s->nb, what->memory, s->reaction_is_linear,
+                s->constant_mass, what->compensated);
+    nh_text_add_plain(out, "#define NH_ANGLES(X)");
+    for (int a = 0; a < s->angles; a++)
+        nh_text_add(out, " X(%d, %d)", a, s->angle[a]);
+    nh_text_add_plain(out, "\n#define OPTION(i) (nh_option_values[i])\n#define TABLE (nh_table)\n"
+                           "static const double nh_option_values[] = {");
+    for (int i = 0; i < NH_OPTIONS_MAX; i++) {
+        number(out, what->option[i]);
+        nh_text_add_plain(out, ", ");
+    }
+    nh_text_add_plain(out, "};\nstatic const double nh_table[] = {");
+    for (size_t i = 0; i < what->table_size; i++) {
+        number(out, what->table[i]);
+        nh_text_add_plain(out, ", ");
+    }
+    nh_text_add_plain(out, "0};\n");
+}
+
+/* The method's source begins with `real`, then the system's functions can be written, then the rest.
+ * NH_FUNCTIONS_HERE in kernel.h marks the place. */
+#define MARK "/* NH_FUNCTIONS_HERE */"
+
+nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
+{
+    const nh_shape *s = &what->system->shape;
+    const char *mark = strstr(what->kernel, MARK);
+    sizes(out, what);
+    nh_text_add(out, "%.*s\n", (int)(mark - what->kernel), what->kernel);
+    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+        if (!(what->functions >> fn & 1))
+            continue;
+        const nh_tape *tape = nh_system_tape(what->system, (nh_fn)fn, report);
+        if (!tape)
+            return NH_NO_MEMORY;
+        function(out, fn_name[fn], tape);
+    }
+    add_transposed(out, "B", s->m, s->b_first, s->b_column);
+    add_transposed(out, "K", s->m, s->k_first, s->k_column);
+    apply_K(out, s);
+    if (s->pair_first)
+        add_KB(out, s);
+    nh_text_add_plain(out, mark + strlen(MARK));
+    return out->failed ? nh_fail_memory(report) : NH_OK;
+}

@@ -1,0 +1,22 @@
+/* From tapes to the C source of a specialised kernel. */
+#ifndef NH_PROGRAM_EMIT_H
+#define NH_PROGRAM_EMIT_H
+
+#include "base/text.h"
+#include "program/system.h"
+
+typedef struct nh_emission {
+    const nh_system *system;
+    unsigned functions;    /* bit (1 << nh_fn) for each that the kernel calls */
+    const char *kernel;    /* the method's source */
+    const double *option;  /* NH_OPTIONS_MAX */
+    const double *table;
+    size_t table_size, memory; /* memory in reals */
+    int lanes;
+    bool compensated;
+} nh_emission;
+
+/* Appends the whole source. Nothing of the model but arithmetic reaches it: no names, no text. */
+nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report);
+
+#endif

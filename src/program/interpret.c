@@ -1,0 +1,94 @@
+/* The tape's interpreter, compiled for one lane and for several (see real.h). */
+#include "program/interpret.h"
+
+#include "base/real.h"
+#include "base/trig.h"
+
+/* Jumping from each instruction straight to the next lets the processor predict every pair apart. */
+#define NEXT goto *label[(++i)->op]
+#define S(x) s[x]
+#define UNARY(NAME, expression)                                                                    \
+    NAME:                                                                                          \
+    {                                                                                              \
+        real a = S(i->a);                                                                          \
+        S(i->to) = (expression);                                                                   \
+        NEXT;                                                                                      \
+    }
+#define BINARY(NAME, expression)                                                                   \
+    NAME:                                                                                          \
+    {                                                                                              \
+        real a = S(i->a), b = S(i->b);                                                             \
+        S(i->to) = (expression);                                                                   \
+        NEXT;                                                                                      \
+    }
+
+static void run(const nh_instruction *i, real *restrict s)
+{
+    static const void *const label[NH_OP_COUNT] = {
+        [NH_OP_ADD] = &&add,     [NH_OP_SUB] = &&sub,     [NH_OP_MUL] = &&mul,
+        [NH_OP_DIV] = &&div,     [NH_OP_NEG] = &&neg,     [NH_OP_FMA] = &&fma,
+        [NH_OP_FNMA] = &&fnma,   [NH_OP_SQRT] = &&sqrt,   [NH_OP_SIN] = &&sin,
+        [NH_OP_COS] = &&cos,     [NH_OP_SINCOS] = &&sincos, [NH_OP_TAN] = &&tan,
+        [NH_OP_ASIN] = &&asin,   [NH_OP_ACOS] = &&acos,   [NH_OP_ATAN] = &&atan,
+        [NH_OP_SINH] = &&sinh,   [NH_OP_COSH] = &&cosh,   [NH_OP_TANH] = &&tanh,
+        [NH_OP_EXP] = &&exp,     [NH_OP_LOG] = &&log,     [NH_OP_ATAN2] = &&atan2,
+        [NH_OP_POW] = &&pow,     [NH_OP_END] = &&end,
+    };
+    goto *label[i->op];
+    BINARY(add, a + b)
+    BINARY(sub, a - b)
+    BINARY(mul, a * b)
+    BINARY(div, a / b)
+    UNARY(neg, -a)
+fma: {
+    real a = S(i->a), b = S(i->b), c = S(i->c);
+    S(i->to) = fma_(a, b, c);
+    NEXT;
+}
+fnma: {
+    real a = S(i->a), b = S(i->b), c = S(i->c);
+    S(i->to) = fma_(-a, b, c);
+    NEXT;
+}
+    UNARY(sqrt, sqrt_(a))
+    UNARY(sin, sin_(a))
+    UNARY(cos, cos_(a))
+sincos: {
+    real sine, cosine;
+    sincos_(S(i->a), &sine, &cosine);
+    S(i->to) = sine;
+    S(i->c) = cosine;
+    NEXT;
+}
+    UNARY(tan, tan_(a))
+    UNARY(asin, asin_(a))
+    UNARY(acos, acos_(a))
+    UNARY(atan, atan_(a))
+    UNARY(sinh, sinh_(a))
+    UNARY(cosh, cosh_(a))
+    UNARY(tanh, tanh_(a))
+    UNARY(exp, exp_(a))
+    UNARY(log, log_(a))
+    BINARY(atan2, atan2_(a, b))
+    BINARY(pow, pow_(a, b))
+end:
+    return;
+}
+
+#define PASTE2(name, variant) name##variant
+#define PASTE(name, variant) PASTE2(name, variant)
+
+int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const void *q, const void *v,
+                                     const void *x, void *out)
+{
+    const nh_interpreter *in = self;
+    const nh_tape *tape = in->tape[fn];
+    real *restrict s = in->slots[fn], time = broadcast(t), *restrict to = out;
+    const real *base[NH_INPUT_KINDS] = {[NH_TIME] = &time, [NH_Q] = q, [NH_V] = v, [NH_X] = x};
+    for (size_t i = 0; i < tape->inputs; i++)
+        s[i] = base[tape->input[i].kind][tape->input[i].index];
+    run(tape->slotted, s);
+    for (size_t i = 0; i < tape->outputs; i++)
+        to[i] = s[tape->output_slot[i]];
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* Running tapes. One function a variant (see variant.h), all of type nh_call_fn. */
+#ifndef NH_PROGRAM_INTERPRET_H
+#define NH_PROGRAM_INTERPRET_H
+
+#include "program/kernel_io.h"
+#include "program/tape.h"
+
+/* The tapes that a kernel may call and where their values live. Constants are put into the slots
+ * when the workspace is made and are never written again. */
+typedef struct nh_interpreter {
+    const nh_tape *tape[NH_FN_COUNT];
+    void *slots[NH_FN_COUNT];
+} nh_interpreter;
+
+#endif

@@ -1,0 +1,48 @@
+/* What a run hands to a kernel: state, sizes, options. The same for kernels built into the library
+ * and for emitted ones, so this header includes nothing. Arrays hold LANES numbers an entry. */
+#ifndef NH_PROGRAM_KERNEL_IO_H
+#define NH_PROGRAM_KERNEL_IO_H
+
+/* Sizes and patterns of a system. Sparse matrices K and B are lists of entries by constraint:
+ * those of constraint j are first[j] .. first[j+1]-1, column[] says which coordinate each is for. */
+typedef struct nh_shape {
+    int n, m, nk, nb;
+    const int *k_first, *k_column, *b_first, *b_column;
+    /* K B: entry (i, j) is the sum over e in pair_first[i*m+j] .. of K[pair_k[e]] * B[pair_b[e]].
+     * NULL when m is too large for it. */
+    const int *pair_first, *pair_k, *pair_b;
+    int angles;
+    const int *angle; /* coordinates that are angles */
+    int reaction_is_linear, constant_mass;
+} nh_shape;
+
+/* Computes function fn (an nh_fn); 0, or what the user's function returned. */
+typedef int nh_call_fn(const void *self, int fn, double t, const void *q, const void *v,
+                       const void *x, void *out);
+
+typedef struct nh_kernel_io {
+    double step, time; /* h, and t when index was 0 */
+    long long index;   /* steps done */
+    double *q, *v;     /* [n] */
+    double *q_low, *v_low; /* [n], what rounding left out; used when compensated */
+    double *turns;     /* [angles], full turns taken off */
+    double *memory;    /* of the method, survives between steps */
+    double *scratch;   /* for a step; general kernels only */
+    const double *option, *table;
+    const nh_shape *shape;
+    nh_call_fn *call;
+    const void *self;
+    int compensated;
+    /* of a failed step */
+    double residual;
+    int iterations;
+} nh_kernel_io;
+
+enum { NH_KERNEL_OK = 0, NH_KERNEL_NOT_CONVERGED = 1, NH_KERNEL_STOPPED = 2, NH_KERNEL_REFUSED = 3 };
+
+typedef struct nh_kernel {
+    int (*start)(nh_kernel_io *io);                   /* after the state was set */
+    int (*advance)(nh_kernel_io *io, long long steps); /* stops at the first failure: index tells */
+} nh_kernel;
+
+#endif

@@ -1,0 +1,58 @@
+/* A tape: a function as a list of instructions over numbered values.
+ *
+ * Tapes are what both backends start from. The interpreter runs them as they are; the emitter writes
+ * each instruction as a line of C. Both do the same operations in the same order, so they give the
+ * same bits. Values are in single assignment: instruction i of the list makes value `to` once.
+ * Slots, where the interpreter keeps values, are assigned afterwards and reused. */
+#ifndef NH_PROGRAM_TAPE_H
+#define NH_PROGRAM_TAPE_H
+
+#include "mechanics/mechanics.h"
+
+typedef enum nh_op {
+    NH_OP_ADD,  /* a + b */
+    NH_OP_SUB,  /* a - b */
+    NH_OP_MUL,  /* a * b */
+    NH_OP_DIV,  /* a / b */
+    NH_OP_NEG,  /* -a */
+    NH_OP_FMA,  /* a * b + c, rounded once where the machine can */
+    NH_OP_FNMA, /* c - a * b, likewise */
+    NH_OP_SQRT,
+    NH_OP_SIN,
+    NH_OP_COS,
+    NH_OP_SINCOS, /* to = sin a, to2 = cos a */
+    NH_OP_TAN, NH_OP_ASIN, NH_OP_ACOS, NH_OP_ATAN, NH_OP_SINH, NH_OP_COSH, NH_OP_TANH, NH_OP_EXP,
+    NH_OP_LOG,
+    NH_OP_ATAN2, NH_OP_POW,
+    NH_OP_END,
+    NH_OP_COUNT
+} nh_op;
+
+typedef struct nh_instruction {
+    uint32_t op, to, a, b, c; /* SINCOS: c is the second result */
+} nh_instruction;
+
+typedef struct nh_tape_input {
+    uint32_t kind, index; /* nh_input and its index */
+    uint32_t value;
+} nh_tape_input;
+
+typedef struct nh_tape {
+    size_t inputs, constants, outputs, instructions, values;
+    nh_tape_input *input;
+    double *constant;         /* value numbers inputs .. inputs+constants-1 */
+    uint32_t *output;         /* value number of every output */
+    nh_instruction *code;     /* in values; ends with NH_OP_END (not counted) */
+    nh_instruction *slotted;  /* the same in slots */
+    uint32_t *output_slot;
+    size_t slots;             /* inputs, then constants, then the reused rest */
+} nh_tape;
+
+/* NULL without memory. */
+nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);
+void nh_tape_free(nh_tape *tape);
+
+/* Assigns slots; part of nh_tape_lower. */
+bool nh_tape_assign_slots(nh_tape *tape);
+
+#endif

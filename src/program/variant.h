@@ -1,0 +1,29 @@
+/* Variants: kernels and the interpreter are compiled several times, for one lane and for several,
+ * and on x86 for every machine and for those with AVX2 and FMA. A machine uses one level for
+ * everything, so tape and compiled kernels, one lane and many agree to the bit. */
+#ifndef NH_PROGRAM_VARIANT_H
+#define NH_PROGRAM_VARIANT_H
+
+#define NH_WIDE_LANES 8 /* of the wide variants; meson.build passes the same to the compiler */
+
+#ifdef NH_HAVE_AVX2_VARIANTS
+#define NH_EACH_VARIANT(X, ...) X(base1, ##__VA_ARGS__) X(base8, ##__VA_ARGS__) X(avx1, ##__VA_ARGS__) X(avx8, ##__VA_ARGS__)
+#else
+#define NH_EACH_VARIANT(X, ...) X(base1, ##__VA_ARGS__) X(base8, ##__VA_ARGS__)
+#endif
+
+typedef enum nh_variant {
+    NH_BASE_ONE, NH_BASE_WIDE,
+#ifdef NH_HAVE_AVX2_VARIANTS
+    NH_AVX_ONE, NH_AVX_WIDE,
+#endif
+    NH_VARIANTS
+} nh_variant;
+
+/* The variant that this machine uses for one lane; the wide one follows it. */
+nh_variant nh_variant_here(void);
+
+/* The compiler flags that give emitted kernels the same level. */
+const char *const *nh_variant_flags(nh_variant variant, int *count);
+
+#endif

@@ -1,0 +1,254 @@
+/* Advancing a run.
+ *
+ * Groups are advanced in chunks of steps. The state before a chunk is kept, so that a failure inside
+ * it can be located to the step and every member be put back to the last step that all completed. A
+ * step that the fast kernel gives back is done by the careful one, lane by lane, with the same bits
+ * as if that had done them all. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/dense.h"
+#include "base/status.h"
+#include "run/run.h"
+
+enum { CHUNK = 256, DIAGNOSE_MAX = 400 };
+
+static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int lanes, int64_t index)
+{
+    const nh_shape *s = &run->system->shape;
+    size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
+    return (nh_kernel_io){.step = run->step,
+                          .time = run->time,
+                          .index = index,
+                          .q = block,
+                          .v = block + n,
+                          .q_low = block + 2 * n,
+                          .v_low = block + 3 * n,
+                          .turns = block + 4 * n,
+                          .memory = block + 4 * n + angles,
+                          .scratch = e->scratch,
+                          .option = run->choice.option,
+                          .table = run->table,
+                          .shape = s,
+                          .call = e->call,
+                          .self = e->self,
+                          .compensated = run->compensated};
+}
+
+static const engine *fast_engine(const nh_run *run)
+{
+    return run->fast.kernel ? &run->fast : &run->careful;
+}
+
+/* ---- failures ---- */
+
+typedef struct failure {
+    int kernel_status; /* 0: none; -1: not finite */
+    int64_t index;     /* steps done before the failing one */
+    int member, iterations;
+    double residual;
+} failure;
+
+/* Why a state became infinite: looks at the matrices of the last good one. */
+static nh_status name_the_cause(const nh_run *run, int member)
+{
+    int n = run->system->shape.n, m = run->system->shape.m;
+    size_t size = (size_t)n * (size_t)n + (size_t)m * (size_t)n;
+    double *space = n <= DIAGNOSE_MAX ? malloc((size + 2 * (size_t)n) * sizeof *space) : NULL;
+    int *pivot = malloc((size_t)n * sizeof *pivot);
+    nh_status cause = NH_NOT_FINITE;
+    double t;
+    if (space && pivot) {
+        double *q = space + size, *v = q + n;
+        nh_run_state(run, member, &t, q, v);
+        nh_status status = nh_system_evaluate(run->system, NH_FN_MATRICES, t, q, v, NULL, space, NULL);
+        if (status == NH_OK && nh_dense_rank(m, n, space + n * n, 1e-7, NULL) < m)
+            cause = NH_DEPENDENT_CONSTRAINTS;
+        if (status == NH_OK && nh_dense_rank(n, n, space, 1e-9, NULL) < n)
+            cause = NH_SINGULAR_MASS;
+    }
+    free(space);
+    free(pivot);
+    return cause;
+}
+
+static nh_status describe(const nh_run *run, const failure *f, nh_report *report)
+{
+    double t = run->time + (double)f->index * run->step;
+    long long step = (long long)f->index + 1;
+    char who[48] = "";
+    if (run->members > 1)
+        snprintf(who, sizeof who, "member %d, ", f->member);
+    nh_status status;
+    if (f->kernel_status == NH_KERNEL_STOPPED || f->kernel_status == NH_KERNEL_REFUSED)
+        status = nh_fail(report, NH_CALLBACK_STOPPED, "%sstep %lld, t = %.10g: a function of the user %s", who,
+                         step, t,
+                         f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
+                                                               : "could not be evaluated there");
+    else if (f->kernel_status == NH_KERNEL_NOT_CONVERGED)
+        status = nh_fail(report, NH_NOT_CONVERGED,
+                         "%sstep %lld, t = %.10g: the equations of the step were not solved (last correction "
+                         "%.2g after %d iterations); a smaller --step, now %g, usually helps",
+                         who, step, t, f->residual, f->iterations, run->step);
+    else {
+        status = name_the_cause(run, f->member);
+        const char *what = status == NH_DEPENDENT_CONSTRAINTS ? "the constraints depend on each other there"
+                           : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
+                                                        : "the state is no longer finite";
+        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller --step, now %g, may help", who, step,
+                t, what, run->step);
+    }
+    if (report) {
+        report->step = step;
+        report->time = t;
+        report->residual = f->residual;
+    }
+    return status;
+}
+
+/* ---- one group ---- */
+
+static bool is_finite(const nh_run *run, const group *g, int *member)
+{
+    size_t count = 2 * (size_t)run->system->shape.n * (size_t)g->lanes;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(g->block[i])) {
+            int bad = g->first_member + (int)(i % (size_t)g->lanes);
+            *member = bad < run->members ? bad : run->members - 1;
+            return false;
+        }
+    return true;
+}
+
+static void copy_lane(double *to, int to_lanes, int to_lane, const double *from, int from_lanes,
+                      int from_lane, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i * (size_t)to_lanes + (size_t)to_lane] = from[i * (size_t)from_lanes + (size_t)from_lane];
+}
+
+/* One step (or the start, with `starting`) of every lane by the careful engine. */
+static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, failure *f)
+{
+    const engine *e = &run->careful;
+    for (int lane = 0; lane < g->lanes; lane++) {
+        copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
+        nh_kernel_io io = io_of(run, e, run->lane_state, 1, index);
+        int status = starting ? e->kernel->start(&io) : e->kernel->advance(&io, 1);
+        if (status) {
+            int member = g->first_member + lane;
+            *f = (failure){status, index, member < run->members ? member : run->members - 1,
+                           io.iterations, io.residual};
+            return false;
+        }
+        copy_lane(g->block, g->lanes, lane, run->lane_state, 1, 0, run->state_size);
+    }
+    return true;
+}
+
+static bool start_group(nh_run *run, group *g, failure *f)
+{
+    /* Lanes beyond the last member repeat it. */
+    int used = run->members - g->first_member;
+    for (int lane = used; lane < g->lanes; lane++)
+        copy_lane(g->block, g->lanes, lane, g->block, g->lanes, used - 1, run->state_size);
+    const engine *e = fast_engine(run);
+    nh_kernel_io io = io_of(run, e, g->block, g->lanes, 0);
+    return e->kernel->start(&io) == NH_KERNEL_OK || careful_step(run, g, 0, true, f);
+}
+
+static bool advance_group(nh_run *run, group *g, int64_t from, int64_t to, failure *f)
+{
+    const engine *e = fast_engine(run);
+    for (int64_t index = from; index < to;) {
+        nh_kernel_io io = io_of(run, e, g->block, g->lanes, index);
+        int status = e->kernel->advance(&io, to - index);
+        index = io.index;
+        if (status == NH_KERNEL_OK)
+            break;
+        if (e == &run->careful || status == NH_KERNEL_STOPPED) {
+            *f = (failure){status, index, g->first_member, io.iterations, io.residual};
+            return false;
+        }
+        if (!careful_step(run, g, index, false, f))
+            return false;
+        index++;
+    }
+    f->kernel_status = -1;
+    f->index = to - 1;
+    return is_finite(run, g, &f->member);
+}
+
+/* ---- all groups ---- */
+
+static void save(nh_run *run)
+{
+    for (int i = 0; i < run->groups; i++) {
+        group *g = run->group + i;
+        memcpy(g->saved, g->block, run->state_size * (size_t)g->lanes * sizeof(double));
+    }
+}
+
+static void restore(nh_run *run)
+{
+    for (int i = 0; i < run->groups; i++) {
+        group *g = run->group + i;
+        memcpy(g->block, g->saved, run->state_size * (size_t)g->lanes * sizeof(double));
+    }
+}
+
+static bool advance_all(nh_run *run, int64_t from, int64_t to, failure *f)
+{
+    for (int i = 0; i < run->groups; i++)
+        if (!advance_group(run, run->group + i, from, to, f))
+            return false;
+    return true;
+}
+
+/* A chunk failed: step by step up to the first step that fails for anyone. */
+static nh_status locate(nh_run *run, int64_t to, nh_report *report)
+{
+    failure f = {0};
+    restore(run);
+    while (run->steps < to) {
+        save(run);
+        if (!advance_all(run, run->steps, run->steps + 1, &f))
+            break;
+        run->steps++;
+    }
+    restore(run);
+    return describe(run, &f, report);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
+{
+    double begin = now();
+    nh_status status = NH_OK;
+    failure f = {0};
+    for (int i = 0; !run->started && status == NH_OK && i < run->groups; i++)
+        if (!start_group(run, run->group + i, &f))
+            status = describe(run, &f, report);
+    run->started = status == NH_OK;
+    int64_t last = run->steps + steps;
+    while (status == NH_OK && run->steps < last) {
+        int64_t to = last - run->steps > CHUNK ? run->steps + CHUNK : last;
+        save(run);
+        if (advance_all(run, run->steps, to, &f))
+            run->steps = to;
+        else
+            status = locate(run, to, report);
+    }
+    run->seconds += now() - begin;
+    return status;
+}

@@ -1,0 +1,45 @@
+/* The state of a run: trajectories in groups of lanes, and the kernel that advances them. */
+#ifndef NH_RUN_RUN_H
+#define NH_RUN_RUN_H
+
+#include "method/method.h"
+#include "program/compile.h"
+#include "program/system.h"
+
+typedef struct group { /* `lanes` trajectories side by side, in one block of memory */
+    int lanes, first_member;
+    double *block;      /* q, v, q_low, v_low, turns, memory: the state */
+    double *saved;      /* the state before the present chunk of steps */
+} group;
+
+/* What evaluates the system for kernels of one variant. */
+typedef struct engine {
+    const nh_kernel *kernel; /* NULL: none */
+    nh_call_fn *call;
+    void *self;              /* nh_interpreter or nh_callback_space */
+    nh_interpreter interpreter;
+    nh_callback_space *callbacks;
+    double *scratch;
+    void *slots;
+} engine;
+
+struct nh_run {
+    const nh_system *system;
+    nh_choice choice;
+    double step, time;
+    int64_t steps;           /* done */
+    double seconds;
+    nh_backend backend;
+    bool compensated;
+    int members, groups;
+    group *group;
+    double *table;
+    size_t table_size, memory, state_size; /* state_size: reals in a group's block */
+    engine careful;          /* one lane, built in, with Newton: serves steps the fast one gives back */
+    engine fast;             /* lanes or compiled or both; without a kernel the careful one does it all */
+    nh_loaded loaded;
+    bool started;            /* the kernels' start has seen the state */
+    double *lane_state;      /* one lane's block, for the careful engine */
+};
+
+#endif

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""test_bad_models.py NONHOLO [FOLDER]
+
+For every NAME.nh of test/bad_models, `nonholo check NAME.nh` must exit with 2 and print exactly the
+text of NAME.expected on standard error, and nothing on standard output (only a start off the
+constraints is reported after what was found out)."""
+
+import glob
+import os
+import sys
+
+from harness import Program, check, run_all, same
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def refuse(program, folder, model):
+    done = program("check", model, cwd=folder, timeout=20)
+    expected = os.path.join(folder, model[:-3] + ".expected")
+    with open(expected, encoding="utf-8", errors="surrogateescape") as file:
+        same(done.stderr.removeprefix("nonholo: ").rstrip("\n"), file.read().rstrip("\n"), "message")
+    same(done.returncode, 2, "exit code")
+    if "--project" not in done.stderr:
+        same(done.stdout, "", "standard output")
+
+
+def main():
+    program = Program(sys.argv[1])
+    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.join(HERE, "..", "bad_models")
+    models = sorted(map(os.path.basename, glob.glob(os.path.join(folder, "*.nh"))))
+    check(models, f"no models in {folder}")
+    return run_all([(model, lambda m=model: refuse(program, folder, m)) for model in models])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

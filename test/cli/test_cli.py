@@ -1,0 +1,441 @@
+#!/usr/bin/env python3
+"""test_cli.py NONHOLO: the command line as a user meets it.
+
+bad_commands.txt holds the command lines that must be refused, with exit code and exact message; the
+functions below are the ones that must work, or fail while computing."""
+
+import csv
+import inspect
+import json
+import math
+import os
+import pty
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+from harness import Program, check, run_all, same
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SLEIGH = ("run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1")
+PARTICLE = ("run", "nonholonomic-particle", "--method", "dla01", "--step", "0.1")
+KEYS = """model method step steps t q v energy energy_error_max constraint_max observables seconds
+          ns_per_step""".split()
+
+
+def read_bad_commands():
+    """Blocks separated by blank lines: "$ words", "exit CODE", the message."""
+    with open(os.path.join(HERE, "bad_commands.txt")) as file:
+        text = "".join(line for line in file if not line.startswith("#"))
+    for block in re.split(r"\n\s*\n", text.strip()):
+        command, code, *message = block.strip().split("\n")
+        check(command.startswith("$ ") and code.startswith("exit "), f"bad_commands.txt: {block}")
+        yield command[2:], int(code[5:]), "\n".join(message)
+
+
+def bad_command(program, command, code, message):
+    with tempfile.TemporaryDirectory() as folder:
+        done = program(*shlex.split(command.replace("TMP", folder)), cwd=folder)
+        same(done.stderr.replace(folder, "TMP").rstrip("\n"), message, "message")
+        same(done.returncode, code, "exit code")
+        same(done.stdout, "", "standard output")
+        same(os.listdir(folder), [], "files left behind")
+
+
+def read_csv(path):
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    return rows[0], rows[1:]
+
+
+# ---- runs --------------------------------------------------------------------------------------
+
+
+def json_has_its_keys(program, folder):
+    found = program.json(*SLEIGH, "--steps", 100)
+    same(list(found)[: len(KEYS)], KEYS, "keys")
+    same((found["model"], found["method"], found["steps"]), ("chaplygin-sleigh", "gauss", 100))
+    check(abs(found["t"] - 10) < 1e-12, "t")
+    check(len(found["q"]) == 3 and len(found["v"]) == 3, "sizes")
+    check(0 <= found["energy_error_max"] < 1e-6, f"energy error {found['energy_error_max']}")
+    check(0 <= found["constraint_max"] < 1e-12, f"constraint {found['constraint_max']}")
+    check(found["seconds"] > 0 and found["ns_per_step"] > 0, "times")
+    check("forward" in found["observables"], "observables")
+    same(found["parameters"], {"m": 1, "J": 8, "a": 1}, "parameters")
+    same(found["coordinates"], ["x1", "x2", "theta"], "names")
+
+
+def json_numbers_have_17_digits(program, folder):
+    text = program(*SLEIGH, "--steps", 10, "--json").stdout
+    numbers = re.findall(r"-?\d[\d.e+-]*", re.search(r'"q": \[(.*?)\]', text)[1])
+    same([format(float(n), ".17g") for n in numbers], numbers, "numbers")
+
+
+def text_names_everything(program, folder):
+    done = program(*SLEIGH, "--steps", 100)
+    same((done.returncode, done.stderr), (0, ""))
+    lines = done.stdout.splitlines()
+    same(lines[0], "chaplygin-sleigh, gauss, step 0.1, 100 steps to t = 10")
+    words = [line.split()[0] for line in lines[1:]]
+    same(words, "x1 x2 theta x1' x2' theta' energy constraints forward cost".split())
+
+
+def time_and_steps_agree(program, folder):
+    a = program.json(*SLEIGH, "--time", "10")
+    b = program.json(*SLEIGH, "--steps", "100")
+    same((a["steps"], a["q"]), (100, b["q"]))
+    same(program.json(*SLEIGH, "--steps", "1e2")["q"], b["q"], "1e2")
+
+
+def odd_time_is_rounded_and_said(program, folder):
+    done = program(*SLEIGH, "--time", "0.34", "--json")
+    same(done.returncode, 0)
+    same(json.loads(done.stdout)["steps"], 3)
+    same(
+        done.stderr,
+        "nonholo: --time 0.34 is not a whole number of steps of 0.1; taking 3 steps, to t = 0.3\n",
+    )
+    same(program(*SLEIGH, "--time", "0.34", "--quiet").stderr, "")
+
+
+def no_steps_at_all(program, folder):
+    found = program.json(*SLEIGH, "--steps", 0)
+    same((found["steps"], found["t"], found["rows"], found["ns_per_step"]), (0, 0, 1, None))
+    same(found["q"], [-5, 0, 0.1], "start")
+
+
+def every_counts(program, folder):
+    for steps, every, times in [(10, 3, [0, 3, 6, 9, 10]), (9, 3, [0, 3, 6, 9]), (4, 9, [0, 4])]:
+        path = os.path.join(folder, "a.csv")
+        found = program.json(*SLEIGH, "--steps", steps, "--every", every, "-o", path)
+        _, rows = read_csv(path)
+        same([round(float(row[0]) * 10) for row in rows], times, f"every {every} of {steps}")
+        same(found["rows"], len(times))
+    same(program.json(*PARTICLE, "--steps", 25000)["every"], 3, "default")
+    same(program.json(*PARTICLE, "--steps", 10000)["every"], 1, "default")
+
+
+def csv_is_complete_and_exact(program, folder):
+    path = os.path.join(folder, "a.csv")
+    found = program.json(*SLEIGH, "--steps", 50, "-o", path)
+    header, rows = read_csv(path)
+    same(header, "t x1 x2 theta x1' x2' theta' energy forward".split())
+    same(len(rows), 51)
+    last = [float(cell) for cell in rows[-1]]
+    same(last[1:4], found["q"], "last q")
+    same(last[4:7], found["v"], "last v")
+    same(last[7], found["energy"], "last energy")
+    same(last[8], found["observables"]["forward"], "observable")
+    same([float(cell) for cell in rows[0][:4]], [0, -5, 0, 0.1], "first row")
+    for row in rows:  # no number is longer than the shortest that reads back
+        for cell in row:
+            digits = lambda text: re.sub(r"e.*|[-.]", "", text).strip("0")
+            same(digits(cell), digits(repr(float(cell))), f"digits of {cell}")
+
+
+def csv_columns_of_coupled_systems(program, folder):
+    path = os.path.join(folder, "cvt.csv")
+    program.json("run", "pendulum-cvt", "--method", "dla01", "--step", ".1", "--steps", 5, "-o", path)
+    header, _ = read_csv(path)
+    same(header[:8], "t x y xi x' y' xi' energy".split())
+    check({"driver_energy", "passenger_energy"} <= set(header), f"header {header}")
+
+
+def file_is_replaced_whole(program, folder):
+    path = os.path.join(folder, "a.csv")
+    with open(path, "w") as file:
+        file.write("old")
+    os.symlink("a.csv", os.path.join(folder, "link.csv"))
+    program.json(*SLEIGH, "--steps", 5, "-o", os.path.join(folder, "link.csv"))
+    same(len(read_csv(path)[1]), 5 + 1)
+    check(os.path.islink(os.path.join(folder, "link.csv")), "the link was replaced")
+    same(sorted(os.listdir(folder)), ["a.csv", "link.csv"], "files")
+
+
+def starts_and_parameters(program, folder):
+    a = program.json(*PARTICLE, "--steps", 0, "--q", "1,2,3", "--v", "-1,.5,-2")
+    same((a["q"], a["v"]), ([1, 2, 3], [-1, 0.5, -2]))
+    b = program.json(*PARTICLE, "--steps", 0, "--start", "q2=2,q1=1", "--start", "q1'=1, q3'=2")
+    same((b["q"], b["v"]), ([1, 2, 0], [1, 1, 2]))
+    c = program.json(*SLEIGH, "--steps", 0, "--set", "J=3,m=2", "--set", "a=atan2(0,1)+0.5")
+    same(c["parameters"], {"m": 2, "J": 3, "a": 0.5})
+    d = program.json(*PARTICLE, "--steps", 2, "--t0", "5")
+    check(abs(d["t"] - 5.2) < 1e-14, "t0")
+
+
+def projection(program, folder):
+    off = PARTICLE + ("--steps", 10, "--v", "1,1,1")
+    done = program(*off)
+    same(done.returncode, 2)
+    check("--project" in done.stderr and re.search(r"\b1\b", done.stderr), done.stderr)
+    found = program.json(*off, "--project")
+    check(found["constraint_max"] < 1e-14, f"constraint {found['constraint_max']}")
+
+
+def going_on_from_the_end(program, folder):
+    """Autonomous, no memory, no compensation: two halves make the whole, to the last bit."""
+    method = ("run", "nonholonomic-particle", "--method", "rk4", "--step", "0.125")
+    method += ("--compensated", "off")
+    whole = program.json(*method, "--steps", 40)
+    half = program.json(*method, "--steps", 20)
+    text = lambda values: ",".join(map(repr, values))
+    rest = program.json(*method, "--steps", 20, "--q", text(half["q"]), "--v", text(half["v"]))
+    same((rest["q"], rest["v"]), (whole["q"], whole["v"]))
+
+
+def backends_agree(program, folder):
+    for model in ("chaplygin-sleigh", "rolling-disk"):
+        words = ("run", model, "--method", "gauss", "--step", ".1", "--steps", 30, "--backend")
+        tape, compiled = program.json(*words, "tape"), program.json(*words, "compiled")
+        same((tape["backend"], compiled["backend"]), ("tape", "compiled"))
+        same((tape["q"], tape["v"]), (compiled["q"], compiled["v"]), model)
+
+
+def options_in_any_order(program, folder):
+    plain = program.json(*SLEIGH, "--steps", 5)
+    words = "run --json --steps=5 --step=.1 --method=gauss -- chaplygin-sleigh".split()
+    same(json.loads(program(*words).stdout)["q"], plain["q"])
+
+
+# ---- pictures ----------------------------------------------------------------------------------
+
+
+def pictures(program, folder):
+    path = lambda ending: os.path.join(folder, "a." + ending)
+    for ending, start in [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]:
+        found = program.json(*SLEIGH, "--steps", 100, "--plot", path(ending))
+        same(found["plot"], path(ending))
+        with open(path(ending), "rb") as file:
+            data = file.read()
+        check(data.startswith(start) and len(data) > 5000, f"{ending}: {data[:20]!r}")
+    text = "".join(xml.etree.ElementTree.parse(path("svg")).getroot().itertext())
+    for word in ("chaplygin-sleigh", "path", "coordinates", "errors", "theta", "forward"):
+        check(word in text, f"the picture does not name {word}")
+    same(sorted(os.listdir(folder)), ["a.pdf", "a.png", "a.svg"], "files")
+
+
+def picture_of_one_point(program, folder):
+    program.json(*SLEIGH, "--steps", 0, "--plot", os.path.join(folder, "a.svg"))
+
+
+def picture_without_gnuplot(program, folder):
+    done = program(*SLEIGH, "--steps", 9, "--plot", "a.svg", cwd=folder, env={"PATH": folder})
+    same(done.returncode, 1)
+    check("gnuplot" in done.stderr and "apt-get install" in done.stderr, done.stderr)
+    same((done.stdout, os.listdir(folder)), ("", []), "nothing is computed or left")
+
+
+# ---- failures ----------------------------------------------------------------------------------
+
+
+def failing_run_keeps_what_it_has(program, folder):
+    """rk4 with a giant step leaves the range of numbers."""
+    words = "run chaotic-particle --method rk4 --step 9 --steps 1000 --every 1".split()
+    path = os.path.join(folder, "a.csv")
+    done = program(*words, "-o", path, "--json")
+    same(done.returncode, 1)
+    found = json.loads(done.stdout)
+    check(0 < found["steps"] < 1000, f"steps {found['steps']}")
+    same(found["failure"]["step"], found["steps"] + 1)
+    check(done.stderr.startswith(f"nonholo: step {found['steps'] + 1}, t = "), done.stderr)
+    check(f"{found['steps']} steps are kept in {path}" in done.stderr, done.stderr)
+    _, rows = read_csv(path)
+    same(len(rows), found["steps"] + 1)
+    same([float(cell) for cell in rows[-1]][1:6], found["q"])
+    check(all(map(math.isfinite, found["q"])), "a state that is not finite was accepted")
+
+
+def full_disk(program, folder):
+    os.symlink("/dev/full", os.path.join(folder, "full.csv"))
+    os.symlink("/dev/full", os.path.join(folder, "full.svg"))
+    for option, name in [("-o", "full.csv"), ("--plot", "full.svg")]:
+        done = program(*SLEIGH, "--steps", 9, option, name, cwd=folder)
+        same(done.returncode, 1, name)
+        check(done.stderr.startswith("nonholo: "), done.stderr)
+    check("No space left on device" in program(*SLEIGH, "--steps", 9, "-o", "full.csv", cwd=folder).stderr, "why")
+    with open("/dev/full", "w") as full:
+        done = program(*SLEIGH, "--steps", 9, "--json", stdout=full)
+    same((done.returncode, "standard output" in done.stderr), (1, True))
+
+
+def unwritable_is_found_out_first(program, folder):
+    """A run of a million years must not start when its file cannot be written."""
+    for option, name in [("-o", "no/such/a.csv"), ("--plot", "no/such/a.svg")]:
+        done = program(*SLEIGH, "--steps", "1e15", option, name, cwd=folder, timeout=10)
+        same(done.returncode, 1)
+        check(f"cannot create {name}: No such file or directory" in done.stderr, done.stderr)
+
+
+def closed_streams(program, folder):
+    line = shlex.join([program.path, *SLEIGH, "--steps", "5", "-o", "a.csv", "--plot", "a.svg"])
+    subprocess.run(["sh", "-c", f"exec {line} <&- >&- 2>&-"], cwd=folder, timeout=60)
+    same(len(read_csv(os.path.join(folder, "a.csv"))[1]), 6)
+    xml.etree.ElementTree.parse(os.path.join(folder, "a.svg"))
+
+
+# ---- talking -----------------------------------------------------------------------------------
+
+
+def on_a_terminal(program, *words, env=None):
+    """What a user at a terminal sees on standard error."""
+    ours, theirs = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    environment.update(env or {})
+    child = subprocess.Popen(
+        [program.path, *map(str, words)], stdout=subprocess.DEVNULL, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while data := os.read(ours, 4096):
+            seen += data
+    except OSError:  # Linux says EIO when the other side is gone
+        pass
+    os.close(ours)
+    child.wait(60)
+    return seen.decode()
+
+
+def progress_only_on_terminals(program, folder):
+    words = PARTICLE[:5] + ("1e-4", "--steps", "2e7", "--backend", "tape")
+    seen = on_a_terminal(program, *words)
+    check("steps/s" in seen and "left" in seen and "#" in seen, f"no bar: {seen!r}")
+    check(seen.endswith("\r\033[K"), "the bar is not cleared")
+    same(on_a_terminal(program, *words[:7], "1e6", "--quiet"), "")
+
+
+def colour_only_on_terminals(program, folder):
+    check("\033[" in on_a_terminal(program, "walk"), "no colour")
+    check("\033[" not in on_a_terminal(program, "walk", env={"NO_COLOR": "1"}), "colour")
+
+
+def help_and_version(program, folder):
+    done = program("--version")
+    same((done.returncode, done.stderr), (0, ""))
+    check(re.match(r"nonholo \d+\.\d+\.\d+\n", done.stdout), done.stdout)
+    done = program("--help")
+    same((done.returncode, done.stderr), (0, ""))
+    for name in ("run", "check", "models", "methods"):
+        check(re.search(rf"^  {name} +\w", done.stdout, re.M), name)
+        first = program(name, "--help")
+        same((first.returncode, first.stderr), (0, ""), name)
+        same(program("help", name).stdout, first.stdout, "help NAME")
+        check("Examples:" in first.stdout, f"{name} has no examples")
+
+
+def examples_of_the_help_run(program, folder):
+    shutil.copy(program.path, os.path.join(folder, "nonholo"))
+    for name in ("run", "check", "models", "methods"):
+        text = program(name, "--help").stdout.split("Examples:\n")[1]
+        for line in text.replace("\\\n", " ").splitlines():
+            line = line.replace("--steps 1e6", "--steps 1e4").replace("mine.nh", "./mine.nh")
+            if "./mine.nh" in line and ">" not in line:
+                text = program("models", "chaotic-particle").stdout
+                with open(os.path.join(folder, "mine.nh"), "w") as file:
+                    file.write(text)
+            env = dict(os.environ, PATH=folder + ":" + os.environ["PATH"])
+            done = subprocess.run(["sh", "-c", line], cwd=folder, env=env, capture_output=True)
+            same(done.returncode, 0, f"{line}: {done.stderr.decode()}")
+
+
+def tour_of_the_readme_runs(program, folder):
+    """The model and every command of README.md, in its order."""
+    with open(os.path.join(HERE, "..", "..", "README.md")) as file:
+        blocks = re.findall(r"```\n(.*?)```", file.read(), re.S)
+    model = next(block for block in blocks if "\nmodel skate\n" in block)
+    with open(os.path.join(folder, "skate.nh"), "w") as file:
+        file.write(model)
+    commands = re.findall(r"^build/nonholo (.*)", "".join(blocks), re.M)
+    check(len(commands) >= 6, f"{len(commands)} commands")
+    for command in commands:
+        words = shlex.split(command.replace("1e7", "1e5"), comments=True)
+        done = program(*words, cwd=folder)
+        same((done.returncode, done.stderr), (0, ""), command)
+    same(sorted(os.listdir(folder)), ["skate.csv", "skate.nh", "skate.svg"], "files")
+
+
+# ---- lists and checks --------------------------------------------------------------------------
+
+
+def models_are_listed_and_checked(program, folder):
+    names = [model["name"] for model in program.json("models")["models"]]
+    same([line.split()[0] for line in program("models").stdout.splitlines()], names)
+    check(len(names) >= 13, f"{len(names)} models")
+    for name in names:
+        text = program("models", name).stdout
+        path = os.path.join(folder, name + ".nh")
+        with open(path, "w") as file:
+            file.write(text)
+        same(program.json("check", path), program.json("check", name), name)
+        done = program("check", name)
+        same((done.returncode, done.stderr), (0, ""), name)
+        check(done.stdout.startswith(name + "\n"), name)
+
+
+def methods_are_listed_and_explained(program, folder):
+    methods = program.json("methods")["methods"]
+    table = program("methods").stdout.splitlines()
+    same([line.split()[0] for line in table[1:]], [method["name"] for method in methods])
+    for method in methods:
+        done = program("methods", method["name"])
+        same((done.returncode, done.stderr), (0, ""))
+        check(done.stdout.startswith(method["name"] + ": "), method["name"])
+        check(method["reference"] in done.stdout, "reference")
+        same(program.json("methods", method["name"]), method)
+
+
+def check_finds_the_structure(program, folder):
+    facts = lambda name: program.json("check", name)
+    same(facts("chaotic-particle-holonomic")["integrable"], True)
+    same(facts("chaotic-particle")["integrable"], False)
+    drivers = {"pendulum-cvt": "xi", "harmonic-cvt": "xi", "knife-edge": "xi", "rolling-disk": "theta"}
+    for name, driver in drivers.items():
+        same((facts(name)["coupled"], facts(name)["driver"]), (True, driver), name)
+    sleigh = facts("chaplygin-sleigh")
+    same((sleigh["constant_mass"], sleigh["rank"], sleigh["coupled"]), (False, 1, False))
+    same(sleigh["constraints"][0]["kind"], "linear")
+    check("energy" in sleigh["conserved"], "energy is conserved")
+    check(sleigh["start"]["consistent"] and sleigh["start"]["residual"] < 1e-15, "start")
+    refused = {method["name"]: method["reason"] for method in sleigh["methods"] if not method["applies"]}
+    check("mass" in refused.get("leapfrog", ""), f"leapfrog on the sleigh: {refused}")
+    check(sleigh["advised"].split(":")[0] not in refused, "an advised method must apply")
+
+
+def check_reports_a_bad_start(program, folder):
+    done = program("check", "nonholonomic-particle", "--v", "1,1,1")
+    same(done.returncode, 2)
+    check("--project" in done.stderr, done.stderr)
+    same(program("check", "nonholonomic-particle", "--v", "1,1,1", "--project").returncode, 0)
+
+
+def good_tests(program):
+    """Every function of this file that takes a program and an empty folder."""
+    for name, function in list(globals().items()):
+        if not inspect.isfunction(function):
+            continue
+        if list(inspect.signature(function).parameters) != ["program", "folder"]:
+            continue
+
+        def in_folder(function=function):
+            with tempfile.TemporaryDirectory() as folder:
+                function(program, folder)
+
+        yield name, in_folder
+
+
+def main():
+    program = Program(sys.argv[1])
+    cases = list(good_tests(program))
+    bad = list(read_bad_commands())
+    check(len(bad) >= 40, f"only {len(bad)} bad command lines")
+    for case in bad:
+        cases.append((f"$ {case[0]}", lambda case=case: bad_command(program, *case)))
+    return run_all(cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+#!/bin/sh
+# test_install.sh BUILD SOURCE: installs into a temporary prefix and uses the library from outside
+# the tree, as a stranger would: pkg-config, a C compiler, the installed header and nothing else.
+set -eu
+build=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# DESTDIR rather than a new prefix: the build folder stays as it is configured.
+DESTDIR=$work/stage meson install -C "$build" --no-rebuild --quiet
+pc=$(find "$work/stage" -name nonholo.pc)
+[ -n "$pc" ] || { echo "no nonholo.pc was installed"; exit 1; }
+
+cp "$source/examples/functions.c" "$work/"
+cd "$work"
+export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$work/stage"
+# shellcheck disable=SC2046  # several flags
+${CC:-cc} -std=c17 -Wall -Werror functions.c -o functions $(pkg-config --cflags --libs nonholo) -lm
+library=$(find "$work/stage" -name 'libnonholo.so*' -type f | head -n 1)
+LD_LIBRARY_PATH=$(dirname "$library") ./functions
+
+# Only our own names are visible, and the installed program runs by itself.
+if nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^nh_/ {print "exported: " $3; bad = 1}
+                                         END {exit bad}'; then :; else exit 1; fi
+program=$(find "$work/stage" -path '*/bin/nonholo')
+LD_LIBRARY_PATH=$(dirname "$library") "$program" run pendulum-cvt --method dla01 --step .1 --steps 10 >/dev/null
+for page in nonholo.1 nonholo-model.5; do
+    find "$work/stage" -name "$page*" | grep -q . || { echo "$page was not installed"; exit 1; }
+done
+echo "installed, linked and run from outside the tree"

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""embed.py models OUT.c FILE.nh...        the shipped models as a table of texts
+embed.py kernels OUT.c SRC METHODS.def   every method's source, its own includes inlined, as texts
+
+Run by the build; the results are C files with nothing but string tables."""
+import os
+import re
+import sys
+
+
+def literal(text):
+    """A C string literal, a line a line, in pieces that every compiler accepts."""
+    lines = text.splitlines(keepends=True) or [""]
+    escaped = (l.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") for l in lines)
+    return "\n".join('    "%s"' % l.replace("??", '?""?') for l in escaped)
+
+
+def inline(src, name, seen):
+    """The file with its quoted includes replaced by their text, each once. What only describes a
+    method (behind NH_DESCRIBE) stays out."""
+    if name in seen:
+        return ""
+    seen.add(name)
+    out, skipping = [], False
+    for line in open(os.path.join(src, name)):
+        if line.startswith("#ifdef NH_DESCRIBE"):
+            skipping = True
+        if not skipping:
+            match = re.match(r'#include "([^"]+)"', line)
+            keep = match is None and not line.startswith("#include <")
+            out.append(line if keep else inline(src, match[1], seen) if match else "")
+        if skipping and line.startswith("#endif"):
+            skipping = False
+    return "".join(out)
+
+
+def kernel_text(src, file):
+    """The text of an emitted kernel begins after real.h and trig.h: the emitter puts those, and the
+    system's functions, in front."""
+    return inline(src, "method/" + file, {"mechanics/mechanics.h", "base/dense.h", "method/method.h"})
+
+
+def models(out, files):
+    names = sorted((os.path.splitext(os.path.basename(f))[0], f) for f in files)
+    with open(out, "w") as o:
+        o.write('#include "model/shipped.h"\n\nconst nh_shipped nh_shipped_models[] = {\n')
+        for name, file in names:
+            text = open(file).read()
+            o.write('    {"%s",\n%s,\n     %d},\n' % (name, literal(text), len(text.encode())))
+        o.write("    {0, 0, 0}};\nconst int nh_shipped_model_total = %d;\n" % len(names))
+
+
+def kernels(out, src, definitions):
+    files = []
+    for file in re.findall(r'METHOD\(\w+, "([^"]+)"\)', open(definitions).read()):
+        if file not in files:
+            files.append(file)
+    with open(out, "w") as o:
+        o.write('#include "method/embedded.h"\n\n#include <string.h>\n\n')
+        o.write("static const struct {\n    const char *file, *text;\n} sources[] = {\n")
+        for file in files:
+            o.write('    {"%s",\n%s},\n' % (file, literal(kernel_text(src, file))))
+        o.write("};\n\nconst char *nh_embedded_kernel(const char *file)\n{\n")
+        o.write("    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)\n")
+        o.write("        if (strcmp(sources[i].file, file) == 0)\n            return sources[i].text;\n")
+        o.write("    return 0;\n}\n")
+
+
+if sys.argv[1] == "models":
+    models(sys.argv[2], sys.argv[3:])
+else:
+    kernels(*sys.argv[2:])

@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""sources.py models | methods | method-headers | rooms | cli: lists files for meson.build, a line each,
+so that a new model, method or room is built without being listed by hand."""
+import glob
+import os
+import re
+
+import sys
+
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+methods = ["src/method/" + f for f in dict.fromkeys(
+    re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
+lists = {
+    "models": lambda: glob.glob("models/*.nh"),
+    "methods": lambda: methods,
+    "method-headers": lambda: glob.glob("src/method/*.h"),
+    "rooms": lambda: set(glob.glob("src/*/*.c")) - set(methods) - {"src/program/interpret.c"},
+    "cli": lambda: glob.glob("cli/*.c"),
+}
+print("\n".join(sorted(lists[sys.argv[1]]())))
