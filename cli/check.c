@@ -206,7 +206,7 @@ static void print_methods(const finding *f)
         if (a.applies)
             continue;
         put_label(shown++ ? "" : "not");
-        printf("%s: %s\n", nh_method_name(a.choice.method), a.reason);
+        printf("%s\n", a.reason); /* "leapfrog needs ..." */
     }
     put_label("advised");
     printf("%s%s%s\n", advised ? advised : "", advised ? ": " : "", reason);

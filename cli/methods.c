@@ -46,17 +46,45 @@ static void describe_range(const nh_option *option, char *text, size_t size)
         snprintf(text, size, "number");
 }
 
+typedef struct line {
+    const char *name, *summary;
+    char order[8], keeps[128], needs[128];
+} line;
+
+static line line_of(const nh_method *method)
+{
+    nh_choice choice = standard_choice(method);
+    line l = {.name = nh_method_name(method), .summary = nh_method_summary(method)};
+    char text[128];
+    snprintf(l.order, sizeof l.order, "%d", nh_choice_order(&choice));
+    snprintf(l.keeps, sizeof l.keeps, "%s",
+             describe_keeps(nh_choice_keeps(&choice), text, sizeof text));
+    snprintf(l.needs, sizeof l.needs, "%s",
+             describe_needs(nh_choice_needs(&choice), text, sizeof text));
+    return l;
+}
+
+static void widen(int *width, const char *text)
+{
+    int length = (int)strlen(text);
+    *width = length > *width ? length : *width;
+}
+
+/* Columns as wide as their widest entry. */
 static void print_table(void)
 {
-    char keeps[128], needs[128];
-    printf("%-16s %-5s  %-34s %-36s %s\n", "name", "order", "keeps", "needs", "what it is");
+    line head = {.name = "name", .summary = "what it is", "order", "keeps", "needs"};
+    int name = 4, keeps = 5, needs = 5;
     for (int i = 0; i < nh_method_count(); i++) {
-        const nh_method *method = nh_method_at(i);
-        nh_choice choice = standard_choice(method);
-        printf("%-16s %5d  %-34s %-36s %s\n", nh_method_name(method), nh_choice_order(&choice),
-               describe_keeps(nh_choice_keeps(&choice), keeps, sizeof keeps),
-               describe_needs(nh_choice_needs(&choice), needs, sizeof needs),
-               nh_method_summary(method));
+        line l = line_of(nh_method_at(i));
+        widen(&name, l.name);
+        widen(&keeps, l.keeps);
+        widen(&needs, l.needs);
+    }
+    for (int i = -1; i < nh_method_count(); i++) {
+        line l = i < 0 ? head : line_of(nh_method_at(i));
+        printf("%-*s  %5s  %-*s  %-*s  %s\n", name, l.name, l.order, keeps, l.keeps, needs, l.needs,
+               l.summary);
     }
 }
 
@@ -156,6 +184,8 @@ static void print_list_json(void)
     }
     json_close_array(&j);
     json_array(&j, "compositions"); /* names that --compose takes */
+    for (int i = 0; i < nh_composition_count(); i++)
+        json_text(&j, NULL, nh_composition_name(i));
     json_close_array(&j);
     json_end(&j);
 }

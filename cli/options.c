@@ -210,6 +210,8 @@ int parse_list(const char *name, const char *text, int count, double *values)
 {
     char item[64];
     int found = 0;
+    if (count == 0 && !*text) /* a system on a Lie algebra has no coordinates */
+        return 0;
     for (const char *rest = text;; found++) {
         size_t length = strcspn(rest, ",");
         snprintf(item, sizeof item, "%.*s", (int)(length < 64 ? length : 64), rest);

@@ -13,9 +13,6 @@ static const double table_limit = 32 << 20; /* numbers in the table before point
 
 static int require_method(const subject *s, const options *given)
 {
-    if (given->compose)
-        return complain("unknown composition '%s'; this version composes no methods",
-                        given->compose);
     if (given->method)
         return 0;
     char names[1024];
@@ -72,6 +69,7 @@ static int prepare(journey *trip, const options *given)
     const subject *s = &trip->subject;
     nh_report report;
     nh_run_options wanted = {.method = given->method,
+                             .compose = given->compose,
                              .step = given->step,
                              .backend = backends[given->backend],
                              .steps = trip->steps,
@@ -94,7 +92,8 @@ static nh_status record_now(journey *trip)
 {
     subject *s = &trip->subject;
     nh_run_state(trip->run, 0, &s->t, s->q, s->v);
-    return nh_record_add(trip->record, s->t, s->q, s->v, &trip->failure);
+    nh_run_wrapped_state(trip->run, 0, NULL, s->wrapped_q, NULL);
+    return nh_record_add(trip->record, s->t, s->q, s->v, s->wrapped_q, &trip->failure);
 }
 
 /* The steps, recording each `every`-th and the last, also the last before a failure. */

@@ -35,7 +35,8 @@ int subject_open(subject *s, const options *given)
     s->velocities = nh_system_velocities(s->system);
     s->q = calloc((size_t)s->coordinates + 1, sizeof(double));
     s->v = calloc((size_t)s->velocities + 1, sizeof(double));
-    if (!s->q || !s->v) {
+    s->wrapped_q = calloc((size_t)s->coordinates + 1, sizeof(double));
+    if (!s->q || !s->v || !s->wrapped_q) {
         complain("out of memory");
         return FAILED;
     }
@@ -46,6 +47,7 @@ void subject_free(subject *s)
 {
     free(s->q);
     free(s->v);
+    free(s->wrapped_q);
     nh_system_free(s->system);
     nh_model_free(s->model);
 }

@@ -9,6 +9,7 @@ typedef struct subject {
     nh_system *system;
     int coordinates, velocities;
     double t, *q, *v; /* the start state, projected when that was asked for */
+    double *wrapped_q; /* room for q with angles wrapped */
 } subject;
 
 /* Opens the first operand with --set, --start, --q, --v, --t0 and --project applied. Whether the

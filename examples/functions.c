@@ -14,18 +14,23 @@ static int potential(void *user, const double *q, double *V)
     return 0;
 }
 
-/* The gradient and the one row of A share the sine. */
-static int gradient_and_constraint(void *user, const double *q, double *gradV, double *A, double *b)
+static int constraint(void *user, const double *q, double *A, double *b)
 {
     (void)user;
     (void)b; /* no affine part: it comes zeroed */
-    double s = sin(q[2]);
-    gradV[0] = q[0];
-    gradV[1] = q[1];
-    gradV[2] = -s;
-    A[0] = s;
+    A[0] = sin(q[2]);
     A[1] = 1;
     A[2] = 0;
+    return 0;
+}
+
+/* Both at once, which is what a step asks for: they share the sine. */
+static int gradient_and_constraint(void *user, const double *q, double *gradV, double *A, double *b)
+{
+    constraint(user, q, A, b);
+    gradV[0] = q[0];
+    gradV[1] = q[1];
+    gradV[2] = -A[0];
     return 0;
 }
 
@@ -42,6 +47,7 @@ int main(void)
         .coordinates = 3,
         .constraints = 1,
         .potential = potential,
+        .constraint = constraint,
         .gradient_and_constraint = gradient_and_constraint,
         .constant_mass = true,
         .reaction_is_linear = true, /* A depends on xi only, and no reaction acts on xi */

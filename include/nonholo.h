@@ -108,7 +108,7 @@ typedef struct nh_functions {
     int (*potential)(void *user, const double *q, double *V);        /* NULL: no potential */
     int (*gradient)(void *user, const double *q, double *gradV);     /* NULL: differences of V */
     int (*constraint)(void *user, const double *q, double *A, double *b); /* b is zeroed before */
-    /* Optional: gradV, A and b at once, where they share work; used instead of the two above. */
+    /* Optional, beside the two above: gradV, A and b at once, where they share work. */
     int (*gradient_and_constraint)(void *user, const double *q, double *gradV, double *A, double *b);
     bool constant_mass;      /* M does not depend on q: it is factorised once */
     bool reaction_is_linear; /* A and b depend only on coordinates that no reaction moves */
@@ -155,6 +155,10 @@ NH_API nh_status nh_system_residual(const nh_system *system, double t, const dou
 NH_API nh_status nh_system_observe(const nh_system *system, double t, const double *q,
                                    const double *v, double *values); /* values[observables] */
 
+/* Driver and passenger energy of a coupled system (the first two observables): values[2]. */
+NH_API nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
+                                            const double *v, double *values);
+
 /* v' and the multipliers of the continuous equations; either may be NULL. */
 NH_API nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
                                         const double *v, double *acceleration, double *multipliers);
@@ -167,6 +171,8 @@ typedef struct nh_facts {
     bool constant_mass;      /* d2L/dv2 is constant */
     bool diagonal_mass;      /* and diagonal */
     bool separable;          /* forces do not depend on velocities, momenta not on coordinates */
+    bool mechanical;         /* L = v.M(q)v/2 - V(q): no terms linear in v, M without v */
+    bool has_frame;          /* the model gives one */
     bool autonomous;         /* nothing depends on t */
     bool conservative;       /* no external force */
     bool affine;             /* every constraint is linear or affine in the velocities */
@@ -204,7 +210,9 @@ enum { /* what a method needs */
     NH_NEEDS_AUTONOMOUS = 1 << 3,
     NH_NEEDS_CONSERVATIVE = 1 << 4,
     NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
-    NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6
+    NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6,
+    NH_NEEDS_MECHANICAL = 1 << 7, /* L = v.M(q)v/2 - V(q) */
+    NH_NEEDS_FRAME = 1 << 8       /* a frame in the model */
 };
 
 typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;
@@ -243,6 +251,14 @@ NH_API unsigned nh_choice_needs(const nh_choice *choice);
 NH_API nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system,
                                    nh_report *report);
 
+/* Compositions: a step made of several steps of a symmetric method, which raises the order. */
+NH_API int nh_composition_count(void);
+NH_API const char *nh_composition_name(int index);
+NH_API const char *nh_composition_summary(int index);
+/* The order of a composed method; 0 with a report when the composition is unknown or the method is
+ * not symmetric or has the wrong order for it. */
+NH_API int nh_composition_order(const char *name, const nh_choice *choice, nh_report *report);
+
 /* ---- runs -------------------------------------------------------------------------------- */
 
 typedef struct nh_run nh_run;
@@ -250,6 +266,7 @@ typedef enum nh_backend { NH_BACKEND_AUTO, NH_BACKEND_TAPE, NH_BACKEND_COMPILED 
 
 typedef struct nh_run_options {
     const char *method;   /* as nh_choice_parse reads it */
+    const char *compose;  /* NULL, or the name of a composition around a symmetric method */
     double step;          /* > 0 */
     nh_backend backend;   /* auto: compiled when `steps` is long enough to pay */
     int64_t steps;        /* how many are expected; only auto looks at it */
@@ -275,6 +292,69 @@ NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 
 /* q with full turns of the angles added back. */
 NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v);
+/* q with angles between -3.5 and 3.5, as they are computed with: functions of q are exact to round-off
+ * there, however often an angle has turned. */
+NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v);
+
+/* ---- measuring --------------------------------------------------------------------------- */
+
+/* How many quantities nh_system_conserved lists, and their values at a state: values[integrals]. */
+NH_API int nh_system_integrals(const nh_system *system);
+NH_API nh_status nh_system_integral_values(const nh_system *system, double t, const double *q,
+                                           const double *v, double *values);
+
+/* A solution to measure others by: nh_reference_method() with steps refined until two solutions agree
+ * to `tolerance` (relative to the larger of 1 and the largest component), or until round-off lets
+ * them agree no better. NH_NOT_CONVERGED when they do not even agree to 1e-6. */
+typedef struct nh_accuracy {
+    double error;  /* estimate, relative in the same way */
+    int64_t steps; /* of the solution given */
+    bool reached;  /* the tolerance was */
+} nh_accuracy;
+NH_API nh_status nh_reference(const nh_system *system, double t0, const double *q, const double *v,
+                              double t1, double tolerance, double *q1, double *v1,
+                              nh_accuracy *accuracy, nh_report *report);
+NH_API const char *nh_reference_method(void);
+
+/* A series y(x), summed up as it comes: begin with {0}. `largest` is that of |y|, `mean_y` the mean. */
+typedef struct nh_trend {
+    int64_t count;
+    double largest, mean_x, mean_y, xx, xy, yy;
+} nh_trend;
+NH_API void nh_trend_add(nh_trend *trend, double x, double y);
+
+/* The least-squares line. `slope_error` is one standard deviation if what is left beside the line is
+ * independent from point to point; for oscillating errors take it as a lower bound. NaN: too few. */
+typedef struct nh_line {
+    double slope, intercept, slope_error;
+} nh_line;
+NH_API nh_line nh_trend_line(const nh_trend *trend);
+NH_API nh_line nh_fit_slope(const double *x, const double *y, int64_t count);
+
+/* The order of a method out of its errors at falling steps h. `level` is where round-off begins, for
+ * each point. The fit takes the part whose local orders agree; mark[count] tells what became of each
+ * point. */
+typedef enum nh_order_verdict {
+    NH_ORDER_MEASURED,  /* three points or more agree on it */
+    NH_ORDER_ROUGH,     /* out of two points only */
+    NH_ORDER_ROUND_OFF, /* the errors are round-off already: nothing to be measured */
+    NH_ORDER_IRREGULAR, /* the errors do not fall like a power of h */
+    NH_ORDER_FAILED     /* no point has an error */
+} nh_order_verdict;
+typedef enum nh_point { NH_POINT_LEFT_OUT, NH_POINT_USED, NH_POINT_ROUND_OFF, NH_POINT_FAILED } nh_point;
+typedef struct nh_order {
+    double order, uncertainty; /* NaN when there is none */
+    int points;                /* that the fit used */
+    nh_order_verdict verdict;
+} nh_order;
+NH_API nh_order nh_fit_order(const double *h, const double *error, const double *level, int count,
+                             nh_point *mark);
+NH_API double nh_local_order(double h0, double error0, double h1, double error1);
+
+/* How often one step of a method asks for a function of the system, counted from this state on. */
+NH_API nh_status nh_evaluations(const nh_system *system, const char *method, double step, double t,
+                                const double *q, const double *v, double *per_step,
+                                nh_report *report);
 
 /* ---- output ------------------------------------------------------------------------------ */
 
@@ -287,8 +367,9 @@ NH_API void nh_record_free(nh_record *record);
 /* With `keep` false, before the first row: rows are measured and counted but only the last one is
  * kept, for long runs of which no file is wanted. */
 NH_API void nh_record_keep_rows(nh_record *record, bool keep);
+/* `wrapped_q` is q as nh_run_wrapped_state gives it, for energy and constraints; NULL means q. */
 NH_API nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
-                               nh_report *report);
+                               const double *wrapped_q, nh_report *report);
 NH_API int64_t nh_record_rows(const nh_record *record);
 NH_API int nh_record_columns(const nh_record *record);
 NH_API const char *nh_record_column_name(const nh_record *record, int column);
@@ -303,6 +384,25 @@ NH_API nh_status nh_record_write(const nh_record *record, const char *path, nh_r
 /* A picture of a recorded trajectory through gnuplot; the ending decides (.svg, .png, .pdf). */
 NH_API nh_status nh_record_plot(const nh_record *record, const char *path, const char *title,
                                 nh_report *report);
+
+/* A picture of any curves, in panels; the ending decides as above. Curves of one number have one colour
+ * in all panels, and the names in the legend are those of the first panel. NaN leaves a gap; on a
+ * logarithmic scale values <= 0 do too. */
+typedef struct nh_curve {
+    const char *name;
+    const double *x, *y;
+    int64_t count;
+    bool marked; /* a mark at each point */
+    bool guide;  /* thin, grey and dashed: a line to compare with */
+} nh_curve;
+typedef struct nh_panel {
+    const char *title, *x_label, *y_label;
+    bool x_log, y_log;
+    const nh_curve *curve;
+    int curves;
+} nh_panel;
+NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
+                                const char *title, nh_report *report);
 
 /* Whether the two above could write `path`, asked before a long computation: NH_BAD_ARGUMENT for an
  * unknown ending, NH_FILE_FAILED for a place that cannot be written or a missing gnuplot. */

@@ -8,7 +8,7 @@ mkdir -p "$folder"
 echo "The Chaplygin sleigh: a body on one skate and two free sliders. Pushed backwards it turns"
 echo "around and ends gliding forwards, at the speed it began with."
 echo
-"$nonholo" run chaplygin-sleigh --method gauss:stages=3 --step 0.1 --time 400 \
+"$nonholo" run chaplygin-sleigh --method gauss:stages=3 --step 0.1 --time 250 \
     -o "$folder/sleigh.csv" --plot "$folder/sleigh.svg"
 echo
 echo "The pendulum CVT: a pendulum drives a continuously variable transmission between two"

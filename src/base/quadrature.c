@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define STAGES_MAX 64
+enum { STAGES_MAX = 64 };
 
 /* P_s and its derivative on [-1, 1] by the three-term recurrence. */
 static long double legendre(int s, long double x, long double *derivative)
@@ -29,49 +29,157 @@ double nh_legendre(int degree, double x)
     return (double)legendre(degree, 2 * (long double)x - 1, &derivative);
 }
 
-void nh_gauss_nodes(int s, double *c, double *b)
+/* ---- nodes on [0, 1] and weights ---- */
+
+/* Newton's method doubles the digits, so a step below this is the last that is needed. */
+#define LAST_STEP 1e-12L
+
+static void gauss_nodes(int s, long double *c, long double *b)
 {
     for (int i = 0; i < s; i++) {
         long double x = -cosl(3.14159265358979323846L * (i + 0.75L) / (s + 0.5L)), slope, step;
-        int turns = 0;
         do {
             step = legendre(s, x, &slope) / slope;
             x -= step;
-        } while (fabsl(step) > 1e-18L && ++turns < 50);
+        } while (fabsl(step) > LAST_STEP);
+        if (2 * i + 1 == s)
+            x = 0;
         legendre(s, x, &slope);
-        c[i] = (double)((1 + x) / 2);
-        b[i] = (double)(1 / ((1 - x * x) * slope * slope));
+        c[i] = (1 + x) / 2;
+        b[i] = 1 / ((1 - x * x) * slope * slope);
     }
-    if (s % 2)
-        c[s / 2] = 0.5;
 }
 
-static long double basis(int s, const double *c, int j, long double x)
+/* Both ends, and where P_(s-1) is stationary; its second derivative is known from Legendre's equation. */
+static void lobatto_nodes(int s, long double *c, long double *b)
+{
+    int n = s - 1;
+    for (int i = 0; i < s; i++) {
+        long double x = -cosl(3.14159265358979323846L * i / n), slope, step = 0, value;
+        if (i == 0 || i == n)
+            x = i ? 1 : -1;
+        else
+            do {
+                value = legendre(n, x, &slope);
+                step = slope * (1 - x * x) / (2 * x * slope - n * (n + 1) * value);
+                x -= step;
+            } while (fabsl(step) > LAST_STEP);
+        if (2 * i == n)
+            x = 0;
+        value = legendre(n, x, &slope);
+        c[i] = (1 + x) / 2;
+        b[i] = 1 / (s * n * value * value);
+    }
+}
+
+static void round_all(int count, const long double *from, double *to)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = (double)from[i];
+}
+
+void nh_gauss_nodes(int s, double *c, double *b)
+{
+    long double node[STAGES_MAX], weight[STAGES_MAX];
+    gauss_nodes(s, node, weight);
+    round_all(s, node, c);
+    round_all(s, weight, b);
+}
+
+void nh_lobatto_nodes(int s, double *c, double *b)
+{
+    long double node[STAGES_MAX], weight[STAGES_MAX];
+    lobatto_nodes(s, node, weight);
+    round_all(s, node, c);
+    round_all(s, weight, b);
+}
+
+/* ---- tables ---- */
+
+/* The Lagrange polynomial of node j. */
+static long double basis(int s, const long double *c, int j, long double x)
 {
     long double product = 1;
     for (int k = 0; k < s; k++)
         if (k != j)
-            product *= (x - c[k]) / ((long double)c[j] - c[k]);
+            product *= (x - c[k]) / (c[j] - c[k]);
     return product;
+}
+
+/* Its integral from 0 to x; a Gauss rule with s nodes is exact. */
+static long double basis_integral(int s, const long double *c, int j, long double x)
+{
+    long double node[STAGES_MAX], weight[STAGES_MAX], sum = 0;
+    gauss_nodes(s, node, weight);
+    for (int k = 0; k < s; k++)
+        sum += weight[k] * basis(s, c, j, x * node[k]);
+    return x * sum;
+}
+
+static void collocation(int s, const long double *c, double *a)
+{
+    for (int i = 0; i < s; i++)
+        for (int j = 0; j < s; j++)
+            a[i * s + j] = (double)basis_integral(s, c, j, c[i]);
 }
 
 void nh_collocation(int s, const double *c, double *a)
 {
-    /* A Gauss rule with s nodes integrates the basis polynomials exactly. */
-    double node[STAGES_MAX], weight[STAGES_MAX];
-    nh_gauss_nodes(s, node, weight);
+    long double node[STAGES_MAX];
+    for (int i = 0; i < s; i++)
+        node[i] = c[i];
+    collocation(s, node, a);
+}
+
+void nh_gauss_table(int s, double *c, double *b, double *a)
+{
+    long double node[STAGES_MAX], weight[STAGES_MAX];
+    gauss_nodes(s, node, weight);
+    round_all(s, node, c);
+    round_all(s, weight, b);
+    collocation(s, node, a);
+}
+
+/* An entry of IIIA or, with `of_c`, of IIIC; both end with the weights. IIIC has b_1 in its first column and
+ * is otherwise made to integrate polynomials of degree s - 2: with the basis of the other nodes that
+ * reads off. */
+static long double lobatto_entry(int s, const long double *c, const long double *b, bool of_c, int i,
+                                 int j)
+{
+    if (i == s - 1)
+        return b[j];
+    if (!of_c)
+        return basis_integral(s, c, j, c[i]);
+    if (j == 0)
+        return b[0];
+    return basis_integral(s - 1, c + 1, j - 1, c[i]) - b[0] * basis(s - 1, c + 1, j - 1, 0);
+}
+
+void nh_lobatto_table(int s, nh_lobatto kind, double *c, double *b, double *a)
+{
+    long double node[STAGES_MAX], weight[STAGES_MAX];
+    lobatto_nodes(s, node, weight);
+    round_all(s, node, c);
+    round_all(s, weight, b);
+    bool of_c = kind != NH_LOBATTO_A && kind != NH_LOBATTO_B;
     for (int i = 0; i < s; i++)
         for (int j = 0; j < s; j++) {
-            long double sum = 0;
-            for (int k = 0; k < s; k++)
-                sum += weight[k] * basis(s, c, j, (long double)c[i] * node[k]);
-            a[i * s + j] = (double)(c[i] * sum);
+            long double own = lobatto_entry(s, node, weight, of_c, i, j);
+            /* that of the partner: b_i a_ij + b_j partner_ji = b_i b_j */
+            long double partner = weight[j] * (1 - lobatto_entry(s, node, weight, of_c, j, i) / weight[i]);
+            long double value = kind == NH_LOBATTO_A || kind == NH_LOBATTO_C ? own
+                                : kind == NH_LOBATTO_D                      ? (own + partner) / 2
+                                                                            : partner;
+            a[i * s + j] = (double)value;
         }
 }
 
 void nh_lagrange(int s, const double *c, int points, const double *x, double *value)
 {
+    long double node[STAGES_MAX];
+    for (int i = 0; i < s; i++)
+        node[i] = c[i];
     for (int i = 0; i < points; i++)
         for (int j = 0; j < s; j++)
-            value[i * s + j] = (double)basis(s, c, j, x[i]);
+            value[i * s + j] = (double)basis(s, node, j, x[i]);
 }

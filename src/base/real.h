@@ -71,28 +71,37 @@ typedef long long mask __attribute__((vector_size(LANES * 8), may_alias));
 
 #define LANE(x, l) ((x)[l])
 
-static inline real broadcast(double x)
-{
-    return x - (real){0};
-}
-
+/* The compiler splits wide vectors into machine vectors for arithmetic, but takes comparisons, built-in
+ * functions and broadcasts apart lane by lane. So those are written over quads, which AVX has. */
 #if defined(__AVX__) && LANES % 4 == 0
+#define NH_QUADS 1
 typedef double nh_quad __attribute__((vector_size(32), may_alias));
+typedef long long nh_quad_mask __attribute__((vector_size(32), may_alias));
 typedef union nh_quads {
     real whole;
+    mask whole_mask;
     nh_quad part[LANES / 4];
+    nh_quad_mask part_mask[LANES / 4];
 } nh_quads;
-#define EACH_QUAD(result, expression)                                                              \
-    nh_quads result;                                                                               \
-    for (int l = 0; l < LANES / 4; l++)                                                            \
-    result.part[l] = expression
+#define EACH_QUAD(l) _Pragma("GCC unroll 4") for (int l = 0; l < LANES / 4; l++)
 #endif
+
+static inline real broadcast(double x)
+{
+#ifdef NH_QUADS
+    nh_quads r;
+    EACH_QUAD(l) r.part[l] = (nh_quad){x, x, x, x};
+    return r.whole;
+#else
+    return x - (real){0};
+#endif
+}
 
 static inline real fma_(real a, real b, real c)
 {
-#if NH_HAS_FMA && defined(__AVX__) && LANES % 4 == 0
-    nh_quads x = {a}, y = {b}, z = {c};
-    EACH_QUAD(r, __builtin_ia32_vfmaddpd256(x.part[l], y.part[l], z.part[l]));
+#if NH_HAS_FMA && defined(NH_QUADS)
+    nh_quads x = {a}, y = {b}, z = {c}, r;
+    EACH_QUAD(l) r.part[l] = __builtin_ia32_vfmaddpd256(x.part[l], y.part[l], z.part[l]);
     return r.whole;
 #elif NH_HAS_FMA
     real r;
@@ -106,7 +115,13 @@ static inline real fma_(real a, real b, real c)
 
 static inline mask less(real a, real b)
 {
+#ifdef NH_QUADS
+    nh_quads x = {a}, y = {b}, r;
+    EACH_QUAD(l) r.part_mask[l] = x.part[l] < y.part[l];
+    return r.whole_mask;
+#else
     return a < b;
+#endif
 }
 
 static inline real select_(mask m, real a, real b)
@@ -116,17 +131,25 @@ static inline real select_(mask m, real a, real b)
 
 static inline int any(mask m)
 {
+#ifdef NH_QUADS
+    nh_quads x = {.whole_mask = m};
+    nh_quad_mask some = x.part_mask[0];
+    for (int l = 1; l < LANES / 4; l++)
+        some |= x.part_mask[l];
+    return !__builtin_ia32_ptestz256(some, some);
+#else
     long long sum = 0;
     for (int l = 0; l < LANES; l++)
         sum |= m[l];
     return sum != 0;
+#endif
 }
 
 static inline real sqrt_(real x)
 {
-#if defined(__AVX__) && LANES % 4 == 0
-    nh_quads y = {x};
-    EACH_QUAD(r, __builtin_ia32_sqrtpd256(y.part[l]));
+#ifdef NH_QUADS
+    nh_quads y = {x}, r;
+    EACH_QUAD(l) r.part[l] = __builtin_ia32_sqrtpd256(y.part[l]);
     return r.whole;
 #else
     real r;

@@ -13,6 +13,7 @@
 #include "base/real.h"
 
 #define TRIG_WIDE 400000.0
+#define TRIG_SIGN (-0x7fffffffffffffffLL - 1) /* the bit of the sign */
 #define TRIG_ROUND 0x1.8p52 /* adding and subtracting it rounds to an integer, kept in the low bits */
 
 static inline mask trig_bits(real x)
@@ -22,6 +23,16 @@ static inline mask trig_bits(real x)
     return u.i;
 #else
     return (mask)x;
+#endif
+}
+
+/* Lane-wise x << by; signed shifts out of range are undefined for one lane. */
+static inline mask trig_shift(mask x, int by)
+{
+#if LANES == 1
+    return (mask)((unsigned long long)x << by);
+#else
+    return x << by;
 #endif
 }
 
@@ -70,7 +81,7 @@ static inline real sin_(real x)
         return trig_wide_sin(x);
     real shifted = fma_(x, broadcast(0x1.45f306dc9c883p-2), broadcast(TRIG_ROUND));
     real k = shifted - TRIG_ROUND;
-    return trig_flip(trig_sin_half(trig_less_pi(x, k)), trig_bits(shifted) << 63);
+    return trig_flip(trig_sin_half(trig_less_pi(x, k)), trig_shift(trig_bits(shifted), 63));
 }
 
 /* cos x = -sin(x - (k + 1/2) pi) for even k, + for odd k */
@@ -81,7 +92,7 @@ static inline real cos_(real x)
     real shifted =
         fma_(x, broadcast(0x1.45f306dc9c883p-2), broadcast(-0.5)) + TRIG_ROUND;
     real k = (shifted - TRIG_ROUND) + 0.5;
-    return trig_flip(trig_sin_half(trig_less_pi(x, k)), ~trig_bits(shifted) << 63);
+    return trig_flip(trig_sin_half(trig_less_pi(x, k)), trig_shift(~trig_bits(shifted), 63));
 }
 
 static inline void sincos_(real x, real *sine, real *cosine)
@@ -106,8 +117,8 @@ static inline void sincos_(real x, real *sine, real *cosine)
     real s = fma_(fma_(fma_(s2, z2, s1), z2, s0), z * r, r);
     real c = fma_(fma_(fma_(c2, z2, c1), z2, c0), z2, fma_(z, broadcast(-0.5), broadcast(1)));
     mask bits = trig_bits(shifted), odd = -(bits & 1);
-    *sine = trig_flip(select_(odd, c, s), (bits << 62) & (1LL << 63));
-    *cosine = trig_flip(select_(odd, s, c), ((bits + 1) << 62) & (1LL << 63));
+    *sine = trig_flip(select_(odd, c, s), trig_shift(bits, 62) & TRIG_SIGN);
+    *cosine = trig_flip(select_(odd, s, c), trig_shift(bits + 1, 62) & TRIG_SIGN);
 }
 
 #endif

@@ -34,6 +34,20 @@ static void mass_facts(nh_mechanics *s)
                    !any_depends(s->g, s->p, s->n, NH_Q) && !any_depends(s->g, s->p, s->n, NH_TIME);
 }
 
+/* p = M(q) v */
+static bool is_mechanical(nh_mechanics *s)
+{
+    nh_expr *zero = calloc((size_t)s->n + 1, sizeof *zero);
+    bool plain = zero != NULL;
+    for (int i = 0; plain && i < s->n; i++) {
+        plain = nh_substitute(s->g, s->p[i], NH_V, zero, (size_t)s->n) == NH_ZERO;
+        for (size_t e = 0; plain && e < s->mass.row[i].count; e++)
+            plain = !nh_depends(s->g, s->mass.row[i].entry[e].value, NH_V);
+    }
+    free(zero);
+    return plain;
+}
+
 /* ---- constraints ---- */
 
 static nh_expr at_rest(nh_mechanics *s, nh_expr e)
@@ -87,34 +101,6 @@ static bool reactions_do_no_work(nh_mechanics *s)
     return idle;
 }
 
-/* ---- reversibility: L and f even in v, every k even or odd ---- */
-
-static nh_expr reversed(nh_mechanics *s, nh_expr e, const nh_expr *minus_v)
-{
-    return nh_substitute(s->g, e, NH_V, minus_v, (size_t)s->n);
-}
-
-static nh_answer reversibility(nh_mechanics *s)
-{
-    nh_graph *g = s->g;
-    if (!s->facts.autonomous)
-        return NH_NO;
-    nh_expr *minus_v = malloc(((size_t)s->n + 1) * sizeof *minus_v);
-    if (!minus_v)
-        return NH_UNKNOWN;
-    for (int i = 0; i < s->n; i++)
-        minus_v[i] = nh_negate(g, nh_variable(g, NH_V, (uint32_t)i));
-    bool even = reversed(s, s->problem->lagrangian, minus_v) == s->problem->lagrangian;
-    for (int i = 0; even && i < s->n; i++)
-        even = reversed(s, s->problem->force[i], minus_v) == s->problem->force[i];
-    for (int i = 0; even && i < s->m; i++) {
-        nh_expr r = reversed(s, s->k[i], minus_v);
-        even = r == s->k[i] || r == nh_negate(g, s->k[i]);
-    }
-    free(minus_v);
-    return even ? NH_YES : NH_NO;
-}
-
 /* ---- values near the start ---- */
 
 /* A cheap deterministic scatter of numbers in (-1, 1). */
@@ -122,6 +108,55 @@ static double scatter(int i, int round)
 {
     double x = sin(12.9898 * (i + 1) + 78.233 * (round + 1)) * 43758.5453;
     return 2 * (x - floor(x)) - 1;
+}
+
+/* ---- reversibility: L and f even in v, every k even or odd ---- */
+
+/* The expressions that decide it: L, the forces, the constraints. */
+static bool list_deciding(const nh_mechanics *s, nh_expr_list *list)
+{
+    bool ok = nh_expr_list_push(list, s->problem->lagrangian);
+    for (int i = 0; ok && i < s->n; i++)
+        ok = s->problem->force[i] == NH_ZERO || nh_expr_list_push(list, s->problem->force[i]);
+    for (int i = 0; ok && i < s->m; i++)
+        ok = nh_expr_list_push(list, s->k[i]);
+    return ok;
+}
+
+static bool are_equal(double a, double b)
+{
+    return fabs(a - b) <= 1e-10 * (1 + fabs(a) + fabs(b));
+}
+
+/* Judged by values at a few points: an expression that is even there is even. */
+static nh_answer reversibility(nh_mechanics *s, const double *q, const double *v)
+{
+    nh_expr_list list = {0};
+    if (!s->facts.autonomous)
+        return NH_NO;
+    size_t n = (size_t)s->n;
+    nh_answer answer = list_deciding(s, &list) ? NH_YES : NH_UNKNOWN;
+    size_t count = list.count, others = count - (size_t)s->m;
+    double *x = calloc(3 * n + 2 * count + 1, sizeof *x);
+    double *there = x + 3 * n, *back = there + count;
+    for (int round = 0; x && answer == NH_YES && round < 3; round++) {
+        for (size_t i = 0; i < n; i++) {
+            x[i] = q[i] + 0.2 * scatter((int)i, 10 + round);
+            x[n + i] = v[i] + 0.5 * scatter((int)i, 20 + round);
+            x[2 * n + i] = -x[n + i];
+        }
+        if (!nh_evaluate(s->g, list.item, count, 0, x, x + n, NULL, there) ||
+            !nh_evaluate(s->g, list.item, count, 0, x, x + 2 * n, NULL, back))
+            answer = NH_UNKNOWN;
+        for (size_t i = 0; answer == NH_YES && i < count; i++)
+            if (!isfinite(there[i]) || !isfinite(back[i]))
+                answer = NH_UNKNOWN;
+            else if (!are_equal(there[i], back[i]) && (i < others || !are_equal(there[i], -back[i])))
+                answer = NH_NO;
+    }
+    free(x);
+    nh_expr_list_free(&list);
+    return x ? answer : NH_UNKNOWN;
 }
 
 /* False when the rank of K could not be found. */
@@ -173,12 +208,7 @@ static nh_status check_angles(nh_mechanics *s, const double *q, const double *v,
 {
     const nh_problem *problem = s->problem;
     nh_expr_list watched = {0};
-    bool ok = nh_expr_list_push(&watched, problem->lagrangian);
-    for (int i = 0; ok && i < s->n; i++)
-        if (problem->force[i] != NH_ZERO)
-            ok = nh_expr_list_push(&watched, problem->force[i]);
-    for (int i = 0; ok && i < s->m; i++)
-        ok = nh_expr_list_push(&watched, s->k[i]);
+    bool ok = list_deciding(s, &watched);
     size_t count = watched.count, n = (size_t)s->n;
     double *x = malloc((2 * n + 2 * count + 2) * sizeof *x);
     nh_status status = ok && x ? NH_OK : nh_fail_memory(report);
@@ -253,6 +283,8 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     nh_graph *g = s->g;
     mass_facts(s);
     constraint_kinds(s);
+    f->mechanical = is_mechanical(s);
+    f->has_frame = s->problem->frames > 0;
     f->reaction_is_linear = reaction_is_linear(s);
     f->autonomous = !nh_depends(g, s->problem->lagrangian, NH_TIME) &&
                     !any_depends(g, s->problem->force, s->n, NH_TIME) &&
@@ -261,7 +293,6 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     for (int i = 0; i < s->n; i++)
         f->conservative = f->conservative && s->problem->force[i] == NH_ZERO;
     f->keeps_energy = f->autonomous && f->conservative && reactions_do_no_work(s);
-    f->reversible = reversibility(s);
     f->mass_entries = (int)nh_matrix_entries(&s->mass);
     f->constraint_entries = (int)nh_matrix_entries(&s->K);
     f->driver = -1;
@@ -275,7 +306,10 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
         status = check_angles(s, start, start + s->n, report);
     if (status == NH_OK)
         status = check_rank(s, start, start + s->n, report);
+    if (status == NH_OK)
+        status = nh_check_frame(s, start, report);
     if (status == NH_OK) {
+        f->reversible = reversibility(s, start, start + s->n);
         nh_find_integrability(s, start, start + s->n);
         if (!list_conserved(s) || nh_graph_failed(g))
             status = nh_fail_memory(report);

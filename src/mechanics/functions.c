@@ -143,19 +143,67 @@ static bool response(nh_mechanics *s, nh_matrix *out)
     return ok;
 }
 
-static bool close_constraints(nh_mechanics *s, nh_expr_list *out)
+/* S^-1 k and k, with S = R B for the reactions that are given. */
+static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh_expr_list *out)
 {
-    nh_matrix B = {0}, R = {0}, S = {0};
+    nh_matrix B = {0}, S = {0};
     nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
-    bool ok = d && given_reactions(s, &B) && response(s, &R) && product(s->g, &S, &R, &B);
+    bool ok = d && given_reactions(s, &B) && product(s->g, &S, R, &B);
     if (ok) {
-        memcpy(d, s->k, (size_t)s->m * sizeof *d);
-        ok = solve_with(s->g, &S, d) && push_all(out, d, s->m) && push_all(out, s->k, s->m);
+        memcpy(d, k, (size_t)s->m * sizeof *d);
+        ok = solve_with(s->g, &S, d) && push_all(out, d, s->m) && push_all(out, k, s->m);
     }
     nh_matrix_free(&B);
-    nh_matrix_free(&R);
     nh_matrix_free(&S);
     free(d);
+    return ok;
+}
+
+static bool close_constraints(nh_mechanics *s, nh_expr_list *out)
+{
+    nh_matrix R = {0};
+    bool ok = response(s, &R) && close_with(s, &R, s->k, out);
+    nh_matrix_free(&R);
+    return ok;
+}
+
+/* The arguments of CLOSE_MEAN behind B and c. */
+typedef struct mean_arguments {
+    nh_expr before, a, t1; /* 1 - a, a, t1 */
+    nh_expr *q1;           /* [n] */
+} mean_arguments;
+
+/* (1 - a) first + a (second with t, q replaced by t1, q1) */
+static nh_expr mean_of(nh_mechanics *s, const mean_arguments *x, nh_expr first, nh_expr second)
+{
+    nh_graph *g = s->g;
+    nh_expr there = nh_substitute(g, second, NH_Q, x->q1, (size_t)s->n);
+    there = nh_substitute(g, there, NH_TIME, &x->t1, 1);
+    return nh_add(g, nh_multiply(g, x->before, first), nh_multiply(g, x->a, there));
+}
+
+static bool close_mean(nh_mechanics *s, nh_expr_list *out)
+{
+    nh_graph *g = s->g;
+    uint32_t next = (uint32_t)nh_matrix_entries(&s->B) + 1;
+    mean_arguments x = {.a = nh_variable(g, NH_X, next), .t1 = nh_variable(g, NH_X, next + 1)};
+    x.before = nh_subtract(g, NH_ONE, x.a);
+    x.q1 = malloc(((size_t)s->n + (size_t)s->m + 1) * sizeof *x.q1);
+    nh_expr *k = x.q1 + s->n;
+    nh_matrix R = {0};
+    bool ok = x.q1 && response(s, &R);
+    for (int i = 0; ok && i < s->n; i++)
+        x.q1[i] = nh_variable(g, NH_X, next + 2 + (uint32_t)i);
+    for (int i = 0; ok && i < s->m; i++) {
+        k[i] = mean_of(s, &x, s->k[i], s->k[i]);
+        for (size_t e = 0; e < R.row[i].count; e++) {
+            nh_partial *r = R.row[i].entry + e;
+            r->value = mean_of(s, &x, nh_partial_of(s->K.row + i, r->index), r->value);
+        }
+    }
+    ok = ok && !nh_graph_failed(g) && close_with(s, &R, k, out);
+    nh_matrix_free(&R);
+    free(x.q1);
     return ok;
 }
 
@@ -175,6 +223,31 @@ static bool observe(nh_mechanics *s, nh_expr_list *out)
              nh_expr_list_push(out, s->passenger_energy);
     for (int i = 0; ok && i < problem->observables; i++)
         ok = nh_expr_list_push(out, problem->observable[i].value);
+    return ok;
+}
+
+static bool energy(nh_mechanics *s, nh_expr *b, nh_expr_list *out)
+{
+    for (int i = 0; i < s->problem->brackets; i++) {
+        nh_bracket c = s->problem->bracket[i];
+        nh_expr w = nh_variable(s->g, NH_V, (uint32_t)c.a);
+        nh_expr term = nh_scale(s->g, c.c, nh_multiply(s->g, w, s->p[c.result]));
+        b[c.b] = nh_add(s->g, b[c.b], term);
+    }
+    return nh_expr_list_push(out, s->energy) && push_all(out, b, s->n);
+}
+
+/* V(q) = energy at rest. `zero` is a vector of zeros. */
+static bool potential(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
+{
+    nh_expr V = nh_substitute(s->g, s->energy, NH_V, zero, (size_t)s->n);
+    nh_partials slope;
+    if (!nh_gradient(s->g, V, NH_Q, &slope))
+        return false;
+    bool ok = nh_expr_list_push(out, V);
+    for (int i = 0; ok && i < s->n; i++)
+        ok = nh_expr_list_push(out, nh_partial_of(&slope, (uint32_t)i));
+    nh_partials_free(&slope);
     return ok;
 }
 
@@ -199,6 +272,24 @@ bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
     case NH_FN_CONSTRAINT: ok = push_all(out, s->k, s->m); break;
     case NH_FN_OBSERVE: ok = observe(s, out); break;
     case NH_FN_MATRICES: ok = push_dense(out, &s->mass) && push_dense(out, &s->K); break;
+    case NH_FN_CLOSE_MEAN: ok = close_mean(s, out); break;
+    case NH_FN_ENERGY: ok = energy(s, work, out); break;
+    case NH_FN_POTENTIAL: ok = potential(s, work, out); break;
+    case NH_FN_NORMAL:
+    case NH_FN_TWIST:
+    case NH_FN_FIELD:
+    case NH_FN_FIELD_ALONG: ok = nh_transport_function(s, fn, out); break;
+    case NH_FN_MODEL_MOMENTA:
+    case NH_FN_MODEL_VELOCITY:
+    case NH_FN_MODEL_GRADIENT:
+    case NH_FN_MODEL_BRACKET:
+    case NH_FN_HOUSEHOLDER_SIGNS:
+    case NH_FN_HOUSEHOLDER_MOMENTA:
+    case NH_FN_HOUSEHOLDER_VELOCITY:
+    case NH_FN_HOUSEHOLDER_GRADIENT:
+    case NH_FN_HOUSEHOLDER_BRACKET:
+    case NH_FN_DIFFERENCE_GRADIENT:
+    case NH_FN_DIFFERENCE_BRACKET: ok = nh_frame_function(s, fn, out); break;
     case NH_FN_COUNT: ok = false; break;
     }
     free(work);

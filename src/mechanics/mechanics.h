@@ -36,6 +36,39 @@ typedef enum nh_fn {
     NH_FN_OBSERVE,
     /* t q v         -> M[n*n] row-major, K[m*n] row-major; for start states and diagnosis */
     NH_FN_MATRICES,
+    /* t q v, x=(B,c,a,t1,q1[n]) -> d[m] = S^-1 k, k[m];  here k = (1-a) k(t, q, v) + a k(t1, q1, v),
+     * S = d/dl of it when v moves by B l and q1 by c B l */
+    NH_FN_CLOSE_MEAN,
+    /* t q v         -> energy, b[n]: the part of F that belongs to the algebra of velocities without
+     * coordinates; F - b = -dH/dq */
+    NH_FN_ENERGY,
+    /* t q           -> V, gradV[n]: the energy at rest and its slope */
+    NH_FN_POTENTIAL,
+    /* q             -> K[nk], B[nb] */
+    NH_FN_NORMAL,
+    /* q, x=w[n]     -> T[n(n-1)/2], rows above the diagonal: d_j o_i - d_i o_j + 2 o.[i, j], o = M w */
+    NH_FN_TWIST,
+    /* q, x=Y[r*n]   -> W[r*n], S[r*r]: the field that carries a basis (transport.c); r = n - m */
+    NH_FN_FIELD,
+    /* q, x=(Y,u[n]) -> the derivatives of both along u */
+    NH_FN_FIELD_ALONG,
+    /* Frames (frame.c), of the model and of Householder's factorisation; x=(rho[r], signs[m], d):
+     *     MOMENTA   q v -> rho[r];            VELOCITY  q x -> v[n]
+     *     GRADIENT  q x -> dH/dq[n], dH/drho[r]
+     *     BRACKET   q x -> X[r*n], C[r(r-1)/2], rows above the diagonal
+     *     SIGNS     q x -> R_kk[m] before their reflection
+     * The DIFFERENCE ones take differences of increment d for the derivatives of X. */
+    NH_FN_MODEL_MOMENTA,
+    NH_FN_MODEL_VELOCITY,
+    NH_FN_MODEL_GRADIENT,
+    NH_FN_MODEL_BRACKET,
+    NH_FN_HOUSEHOLDER_SIGNS,
+    NH_FN_HOUSEHOLDER_MOMENTA,
+    NH_FN_HOUSEHOLDER_VELOCITY,
+    NH_FN_HOUSEHOLDER_GRADIENT,
+    NH_FN_HOUSEHOLDER_BRACKET,
+    NH_FN_DIFFERENCE_GRADIENT,
+    NH_FN_DIFFERENCE_BRACKET,
     NH_FN_COUNT
 } nh_fn;
 
@@ -64,6 +97,13 @@ void nh_mechanics_free(nh_mechanics *mechanics);
 
 /* The outputs of a function, appended to the list. Makes new expressions: not for several threads. */
 bool nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out);
+
+/* Parts of nh_mechanics_function: frame.c, transport.c. */
+bool nh_frame_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out);
+bool nh_transport_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out);
+
+/* NH_BAD_MODEL when the model's frame violates a constraint or is not independent. */
+nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_report *report);
 
 /* Used by nh_mechanics_derive: everything that is found out rather than derived. */
 nh_status nh_mechanics_find_facts(nh_mechanics *mechanics, nh_report *report);

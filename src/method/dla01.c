@@ -43,14 +43,11 @@ static int step(kernel *k)
         if (w.iteration >= 30)
             return not_converged(k, &w);
     }
-    EACH(i, N) q[i] = fma_(broadcast(h / 2), v[i], qm[i]);
-    if (COMPENSATED)
-        EACH(i, N)
-        {
-            qm[i] = (k->v[i] + v[i]) * (h / 2);
-            change[i] = v[i] - k->v[i];
-        }
-    commit(k, q, v, qm, change);
+    EACH(i, N)
+    {
+        real dq = (k->v[i] + v[i]) * (h / 2), q1 = fma_(broadcast(h / 2), v[i], qm[i]);
+        commit_one(k, i, q1, v[i], dq, v[i] - k->v[i]);
+    }
     return NH_KERNEL_OK;
 }
 

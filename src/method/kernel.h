@@ -10,6 +10,7 @@
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
  *     CALL(FN, t, q, v, x, out)   a function of mechanics.h; leaves the step when it fails
  *     OPTION(i), TABLE  the method's options and the table it prepared
+ *     OPTION_INT(i)     an integer option; in an emitted kernel also for #if and sizes
  *     k->q, k->v, k->memory, k->h   state, memory and step
  *
  * A step reads k->q and k->v and ends with commit(); before that it must not change the state, so
@@ -41,27 +42,37 @@ typedef struct kernel {
 #else
 
 #include "mechanics/mechanics.h"
-typedef struct kernel {
+typedef struct kernel { /* what steps read often is copied here, where the compiler keeps it at hand */
     nh_kernel_io *io;
     double h, t;
     real *q, *v, *q_low, *v_low, *memory, *top;
+    int n, m, nk, nb, reaction_is_linear, constant_mass, compensated;
+    const double *option, *table;
+    nh_call_fn *call;
+    const void *self;
 } kernel;
-#define N (k->io->shape->n)
-#define M (k->io->shape->m)
-#define NK (k->io->shape->nk)
-#define NB (k->io->shape->nb)
-#define REACTION_IS_LINEAR (k->io->shape->reaction_is_linear)
-#define CONSTANT_MASS (k->io->shape->constant_mass)
-#define COMPENSATED (k->io->compensated)
-#define OPTION(i) (k->io->option[i])
-#define TABLE (k->io->table)
+#define N (k->n)
+#define M (k->m)
+#define NK (k->nk)
+#define NB (k->nb)
+#define REACTION_IS_LINEAR (k->reaction_is_linear)
+#define CONSTANT_MASS (k->constant_mass)
+#define SEPARABLE (k->io->shape->separable)
+#define AFFINE (k->io->shape->affine)
+#define PLAIN_MOMENTUM (k->io->shape->plain_momentum)
+#define DRIVER (k->io->shape->driver)
+#define FLAT (k->io->shape->flat)
+#define COMPENSATED (k->compensated)
+#define OPTION(i) (k->option[i])
+#define OPTION_INT(i) ((int)OPTION(i))
+#define TABLE (k->table)
 #define LOCAL(name, count)                                                                         \
     real *name = k->top;                                                                           \
     k->top += (count)
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #define CALL(FN, t, q, v, x, out)                                                                  \
     do {                                                                                           \
-        int called = k->io->call(k->io->self, NH_FN_##FN, t, q, v, x, out);                        \
+        int called = k->call(k->self, NH_FN_##FN, t, q, v, x, out);                        \
         if (__builtin_expect(called, 0))                                                           \
             return called < 0 ? NH_KERNEL_STOPPED : NH_KERNEL_REFUSED;                             \
     } while (0)
@@ -119,26 +130,30 @@ static inline void accumulate(real *x, real *low, real dx)
     *x = sum;
 }
 
-/* The end of a step: q += dq, v += dv where sums are compensated, else the values given. */
+/* The end of a step, for one coordinate: q += dq, v += dv where sums are compensated, else the values
+ * given. */
+static inline void commit_one(kernel *k, int i, real q1, real v1, real dq, real dv)
+{
+    if (COMPENSATED) {
+        accumulate(k->q + i, k->q_low + i, dq);
+        accumulate(k->v + i, k->v_low + i, dv);
+    } else {
+        k->q[i] = q1;
+        k->v[i] = v1;
+    }
+}
+
+/* ... and for all of them. */
 static inline void commit(kernel *k, const real *q1, const real *v1, const real *dq, const real *dv)
 {
-    EACH(i, N)
-    {
-        if (COMPENSATED) {
-            accumulate(k->q + i, k->q_low + i, dq[i]);
-            accumulate(k->v + i, k->v_low + i, dv[i]);
-        } else {
-            k->q[i] = q1[i];
-            k->v[i] = v1[i];
-        }
-    }
+    EACH(i, N) commit_one(k, i, q1[i], v1[i], dq[i], dv[i]);
 }
 
 /* Watches an iteration until round-off stops it. A lane is done when the correction is a few units
  * in the last place of the scale, when the contraction seen so far promises that for the correction
  * to come, or when it no longer shrinks and is small. Lanes that are done keep their values. */
 typedef struct watch {
-    real previous, rate; /* the last correction, and how much it had shrunk */
+    real previous, before, rate; /* the last two corrections, and how much the last had shrunk */
     mask active;
     int iteration;
 } watch;
@@ -146,6 +161,7 @@ typedef struct watch {
 static inline watch watch_begin(void)
 {
     return (watch){.previous = broadcast(1e300),
+                   .before = broadcast(1e300),
                    .rate = broadcast(1),
                    .active = ~less(broadcast(0), broadcast(0))};
 }
@@ -155,7 +171,9 @@ static inline void watch_update(watch *w, real change, real scale)
     const double eps = 0x1p-52;
     real tiny = scale * eps;
     mask done = ~less(tiny, change); /* change <= eps scale */
-    done |= ~less(change, w->previous) & less(change, scale * 1e-10);
+    /* Where errors change sign from turn to turn every second correction may be the larger one
+     * although all of them fall: one that is well below the last but one is not the end. */
+    done |= ~less(change, w->previous) & ~less(change, w->before * 0.25) & less(change, scale * 1e-10);
     /* The error left is the correction times the rate of convergence, of which the worse of the last
      * two is believed; the first correction says nothing about it. */
     real rate = change / w->previous;
@@ -163,6 +181,7 @@ static inline void watch_update(watch *w, real change, real scale)
         rate = broadcast(1);
     done |= less(change * max_(rate, w->rate), tiny * 0.0625);
     w->rate = select_(w->active, rate, w->rate);
+    w->before = select_(w->active, w->previous, w->before);
     w->previous = select_(w->active, change, w->previous);
     w->active &= ~done;
     w->iteration++;
@@ -189,10 +208,12 @@ static inline int not_converged(kernel *k, const watch *w)
 
 /* Angles stay within a turn of zero, so that no digits are lost in long runs: 2 pi is taken off in
  * two parts, of which multiples of the first are exact. Looked after every 16 steps. */
+#define ANGLE_WIDE 3.5
+
 static inline void wrap_angle(real *q, real *low, real *turns, int compensated)
 {
     real shifted = fma_(*q, broadcast(0x1.45f306dc9c883p-3), broadcast(TRIG_ROUND));
-    real full = shifted - TRIG_ROUND;
+    real full = select_(less(broadcast(ANGLE_WIDE), abs_(*q)), shifted - TRIG_ROUND, broadcast(0));
     *q = fma_(-full, broadcast(0x1.921fb544p+2), *q);
     real rest = full * -0x1.0b4611a626331p-32;
     if (compensated)
@@ -204,7 +225,7 @@ static inline void wrap_angle(real *q, real *low, real *turns, int compensated)
 
 static inline int wide_angle(real q)
 {
-    return any(less(broadcast(3.5), abs_(q)));
+    return any(less(broadcast(ANGLE_WIDE), abs_(q)));
 }
 
 #ifdef NH_EMITTED
@@ -246,15 +267,26 @@ static inline void wrap_angles(kernel *k)
 
 static inline void load(kernel *k, nh_kernel_io *io)
 {
-    *k = (kernel){io,
-                  io->step,
-                  0,
-                  (real *)io->q,
-                  (real *)io->v,
-                  (real *)io->q_low,
-                  (real *)io->v_low,
-                  (real *)io->memory,
-                  (real *)io->scratch};
+    const nh_shape *shape = io->shape;
+    *k = (kernel){.io = io,
+                  .h = io->step,
+                  .q = (real *)io->q,
+                  .v = (real *)io->v,
+                  .q_low = (real *)io->q_low,
+                  .v_low = (real *)io->v_low,
+                  .memory = (real *)io->memory,
+                  .top = (real *)io->scratch,
+                  .n = shape->n,
+                  .m = shape->m,
+                  .nk = shape->nk,
+                  .nb = shape->nb,
+                  .reaction_is_linear = shape->reaction_is_linear,
+                  .constant_mass = shape->constant_mass,
+                  .compensated = io->compensated,
+                  .option = io->option,
+                  .table = io->table,
+                  .call = io->call,
+                  .self = io->self};
 }
 
 static inline void store(const kernel *k)
@@ -262,6 +294,7 @@ static inline void store(const kernel *k)
     (void)k;
 }
 
+#define COMPOSED(io) ((io)->parts > 1)
 #define ENTER(k) ((k)->top = (real *)(k)->io->scratch)
 
 static inline void wrap_angles(kernel *k)
@@ -310,9 +343,17 @@ static inline int no_start(kernel *k)
         double time = io->time;                                                                    \
         load(&k, io);                                                                              \
         for (; index < last; index++) {                                                            \
+            const double t = time + (double)index * io->step;                                      \
+            k.t = t;                                                                               \
             ENTER(&k);                                                                             \
-            k.t = time + (double)index * k.h;                                                      \
-            status = step(&k);                                                                     \
+            if (!COMPOSED(io))                                                                     \
+                status = step(&k);                                                                 \
+            for (int part = 0; COMPOSED(io) && part < io->parts && !status; part++) {              \
+                ENTER(&k);                                                                         \
+                k.h = io->step * io->part[part];                                                   \
+                k.t = t + io->step * io->part[io->parts + part];                                   \
+                status = step(&k);                                                                 \
+            }                                                                                      \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
             if ((index & 15) == 15)                                                                \

@@ -54,15 +54,14 @@ static int step(kernel *k)
     LOCAL(l, M);
     LOCAL(q, N);
     LOCAL(v, N);
-    LOCAL(dq, N);
-    LOCAL(dv, N);
+    LOCAL(half, N);
     real *g = MEMORY_KICK, *B = MEMORY_KICK + N;
 
     EACH(i, N) v[i] = fma_(broadcast(h / 2), g[i], k->v[i]);
     EACH(i, M) l[i] = MEMORY_L[i] * (-h / 2);
     add_B(k, v, B, l);
     EACH(i, N) q[i] = fma_(broadcast(h), v[i], k->q[i]);
-    EACH(i, N) dq[i] = v[i] * h;
+    EACH(i, N) half[i] = v[i];
 
     CALL(KICK, t + h, q, k->v, 0, kick);
     EACH(i, N) v[i] = fma_(broadcast(h / 2), kick[i], v[i]);
@@ -73,9 +72,7 @@ static int step(kernel *k)
 
     EACH(i, M) MEMORY_L[i] = close[i] * (-2 / h);
     EACH(i, N + NB) MEMORY_KICK[i] = kick[i];
-    if (COMPENSATED)
-        EACH(i, N) dv[i] = v[i] - k->v[i];
-    commit(k, q, v, dq, dv);
+    EACH(i, N) commit_one(k, i, q[i], v[i], half[i] * h, v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
 

@@ -69,6 +69,9 @@ static const struct alias {
     const char *name, *meaning;
 } aliases[] = {
     {"si-dla", "dla01"},
+    {"gonzalez-r", "discrete-gradient:gradient=gonzalez,frame=householder"},
+    {"avf-r", "discrete-gradient:gradient=avf,frame=householder"},
+    {"avf-p", "discrete-gradient:gradient=avf,frame=polar"},
 };
 
 static const char *unalias(const char *name)
@@ -285,7 +288,14 @@ unsigned nh_choice_keeps(const nh_choice *choice)
 
 unsigned nh_choice_needs(const nh_choice *choice)
 {
-    return choice->method->needs;
+    const nh_method *method = choice->method;
+    return method->needs_of ? method->needs_of(choice->option) : method->needs;
+}
+
+unsigned nh_choice_functions(const nh_choice *choice)
+{
+    const nh_method *method = choice->method;
+    return method->functions_of ? method->functions_of(choice->option) : method->functions;
 }
 
 /* ---- applicability ---- */
@@ -322,6 +332,15 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
                        method, name);
     if (needs & NH_NEEDS_CONSERVATIVE && !f->conservative)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s needs a system without external forces; %s has some",
+                       method, name);
+    if (needs & NH_NEEDS_MECHANICAL && !f->mechanical)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s needs a Lagrangian v.M(q)v/2 - V(q); that of %s has other terms in the velocities",
+                       method, name);
+    if (needs & NH_NEEDS_FRAME && !f->has_frame)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s with frame=model needs a 'frame' in the model, and %s gives none; frame=polar and "
+                       "frame=householder make their own",
                        method, name);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,

@@ -17,7 +17,9 @@ struct nh_method {
     int (*order_of)(const double *option); /* when it depends on the options */
     unsigned keeps, needs;
     unsigned (*keeps_of)(const double *option);
+    unsigned (*needs_of)(const double *option); /* when it depends on the options */
     unsigned functions; /* NH_USES of every function that the kernel calls */
+    unsigned (*functions_of)(const double *option); /* when other options call others */
     bool compensate;    /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */
     const char *(*refuse)(const double *option);
@@ -28,6 +30,9 @@ struct nh_method {
     size_t (*table_size)(const double *option);
     void (*table)(const double *option, double *table);
 };
+
+/* NH_USES of every function that the kernel calls with these options. */
+unsigned nh_choice_functions(const nh_choice *choice);
 
 /* The kernel of a method, and its source for emitted kernels. */
 const nh_kernel *nh_method_kernel(const nh_method *method, nh_variant variant);

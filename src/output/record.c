@@ -68,14 +68,21 @@ static double worst(double a, double b)
     return isnan(a) || a >= b ? a : b;
 }
 
-static nh_status measure(nh_record *record, double *row, const double *q, const double *v)
+static nh_status measure(nh_record *record, double *row, const double *q, const double *v,
+                         const double *wrapped_q)
 {
-    double t = row[0], *energy = row + nh_record_energy_column(record);
-    nh_status status = nh_system_energy(record->system, t, q, v, energy);
+    const nh_system *system = record->system;
+    double t = row[0], *energy = row + nh_record_energy_column(record), built_in[2];
+    nh_status status = nh_system_energy(system, t, wrapped_q, v, energy);
     if (status == NH_OK && record->observables > 0)
-        status = nh_system_observe(record->system, t, q, v, energy + 1);
+        status = nh_system_observe(system, t, q, v, energy + 1);
+    /* Energies are the same for a wrapped angle; the model's own observables may count turns. */
+    if (status == NH_OK && nh_system_facts(system)->coupled)
+        status = nh_system_partial_energies(system, t, wrapped_q, v, built_in);
+    for (int i = 0; status == NH_OK && nh_system_facts(system)->coupled && i < 2; i++)
+        energy[1 + i] = built_in[i];
     if (status == NH_OK && record->constraints > 0)
-        status = nh_system_residual(record->system, t, q, v, record->residuals);
+        status = nh_system_residual(system, t, wrapped_q, v, record->residuals);
     double largest = 0;
     for (int i = 0; i < record->constraints; i++)
         largest = worst(largest, fabs(record->residuals[i]));
@@ -84,7 +91,7 @@ static nh_status measure(nh_record *record, double *row, const double *q, const 
 }
 
 nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
-                        nh_report *report)
+                        const double *wrapped_q, nh_report *report)
 {
     nh_status status = grow(record, report);
     if (status != NH_OK)
@@ -95,7 +102,7 @@ nh_status nh_record_add(nh_record *record, double t, const double *q, const doub
         row[1 + i] = q[i];
     for (int i = 0; i < record->velocities; i++)
         row[1 + record->coordinates + i] = v[i];
-    status = measure(record, row, q, v);
+    status = measure(record, row, q, v, wrapped_q ? wrapped_q : q);
     if (status != NH_OK)
         return nh_fail(report, status,
                        "t = %.10g: energy and observables could not be computed: %s", t,

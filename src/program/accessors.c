@@ -119,6 +119,14 @@ nh_status nh_system_observe(const nh_system *system, double t, const double *q, 
                         (size_t)nh_system_observables(system), values);
 }
 
+nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
+                                     const double *v, double *values)
+{
+    if (!system->facts.coupled)
+        return NH_NOT_APPLICABLE;
+    return observe_part(system, t, q, v, 1 + (size_t)system->constraints, 2, values);
+}
+
 nh_status nh_system_acceleration(const nh_system *system, double t, const double *q, const double *v,
                                  double *acceleration, double *multipliers)
 {

@@ -1,5 +1,10 @@
 /* Systems made of the user's C functions: the functions of mechanics.h from M(q), V, gradV, A, b.
  * Derivatives that the user does not give are central differences. */
+#if defined(__GNUC__) && !defined(__clang__)
+/* Loops here turn a few times: setting up vectors or calling memset costs more than it brings. */
+#pragma GCC optimize("no-tree-vectorize", "no-tree-loop-distribute-patterns")
+#endif
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +67,18 @@ void nh_callback_space_free(nh_callback_space *space)
             return tried;                                                                          \
     } while (0)
 
+static inline void zero(double *x, int count)
+{
+    for (int i = 0; i < count; i++)
+        x[i] = 0;
+}
+
+static inline void copy(double *to, const double *from, int count)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
 /* ---- the user's functions, with defaults ---- */
 
 static int get_gradient(nh_callback_space *s, const double *q, double *gradient)
@@ -88,24 +105,22 @@ static int get_gradient(nh_callback_space *s, const double *q, double *gradient)
     return 0;
 }
 
-static int get_constraint(const nh_callback_space *s, const double *q, double *A, double *b)
+static inline int get_constraint(const nh_callback_space *s, const double *q, double *A, double *b)
 {
     const nh_functions *f = &s->system->functions;
-    for (int j = 0; j < f->constraints; j++)
-        b[j] = 0;
+    zero(b, f->constraints);
     return f->constraints ? f->constraint(f->user, q, A, b) : 0;
 }
 
-static int get_both(nh_callback_space *s, const double *q)
+static inline int get_both(nh_callback_space *s, const double *q, double *gradient, double *A)
 {
     const nh_functions *f = &s->system->functions;
     if (f->gradient_and_constraint) {
-        for (int j = 0; j < f->constraints; j++)
-            s->b[j] = 0;
-        return f->gradient_and_constraint(f->user, q, s->gradient, s->A, s->b);
+        zero(s->b, f->constraints);
+        return f->gradient_and_constraint(f->user, q, gradient, A, s->b);
     }
-    TRY(get_gradient(s, q, s->gradient));
-    return get_constraint(s, q, s->A, s->b);
+    TRY(get_gradient(s, q, gradient));
+    return get_constraint(s, q, A, s->b);
 }
 
 static int get_mass_derivative(nh_callback_space *s, const double *q, double *dM)
@@ -235,7 +250,7 @@ static int get_force(nh_callback_space *s, const double *q, const double *v, boo
 
 /* ---- functions of mechanics.h ---- */
 
-static void constraint_values(const nh_callback_space *s, const double *A, const double *b,
+static inline void constraint_values(const nh_callback_space *s, const double *A, const double *b,
                               const double *v, double *k)
 {
     int n = s->system->shape.n, m = s->system->shape.m;
@@ -247,18 +262,24 @@ static void constraint_values(const nh_callback_space *s, const double *A, const
     }
 }
 
-static void reactions(const nh_callback_space *s, const double *L, double *B)
+static inline void reactions(const nh_callback_space *s, const double *L, double *B)
 {
     int n = s->system->shape.n, m = s->system->shape.m;
-    memcpy(B, s->A, (size_t)(n * m) * sizeof *B);
+    copy(B, s->A, n * m);
     for (int j = 0; L && j < m; j++)
         solve_mass(s, L, B + j * n);
 }
 
-static int kick(nh_callback_space *s, const double *q, const double *v, double *g, double *B)
+static inline int kick(nh_callback_space *s, const double *q, const double *v, double *g, double *B)
 {
     const double *L;
-    TRY(get_both(s, q));
+    if (!s->system->functions.mass) { /* identity: the user's functions write the results themselves */
+        TRY(get_both(s, q, g, B));
+        for (int i = 0; i < s->system->shape.n; i++)
+            g[i] = -g[i];
+        return 0;
+    }
+    TRY(get_both(s, q, s->gradient, s->A));
     TRY(get_force(s, q, v, true, g));
     TRY(get_factor(s, q, &L));
     solve_mass(s, L, g);
@@ -278,7 +299,7 @@ static int solve_schur(int m, double *S, double *x, int *pivot)
     return 0;
 }
 
-static void schur(const nh_callback_space *s, const double *A, const double *B, double *S)
+static inline void schur(const nh_callback_space *s, const double *A, const double *B, double *S)
 {
     int n = s->system->shape.n, m = s->system->shape.m;
     for (int i = 0; i < m; i++)
@@ -310,7 +331,7 @@ static int slope_along(nh_callback_space *s, const double *q, const double *w, c
     return 0;
 }
 
-static int close_constraints(nh_callback_space *s, const double *q, const double *v, const double *x,
+static inline int close_constraints(nh_callback_space *s, const double *q, const double *v, const double *x,
                              double *out)
 {
     int n = s->system->shape.n, m = s->system->shape.m;
@@ -324,8 +345,43 @@ static int close_constraints(nh_callback_space *s, const double *q, const double
         for (int i = 0; i < m; i++)
             S[i * m + j] += c * slope[i];
     }
-    memcpy(out, out + m, (size_t)m * sizeof *out);
+    copy(out, out + m, m);
     return solve_schur(m, S, out, s->pivot);
+}
+
+/* As close_constraints, for the mean of the constraints at q and at q1. */
+static int close_mean(nh_callback_space *s, const double *q, const double *v, const double *x, double *out)
+{
+    int n = s->system->shape.n, m = s->system->shape.m;
+    const double *B = x, c = x[n * m], a = x[n * m + 1], *q1 = x + n * m + 3;
+    double *k = out + m, *S = s->S;
+    TRY(get_constraint(s, q, s->A, s->b));
+    TRY(get_constraint(s, q1, s->A_beside, s->b_beside));
+    for (int e = 0; e < n * m; e++)
+        s->A[e] = (1 - a) * s->A[e] + a * s->A_beside[e];
+    for (int j = 0; j < m; j++)
+        s->b[j] = (1 - a) * s->b[j] + a * s->b_beside[j];
+    constraint_values(s, s->A, s->b, v, k);
+    schur(s, s->A, B, S);
+    for (int j = 0; !s->system->shape.reaction_is_linear && c * a != 0 && j < m; j++) {
+        TRY(slope_along(s, q1, B + j * n, v, s->slope));
+        for (int i = 0; i < m; i++)
+            S[i * m + j] += a * c * s->slope[i];
+    }
+    for (int j = 0; j < m; j++)
+        out[j] = k[j];
+    return solve_schur(m, S, out, s->pivot);
+}
+
+static int potential(nh_callback_space *s, const double *q, double *out)
+{
+    const nh_functions *f = &s->system->functions;
+    out[0] = 0;
+    if (f->potential)
+        TRY(f->potential(f->user, q, out));
+    TRY(get_both(s, q, s->gradient, s->A));
+    copy(out + 1, s->gradient, f->coordinates);
+    return 0;
 }
 
 static int acceleration(nh_callback_space *s, const double *q, const double *v, double *out)
@@ -334,6 +390,7 @@ static int acceleration(nh_callback_space *s, const double *q, const double *v, 
     double *a = out, *lambda = out + n, *S = s->S, *B = s->B, *slope = s->slope;
     TRY(slope_along(s, q, v, v, slope));
     TRY(kick(s, q, v, a, B));
+    TRY(get_constraint(s, q, s->A, s->b));
     schur(s, s->A, B, S);
     for (int j = 0; j < m; j++) {
         lambda[j] = -slope[j];
@@ -351,7 +408,7 @@ static int momentum(nh_callback_space *s, const double *q, const double *v, doub
 {
     const nh_functions *f = &s->system->functions;
     int n = f->coordinates;
-    memcpy(p, v, (size_t)n * sizeof *p);
+    copy(p, v, n);
     if (!f->mass)
         return 0;
     double *M = s->mass_beside;
@@ -369,10 +426,10 @@ static int stage(nh_callback_space *s, const double *q, const double *v, double 
     int n = s->system->shape.n, m = s->system->shape.m;
     const double *L;
     TRY(momentum(s, q, v, out));
-    TRY(get_both(s, q));
+    TRY(get_both(s, q, s->gradient, s->A));
     TRY(get_force(s, q, v, false, out + n));
     constraint_values(s, s->A, s->b, v, out + 2 * n);
-    memcpy(out + 2 * n + m, s->A, (size_t)(m * n) * sizeof *out);
+    copy(out + 2 * n + m, s->A, m * n);
     TRY(get_factor(s, q, &L));
     reactions(s, L, out + 2 * n + m + m * n);
     return 0;
@@ -384,11 +441,11 @@ static int end_of_step(nh_callback_space *s, const double *q, const double *v, d
     TRY(momentum(s, q, v, out));
     TRY(get_constraint(s, q, s->A, s->b));
     constraint_values(s, s->A, s->b, v, out + n);
-    memcpy(out + n + m, s->A, (size_t)(m * n) * sizeof *out);
+    copy(out + n + m, s->A, m * n);
     return 0;
 }
 
-static int observe(nh_callback_space *s, const double *q, const double *v, double *out)
+static int energy_of(nh_callback_space *s, const double *q, const double *v, double *out)
 {
     const nh_functions *f = &s->system->functions;
     int n = f->coordinates;
@@ -398,7 +455,13 @@ static int observe(nh_callback_space *s, const double *q, const double *v, doubl
         TRY(f->potential(f->user, q, &energy));
     for (int i = 0; i < n; i++)
         energy += p[i] * v[i] / 2;
-    out[0] = energy;
+    *out = energy;
+    return 0;
+}
+
+static int observe(nh_callback_space *s, const double *q, const double *v, double *out)
+{
+    TRY(energy_of(s, q, v, out));
     TRY(get_constraint(s, q, s->A, s->b));
     constraint_values(s, s->A, s->b, v, out + 1);
     return 0;
@@ -431,7 +494,7 @@ int nh_callbacks_call(const void *self, int fn, double t, const void *q_, const 
     case NH_FN_END: return end_of_step(s, q, v, out);
     case NH_FN_SOLVE:
         TRY(get_factor(s, q, &L));
-        memcpy(out, x, (size_t)n * sizeof *out);
+        copy(out, x, n);
         solve_mass(s, L, out);
         return 0;
     case NH_FN_CONSTRAINT:
@@ -440,7 +503,13 @@ int nh_callbacks_call(const void *self, int fn, double t, const void *q_, const 
         return 0;
     case NH_FN_OBSERVE: return observe(s, q, v, out);
     case NH_FN_MATRICES: return matrices(s, q, out);
-    case NH_FN_COUNT: break;
+    case NH_FN_CLOSE_MEAN: return close_mean(s, q, v, x, out);
+    case NH_FN_ENERGY:
+        for (int i = 0; i < n; i++)
+            out[1 + i] = 0;
+        return energy_of(s, q, v, out);
+    case NH_FN_POTENTIAL: return potential(s, q, out);
+    default: break; /* frames and transport need a model text */
     }
     return -1;
 }

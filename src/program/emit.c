@@ -11,7 +11,19 @@
 static const char *const fn_name[NH_FN_COUNT] = {
     [NH_FN_KICK] = "KICK",   [NH_FN_CLOSE] = "CLOSE", [NH_FN_ACCELERATION] = "ACCELERATION",
     [NH_FN_STAGE] = "STAGE", [NH_FN_END] = "END",     [NH_FN_SOLVE] = "SOLVE",
-    [NH_FN_CONSTRAINT] = "CONSTRAINT",
+    [NH_FN_CONSTRAINT] = "CONSTRAINT", [NH_FN_CLOSE_MEAN] = "CLOSE_MEAN",
+    [NH_FN_ENERGY] = "ENERGY", [NH_FN_POTENTIAL] = "POTENTIAL",
+    [NH_FN_MATRICES] = "MATRICES", [NH_FN_NORMAL] = "NORMAL", [NH_FN_TWIST] = "TWIST",
+    [NH_FN_FIELD] = "FIELD", [NH_FN_FIELD_ALONG] = "FIELD_ALONG",
+    [NH_FN_MODEL_MOMENTA] = "MODEL_MOMENTA", [NH_FN_MODEL_VELOCITY] = "MODEL_VELOCITY",
+    [NH_FN_MODEL_GRADIENT] = "MODEL_GRADIENT", [NH_FN_MODEL_BRACKET] = "MODEL_BRACKET",
+    [NH_FN_HOUSEHOLDER_SIGNS] = "HOUSEHOLDER_SIGNS",
+    [NH_FN_HOUSEHOLDER_MOMENTA] = "HOUSEHOLDER_MOMENTA",
+    [NH_FN_HOUSEHOLDER_VELOCITY] = "HOUSEHOLDER_VELOCITY",
+    [NH_FN_HOUSEHOLDER_GRADIENT] = "HOUSEHOLDER_GRADIENT",
+    [NH_FN_HOUSEHOLDER_BRACKET] = "HOUSEHOLDER_BRACKET",
+    [NH_FN_DIFFERENCE_GRADIENT] = "DIFFERENCE_GRADIENT",
+    [NH_FN_DIFFERENCE_BRACKET] = "DIFFERENCE_BRACKET",
 };
 
 static void number(nh_text *out, double x)
@@ -155,9 +167,12 @@ static void sizes(nh_text *out, const nh_emission *what)
     nh_text_add(out,
                 "#define NH_EMITTED 1\n#define LANES %d\n#define N %d\n#define M %d\n#define NK %d\n"
                 "#define NB %d\n#define MEMORY %zu\n#define REACTION_IS_LINEAR %d\n"
-                "#define CONSTANT_MASS %d\n#define COMPENSATED %d\n",
+                "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n"
+                "#define COMPENSATED %d\n#define FLAT %d\n#define PLAIN_MOMENTUM %d\n#define DRIVER (%d)\n",
                 what->lanes, s->n, s->m, s->nk, s->nb, what->memory, s->reaction_is_linear,
-                s->constant_mass, what->compensated);
+                s->constant_mass, s->separable, s->affine, what->compensated,
+                s->flat, s->plain_momentum, s->driver);
+    nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
     nh_text_add_plain(out, "#define NH_ANGLES(X)");
     for (int a = 0; a < s->angles; a++)
         nh_text_add(out, " X(%d, %d)", a, s->angle[a]);
@@ -167,7 +182,11 @@ static void sizes(nh_text *out, const nh_emission *what)
         number(out, what->option[i]);
         nh_text_add_plain(out, ", ");
     }
-    nh_text_add_plain(out, "};\nstatic const double nh_table[] = {");
+    nh_text_add_plain(out, "};\n#define OPTION_INT(i) NH_OPTION_INT_##i\n");
+    for (int i = 0; i < NH_OPTIONS_MAX; i++)
+        if (fabs(what->option[i]) < 1e9) /* a literal, so that #if and the sizes of arrays can use it */
+            nh_text_add(out, "#define NH_OPTION_INT_%d %d\n", i, (int)what->option[i]);
+    nh_text_add_plain(out, "static const double nh_table[] = {");
     for (size_t i = 0; i < what->table_size; i++) {
         number(out, what->table[i]);
         nh_text_add_plain(out, ", ");
@@ -186,8 +205,11 @@ nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
     sizes(out, what);
     nh_text_add(out, "%.*s\n", (int)(mark - what->kernel), what->kernel);
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
-        if (!(what->functions >> fn & 1))
+        if (!(what->functions >> fn & 1)) {
+            if (fn_name[fn]) /* other options of the method call it; these never do */
+                nh_text_add(out, "#define fn_%s(...) __builtin_unreachable()\n", fn_name[fn]);
             continue;
+        }
         const nh_tape *tape = nh_system_tape(what->system, (nh_fn)fn, report);
         if (!tape)
             return NH_NO_MEMORY;

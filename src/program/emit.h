@@ -13,7 +13,7 @@ typedef struct nh_emission {
     const double *table;
     size_t table_size, memory; /* memory in reals */
     int lanes;
-    bool compensated;
+    bool compensated, composed;
 } nh_emission;
 
 /* Appends the whole source. Nothing of the model but arithmetic reaches it: no names, no text. */

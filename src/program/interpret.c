@@ -6,7 +6,7 @@
 
 /* Jumping from each instruction straight to the next lets the processor predict every pair apart. */
 #define NEXT goto *label[(++i)->op]
-#define S(x) s[x]
+#define S(place) base[NH_PLACE_ARRAY(place)][NH_PLACE_INDEX(place)]
 #define UNARY(NAME, expression)                                                                    \
     NAME:                                                                                          \
     {                                                                                              \
@@ -22,7 +22,7 @@
         NEXT;                                                                                      \
     }
 
-static void run(const nh_instruction *i, real *restrict s)
+static void run(const nh_instruction *i, real *const *base)
 {
     static const void *const label[NH_OP_COUNT] = {
         [NH_OP_ADD] = &&add,     [NH_OP_SUB] = &&sub,     [NH_OP_MUL] = &&mul,
@@ -83,12 +83,12 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
 {
     const nh_interpreter *in = self;
     const nh_tape *tape = in->tape[fn];
-    real *restrict s = in->slots[fn], time = broadcast(t), *restrict to = out;
-    const real *base[NH_INPUT_KINDS] = {[NH_TIME] = &time, [NH_Q] = q, [NH_V] = v, [NH_X] = x};
-    for (size_t i = 0; i < tape->inputs; i++)
-        s[i] = base[tape->input[i].kind][tape->input[i].index];
-    run(tape->slotted, s);
-    for (size_t i = 0; i < tape->outputs; i++)
-        to[i] = s[tape->output_slot[i]];
+    real time = broadcast(t), *to = out;
+    real *const base[NH_PLACE_ARRAYS] = {[NH_TIME] = &time,   [NH_Q] = (real *)q,
+                                         [NH_V] = (real *)v,  [NH_X] = (real *)x,
+                                         [NH_PLACE_SLOTS] = in->slots[fn], [NH_PLACE_OUT] = to};
+    run(tape->placed, base);
+    for (size_t i = 0; i < tape->copies; i++)
+        to[tape->copy[i].index] = S(tape->copy[i].from);
     return 0;
 }

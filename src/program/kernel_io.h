@@ -13,7 +13,10 @@ typedef struct nh_shape {
     const int *pair_first, *pair_k, *pair_b;
     int angles;
     const int *angle; /* coordinates that are angles */
-    int reaction_is_linear, constant_mass;
+    int reaction_is_linear, constant_mass, separable, affine; /* as in nh_facts */
+    int flat;           /* constant mass, and every velocity belongs to a coordinate */
+    int plain_momentum; /* p = M v + constant, with a constant M */
+    int driver;         /* of a coupled system, or -1 */
 } nh_shape;
 
 /* Computes function fn (an nh_fn); 0, or what the user's function returned. */
@@ -22,6 +25,8 @@ typedef int nh_call_fn(const void *self, int fn, double t, const void *q, const 
 
 typedef struct nh_kernel_io {
     double step, time; /* h, and t when index was 0 */
+    int parts;         /* of a composed step, else 1 */
+    const double *part; /* their lengths in units of h, then where they begin */
     long long index;   /* steps done */
     double *q, *v;     /* [n] */
     double *q_low, *v_low; /* [n], what rounding left out; used when compensated */

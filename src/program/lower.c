@@ -381,7 +381,7 @@ static uint32_t settled(const nh_tape *t, uint32_t value)
     return (uint32_t)(t->inputs + t->constants) + value;
 }
 
-static int operands_of(uint32_t op)
+int nh_op_operands(uint32_t op)
 {
     switch (op) {
     case NH_OP_FMA:
@@ -401,7 +401,7 @@ static void settle(nh_tape *t)
 {
     for (size_t i = 0; i < t->instructions; i++) {
         nh_instruction *x = t->code + i;
-        int operands = operands_of(x->op);
+        int operands = nh_op_operands(x->op);
         x->to = settled(t, x->to);
         x->a = settled(t, x->a);
         x->b = operands > 1 ? settled(t, x->b) : 0;
@@ -430,80 +430,13 @@ static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
     return true;
 }
 
-/* ---- slots ---- */
-
-typedef struct slot_pool {
-    uint32_t *free_slot;
-    size_t free_count;
-} slot_pool;
-
-static void release_after(const uint32_t *last, const uint32_t *slot, size_t first, uint32_t value,
-                          size_t now, slot_pool *pool)
-{
-    if (value >= first && last[value] == now)
-        pool->free_slot[pool->free_count++] = slot[value];
-}
-
-static void assign(nh_tape *t, uint32_t *last, uint32_t *slot, slot_pool *pool)
-{
-    size_t first = t->inputs + t->constants;
-    t->slots = first;
-    for (size_t i = 0; i < first; i++)
-        slot[i] = (uint32_t)i;
-    for (size_t i = 0; i < t->instructions; i++) {
-        nh_instruction x = t->code[i];
-        int operands = operands_of(x.op);
-        uint32_t from[3] = {x.a, x.b, x.c};
-        /* Operands that end here free their slots once each, before the result takes one: an
-         * instruction reads all its operands before it writes. */
-        for (int o = 0; o < operands; o++) {
-            bool again = (o > 0 && from[o] == from[0]) || (o > 1 && from[o] == from[1]);
-            if (!again && x.op != NH_OP_SINCOS)
-                release_after(last, slot, first, from[o], i, pool);
-        }
-        slot[x.to] = pool->free_count ? pool->free_slot[--pool->free_count] : (uint32_t)t->slots++;
-        if (x.op == NH_OP_SINCOS)
-            slot[x.c] =
-                pool->free_count ? pool->free_slot[--pool->free_count] : (uint32_t)t->slots++;
-        t->slotted[i] = (nh_instruction){x.op, slot[x.to], slot[x.a], slot[x.b], slot[x.c]};
-    }
-    t->slotted[t->instructions] = (nh_instruction){.op = NH_OP_END};
-    for (size_t i = 0; i < t->outputs; i++)
-        t->output_slot[i] = slot[t->output[i]];
-}
-
-bool nh_tape_assign_slots(nh_tape *t)
-{
-    uint32_t *last = calloc(t->values + 1, sizeof *last);
-    uint32_t *slot = calloc(t->values + 1, sizeof *slot);
-    slot_pool pool = {.free_slot = malloc((t->values + 1) * sizeof(uint32_t))};
-    t->slotted = malloc((t->instructions + 1) * sizeof *t->slotted);
-    t->output_slot = malloc((t->outputs + 1) * sizeof *t->output_slot);
-    bool ok = last && slot && pool.free_slot && t->slotted && t->output_slot;
-    if (ok) {
-        for (size_t i = 0; i < t->instructions; i++) {
-            nh_instruction x = t->code[i];
-            uint32_t from[3] = {x.a, x.b, x.c};
-            for (int o = 0; o < operands_of(x.op); o++)
-                last[from[o]] = (uint32_t)i;
-        }
-        for (size_t i = 0; i < t->outputs; i++)
-            last[t->output[i]] = UINT32_MAX; /* lives on */
-        assign(t, last, slot, &pool);
-    }
-    free(last);
-    free(slot);
-    free(pool.free_slot);
-    return ok;
-}
-
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count)
 {
     nh_tape *tape = calloc(1, sizeof *tape);
     if (!tape)
         return NULL;
     lowering w = {.g = g, .tape = tape};
-    bool ok = lower_all(&w, outputs, count) && nh_tape_assign_slots(tape);
+    bool ok = lower_all(&w, outputs, count) && nh_tape_place(tape);
     finish(&w);
     if (!ok) {
         nh_tape_free(tape);
@@ -520,7 +453,7 @@ void nh_tape_free(nh_tape *t)
     free(t->constant);
     free(t->output);
     free(t->code);
-    free(t->slotted);
-    free(t->output_slot);
+    free(t->placed);
+    free(t->copy);
     free(t);
 }

@@ -80,6 +80,16 @@ static bool list_angles(nh_shape *s, const nh_problem *problem)
     return angle != NULL;
 }
 
+/* Whether p - M v is a constant. */
+static bool plain_momentum(const nh_mechanics *mechanics)
+{
+    bool plain = mechanics->facts.constant_mass;
+    for (int i = 0; plain && i < mechanics->n; i++)
+        plain = !nh_depends(mechanics->g, mechanics->p[i], NH_Q) &&
+                !nh_depends(mechanics->g, mechanics->p[i], NH_TIME);
+    return plain;
+}
+
 static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
 {
     *s = (nh_shape){.n = mechanics->n,
@@ -87,7 +97,12 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .nk = (int)nh_matrix_entries(&mechanics->K),
                     .nb = (int)nh_matrix_entries(&mechanics->B),
                     .reaction_is_linear = mechanics->facts.reaction_is_linear,
-                    .constant_mass = mechanics->facts.constant_mass};
+                    .constant_mass = mechanics->facts.constant_mass,
+                    .flat = mechanics->facts.constant_mass && mechanics->problem->brackets == 0,
+                    .plain_momentum = plain_momentum(mechanics),
+                    .driver = mechanics->facts.driver,
+                    .separable = mechanics->facts.separable,
+                    .affine = mechanics->facts.affine};
     return copy_pattern(&mechanics->K, &s->k_first, &s->k_column) &&
            copy_pattern(&mechanics->B, &s->b_first, &s->b_column) && make_pairs(s) &&
            list_angles(s, mechanics->problem);
@@ -102,7 +117,12 @@ static bool full_shape(nh_shape *s, const nh_functions *f)
                     .nk = entries,
                     .nb = entries,
                     .reaction_is_linear = f->reaction_is_linear,
-                    .constant_mass = f->constant_mass || !f->mass};
+                    .constant_mass = f->constant_mass || !f->mass,
+                    .flat = f->constant_mass || !f->mass,
+                    .plain_momentum = f->constant_mass || !f->mass,
+                    .driver = -1,
+                    .separable = f->constant_mass || !f->mass,
+                    .affine = true};
     int *first[2], *column[2];
     for (int side = 0; side < 2; side++) {
         first[side] = malloc(((size_t)m + 1) * sizeof(int));
@@ -187,6 +207,7 @@ static void facts_of_functions(nh_system *system)
     system->facts = (nh_facts){.constant_mass = f->constant_mass || !f->mass,
                                .diagonal_mass = system->diagonal_mass,
                                .separable = f->constant_mass || !f->mass,
+                               .mechanical = true,
                                .autonomous = true,
                                .conservative = true,
                                .affine = true,
@@ -289,7 +310,7 @@ const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *repo
 size_t nh_system_outputs(const nh_system *system, nh_fn fn)
 {
     const nh_shape *s = &system->shape;
-    size_t n = (size_t)s->n, m = (size_t)s->m;
+    size_t n = (size_t)s->n, m = (size_t)s->m, r = n - m;
     switch (fn) {
     case NH_FN_KICK: return n + (size_t)s->nb;
     case NH_FN_CLOSE: return 2 * m;
@@ -300,6 +321,24 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
     case NH_FN_CONSTRAINT: return m;
     case NH_FN_OBSERVE: return 1 + m + (size_t)nh_system_observables(system);
     case NH_FN_MATRICES: return n * n + m * n;
+    case NH_FN_CLOSE_MEAN: return 2 * m;
+    case NH_FN_ENERGY: return 1 + n;
+    case NH_FN_POTENTIAL: return 1 + n;
+    case NH_FN_NORMAL: return (size_t)s->nk + (size_t)s->nb;
+    case NH_FN_TWIST: return n * (n - 1) / 2;
+    case NH_FN_FIELD:
+    case NH_FN_FIELD_ALONG: return r * n + r * r;
+    case NH_FN_MODEL_MOMENTA:
+    case NH_FN_HOUSEHOLDER_MOMENTA: return r;
+    case NH_FN_MODEL_VELOCITY:
+    case NH_FN_HOUSEHOLDER_VELOCITY: return n;
+    case NH_FN_MODEL_GRADIENT:
+    case NH_FN_HOUSEHOLDER_GRADIENT:
+    case NH_FN_DIFFERENCE_GRADIENT: return n + r;
+    case NH_FN_MODEL_BRACKET:
+    case NH_FN_HOUSEHOLDER_BRACKET:
+    case NH_FN_DIFFERENCE_BRACKET: return r * n + r * (r - 1) / 2;
+    case NH_FN_HOUSEHOLDER_SIGNS: return m;
     case NH_FN_COUNT: break;
     }
     return 0;
@@ -311,7 +350,8 @@ static nh_status evaluate_tape(const nh_tape *tape, nh_fn fn, double t, const do
     double *slots = malloc((tape->slots + 1) * sizeof *slots);
     if (!slots)
         return NH_NO_MEMORY;
-    memcpy(slots + tape->inputs, tape->constant, tape->constants * sizeof *slots);
+    if (tape->constants)
+        memcpy(slots, tape->constant, tape->constants * sizeof *slots);
     nh_interpreter in = {0};
     in.tape[fn] = tape;
     in.slots[fn] = slots;

@@ -3,7 +3,10 @@
  * Tapes are what both backends start from. The interpreter runs them as they are; the emitter writes
  * each instruction as a line of C. Both do the same operations in the same order, so they give the
  * same bits. Values are in single assignment: instruction i of the list makes value `to` once.
- * Slots, where the interpreter keeps values, are assigned afterwards and reused. */
+ *
+ * Where the interpreter finds and keeps values is settled afterwards: a place is an array (the
+ * function's arguments, its results, or slots that are reused) and an index into it. Arguments are
+ * read and results written where they lie, so results must not overlap arguments. */
 #ifndef NH_PROGRAM_TAPE_H
 #define NH_PROGRAM_TAPE_H
 
@@ -37,22 +40,35 @@ typedef struct nh_tape_input {
     uint32_t value;
 } nh_tape_input;
 
+/* A place: the array in the upper bits (nh_input for arguments), the index in the lower ones. */
+enum { NH_PLACE_SLOTS = NH_INPUT_KINDS, NH_PLACE_OUT, NH_PLACE_ARRAYS };
+#define NH_PLACE(array, index) ((uint32_t)(array) << 29 | (uint32_t)(index))
+#define NH_PLACE_ARRAY(place) ((place) >> 29)
+#define NH_PLACE_INDEX(place) ((place) & UINT32_C(0x1fffffff))
+
+typedef struct nh_tape_copy { /* a result that no instruction makes: out[index] = *from */
+    uint32_t index, from;
+} nh_tape_copy;
+
 typedef struct nh_tape {
     size_t inputs, constants, outputs, instructions, values;
     nh_tape_input *input;
     double *constant;         /* value numbers inputs .. inputs+constants-1 */
     uint32_t *output;         /* value number of every output */
     nh_instruction *code;     /* in values; ends with NH_OP_END (not counted) */
-    nh_instruction *slotted;  /* the same in slots */
-    uint32_t *output_slot;
-    size_t slots;             /* inputs, then constants, then the reused rest */
+    nh_instruction *placed;   /* the same in places */
+    nh_tape_copy *copy;
+    size_t copies;
+    size_t slots;             /* constants, then the reused rest */
 } nh_tape;
+
+int nh_op_operands(uint32_t op); /* how many it reads */
 
 /* NULL without memory. */
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);
 void nh_tape_free(nh_tape *tape);
 
-/* Assigns slots; part of nh_tape_lower. */
-bool nh_tape_assign_slots(nh_tape *tape);
+/* Settles the places; part of nh_tape_lower. */
+bool nh_tape_place(nh_tape *tape);
 
 #endif

@@ -14,9 +14,10 @@ nh_variant nh_variant_here(void)
 const char *const *nh_variant_flags(nh_variant variant, int *count)
 {
 #ifdef NH_HAVE_AVX2_VARIANTS
-    static const char *const avx[] = {"-mavx2", "-mfma"};
+    /* moves of whole lanes by 32 bytes, not 16 */
+    static const char *const avx[] = {"-mavx2", "-mfma", "-mmove-max=256", "-mstore-max=256"};
     if (variant == NH_AVX_ONE || variant == NH_AVX_WIDE) {
-        *count = 2;
+        *count = 4;
         return avx;
     }
 #endif

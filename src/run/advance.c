@@ -23,6 +23,8 @@ static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int
     size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
     return (nh_kernel_io){.step = run->step,
                           .time = run->time,
+                          .parts = run->parts,
+                          .part = run->part,
                           .index = index,
                           .q = block,
                           .v = block + n,
@@ -173,6 +175,13 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t to, failu
         if (e == &run->careful || status == NH_KERNEL_STOPPED) {
             *f = (failure){status, index, g->first_member, io.iterations, io.residual};
             return false;
+        }
+        if (run->parts > 1) { /* it may have failed in the middle of a step: all again, with care */
+            memcpy(g->block, g->saved, run->state_size * (size_t)g->lanes * sizeof(double));
+            for (index = from; index < to; index++)
+                if (!careful_step(run, g, index, false, f))
+                    return false;
+            break;
         }
         if (!careful_step(run, g, index, false, f))
             return false;

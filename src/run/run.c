@@ -28,7 +28,7 @@ static void *aligned_doubles(size_t count)
 static nh_status prepare_tapes(engine *e, const nh_run *run, int lanes, nh_report *report)
 {
     size_t total = 0, used = 0, width = (size_t)lanes;
-    unsigned functions = run->choice.method->functions;
+    unsigned functions = nh_choice_functions(&run->choice);
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!(functions >> fn & 1))
             continue;
@@ -47,7 +47,7 @@ static nh_status prepare_tapes(engine *e, const nh_run *run, int lanes, nh_repor
         e->interpreter.slots[fn] = slots + used;
         for (size_t c = 0; c < tape->constants; c++)
             for (size_t l = 0; l < width; l++)
-                slots[used + (tape->inputs + c) * width + l] = tape->constant[c];
+                slots[used + c * width + l] = tape->constant[c];
         used += tape->slots * width;
     }
     return NH_OK;
@@ -90,14 +90,15 @@ static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run,
     const nh_method *method = run->choice.method;
     nh_text source = {0};
     nh_emission what = {.system = run->system,
-                        .functions = method->functions,
+                        .functions = nh_choice_functions(&run->choice),
                         .kernel = nh_method_source(method),
                         .option = run->choice.option,
                         .table = run->table,
                         .table_size = run->table_size,
                         .memory = run->memory,
                         .lanes = lanes,
-                        .compensated = run->compensated};
+                        .compensated = run->compensated,
+                        .composed = run->parts > 1};
     nh_status status = nh_emit(&source, &what, report);
     if (status == NH_OK)
         status = nh_compile(loaded, &source, variant, report);
@@ -189,6 +190,11 @@ static nh_status settle_method(nh_run *run, const nh_run_options *options, nh_re
     nh_status status = nh_choice_parse(&run->choice, options->method, report);
     if (status == NH_OK)
         status = nh_choice_applies(&run->choice, run->system, report);
+    if (status != NH_OK)
+        return status;
+    run->parts = 1;
+    if (options->compose)
+        status = nh_composition_parts(options->compose, &run->choice, run->part, &run->parts, report);
     if (status != NH_OK)
         return status;
     const nh_method *method = run->choice.method;
@@ -287,22 +293,28 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     return NH_OK;
 }
 
-void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v)
+void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v)
 {
-    const nh_shape *s = &run->system->shape;
-    int lanes = run->group[0].lanes, lane = member % lanes;
+    int n = run->system->shape.n, lanes = run->group[0].lanes, lane = member % lanes;
     const group *g = run->group + member / lanes;
-    const double *turns = g->block + 4 * s->n * lanes;
     if (t)
         *t = run->time + (double)run->steps * run->step;
     for (int i = 0; q && i < run->system->coordinates; i++)
         q[i] = g->block[i * lanes + lane];
+    for (int i = 0; v && i < n; i++)
+        v[i] = g->block[(n + i) * lanes + lane];
+}
+
+void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v)
+{
+    const nh_shape *s = &run->system->shape;
+    int lanes = run->group[0].lanes, lane = member % lanes;
+    const double *turns = run->group[member / lanes].block + 4 * s->n * lanes;
+    nh_run_wrapped_state(run, member, t, q, v);
     for (int a = 0; q && a < s->angles; a++) {
         double full = turns[a * lanes + lane];
         double *angle = q + s->angle[a];
         /* 2 pi in two parts, as it was taken off */
         *angle = full * 0x1.921fb544p+2 + (*angle + full * 0x1.0b4611a626331p-32);
     }
-    for (int i = 0; v && i < s->n; i++)
-        v[i] = g->block[(s->n + i) * lanes + lane];
 }

@@ -2,6 +2,7 @@
 #ifndef NH_RUN_RUN_H
 #define NH_RUN_RUN_H
 
+#include "method/compose.h"
 #include "method/method.h"
 #include "program/compile.h"
 #include "program/system.h"
@@ -31,6 +32,8 @@ struct nh_run {
     double seconds;
     nh_backend backend;
     bool compensated;
+    int parts;               /* of a composed step, else 1 */
+    double part[2 * NH_PARTS_MAX];
     int members, groups;
     group *group;
     double *table;

@@ -1,0 +1,246 @@
+/* The speed table: our kernels against steps written by hand, as ratios inside one run.
+ *
+ * Machines are noisy, so every entry is the least of many short, interleaved timings, and only
+ * ratios are shown next to each other. */
+#define _POSIX_C_SOURCE 200809L
+#include <nonholo.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hand.h"
+
+enum { STEPS = 20000, REPEATS = 25, LANE_MEMBERS = 64 };
+#define STEP 0.05
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void stop_if(nh_status status, const nh_report *report)
+{
+    if (status == NH_OK)
+        return;
+    fprintf(stderr, "bench: %s\n", report->text);
+    exit(1);
+}
+
+/* ---- the user's own functions: the pendulum CVT and the chaotic particle ---- */
+
+static int cvt_constraint(void *user, const double *q, double *A, double *b)
+{
+    (void)user;
+    (void)b;
+    A[0] = sin_(q[2]);
+    A[1] = 1;
+    A[2] = 0;
+    return 0;
+}
+
+static int cvt_both(void *user, const double *q, double *g, double *A, double *b)
+{
+    (void)user;
+    (void)b;
+    double s = sin_(q[2]);
+    g[0] = q[0];
+    g[1] = q[1];
+    g[2] = -s;
+    A[0] = s;
+    A[1] = 1;
+    A[2] = 0;
+    return 0;
+}
+
+static int chaotic_constraint(void *user, const double *q, double *A, double *b)
+{
+    (void)user;
+    (void)b;
+    A[0] = 1;
+    for (int i = 0; i < 3; i++) {
+        A[1 + i] = 0;
+        A[4 + i] = q[1 + i];
+    }
+    return 0;
+}
+
+static int chaotic_both(void *user, const double *q, double *g, double *A, double *b)
+{
+    const double *y = q + 1, *z = q + 4;
+    g[0] = q[0];
+    for (int i = 0; i < 3; i++) {
+        g[1 + i] = y[i] * (1 + z[i] * z[i]);
+        g[4 + i] = z[i] * (1 + y[i] * y[i]);
+    }
+    g[4] += z[0] * z[1] * z[1];
+    g[5] += z[1] * z[0] * z[0];
+    return chaotic_constraint(user, q, A, b);
+}
+
+/* ---- contestants ---- */
+
+typedef struct contestant {
+    const char *label;
+    nh_run *run;                              /* ours, or */
+    void (*cvt)(cvt_state *, double, long);   /* by hand */
+    void (*chaotic)(chaotic_state *, double, long);
+    int members;
+    double best; /* seconds a step and trajectory */
+} contestant;
+
+static nh_run *make_run(const nh_system *system, const char *method, nh_backend backend, int members)
+{
+    nh_report report;
+    nh_run *run;
+    nh_run_options options = {.method = method,
+                              .step = STEP,
+                              .backend = backend,
+                              .members = members,
+                              .steps = (int64_t)STEPS * REPEATS,
+                              .compensated = NH_NO};
+    stop_if(nh_run_create(&run, system, &options, &report), &report);
+    return run;
+}
+
+static void restart(nh_run *run, int members, const double *q, const double *v)
+{
+    nh_report report;
+    for (int i = 0; i < members; i++)
+        stop_if(nh_run_start(run, i, 0, q, v, &report), &report);
+}
+
+static double time_once(contestant *c, const double *q, const double *v, long steps)
+{
+    nh_report report;
+    if (c->run)
+        restart(c->run, c->members, q, v);
+    cvt_state cvt = {q[0], q[1], q[2], v[0], v[1], v[2]};
+    chaotic_state chaotic;
+    if (c->chaotic) {
+        memcpy(&chaotic.x, q, 7 * sizeof *q);
+        memcpy(&chaotic.vx, v, 7 * sizeof *v);
+    }
+    double begin = now();
+    if (c->run)
+        stop_if(nh_run_advance(c->run, steps, &report), &report);
+    else if (c->cvt)
+        c->cvt(&cvt, STEP, steps);
+    else
+        c->chaotic(&chaotic, STEP, steps);
+    double seconds = (now() - begin) / (double)steps / c->members;
+    volatile double keep = cvt.x + (c->chaotic ? chaotic.x : 0); /* the work must be done */
+    (void)keep;
+    return seconds;
+}
+
+static void contest(const char *title, contestant *c, int count, const double *q, const double *v)
+{
+    for (int repeat = 0; repeat < REPEATS; repeat++)
+        for (int i = 0; i < count; i++) {
+            double seconds = time_once(c + i, q, v, c[i].members > 1 ? STEPS / 16 : STEPS);
+            if (repeat == 0 || seconds < c[i].best)
+                c[i].best = seconds;
+        }
+    printf("%s\n", title);
+    for (int i = 0; i < count; i++) {
+        printf("  %-44s %8.1f ns %8.2f\n", c[i].label, 1e9 * c[i].best, c[i].best / c[0].best);
+        nh_run_free(c[i].run);
+    }
+    fflush(stdout);
+}
+
+static nh_system *load(const char *name, const char *const *settings, size_t count, double *q, double *v)
+{
+    nh_report report;
+    nh_model *model;
+    nh_system *system;
+    stop_if(nh_model_open(&model, name, &report), &report);
+    stop_if(nh_system_build(&system, model, settings, count, &report), &report);
+    stop_if(nh_system_start(system, NULL, q, v, &report), &report);
+    nh_model_free(model);
+    return system;
+}
+
+static nh_system *from_functions(const nh_functions *functions)
+{
+    nh_report report;
+    nh_system *system;
+    stop_if(nh_system_from_functions(&system, functions, &report), &report);
+    return system;
+}
+
+static void bench_method(const char *method, const nh_system *model, const nh_system *functions,
+                         contestant hand, const double *q, const double *v)
+{
+    char title[128];
+    contestant c[] = {
+        hand,
+        {"compiled", make_run(model, method, NH_BACKEND_COMPILED, 1), .members = 1},
+        {"user's C functions", make_run(functions, method, NH_BACKEND_TAPE, 1), .members = 1},
+        {"tape", make_run(model, method, NH_BACKEND_TAPE, 1), .members = 1},
+        {"tape over 64 lanes, a trajectory", make_run(model, method, NH_BACKEND_TAPE, LANE_MEMBERS),
+         .members = LANE_MEMBERS},
+        {"compiled over 64 lanes, a trajectory",
+         make_run(model, method, NH_BACKEND_COMPILED, LANE_MEMBERS), .members = LANE_MEMBERS},
+    };
+    snprintf(title, sizeof title, "%s, %s: time a step, multiple of the hand-written kernel", method,
+             nh_system_name(model));
+    contest(title, c, sizeof c / sizeof *c, q, v);
+}
+
+/* Time a step on the tape as the chaotic particle grows. */
+static void bench_size(void)
+{
+    static const char *const sizes[] = {"N=50", "N=500", "N=5000"};
+    printf("dla01, chaotic-particle on the tape: growth with n\n");
+    for (int i = 0; i < 3; i++) {
+        double *q = calloc(20002, sizeof *q), *v = calloc(20002, sizeof *v), begin = now();
+        nh_system *system = load("chaotic-particle", sizes + i, 1, q, v);
+        nh_run *run = make_run(system, "dla01", NH_BACKEND_TAPE, 1);
+        double derive = now() - begin, best = INFINITY;
+        int n = nh_system_coordinates(system);
+        contestant c = {"", run, .members = 1};
+        for (int repeat = 0; repeat < 5; repeat++)
+            best = fmin(best, time_once(&c, q, v, 1000000 / n));
+        printf("  n = %-6d derived in %6.3f s, %10.1f ns a step, %6.2f ns a coordinate\n", n, derive,
+               1e9 * best, 1e9 * best / n);
+        nh_run_free(run);
+        nh_system_free(system);
+        free(q);
+        free(v);
+    }
+}
+
+int main(void)
+{
+    double q[7], v[7];
+    nh_functions cvt = {.name = "cvt", .coordinates = 3, .constraints = 1,
+                        .constraint = cvt_constraint, .gradient_and_constraint = cvt_both,
+                        .constant_mass = true, .reaction_is_linear = true};
+    nh_functions chaotic = {.name = "chaotic", .coordinates = 7, .constraints = 1,
+                            .constraint = chaotic_constraint, .gradient_and_constraint = chaotic_both,
+                            .constant_mass = true, .reaction_is_linear = true};
+    static const char *const three[] = {"N=3"};
+    nh_system *functions = from_functions(&cvt), *model = load("pendulum-cvt", NULL, 0, q, v);
+    bench_method("dla01", model, functions, (contestant){"hand-written", .cvt = hand_dla01_cvt, .members = 1}, q, v);
+    bench_method("leapfrog", model, functions,
+                 (contestant){"hand-written", .cvt = hand_leapfrog_cvt, .members = 1}, q, v);
+    nh_system_free(functions);
+    nh_system_free(model);
+
+    functions = from_functions(&chaotic);
+    model = load("chaotic-particle", three, 1, q, v);
+    bench_method("dla01", model, functions,
+                 (contestant){"hand-written", .chaotic = hand_dla01_chaotic, .members = 1}, q, v);
+    bench_method("leapfrog", model, functions,
+                 (contestant){"hand-written", .chaotic = hand_leapfrog_chaotic, .members = 1}, q, v);
+    nh_system_free(functions);
+    nh_system_free(model);
+    bench_size();
+    return 0;
+}

@@ -1,0 +1,142 @@
+/* The yardstick: steps written by hand for one problem each, as a careful programmer would who will
+ * never simulate anything else. State in registers, no zeros multiplied, the same inline sine. */
+#ifndef NH_BENCH_HAND_H
+#define NH_BENCH_HAND_H
+
+#include "base/trig.h"
+
+/* ---- pendulum CVT: |v|^2/2 - (x^2 + y^2)/2 - cos xi,  y' + sin(xi) x' = 0 ---- */
+
+typedef struct cvt_state { double x, y, xi, vx, vy, w; } cvt_state;
+
+/* `sine` is sin_ or the C library's; passed as a macro argument so that it is inlined. */
+#define HAND_DLA01_CVT(name, sine)                                                                 \
+    static void name(cvt_state *state, double h, long steps)                                       \
+    {                                                                                              \
+        double x = state->x, y = state->y, xi = state->xi;                                         \
+        double vx = state->vx, vy = state->vy, w = state->w;                                       \
+        for (long i = 0; i < steps; i++) {                                                         \
+            x += h / 2 * vx;                                                                       \
+            y += h / 2 * vy;                                                                       \
+            xi += h / 2 * w;                                                                       \
+            double sm = sine(xi);                                                                  \
+            vx -= h * x;                                                                           \
+            vy -= h * y;                                                                           \
+            w += h * sm;                                                                           \
+            xi += h / 2 * w;                                                                       \
+            double s1 = sine(xi);                                                                  \
+            double l = (vy + s1 * vx) / (1 + s1 * sm);                                             \
+            vx -= sm * l;                                                                          \
+            vy -= l;                                                                               \
+            x += h / 2 * vx;                                                                       \
+            y += h / 2 * vy;                                                                       \
+        }                                                                                          \
+        *state = (cvt_state){x, y, xi, vx, vy, w};                                                 \
+    }
+HAND_DLA01_CVT(hand_dla01_cvt, sin_)
+HAND_DLA01_CVT(hand_dla01_cvt_libm, __builtin_sin)
+
+static void hand_leapfrog_cvt(cvt_state *state, double h, long steps)
+{
+    double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
+    double s = sin_(xi), l = 0; /* the continuous multiplier, for b = 0: */
+    double c = cos_(xi);
+    l = (c * w * vx - y - s * x) / (1 + s * s);
+    for (long i = 0; i < steps; i++) {
+        vx -= h / 2 * (x + s * l);
+        vy -= h / 2 * (y + l);
+        w += h / 2 * s;
+        x += h * vx;
+        y += h * vy;
+        xi += h * w;
+        s = sin_(xi);
+        vx -= h / 2 * x;
+        vy -= h / 2 * y;
+        w += h / 2 * s;
+        double d = (vy + s * vx) / (1 + s * s);
+        vx -= s * d;
+        vy -= d;
+        l = 2 / h * d;
+    }
+    *state = (cvt_state){x, y, xi, vx, vy, w};
+}
+
+/* ---- chaotic particle, N = 3: V = (|q|^2 + z1^2 z2^2 + sum y_i^2 z_i^2)/2,  x' + sum y_i z_i' = 0 ---- */
+
+typedef struct chaotic_state { double x, y[3], z[3], vx, vy[3], vz[3]; } chaotic_state;
+
+#define EACH3(i) _Pragma("GCC unroll 3") for (int i = 0; i < 3; i++)
+
+static inline void chaotic_kick(chaotic_state *s, double h)
+{
+    double yy[3], zz[3];
+    EACH3(i)
+    {
+        yy[i] = s->y[i] * s->y[i];
+        zz[i] = s->z[i] * s->z[i];
+    }
+    s->vx -= h * s->x;
+    EACH3(i) s->vy[i] -= h * s->y[i] * (1 + zz[i]);
+    s->vz[0] -= h * s->z[0] * (1 + yy[0] + zz[1]);
+    s->vz[1] -= h * s->z[1] * (1 + yy[1] + zz[0]);
+    s->vz[2] -= h * s->z[2] * (1 + yy[2]);
+}
+
+static inline void chaotic_drift(chaotic_state *s, double h)
+{
+    s->x += h * s->vx;
+    EACH3(i)
+    {
+        s->y[i] += h * s->vy[i];
+        s->z[i] += h * s->vz[i];
+    }
+}
+
+static void hand_dla01_chaotic(chaotic_state *state, double h, long steps)
+{
+    chaotic_state s = *state;
+    for (long n = 0; n < steps; n++) {
+        chaotic_drift(&s, h / 2);
+        double ym[3];
+        EACH3(i) ym[i] = s.y[i];
+        chaotic_kick(&s, h);
+        double r = s.vx, S = 1;
+        EACH3(i)
+        {
+            double y1 = s.y[i] + h / 2 * s.vy[i];
+            r += y1 * s.vz[i];
+            S += y1 * ym[i];
+        }
+        double l = r / S;
+        s.vx -= l;
+        EACH3(i) s.vz[i] -= ym[i] * l;
+        chaotic_drift(&s, h / 2);
+    }
+    *state = s;
+}
+
+static void hand_leapfrog_chaotic(chaotic_state *state, double h, long steps)
+{
+    chaotic_state s = *state;
+    double l = 0; /* which first multiplier does not matter for the time */
+    for (long n = 0; n < steps; n++) {
+        chaotic_kick(&s, h / 2);
+        s.vx -= h / 2 * l;
+        EACH3(i) s.vz[i] -= h / 2 * l * s.y[i];
+        chaotic_drift(&s, h);
+        chaotic_kick(&s, h / 2);
+        double r = s.vx, S = 1;
+        EACH3(i)
+        {
+            r += s.y[i] * s.vz[i];
+            S += s.y[i] * s.y[i];
+        }
+        double d = r / S;
+        s.vx -= d;
+        EACH3(i) s.vz[i] -= s.y[i] * d;
+        l = 2 / h * d;
+    }
+    *state = s;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* Compositions: h is split into parts g_i h, some of them backwards, taken by a symmetric method.
+ *
+ *     triple-jump   g1 = 1/(2 - 2^(1/(p+1))), three parts, raises the order p by 2
+ *     suzuki        g1 = 1/(4 - 4^(1/(p+1))), five parts, raises the order p by 2, smaller errors
+ *     yoshida6      seven parts, order 6 from order 2        (Yoshida 1990, solution A)
+ *     yoshida8      fifteen parts, order 8 from order 2      (Yoshida 1990, solution D)
+ *     kahan-li8     seventeen parts, order 8 from order 2, small errors  (Kahan & Li 1997)
+ *
+ * All are palindromes, so the composed method is symmetric again. Only the outer half of the fixed
+ * ones is listed; the middle part is what is missing to 1. */
+#include "method/compose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "method/method.h"
+#include "model/suggest.h"
+
+typedef struct composition {
+    const char *name, *summary;
+    int parts, raises; /* raises: by how much, or 0 when made for order 2 only */
+    int order;         /* of those */
+    double half[8];
+} composition;
+
+static const composition compositions[] = {
+    {"triple-jump", "three parts; raises the order by 2", 3, 2, 0, {0}},
+    {"suzuki", "five parts; raises the order by 2 with smaller errors", 5, 2, 0, {0}},
+    {"yoshida6", "seven parts; order 6 from order 2", 7, 0, 6,
+     {0.78451361047755726382, 0.23557321335935813368, -1.17767998417887100695}},
+    {"yoshida8", "fifteen parts; order 8 from order 2", 15, 0, 8,
+     {0.102799849391985, -1.96061023297549, 1.93813913762276, -0.158240635368243, -1.44485223686048,
+      0.253693336566229, 0.91484424622974}},
+    {"kahan-li8", "seventeen parts; order 8 from order 2 with small errors", 17, 0, 8,
+     {0.13020248308889008088, 0.56116298177510838456, -0.38947496264484728641, 0.15884190655515560090,
+      -0.39590389413323757734, 0.18453964097831570709, 0.25837438768632204729,
+      0.29501172360931029887}},
+};
+enum { COMPOSITIONS = sizeof compositions / sizeof *compositions };
+
+int nh_composition_count(void)
+{
+    return COMPOSITIONS;
+}
+
+const char *nh_composition_name(int index)
+{
+    return compositions[index].name;
+}
+
+const char *nh_composition_summary(int index)
+{
+    return compositions[index].summary;
+}
+
+static const composition *find(const char *name, nh_report *report)
+{
+    nh_suggest near = nh_suggest_begin(name);
+    for (int i = 0; i < COMPOSITIONS; i++) {
+        if (strcmp(compositions[i].name, name) == 0)
+            return compositions + i;
+        nh_suggest_offer(&near, compositions[i].name);
+    }
+    nh_fail(report, NH_BAD_ARGUMENT, "unknown composition '%s'%s", name,
+            near.best ? nh_suggest_end(&near).text
+                      : "; there are triple-jump, suzuki, yoshida6, yoshida8, kahan-li8");
+    return NULL;
+}
+
+int nh_composition_order(const char *name, const nh_choice *choice, nh_report *report)
+{
+    const composition *c = find(name, report);
+    int order = nh_choice_order(choice);
+    const char *method = nh_method_name(choice->method);
+    if (!c)
+        return 0;
+    if (!(nh_choice_keeps(choice) & NH_KEEPS_SYMMETRY)) {
+        nh_fail(report, NH_NOT_APPLICABLE,
+                "'%s' composes symmetric methods; %s with these options is not symmetric", name, method);
+        return 0;
+    }
+    if (!c->raises && order != 2) {
+        nh_fail(report, NH_NOT_APPLICABLE,
+                "'%s' is made for methods of order 2; %s has order %d here: triple-jump or suzuki serve", name,
+                method, order);
+        return 0;
+    }
+    return c->raises ? order + c->raises : c->order;
+}
+
+/* The outer half of the parts. */
+static void outer_half(const composition *c, int order, double *half)
+{
+    double root = pow(c->parts == 3 ? 2 : 4, 1.0 / (order + 1));
+    for (int i = 0; i < c->parts / 2; i++)
+        half[i] = c->raises ? 1 / ((c->parts == 3 ? 2 : 4) - root) : c->half[i];
+}
+
+nh_status nh_composition_parts(const char *name, const nh_choice *choice, double *part, int *parts,
+                               nh_report *report)
+{
+    if (nh_composition_order(name, choice, report) == 0)
+        return report ? report->status : NH_BAD_ARGUMENT;
+    const composition *c = find(name, report);
+    int count = *parts = c->parts;
+    long double middle = 1, begin = 0;
+    outer_half(c, nh_choice_order(choice), part);
+    for (int i = 0; i < count / 2; i++) {
+        part[count - 1 - i] = part[i];
+        middle -= 2 * (long double)part[i];
+    }
+    part[count / 2] = (double)middle;
+    for (int i = 0; i < count; i++) {
+        part[count + i] = (double)begin;
+        begin += part[i];
+    }
+    return NH_OK;
+}

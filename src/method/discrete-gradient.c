@@ -1,0 +1,419 @@
+/* Discrete gradients on D*: the energy is kept because the step is a skew matrix times a vector that
+ * knows how much the energy changes.
+ *
+ *     z = (q, rho),  rho = X^T M v,    z1 = z0 + h Pi((z0 + z1)/2) DH(z0, z1)
+ *     DH(z0, z1) . (z1 - z0) = H(z1) - H(z0),    v1 = X dH/drho(z1)
+ *
+ * DH is one of
+ *     avf          mean of grad H over the segment
+ *     gonzalez     grad H at its middle, corrected along z1 - z0
+ *     itoh-abe     H's difference quotients, one coordinate after the other; -symmetric: both ways round
+ * and the frame X that of the model, that of a Householder factorisation, or none: `polar` carries the
+ * velocity by orthogonal maps (polar.h) and takes the discrete gradient of V alone.
+ *
+ * Gonzalez' correction and Itoh's and Abe's quotients are taken from means of grad H too, which says the
+ * same without dividing a small difference of energies by a small distance.
+ *
+ * Keeps energy and constraints; symmetric and of order 2 but for itoh-abe, which is of order 1.
+ * Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eqs. 9, 14, Algorithm 1 and Remark 3.5. */
+#include "method/kernel.h"
+#include "method/newton.h"
+
+#define GRADIENT ((int)OPTION(0))
+#define FRAME ((int)OPTION(1))
+#define POINTS ((int)OPTION(2))
+
+#include "method/frame.h"
+#include "method/polar.h"
+
+enum { AVF, GONZALEZ, ITOH_ABE, ITOH_ABE_SYMMETRIC };
+enum { TURNS_MAX = 60, HISTORY = 3 };
+
+/* The table: nodes and weights of the quadrature. */
+#define TABLE_C (TABLE)
+#define TABLE_B (TABLE + POINTS)
+
+/* z is q alone where the frame is polar. */
+#define UNKNOWNS (FRAME == FRAME_POLAR ? N : D)
+#define Z_SIZE (FRAME == FRAME_POLAR ? N : FRAME_SIZE)
+
+/* ---- the discrete gradient ---- */
+
+/* grad V, or grad H */
+static inline int slope_at(kernel *k, const real *z, real *g)
+{
+    if (FRAME != FRAME_POLAR)
+        return frame_gradient(k, z, g);
+    HOLD(k);
+    LOCAL(out, N + 1);
+    CALL(POTENTIAL, k->t, z, k->v, 0, out);
+    EACH(i, N) g[i] = out[1 + i];
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+static inline int mean_slope(kernel *k, const real *z0, const real *dz, real *z, real *mean)
+{
+    HOLD(k);
+    LOCAL(g, UNKNOWNS);
+    EACH(i, UNKNOWNS) mean[i] = broadcast(0);
+    for (int p = 0; p < POINTS; p++) {
+        EACH(i, UNKNOWNS) z[i] = fma_(broadcast(TABLE_C[p]), dz[i], z0[i]);
+        TRY_(slope_at(k, z, g));
+        EACH(i, UNKNOWNS) mean[i] = fma_(broadcast(TABLE_B[p]), g[i], mean[i]);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* The mean takes the place of the middle's value along dz, and only there. */
+static inline int gonzalez_slope(kernel *k, const real *z0, const real *dz, real *z, real *out)
+{
+    HOLD(k);
+    LOCAL(mean, UNKNOWNS);
+    TRY_(mean_slope(k, z0, dz, z, mean));
+    EACH(i, UNKNOWNS) z[i] = fma_(broadcast(0.5), dz[i], z0[i]);
+    if (FRAME == FRAME_DIFFERENCE)
+        CALL(DIFFERENCE_GRADIENT, k->t, z, k->v, z + N, out);
+    else
+        TRY_(slope_at(k, z, out));
+    EACH(i, UNKNOWNS) mean[i] = mean[i] - out[i];
+    real square = dot_(UNKNOWNS, dz, dz), gap = dot_(UNKNOWNS, mean, dz);
+    mask moves = less(broadcast(1e-290), square);
+    real c = select_(moves, gap / select_(moves, square, broadcast(1)), broadcast(0));
+    EACH(i, UNKNOWNS) out[i] = fma_(c, dz[i], out[i]);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* Adds weight times the quotients of the way from z0 to z1 that changes one coordinate after the other,
+ * the first one first, or the last. */
+static inline int add_quotients(kernel *k, const real *z0, const real *dz, int last_first, double weight,
+                                real *z, real *out)
+{
+    HOLD(k);
+    LOCAL(g, UNKNOWNS);
+    EACH(i, UNKNOWNS) z[i] = z0[i];
+    for (int turn = 0; turn < UNKNOWNS; turn++) {
+        int i = last_first ? UNKNOWNS - 1 - turn : turn;
+        for (int p = 0; p < POINTS; p++) {
+            z[i] = fma_(broadcast(TABLE_C[p]), dz[i], z0[i]);
+            TRY_(slope_at(k, z, g));
+            out[i] = fma_(broadcast(weight * TABLE_B[p]), g[i], out[i]);
+        }
+        z[i] = z0[i] + dz[i];
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* z is work; what stands behind its coordinates must be in place. */
+static inline int discrete_gradient(kernel *k, const real *z0, const real *dz, real *z, real *out)
+{
+    if (GRADIENT == AVF)
+        return mean_slope(k, z0, dz, z, out);
+    if (GRADIENT == GONZALEZ)
+        return gonzalez_slope(k, z0, dz, z, out);
+    EACH(i, UNKNOWNS) out[i] = broadcast(0);
+    if (GRADIENT == ITOH_ABE)
+        return add_quotients(k, z0, dz, 0, 1, z, out);
+    /* From z1 back to z0 the coordinates change in the same order: the way from z0 with the last first. */
+    TRY_(add_quotients(k, z0, dz, 0, 0.5, z, out));
+    return add_quotients(k, z0, dz, 1, 0.5, z, out);
+}
+
+/* ---- one turn of the fixed point: a better dz from dz ---- */
+
+typedef struct step_data {
+    real *z0, *z, *g;  /* start, a point on the way, discrete gradient */
+    real *bracket;     /* frames */
+    polar_step polar;
+    real *moved;       /* what a turn makes of dz */
+} step_data;
+
+static inline int turn(kernel *k, step_data *s, const real *dz, real *out)
+{
+    TRY_(discrete_gradient(k, s->z0, dz, s->z, s->g));
+    EACH(i, UNKNOWNS) s->z[i] = fma_(broadcast(0.5), dz[i], s->z0[i]);
+    if (FRAME != FRAME_POLAR) {
+        TRY_(frame_bracket(k, s->z, s->bracket));
+        apply_bracket(k, s->bracket, s->g, out);
+    } else if (FLAT) {
+        TRY_(flat_point(k, s->z, s->polar.middle));
+        TRY_(flat_turn(k, &s->polar, s->g, out));
+    } else {
+        HOLD(k);
+        LOCAL(w, N);
+        EACH(i, N) w[i] = dz[i] * 0.5;
+        TRY_(curved_point(k, s->z, s->polar.middle));
+        TRY_(curved_turn(k, &s->polar, s->z, w, s->g, out));
+        RELEASE(k);
+    }
+    return NH_KERNEL_OK;
+}
+
+#ifdef NH_CAREFUL
+static int newton_gap(kernel *k, const double *x, double *r, double *work)
+{
+    step_data *s = (step_data *)work;
+    int status = turn(k, s, x, s->moved);
+    EACH(i, UNKNOWNS) r[i] = x[i] - s->moved[i];
+    return status;
+}
+
+static int newton(kernel *k, step_data *s, real *dz)
+{
+    HOLD(k);
+    LOCAL(space, newton_scratch((size_t)(UNKNOWNS)));
+    EACH(i, UNKNOWNS) dz[i] = 0;
+    EACH(i, N) dz[i] = k->h * k->v[i];
+    int status = newton_solve(k, newton_gap, UNKNOWNS, dz, space, (double *)s);
+    if (!status)
+        status = turn(k, s, dz, s->moved); /* what the end of the step wants to know */
+    RELEASE(k);
+    return status;
+}
+#endif
+
+/* Lanes that are done keep what the last turn left for the end of the step. */
+static inline void keep(kernel *k, step_data *s, mask active, real *kept)
+{
+    if (LANES == 1 || FRAME != FRAME_POLAR)
+        return;
+    EACH(i, POINT_SIZE) kept[i] = s->polar.middle[i] =
+        select_(active, s->polar.middle[i], kept[i]);
+    EACH(i, N) kept[POINT_SIZE + i] = s->polar.moved[i] =
+        select_(active, s->polar.moved[i], kept[POINT_SIZE + i]);
+}
+
+static inline int fixed_point(kernel *k, step_data *s, real *dz)
+{
+    LOCAL(kept, LANES == 1 || FRAME != FRAME_POLAR ? 0 : POINT_SIZE + N);
+    if (LANES > 1 && FRAME == FRAME_POLAR)
+        EACH(i, POINT_SIZE + N) kept[i] = broadcast(0);
+    for (watch w = watch_begin(); any(w.active);) {
+        TRY_(turn(k, s, dz, s->moved));
+        keep(k, s, w.active, kept);
+        real change = broadcast(0);
+        EACH(i, UNKNOWNS)
+        {
+            change = max_(change, abs_(s->moved[i] - dz[i]));
+            dz[i] = select_(w.active, s->moved[i], dz[i]);
+        }
+        watch_update(&w, change, largest(k, dz, UNKNOWNS));
+        if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.previous))) {
+#ifdef NH_CAREFUL
+            return newton(k, s, dz);
+#else
+            return not_converged(k, &w);
+#endif
+        }
+    }
+    return NH_KERNEL_OK;
+}
+
+/* ---- the step ---- */
+
+/* Memory: how the mean velocity of a step differs from that at its start, by h, for the last steps. */
+static int start(kernel *k)
+{
+    EACH(e, HISTORY * UNKNOWNS) k->memory[e] = broadcast(0);
+    return NH_KERNEL_OK;
+}
+
+static inline void predict(kernel *k, real *dz)
+{
+    const double h = k->h;
+    const real *past = k->memory;
+    EACH(i, UNKNOWNS)
+    {
+        real next = (past[i] - past[UNKNOWNS + i]) * 3.0 + past[2 * UNKNOWNS + i];
+        dz[i] = next * (i < N ? h * h : h);
+        if (i < N)
+            dz[i] = fma_(broadcast(h), k->v[i], dz[i]);
+    }
+}
+
+static inline void remember(kernel *k, const real *dz)
+{
+    const double h = k->h;
+    EACH(i, UNKNOWNS)
+    {
+        k->memory[2 * UNKNOWNS + i] = k->memory[UNKNOWNS + i];
+        k->memory[UNKNOWNS + i] = k->memory[i];
+        k->memory[i] = i < N ? (dz[i] * (1 / h) - k->v[i]) * (1 / h) : dz[i] * (1 / h);
+    }
+}
+
+static int step(kernel *k)
+{
+    LOCAL(z0, Z_SIZE);
+    LOCAL(z, Z_SIZE);
+    LOCAL(dz, UNKNOWNS);
+    LOCAL(g, UNKNOWNS);
+    LOCAL(moved, UNKNOWNS);
+    LOCAL(dv, N);
+    LOCAL(v1, N);
+    LOCAL(bracket, FRAME == FRAME_POLAR ? 0 : BRACKET_SIZE);
+    LOCAL(begin, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
+    LOCAL(middle, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
+    LOCAL(rho0, R);
+    LOCAL(carried, N);
+    step_data s = {z0, z, g, bracket, {begin, middle, rho0, carried}, moved};
+
+    if (FRAME != FRAME_POLAR) {
+        TRY_(frame_start(k, z0));
+        EACH(i, FRAME_SIZE) z[i] = z0[i];
+    } else {
+        EACH(i, N) z0[i] = k->q[i];
+        if (FLAT) {
+            TRY_(flat_point(k, z0, begin));
+        } else {
+            TRY_(curved_point(k, z0, begin));
+            momenta(k, POINT_MASS(begin), POINT_BASIS(begin), k->v, rho0);
+        }
+    }
+    predict(k, dz);
+    TRY_(fixed_point(k, &s, dz));
+
+    EACH(i, UNKNOWNS) z[i] = z0[i] + dz[i];
+    if (FRAME == FRAME_POLAR) {
+        TRY_(polar_end(k, &s.polar, z, dv));
+        EACH(i, N) v1[i] = k->v[i] + dv[i];
+    } else {
+        TRY_(frame_velocity(k, z, v1));
+        EACH(i, N) dv[i] = v1[i] - k->v[i];
+    }
+    remember(k, dz);
+    commit(k, z, v1, dz, dv);
+    return NH_KERNEL_OK;
+}
+
+KERNEL(discrete_gradient, start, step);
+
+#ifdef NH_DESCRIBE
+#include "base/quadrature.h"
+#include "method/method.h"
+
+static bool is_polar(const double *option)
+{
+    return option[1] == FRAME_POLAR;
+}
+
+static size_t memory(const nh_shape *shape, const double *option)
+{
+    size_t n = (size_t)shape->n, m = (size_t)shape->m;
+    return HISTORY * (is_polar(option) ? n : 2 * n - m);
+}
+
+/* The arrays of step(), and below them the deepest of what its parts hold at a time. */
+static size_t scratch(const nh_shape *shape, const double *option)
+{
+    size_t n = (size_t)shape->n, m = (size_t)shape->m, r = n - m, d = is_polar(option) ? n : n + r;
+    size_t point = shape->flat ? (size_t)(shape->nk + shape->nb) + m * m : n * n + m * n + r * n;
+    size_t of_step = 2 * (d + m + 1) + 3 * d + 4 * n + r;
+    size_t gradient = 2 * d + n + 1, newton = newton_scratch(d);
+    if (!is_polar(option))
+        return of_step + r * n + r * r + newton + gradient + m;
+    size_t flat = 6 * m * m + 4 * m + 2 * n;
+    size_t curved = 4 * r * r + r + ALLOWED_BASIS_SCRATCH(n, m) + POLAR_SCRATCH(r) +
+                    CAYLEY_SCRATCH(r) + n * n + 3 * n;
+    return of_step + 4 * point + n + newton + gradient + (shape->flat ? flat : curved);
+}
+
+static size_t table_size(const double *option)
+{
+    return 2 * (size_t)option[2];
+}
+
+static void table(const double *option, double *out)
+{
+    int points = (int)option[2];
+    nh_gauss_nodes(points, out, out + points);
+}
+
+static int order_of(const double *option)
+{
+    return option[0] == ITOH_ABE ? 1 : 2;
+}
+
+static unsigned keeps_of(const double *option)
+{
+    unsigned keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_ENERGY;
+    if (option[0] != ITOH_ABE)
+        keeps |= NH_KEEPS_SYMMETRY;
+    if (is_polar(option) && option[0] != GONZALEZ)
+        keeps |= NH_KEEPS_FIBRATION;
+    return keeps;
+}
+
+static unsigned needs_of(const double *option)
+{
+    unsigned needs = NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE | NH_NEEDS_LINEAR_CONSTRAINTS |
+                     NH_NEEDS_MECHANICAL | NH_NEEDS_MODEL_TEXT;
+    return option[1] == FRAME_MODEL ? needs | NH_NEEDS_FRAME : needs;
+}
+
+static unsigned functions_of(const double *option)
+{
+    switch ((int)option[1]) {
+    case FRAME_MODEL:
+        return NH_USES(MODEL_MOMENTA) | NH_USES(MODEL_VELOCITY) | NH_USES(MODEL_GRADIENT) |
+               NH_USES(MODEL_BRACKET);
+    case FRAME_POLAR:
+        return NH_USES(POTENTIAL) | NH_USES(NORMAL) | NH_USES(SOLVE) | NH_USES(MATRICES) |
+               NH_USES(TWIST);
+    default: break;
+    }
+    unsigned both = NH_USES(HOUSEHOLDER_SIGNS) | NH_USES(HOUSEHOLDER_MOMENTA) |
+                    NH_USES(HOUSEHOLDER_VELOCITY) | NH_USES(HOUSEHOLDER_GRADIENT);
+    if (option[1] == FRAME_HOUSEHOLDER)
+        return both | NH_USES(HOUSEHOLDER_BRACKET);
+    return both | NH_USES(DIFFERENCE_BRACKET) |
+           (option[0] == GONZALEZ ? NH_USES(DIFFERENCE_GRADIENT) : 0);
+}
+
+const nh_method nh_method_discrete_gradient = {
+    .name = "discrete-gradient",
+    .summary = "keeps the energy exactly, in a frame or (polar) without one",
+    .reference = "Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (14); polar: this project",
+    .formulas =
+        "z = (q, rho),  rho = X^T M v,   z1 = z0 + h Pi((z0 + z1)/2) DH(z0, z1),   v1 = X dH/drho(z1)\n"
+        "frame=polar, for bases B0, B, B1 of ker A at q0, qm = (q0 + q1)/2, q1 and w = (q1 - q0)/2:\n"
+        "K_ab = w^i (d_k M_ij - d_j M_ik)(qm) B_a^j B_b^k / 2\n"
+        "rho0 = cay(-K) polar(B0^T M(qm) B)^T B0^T M(q0) v0\n"
+        "rho1 = rho0 - h B^T DV(q0, q1),   q1 = q0 + h/2 B (rho0 + rho1)\n"
+        "v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1",
+    .option = {{.name = "gradient",
+                .help = "the discrete gradient: mean over the segment, Gonzalez', Itoh's and Abe's",
+                .type = NH_OPTION_CHOICE,
+                .standard = AVF,
+                .least = 0,
+                .greatest = ITOH_ABE_SYMMETRIC,
+                .choices = "avf|gonzalez|itoh-abe|itoh-abe-symmetric"},
+               {.name = "frame",
+                .help = "of the model, by Householder reflections (with exact derivatives or with "
+                        "differences), or none",
+                .type = NH_OPTION_CHOICE,
+                .standard = FRAME_POLAR,
+                .least = 0,
+                .greatest = FRAME_POLAR,
+                .choices = "model|householder|difference|polar"},
+               {.name = "points",
+                .help = "Gauss points of the mean; 8 are exact to round-off for usual steps",
+                .type = NH_OPTION_INTEGER,
+                .standard = 8,
+                .least = 1,
+                .greatest = 16}},
+    .options = 3,
+    .order_of = order_of,
+    .keeps_of = keeps_of,
+    .needs_of = needs_of,
+    .functions_of = functions_of,
+    .compensate = true,
+    .memory = memory,
+    .scratch = scratch,
+    .table_size = table_size,
+    .table = table,
+};
+#endif

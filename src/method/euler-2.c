@@ -1,0 +1,65 @@
+/* The "symplectic" Euler SPARK method II: forces at the end of the step.
+ *
+ *     P_1 = p0,     P_1, F_1, K_1 at (t1, q1, V_1)
+ *     q1 = q0 + h V_1,     p1 = p0 + h (F_1 + K_1^T Psi_1),     0 = k(t1, q1, v1)
+ *
+ * Order 1; keeps the constraints at every node; the adjoint of euler-1. Equals dla(0) where that is
+ * defined. Jay (2009), sec. 7.2. */
+#define STAGES 1
+#define BETWEEN 0
+#define SPLIT 0
+#include "method/spark.h"
+
+KERNEL(euler_2, start, step);
+
+#ifdef NH_DESCRIBE
+#include "method/spark_table.h"
+
+static spark_kind kind(const double *option)
+{
+    (void)option;
+    return (spark_kind){.stages = 1, .points = 2};
+}
+
+static size_t memory(const nh_shape *shape, const double *option)
+{
+    return spark_memory(kind(option), shape);
+}
+
+static size_t scratch(const nh_shape *shape, const double *option)
+{
+    return spark_scratch(kind(option), shape);
+}
+
+static size_t table_size(const double *option)
+{
+    return spark_table_size(kind(option));
+}
+
+/* Points: the stage, the end. */
+static void table(const double *option, double *out)
+{
+    static const double c[] = {1, 1}, a[] = {1, 1}, ahat[] = {0, 1};
+    spark_parts t = spark_parts_of(kind(option), out);
+    memcpy(t.c, c, sizeof c);
+    memcpy(t.a, a, sizeof a);
+    memcpy(t.f, ahat, sizeof ahat);
+    spark_complete(kind(option), t, NULL);
+}
+
+const nh_method nh_method_euler_2 = {
+    .name = "euler-2",
+    .summary = "symplectic Euler SPARK II: forces at the end of the step; dla(0) for any Lagrangian",
+    .reference = "Jay 2009, sec. 7.2",
+    .formulas = "P_1 = p0,   P_1, F_1, K_1 at (t1, q1, V_1)\n"
+                "q1 = q0 + h V_1,   p1 = p0 + h (F_1 + K_1^T Psi_1),   0 = k(t1, q1, v1)",
+    .order = 1,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
+    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
+    .compensate = true,
+    .memory = memory,
+    .scratch = scratch,
+    .table_size = table_size,
+    .table = table,
+};
+#endif

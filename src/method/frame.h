@@ -1,0 +1,100 @@
+/* Frames as the kernels see them: momenta rho = X^T p in a frame X, and the equations on z = (q, rho).
+ *
+ *     z' = Pi(z) grad H(z),   Pi = [[0, X], [-X^T, C]]
+ *
+ * A point z is kept in an array of FRAME_SIZE: q, rho, and behind them what the frame takes from the
+ * start of the step, the signs of the Householder factorisation and the increment of differences. The
+ * file of a method says which of its options is the frame: #define FRAME. */
+#ifndef NH_METHOD_FRAME_H
+#define NH_METHOD_FRAME_H
+
+#include "method/small.h"
+
+enum { FRAME_MODEL, FRAME_HOUSEHOLDER, FRAME_DIFFERENCE, FRAME_POLAR };
+
+#define R (N - M)
+#define D (N + R)
+#define FRAME_SIZE (D + M + 1)
+#define BRACKET_SIZE (R * N + R * (R - 1) / 2)
+
+/* s_k = +1 where R_kk >= 0, one after the other, since each reflection changes the later pivots. */
+static inline int frame_signs(kernel *k, real *z)
+{
+    HOLD(k);
+    LOCAL(pivot, M);
+    EACH(j, M) z[D + j] = broadcast(1);
+    z[D + M] = broadcast(k->h);
+    for (int j = 0; j < M; j++) {
+        CALL(HOUSEHOLDER_SIGNS, k->t, z, k->v, z + N, pivot);
+        z[D + j] = sign_(pivot[j]);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* z = (q, rho) from the state */
+static inline int frame_start(kernel *k, real *z)
+{
+    EACH(i, N) z[i] = k->q[i];
+    if (FRAME == FRAME_MODEL) {
+        EACH(j, M + 1) z[D + j] = broadcast(0);
+        CALL(MODEL_MOMENTA, k->t, z, k->v, z + N, z + N);
+    } else {
+        TRY_(frame_signs(k, z));
+        CALL(HOUSEHOLDER_MOMENTA, k->t, z, k->v, z + N, z + N);
+    }
+    return NH_KERNEL_OK;
+}
+
+static inline int frame_velocity(kernel *k, const real *z, real *v)
+{
+    if (FRAME == FRAME_MODEL)
+        CALL(MODEL_VELOCITY, k->t, z, k->v, z + N, v);
+    else
+        CALL(HOUSEHOLDER_VELOCITY, k->t, z, k->v, z + N, v);
+    return NH_KERNEL_OK;
+}
+
+static inline int frame_gradient(kernel *k, const real *z, real *g)
+{
+    if (FRAME == FRAME_MODEL)
+        CALL(MODEL_GRADIENT, k->t, z, k->v, z + N, g);
+    else
+        CALL(HOUSEHOLDER_GRADIENT, k->t, z, k->v, z + N, g);
+    return NH_KERNEL_OK;
+}
+
+static inline int frame_bracket(kernel *k, const real *z, real *bracket)
+{
+    if (FRAME == FRAME_MODEL)
+        CALL(MODEL_BRACKET, k->t, z, k->v, z + N, bracket);
+    else if (FRAME == FRAME_HOUSEHOLDER)
+        CALL(HOUSEHOLDER_BRACKET, k->t, z, k->v, z + N, bracket);
+    else
+        CALL(DIFFERENCE_BRACKET, k->t, z, k->v, z + N, bracket);
+    return NH_KERNEL_OK;
+}
+
+/* out = h Pi g */
+static inline void apply_bracket(kernel *k, const real *bracket, const real *g, real *out)
+{
+    const real *X = bracket, *C = bracket + R * N, *slope = g + N;
+    EACH(i, N)
+    {
+        real sum = broadcast(0);
+        EACH(a, R) sum = fma_(X[a * N + i], slope[a], sum);
+        out[i] = sum * k->h;
+    }
+    EACH(a, R)
+    {
+        real sum = -dot_(N, X + a * N, g);
+        EACH(b, R)
+        if (a < b)
+            sum = fma_(C[a * (2 * R - a - 1) / 2 + b - a - 1], slope[b], sum);
+        else if (b < a)
+            sum = fma_(-C[b * (2 * R - b - 1) / 2 + a - b - 1], slope[b], sum);
+        out[N + a] = sum * k->h;
+    }
+}
+
+#endif

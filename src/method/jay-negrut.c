@@ -1,0 +1,253 @@
+/* Newmark's method of Jay and Negrut; carries the multiplier from step to step.
+ *
+ *     G = M^-1 (rate + K^T l)   at (t0, q0, v0) with l0 and at (t1, q1, v1) with l1
+ *     q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)
+ *     v1 = v0 + h ((1 - gamma) G0 + gamma G1),     k(t1, q1, v1) = 0
+ *
+ * l0 is what the step before found (at first that of the continuous equations), so only l1 is
+ * solved for. Order 2 for gamma = 1/2, else 1; keeps the constraints at every node. beta = 0,
+ * gamma = 1/2 is the leapfrog; beta = 0 with a force without velocities is explicit.
+ * Jay & Negrut (2009), sections 5 and 6 with alpha_m = alpha_f = 0; Anahory Simoes, Ferraro, Marrero
+ * & Martin de Diego, eq. 12. */
+#include "method/kernel.h"
+#include "method/newton.h"
+
+enum { TURNS_MAX = 50 };
+#define BETA OPTION(0)
+#define GAMMA OPTION(1)
+
+/* The multiplier of the last node. */
+#define MEMORY_L (k->memory)
+
+static int start(kernel *k)
+{
+    LOCAL(a, N + M);
+    CALL(ACCELERATION, k->t, k->q, k->v, 0, a);
+    EACH(j, M) MEMORY_L[j] = a[N + j];
+    return NH_KERNEL_OK;
+}
+
+/* u = (q1 - q0) / h for the impulses I = h G. */
+static inline void mean_velocity(kernel *k, const real *I0, const real *I1, real *u)
+{
+    EACH(i, N)
+    {
+        u[i] = fma_(broadcast(0.5 - BETA), I0[i], k->v[i]);
+        if (BETA != 0)
+            u[i] = fma_(broadcast(BETA), I1[i], u[i]);
+    }
+}
+
+/* One turn: the force at the end reached so far, then the multiplier that closes the constraint
+ * there, exactly but for how M, K and the force change with it. */
+static inline int turn(kernel *k, const real *I0, real *kick, real *I1, real *R1, real *u, real *w,
+                       real *q, real *v, real *close)
+{
+    const double h = k->h, t1 = k->t + h;
+    real *B = kick + N;
+    EACH(i, N)
+    {
+        q[i] = fma_(broadcast(h), u[i], k->q[i]);
+        v[i] = k->v[i] + w[i];
+    }
+    CALL(KICK, t1, q, v, 0, kick);
+    EACH(i, N) I1[i] = kick[i] * h;
+    add_B(k, I1, B, R1);
+    mean_velocity(k, I0, I1, u);
+    EACH(i, N)
+    {
+        w[i] = fma_(broadcast(1 - GAMMA), I0[i], I1[i] * GAMMA);
+        q[i] = fma_(broadcast(h), u[i], k->q[i]);
+        v[i] = k->v[i] + w[i];
+    }
+    B[NB] = broadcast(h * (BETA / GAMMA)); /* what moves v1 moves q1 by that factor */
+    CALL(CLOSE, t1, q, v, B, close);
+    EACH(j, M)
+    {
+        R1[j] = fma_(broadcast(-1 / GAMMA), close[j], R1[j]);
+        close[M + j] = close[j] * (-BETA / GAMMA);
+        close[j] = -close[j];
+    }
+    add_B(k, w, B, close);
+    if (BETA != 0)
+        add_B(k, u, B, close + M);
+    return NH_KERNEL_OK;
+}
+
+#ifdef NH_CAREFUL
+
+/* What newton_gap works on besides its unknowns w = v1 - v0 and R1 = h l1. */
+typedef struct problem {
+    const double *I0;
+    double *kick, *I1, *u, *q, *v;
+} problem;
+
+static int newton_gap(kernel *k, const double *x, double *r, double *work)
+{
+    const problem *c = (const problem *)work;
+    const double h = k->h, *w = x;
+    EACH(i, N) /* since w = (1 - gamma) I0 + gamma I1 */
+    {
+        c->I1[i] = (w[i] - (1 - GAMMA) * c->I0[i]) / GAMMA;
+        c->v[i] = k->v[i] + w[i];
+    }
+    mean_velocity(k, c->I0, c->I1, c->u);
+    EACH(i, N) c->q[i] = k->q[i] + h * c->u[i];
+    CALL(KICK, k->t + h, c->q, c->v, 0, c->kick);
+    EACH(i, N) r[i] = h * c->kick[i] - c->I1[i];
+    add_B(k, r, c->kick + N, x + N);
+    CALL(CONSTRAINT, k->t + h, c->q, c->v, 0, r + N);
+    return NH_KERNEL_OK;
+}
+
+static int newton(kernel *k, problem *c, real *w, real *R1)
+{
+    const int d = N + M;
+    if (newton_scratch((size_t)d) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
+    LOCAL(space, newton_scratch((size_t)d));
+    LOCAL(x, d);
+    EACH(i, N) x[i] = 0;
+    EACH(j, M) x[N + j] = k->h * MEMORY_L[j];
+    int status = newton_solve(k, newton_gap, d, x, space, (double *)c);
+    if (!status) /* u of the solution, not of the last difference that the Jacobian took */
+        status = newton_gap(k, x, space, (double *)c);
+    EACH(i, N) w[i] = x[i];
+    EACH(j, M) R1[j] = x[N + j];
+    return status;
+}
+
+#endif
+
+static int step(kernel *k)
+{
+    const double h = k->h;
+    LOCAL(kick, N + NB + 1);
+    LOCAL(I0, N);
+    LOCAL(I1, N);
+    LOCAL(l, M);
+    LOCAL(R1, M);
+    LOCAL(u, N);
+    LOCAL(w, N);
+    LOCAL(u_new, N);
+    LOCAL(w_new, N);
+    LOCAL(q, N);
+    LOCAL(v, N);
+    LOCAL(close, 2 * M);
+
+    CALL(KICK, k->t, k->q, k->v, 0, kick);
+    EACH(j, M) l[j] = R1[j] = MEMORY_L[j] * h;
+    EACH(i, N) I0[i] = kick[i] * h;
+    add_B(k, I0, kick + N, l);
+    mean_velocity(k, I0, I0, u_new);
+    EACH(i, N)
+    {
+        u[i] = k->v[i];
+        w[i] = w_new[i] = broadcast(0);
+    }
+    for (watch turns = watch_begin();;) {
+        int status = turn(k, I0, kick, I1, R1, u_new, w_new, q, v, close);
+        if (status)
+            return status;
+        real change = broadcast(0), scale = broadcast(0);
+        EACH(i, N)
+        {
+            change = max_(change, max_(abs_(u_new[i] - u[i]), abs_(w_new[i] - w[i])));
+            scale = max_(scale, max_(abs_(u_new[i]), abs_(k->v[i] + w_new[i])));
+            u[i] = select_(turns.active, u_new[i], u[i]);
+            w[i] = select_(turns.active, w_new[i], w[i]);
+        }
+        EACH(j, M) l[j] = select_(turns.active, R1[j], l[j]);
+        if (BETA == 0 && SEPARABLE && AFFINE)
+            break;
+        if (turns.iteration >= TURNS_MAX || any(~less(change, broadcast(1e100)) & turns.active)) {
+#ifdef NH_CAREFUL
+            problem c = {I0, kick, I1, u, q, v};
+            status = newton(k, &c, w, l);
+            if (status)
+                return status;
+            break;
+#else
+            return not_converged(k, &turns);
+#endif
+        }
+        watch_update(&turns, change, scale);
+        if (!any(turns.active))
+            break;
+    }
+    EACH(i, N)
+    {
+        q[i] = fma_(broadcast(h), u[i], k->q[i]);
+        v[i] = k->v[i] + w[i];
+        u[i] = u[i] * h;
+    }
+    EACH(j, M) MEMORY_L[j] = l[j] * (1 / h);
+    commit(k, q, v, u, w);
+    return NH_KERNEL_OK;
+}
+
+KERNEL(jay_negrut, start, step);
+
+#ifdef NH_DESCRIBE
+#include "method/method.h"
+
+static size_t memory(const nh_shape *s, const double *option)
+{
+    (void)option;
+    return (size_t)s->m;
+}
+
+static size_t scratch(const nh_shape *s, const double *option)
+{
+    size_t n = (size_t)s->n, m = (size_t)s->m, d = n + m;
+    (void)option;
+    return 9 * n + (size_t)s->nb + 1 + 4 * m + newton_scratch(d) + d;
+}
+
+static int order_of(const double *option)
+{
+    return option[1] == 0.5 ? 2 : 1;
+}
+
+/* With beta = 0 nothing is iterated on coupled systems, so the driver's bits are its own. */
+static unsigned keeps_of(const double *option)
+{
+    return NH_KEEPS_CONSTRAINTS | (option[0] == 0 ? NH_KEEPS_FIBRATION : 0u);
+}
+
+static const char *refuse(const double *option)
+{
+    return option[1] < 1e-3 ? "gamma must be at least 0.001: without a share in the velocity the "
+                              "new multiplier cannot close the constraint"
+                            : 0;
+}
+
+const nh_method nh_method_jay_negrut = {
+    .name = "jay-negrut",
+    .summary = "Newmark's method with the multiplier carried from step to step",
+    .reference = "Jay & Negrut 2009, Anahory Simoes et al. (12)",
+    .formulas = "G0 = M^-1 (rate + K^T l0) at (t0, q0, v0),   G1 = M^-1 (rate + K^T l1) at (t1, q1, v1)\n"
+                "q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)\n"
+                "v1 = v0 + h ((1 - gamma) G0 + gamma G1),   k(t1, q1, v1) = 0\n"
+                "l0 comes from the step before.",
+    .option = {{.name = "beta",
+                .help = "weight of the far end in the positions; 0 makes the force explicit",
+                .type = NH_OPTION_REAL,
+                .standard = 0,
+                .least = 0,
+                .greatest = 0.5},
+               {.name = "gamma",
+                .help = "weight of the far end in the velocities; 1/2 gives order 2",
+                .type = NH_OPTION_REAL,
+                .standard = 0.5,
+                .least = 0,
+                .greatest = 1}},
+    .options = 2,
+    .order_of = order_of,
+    .keeps_of = keeps_of,
+    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION) | NH_USES(CONSTRAINT),
+    .refuse = refuse,
+    .memory = memory,
+    .scratch = scratch,
+};
+#endif

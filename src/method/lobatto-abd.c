@@ -1,0 +1,80 @@
+/* Lobatto-SPARK with IIIA for positions, IIIB for forces and IIID for reactions.
+ *
+ *     Q_i = q0 + h sum_j a_ij V_j
+ *     P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j,     P_i = dL/dv(T_i, Q_i, V_i)
+ *     q1, p1 likewise with b_j
+ *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
+ *
+ * IIID is the mean of IIIC and IIIC*; unlike IIIB it is not singular, and every multiplier acts on every
+ * stage. Order 2s - 2, symmetric; keeps the constraints at every node. Jay (2009), sec. 7.6. */
+#define STAGES OPTION_INT(0)
+#define BETWEEN 0
+#define SPLIT 1
+#include "method/spark.h"
+
+KERNEL(lobatto_abd, start, step);
+
+#ifdef NH_DESCRIBE
+#include "method/spark_table.h"
+
+static spark_kind kind(const double *option)
+{
+    return (spark_kind){.stages = (int)option[0], .points = (int)option[0] + 1, .split = 1};
+}
+
+static size_t memory(const nh_shape *shape, const double *option)
+{
+    return spark_memory(kind(option), shape);
+}
+
+static size_t scratch(const nh_shape *shape, const double *option)
+{
+    return spark_scratch(kind(option), shape);
+}
+
+static size_t table_size(const double *option)
+{
+    return spark_table_size(kind(option));
+}
+
+static void table(const double *option, double *out)
+{
+    spark_parts t = spark_parts_of(kind(option), out);
+    int s = kind(option).stages;
+    nh_lobatto_table(s, NH_LOBATTO_A, t.c, t.a + s * s, t.a);
+    nh_lobatto_table(s, NH_LOBATTO_B, t.c, t.f + s * s, t.f);
+    nh_lobatto_table(s, NH_LOBATTO_D, t.c, t.r + s * s, t.r);
+    t.c[s] = 1;
+    spark_complete(kind(option), t, NULL);
+}
+
+static int order_of(const double *option)
+{
+    return 2 * (int)option[0] - 2;
+}
+
+const nh_method nh_method_lobatto_abd = {
+    .name = "lobatto-abd",
+    .summary = "Lobatto IIIA-B-D SPARK: IIIB for forces, IIID for reactions",
+    .reference = "Jay 2009 (6.1), sec. 7.6",
+    .formulas = "Q_i = q0 + h sum_j a_ij V_j,   a = Lobatto IIIA\n"
+                "P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j,   ahat = IIIB, atilde = IIID\n"
+                "q1 = q0 + h sum_j b_j V_j,   p1 = p0 + h sum_j b_j (F_j + K_j^T Psi_j)\n"
+                "0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1;   0 = k(t1, q1, v1)",
+    .option = {{.name = "stages",
+                .help = "number of Lobatto nodes; the order is twice that, less two",
+                .type = NH_OPTION_INTEGER,
+                .standard = 2,
+                .least = 2,
+                .greatest = 10}},
+    .options = 1,
+    .order_of = order_of,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
+    .compensate = true,
+    .memory = memory,
+    .scratch = scratch,
+    .table_size = table_size,
+    .table = table,
+};
+#endif

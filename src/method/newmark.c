@@ -1,0 +1,103 @@
+/* Newmark's method for nonholonomic systems, with a multiplier at each end of the step.
+ *
+ *     G = M^-1 (rate + K^T l)   at (t0, q0, v0) with l0 and at (t1, q1, v1) with l1
+ *     q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)
+ *     q0 = q1 - h v1 + h^2/2 (2 beta2 G0 + (1 - 2 beta2) G1)
+ *     0 = discrete constraint(q0, q1),   0 = k(t1, q1, v1)
+ *
+ * The discrete constraint is k at u = (q1 - q0)/h, taken at the point (1 - alpha) q0 + alpha q1, or
+ * averaged over the ends with weights 1 - alpha and alpha. For constraints A v = 0 these are (15)
+ * and (16) of the source; written with k they serve affine, nonlinear and moving constraints too.
+ *
+ * Neither multiplier is carried. Keeps the constraints at every node. Order 2 and symmetric for
+ * beta = beta2, alpha = 1/2, else order 1; the adjoint of (beta, beta2, alpha) is
+ * (beta2, beta, 1 - alpha). With beta = 0 and a force without velocities each end takes one force
+ * and one m x m solve; at beta = beta2 = alpha = 0 for any affine constraints.
+ * Anahory Simoes, Ferraro, Marrero & Martin de Diego, Definition 3.1, eqs. 15 and 16. */
+#include "method/newmark.h"
+
+static int step(kernel *k)
+{
+    const double h = k->h;
+    const newmark p = {.h = h,
+                       .t = k->t,
+                       .beta = OPTION(0),
+                       .beta2 = OPTION(1),
+                       .alpha = OPTION(2),
+                       .constraint = (int)OPTION(3),
+                       .q0 = k->q,
+                       .v0 = k->v};
+    LOCAL(u, N);
+    LOCAL(w, N);
+    LOCAL(q, N);
+    LOCAL(v, N);
+    int status = newmark_solve(k, &p, u, w);
+    if (status)
+        return status;
+    EACH(i, N)
+    {
+        q[i] = fma_(broadcast(h), u[i], k->q[i]);
+        v[i] = k->v[i] + w[i];
+        u[i] = u[i] * h;
+    }
+    commit(k, q, v, u, w);
+    return NH_KERNEL_OK;
+}
+
+KERNEL(newmark, no_start, step);
+
+#ifdef NH_DESCRIBE
+#include "method/method.h"
+
+static size_t scratch(const nh_shape *s, const double *option)
+{
+    (void)option;
+    return 4 * (size_t)s->n + newmark_scratch(s);
+}
+
+static int order_of(const double *option)
+{
+    return option[0] == option[1] && option[2] == 0.5 ? 2 : 1;
+}
+
+/* With beta = 0 the driver of a coupled system is followed without iteration, so that nothing of the
+ * passengers, not even the number of turns they take, can reach its last bits. */
+static unsigned keeps_of(const double *option)
+{
+    return NH_KEEPS_CONSTRAINTS | (order_of(option) == 2 ? NH_KEEPS_SYMMETRY : 0u) |
+           (option[0] == 0 ? NH_KEEPS_FIBRATION : 0u);
+}
+
+const nh_method nh_method_newmark = {
+    .name = "newmark",
+    .summary = "Newmark's method with a discrete constraint and a multiplier at each end",
+    .reference = "Anahory Simoes et al., Def. 3.1, (15), (16)",
+    .formulas = "G0 = M^-1 (rate + K^T l0) at (t0, q0, v0),   G1 = M^-1 (rate + K^T l1) at (t1, q1, v1)\n"
+                "q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)\n"
+                "q0 = q1 - h v1 + h^2/2 (2 beta2 G0 + (1 - 2 beta2) G1)\n"
+                "point:    k(ta, (1 - alpha) q0 + alpha q1, (q1 - q0)/h) = 0\n"
+                "average:  (1 - alpha) k(t0, q0, (q1 - q0)/h) + alpha k(t1, q1, (q1 - q0)/h) = 0\n"
+                "k(t1, q1, v1) = 0",
+    .option = {NEWMARK_BETA,
+               NEWMARK_BETA2,
+               {.name = "alpha",
+                .help = "where between q0 and q1 the discrete constraint is taken",
+                .type = NH_OPTION_REAL,
+                .standard = 0.5,
+                .least = 0,
+                .greatest = 1},
+               {.name = "constraint",
+                .help = "the discrete constraint: at one point, or averaged over both ends",
+                .type = NH_OPTION_CHOICE,
+                .standard = NEWMARK_POINT,
+                .least = 0,
+                .greatest = 1,
+                .choices = "point|average"}},
+    .options = 4,
+    .order_of = order_of,
+    .keeps_of = keeps_of,
+    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CLOSE_MEAN) | NH_USES(CONSTRAINT),
+    .refuse = newmark_refuse,
+    .scratch = scratch,
+};
+#endif

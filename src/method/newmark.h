@@ -1,0 +1,309 @@
+/* One step of the nonholonomic Newmark method, for the methods made of such steps.
+ *
+ * With the impulses I0 = h M^-1 (rate + K^T l0) at (q0, v0) and I1 likewise at (q1, v1),
+ *
+ *     u  = (q1 - q0) / h = v0 + (1/2 - beta) I0 + beta I1
+ *     v1 = v0 + (1 - gamma) I0 + gamma I1,     gamma = 1/2 + beta - beta2
+ *     0 = k(ta, (1 - alpha) q0 + alpha q1, u)                          (point), or
+ *     0 = (1 - alpha) k(t0, q0, u) + alpha k(t1, q1, u)                (average)
+ *     0 = k(t1, q1, v1)
+ *
+ * The coefficients of the two impulses have determinant (1 - 2 beta - 2 beta2) / 4, so instead of
+ * l0 and l1 the two closings use the combinations that move u and v1 apart: the first moves u by
+ * Bu y and v1 hardly (by a multiple of B1 - B0 = O(h)), the second moves v1 by Bv z and u hardly.
+ * One after the other they converge like h^2, each an m x m solve, and with beta = 0 they do not
+ * disturb each other at all: then the first is solved once and for all, and where the force does not
+ * depend on velocities nothing is left to repeat. */
+#ifndef NH_METHOD_NEWMARK_H
+#define NH_METHOD_NEWMARK_H
+
+#include "method/kernel.h"
+#include "method/newton.h"
+
+enum { NEWMARK_POINT, NEWMARK_AVERAGE, NEWMARK_TURNS_MAX = 50 };
+
+typedef struct newmark {
+    double h, t, beta, beta2, alpha;
+    int constraint;
+    const real *q0, *v0;
+} newmark;
+
+/* Coefficients of the impulses in u and v1, their inverse, and how Bu, Bv are made of B0, B1. */
+typedef struct newmark_weights {
+    double u0, u1, v0, v1;
+    double y0, y1, z0, z1; /* R0 += y0 y + z0 z, R1 += y1 y + z1 z for u += Bu y, v1 += Bv z */
+} newmark_weights;
+
+static inline newmark_weights newmark_weights_of(const newmark *p)
+{
+    const double gamma = 0.5 + p->beta - p->beta2;
+    newmark_weights a = {.u0 = 0.5 - p->beta, .u1 = p->beta, .v0 = 1 - gamma, .v1 = gamma};
+    const double determinant = 0.5 * gamma - p->beta;
+    a.y0 = a.v1 / determinant;
+    a.y1 = -a.v0 / determinant;
+    a.z0 = -a.u1 / determinant;
+    a.z1 = a.u0 / determinant;
+    return a;
+}
+
+/* The discrete constraint at u: close = (y, residual) for reactions x = (Bu, ...). */
+static inline int newmark_close(kernel *k, const newmark *p, const real *u, real *q, real *x,
+                                real *close)
+{
+    const double h = p->h, alpha = p->alpha;
+    if (p->constraint == NEWMARK_POINT) {
+        EACH(i, N) q[i] = fma_(broadcast(alpha * h), u[i], p->q0[i]);
+        x[NB] = broadcast(alpha * h);
+        CALL(CLOSE, p->t + alpha * h, q, u, x, close);
+    } else {
+        x[NB] = broadcast(h);
+        x[NB + 1] = broadcast(alpha);
+        x[NB + 2] = broadcast(p->t + h);
+        EACH(i, N) x[NB + 3 + i] = fma_(broadcast(h), u[i], p->q0[i]);
+        CALL(CLOSE_MEAN, p->t, p->q0, u, x, close);
+    }
+    return NH_KERNEL_OK;
+}
+
+/* Solves the discrete constraint: for good when beta = 0, else one turn of it. On return I0, R1 and
+ * u contain the correction; x keeps Bu. */
+static inline int newmark_position(kernel *k, const newmark *p, const newmark_weights *a,
+                                   const real *B0, const real *B1, real *I0, real *R1,
+                                   const real *I1, real *u, real *q, real *x, real *close)
+{
+    EACH(i, N)
+    {
+        u[i] = fma_(broadcast(a->u0), I0[i], p->v0[i]);
+        if (a->u1 != 0)
+            u[i] = fma_(broadcast(a->u1), I1[i], u[i]);
+    }
+    EACH(e, NB)
+    {
+        x[e] = B0[e];
+        if (a->u1 != 0)
+            x[e] = fma_(broadcast(a->u0 * a->y0), B0[e], B1[e] * (a->u1 * a->y1));
+    }
+    const int linear = REACTION_IS_LINEAR || (AFFINE && p->alpha == 0);
+    for (watch w = watch_begin();;) {
+        int status = newmark_close(k, p, u, q, x, close);
+        if (status)
+            return status;
+        EACH(j, M)
+        {
+            real y = select_(w.active, -close[j], broadcast(0));
+            close[j] = y * a->y0;
+            R1[j] = fma_(broadcast(a->y1), y, R1[j]);
+            close[M + j] = y;
+        }
+        add_B(k, I0, B0, close);
+        EACH(i, N) q[i] = broadcast(0);
+        add_B(k, q, x, close + M);
+        EACH(i, N) u[i] = u[i] + q[i];
+        if (linear || a->u1 != 0)
+            return NH_KERNEL_OK;
+        watch_update(&w, largest(k, q, N), largest(k, u, N));
+        if (!any(w.active))
+            return NH_KERNEL_OK;
+        if (w.iteration >= NEWMARK_TURNS_MAX)
+            return not_converged(k, &w);
+    }
+}
+
+/* The far end: I1 at (q1, v0 + w), then w closed so that k(t1, q1, v0 + w) = 0. */
+static inline int newmark_velocity(kernel *k, const newmark *p, const newmark_weights *a,
+                                   const real *B0, real *kick1, real *I0, real *R1, real *I1,
+                                   const real *u, real *q, real *w, real *v, real *x, real *close)
+{
+    const double h = p->h, t1 = p->t + h;
+    const real *B1 = kick1 + N;
+    EACH(i, N)
+    {
+        q[i] = fma_(broadcast(h), u[i], p->q0[i]);
+        v[i] = p->v0[i] + w[i];
+    }
+    CALL(KICK, t1, q, v, 0, kick1);
+    EACH(i, N) I1[i] = kick1[i] * h;
+    add_B(k, I1, B1, R1);
+    EACH(i, N)
+    {
+        w[i] = fma_(broadcast(a->v0), I0[i], I1[i] * a->v1);
+        v[i] = p->v0[i] + w[i];
+    }
+    EACH(e, NB)
+    {
+        x[e] = B1[e];
+        if (a->z0 != 0)
+            x[e] = fma_(broadcast(a->v0 * a->z0), B0[e], B1[e] * (a->v1 * a->z1));
+    }
+    x[NB] = broadcast(0); /* q1 stays where it is */
+    CALL(CLOSE, t1, q, v, x, close);
+    EACH(j, M) close[j] = -close[j];
+    add_B(k, w, x, close);
+    EACH(j, M)
+    {
+        R1[j] = fma_(broadcast(a->z1), close[j], R1[j]);
+        close[M + j] = close[j] * a->z1;
+        close[j] = close[j] * a->z0;
+    }
+    add_B(k, I1, B1, close + M);
+    if (a->z0 != 0)
+        add_B(k, I0, B0, close);
+    return NH_KERNEL_OK;
+}
+
+#ifdef NH_CAREFUL
+
+typedef struct newmark_problem {
+    const newmark *p;
+    const newmark_weights *a;
+    const double *kick0;
+    double *kick1, *I0, *I1, *u, *q, *v;
+} newmark_problem;
+
+/* Unknowns: w = v1 - v0, R0, R1. Since gamma > 0, u follows from w and I0. */
+static int newmark_gap(kernel *k, const double *x, double *r, double *work)
+{
+    const newmark_problem *c = (const newmark_problem *)work;
+    const newmark *p = c->p;
+    const newmark_weights *a = c->a;
+    const double h = p->h, *w = x, *R0 = x + N, *R1 = R0 + M;
+    double *k_u = r + N, *k_v = k_u + M;
+    EACH(i, N) c->I0[i] = h * c->kick0[i];
+    add_B(k, c->I0, c->kick0 + N, R0);
+    EACH(i, N)
+    {
+        c->u[i] = p->v0[i] + a->u0 * c->I0[i] + a->u1 / a->v1 * (w[i] - a->v0 * c->I0[i]);
+        c->q[i] = p->q0[i] + h * c->u[i];
+        c->v[i] = p->v0[i] + w[i];
+    }
+    CALL(KICK, p->t + h, c->q, c->v, 0, c->kick1);
+    EACH(i, N) c->I1[i] = h * c->kick1[i];
+    add_B(k, c->I1, c->kick1 + N, R1);
+    EACH(i, N) r[i] = w[i] - a->v0 * c->I0[i] - a->v1 * c->I1[i];
+    CALL(CONSTRAINT, p->t + h, c->q, c->v, 0, k_v);
+    if (p->constraint == NEWMARK_AVERAGE) {
+        CALL(CONSTRAINT, p->t + h, c->q, c->u, 0, c->I1);
+        CALL(CONSTRAINT, p->t, p->q0, c->u, 0, k_u);
+        EACH(j, M) k_u[j] = (1 - p->alpha) * k_u[j] + p->alpha * c->I1[j];
+    } else {
+        EACH(i, N) c->q[i] = p->q0[i] + p->alpha * h * c->u[i];
+        CALL(CONSTRAINT, p->t + p->alpha * h, c->q, c->u, 0, k_u);
+    }
+    return NH_KERNEL_OK;
+}
+
+static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a, const double *kick0,
+                          double *kick1, double *I0, double *I1, double *q, double *v, double *u,
+                          double *w)
+{
+    const int d = N + 2 * M;
+    if (newton_scratch((size_t)d) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
+    LOCAL(space, newton_scratch((size_t)d));
+    LOCAL(x, d);
+    newmark_problem problem = {p, a, kick0, kick1, I0, I1, u, q, v};
+    EACH(i, d) x[i] = 0;
+    int status = newton_solve(k, newmark_gap, d, x, space, (double *)&problem);
+    if (!status) /* u of the solution, not of the last difference that the Jacobian took */
+        status = newmark_gap(k, x, space, (double *)&problem);
+    EACH(i, N) w[i] = x[i];
+    return status;
+}
+
+#endif
+
+/* Solves one step from p->q0, p->v0: u = (q1 - q0) / h and w = v1 - v0. */
+static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
+{
+    const newmark_weights a = newmark_weights_of(p);
+    LOCAL(kick0, N + NB);
+    LOCAL(kick1, N + NB);
+    LOCAL(I0, N);
+    LOCAL(I1, N);
+    LOCAL(R1, M);
+    LOCAL(u_new, N);
+    LOCAL(w_new, N);
+    LOCAL(q, N);
+    LOCAL(v, N);
+    LOCAL(x, NB + 3 + N);
+    LOCAL(close, 2 * M);
+    int status = NH_KERNEL_OK;
+
+    CALL(KICK, p->t, p->q0, p->v0, 0, kick0);
+    EACH(i, N + NB) kick1[i] = kick0[i];
+    EACH(j, M) R1[j] = broadcast(0);
+    EACH(i, N)
+    {
+        I0[i] = kick0[i] * p->h;
+        I1[i] = I0[i];
+        u[i] = p->v0[i];
+        w[i] = w_new[i] = broadcast(0);
+    }
+    for (watch turn = watch_begin();;) {
+        if (turn.iteration == 0 || a.u1 != 0)
+            status = newmark_position(k, p, &a, kick0 + N, kick1 + N, I0, R1, I1, u_new, q, x, close);
+        if (!status)
+            status = newmark_velocity(k, p, &a, kick0 + N, kick1, I0, R1, I1, u_new, q, w_new, v, x,
+                                      close);
+        if (status && status != NH_KERNEL_NOT_CONVERGED)
+            return status;
+        real change = broadcast(0), scale = broadcast(0);
+        EACH(i, N)
+        {
+            change = max_(change, max_(abs_(u_new[i] - u[i]), abs_(w_new[i] - w[i])));
+            scale = max_(scale, max_(abs_(u_new[i]), abs_(p->v0[i] + w_new[i])));
+            u[i] = select_(turn.active, u_new[i], u[i]);
+            w[i] = select_(turn.active, w_new[i], w[i]);
+        }
+        if (status || turn.iteration >= NEWMARK_TURNS_MAX ||
+            any(~less(change, broadcast(1e100)) & turn.active)) {
+#ifdef NH_CAREFUL
+            return newmark_newton(k, p, &a, kick0, kick1, I0, I1, q, v, u, w);
+#else
+            return not_converged(k, &turn);
+#endif
+        }
+        if (a.u1 == 0 && SEPARABLE && AFFINE)
+            return NH_KERNEL_OK; /* the force at q1 and the last closing were final */
+        watch_update(&turn, change, scale);
+        if (!any(turn.active))
+            return NH_KERNEL_OK;
+    }
+}
+
+#ifdef NH_DESCRIBE
+
+/* Reals of scratch that one newmark_solve takes. */
+static inline size_t newmark_scratch(const nh_shape *s)
+{
+    size_t n = (size_t)s->n, m = (size_t)s->m, d = n + 2 * m;
+    return 2 * (n + (size_t)s->nb) + 7 * n + (size_t)s->nb + 3 + 3 * m + newton_scratch(d) + d;
+}
+
+static inline const char *newmark_refuse(const double *option)
+{
+    double sum = option[0] + option[1];
+    return sum > 0.5 - 1e-9 && sum < 0.5 + 1e-9
+               ? "beta + beta2 = 1/2 makes the two multipliers of a step indistinguishable: the "
+                 "error then does not fall with the step"
+               : 0;
+}
+
+#define NEWMARK_BETA                                                                               \
+    {.name = "beta",                                                                               \
+     .help = "weight of the far end in the step forwards; 0 makes the force explicit",             \
+     .type = NH_OPTION_REAL,                                                                       \
+     .standard = 0,                                                                                \
+     .least = 0,                                                                                   \
+     .greatest = 0.5}
+#define NEWMARK_BETA2                                                                              \
+    {.name = "beta2",                                                                              \
+     .help = "the same in the step backwards; beta + beta2 = 1/2 is refused",                      \
+     .type = NH_OPTION_REAL,                                                                       \
+     .standard = NAN,                                                                              \
+     .least = 0,                                                                                   \
+     .greatest = 0.5,                                                                              \
+     .follows = "beta"}
+
+#endif
+#endif

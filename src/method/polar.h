@@ -1,0 +1,289 @@
+/* The frame-free step: orthogonal transport of the velocity to the middle of the step and on to its end.
+ *
+ *     qm = (q0 + q1)/2,  w = (q1 - q0)/2,  B0, B, B1 orthonormal bases of ker A at q0, qm, q1
+ *     K_ab = w^i (d_k M_ij - d_j M_ik)(qm) B_a^j B_b^k / 2,     cay(S) = (1 - S/2)^-1 (1 + S/2)
+ *     rho0 = cay(-K) polar(B0^T M(qm) B)^T B0^T M(q0) v0
+ *     rho1 = rho0 - h B^T DV(q0, q1),     q1 = q0 + h/2 B (rho0 + rho1)
+ *     v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1
+ *
+ * Orthogonal maps keep |rho|, so the energy is kept whatever discrete gradient DV is taken, and v1 lies
+ * in ker A(q1). Nothing depends on the choice of the bases.
+ *
+ * Where M is constant and velocities belong to coordinates ("flat"), K = 0 and no bases are needed: the
+ * map B polar(..)^T B0^T M is the direct rotation of ker A0 to ker A, which moves nothing but the
+ * normals. With N = M^-1 A^T L^-T, L L^T = A M^-1 A^T, and Q = polar(N0^T M N), H = N0^T M N Q^T,
+ *
+ *     x  ->  x - (N0 + N Q^T) (1 + H)^-1 Q N^T M x.
+ *
+ * That costs a few products with A, is sparse where A is, and gives the change of x to all its digits. */
+#ifndef NH_METHOD_POLAR_H
+#define NH_METHOD_POLAR_H
+
+#include "method/small.h"
+
+#define R (N - M)
+#define PAIRS (N * (N - 1) / 2)
+
+/* What is known of a point: flat K[nk], B[nb], L[m*m]; else mass[n*n], A[m*n], basis[r*n]. */
+#define POINT_SIZE (FLAT ? NK + NB + M * M : N * N + M * N + R * N)
+#define POINT_K(p) (p)
+#define POINT_B(p) ((p) + NK)
+#define POINT_L(p) ((p) + NK + NB)
+#define POINT_MASS(p) (p)
+#define POINT_BASIS(p) ((p) + N * N + M * N)
+
+/* ---- flat ---- */
+
+/* With one constraint the factor L is left out: its place holds A M^-1 A^T itself. */
+static inline int flat_point(kernel *k, const real *q, real *point)
+{
+    HOLD(k);
+    LOCAL(S, M * M);
+    if (M > 0)
+        CALL(NORMAL, k->t, q, k->v, 0, point);
+    EACH(e, M * M) S[e] = broadcast(0);
+    add_KB(k, S, M, 1, POINT_K(point), POINT_B(point));
+    if (M == 1)
+        *POINT_L(point) = S[0];
+    else
+        cholesky(M, S, POINT_L(point));
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* y, z: how much of the normals of the one point and of the other the rotation adds to x. With one
+ * constraint, S = A M^-1 A^T, g = A0 M^-1 A^T: y = -sign(g) A x/(t + |g|), z = -t A x/(S (t + |g|)),
+ * t = sqrt(S0 S). */
+static inline void rotate_one(kernel *k, const real *from, const real *to, const real *x, real *y,
+                              real *z)
+{
+    real S0 = *POINT_L(from), S = *POINT_L(to), t = sqrt_(S0 * S), g = broadcast(0), a = broadcast(0);
+    add_KB(k, &g, 1, 1, POINT_K(from), POINT_B(to));
+    apply_K(k, &a, POINT_K(to), x);
+    real w = -a / (t + abs_(g));
+    *y = w * sign_(g);
+    *z = w * t / S;
+}
+
+/* G = N0^T M N1 = L0^-1 (K0 B1) L1^-T */
+static inline void flat_overlap(kernel *k, const real *from, const real *to, real *G)
+{
+    HOLD(k);
+    LOCAL(column, M);
+    EACH(e, M * M) G[e] = broadcast(0);
+    add_KB(k, G, M, 1, POINT_K(from), POINT_B(to));
+    EACH(i, M) lower_solve(M, POINT_L(to), G + i * M);
+    EACH(j, M)
+    {
+        EACH(i, M) column[i] = G[i * M + j];
+        lower_solve(M, POINT_L(from), column);
+        EACH(i, M) G[i * M + j] = column[i];
+    }
+    RELEASE(k);
+}
+
+static inline int rotate_many(kernel *k, const real *from, const real *to, const real *x, real *y,
+                              real *z)
+{
+    HOLD(k);
+    LOCAL(G, M * M);
+    LOCAL(Q, M * M);
+    LOCAL(H, M * M);
+    flat_overlap(k, from, to, G);
+    TRY_(polar(k, M, G, Q));
+    product_transposed(M, M, M, G, Q, H);
+    EACH(i, M) H[i * M + i] = H[i * M + i] + 1;
+    cholesky(M, H, G);
+    EACH(i, M) z[i] = broadcast(0);
+    apply_K(k, z, POINT_K(to), x);
+    lower_solve(M, POINT_L(to), z);
+    EACH(i, M) y[i] = -dot_(M, Q + i * M, z);
+    lower_solve(M, G, y);
+    upper_solve(M, G, y);
+    EACH(j, M)
+    {
+        z[j] = broadcast(0);
+        EACH(i, M) z[j] = fma_(Q[i * M + j], y[i], z[j]);
+    }
+    upper_solve(M, POINT_L(to), z);
+    upper_solve(M, POINT_L(from), y);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* change = what the direct rotation from one point's allowed velocities to another's adds to x */
+static inline int flat_transport(kernel *k, const real *from, const real *to, const real *x,
+                                 real *change)
+{
+    HOLD(k);
+    LOCAL(y, M);
+    LOCAL(z, M);
+    if (M == 1)
+        rotate_one(k, from, to, x, y, z);
+    else
+        TRY_(rotate_many(k, from, to, x, y, z));
+    EACH(i, N) change[i] = broadcast(0);
+    add_B(k, change, POINT_B(to), z);
+    add_B(k, change, POINT_B(from), y);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* x = -h (M^-1 g without its part across the constraints) */
+static inline int flat_kick(kernel *k, const real *point, const real *g, real *x)
+{
+    HOLD(k);
+    LOCAL(l, M);
+    LOCAL(scaled, N);
+    EACH(i, N) scaled[i] = g[i] * -k->h;
+    CALL(SOLVE, k->t, k->q, k->v, scaled, x);
+    EACH(i, M) l[i] = broadcast(0);
+    apply_K(k, l, POINT_K(point), x);
+    if (M == 1) {
+        l[0] = l[0] / *POINT_L(point);
+    } else {
+        lower_solve(M, POINT_L(point), l);
+        upper_solve(M, POINT_L(point), l);
+    }
+    EACH(i, M) l[i] = -l[i];
+    add_B(k, x, POINT_B(point), l);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* ---- curved: M(q), or velocities on a Lie algebra ---- */
+
+static inline int curved_point(kernel *k, const real *q, real *point)
+{
+    CALL(MATRICES, k->t, q, k->v, 0, point);
+    allowed_basis(k, point, point + N * N, POINT_BASIS(point));
+    return NH_KERNEL_OK;
+}
+
+/* out_a = b_a . mass x for the rows of a basis */
+static inline void momenta(kernel *k, const real *mass, const real *basis, const real *x, real *out)
+{
+    HOLD(k);
+    LOCAL(p, N);
+    EACH(i, N) p[i] = dot_(N, mass + i * N, x);
+    EACH(a, R) out[a] = dot_(N, basis + a * N, p);
+    RELEASE(k);
+}
+
+/* Q = polar(B^T M(qm) Bm) for the basis B of a point */
+static inline int curved_overlap(kernel *k, const real *point, const real *middle, real *Q)
+{
+    HOLD(k);
+    LOCAL(G, R * R);
+    EACH(a, R) momenta(k, POINT_MASS(middle), POINT_BASIS(middle), POINT_BASIS(point) + a * N, G + a * R);
+    int status = polar(k, R, G, Q);
+    RELEASE(k);
+    return status;
+}
+
+/* K_ab = sum_(i<j) T_ij (B_a^i B_b^j - B_a^j B_b^i)/2 */
+static inline int curved_turning(kernel *k, const real *qm, const real *w, const real *basis, real *K)
+{
+    HOLD(k);
+    LOCAL(T, PAIRS);
+    EACH(e, R * R) K[e] = broadcast(0);
+    if (R > 1)
+        CALL(TWIST, k->t, qm, k->v, w, T);
+    EACH(a, R)
+    for (int b = a + 1; b < R; b++) {
+        const real *x = basis + a * N, *y = basis + b * N;
+        real sum = broadcast(0);
+        EACH(i, N)
+        for (int j = i + 1; j < N; j++)
+            sum = fma_(T[i * (2 * N - i - 1) / 2 + j - i - 1], fma_(x[i], y[j], -(x[j] * y[i])), sum);
+        K[a * R + b] = sum * 0.5;
+        K[b * R + a] = sum * -0.5;
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* ---- a turn, and the end ---- */
+
+/* What a turn leaves for the end of the step: flat the increments of v so far and v itself then; else
+ * rho1, already turned by cay(-K). */
+typedef struct polar_step {
+    const real *start; /* the point q0 */
+    real *middle;      /* the point qm */
+    real *rho0;        /* curved: B0^T M(q0) v0 */
+    real *moved;       /* flat: change of v up to the middle and past the kick; curved: rho1 */
+} polar_step;
+
+/* From the discrete gradient g on q0 .. q0 + dq and the middle point: the dq that follows from them. */
+static inline int flat_turn(kernel *k, polar_step *s, const real *g, real *dq)
+{
+    HOLD(k);
+    LOCAL(kick, N);
+    TRY_(flat_transport(k, s->start, s->middle, k->v, s->moved));
+    TRY_(flat_kick(k, s->middle, g, kick));
+    EACH(i, N)
+    {
+        dq[i] = (k->v[i] + fma_(broadcast(0.5), kick[i], s->moved[i])) * k->h;
+        s->moved[i] = s->moved[i] + kick[i];
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+static inline int curved_turn(kernel *k, polar_step *s, const real *qm, const real *w, const real *g,
+                              real *dq)
+{
+    HOLD(k);
+    LOCAL(Q, R * R);
+    LOCAL(K, R * R);
+    LOCAL(rho, R);
+    const real *B = POINT_BASIS(s->middle);
+    TRY_(curved_overlap(k, s->start, s->middle, Q));
+    TRY_(curved_turning(k, qm, w, B, K));
+    EACH(b, R)
+    {
+        rho[b] = broadcast(0);
+        EACH(a, R) rho[b] = fma_(Q[a * R + b], s->rho0[a], rho[b]);
+    }
+    cayley(k, R, K, rho);
+    EACH(i, N) dq[i] = broadcast(0);
+    EACH(a, R)
+    {
+        real kick = dot_(N, B + a * N, g) * -k->h;
+        real mean = fma_(broadcast(0.5), kick, rho[a]) * k->h;
+        EACH(i, N) dq[i] = fma_(mean, B[a * N + i], dq[i]);
+        s->moved[a] = rho[a] + kick;
+    }
+    cayley(k, R, K, s->moved);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* dv = v1 - v0 once q1 is known */
+static inline int polar_end(kernel *k, const polar_step *s, const real *q1, real *dv)
+{
+    HOLD(k);
+    LOCAL(end, POINT_SIZE);
+    LOCAL(x, N);
+    LOCAL(Q, FLAT ? 0 : R * R);
+    if (FLAT) {
+        TRY_(flat_point(k, q1, end));
+        EACH(i, N) x[i] = k->v[i] + s->moved[i];
+        TRY_(flat_transport(k, s->middle, end, x, dv));
+        EACH(i, N) dv[i] = dv[i] + s->moved[i];
+    } else {
+        TRY_(curved_point(k, q1, end));
+        TRY_(curved_overlap(k, end, s->middle, Q));
+        EACH(i, N) x[i] = broadcast(0);
+        EACH(a, R)
+        {
+            real y = dot_(R, Q + a * R, s->moved);
+            EACH(i, N) x[i] = fma_(y, POINT_BASIS(end)[a * N + i], x[i]);
+        }
+        EACH(i, N) dv[i] = x[i] - k->v[i];
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* The table and the sizes of a SPARK method (spark.h), for the descriptors of the methods. */
+#ifndef NH_METHOD_SPARK_TABLE_H
+#define NH_METHOD_SPARK_TABLE_H
+
+#include <string.h>
+
+#include "base/dense.h"
+#include "base/quadrature.h"
+#include "method/method.h"
+#include "method/newton.h"
+
+enum { SPARK_STAGES_MAX = 16, SPARK_POINTS_MAX = SPARK_STAGES_MAX + 2, SPARK_DEGREE_MAX = 7 };
+
+/* The sizes of a method: stages, points (more than stages), whether reactions have their own table. */
+typedef struct spark_kind {
+    int stages, points, split;
+} spark_kind;
+
+/* Where the parts of a table lie; as in spark.h. */
+typedef struct spark_parts {
+    double *c, *a, *f, *r, *u, *e, *g, *end;
+} spark_parts;
+
+static spark_parts spark_parts_of(spark_kind kind, double *out)
+{
+    int s = kind.stages, p = kind.points;
+    spark_parts t = {.c = out, .a = out + p, .f = out + p + p * s};
+    t.r = t.f + (kind.split ? p * s : 0);
+    t.u = t.r + p * s;
+    t.e = t.u + s * p;
+    t.g = t.e + s * s;
+    t.end = t.g + p * p;
+    return t;
+}
+
+static inline size_t spark_table_size(spark_kind kind)
+{
+    size_t s = (size_t)kind.stages, p = (size_t)kind.points;
+    return p + (kind.split ? 4 : 3) * p * s + s * s + p * p;
+}
+
+static inline size_t spark_memory(spark_kind kind, const nh_shape *shape)
+{
+    return (size_t)(kind.points * shape->n + kind.stages * shape->m);
+}
+
+static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
+{
+    size_t s = (size_t)kind.stages, p = (size_t)kind.points, n = (size_t)shape->n,
+           m = (size_t)shape->m, nk = (size_t)shape->nk, nb = (size_t)shape->nb;
+    size_t values = s * (2 * n + m + nk + nb) + (p - s) * (n + m + nk);
+    size_t step = 5 * p * n + 2 * s * m + values + 2 * s * n + (n + m + nk) + s * m * s * m + m;
+    size_t d = p * n + s * m;
+    return step + newton_scratch(d) + d;
+}
+
+/* u = C^-1 (w; 1 at the end), C = (sum_i w_ri r_ij; b_j): in these combinations the conditions w give the
+ * multipliers' system the unit matrix for its coefficients when K is constant. `w` has s - 1 rows of
+ * p entries. */
+static inline void spark_conditions(spark_kind kind, spark_parts t, const double *w)
+{
+    int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
+    double C[SPARK_STAGES_MAX * SPARK_STAGES_MAX], column[SPARK_STAGES_MAX];
+    for (int r = 0; r < s; r++)
+        for (int j = 0; j < s; j++) {
+            C[r * s + j] = r == s - 1 ? t.r[(p - 1) * s + j] : 0;
+            for (int i = 0; r < s - 1 && i < p; i++)
+                C[r * s + j] += w[r * p + i] * t.r[i * s + j];
+        }
+    nh_dense_factor(s, C, pivot);
+    for (int i = 0; i < p; i++) {
+        for (int r = 0; r < s; r++)
+            column[r] = r < s - 1 ? w[r * p + i] : i == p - 1;
+        nh_dense_solve(s, C, pivot, column);
+        for (int r = 0; r < s; r++)
+            t.u[r * p + i] = column[r];
+    }
+}
+
+/* e: what a polynomial, fitted to values at the nodes c, is at 1 + c. Polynomials of high degree leave
+ * their interval too fast. */
+static inline void spark_continue_impulses(spark_kind kind, spark_parts t)
+{
+    int s = kind.stages;
+    const double *b = t.a + (kind.points - 1) * s;
+    memset(t.e, 0, (size_t)(s * s) * sizeof *t.e);
+    for (int degree = 0; degree < s && degree <= SPARK_DEGREE_MAX; degree++) {
+        double norm = 0;
+        for (int j = 0; j < s; j++)
+            norm += b[j] * nh_legendre(degree, t.c[j]) * nh_legendre(degree, t.c[j]);
+        for (int i = 0; i < s; i++)
+            for (int j = 0; j < s; j++)
+                t.e[i * s + j] += b[j] * nh_legendre(degree, t.c[j]) *
+                                  nh_legendre(degree, 1 + t.c[i]) / norm;
+    }
+}
+
+/* g: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with f^+ the
+ * pseudoinverse. What of the rises is not f times anything is kept as it was. */
+static inline void spark_continue_rises(spark_kind kind, spark_parts t)
+{
+    int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
+    double normal[SPARK_STAGES_MAX * SPARK_STAGES_MAX], fit[SPARK_STAGES_MAX];
+    for (int i = 0; i < s; i++)
+        for (int j = 0; j < s; j++) {
+            normal[i * s + j] = 0;
+            for (int l = 0; l < p; l++)
+                normal[i * s + j] += t.f[l * s + i] * t.f[l * s + j];
+        }
+    nh_dense_factor(s, normal, pivot);
+    for (int column = 0; column < p; column++) {
+        memcpy(fit, t.f + column * s, (size_t)s * sizeof *fit);
+        nh_dense_solve(s, normal, pivot, fit);
+        for (int i = 0; i < p; i++) {
+            double sum = kind.split && i == column;
+            for (int j = 0; j < s; j++) {
+                double moved = kind.split ? -fit[j] : 0;
+                for (int l = 0; l < s; l++)
+                    moved += t.e[j * s + l] * fit[l];
+                sum += t.f[i * s + j] * moved;
+            }
+            t.g[i * p + column] = sum;
+        }
+    }
+}
+
+/* Completes a table whose c, a, f, r are set. The conditions w_ri = b_i P_r(c_i) on the stages are Jay's
+ * b_i c_i^r, with Legendre polynomials for the powers. */
+static inline void spark_complete(spark_kind kind, spark_parts t, const double *conditions)
+{
+    int s = kind.stages, p = kind.points;
+    double w[SPARK_STAGES_MAX * SPARK_POINTS_MAX] = {0};
+    for (int r = 0; r < s - 1; r++)
+        for (int i = 0; i < s; i++)
+            w[r * p + i] = t.a[(p - 1) * s + i] * nh_legendre(r, t.c[i]);
+    spark_conditions(kind, t, conditions ? conditions : w);
+    spark_continue_impulses(kind, t);
+    spark_continue_rises(kind, t);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* A solution to be trusted: Gauss with 8 stages (order 16), the number of steps doubled until two
+ * solutions agree.
+ *
+ * Before round-off a doubling divides the difference by up to 65536, so the finer of two that agree
+ * is far better than their difference says. At round-off the differences stop falling; then the
+ * best pair is taken and its difference is the honest estimate. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+#define METHOD "gauss:stages=8"
+enum { FIRST_STEPS = 4, DOUBLINGS = 18, PATIENCE = 3 };
+static const int64_t steps_max = INT64_C(1) << 24;
+static const double first_step = 0.5; /* at most */
+static const double trusted = 1e-6;   /* a relative difference that is not mere chance */
+
+typedef struct attempt {
+    double *q, *v; /* end state */
+    int64_t steps;
+    double difference; /* from the attempt before, relative */
+} attempt;
+
+typedef struct task {
+    const nh_system *system;
+    double t0, t1;
+    const double *q, *v;
+    int coordinates, velocities;
+} task;
+
+/* Runs from the start to the end in `steps` steps. */
+static nh_status solve(const task *task, attempt *out, int64_t steps, nh_report *report)
+{
+    nh_run *run;
+    nh_run_options options = {.method = METHOD,
+                              .step = (task->t1 - task->t0) / (double)steps,
+                              .steps = steps,
+                              .members = 1,
+                              .compensated = NH_YES};
+    nh_status status = nh_run_create(&run, task->system, &options, report);
+    if (status == NH_OK)
+        status = nh_run_start(run, 0, task->t0, task->q, task->v, report);
+    if (status == NH_OK)
+        status = nh_run_advance(run, steps, report);
+    if (status == NH_OK)
+        nh_run_state(run, 0, NULL, out->q, out->v);
+    out->steps = steps;
+    nh_run_free(run);
+    return status;
+}
+
+static double largest_difference(const double *a, const double *b, int count, double *scale)
+{
+    double largest = 0;
+    for (int i = 0; i < count; i++) {
+        largest = fmax(largest, fabs(a[i] - b[i]));
+        *scale = fmax(*scale, fabs(a[i]));
+    }
+    return largest;
+}
+
+static double relative_difference(const task *task, const attempt *a, const attempt *b)
+{
+    double scale = 1;
+    double in_q = largest_difference(a->q, b->q, task->coordinates, &scale);
+    double in_v = largest_difference(a->v, b->v, task->velocities, &scale);
+    return fmax(in_q, in_v) / scale;
+}
+
+static void copy_attempt(const task *task, attempt *to, const attempt *from)
+{
+    memcpy(to->q, from->q, (size_t)task->coordinates * sizeof(double));
+    memcpy(to->v, from->v, (size_t)task->velocities * sizeof(double));
+    to->steps = from->steps;
+    to->difference = from->difference;
+}
+
+/* A step that is too long for its equations is no failure yet: shorter ones follow. */
+static bool may_get_better(nh_status status)
+{
+    return status == NH_NOT_CONVERGED || status == NH_NOT_FINITE || status == NH_SINGULAR_MASS ||
+           status == NH_DEPENDENT_CONSTRAINTS;
+}
+
+/* Doubles until the best of three attempts is good: `now` and `before` take turns. */
+static nh_status refine(const task *task, attempt *best, attempt *now, attempt *before,
+                        double tolerance, nh_report *report)
+{
+    int64_t steps = (int64_t)fmax(FIRST_STEPS, ceil((task->t1 - task->t0) / first_step));
+    int without_gain = 0;
+    nh_status status = NH_OK;
+    before->steps = 0;
+    best->difference = INFINITY;
+    for (int i = 0; i < DOUBLINGS && steps <= steps_max && without_gain < PATIENCE; i++) {
+        status = solve(task, now, steps, report);
+        if (status != NH_OK && !may_get_better(status))
+            return status;
+        now->difference = status == NH_OK && before->steps > 0
+                              ? relative_difference(task, now, before)
+                              : INFINITY;
+        bool gain = now->difference < best->difference / 4;
+        if (now->difference < best->difference)
+            copy_attempt(task, best, now);
+        if (best->difference <= tolerance || (best->difference < trusted && !gain))
+            return NH_OK;
+        without_gain = isfinite(best->difference) && !gain ? without_gain + 1 : 0;
+        if (status == NH_OK)
+            copy_attempt(task, before, now);
+        steps *= 2;
+    }
+    if (best->difference < trusted)
+        return NH_OK;
+    return status != NH_OK ? status : NH_NOT_CONVERGED;
+}
+
+static nh_status complain(const task *task, const attempt *best, nh_status status,
+                          nh_report *report)
+{
+    if (status != NH_NOT_CONVERGED || !isfinite(best->difference))
+        return status; /* the run has said it */
+    nh_fail(report, status,
+            "no reference solution to t = %.10g was found: halving the step still changes it by "
+            "%.2g; a shorter --time helps where the motion is chaotic",
+            task->t1, best->difference);
+    if (report)
+        report->residual = best->difference;
+    return status;
+}
+
+nh_status nh_reference(const nh_system *system, double t0, const double *q, const double *v,
+                       double t1, double tolerance, double *q1, double *v1, nh_accuracy *accuracy,
+                       nh_report *report)
+{
+    task task = {system, t0, t1, q, v, nh_system_coordinates(system), nh_system_velocities(system)};
+    if (!(t1 > t0) || !isfinite(t1 - t0))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a reference solution goes forward in time, not from %g to %g", t0, t1);
+    size_t size = (size_t)task.coordinates + (size_t)task.velocities;
+    double *space = calloc(2 * size + 1, sizeof *space);
+    if (!space)
+        return nh_fail_memory(report);
+    attempt best = {.q = q1, .v = v1}, now = {.q = space, .v = space + task.coordinates};
+    attempt before = {.q = space + size, .v = space + size + task.coordinates};
+    nh_status status = refine(&task, &best, &now, &before, fmax(tolerance, DBL_EPSILON), report);
+    if (status != NH_OK)
+        status = complain(&task, &best, status, report);
+    else if (accuracy)
+        *accuracy = (nh_accuracy){.error = fmax(best.difference, DBL_EPSILON),
+                                  .steps = best.steps,
+                                  .reached = best.difference <= tolerance};
+    free(space);
+    return status;
+}
+
+const char *nh_reference_method(void)
+{
+    return METHOD;
+}

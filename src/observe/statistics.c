@@ -1,0 +1,159 @@
+/* What a series of numbers says: its largest value, its mean, the line through it; and the order of
+ * a method from its errors at several steps. */
+#include <math.h>
+
+#include "base/status.h"
+
+/* ---- trends ---- */
+
+/* The sums are kept about the running means (Welford): t^2 over a long run would cancel. */
+void nh_trend_add(nh_trend *trend, double x, double y)
+{
+    trend->count++;
+    double weight = 1 / (double)trend->count;
+    double from_x = x - trend->mean_x, from_y = y - trend->mean_y;
+    trend->mean_x += weight * from_x;
+    trend->mean_y += weight * from_y;
+    trend->xx += from_x * (x - trend->mean_x);
+    trend->xy += from_x * (y - trend->mean_y);
+    trend->yy += from_y * (y - trend->mean_y);
+    if (!(fabs(y) <= trend->largest)) /* a NaN is the largest of all and stays */
+        trend->largest = isnan(trend->largest) ? trend->largest : fabs(y);
+}
+
+nh_line nh_trend_line(const nh_trend *trend)
+{
+    nh_line line = {NAN, NAN, NAN};
+    if (trend->count < 2 || !(trend->xx > 0))
+        return line;
+    line.slope = trend->xy / trend->xx;
+    line.intercept = trend->mean_y - line.slope * trend->mean_x;
+    if (trend->count > 2) {
+        double rest = fmax(0, trend->yy - line.slope * trend->xy);
+        line.slope_error = sqrt(rest / (double)(trend->count - 2) / trend->xx);
+    }
+    return line;
+}
+
+nh_line nh_fit_slope(const double *x, const double *y, int64_t count)
+{
+    nh_trend trend = {0};
+    for (int64_t i = 0; i < count; i++)
+        nh_trend_add(&trend, x[i], y[i]);
+    return nh_trend_line(&trend);
+}
+
+/* ---- the order of a method ---- */
+
+/* Below this multiple of the round-off level an error is noise by more than a tenth. */
+static const double noise = 10;
+/* Local orders of an asymptotic part differ by no more than this, the first that finds one. */
+static const double spreads[] = {0.05, 0.1, 0.25};
+
+typedef struct part { /* points [first, first + count) */
+    int first, count;
+} part;
+
+double nh_local_order(double h0, double error0, double h1, double error1)
+{
+    return log(error0 / error1) / log(h0 / h1);
+}
+
+/* Noise does not end when the error happens to rise above the level again at a finer step. */
+static void mark_noise(const double *error, const double *level, int count, nh_point *mark)
+{
+    bool reached = false;
+    for (int i = 0; i < count; i++) {
+        if (!isfinite(error[i])) {
+            mark[i] = NH_POINT_FAILED;
+            continue;
+        }
+        reached = reached || error[i] <= noise * level[i];
+        mark[i] = reached ? NH_POINT_ROUND_OFF : NH_POINT_LEFT_OUT;
+    }
+}
+
+/* The longest part whose local orders are positive and lie within `spread`; the finer of equals. */
+static part longest_part(const double *h, const double *error, const nh_point *mark, int count,
+                         double spread)
+{
+    part best = {0, 0};
+    for (int first = 0; first < count; first++) {
+        double least = INFINITY, greatest = -INFINITY;
+        int i = first;
+        for (; i + 1 < count; i++) {
+            if (mark[i] != NH_POINT_LEFT_OUT || mark[i + 1] != NH_POINT_LEFT_OUT)
+                break;
+            double order = nh_local_order(h[i], error[i], h[i + 1], error[i + 1]);
+            least = fmin(least, order);
+            greatest = fmax(greatest, order);
+            if (least < 0.3 || greatest - least > spread)
+                break;
+        }
+        if (i > first && i - first + 1 >= best.count)
+            best = (part){first, i - first + 1};
+    }
+    return best;
+}
+
+static part asymptotic_part(const double *h, const double *error, const nh_point *mark, int count)
+{
+    part found = {0, 0};
+    int needed = 4; /* three local orders; two must do when there are no more */
+    for (size_t i = 0; i < sizeof spreads / sizeof *spreads; i++) {
+        found = longest_part(h, error, mark, count, spreads[i]);
+        if (found.count >= needed)
+            return found;
+    }
+    return found;
+}
+
+/* Behind the asymptotic part errors that are small, but follow no order, are noise too. */
+static void mark_part(part used, const double *error, const double *level, int count,
+                      nh_point *mark)
+{
+    for (int i = 0; i < count; i++) {
+        if (i >= used.first && i < used.first + used.count)
+            mark[i] = NH_POINT_USED;
+        else if (i > used.first && mark[i] == NH_POINT_LEFT_OUT && error[i] < 1e4 * level[i])
+            mark[i] = NH_POINT_ROUND_OFF;
+    }
+}
+
+static nh_order fit_part(const double *h, const double *error, part used)
+{
+    nh_trend trend = {0};
+    for (int i = used.first; i < used.first + used.count; i++)
+        nh_trend_add(&trend, log(h[i]), log(error[i]));
+    nh_line line = nh_trend_line(&trend);
+    return (nh_order){.order = line.slope,
+                      .uncertainty = line.slope_error,
+                      .points = used.count,
+                      .verdict = used.count >= 3 ? NH_ORDER_MEASURED : NH_ORDER_ROUGH};
+}
+
+static int count_marks(const nh_point *mark, int count, nh_point which)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++)
+        found += mark[i] == which;
+    return found;
+}
+
+nh_order nh_fit_order(const double *h, const double *error, const double *level, int count,
+                      nh_point *mark)
+{
+    mark_noise(error, level, count, mark);
+    part used = asymptotic_part(h, error, mark, count);
+    if (used.count >= 2) {
+        mark_part(used, error, level, count, mark);
+        return fit_part(h, error, used);
+    }
+    nh_order none = {.order = NAN, .uncertainty = NAN, .verdict = NH_ORDER_IRREGULAR};
+    if (count_marks(mark, count, NH_POINT_FAILED) == count)
+        none.verdict = NH_ORDER_FAILED;
+    else if (count_marks(mark, count, NH_POINT_LEFT_OUT) < 2 &&
+             count_marks(mark, count, NH_POINT_ROUND_OFF) > 0)
+        none.verdict = NH_ORDER_ROUND_OFF;
+    return none;
+}

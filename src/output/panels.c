@@ -1,0 +1,182 @@
+/* Curves in panels under one legend. */
+#include "output/gnuplot.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    COLOURS = 7,
+    MARKS = 6,
+    PANEL_WIDTH = 480,
+    PANEL_HEIGHT = 330,
+    MARGIN = 60,
+    LEGEND_ROW = 26
+};
+
+/* The colours of Okabe and Ito without their yellow; then again with dashes. */
+static const char *const colours[COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                             "#E69F00", "#56B4E9", "#000000"};
+static const int marks[MARKS] = {7, 5, 9, 13, 6, 4};
+
+typedef struct page {
+    nh_gnuplot *gnuplot;
+    FILE *script;
+    int columns, rows;       /* of panels */
+    int names, name_columns; /* of the legend */
+    int width, height, head; /* points */
+} page;
+
+static void quote(const page *p, const char *text)
+{
+    nh_gnuplot_quote(p->gnuplot, text);
+    fputs(" noenhanced", p->script);
+}
+
+static bool can_draw(const nh_panel *panel, double x, double y)
+{
+    return isfinite(x) && isfinite(y) && !(panel->x_log && x <= 0) && !(panel->y_log && y <= 0);
+}
+
+static bool has_points(const nh_panel *panel, const nh_curve *curve)
+{
+    for (int64_t i = 0; i < curve->count; i++)
+        if (can_draw(panel, curve->x[i], curve->y[i]))
+            return true;
+    return false;
+}
+
+/* A gap is an empty line: gnuplot lifts its pen there. */
+static void put_data(const page *p, const nh_panel *panel, int number, const nh_curve *curve)
+{
+    char x[32], y[32];
+    fprintf(p->script, "$c%d << EOD\n", number);
+    for (int64_t i = 0; i < curve->count; i++)
+        if (can_draw(panel, curve->x[i], curve->y[i]))
+            fprintf(p->script, "%s %s\n", nh_number_text(curve->x[i], x),
+                    nh_number_text(curve->y[i], y));
+        else
+            fputc('\n', p->script);
+    fputs("EOD\n", p->script);
+}
+
+static void put_style(const page *p, int number, const nh_curve *curve)
+{
+    if (curve->guide)
+        fputs(" with lines lw 1 dt 2 lc rgb '#888888'", p->script);
+    else if (curve->marked)
+        fprintf(p->script, " with linespoints lw 1.4 pt %d ps 0.8", marks[number % MARKS]);
+    else
+        fputs(" with lines lw 1.2", p->script);
+    if (!curve->guide)
+        fprintf(p->script, " dt %d lc rgb '%s'", 1 + number / COLOURS, colours[number % COLOURS]);
+}
+
+static void put_axis(const page *p, char axis, const char *label, bool is_log)
+{
+    fprintf(p->script, "set %clabel ", axis);
+    quote(p, label ? label : "");
+    if (is_log)
+        fprintf(p->script, "\nset logscale %c\nset format %c '10^{%%L}'\n", axis, axis);
+    else
+        fprintf(p->script, "\nunset logscale %c\nset format %c '%%g'\n", axis, axis);
+}
+
+/* The names of all curves, also of those without a point here: the legend belongs to every panel.
+ */
+static void put_curves(const page *p, const nh_panel *panel, bool with_names)
+{
+    const char *between = "";
+    fputs("plot ", p->script);
+    for (int i = 0; i < panel->curves; i++) {
+        const nh_curve *curve = panel->curve + i;
+        bool drawn = has_points(panel, curve);
+        if (!drawn && !with_names)
+            continue;
+        fputs(between, p->script);
+        between = ", ";
+        if (drawn)
+            fprintf(p->script, "$c%d using 1:2", i);
+        else
+            fputs("keyentry", p->script);
+        put_style(p, i, curve);
+        fputs(with_names && curve->name ? " title " : " notitle", p->script);
+        if (with_names && curve->name)
+            quote(p, curve->name);
+    }
+    if (!*between)
+        fputs("NaN notitle", p->script);
+    fputc('\n', p->script);
+}
+
+static bool is_empty(const nh_panel *panel)
+{
+    for (int i = 0; i < panel->curves; i++)
+        if (has_points(panel, panel->curve + i))
+            return false;
+    return true;
+}
+
+static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
+{
+    for (int i = 0; i < panel->curves; i++)
+        put_data(p, panel, i, panel->curve + i);
+    put_axis(p, 'x', panel->x_label, panel->x_log && !is_empty(panel));
+    put_axis(p, 'y', panel->y_label, panel->y_log && !is_empty(panel));
+    if (is_empty(panel)) /* gnuplot finds no scale by itself */
+        fputs("set xrange [0:1]\nset yrange [0:1]\n", p->script);
+    fputs("set title ", p->script);
+    quote(p, panel->title ? panel->title : "");
+    fputs(with_names ? "\n" : "\nunset key\n", p->script);
+    put_curves(p, panel, with_names);
+    if (is_empty(panel))
+        fputs("set autoscale\n", p->script);
+}
+
+/* As square as can be; the legend takes as many rows as its names need. */
+static page lay_out(const nh_panel *panel, int panels)
+{
+    page p = {.columns = (int)ceil(sqrt(panels))};
+    p.rows = (panels + p.columns - 1) / p.columns;
+    p.width = p.columns * PANEL_WIDTH + (panels == 1 ? PANEL_WIDTH / 2 : 0);
+    int longest = 1;
+    for (int i = 0; i < panel->curves; i++) {
+        int length = panel->curve[i].name ? (int)strlen(panel->curve[i].name) : 0;
+        longest = length > longest ? length : longest;
+        p.names += length > 0;
+    }
+    p.name_columns = p.width / (9 * longest + 80);
+    p.name_columns = p.name_columns < 1 ? 1 : p.name_columns;
+    p.head = MARGIN + LEGEND_ROW * ((p.names + p.name_columns - 1) / p.name_columns);
+    p.height = p.head + p.rows * PANEL_HEIGHT + (panels == 1 ? PANEL_HEIGHT / 2 : 0);
+    return p;
+}
+
+static void put_page(const page *p, const char *title)
+{
+    double top = 1 - (double)p->head / p->height, gap = 80.0 / p->height;
+    fprintf(p->script,
+            "set grid lc rgb '#cccccc'\nset tics nomirror\nset border 3\n"
+            "set key at screen 0.5, screen %.4f center top horizontal maxcols %d\n"
+            "set multiplot layout %d,%d margins %.4f,%.4f,%.4f,%.4f spacing %.4f,%.4f title ",
+            1 - 45.0 / p->height, p->name_columns, p->rows, p->columns, 85.0 / p->width,
+            1 - 25.0 / p->width, 55.0 / p->height, top - 25.0 / p->height, 85.0 / p->width, gap);
+    quote(p, title);
+    fputs(" font ',15'\n", p->script);
+}
+
+nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path, const char *title,
+                         nh_report *report)
+{
+    if (panels < 1)
+        return nh_fail(report, NH_BAD_ARGUMENT, "%s: there is nothing to draw", path);
+    page p = lay_out(panel, panels);
+    nh_status status = nh_gnuplot_begin(&p.gnuplot, path, p.width, p.height, report);
+    if (status != NH_OK)
+        return status;
+    p.script = nh_gnuplot_script(p.gnuplot);
+    put_page(&p, title);
+    for (int i = 0; i < panels; i++)
+        draw_panel(&p, panel + i, i == 0);
+    fputs("unset multiplot\n", p.script);
+    return nh_gnuplot_finish(p.gnuplot, report);
+}

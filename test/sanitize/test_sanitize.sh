@@ -1,0 +1,15 @@
+#!/bin/sh
+# test_sanitize.sh BUILD SOURCE: builds everything once more with the address, leak and undefined
+# behaviour sanitizers and runs the program and the examples through it. The command line tests
+# compare standard error exactly, so that any complaint of a sanitizer fails them.
+set -eu
+build=$1/sanitize
+source=$2
+if [ ! -f "$build/build.ninja" ]; then
+    meson setup "$build" "$source" -Db_sanitize=address,undefined -Db_lundef=false \
+        -Dbuildtype=debugoptimized -Dprefix=/usr/local >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
+fi
+ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
+# Test suites that are not about speed or installation, and not this one.
+meson test -C "$build" --no-rebuild --print-errorlogs --no-suite sanitize --no-suite install \
+    --no-suite slow --timeout-multiplier 10
