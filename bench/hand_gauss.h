@@ -1,6 +1,7 @@
-/* The yardstick for implicit steps: Gauss-SPARK with three stages by fixed point, written for one problem
- * each. Sizes known to the compiler, no zeros multiplied, stages of the last step continued into the
- * next, turns until round-off; unit masses and one linear constraint are taken for granted. */
+/* The yardstick for implicit steps: Gauss-SPARK with three stages by fixed point, written for one
+ * problem each. Sizes known to the compiler, no zeros multiplied, stages of the last step continued
+ * into the next, turns until round-off; unit masses and one linear constraint are taken for
+ * granted. */
 #ifndef NH_BENCH_HAND_GAUSS_H
 #define NH_BENCH_HAND_GAUSS_H
 
@@ -11,13 +12,12 @@
 #define EACH_STAGE3(i) _Pragma("GCC unroll 3") for (int i = 0; i < 3; i++)
 #define EACH_OF(i, n) _Pragma("GCC unroll 7") for (int i = 0; i < (n); i++)
 
-/* Rows of a, then b; the stages' continuation into the next step; the conditions b_i, b_i (2 c_i - 1) on
- * the stages and 1 on the end, combined so that they act on one multiplier each. */
-static const double gauss3_a[4][3] = {
-    {5 / 36., 2 / 9. - SQRT15 / 15, 5 / 36. - SQRT15 / 30},
-    {5 / 36. + SQRT15 / 24, 2 / 9., 5 / 36. - SQRT15 / 24},
-    {5 / 36. + SQRT15 / 30, 2 / 9. + SQRT15 / 15, 5 / 36.},
-    {5 / 18., 4 / 9., 5 / 18.}};
+/* Rows of a, then b; the stages' continuation into the next step; the conditions b_i, b_i (2 c_i -
+ * 1) on the stages and 1 on the end, combined so that they act on one multiplier each. */
+static const double gauss3_a[4][3] = {{5 / 36., 2 / 9. - SQRT15 / 15, 5 / 36. - SQRT15 / 30},
+                                      {5 / 36. + SQRT15 / 24, 2 / 9., 5 / 36. - SQRT15 / 24},
+                                      {5 / 36. + SQRT15 / 30, 2 / 9. + SQRT15 / 15, 5 / 36.},
+                                      {5 / 18., 4 / 9., 5 / 18.}};
 static const double gauss3_c[4] = {.5 - SQRT15 / 10, .5, .5 + SQRT15 / 10, 1};
 
 typedef struct gauss3_table {
@@ -40,9 +40,8 @@ static inline gauss3_table gauss3_make(void)
 {
     gauss3_table t;
     const double *b = gauss3_a[3], *c = gauss3_c;
-    double w[3][4] = {{b[0], b[1], b[2], 0},
-                      {b[0] * (2 * c[0] - 1), 0, b[2] * (2 * c[2] - 1), 0},
-                      {0, 0, 0, 1}};
+    double w[3][4] = {
+        {b[0], b[1], b[2], 0}, {b[0] * (2 * c[0] - 1), 0, b[2] * (2 * c[2] - 1), 0}, {0, 0, 0, 1}};
     double C[3][3] = {{0}};
     EACH_STAGE3(r) EACH_STAGE3(j) for (int i = 0; i < 4; i++) C[r][j] += w[r][i] * gauss3_a[i][j];
     for (int i = 0; i < 4; i++) {
@@ -64,7 +63,8 @@ static inline double gauss3_sum(const double *w, double x, double y, double z)
     return fma_(w[0], x, fma_(w[1], y, w[2] * z));
 }
 
-/* The multipliers' 3 x 3 system, factorised once a step: pivots inverted. */
+/* The multipliers' 3 x 3 system, solved once a step for what they answer to the defect of each
+ * point. */
 static inline void gauss3_factor(double S[3][3])
 {
     S[0][0] = 1 / S[0][0];
@@ -102,13 +102,13 @@ static inline double gauss3_max(double a, double b)
     return a > b ? a : b;
 }
 
-/* A problem gives n; FORCE(q, g); ROW(q, a), the entries of its constraint; DOT(a, v); ADD(v, a, l),
- * v += a^T l; PAIR(a, b), the product of two rows. */
+/* A problem gives n; FORCE(q, g); ROW(q, a), the entries of its constraint; DOT(a, v); ADD(v, a,
+ * l), v += a^T l; PAIR(a, b), the product of two rows. */
 #define HAND_GAUSS3(name, n, entries, FORCE, ROW, DOT, ADD, PAIR)                                  \
     static inline int name##_step(const gauss3_table *t, double h, double *q, double *v,           \
                                   double G[3][n], double L[3])                                     \
     {                                                                                              \
-        double P[3][n], Z[4][n], base[4][n], A[4][entries], S[3][3], X[3];                         \
+        double P[3][n], Z[4][n], base[4][n], A[4][entries], S[3][3], W[4][3], X[3];                \
         EACH_STAGE3(i) X[i] = gauss3_sum(t->e[i], L[0], L[1], L[2]);                               \
         EACH_STAGE3(i) EACH_OF(c, n) P[i][c] = gauss3_sum(t->e[i], G[0][c], G[1][c], G[2][c]);     \
         EACH_OF(i, 4) EACH_OF(c, n)                                                                \
@@ -130,6 +130,19 @@ static inline double gauss3_max(double a, double b)
                     ADD(P[i], A[i], X[i]);                                                         \
                 }                                                                                  \
             }                                                                                      \
+            if (turn == 0) {                                                                       \
+                EACH_STAGE3(r) EACH_STAGE3(j)                                                      \
+                {                                                                                  \
+                    S[r][j] = 0;                                                                   \
+                    EACH_OF(i, 4) S[r][j] = fma_(t->m[r][i][j], PAIR(A[i], A[j]), S[r][j]);        \
+                }                                                                                  \
+                gauss3_factor(S);                                                                  \
+                EACH_OF(i, 4)                                                                      \
+                {                                                                                  \
+                    EACH_STAGE3(r) W[i][r] = -t->u[r][i];                                          \
+                    gauss3_solve(S, W[i]);                                                         \
+                }                                                                                  \
+            }                                                                                      \
             EACH_OF(i, 4)                                                                          \
             {                                                                                      \
                 double V[n];                                                                       \
@@ -139,17 +152,8 @@ static inline double gauss3_max(double a, double b)
                     V[c] = v[c] + D[i][c];                                                         \
                 }                                                                                  \
                 double k = DOT(A[i], V);                                                           \
-                EACH_STAGE3(r) x[r] = fma_(-t->u[r][i], k, x[r]);                                  \
+                EACH_STAGE3(r) x[r] = fma_(W[i][r], k, x[r]);                                      \
             }                                                                                      \
-            if (turn == 0) {                                                                       \
-                EACH_STAGE3(r) EACH_STAGE3(j)                                                      \
-                {                                                                                  \
-                    S[r][j] = 0;                                                                   \
-                    EACH_OF(i, 4) S[r][j] = fma_(t->m[r][i][j], PAIR(A[i], A[j]), S[r][j]);        \
-                }                                                                                  \
-                gauss3_factor(S);                                                                  \
-            }                                                                                      \
-            gauss3_solve(S, x);                                                                    \
             EACH_STAGE3(j)                                                                         \
             {                                                                                      \
                 EACH_OF(c, n) R[j][c] = 0;                                                         \
@@ -179,7 +183,7 @@ static inline double gauss3_max(double a, double b)
         }                                                                                          \
         return 0;                                                                                  \
     }                                                                                              \
-    /* The state is q, then v; answers how many steps were solved. */                             \
+    /* The state is q, then v; answers how many steps were solved. */                              \
     static long name(double *state, double h, long steps)                                          \
     {                                                                                              \
         const gauss3_table t = gauss3_make();                                                      \
@@ -236,6 +240,7 @@ static inline double chaotic_pair(const double *a, const double *b)
 {
     return fma_(a[0], b[0], fma_(a[1], b[1], fma_(a[2], b[2], 1)));
 }
-HAND_GAUSS3(hand_gauss3_chaotic, 7, 3, chaotic_force, chaotic_row, chaotic_dot, chaotic_add, chaotic_pair)
+HAND_GAUSS3(hand_gauss3_chaotic, 7, 3, chaotic_force, chaotic_row, chaotic_dot, chaotic_add,
+            chaotic_pair)
 
 #endif

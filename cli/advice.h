@@ -20,6 +20,9 @@ void list_applicable(char *text, size_t size, const nh_system *system);
 /* The advised method ("gauss:stages=2") or NULL when none applies, and the reason in a phrase. */
 const char *advise(const nh_system *system, const char **reason);
 
+/* A cheaper method where there is one, else NULL; the reason likewise. */
+const char *advise_fast(const nh_system *system, const char **reason);
+
 /* "constraints, symmetry"; "-" for none. */
 const char *describe_keeps(unsigned keeps, char *text, size_t size);
 const char *describe_needs(unsigned needs, char *text, size_t size);

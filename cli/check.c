@@ -210,6 +210,11 @@ static void print_methods(const finding *f)
     }
     put_label("advised");
     printf("%s%s%s\n", advised ? advised : "", advised ? ": " : "", reason);
+    const char *fast = advise_fast(f->system, &reason);
+    if (fast) {
+        put_label("or for speed");
+        printf("%s: %s\n", fast, reason);
+    }
 }
 
 static void print_text(const finding *f)
@@ -312,6 +317,8 @@ static void put_methods(json *j, const nh_system *system)
     const char *reason;
     json_text(j, "advised", advise(system, &reason));
     json_text(j, "advised_because", reason);
+    json_text(j, "advised_for_speed", advise_fast(system, &reason));
+    json_text(j, "advised_for_speed_because", reason);
 }
 
 static void print_json(const finding *f)

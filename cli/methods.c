@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A method with its options at their defaults. */
@@ -46,17 +47,65 @@ static void describe_range(const nh_option *option, char *text, size_t size)
         snprintf(text, size, "number");
 }
 
+/* ---- cost ---------------------------------------------------------------------------------- */
+
+/* The cost of a step is counted on a model that every method takes. */
+static const char yardstick_name[] = "pendulum-cvt";
+static const double yardstick_step = 0.1;
+
+typedef struct yardstick {
+    nh_model *model;
+    nh_system *system;
+    double *q, *v;
+} yardstick;
+
+static void yardstick_open(yardstick *y)
+{
+    *y = (yardstick){0};
+    if (nh_model_open(&y->model, yardstick_name, NULL) != NH_OK ||
+        nh_system_build(&y->system, y->model, NULL, 0, NULL) != NH_OK)
+        return;
+    y->q = calloc((size_t)nh_system_coordinates(y->system) + 1, sizeof(double));
+    y->v = calloc((size_t)nh_system_velocities(y->system) + 1, sizeof(double));
+    if (y->q && y->v)
+        nh_system_start(y->system, NULL, y->q, y->v, NULL);
+}
+
+static void yardstick_free(yardstick *y)
+{
+    free(y->q);
+    free(y->v);
+    nh_system_free(y->system);
+    nh_model_free(y->model);
+}
+
+/* Evaluations a step, NaN when they could not be counted. */
+static double cost_of(const yardstick *y, const char *method)
+{
+    double count;
+    bool counted =
+        y->q && y->v &&
+        nh_evaluations(y->system, method, yardstick_step, 0, y->q, y->v, &count, NULL) == NH_OK;
+    return counted ? count : NAN;
+}
+
+/* ---- the list ------------------------------------------------------------------------------ */
+
 typedef struct line {
     const char *name, *summary;
-    char order[8], keeps[128], needs[128];
+    char order[8], cost[16], keeps[128], needs[128];
 } line;
 
-static line line_of(const nh_method *method)
+static line line_of(const yardstick *y, const nh_method *method)
 {
     nh_choice choice = standard_choice(method);
     line l = {.name = nh_method_name(method), .summary = nh_method_summary(method)};
     char text[128];
     snprintf(l.order, sizeof l.order, "%d", nh_choice_order(&choice));
+    double cost = cost_of(y, l.name);
+    snprintf(l.cost, sizeof l.cost, "%.3g", cost);
+    if (isnan(cost))
+        strcpy(l.cost, "-");
     snprintf(l.keeps, sizeof l.keeps, "%s",
              describe_keeps(nh_choice_keeps(&choice), text, sizeof text));
     snprintf(l.needs, sizeof l.needs, "%s",
@@ -73,19 +122,22 @@ static void widen(int *width, const char *text)
 /* Columns as wide as their widest entry. */
 static void print_table(void)
 {
-    line head = {.name = "name", .summary = "what it is", "order", "keeps", "needs"};
+    line head = {.name = "name", .summary = "what it is", "order", "cost", "keeps", "needs"};
     int name = 4, keeps = 5, needs = 5;
+    yardstick y;
+    yardstick_open(&y);
     for (int i = 0; i < nh_method_count(); i++) {
-        line l = line_of(nh_method_at(i));
+        line l = line_of(&y, nh_method_at(i));
         widen(&name, l.name);
         widen(&keeps, l.keeps);
         widen(&needs, l.needs);
     }
     for (int i = -1; i < nh_method_count(); i++) {
-        line l = i < 0 ? head : line_of(nh_method_at(i));
-        printf("%-*s  %5s  %-*s  %-*s  %s\n", name, l.name, l.order, keeps, l.keeps, needs, l.needs,
-               l.summary);
+        line l = i < 0 ? head : line_of(&y, nh_method_at(i));
+        printf("%-*s  %5s  %5s  %-*s  %-*s  %s\n", name, l.name, l.order, l.cost, keeps, l.keeps,
+               needs, l.needs, l.summary);
     }
+    yardstick_free(&y);
 }
 
 /* Text of several lines, moved to the right. */
@@ -112,17 +164,38 @@ static void print_options(const nh_method *method)
         puts("  none");
 }
 
-static void explain(const nh_method *method)
+/* The compositions that take the method, with the order that each makes. */
+static void print_composed(const nh_choice *choice)
+{
+    const char *before = "compose    ";
+    for (int i = 0; i < nh_composition_count(); i++) {
+        int order = nh_composition_order(nh_composition_name(i), choice, NULL);
+        if (order > 0)
+            printf("%s%s (order %d)", before, nh_composition_name(i), order);
+        before = order > 0 ? ", " : before;
+    }
+    puts(strcmp(before, ", ") == 0 ? "" : "compose    no, it is not symmetric");
+}
+
+/* `text` is what the user typed: a name, perhaps with options. */
+static void explain(const nh_choice *choice, const char *text)
 {
     char keeps[128], needs[128];
-    nh_choice choice = standard_choice(method);
+    const nh_method *method = choice->method;
+    yardstick y;
+    yardstick_open(&y);
     printf("%s: %s\n\n", nh_method_name(method), nh_method_summary(method));
     print_indented(nh_method_formulas(method));
-    printf("\norder      %d%s\n", nh_choice_order(&choice), " (with default options)");
-    printf("keeps      %s\n", describe_keeps(nh_choice_keeps(&choice), keeps, sizeof keeps));
-    printf("needs      %s\n", describe_needs(nh_choice_needs(&choice), needs, sizeof needs));
+    printf("\norder      %d (%s)\n", nh_choice_order(choice),
+           strcmp(text, nh_method_name(method)) == 0 ? "with default options" : text);
+    printf("keeps      %s\n", describe_keeps(nh_choice_keeps(choice), keeps, sizeof keeps));
+    printf("needs      %s\n", describe_needs(nh_choice_needs(choice), needs, sizeof needs));
+    printf("cost       %.3g evaluations a step on %s, step %g\n", cost_of(&y, text), yardstick_name,
+           yardstick_step);
+    print_composed(choice);
     printf("reference  %s\noptions\n", nh_method_reference(method));
     print_options(method);
+    yardstick_free(&y);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -159,18 +232,22 @@ static void put_options(json *j, const nh_method *method)
     json_close_array(j);
 }
 
-static void put_method(json *j, const nh_method *method)
+static void put_method(json *j, const nh_choice *choice, const char *text)
 {
     char keeps[128], needs[128];
-    nh_choice choice = standard_choice(method);
+    const nh_method *method = choice->method;
+    yardstick y;
+    yardstick_open(&y);
     json_text(j, "name", nh_method_name(method));
     json_text(j, "summary", nh_method_summary(method));
-    json_integer(j, "order", nh_choice_order(&choice));
-    put_words(j, "keeps", describe_keeps(nh_choice_keeps(&choice), keeps, sizeof keeps));
-    put_words(j, "needs", describe_needs(nh_choice_needs(&choice), needs, sizeof needs));
+    json_integer(j, "order", nh_choice_order(choice));
+    json_real(j, "evaluations", cost_of(&y, text)); /* a step, on the yardstick */
+    put_words(j, "keeps", describe_keeps(nh_choice_keeps(choice), keeps, sizeof keeps));
+    put_words(j, "needs", describe_needs(nh_choice_needs(choice), needs, sizeof needs));
     json_text(j, "formulas", nh_method_formulas(method));
     json_text(j, "reference", nh_method_reference(method));
     put_options(j, method);
+    yardstick_free(&y);
 }
 
 static void print_list_json(void)
@@ -179,7 +256,8 @@ static void print_list_json(void)
     json_array(&j, "methods");
     for (int i = 0; i < nh_method_count(); i++) {
         json_object(&j, NULL);
-        put_method(&j, nh_method_at(i));
+        nh_choice choice = standard_choice(nh_method_at(i));
+        put_method(&j, &choice, nh_method_name(choice.method));
         json_close_object(&j);
     }
     json_close_array(&j);
@@ -200,10 +278,10 @@ static int run_one(const options *given)
         return complain_report(&report);
     if (given->json) {
         json j = json_begin(stdout);
-        put_method(&j, choice.method);
+        put_method(&j, &choice, given->operands[0]);
         json_end(&j);
     } else {
-        explain(choice.method);
+        explain(&choice, given->operands[0]);
     }
     return DONE;
 }
@@ -224,10 +302,15 @@ const command command_methods = {
     .summary = "list the integrators, or explain one",
     .operands = "[METHOD]",
     .help =
-        "Without METHOD lists the integrators: order, what they keep, what they need of a model.\n"
-        "With METHOD prints its formulas, its options and where it comes from.",
+        "Without METHOD lists the integrators: order, cost, what they keep, what they need of a\n"
+        "model. Cost is how often a step evaluates functions of the model, counted on "
+        "pendulum-cvt\n"
+        "with step 0.1. With METHOD prints its formulas, its options, where it comes from and how "
+        "it\n"
+        "may be composed to a higher order.",
     .examples = "nonholo methods\n"
-                "nonholo methods gauss",
+                "nonholo methods gauss\n"
+                "nonholo methods newmark:beta=.1,alpha=.4",
     .operands_most = 1,
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include "options.h"
 #include "command.h"
 #include "message.h"
+#include "method_list.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -19,7 +20,8 @@ typedef enum kind {
     COUNT,
     CHOICE,
     SETTINGS,
-    ASSIGN
+    ASSIGN,
+    METHODS
 } kind;
 
 typedef struct specification {
@@ -50,11 +52,21 @@ static const specification specifications[] = {
      "move the start velocities to the constraints, M-orthogonally", 0, 0},
     {"method", 0, TEXT, OPTIONS_METHOD, AT(method), "METHOD",
      "NAME or NAME:key=value,key=value; see 'nonholo methods'", 0, 0},
-    {"compose", 0, TEXT, OPTIONS_METHOD, AT(compose), "C",
+    {"methods", 0, METHODS, OPTIONS_METHODS, AT(methods), "A,B:k=v,C",
+     "methods as of --method, separated by commas; repeatable", 0, 0},
+    {"compose", 0, TEXT, OPTIONS_METHOD | OPTIONS_METHODS, AT(compose), "C",
      "compose a symmetric method to a higher order", 0, 0},
-    {"compensated", 0, CHOICE, OPTIONS_METHOD, AT(compensated), "auto|on|off",
+    {"compensated", 0, CHOICE, OPTIONS_METHOD | OPTIONS_METHODS, AT(compensated), "auto|on|off",
      "carry the rounding errors of the state", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_TIME, AT(step), "H", "time step", 0, 0},
+    {"step", 0, POSITIVE, OPTIONS_ORDER, AT(step), "H", "the longest step (a quarter of the time)",
+     0, 0},
+    {"halvings", 0, COUNT, OPTIONS_ORDER, AT(halvings), "N", "how often it is halved (7)", 1, 30},
+    {"steps-list", 0, TEXT, OPTIONS_ORDER, AT(steps_list), "N,N,...",
+     "numbers of steps instead, rising", 0, 0},
+    {"time", 0, POSITIVE, OPTIONS_ORDER, AT(time), "T", "where the error is measured (1)", 0, 0},
+    {"tolerance", 0, POSITIVE, OPTIONS_ORDER, AT(tolerance), "E",
+     "of the reference solution (1e-13)", 0, 0},
     {"steps", 0, COUNT, OPTIONS_TIME, AT(steps), "N", "number of steps", 0, INTEGERS},
     {"time", 0, NOT_NEGATIVE, OPTIONS_TIME, AT(time), "T", "length of the run in time instead", 0,
      0},
@@ -68,6 +80,7 @@ static const specification specifications[] = {
      0},
     {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf", "draw the recorded points", 0,
      0},
+    {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf", "draw the errors", 0, 0},
     {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
     {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "no progress and no remarks", 0, 0},
     {"help", 'h', FLAG, OPTIONS_ALL, AT(help), NULL, "this text", 0, 0},
@@ -202,6 +215,8 @@ static int take_value(options *given, const specification *s, const char *text)
         return add_settings(given, text);
     case ASSIGN:
         return add_start(given, text);
+    case METHODS:
+        return split_methods(text, &given->methods, &given->method_count);
     }
     return good ? 0 : complain_value(s, text);
 }
@@ -229,6 +244,29 @@ int parse_list(const char *name, const char *text, int count, double *values)
                         count, count == 1 ? "" : "s", name[0] == 'q' ? "coordinates" : "velocities",
                         found);
     return 0;
+}
+
+int parse_steps_list(const char *text, int room, int64_t *steps)
+{
+    char item[32];
+    for (int count = 0;; text++) {
+        size_t length = strcspn(text, ",");
+        snprintf(item, sizeof item, "%.*s", (int)(length < 31 ? length : 31), text);
+        if (count == room)
+            return complain("--steps-list takes at most %d numbers", room), -1;
+        if (!parse_count(item, 1, INTEGERS, &steps[count]))
+            return complain("--steps-list needs whole numbers separated by commas; '%s' is none",
+                            item),
+                   -1;
+        if (count > 0 && steps[count] <= steps[count - 1])
+            return complain("--steps-list needs rising numbers; %lld follows %lld",
+                            (long long)steps[count], (long long)steps[count - 1]),
+                   -1;
+        count++;
+        text += length;
+        if (!*text)
+            return count;
+    }
 }
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -327,7 +365,13 @@ static int count_operands(const options *given, const command *asked)
 
 int options_parse(options *given, const command *asked, int argc, char **argv)
 {
-    *given = (options){.step = NAN, .time = NAN, .steps = -1, .every = -1, .threads = -1};
+    *given = (options){.step = NAN,
+                       .time = NAN,
+                       .tolerance = NAN,
+                       .steps = -1,
+                       .every = -1,
+                       .threads = -1,
+                       .halvings = -1};
     struct option longs[SPECIFICATIONS + 1];
     char shorts[3 * SPECIFICATIONS];
     fill_tables(asked->options, longs, shorts);
@@ -354,7 +398,10 @@ void options_free(options *given)
 {
     for (size_t i = 0; i < given->setting_count; i++)
         free(given->settings[i]);
+    for (int i = 0; i < given->method_count; i++)
+        free(given->methods[i]);
     free(given->settings);
+    free(given->methods);
     free(given->start);
 }
 

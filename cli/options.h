@@ -10,7 +10,10 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_TIME = 1 << 2,   /* --step, --steps, --time, --every */
        OPTIONS_SPEED = 1 << 3,  /* --backend, --threads */
        OPTIONS_OUTPUT = 1 << 4, /* -o, --plot */
-       OPTIONS_ALL = 1 << 5
+       OPTIONS_ALL = 1 << 5,
+       OPTIONS_METHODS = 1 << 6, /* --methods, --compose, --compensated */
+       OPTIONS_ORDER = 1 << 7,   /* --step, --time, --halvings, --steps-list, --tolerance */
+       OPTIONS_PLOT = 1 << 8     /* --plot alone */
 };
 
 typedef struct options {
@@ -18,12 +21,14 @@ typedef struct options {
     int operand_count;
     char **settings; /* --set, split at commas: "NAME=EXPRESSION" each */
     size_t setting_count;
-    char *start; /* every --start joined by commas, or NULL */
-    const char *q, *v, *method, *compose, *output, *plot; /* NULL when not given */
-    double step, time;                                    /* NaN when not given */
+    char *start;    /* every --start joined by commas, or NULL */
+    char **methods; /* every --methods, split as method_list.h tells */
+    int method_count;
+    const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
+    double step, time, tolerance;                                      /* NaN when not given */
     double t0;
-    int64_t steps, every, threads; /* -1 when not given */
-    int backend, compensated;      /* index into the choices of the table: auto first */
+    int64_t steps, every, threads, halvings; /* -1 when not given */
+    int backend, compensated;                /* index into the choices of the table: auto first */
     bool project, json, quiet, help;
 } options;
 
@@ -35,6 +40,10 @@ void options_free(options *given);
 
 /* The options of a command, one line each, on standard output. */
 void options_help(unsigned groups);
+
+/* --steps-list: falling steps want rising whole numbers, at most `room` of them; how many there
+ * are, or -1 after having complained. */
+int parse_steps_list(const char *text, int room, int64_t *steps);
 
 /* A list of exactly `count` numbers out of "1,2,-3"; `name` is the option that messages name. */
 int parse_list(const char *name, const char *text, int count, double *values);

@@ -2,14 +2,11 @@
 #include "advice.h"
 #include "command.h"
 #include "message.h"
+#include "method_list.h"
 #include "progress.h"
 #include "run_report.h"
 #include "subject.h"
-
-#include <math.h>
-
-enum { POINTS = 10000 };                    /* recorded by default */
-static const double table_limit = 32 << 20; /* numbers in the table before points are spared */
+#include "timing.h"
 
 static int require_method(const subject *s, const options *given)
 {
@@ -18,37 +15,6 @@ static int require_method(const subject *s, const options *given)
     char names[1024];
     list_applicable(names, sizeof names, s->system);
     return complain("run needs --method; these apply to %s: %s", nh_system_name(s->system), names);
-}
-
-/* --steps as it is, or the nearest whole number of steps to --time. */
-static int settle_steps(const options *given, int64_t *steps)
-{
-    if (isnan(given->step))
-        return complain("run needs --step H, the time step");
-    if ((given->steps >= 0) == !isnan(given->time))
-        return complain("run needs either --steps N or --time T%s",
-                        given->steps >= 0 ? ", not both" : "");
-    *steps = given->steps;
-    if (given->steps >= 0)
-        return 0;
-    double count = given->time / given->step, whole = round(count);
-    if (whole > 9007199254740992.0)
-        return complain("--time %.10g has too many steps of %.10g", given->time, given->step);
-    *steps = (int64_t)whole;
-    if (fabs(count - whole) > 1e-9 * fmax(1, whole))
-        remark(
-            "--time %.10g is not a whole number of steps of %.10g; taking %lld steps, to t = %.10g",
-            given->time, given->step, (long long)*steps, given->t0 + whole * given->step);
-    return 0;
-}
-
-/* About 10,000 points; fewer of a large system whose rows are to be kept. */
-static int64_t settle_every(const options *given, int64_t steps, int columns)
-{
-    if (given->every > 0)
-        return given->every;
-    double points = fmin(POINTS, fmax(100, table_limit / columns));
-    return steps > points ? (int64_t)ceil((double)steps / points) : 1;
 }
 
 /* Paths that cannot be written are found out before the computation, not after it. */
@@ -64,17 +30,9 @@ static int check_paths(const options *given)
 
 static int prepare(journey *trip, const options *given)
 {
-    static const nh_backend backends[] = {NH_BACKEND_AUTO, NH_BACKEND_TAPE, NH_BACKEND_COMPILED};
-    static const nh_answer answers[] = {NH_UNKNOWN, NH_YES, NH_NO};
     const subject *s = &trip->subject;
     nh_report report;
-    nh_run_options wanted = {.method = given->method,
-                             .compose = given->compose,
-                             .step = given->step,
-                             .backend = backends[given->backend],
-                             .steps = trip->steps,
-                             .members = 1,
-                             .compensated = answers[given->compensated]};
+    nh_run_options wanted = run_options(given, given->method, given->step, trip->steps);
     nh_status status = nh_run_create(&trip->run, s->system, &wanted, &report);
     if (status == NH_OK)
         status = nh_run_start(trip->run, 0, s->t, s->q, s->v, &report);
@@ -160,7 +118,7 @@ static int finish(journey *trip, const options *given)
 static int run(const options *given)
 {
     journey trip = {.step = given->step, .method = given->method};
-    int answer = settle_steps(given, &trip.steps);
+    int answer = settle_steps("run", given, &trip.steps);
     if (!answer)
         answer = check_paths(given);
     if (!answer) {

@@ -8,7 +8,7 @@ typedef struct subject {
     nh_model *model;
     nh_system *system;
     int coordinates, velocities;
-    double t, *q, *v; /* the start state, projected when that was asked for */
+    double t, *q, *v;  /* the start state, projected when that was asked for */
     double *wrapped_q; /* room for q with angles wrapped */
 } subject;
 

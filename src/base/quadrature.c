@@ -50,7 +50,8 @@ static void gauss_nodes(int s, long double *c, long double *b)
     }
 }
 
-/* Both ends, and where P_(s-1) is stationary; its second derivative is known from Legendre's equation. */
+/* Both ends, and where P_(s-1) is stationary; its second derivative is known from Legendre's
+ * equation. */
 static void lobatto_nodes(int s, long double *c, long double *b)
 {
     int n = s - 1;
@@ -140,11 +141,11 @@ void nh_gauss_table(int s, double *c, double *b, double *a)
     collocation(s, node, a);
 }
 
-/* An entry of IIIA or, with `of_c`, of IIIC; both end with the weights. IIIC has b_1 in its first column and
- * is otherwise made to integrate polynomials of degree s - 2: with the basis of the other nodes that
- * reads off. */
-static long double lobatto_entry(int s, const long double *c, const long double *b, bool of_c, int i,
-                                 int j)
+/* An entry of IIIA or, with `of_c`, of IIIC; both end with the weights. IIIC has b_1 in its first
+ * column and is otherwise made to integrate polynomials of degree s - 2: with the basis of the
+ * other nodes that reads off. */
+static long double lobatto_entry(int s, const long double *c, const long double *b, bool of_c,
+                                 int i, int j)
 {
     if (i == s - 1)
         return b[j];
@@ -166,10 +167,11 @@ void nh_lobatto_table(int s, nh_lobatto kind, double *c, double *b, double *a)
         for (int j = 0; j < s; j++) {
             long double own = lobatto_entry(s, node, weight, of_c, i, j);
             /* that of the partner: b_i a_ij + b_j partner_ji = b_i b_j */
-            long double partner = weight[j] * (1 - lobatto_entry(s, node, weight, of_c, j, i) / weight[i]);
+            long double partner =
+                weight[j] * (1 - lobatto_entry(s, node, weight, of_c, j, i) / weight[i]);
             long double value = kind == NH_LOBATTO_A || kind == NH_LOBATTO_C ? own
-                                : kind == NH_LOBATTO_D                      ? (own + partner) / 2
-                                                                            : partner;
+                                : kind == NH_LOBATTO_D                       ? (own + partner) / 2
+                                                                             : partner;
             a[i * s + j] = (double)value;
         }
 }

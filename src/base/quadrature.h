@@ -1,4 +1,5 @@
-/* Nodes, weights and coefficients of collocation methods, to full double precision. At most 64 nodes. */
+/* Nodes, weights and coefficients of collocation methods, to full double precision. At most 64
+ * nodes. */
 #ifndef NH_BASE_QUADRATURE_H
 #define NH_BASE_QUADRATURE_H
 
@@ -19,8 +20,8 @@ void nh_collocation(int s, const double *c, double *a);
 /* The Gauss method: nodes, weights and its collocation coefficients. */
 void nh_gauss_table(int s, double *c, double *b, double *a);
 
-/* The Lobatto III methods. A collocates; C takes the first weight for its first column and is exact to
- * degree s - 2; B and C* are their symplectic partners; D is the mean of C and C*. */
+/* The Lobatto III methods. A collocates; C takes the first weight for its first column and is exact
+ * to degree s - 2; B and C* are their symplectic partners; D is the mean of C and C*. */
 typedef enum nh_lobatto {
     NH_LOBATTO_A,
     NH_LOBATTO_B,

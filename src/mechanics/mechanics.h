@@ -46,7 +46,7 @@ typedef enum nh_fn {
     NH_FN_POTENTIAL,
     /* q             -> K[nk], B[nb] */
     NH_FN_NORMAL,
-    /* q, x=w[n]     -> T[n(n-1)/2], rows above the diagonal: d_j o_i - d_i o_j + 2 o.[i, j], o = M w */
+    /* q, x=(w[n],c) -> T[n(n-1)/2], above the diagonal: c (d_j o_i - d_i o_j) + 2 o.[i, j], o = M w */
     NH_FN_TWIST,
     /* q, x=Y[r*n]   -> W[r*n], S[r*r]: the field that carries a basis (transport.c); r = n - m */
     NH_FN_FIELD,

@@ -26,12 +26,12 @@ static nh_expr *given(nh_mechanics *s, int first, int count)
 
 /* ---- twist ---- */
 
-/* T_ij = d_j o_i - d_i o_j + 2 o_c [i, j]^c for i < j, where o = M w */
+/* T_ij = c (d_j o_i - d_i o_j) + 2 o.[i, j] for i < j, where o = M w; c follows w */
 static bool twist(nh_mechanics *s, nh_expr_list *out)
 {
     nh_graph *g = s->g;
     int n = s->n;
-    nh_expr *w = given(s, 0, n), *o = calloc((size_t)n + 1, sizeof *o);
+    nh_expr *w = given(s, 0, n + 1), *o = calloc((size_t)n + 1, sizeof *o);
     nh_partials *slope = calloc((size_t)n + 1, sizeof *slope);
     bool ok = w && o && slope;
     for (int i = 0; ok && i < n; i++) {
@@ -40,8 +40,9 @@ static bool twist(nh_mechanics *s, nh_expr_list *out)
     }
     for (int i = 0; ok && i < n; i++)
         for (int j = i + 1; ok && j < n; j++) {
-            nh_expr T = nh_subtract(g, nh_partial_of(slope + i, (uint32_t)j),
-                                    nh_partial_of(slope + j, (uint32_t)i));
+            nh_expr turn = nh_subtract(g, nh_partial_of(slope + i, (uint32_t)j),
+                                       nh_partial_of(slope + j, (uint32_t)i));
+            nh_expr T = nh_multiply(g, w[n], turn);
             for (int e = 0; e < s->problem->brackets; e++) {
                 nh_bracket c = s->problem->bracket[e];
                 if (c.a == i && c.b == j)

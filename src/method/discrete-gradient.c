@@ -21,17 +21,36 @@
 
 #define GRADIENT ((int)OPTION(0))
 #define FRAME ((int)OPTION(1))
-#define POINTS ((int)OPTION(2))
+#define POINTS ((int)OPTION(2)) /* 0: by the step */
 
 #include "method/frame.h"
 #include "method/polar.h"
 
 enum { AVF, GONZALEZ, ITOH_ABE, ITOH_ABE_SYMMETRIC };
-enum { TURNS_MAX = 60, HISTORY = 3 };
+enum { TURNS_MAX = 60, WARM_TURNS = 2, HISTORY = 3 };
 
-/* The table: nodes and weights of the quadrature. */
-#define TABLE_C (TABLE)
-#define TABLE_B (TABLE + POINTS)
+/* The table: nodes and weights of Gauss rules with 2, 4, .. 12 points, then one with POINTS. Turns that
+ * only come near the solution use few points; the last ones as many as make the mean exact to round-off:
+ * 6 to 12, by the step (where the slope varies like sin(w t), 6 are enough up to h w = 0.6, 8 up to 1.5). */
+typedef struct rule {
+    int points;
+    const double *c, *b;
+} rule;
+
+static inline rule even_rule(kernel *k, int points)
+{
+    const double *c = TABLE + points / 2 * (points / 2 - 1) * 2;
+    (void)k;
+    return (rule){points, c, c + points};
+}
+
+static inline rule full_rule(kernel *k)
+{
+    const double size = k->h < 0 ? -k->h : k->h;
+    if (POINTS > 0)
+        return (rule){POINTS, TABLE + 84, TABLE + 84 + POINTS};
+    return even_rule(k, size <= 0.1 ? 6 : size <= 0.5 ? 8 : size <= 1 ? 10 : 12);
+}
 
 /* z is q alone where the frame is polar. */
 #define UNKNOWNS (FRAME == FRAME_POLAR ? N : D)
@@ -52,26 +71,26 @@ static inline int slope_at(kernel *k, const real *z, real *g)
     return NH_KERNEL_OK;
 }
 
-static inline int mean_slope(kernel *k, const real *z0, const real *dz, real *z, real *mean)
+static inline int mean_slope(kernel *k, rule u, const real *z0, const real *dz, real *z, real *mean)
 {
     HOLD(k);
     LOCAL(g, UNKNOWNS);
     EACH(i, UNKNOWNS) mean[i] = broadcast(0);
-    for (int p = 0; p < POINTS; p++) {
-        EACH(i, UNKNOWNS) z[i] = fma_(broadcast(TABLE_C[p]), dz[i], z0[i]);
+    for (int p = 0; p < u.points; p++) {
+        EACH(i, UNKNOWNS) z[i] = fma_(broadcast(u.c[p]), dz[i], z0[i]);
         TRY_(slope_at(k, z, g));
-        EACH(i, UNKNOWNS) mean[i] = fma_(broadcast(TABLE_B[p]), g[i], mean[i]);
+        EACH(i, UNKNOWNS) mean[i] = fma_(broadcast(u.b[p]), g[i], mean[i]);
     }
     RELEASE(k);
     return NH_KERNEL_OK;
 }
 
 /* The mean takes the place of the middle's value along dz, and only there. */
-static inline int gonzalez_slope(kernel *k, const real *z0, const real *dz, real *z, real *out)
+static inline int gonzalez_slope(kernel *k, rule u, const real *z0, const real *dz, real *z, real *out)
 {
     HOLD(k);
     LOCAL(mean, UNKNOWNS);
-    TRY_(mean_slope(k, z0, dz, z, mean));
+    TRY_(mean_slope(k, u, z0, dz, z, mean));
     EACH(i, UNKNOWNS) z[i] = fma_(broadcast(0.5), dz[i], z0[i]);
     if (FRAME == FRAME_DIFFERENCE)
         CALL(DIFFERENCE_GRADIENT, k->t, z, k->v, z + N, out);
@@ -88,7 +107,7 @@ static inline int gonzalez_slope(kernel *k, const real *z0, const real *dz, real
 
 /* Adds weight times the quotients of the way from z0 to z1 that changes one coordinate after the other,
  * the first one first, or the last. */
-static inline int add_quotients(kernel *k, const real *z0, const real *dz, int last_first, double weight,
+static inline int add_quotients(kernel *k, rule u, const real *z0, const real *dz, int last_first, double weight,
                                 real *z, real *out)
 {
     HOLD(k);
@@ -96,10 +115,10 @@ static inline int add_quotients(kernel *k, const real *z0, const real *dz, int l
     EACH(i, UNKNOWNS) z[i] = z0[i];
     for (int turn = 0; turn < UNKNOWNS; turn++) {
         int i = last_first ? UNKNOWNS - 1 - turn : turn;
-        for (int p = 0; p < POINTS; p++) {
-            z[i] = fma_(broadcast(TABLE_C[p]), dz[i], z0[i]);
+        for (int p = 0; p < u.points; p++) {
+            z[i] = fma_(broadcast(u.c[p]), dz[i], z0[i]);
             TRY_(slope_at(k, z, g));
-            out[i] = fma_(broadcast(weight * TABLE_B[p]), g[i], out[i]);
+            out[i] = fma_(broadcast(weight * u.b[p]), g[i], out[i]);
         }
         z[i] = z0[i] + dz[i];
     }
@@ -108,18 +127,18 @@ static inline int add_quotients(kernel *k, const real *z0, const real *dz, int l
 }
 
 /* z is work; what stands behind its coordinates must be in place. */
-static inline int discrete_gradient(kernel *k, const real *z0, const real *dz, real *z, real *out)
+static inline int discrete_gradient(kernel *k, rule u, const real *z0, const real *dz, real *z, real *out)
 {
     if (GRADIENT == AVF)
-        return mean_slope(k, z0, dz, z, out);
+        return mean_slope(k, u, z0, dz, z, out);
     if (GRADIENT == GONZALEZ)
-        return gonzalez_slope(k, z0, dz, z, out);
+        return gonzalez_slope(k, u, z0, dz, z, out);
     EACH(i, UNKNOWNS) out[i] = broadcast(0);
     if (GRADIENT == ITOH_ABE)
-        return add_quotients(k, z0, dz, 0, 1, z, out);
+        return add_quotients(k, u, z0, dz, 0, 1, z, out);
     /* From z1 back to z0 the coordinates change in the same order: the way from z0 with the last first. */
-    TRY_(add_quotients(k, z0, dz, 0, 0.5, z, out));
-    return add_quotients(k, z0, dz, 1, 0.5, z, out);
+    TRY_(add_quotients(k, u, z0, dz, 0, 0.5, z, out));
+    return add_quotients(k, u, z0, dz, 1, 0.5, z, out);
 }
 
 /* ---- one turn of the fixed point: a better dz from dz ---- */
@@ -131,9 +150,9 @@ typedef struct step_data {
     real *moved;       /* what a turn makes of dz */
 } step_data;
 
-static inline int turn(kernel *k, step_data *s, const real *dz, real *out)
+static inline int turn(kernel *k, step_data *s, rule u, const real *dz, real *out)
 {
-    TRY_(discrete_gradient(k, s->z0, dz, s->z, s->g));
+    TRY_(discrete_gradient(k, u, s->z0, dz, s->z, s->g));
     EACH(i, UNKNOWNS) s->z[i] = fma_(broadcast(0.5), dz[i], s->z0[i]);
     if (FRAME != FRAME_POLAR) {
         TRY_(frame_bracket(k, s->z, s->bracket));
@@ -143,8 +162,9 @@ static inline int turn(kernel *k, step_data *s, const real *dz, real *out)
         TRY_(flat_turn(k, &s->polar, s->g, out));
     } else {
         HOLD(k);
-        LOCAL(w, N);
+        LOCAL(w, N + 1);
         EACH(i, N) w[i] = dz[i] * 0.5;
+        w[N] = broadcast(1);
         TRY_(curved_point(k, s->z, s->polar.middle));
         TRY_(curved_turn(k, &s->polar, s->z, w, s->g, out));
         RELEASE(k);
@@ -156,7 +176,7 @@ static inline int turn(kernel *k, step_data *s, const real *dz, real *out)
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
     step_data *s = (step_data *)work;
-    int status = turn(k, s, x, s->moved);
+    int status = turn(k, s, full_rule(k), x, s->moved);
     EACH(i, UNKNOWNS) r[i] = x[i] - s->moved[i];
     return status;
 }
@@ -169,7 +189,7 @@ static int newton(kernel *k, step_data *s, real *dz)
     EACH(i, N) dz[i] = k->h * k->v[i];
     int status = newton_solve(k, newton_gap, UNKNOWNS, dz, space, (double *)s);
     if (!status)
-        status = turn(k, s, dz, s->moved); /* what the end of the step wants to know */
+        status = turn(k, s, full_rule(k), dz, s->moved); /* what the end of the step wants to know */
     RELEASE(k);
     return status;
 }
@@ -188,11 +208,13 @@ static inline void keep(kernel *k, step_data *s, mask active, real *kept)
 
 static inline int fixed_point(kernel *k, step_data *s, real *dz)
 {
+    const rule full = full_rule(k);
     LOCAL(kept, LANES == 1 || FRAME != FRAME_POLAR ? 0 : POINT_SIZE + N);
     if (LANES > 1 && FRAME == FRAME_POLAR)
         EACH(i, POINT_SIZE + N) kept[i] = broadcast(0);
-    for (watch w = watch_begin(); any(w.active);) {
-        TRY_(turn(k, s, dz, s->moved));
+    watch w = watch_begin();
+    for (int turns = 0; any(w.active); turns++) {
+        TRY_(turn(k, s, turns < WARM_TURNS ? even_rule(k, 2 + 2 * turns) : full, dz, s->moved));
         keep(k, s, w.active, kept);
         real change = broadcast(0);
         EACH(i, UNKNOWNS)
@@ -200,6 +222,8 @@ static inline int fixed_point(kernel *k, step_data *s, real *dz)
             change = max_(change, abs_(s->moved[i] - dz[i]));
             dz[i] = select_(w.active, s->moved[i], dz[i]);
         }
+        if (turns < WARM_TURNS)
+            continue;
         watch_update(&w, change, largest(k, dz, UNKNOWNS));
         if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.previous))) {
 #ifdef NH_CAREFUL
@@ -317,19 +341,22 @@ static size_t scratch(const nh_shape *shape, const double *option)
         return of_step + r * n + r * r + newton + gradient + m;
     size_t flat = 6 * m * m + 4 * m + 2 * n;
     size_t curved = 4 * r * r + r + ALLOWED_BASIS_SCRATCH(n, m) + POLAR_SCRATCH(r) +
-                    CAYLEY_SCRATCH(r) + n * n + 3 * n;
+                    CAYLEY_SCRATCH(r) + n * n + 3 * n + 1;
     return of_step + 4 * point + n + newton + gradient + (shape->flat ? flat : curved);
 }
 
 static size_t table_size(const double *option)
 {
-    return 2 * (size_t)option[2];
+    return 84 + 2 * (size_t)option[2];
 }
 
 static void table(const double *option, double *out)
 {
-    int points = (int)option[2];
-    nh_gauss_nodes(points, out, out + points);
+    int own = (int)option[2];
+    for (int points = 2; points <= 12; out += 2 * points, points += 2)
+        nh_gauss_nodes(points, out, out + points);
+    if (own > 0)
+        nh_gauss_nodes(own, out, out + own);
 }
 
 static int order_of(const double *option)
@@ -400,10 +427,10 @@ const nh_method nh_method_discrete_gradient = {
                 .greatest = FRAME_POLAR,
                 .choices = "model|householder|difference|polar"},
                {.name = "points",
-                .help = "Gauss points of the mean; 8 are exact to round-off for usual steps",
+                .help = "Gauss points of the mean; 0: 6 to 12, by the step, exact to round-off",
                 .type = NH_OPTION_INTEGER,
-                .standard = 8,
-                .least = 1,
+                .standard = 0,
+                .least = 0,
                 .greatest = 16}},
     .options = 3,
     .order_of = order_of,

@@ -49,7 +49,8 @@ static void table(const double *option, double *out)
 
 const nh_method nh_method_euler_1 = {
     .name = "euler-1",
-    .summary = "symplectic Euler SPARK I: forces at the start of the step; dla(1) for any Lagrangian",
+    .summary =
+        "symplectic Euler SPARK I: forces at the start of the step; dla(1) for any Lagrangian",
     .reference = "Jay 2009, sec. 7.1",
     .formulas = "p1 = P_1 = p0 + h (F_1 + K_1^T Psi_1),   P_1, F_1, K_1 at (t0, q0, V_1)\n"
                 "q1 = q0 + h V_1,   0 = k(t1, q1, v1)",

@@ -49,7 +49,8 @@ static void table(const double *option, double *out)
 
 const nh_method nh_method_euler_2 = {
     .name = "euler-2",
-    .summary = "symplectic Euler SPARK II: forces at the end of the step; dla(0) for any Lagrangian",
+    .summary =
+        "symplectic Euler SPARK II: forces at the end of the step; dla(0) for any Lagrangian",
     .reference = "Jay 2009, sec. 7.2",
     .formulas = "P_1 = p0,   P_1, F_1, K_1 at (t1, q1, V_1)\n"
                 "q1 = q0 + h V_1,   p1 = p0 + h (F_1 + K_1^T Psi_1),   0 = k(t1, q1, v1)",

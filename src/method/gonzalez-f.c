@@ -5,17 +5,17 @@
  *     p1 - p0 = -h D_qH(z0, z1) + A(qm)^T l,     A(qm) D_pH(z0, z1) = 0
  *
  * For any mass matrix M(q). The energy is kept to round-off, since A D_pH = 0 takes the multipliers
- * out of DH.(z1 - z0). Order 2, symmetric. The constraint holds for the mean velocities of the steps
- * at the midpoints, not at the ends.
- * Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eq. 15; Gonzalez (1996).
+ * out of DH.(z1 - z0). Order 2. The constraint holds for the mean velocities of the steps at the
+ * midpoints, not at the ends; as with dd, compositions therefore stay at order 2 and symmetry is
+ * not claimed, though the step equals its adjoint. Celledoni, Farre Puiggali, Hoiseth & Martin de
+ * Diego, eq. 15; Gonzalez (1996).
  *
  * The unknowns are velocities, which spares solving for them: vm with p(qm, vm) = pm, v1 with
- * p(q1, v1) = p1, and u = (q1 - q0)/h = vm + kappa (p1 - p0). They are found by fixed point, with M,
- * the force and kappa as the last turn left them and the multiplier closed in every turn. */
+ * p(q1, v1) = p1, and u = (q1 - q0)/h = vm + kappa (p1 - p0). They are found by fixed point, with
+ * M, the force and kappa as the last turn left them and the multiplier closed in every turn. */
 #include "method/gonzalez.h"
 #include "method/newton.h"
-
-enum { TURNS_MAX = 60 };
+#include "method/settle.h"
 
 /* A stage's block of values: p, F, k, K, B, and the factor c that CLOSE wants behind B. */
 #define BLOCK (2 * N + M + NK + NB + 1)
@@ -89,7 +89,8 @@ static inline int find_kappa(kernel *k, const unknowns *x, const places *at, rea
         at->v[i] = k->v[i] + x->w[i];
     }
     CALL(ENERGY, k->t, at->q, at->v, 0, at->end);
-    real numerator = (at->end[0] - *at->E0) + dot(k, F(at->stage), at->d, N) - dot(k, x->vm, at->r, N);
+    real numerator =
+        (at->end[0] - *at->E0) + dot(k, F(at->stage), at->d, N) - dot(k, x->vm, at->r, N);
     real square = dot(k, at->d, at->d, N) + dot(k, at->r, at->r, N), mean;
     const mask is_short = less(square, broadcast(SHORT_SQUARED));
     if (any(is_short)) {
@@ -102,8 +103,8 @@ static inline int find_kappa(kernel *k, const unknowns *x, const places *at, rea
     return NH_KERNEL_OK;
 }
 
-/* h (F - kappa d + b) + K^T l, which p1 - p0 has to be. The gyroscopic force b, if there is any, does
- * no work on vm; here it must do none on u, so the little it does is taken out of it. */
+/* h (F - kappa d + b) + K^T l, which p1 - p0 has to be. The gyroscopic force b, if there is any,
+ * does no work on vm; here it must do none on u, so the little it does is taken out of it. */
 static inline void impulse(kernel *k, const unknowns *x, const places *at, real kappa, real *out)
 {
     const real *b = at->gyro + 1;
@@ -116,8 +117,8 @@ static inline void impulse(kernel *k, const unknowns *x, const places *at, real 
     add_K(k, out, K(at->stage), x->l);
 }
 
-/* w so that p(q1, v0 + w) = p0 + r. Where momenta are M v with constant M that is M w = r, and w does
- * not suffer from the rounding of p. */
+/* w so that p(q1, v0 + w) = p0 + r. Where momenta are M v with constant M that is M w = r, and w
+ * does not suffer from the rounding of p. */
 static inline int end_velocity(kernel *k, const unknowns *x, const places *at)
 {
     if (SEPARABLE) {
@@ -252,30 +253,22 @@ static int step(kernel *k)
         u[i] = u_new[i] = vm[i] = k->v[i];
         w[i] = w_new[i] = r[i] = broadcast(0);
     }
-    for (watch turns = watch_begin();;) {
+    for (settling turns = settle_begin(-1);;) {
         int status = turn(k, &x, &at, gap, close);
         if (status)
             return status;
-        real change = broadcast(0), scale = broadcast(0);
-        EACH(i, N)
-        {
-            change = max_(change, max_(abs_(u_new[i] - u[i]), abs_(w_new[i] - w[i])));
-            scale = max_(scale, max_(abs_(u_new[i]), abs_(k->v[i])));
-            u[i] = select_(turns.active, u_new[i], u[i]);
-            w[i] = select_(turns.active, w_new[i], w[i]);
-        }
-        if (turns.iteration >= TURNS_MAX || any(~less(change, broadcast(1e100)) & turns.active)) {
+        settle(k, &turns, STRICT, k->v, u_new, w_new, u, w);
+        if (is_lost(&turns)) {
 #ifdef NH_CAREFUL
             status = newton(k, &at, u, w);
             if (status)
                 return status;
             break;
 #else
-            return not_converged(k, &turns);
+            return not_converged(k, &turns.all);
 #endif
         }
-        watch_update(&turns, change, scale * STRICT);
-        if (!any(turns.active))
+        if (is_settled(&turns))
             break;
     }
     EACH(i, N)
@@ -310,7 +303,7 @@ const nh_method nh_method_gonzalez_f = {
                 "p1 - p0 = -h D_qH(z0, z1) + A(qm)^T l,   A(qm) D_pH(z0, z1) = 0\n"
                 "DH = gradH(zm) + (H(z1) - H(z0) - gradH(zm).d) d / |d|^2,   d = z1 - z0",
     .order = 2,
-    .keeps = NH_KEEPS_ENERGY | NH_KEEPS_SYMMETRY,
+    .keeps = NH_KEEPS_ENERGY,
     .needs = NH_NEEDS_LINEAR_CONSTRAINTS | NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
     .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE) | NH_USES(ENERGY) | NH_USES(CLOSE) |
                  NH_USES(CONSTRAINT),

@@ -3,9 +3,9 @@
  *     DH(z0, z1) = gradH(zm) + kappa dz,   kappa = (H(z1) - H(z0) - gradH(zm).dz) / |dz|^2
  *
  * has DH.dz = H(z1) - H(z0), which is what makes them keep the energy. The numerator is of third
- * order in dz and what is left of a difference of energies: evaluated like that it brings a noise of
- * eps |H| / |dz| into the gradient, without bound where the motion is slow. The same numerator is
- * the mean of (gradH - gradH(zm)).dz over the segment, which cancels too but leaves no more than
+ * order in dz and what is left of a difference of energies: evaluated like that it brings a noise
+ * of eps |H| / |dz| into the gradient, without bound where the motion is slow. The same numerator
+ * is the mean of (gradH - gradH(zm)).dz over the segment, which cancels too but leaves no more than
  * eps |gradH| after the division. So short segments take the mean, by as many Gauss nodes as are
  * exact to round-off on any segment shorter than the lengths on which H varies (the error is
  * 2e-16 |dz|^13 times the 13th derivative), and only long ones the difference. */
@@ -14,15 +14,17 @@
 
 #include "method/kernel.h"
 
-/* Below |dz| = 0.01 the mean is taken. Above, the noise of the difference is 100 eps |H| at most. */
+/* Below |dz| = 0.01 the mean is taken. Above, the noise of the difference is 100 eps |H| at most.
+ */
 #define SHORT_SQUARED 1e-4
 
 enum { MEAN_NODES = 6 };
 #define MEAN_C (TABLE)
 #define MEAN_B (TABLE + MEAN_NODES)
 
-/* What the last turn leaves undone has the same sign in every step, so that it adds up in the energy:
- * these methods iterate until it is that much smaller than what round-off does in one step. */
+/* What the last turn leaves undone has the same sign in every step, so that it adds up in the
+ * energy: these methods iterate until it is that much smaller than what round-off does in one step.
+ */
 #define STRICT 0.03125
 
 /* Nothing is divided by zero where nothing moves: the numerator vanishes there as well. */

@@ -7,12 +7,11 @@
  * l0 is what the step before found (at first that of the continuous equations), so only l1 is
  * solved for. Order 2 for gamma = 1/2, else 1; keeps the constraints at every node. beta = 0,
  * gamma = 1/2 is the leapfrog; beta = 0 with a force without velocities is explicit.
- * Jay & Negrut (2009), sections 5 and 6 with alpha_m = alpha_f = 0; Anahory Simoes, Ferraro, Marrero
- * & Martin de Diego, eq. 12. */
-#include "method/kernel.h"
+ * Jay & Negrut (2009), sections 5 and 6 with alpha_m = alpha_f = 0; Anahory Simoes, Ferraro,
+ * Marrero & Martin de Diego, eq. 12. */
 #include "method/newton.h"
+#include "method/settle.h"
 
-enum { TURNS_MAX = 50 };
 #define BETA OPTION(0)
 #define GAMMA OPTION(1)
 
@@ -145,22 +144,13 @@ static int step(kernel *k)
         u[i] = k->v[i];
         w[i] = w_new[i] = broadcast(0);
     }
-    for (watch turns = watch_begin();;) {
+    for (settling turns = settle_begin(DRIVER);;) {
         int status = turn(k, I0, kick, I1, R1, u_new, w_new, q, v, close);
         if (status)
             return status;
-        real change = broadcast(0), scale = broadcast(0);
-        EACH(i, N)
-        {
-            change = max_(change, max_(abs_(u_new[i] - u[i]), abs_(w_new[i] - w[i])));
-            scale = max_(scale, max_(abs_(u_new[i]), abs_(k->v[i] + w_new[i])));
-            u[i] = select_(turns.active, u_new[i], u[i]);
-            w[i] = select_(turns.active, w_new[i], w[i]);
-        }
-        EACH(j, M) l[j] = select_(turns.active, R1[j], l[j]);
-        if (BETA == 0 && SEPARABLE && AFFINE)
-            break;
-        if (turns.iteration >= TURNS_MAX || any(~less(change, broadcast(1e100)) & turns.active)) {
+        EACH(j, M) l[j] = select_(turns.all.active, R1[j], l[j]);
+        settle(k, &turns, 1, k->v, u_new, w_new, u, w);
+        if (is_lost(&turns)) {
 #ifdef NH_CAREFUL
             problem c = {I0, kick, I1, u, q, v};
             status = newton(k, &c, w, l);
@@ -168,11 +158,11 @@ static int step(kernel *k)
                 return status;
             break;
 #else
-            return not_converged(k, &turns);
+            return not_converged(k, &turns.all);
 #endif
         }
-        watch_update(&turns, change, scale);
-        if (!any(turns.active))
+        /* Without iteration in the force the first turn is exact. */
+        if ((BETA == 0 && SEPARABLE && AFFINE) || is_settled(&turns))
             break;
     }
     EACH(i, N)
@@ -209,12 +199,6 @@ static int order_of(const double *option)
     return option[1] == 0.5 ? 2 : 1;
 }
 
-/* With beta = 0 nothing is iterated on coupled systems, so the driver's bits are its own. */
-static unsigned keeps_of(const double *option)
-{
-    return NH_KEEPS_CONSTRAINTS | (option[0] == 0 ? NH_KEEPS_FIBRATION : 0u);
-}
-
 static const char *refuse(const double *option)
 {
     return option[1] < 1e-3 ? "gamma must be at least 0.001: without a share in the velocity the "
@@ -226,10 +210,11 @@ const nh_method nh_method_jay_negrut = {
     .name = "jay-negrut",
     .summary = "Newmark's method with the multiplier carried from step to step",
     .reference = "Jay & Negrut 2009, Anahory Simoes et al. (12)",
-    .formulas = "G0 = M^-1 (rate + K^T l0) at (t0, q0, v0),   G1 = M^-1 (rate + K^T l1) at (t1, q1, v1)\n"
-                "q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)\n"
-                "v1 = v0 + h ((1 - gamma) G0 + gamma G1),   k(t1, q1, v1) = 0\n"
-                "l0 comes from the step before.",
+    .formulas =
+        "G0 = M^-1 (rate + K^T l0) at (t0, q0, v0),   G1 = M^-1 (rate + K^T l1) at (t1, q1, v1)\n"
+        "q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)\n"
+        "v1 = v0 + h ((1 - gamma) G0 + gamma G1),   k(t1, q1, v1) = 0\n"
+        "l0 comes from the step before.",
     .option = {{.name = "beta",
                 .help = "weight of the far end in the positions; 0 makes the force explicit",
                 .type = NH_OPTION_REAL,
@@ -244,7 +229,7 @@ const nh_method nh_method_jay_negrut = {
                 .greatest = 1}},
     .options = 2,
     .order_of = order_of,
-    .keeps_of = keeps_of,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
     .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION) | NH_USES(CONSTRAINT),
     .refuse = refuse,
     .memory = memory,

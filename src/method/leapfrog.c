@@ -11,38 +11,39 @@
 
 enum { START_CONTINUOUS, START_NEWMARK, START_ZERO };
 
-/* Memory: l[M] of the last node, then g[N] and B[NB] there, so that each is evaluated once. */
-#define MEMORY_L (k->memory)
-#define MEMORY_KICK (k->memory + M)
+/* Memory: the half kick -h/2 M^-1 (gradV + A^T l) at the last node. A step ends with it and the next
+ * begins with it, so it is all that has to be carried. */
+#define HALF_KICK (k->memory)
 
-/* The multiplier with which the explicit newmark step (0, 0, 0) begins: the discrete constraint
+/* The impulse -h/2 l with which the explicit newmark step (0, 0, 0) begins: the discrete constraint
  * A(q0) d = 0 holds for d = q1 - q0 = h v0 + h^2/2 (g - B l). */
-static int newmark_multiplier(kernel *k, real *l)
+static inline int newmark_impulse(kernel *k, const real *kick, real *v, real *close, real *impulse)
 {
-    const double h = k->h;
-    LOCAL(x, NB + 1);
-    LOCAL(close, 2 * M);
-    LOCAL(v, N);
-    const real *g = MEMORY_KICK, *B = MEMORY_KICK + N;
-    EACH(i, N) v[i] = fma_(broadcast(h / 2), g[i], k->v[i]); /* d / h without the reaction */
-    EACH(i, NB) x[i] = B[i];
-    x[NB] = broadcast(0);
-    CALL(CLOSE, k->t, k->q, v, x, close);
-    EACH(i, M) l[i] = close[i] * (2 / h);
+    EACH(i, N) v[i] = fma_(broadcast(k->h / 2), kick[i], k->v[i]); /* d / h without the reaction */
+    CALL(CLOSE, k->t, k->q, v, kick + N, close);
+    EACH(i, M) impulse[i] = -close[i];
     return NH_KERNEL_OK;
 }
 
 static int start(kernel *k)
 {
+    LOCAL(kick, N + NB + 1);
+    LOCAL(close, 2 * M);
+    LOCAL(impulse, M);
     LOCAL(a, N + M);
-    CALL(KICK, k->t, k->q, k->v, 0, MEMORY_KICK);
-    EACH(i, M) MEMORY_L[i] = broadcast(0);
+    CALL(KICK, k->t, k->q, k->v, 0, kick);
+    kick[N + NB] = broadcast(0);
+    EACH(i, M) impulse[i] = broadcast(0);
     if (OPTION(0) == START_CONTINUOUS) {
         CALL(ACCELERATION, k->t, k->q, k->v, 0, a);
-        EACH(i, M) MEMORY_L[i] = -a[N + i];
+        EACH(i, M) impulse[i] = a[N + i] * (k->h / 2); /* l is minus the multiplier there */
     } else if (OPTION(0) == START_NEWMARK) {
-        return newmark_multiplier(k, MEMORY_L);
+        int status = newmark_impulse(k, kick, a, close, impulse);
+        if (status)
+            return status;
     }
+    EACH(i, N) HALF_KICK[i] = kick[i] * (k->h / 2);
+    add_B(k, HALF_KICK, kick + N, impulse);
     return NH_KERNEL_OK;
 }
 
@@ -51,27 +52,22 @@ static int step(kernel *k)
     const double h = k->h, t = k->t;
     LOCAL(kick, N + NB + 1);
     LOCAL(close, 2 * M);
-    LOCAL(l, M);
     LOCAL(q, N);
     LOCAL(v, N);
     LOCAL(half, N);
-    real *g = MEMORY_KICK, *B = MEMORY_KICK + N;
+    real *g = kick, *B = kick + N;
 
-    EACH(i, N) v[i] = fma_(broadcast(h / 2), g[i], k->v[i]);
-    EACH(i, M) l[i] = MEMORY_L[i] * (-h / 2);
-    add_B(k, v, B, l);
-    EACH(i, N) q[i] = fma_(broadcast(h), v[i], k->q[i]);
-    EACH(i, N) half[i] = v[i];
-
+    EACH(i, N) half[i] = k->v[i] + HALF_KICK[i];
+    EACH(i, N) q[i] = fma_(broadcast(h), half[i], k->q[i]);
     CALL(KICK, t + h, q, k->v, 0, kick);
-    EACH(i, N) v[i] = fma_(broadcast(h / 2), kick[i], v[i]);
-    kick[N + NB] = broadcast(0); /* the reaction of this solve does not move q */
-    CALL(CLOSE, t + h, q, v, kick + N, close);
-    EACH(i, M) close[i] = -close[i];
-    add_B(k, v, kick + N, close);
+    EACH(i, N) v[i] = fma_(broadcast(h / 2), g[i], half[i]);
 
-    EACH(i, M) MEMORY_L[i] = close[i] * (-2 / h);
-    EACH(i, N + NB) MEMORY_KICK[i] = kick[i];
+    B[NB] = broadcast(0); /* the reaction of this solve does not move q */
+    CALL(CLOSE, t + h, q, v, B, close);
+    EACH(i, M) close[i] = -close[i];
+    add_B(k, v, B, close);
+    EACH(i, N) HALF_KICK[i] = g[i] * (h / 2);
+    add_B(k, HALF_KICK, B, close);
     EACH(i, N) commit_one(k, i, q[i], v[i], half[i] * h, v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
@@ -84,13 +80,13 @@ KERNEL(leapfrog, start, step);
 static size_t memory(const nh_shape *s, const double *option)
 {
     (void)option;
-    return (size_t)(s->m + s->n + s->nb);
+    return (size_t)s->n;
 }
 
 static size_t scratch(const nh_shape *s, const double *option)
 {
     (void)option;
-    return (size_t)(5 * s->n + 2 * s->nb + 2 + 5 * s->m);
+    return (size_t)(4 * s->n + s->nb + 1 + 4 * s->m);
 }
 
 const nh_method nh_method_leapfrog = {

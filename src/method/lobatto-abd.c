@@ -1,12 +1,13 @@
 /* Lobatto-SPARK with IIIA for positions, IIIB for forces and IIID for reactions.
  *
  *     Q_i = q0 + h sum_j a_ij V_j
- *     P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j,     P_i = dL/dv(T_i, Q_i, V_i)
- *     q1, p1 likewise with b_j
- *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
+ *     P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j,     P_i = dL/dv(T_i, Q_i,
+ * V_i) q1, p1 likewise with b_j 0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 =
+ * k(t1, q1, v1)
  *
- * IIID is the mean of IIIC and IIIC*; unlike IIIB it is not singular, and every multiplier acts on every
- * stage. Order 2s - 2, symmetric; keeps the constraints at every node. Jay (2009), sec. 7.6. */
+ * IIID is the mean of IIIC and IIIC*; unlike IIIB it is not singular, and every multiplier acts on
+ * every stage. Order 2s - 2, symmetric; keeps the constraints at every node. Jay (2009), sec. 7.6.
+ */
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 1
@@ -58,7 +59,8 @@ const nh_method nh_method_lobatto_abd = {
     .summary = "Lobatto IIIA-B-D SPARK: IIIB for forces, IIID for reactions",
     .reference = "Jay 2009 (6.1), sec. 7.6",
     .formulas = "Q_i = q0 + h sum_j a_ij V_j,   a = Lobatto IIIA\n"
-                "P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j,   ahat = IIIB, atilde = IIID\n"
+                "P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j,   ahat = IIIB, "
+                "atilde = IIID\n"
                 "q1 = q0 + h sum_j b_j V_j,   p1 = p0 + h sum_j b_j (F_j + K_j^T Psi_j)\n"
                 "0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1;   0 = k(t1, q1, v1)",
     .option = {{.name = "stages",

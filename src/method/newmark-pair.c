@@ -23,13 +23,8 @@ static int step(kernel *k)
                            .alpha = 0,
                            .q0 = k->q,
                            .v0 = k->v};
-    const newmark second = {.h = h,
-                            .t = k->t + h,
-                            .beta = OPTION(1),
-                            .beta2 = OPTION(0),
-                            .alpha = 1,
-                            .q0 = q,
-                            .v0 = v};
+    const newmark second = {
+        .h = h, .t = k->t + h, .beta = OPTION(1), .beta2 = OPTION(0), .alpha = 1, .q0 = q, .v0 = v};
     int status = newmark_solve(k, &first, u, w);
     EACH(i, N)
     {
@@ -62,13 +57,6 @@ static size_t scratch(const nh_shape *s, const double *option)
     return 6 * (size_t)s->n + 2 * newmark_scratch(s);
 }
 
-/* As newmark.c: without iteration in the driver its bits are its own. */
-static unsigned keeps_of(const double *option)
-{
-    return NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY |
-           (option[0] == 0 && option[1] == 0 ? NH_KEEPS_FIBRATION : 0u);
-}
-
 const nh_method nh_method_newmark_pair = {
     .name = "newmark-pair",
     .summary = "two Newmark half steps, the second the adjoint of the first",
@@ -78,7 +66,7 @@ const nh_method nh_method_newmark_pair = {
     .option = {NEWMARK_BETA, NEWMARK_BETA2},
     .options = 2,
     .order = 2,
-    .keeps_of = keeps_of,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
     .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CLOSE_MEAN) | NH_USES(CONSTRAINT),
     .refuse = newmark_refuse,
     .scratch = scratch,

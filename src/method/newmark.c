@@ -60,24 +60,23 @@ static int order_of(const double *option)
     return option[0] == option[1] && option[2] == 0.5 ? 2 : 1;
 }
 
-/* With beta = 0 the driver of a coupled system is followed without iteration, so that nothing of the
- * passengers, not even the number of turns they take, can reach its last bits. */
 static unsigned keeps_of(const double *option)
 {
-    return NH_KEEPS_CONSTRAINTS | (order_of(option) == 2 ? NH_KEEPS_SYMMETRY : 0u) |
-           (option[0] == 0 ? NH_KEEPS_FIBRATION : 0u);
+    unsigned always = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION;
+    return order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
 const nh_method nh_method_newmark = {
     .name = "newmark",
     .summary = "Newmark's method with a discrete constraint and a multiplier at each end",
     .reference = "Anahory Simoes et al., Def. 3.1, (15), (16)",
-    .formulas = "G0 = M^-1 (rate + K^T l0) at (t0, q0, v0),   G1 = M^-1 (rate + K^T l1) at (t1, q1, v1)\n"
-                "q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)\n"
-                "q0 = q1 - h v1 + h^2/2 (2 beta2 G0 + (1 - 2 beta2) G1)\n"
-                "point:    k(ta, (1 - alpha) q0 + alpha q1, (q1 - q0)/h) = 0\n"
-                "average:  (1 - alpha) k(t0, q0, (q1 - q0)/h) + alpha k(t1, q1, (q1 - q0)/h) = 0\n"
-                "k(t1, q1, v1) = 0",
+    .formulas =
+        "G0 = M^-1 (rate + K^T l0) at (t0, q0, v0),   G1 = M^-1 (rate + K^T l1) at (t1, q1, v1)\n"
+        "q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) G0 + 2 beta G1)\n"
+        "q0 = q1 - h v1 + h^2/2 (2 beta2 G0 + (1 - 2 beta2) G1)\n"
+        "point:    k(ta, (1 - alpha) q0 + alpha q1, (q1 - q0)/h) = 0\n"
+        "average:  (1 - alpha) k(t0, q0, (q1 - q0)/h) + alpha k(t1, q1, (q1 - q0)/h) = 0\n"
+        "k(t1, q1, v1) = 0",
     .option = {NEWMARK_BETA,
                NEWMARK_BETA2,
                {.name = "alpha",

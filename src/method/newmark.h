@@ -12,15 +12,16 @@
  * l0 and l1 the two closings use the combinations that move u and v1 apart: the first moves u by
  * Bu y and v1 hardly (by a multiple of B1 - B0 = O(h)), the second moves v1 by Bv z and u hardly.
  * One after the other they converge like h^2, each an m x m solve, and with beta = 0 they do not
- * disturb each other at all: then the first is solved once and for all, and where the force does not
- * depend on velocities nothing is left to repeat. */
+ * disturb each other at all: then the first is solved once and for all, and where the force does
+ * not depend on velocities nothing is left to repeat. */
 #ifndef NH_METHOD_NEWMARK_H
 #define NH_METHOD_NEWMARK_H
 
 #include "method/kernel.h"
 #include "method/newton.h"
+#include "method/settle.h"
 
-enum { NEWMARK_POINT, NEWMARK_AVERAGE, NEWMARK_TURNS_MAX = 50 };
+enum { NEWMARK_POINT, NEWMARK_AVERAGE };
 
 typedef struct newmark {
     double h, t, beta, beta2, alpha;
@@ -104,7 +105,7 @@ static inline int newmark_position(kernel *k, const newmark *p, const newmark_we
         watch_update(&w, largest(k, q, N), largest(k, u, N));
         if (!any(w.active))
             return NH_KERNEL_OK;
-        if (w.iteration >= NEWMARK_TURNS_MAX)
+        if (w.iteration >= SETTLE_TURNS_MAX)
             return not_converged(k, &w);
     }
 }
@@ -192,9 +193,9 @@ static int newmark_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a, const double *kick0,
-                          double *kick1, double *I0, double *I1, double *q, double *v, double *u,
-                          double *w)
+static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
+                          const double *kick0, double *kick1, double *I0, double *I1, double *q,
+                          double *v, double *u, double *w)
 {
     const int d = N + 2 * M;
     if (newton_scratch((size_t)d) == 0)
@@ -239,34 +240,25 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
         u[i] = p->v0[i];
         w[i] = w_new[i] = broadcast(0);
     }
-    for (watch turn = watch_begin();;) {
-        if (turn.iteration == 0 || a.u1 != 0)
-            status = newmark_position(k, p, &a, kick0 + N, kick1 + N, I0, R1, I1, u_new, q, x, close);
+    for (settling turns = settle_begin(DRIVER);;) {
+        if (turns.all.iteration == 0 || a.u1 != 0)
+            status =
+                newmark_position(k, p, &a, kick0 + N, kick1 + N, I0, R1, I1, u_new, q, x, close);
         if (!status)
             status = newmark_velocity(k, p, &a, kick0 + N, kick1, I0, R1, I1, u_new, q, w_new, v, x,
                                       close);
         if (status && status != NH_KERNEL_NOT_CONVERGED)
             return status;
-        real change = broadcast(0), scale = broadcast(0);
-        EACH(i, N)
-        {
-            change = max_(change, max_(abs_(u_new[i] - u[i]), abs_(w_new[i] - w[i])));
-            scale = max_(scale, max_(abs_(u_new[i]), abs_(p->v0[i] + w_new[i])));
-            u[i] = select_(turn.active, u_new[i], u[i]);
-            w[i] = select_(turn.active, w_new[i], w[i]);
-        }
-        if (status || turn.iteration >= NEWMARK_TURNS_MAX ||
-            any(~less(change, broadcast(1e100)) & turn.active)) {
+        settle(k, &turns, 1, p->v0, u_new, w_new, u, w);
+        if (status || is_lost(&turns)) {
 #ifdef NH_CAREFUL
             return newmark_newton(k, p, &a, kick0, kick1, I0, I1, q, v, u, w);
 #else
-            return not_converged(k, &turn);
+            return not_converged(k, &turns.all);
 #endif
         }
-        if (a.u1 == 0 && SEPARABLE && AFFINE)
-            return NH_KERNEL_OK; /* the force at q1 and the last closing were final */
-        watch_update(&turn, change, scale);
-        if (!any(turn.active))
+        /* Without iteration in the force, the force at q1 and the last closing were final. */
+        if ((a.u1 == 0 && SEPARABLE && AFFINE) || is_settled(&turns))
             return NH_KERNEL_OK;
     }
 }
@@ -290,20 +282,16 @@ static inline const char *newmark_refuse(const double *option)
 }
 
 #define NEWMARK_BETA                                                                               \
-    {.name = "beta",                                                                               \
-     .help = "weight of the far end in the step forwards; 0 makes the force explicit",             \
-     .type = NH_OPTION_REAL,                                                                       \
-     .standard = 0,                                                                                \
-     .least = 0,                                                                                   \
-     .greatest = 0.5}
+    {                                                                                              \
+        .name = "beta",                                                                            \
+        .help = "weight of the far end in the step forwards; 0 makes the force explicit",          \
+        .type = NH_OPTION_REAL, .standard = 0, .least = 0, .greatest = 0.5                         \
+    }
 #define NEWMARK_BETA2                                                                              \
-    {.name = "beta2",                                                                              \
-     .help = "the same in the step backwards; beta + beta2 = 1/2 is refused",                      \
-     .type = NH_OPTION_REAL,                                                                       \
-     .standard = NAN,                                                                              \
-     .least = 0,                                                                                   \
-     .greatest = 0.5,                                                                              \
-     .follows = "beta"}
+    {                                                                                              \
+        .name = "beta2", .help = "the same in the step backwards; beta + beta2 = 1/2 is refused",  \
+        .type = NH_OPTION_REAL, .standard = NAN, .least = 0, .greatest = 0.5, .follows = "beta"    \
+    }
 
 #endif
 #endif

@@ -28,8 +28,9 @@ static inline size_t newton_scratch(size_t d)
 static inline int newton_jacobian(kernel *k, newton_residual *residual, int d, double *x,
                                   const double *r, double *J, double *r_moved, double *work)
 {
+    const double least = 1e-3 * fmax(largest(k, x, d), 1); /* what is moved less might not show */
     for (int j = 0; j < d; j++) {
-        double keep = x[j], dx = 0x1p-26 * fmax(fabs(keep), 1e-3);
+        double keep = x[j], dx = 0x1p-26 * fmax(fabs(keep), least);
         x[j] = keep + dx;
         dx = x[j] - keep;
         int status = residual(k, x, r_moved, work);

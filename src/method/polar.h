@@ -22,7 +22,6 @@
 #include "method/small.h"
 
 #define R (N - M)
-#define PAIRS (N * (N - 1) / 2)
 
 /* What is known of a point: flat K[nk], B[nb], L[m*m]; else mass[n*n], A[m*n], basis[r*n]. */
 #define POINT_SIZE (FLAT ? NK + NB + M * M : N * N + M * N + R * N)
@@ -181,7 +180,7 @@ static inline int curved_overlap(kernel *k, const real *point, const real *middl
     return status;
 }
 
-/* K_ab = sum_(i<j) T_ij (B_a^i B_b^j - B_a^j B_b^i)/2 */
+/* K, skew: half of T on pairs of basis vectors; w is followed by 1 */
 static inline int curved_turning(kernel *k, const real *qm, const real *w, const real *basis, real *K)
 {
     HOLD(k);
@@ -191,13 +190,9 @@ static inline int curved_turning(kernel *k, const real *qm, const real *w, const
         CALL(TWIST, k->t, qm, k->v, w, T);
     EACH(a, R)
     for (int b = a + 1; b < R; b++) {
-        const real *x = basis + a * N, *y = basis + b * N;
-        real sum = broadcast(0);
-        EACH(i, N)
-        for (int j = i + 1; j < N; j++)
-            sum = fma_(T[i * (2 * N - i - 1) / 2 + j - i - 1], fma_(x[i], y[j], -(x[j] * y[i])), sum);
-        K[a * R + b] = sum * 0.5;
-        K[b * R + a] = sum * -0.5;
+        real half = on_pair(k, T, basis + a * N, basis + b * N) * 0.5;
+        K[a * R + b] = half;
+        K[b * R + a] = -half;
     }
     RELEASE(k);
     return NH_KERNEL_OK;

@@ -77,6 +77,18 @@ static inline void upper_solve(int n, const real *L, real *x)
     }
 }
 
+/* A skew matrix kept above its diagonal, row by row: its value on x and y */
+#define PAIRS (N * (N - 1) / 2)
+static inline real on_pair(kernel *k, const real *T, const real *x, const real *y)
+{
+    real sum = broadcast(0);
+    (void)k;
+    EACH(i, N)
+    for (int j = i + 1; j < N; j++)
+        sum = fma_(T[i * (2 * N - i - 1) / 2 + j - i - 1], fma_(x[i], y[j], -(x[j] * y[i])), sum);
+    return sum;
+}
+
 /* ---- the orthogonal polar factor ---- */
 
 static inline void polar_of_two(const real *G, real *Q)

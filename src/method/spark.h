@@ -3,16 +3,17 @@
  *     Q_i = q0 + h sum_j a_ij V_j
  *     P_i = p0 + h sum_j f_ij F_j + h sum_j r_ij K_j^T Psi_j,    P_i = dL/dv(T_i, Q_i, V_i)
  *
- * Index i runs over the points, j over the S stages. Points 0 .. S-1 are the stages; the last point,
- * whose rows are the weights b, is the end of the step; a method may have further points between. The
- * multipliers follow from S conditions sum_i u_ri k(T_i, Q_i, V_i) = 0 on all points. Jay (2009), eq. 6.1.
+ * Index i runs over the points, j over the S stages. Points 0 .. S-1 are the stages; the last
+ * point, whose rows are the weights b, is the end of the step; a method may have further points
+ * between. The multipliers follow from S conditions sum_i u_ri k(T_i, Q_i, V_i) = 0 on all points.
+ * Jay (2009), eq. 6.1.
  *
- * The unknowns are the rises Z_i = V_i - v0 and the impulses X_j = h Psi_j. A turn of the fixed point
- * evaluates all points, moves Z to where the momenta want it, and then moves Z and X so that the
- * conditions hold, with M and K frozen. The system for that is made and factorised in the first turn
- * only: K moves too little afterwards to matter. The conditions come in such combinations u that it is
- * the identity plus O(h), so it is eliminated without exchange of rows. Rises rather than velocities:
- * what is added to the state in the end is then known to the last digit.
+ * The unknowns are the rises Z_i = V_i - v0 and the impulses X_j = h Psi_j. A turn of the fixed
+ * point evaluates all points, moves Z to where the momenta want it, and then moves Z and X so that
+ * the conditions hold, with M and K frozen. The system for that is made and factorised in the first
+ * turn only: K moves too little afterwards to matter. The conditions come in such combinations u
+ * that it is the identity plus O(h), so it is eliminated without exchange of rows. Rises rather
+ * than velocities: what is added to the state in the end is then known to the last digit.
  *
  * Where p = M v with a constant M, everything is divided by M at once and momenta are not needed.
  *
@@ -33,7 +34,7 @@ enum { TURNS_MAX = 50 };
 
 /* Loops over stages and points are unrolled in emitted kernels that stay small. */
 #ifdef NH_EMITTED
-#if S * N <= 30 && S * M <= 16
+#if S * S * N <= 200 && S * M <= 16
 #define SPARK_UNROLLED
 #endif
 #endif
@@ -47,8 +48,8 @@ enum { TURNS_MAX = 50 };
 #define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
 #endif
 
-/* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for the
- * impulses, rows of g for the rises. */
+/* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for
+ * the impulses, rows of g for the rises. */
 #define TABLE_C (TABLE)
 #define TABLE_A(i) (TABLE + POINTS + (i)*S)
 #define TABLE_F(i) (TABLE_A(i) + POINTS * S)
@@ -57,7 +58,8 @@ enum { TURNS_MAX = 50 };
 #define TABLE_E(j) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + (j)*S)
 #define TABLE_G(i) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + S * S + (i)*POINTS)
 
-/* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all stages). */
+/* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
+ * stages). */
 #define STAGE_SIZE (2 * N + M + NK + NB)
 #define OTHER_SIZE (N + M + NK)
 #define VALUES_SIZE (S * STAGE_SIZE + (BETWEEN + 1) * OTHER_SIZE)
@@ -75,13 +77,14 @@ enum { TURNS_MAX = 50 };
 
 /* Arrays that the parts of a step share. */
 typedef struct spark {
-    real *Z, *X;            /* the unknowns, POINTS x N and S x M */
-    real *dZ, *dX;          /* their corrections */
-    real *Q, *V;            /* POINTS x N */
-    real *values;           /* of the points */
-    real *push, *reaction;  /* S x N: h F_j and K_j^T X_j, both in push when they share a table */
-    real *base, *p0;        /* q0 + h c_i v0, POINTS x N; the momentum at the start and what END adds */
-    real *matrix, *defect;  /* (S M) x (S M); M */
+    real *Z, *X;           /* the unknowns, POINTS x N and S x M */
+    real *dZ, *dX;         /* their corrections */
+    real *Q, *V;           /* POINTS x N */
+    real *values;          /* of the points */
+    real *push, *reaction; /* S x N: h F_j and K_j^T X_j, both in push when they share a table */
+    real *base, *p0; /* q0 + h c_i v0, POINTS x N; the momentum at the start and what END adds */
+    real *matrix, *answer; /* (S M) x (S M); (POINTS M) x (S M), see below */
+    real *defect;          /* M */
 } spark;
 
 /* sum_j w_j x_j for component n of S vectors */
@@ -180,20 +183,27 @@ static inline int correct_rises(kernel *k, const spark *s)
 
 /* ---- multipliers ---- */
 
-/* Block (r, j) = sum_i u_ri r_ij K_i B_j, factorised with the inverses of the pivots in place. */
-static inline void factor(kernel *k, const spark *s)
+/* Block (r, j) = sum_i u_ri r_ij K_i B_j */
+static inline void make_matrix(kernel *k, const spark *s)
 {
     const int size = S * M;
     real *matrix = s->matrix;
     const real *values = s->values;
-    EACH_STAGE(r) EACH(d, M) EACH_STAGE(j) EACH(e, M)
-    matrix[(r * M + d) * size + j * M + e] = broadcast(0);
+    EACH_STAGE(r)
+    EACH(d, M) EACH_STAGE(j) EACH(e, M) matrix[(r * M + d) * size + j * M + e] = broadcast(0);
     EACH_STAGE(r) EACH_STAGE(j) EACH_POINT(i)
     {
         const double c = TABLE_U(r)[i] * TABLE_R(i)[j];
         if (c != 0)
             add_KB(k, matrix + r * M * size + j * M, size, c, POINT_K(i), STAGE_B(j));
     }
+}
+
+/* In place, with the inverses of the pivots. */
+static inline void factor(kernel *k, real *matrix)
+{
+    (void)k;
+    const int size = S * M;
     EACH_FROM(c, 0, size)
     {
         real inverse = matrix[c * size + c] = broadcast(1) / matrix[c * size + c];
@@ -220,6 +230,28 @@ static inline void substitute(kernel *k, const real *matrix, real *x)
     }
 }
 
+/* Of few conditions the answer to each point's defect, -matrix^-1 u, is made once a step: a turn
+ * then multiplies, where it would substitute in a chain that takes three times as long. */
+#define DIRECT (S * M <= 8)
+
+static inline void make_answer(kernel *k, const spark *s)
+{
+    EACH_POINT(i) EACH(d, M)
+    {
+        real *column = s->answer + (i * M + d) * S * M;
+        EACH_STAGE(r) EACH(e, M) column[r * M + e] = broadcast(e == d ? -TABLE_U(r)[i] : 0);
+        substitute(k, s->matrix, column);
+    }
+}
+
+static inline void make_system(kernel *k, const spark *s)
+{
+    make_matrix(k, s);
+    factor(k, s->matrix);
+    if (DIRECT)
+        make_answer(k, s);
+}
+
 /* dX such that the conditions hold when Z and X are corrected by dZ and dX; dZ goes along. */
 static inline void correct_impulses(kernel *k, const spark *s)
 {
@@ -228,12 +260,19 @@ static inline void correct_impulses(kernel *k, const spark *s)
     EACH_STAGE(r) EACH(e, M) dX[r * M + e] = broadcast(0);
     EACH_POINT(i)
     {
-        EACH(e, M) defect[e] = POINT_k(i)[e];
+        EACH(d, M) defect[d] = POINT_k(i)[d];
         apply_K(k, defect, POINT_K(i), s->dZ + i * N);
-        EACH_STAGE(r) EACH(e, M) if (TABLE_U(r)[i] != 0) dX[r * M + e] =
-            fma_(broadcast(-TABLE_U(r)[i]), defect[e], dX[r * M + e]);
+        EACH_STAGE(r) EACH(e, M)
+        {
+            const real *answer = s->answer + i * M * S * M + r * M + e;
+            if (DIRECT)
+                EACH(d, M) dX[r * M + e] = fma_(answer[d * S * M], defect[d], dX[r * M + e]);
+            else
+                dX[r * M + e] = fma_(broadcast(-TABLE_U(r)[i]), defect[e], dX[r * M + e]);
+        }
     }
-    substitute(k, s->matrix, dX);
+    if (!DIRECT)
+        substitute(k, s->matrix, dX);
     EACH_STAGE(j)
     {
         EACH(n, N) D[j * N + n] = broadcast(0);
@@ -246,11 +285,11 @@ static inline void correct_impulses(kernel *k, const spark *s)
 
 #ifdef NH_CAREFUL
 
-/* x: Z, X. r: gaps, conditions. work: the spark. */
+/* x: V, X. r: gaps, conditions. work: the spark. */
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
     spark *s = (spark *)work;
-    EACH_POINT(i) EACH(n, N) s->Z[i * N + n] = x[i * N + n];
+    EACH_POINT(i) EACH(n, N) s->Z[i * N + n] = x[i * N + n] - k->v[n];
     EACH(e, S * M) s->X[e] = x[POINTS * N + e];
     int status = evaluate(k, s);
     if (status)
@@ -273,7 +312,7 @@ static int newton(kernel *k, spark *s)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
     LOCAL(x, d);
-    EACH(e, d) x[e] = 0;
+    EACH(e, d) x[e] = e < POINTS * N ? k->v[e % N] : 0;
     int status = newton_solve(k, newton_gap, d, x, space, (double *)s);
     return status ? status : newton_gap(k, x, space, (double *)s);
 }
@@ -301,15 +340,16 @@ static inline void predict(kernel *k, const spark *s)
     EACH_POINT(i) EACH(n, N)
     {
         real sum = broadcast(0);
-        EACH_POINT(j) if (TABLE_G(i)[j] != 0) sum =
-            fma_(broadcast(TABLE_G(i)[j]), MEMORY_Z[j * N + n], sum);
+        EACH_POINT(j)
+        if (TABLE_G(i)[j] != 0)
+            sum = fma_(broadcast(TABLE_G(i)[j]), MEMORY_Z[j * N + n], sum);
         s->Z[i * N + n] = sum;
         s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
     }
 }
 
-/* A driver that its passengers do not move is watched on its own, so that not even the number of turns
- * that they take leaves a trace in it. */
+/* A driver that its passengers do not move is watched on its own, so that not even the number of
+ * turns that they take leaves a trace in it. */
 typedef struct watches {
     watch all, driver;
     real scale, driver_scale;
@@ -373,7 +413,7 @@ static int solve(kernel *k, spark *s)
         if (status)
             return status;
         if (w.all.iteration == 0)
-            factor(k, s);
+            make_system(k, s);
         correct_impulses(k, s);
         apply(k, &w, s);
         look(k, &w, s);
@@ -411,8 +451,9 @@ static int step(kernel *k)
     LOCAL(base, POINTS * N);
     LOCAL(p0, OTHER_SIZE);
     LOCAL(matrix, S * M * S * M);
+    LOCAL(answer, DIRECT ? POINTS * M * S * M : 0);
     LOCAL(defect, M);
-    spark s = {Z, X, dZ, dX, Q, V, values, push, reaction, base, p0, matrix, defect};
+    spark s = {Z, X, dZ, dX, Q, V, values, push, reaction, base, p0, matrix, answer, defect};
 
     if (!PLAIN_MOMENTUM)
         CALL(END, k->t, k->q, k->v, 0, p0);

@@ -11,7 +11,8 @@
 
 enum { SPARK_STAGES_MAX = 16, SPARK_POINTS_MAX = SPARK_STAGES_MAX + 2, SPARK_DEGREE_MAX = 7 };
 
-/* The sizes of a method: stages, points (more than stages), whether reactions have their own table. */
+/* The sizes of a method: stages, points (more than stages), whether reactions have their own table.
+ */
 typedef struct spark_kind {
     int stages, points, split;
 } spark_kind;
@@ -49,14 +50,16 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
     size_t s = (size_t)kind.stages, p = (size_t)kind.points, n = (size_t)shape->n,
            m = (size_t)shape->m, nk = (size_t)shape->nk, nb = (size_t)shape->nb;
     size_t values = s * (2 * n + m + nk + nb) + (p - s) * (n + m + nk);
-    size_t step = 5 * p * n + 2 * s * m + values + 2 * s * n + (n + m + nk) + s * m * s * m + m;
+    size_t answer = s * m <= 8 ? p * m * s * m : 0;
+    size_t step =
+        5 * p * n + 2 * s * m + values + 2 * s * n + (n + m + nk) + s * m * s * m + answer + m;
     size_t d = p * n + s * m;
     return step + newton_scratch(d) + d;
 }
 
-/* u = C^-1 (w; 1 at the end), C = (sum_i w_ri r_ij; b_j): in these combinations the conditions w give the
- * multipliers' system the unit matrix for its coefficients when K is constant. `w` has s - 1 rows of
- * p entries. */
+/* u = C^-1 (w; 1 at the end), C = (sum_i w_ri r_ij; b_j): in these combinations the conditions w
+ * give the multipliers' system the unit matrix for its coefficients when K is constant. `w` has s -
+ * 1 rows of p entries. */
 static inline void spark_conditions(spark_kind kind, spark_parts t, const double *w)
 {
     int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
@@ -77,8 +80,8 @@ static inline void spark_conditions(spark_kind kind, spark_parts t, const double
     }
 }
 
-/* e: what a polynomial, fitted to values at the nodes c, is at 1 + c. Polynomials of high degree leave
- * their interval too fast. */
+/* e: what a polynomial, fitted to values at the nodes c, is at 1 + c. Polynomials of high degree
+ * leave their interval too fast. */
 static inline void spark_continue_impulses(spark_kind kind, spark_parts t)
 {
     int s = kind.stages;
@@ -90,13 +93,13 @@ static inline void spark_continue_impulses(spark_kind kind, spark_parts t)
             norm += b[j] * nh_legendre(degree, t.c[j]) * nh_legendre(degree, t.c[j]);
         for (int i = 0; i < s; i++)
             for (int j = 0; j < s; j++)
-                t.e[i * s + j] += b[j] * nh_legendre(degree, t.c[j]) *
-                                  nh_legendre(degree, 1 + t.c[i]) / norm;
+                t.e[i * s + j] +=
+                    b[j] * nh_legendre(degree, t.c[j]) * nh_legendre(degree, 1 + t.c[i]) / norm;
     }
 }
 
-/* g: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with f^+ the
- * pseudoinverse. What of the rises is not f times anything is kept as it was. */
+/* g: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with f^+
+ * the pseudoinverse. What of the rises is not f times anything is kept as it was. */
 static inline void spark_continue_rises(spark_kind kind, spark_parts t)
 {
     int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
@@ -124,8 +127,8 @@ static inline void spark_continue_rises(spark_kind kind, spark_parts t)
     }
 }
 
-/* Completes a table whose c, a, f, r are set. The conditions w_ri = b_i P_r(c_i) on the stages are Jay's
- * b_i c_i^r, with Legendre polynomials for the powers. */
+/* Completes a table whose c, a, f, r are set. The conditions w_ri = b_i P_r(c_i) on the stages are
+ * Jay's b_i c_i^r, with Legendre polynomials for the powers. */
 static inline void spark_complete(spark_kind kind, spark_parts t, const double *conditions)
 {
     int s = kind.stages, p = kind.points;

@@ -23,15 +23,15 @@ typedef struct attempt {
     double difference; /* from the attempt before, relative */
 } attempt;
 
-typedef struct task {
+typedef struct errand {
     const nh_system *system;
     double t0, t1;
     const double *q, *v;
     int coordinates, velocities;
-} task;
+} errand;
 
 /* Runs from the start to the end in `steps` steps. */
-static nh_status solve(const task *task, attempt *out, int64_t steps, nh_report *report)
+static nh_status solve(const errand *task, attempt *out, int64_t steps, nh_report *report)
 {
     nh_run *run;
     nh_run_options options = {.method = METHOD,
@@ -61,7 +61,7 @@ static double largest_difference(const double *a, const double *b, int count, do
     return largest;
 }
 
-static double relative_difference(const task *task, const attempt *a, const attempt *b)
+static double relative_difference(const errand *task, const attempt *a, const attempt *b)
 {
     double scale = 1;
     double in_q = largest_difference(a->q, b->q, task->coordinates, &scale);
@@ -69,7 +69,7 @@ static double relative_difference(const task *task, const attempt *a, const atte
     return fmax(in_q, in_v) / scale;
 }
 
-static void copy_attempt(const task *task, attempt *to, const attempt *from)
+static void copy_attempt(const errand *task, attempt *to, const attempt *from)
 {
     memcpy(to->q, from->q, (size_t)task->coordinates * sizeof(double));
     memcpy(to->v, from->v, (size_t)task->velocities * sizeof(double));
@@ -85,7 +85,7 @@ static bool may_get_better(nh_status status)
 }
 
 /* Doubles until the best of three attempts is good: `now` and `before` take turns. */
-static nh_status refine(const task *task, attempt *best, attempt *now, attempt *before,
+static nh_status refine(const errand *task, attempt *best, attempt *now, attempt *before,
                         double tolerance, nh_report *report)
 {
     int64_t steps = (int64_t)fmax(FIRST_STEPS, ceil((task->t1 - task->t0) / first_step));
@@ -115,7 +115,7 @@ static nh_status refine(const task *task, attempt *best, attempt *now, attempt *
     return status != NH_OK ? status : NH_NOT_CONVERGED;
 }
 
-static nh_status complain(const task *task, const attempt *best, nh_status status,
+static nh_status complain(const errand *task, const attempt *best, nh_status status,
                           nh_report *report)
 {
     if (status != NH_NOT_CONVERGED || !isfinite(best->difference))
@@ -133,7 +133,8 @@ nh_status nh_reference(const nh_system *system, double t0, const double *q, cons
                        double t1, double tolerance, double *q1, double *v1, nh_accuracy *accuracy,
                        nh_report *report)
 {
-    task task = {system, t0, t1, q, v, nh_system_coordinates(system), nh_system_velocities(system)};
+    errand task = {
+        system, t0, t1, q, v, nh_system_coordinates(system), nh_system_velocities(system)};
     if (!(t1 > t0) || !isfinite(t1 - t0))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "a reference solution goes forward in time, not from %g to %g", t0, t1);

@@ -81,12 +81,20 @@ static void put_axis(const page *p, char axis, const char *label, bool is_log)
         fprintf(p->script, "\nunset logscale %c\nset format %c '%%g'\n", axis, axis);
 }
 
+static bool is_empty(const nh_panel *panel)
+{
+    for (int i = 0; i < panel->curves; i++)
+        if (has_points(panel, panel->curve + i))
+            return false;
+    return true;
+}
+
 /* The names of all curves, also of those without a point here: the legend belongs to every panel.
  */
 static void put_curves(const page *p, const nh_panel *panel, bool with_names)
 {
-    const char *between = "";
-    fputs("plot ", p->script);
+    const char *between = is_empty(panel) ? ", " : "";
+    fputs(*between ? "plot NaN notitle" : "plot ", p->script);
     for (int i = 0; i < panel->curves; i++) {
         const nh_curve *curve = panel->curve + i;
         bool drawn = has_points(panel, curve);
@@ -103,17 +111,7 @@ static void put_curves(const page *p, const nh_panel *panel, bool with_names)
         if (with_names && curve->name)
             quote(p, curve->name);
     }
-    if (!*between)
-        fputs("NaN notitle", p->script);
     fputc('\n', p->script);
-}
-
-static bool is_empty(const nh_panel *panel)
-{
-    for (int i = 0; i < panel->curves; i++)
-        if (has_points(panel, panel->curve + i))
-            return false;
-    return true;
 }
 
 static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
@@ -146,20 +144,22 @@ static page lay_out(const nh_panel *panel, int panels)
     }
     p.name_columns = p.width / (9 * longest + 80);
     p.name_columns = p.name_columns < 1 ? 1 : p.name_columns;
-    p.head = MARGIN + LEGEND_ROW * ((p.names + p.name_columns - 1) / p.name_columns);
+    p.head = MARGIN + (panel->title ? LEGEND_ROW : 0) +
+             LEGEND_ROW * ((p.names + p.name_columns - 1) / p.name_columns);
     p.height = p.head + p.rows * PANEL_HEIGHT + (panels == 1 ? PANEL_HEIGHT / 2 : 0);
     return p;
 }
 
 static void put_page(const page *p, const char *title)
 {
-    double top = 1 - (double)p->head / p->height, gap = 80.0 / p->height;
+    double top = 1 - (double)p->head / p->height, gap = 95.0 / p->height;
     fprintf(p->script,
             "set grid lc rgb '#cccccc'\nset tics nomirror\nset border 3\n"
-            "set key at screen 0.5, screen %.4f center top horizontal maxcols %d\n"
+            "set key at screen 0.5, screen %.4f center top vertical Left reverse maxrows %d\n"
             "set multiplot layout %d,%d margins %.4f,%.4f,%.4f,%.4f spacing %.4f,%.4f title ",
-            1 - 45.0 / p->height, p->name_columns, p->rows, p->columns, 85.0 / p->width,
-            1 - 25.0 / p->width, 55.0 / p->height, top - 25.0 / p->height, 85.0 / p->width, gap);
+            1 - 45.0 / p->height, (p->names + p->name_columns - 1) / p->name_columns, p->rows,
+            p->columns, 85.0 / p->width, 1 - 25.0 / p->width, 55.0 / p->height, top,
+            85.0 / p->width, gap);
     quote(p, title);
     fputs(" font ',15'\n", p->script);
 }

@@ -11,19 +11,28 @@ nh_variant nh_variant_here(void)
     return NH_BASE_ONE;
 }
 
-const char *const *nh_variant_flags(nh_variant variant, int *count)
+static bool has_avx(nh_variant variant)
 {
 #ifdef NH_HAVE_AVX2_VARIANTS
-    /* moves of whole lanes by 32 bytes, not 16 */
-    static const char *const avx[] = {"-mavx2", "-mfma", "-mmove-max=256", "-mstore-max=256"};
-    if (variant == NH_AVX_ONE || variant == NH_AVX_WIDE) {
-        *count = 4;
-        return avx;
-    }
-#endif
+    return variant == NH_AVX_ONE || variant == NH_AVX_WIDE;
+#else
     (void)variant;
-    *count = 0;
-    return 0;
+    return false;
+#endif
+}
+
+const char *const *nh_variant_flags(nh_variant variant, int *count)
+{
+    static const char *const avx[] = {"-mavx2", "-mfma"};
+    *count = has_avx(variant) ? 2 : 0;
+    return avx;
+}
+
+const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
+{
+    static const char *const moves[] = {"-mmove-max=256", "-mstore-max=256"};
+    *count = has_avx(variant) ? 2 : 0;
+    return moves;
 }
 
 nh_call_fn *nh_interpreter_of(nh_variant variant)

@@ -25,5 +25,7 @@ nh_variant nh_variant_here(void);
 
 /* The compiler flags that give emitted kernels the same level. */
 const char *const *nh_variant_flags(nh_variant variant, int *count);
+/* ... and those that only gcc knows. */
+const char *const *nh_variant_gcc_flags(nh_variant variant, int *count);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "run/run.h"
 
-enum { CHUNK = 256, DIAGNOSE_MAX = 400 };
+enum { CHUNK = 1024, DIAGNOSE_MAX = 400 };
 
 static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int lanes, int64_t index)
 {

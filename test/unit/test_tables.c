@@ -1,4 +1,5 @@
-/* The coefficients of the SPARK methods: order conditions, symmetry, and what Jay (2009) asks of them.
+/* The coefficients of the SPARK methods: order conditions, symmetry, and what Jay (2009) asks of
+ * them.
  *
  *     B(p): sum_j b_j c_j^(k-1) = 1/k,                    k = 1 .. p
  *     C(q): sum_j a_ij c_j^(k-1) = c_i^k / k,             k = 1 .. q
@@ -82,7 +83,8 @@ static double symmetry_defect(const table *t)
         worst = fmax(worst, fabs(t->c[last - i] + t->c[i] - 1));
         worst = fmax(worst, fabs(t->b[last - i] - t->b[i]));
         for (int j = 0; j <= last; j++)
-            worst = fmax(worst, fabs(t->a[(last - i) * t->s + last - j] + t->a[i * t->s + j] - t->b[j]));
+            worst = fmax(worst,
+                         fabs(t->a[(last - i) * t->s + last - j] + t->a[i * t->s + j] - t->b[j]));
     }
     return worst;
 }

@@ -1,0 +1,272 @@
+/* nonholo compare: what each method does to the integrals of a model, and what it costs. */
+#include "command.h"
+#include "compare_report.h"
+#include "message.h"
+#include "progress.h"
+#include "timing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stops for recording cost time: when they come this often, a second run without them tells the
+ * cost, unless it would take too long. */
+enum { STOPS_DISTURB = 64 };
+static const double second_run_seconds = 1;
+
+/* ---- one method ---------------------------------------------------------------------------- */
+
+/* Room for a state and the quantities at it, shared by all methods. */
+typedef struct bench {
+    const options *given;
+    contest *c;
+    double *wrapped_q, *v, *values, *k;
+    progress bar;
+    int64_t done; /* steps, of all methods */
+} bench;
+
+static double largest_residual(bench *b, double t, nh_status *status)
+{
+    const nh_system *system = b->c->subject.system;
+    double largest = 0;
+    *status = nh_system_residual(system, t, b->wrapped_q, b->v, b->k);
+    for (int i = 0; i < nh_system_constraints(system); i++)
+        largest = isnan(largest) || fabs(b->k[i]) <= largest ? largest : fabs(b->k[i]);
+    return largest;
+}
+
+/* The picture shows the largest error of each stretch of time, so that thinning hides no peak. */
+static void fill_bin(const contest *c, course *one, int quantity, double t, double error)
+{
+    if (quantity >= PANELS_MAX || !one->bins || t <= c->subject.t)
+        return;
+    int bin = (int)((t - c->subject.t) / c->time * BINS);
+    bin = bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin;
+    double *place = one->bins + quantity * BINS + bin;
+    *place = fmax(fabs(error), isnan(*place) ? 0 : *place);
+    one->bin_times[bin] = t;
+}
+
+/* Takes the errors at the state where the run stands. */
+static nh_status take_errors(bench *b, course *one, const nh_run *run)
+{
+    contest *c = b->c;
+    double t;
+    nh_run_wrapped_state(run, 0, &t, b->wrapped_q, b->v);
+    nh_status status =
+        nh_system_integral_values(c->subject.system, t, b->wrapped_q, b->v, b->values);
+    for (int i = 0; status == NH_OK && i < c->integrals; i++)
+        one->last[i] = b->values[i] - c->start[i];
+    if (status == NH_OK && c->quantities > c->integrals)
+        one->last[c->integrals] = largest_residual(b, t, &status);
+    for (int i = 0; status == NH_OK && i < c->quantities; i++) {
+        nh_trend_add(&one->trend[i], t - c->subject.t, one->last[i]);
+        fill_bin(c, one, i, t, one->last[i]);
+    }
+    return status;
+}
+
+static nh_status follow(bench *b, course *one, nh_run *run)
+{
+    const contest *c = b->c;
+    nh_status status = take_errors(b, one, run);
+    while (one->steps < c->steps && status == NH_OK) {
+        int64_t left = c->steps - one->steps, before = one->steps;
+        status = nh_run_advance(run, left < c->every ? left : c->every, &one->failure);
+        one->steps = nh_run_steps(run);
+        if (status == NH_OK)
+            status = take_errors(b, one, run);
+        progress_update(&b->bar, b->done += one->steps - before);
+    }
+    b->done += c->steps - one->steps; /* what a failed method leaves undone */
+    return status;
+}
+
+static nh_status begin(const bench *b, const course *one, nh_run **run, nh_report *report)
+{
+    const subject *s = &b->c->subject;
+    nh_run_options wanted = run_options(b->given, one->method->text, b->c->step, b->c->steps);
+    nh_status status = nh_run_create(run, s->system, &wanted, report);
+    return status == NH_OK ? nh_run_start(*run, 0, s->t, s->q, s->v, report) : status;
+}
+
+static double cost_of(const nh_run *run)
+{
+    int64_t steps = nh_run_steps(run);
+    return steps > 0 ? 1e9 * nh_run_seconds(run) / (double)steps : NAN;
+}
+
+/* The cost of steps without stops. */
+static void time_again(bench *b, course *one, nh_run *run)
+{
+    const subject *s = &b->c->subject;
+    double before = nh_run_seconds(run);
+    if (b->c->every >= STOPS_DISTURB || before > second_run_seconds || one->steps == 0)
+        return;
+    if (nh_run_start(run, 0, s->t, s->q, s->v, NULL) == NH_OK &&
+        nh_run_advance(run, one->steps, NULL) == NH_OK)
+        one->ns_per_step = 1e9 * (nh_run_seconds(run) - before) / (double)one->steps;
+}
+
+/* The exit code for a start or a method that is refused; a run that fails is a result. */
+static int examine(bench *b, course *one)
+{
+    nh_run *run;
+    nh_report report;
+    if (begin(b, one, &run, &report) != NH_OK) {
+        nh_run_free(run);
+        return complain_report(&report);
+    }
+    one->status = follow(b, one, run);
+    if (one->status != NH_OK && !one->failure.text[0])
+        strcpy(one->failure.text, "energy and integrals could not be computed");
+    one->seconds = nh_run_seconds(run);
+    one->ns_per_step = cost_of(run);
+    one->backend = nh_run_backend(run) == NH_BACKEND_COMPILED ? "compiled" : "tape";
+    time_again(b, one, run);
+    nh_run_free(run);
+    return 0;
+}
+
+/* ---- all methods --------------------------------------------------------------------------- */
+
+static bool allocate_course(const contest *c, course *one, bool drawn)
+{
+    size_t count = (size_t)c->quantities + 1;
+    one->trend = calloc(count, sizeof *one->trend);
+    one->last = calloc(count, sizeof *one->last);
+    if (drawn) {
+        one->bins = malloc((PANELS_MAX + 1) * BINS * sizeof *one->bins);
+        one->bin_times = one->bins ? one->bins + PANELS_MAX * BINS : NULL;
+        for (int i = 0; one->bins && i < (PANELS_MAX + 1) * BINS; i++)
+            one->bins[i] = NAN;
+    }
+    return one->trend && one->last && (one->bins || !drawn);
+}
+
+static bool allocate(contest *c, bench *b, const options *given)
+{
+    const subject *s = &c->subject;
+    int constraints = nh_system_constraints(s->system);
+    c->method_count = given->method_count;
+    c->integrals = nh_system_integrals(s->system);
+    c->quantities = c->integrals + (constraints > 0);
+    c->start = calloc((size_t)c->integrals + 1, sizeof *c->start);
+    c->courses = calloc((size_t)c->method_count, sizeof *c->courses);
+    b->wrapped_q = calloc((size_t)s->coordinates + 1, sizeof(double));
+    b->v = calloc((size_t)s->velocities + 1, sizeof(double));
+    b->values = calloc((size_t)c->integrals + 1, sizeof(double));
+    b->k = calloc((size_t)constraints + 1, sizeof(double));
+    bool ok = c->start && c->courses && b->wrapped_q && b->v && b->values && b->k;
+    for (int i = 0; ok && i < c->method_count; i++) {
+        c->courses[i].method = &c->methods[i];
+        ok = allocate_course(c, &c->courses[i], given->plot);
+    }
+    return ok;
+}
+
+static void release(contest *c, bench *b)
+{
+    for (int i = 0; c->courses && i < c->method_count; i++) {
+        free(c->courses[i].trend);
+        free(c->courses[i].last);
+        free(c->courses[i].bins);
+    }
+    free(c->courses);
+    free(c->start);
+    free(c->methods);
+    free(b->wrapped_q);
+    free(b->v);
+    free(b->values);
+    free(b->k);
+    subject_free(&c->subject);
+}
+
+static int examine_all(bench *b)
+{
+    contest *c = b->c;
+    const subject *s = &c->subject;
+    int answer = 0;
+    if (nh_system_integral_values(s->system, s->t, s->q, s->v, c->start) != NH_OK) {
+        complain("the integrals of %s could not be computed at the start",
+                 nh_system_name(s->system));
+        return FAILED;
+    }
+    progress_begin(&b->bar, c->steps * c->method_count, b->given->quiet);
+    for (int i = 0; i < c->method_count && !answer; i++)
+        answer = examine(b, &c->courses[i]);
+    progress_end(&b->bar);
+    return answer;
+}
+
+static int tell(contest *c, const options *given)
+{
+    int answer = DONE;
+    if (given->plot)
+        answer = compare_draw(c, given->plot);
+    c->plot = given->plot && !answer ? given->plot : NULL;
+    if (given->json)
+        compare_print_json(c);
+    else
+        compare_print_text(c);
+    for (int i = 0; i < c->method_count; i++)
+        if (c->courses[i].status != NH_OK) {
+            complain("%s: %s", c->methods[i].text, c->courses[i].failure.text);
+            answer = FAILED;
+        }
+    return answer;
+}
+
+static int contend(contest *c, bench *b, const options *given)
+{
+    int answer = subject_open(&c->subject, given);
+    if (!answer)
+        answer = settle_methods(&c->methods, "compare", &c->subject, given);
+    if (answer)
+        return answer;
+    if (!allocate(c, b, given)) {
+        complain("out of memory");
+        return FAILED;
+    }
+    c->every = settle_every(given, c->steps, c->quantities + 1);
+    answer = examine_all(b);
+    return answer ? answer : tell(c, given);
+}
+
+static int run(const options *given)
+{
+    contest c = {.step = given->step, .compose = given->compose};
+    bench b = {.given = given, .c = &c};
+    nh_report report;
+    int answer = settle_steps("compare", given, &c.steps);
+    c.time = (double)c.steps * c.step;
+    if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
+        answer = complain_report(&report);
+    if (answer)
+        return answer;
+    answer = contend(&c, &b, given);
+    release(&c, &b);
+    return answer;
+}
+
+const command command_compare = {
+    .name = "compare",
+    .summary = "compare methods: errors in every integral, drift, cost",
+    .operands = "MODEL --methods A,B,... --step H (--steps N | --time T) [OPTION...]",
+    .help =
+        "Follows MODEL with each method and tells how far it leaves what the motion conserves:\n"
+        "energy, driver and passenger energy, momenta (see 'nonholo check'), and the\n"
+        "constraints. Prints the largest error and the drift of each, the slope of the\n"
+        "least-squares line with its standard deviation, and the cost of a step. In a list of\n"
+        "methods, key=value after a comma is an option of the method before it.",
+    .examples =
+        "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"
+        "nonholo compare chaplygin-sleigh --methods gauss:stages=1,newmark:beta=.1,alpha=.4 "
+        "\\\n"
+        "        --step 0.1 --time 500 --plot compare.svg\n"
+        "nonholo compare mine.nh --methods gauss,rk4 --step 0.05 --steps 1e5 --json",
+    .options = OPTIONS_MODEL | OPTIONS_METHODS | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_PLOT,
+    .operands_least = 1,
+    .operands_most = 1,
+    .run = run,
+};

@@ -1,0 +1,42 @@
+/* What nonholo compare tells: as text, as JSON, as a picture. */
+#ifndef CLI_COMPARE_REPORT_H
+#define CLI_COMPARE_REPORT_H
+
+#include "method_list.h"
+
+enum { PANELS_MAX = 9, BINS = 1000 }; /* of the picture: quantities, and points in time */
+
+/* One method: what became of each quantity. The quantities are the integrals of the system and, if
+ * it has constraints, the largest |k|; the error of the latter is its value. */
+typedef struct course {
+    const candidate *method;
+    nh_trend *trend;   /* [quantities] of the error in time */
+    double *last;      /* [quantities] the error at the end */
+    double *bins;      /* [PANELS_MAX][BINS] largest errors, NaN where there is none */
+    double *bin_times; /* [BINS] */
+    int64_t steps;     /* done */
+    double ns_per_step, seconds;
+    const char *backend;
+    nh_status status;
+    nh_report failure;
+} course;
+
+typedef struct contest {
+    subject subject;
+    candidate *methods;
+    int method_count;
+    const char *compose, *plot;
+    double step, time; /* time: the length of a run */
+    int64_t steps, every;
+    int integrals, quantities; /* integrals, and one more when there are constraints */
+    double *start;             /* [integrals] their values at the start */
+    course *courses;
+} contest;
+
+const char *quantity_name(const contest *c, int quantity);
+
+void compare_print_text(const contest *c);
+void compare_print_json(const contest *c);
+int compare_draw(const contest *c, const char *path); /* 0, or the exit code after a complaint */
+
+#endif

@@ -1,0 +1,221 @@
+/* nonholo order: how fast the error of each method falls when the step is halved. */
+#include "command.h"
+#include "message.h"
+#include "order_report.h"
+#include "progress.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COARSEST = 4, HALVINGS = 7, SIZES_LEAST = 2 };
+static const double standard_time = 1, standard_tolerance = 1e-13;
+static const double steps_max = 1e9; /* of one run; beyond, nobody would wait */
+
+/* ---- step sizes ---------------------------------------------------------------------------- */
+
+static int list_given(survey *s, const options *given)
+{
+    if (!isnan(given->step) || given->halvings >= 0)
+        return complain("order takes either --steps-list or --step and --halvings, not both");
+    s->sizes = parse_steps_list(given->steps_list, STEP_SIZES_MAX, s->steps);
+    if (s->sizes < 0)
+        return BAD_USAGE;
+    if (s->sizes < SIZES_LEAST)
+        return complain("--steps-list needs at least %d numbers to measure an order from",
+                        SIZES_LEAST);
+    return 0;
+}
+
+/* The longest step is adjusted so that a whole number of steps ends at the time asked for. */
+static int list_halvings(survey *s, const options *given)
+{
+    double count = isnan(given->step) ? COARSEST : s->time / given->step, whole = round(count);
+    if (whole < 1)
+        return complain("--step %.10g is longer than --time %.10g", given->step, s->time);
+    s->sizes = 1 + (int)(given->halvings > 0 ? given->halvings : HALVINGS);
+    if (ldexp(whole, s->sizes - 1) > steps_max)
+        return complain("--time %.10g has too many steps of %.10g", s->time,
+                        s->time / ldexp(whole, s->sizes - 1));
+    if (fabs(count - whole) > 1e-9 * whole)
+        remark("--time %.10g is not a whole number of steps of %.10g; beginning with %.10g",
+               s->time, given->step, s->time / whole);
+    for (int i = 0; i < s->sizes; i++)
+        s->steps[i] = (int64_t)ldexp(whole, i);
+    return 0;
+}
+
+static int settle_sizes(survey *s, const options *given)
+{
+    s->time = isnan(given->time) ? standard_time : given->time;
+    s->tolerance = isnan(given->tolerance) ? standard_tolerance : given->tolerance;
+    int answer = given->steps_list ? list_given(s, given) : list_halvings(s, given);
+    for (int i = 0; i < s->sizes && !answer; i++)
+        s->h[i] = s->time / (double)s->steps[i];
+    return answer;
+}
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+static double largest(const double *values, int count, const double *from)
+{
+    double found = 0;
+    for (int i = 0; i < count; i++)
+        found = fmax(found, fabs(from ? values[i] - from[i] : values[i]));
+    return found;
+}
+
+static int find_reference(survey *s)
+{
+    subject *u = &s->subject;
+    nh_report report;
+    if (nh_system_check_start(u->system, u->t, u->q, u->v, &report) != NH_OK)
+        return complain_report(&report);
+    s->q = calloc((size_t)u->coordinates + 1, sizeof *s->q);
+    s->v = calloc((size_t)u->velocities + 1, sizeof *s->v);
+    if (!s->q || !s->v) {
+        complain("out of memory");
+        return FAILED;
+    }
+    if (nh_reference(u->system, u->t, u->q, u->v, u->t + s->time, s->tolerance, s->q, s->v,
+                     &s->accuracy, &report) != NH_OK)
+        return complain_report(&report);
+    s->scale =
+        fmax(1, fmax(largest(s->q, u->coordinates, NULL), largest(s->v, u->velocities, NULL)));
+    return 0;
+}
+
+/* The end state's distance from the reference, or NaN with the reason. */
+static double error_of(const survey *s, const options *given, const char *method, int size,
+                       char *failure, size_t room)
+{
+    const subject *u = &s->subject;
+    nh_run *run;
+    nh_report report;
+    nh_run_options wanted = run_options(given, method, s->h[size], s->steps[size]);
+    nh_status status = nh_run_create(&run, u->system, &wanted, &report);
+    if (status == NH_OK)
+        status = nh_run_start(run, 0, u->t, u->q, u->v, &report);
+    if (status == NH_OK)
+        status = nh_run_advance(run, s->steps[size], &report);
+    double error = NAN, *q = calloc((size_t)(u->coordinates + u->velocities) + 1, sizeof *q);
+    if (status == NH_OK && q) {
+        nh_run_state(run, 0, NULL, q, q + u->coordinates);
+        error = fmax(largest(q, u->coordinates, s->q),
+                     largest(q + u->coordinates, u->velocities, s->v));
+    } else {
+        snprintf(failure, room, "%.*s", (int)room - 1, q ? report.text : "out of memory");
+    }
+    free(q);
+    nh_run_free(run);
+    return error;
+}
+
+static void measure(survey *s, const options *given)
+{
+    int64_t all = 0, done = 0;
+    double level[STEP_SIZES_MAX]; /* where the noise of rounding begins: it adds up like chance */
+    for (int i = 0; i < s->sizes; i++) {
+        all += s->steps[i];
+        level[i] = s->scale * fmax(s->accuracy.error, DBL_EPSILON / 2 * sqrt((double)s->steps[i]));
+    }
+    progress bar;
+    progress_begin(&bar, all * s->method_count, given->quiet);
+    for (int m = 0; m < s->method_count; m++) {
+        series *one = &s->series[m];
+        one->method = &s->methods[m];
+        for (int i = 0; i < s->sizes; i++) {
+            one->error[i] =
+                error_of(s, given, one->method->text, i, one->failure[i], sizeof one->failure[i]);
+            progress_update(&bar, done += s->steps[i]);
+        }
+        one->order = nh_fit_order(s->h, one->error, level, s->sizes, one->mark);
+    }
+    progress_end(&bar);
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+/* A method that never came to the end makes the command fail, with the reason of its last try. */
+static int complain_failures(const survey *s)
+{
+    int answer = DONE;
+    for (int m = 0; m < s->method_count; m++)
+        if (s->series[m].order.verdict == NH_ORDER_FAILED) {
+            complain("%s: %s", s->methods[m].text, s->series[m].failure[s->sizes - 1]);
+            answer = FAILED;
+        }
+    return answer;
+}
+
+static int tell(survey *s, const options *given)
+{
+    int answer = DONE;
+    if (given->plot)
+        answer = order_draw(s, given->plot);
+    s->plot = given->plot && !answer ? given->plot : NULL;
+    if (given->json)
+        order_print_json(s);
+    else
+        order_print_text(s);
+    int failed = complain_failures(s);
+    return answer ? answer : failed;
+}
+
+static int survey_subject(survey *s, const options *given)
+{
+    int answer = subject_open(&s->subject, given);
+    if (!answer)
+        answer = settle_methods(&s->methods, "order", &s->subject, given);
+    if (!answer)
+        answer = find_reference(s);
+    if (answer)
+        return answer;
+    s->method_count = given->method_count;
+    s->series = calloc((size_t)s->method_count, sizeof *s->series);
+    if (!s->series) {
+        complain("out of memory");
+        return FAILED;
+    }
+    measure(s, given);
+    return tell(s, given);
+}
+
+static int run(const options *given)
+{
+    survey s = {.compose = given->compose};
+    nh_report report;
+    int answer = settle_sizes(&s, given);
+    if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
+        answer = complain_report(&report);
+    if (answer)
+        return answer;
+    answer = survey_subject(&s, given);
+    free(s.series);
+    free(s.methods);
+    free(s.q);
+    free(s.v);
+    subject_free(&s.subject);
+    return answer;
+}
+
+const command command_order = {
+    .name = "order",
+    .summary = "measure the order of methods on a model",
+    .operands = "MODEL --methods A,B,... [OPTION...]",
+    .help = "Follows MODEL with each method and several steps, compares where it ends with a\n"
+            "reference solution, and tells how fast the error falls: the order. Errors at\n"
+            "round-off, and steps too long to show the order, are left out of the fit and\n"
+            "marked. In a list of methods, key=value after a comma is an option of the method\n"
+            "before it: dla01,newmark:beta=.1,alpha=.5,gauss are three methods.",
+    .examples = "nonholo order pendulum-cvt --methods dla01,leapfrog,gauss:stages=3\n"
+                "nonholo order chaplygin-sleigh --methods gauss,rk4 --time 10 --step 0.5 \\\n"
+                "        --halvings 6 --plot order.svg\n"
+                "nonholo order mine.nh --methods dla01 --compose suzuki --steps-list 10,15,20,30",
+    .options = OPTIONS_MODEL | OPTIONS_METHODS | OPTIONS_ORDER | OPTIONS_SPEED | OPTIONS_PLOT,
+    .operands_least = 1,
+    .operands_most = 1,
+    .run = run,
+};

@@ -1,0 +1,37 @@
+/* What nonholo order tells: as text, as JSON, as a picture. */
+#ifndef CLI_ORDER_REPORT_H
+#define CLI_ORDER_REPORT_H
+
+#include "method_list.h"
+
+enum { STEP_SIZES_MAX = 40 };
+
+/* One method at all step sizes. */
+typedef struct series {
+    const candidate *method;
+    double error[STEP_SIZES_MAX]; /* largest over the components of the end state; NaN: failed */
+    nh_point mark[STEP_SIZES_MAX];
+    char failure[STEP_SIZES_MAX][160]; /* why, or "" */
+    nh_order order;
+} series;
+
+typedef struct survey {
+    subject subject;
+    candidate *methods;
+    int method_count;
+    const char *compose, *plot;
+    double time;                   /* from the start to where the error is measured */
+    int sizes;                     /* of steps */
+    int64_t steps[STEP_SIZES_MAX]; /* rising */
+    double h[STEP_SIZES_MAX];
+    double *q, *v; /* the reference's end state */
+    nh_accuracy accuracy;
+    double tolerance, scale; /* scale: the larger of 1 and the largest component */
+    series *series;
+} survey;
+
+void order_print_text(const survey *s);
+void order_print_json(const survey *s);
+int order_draw(const survey *s, const char *path); /* 0, or the exit code after a complaint */
+
+#endif

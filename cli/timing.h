@@ -1,0 +1,13 @@
+/* How many steps, and which of them are recorded. */
+#ifndef CLI_TIMING_H
+#define CLI_TIMING_H
+
+#include "options.h"
+
+/* --steps as it is, or the nearest whole number of steps to --time. `who` needs them. */
+int settle_steps(const char *who, const options *given, int64_t *steps);
+
+/* --every, or what makes about 10,000 points; fewer of rows with very many columns. */
+int64_t settle_every(const options *given, int64_t steps, int columns);
+
+#endif

@@ -1,0 +1,439 @@
+/* Energy-preserving collocation of Cohen and Hairer on D*, of any order.
+ *
+ *     z = (q, rho),  z' = Pi(z) grad H(z)
+ *     K_i = Pi(Z_i) int_0^1 l_i(t)/b_i grad H(Z(t)) dt,    Z(t) = z0 + h sum_j int_0^t l_j K_j
+ *     Z_i = Z(c_i),    z1 = Z(1)
+ *
+ * c_i are the Gauss nodes, b_i their weights, l_i their Lagrange polynomials. Order 2s, symmetric;
+ * keeps the energy and the constraints; s = 1 is the mean-value discrete gradient. With the polar frame
+ * X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step, nothing depends on coordinates.
+ * Cohen & Hairer (2011) on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eq. 9. */
+#include "method/kernel.h"
+#include "method/newton.h"
+
+#define STAGES ((int)OPTION(0))
+#define FRAME ((int)OPTION(1))
+#define POINTS ((int)OPTION(2)) /* 0: by the step */
+
+#include "method/field.h"
+
+enum { TURNS_MAX = 60, WARM_TURNS = 2, RULES = 6 };
+
+/* The table: a[s*s], b[s], E[s*s] that continues a step into the next; then rules, each with its number
+ * of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is for turns that only come
+ * near the solution, 1 to 4 grow with the step, 5 has the number of points that was asked for. */
+#define TABLE_A (TABLE)
+#define TABLE_B (TABLE + STAGES * STAGES)
+#define TABLE_E (TABLE + STAGES * STAGES + STAGES)
+#define TABLE_RULES (TABLE + 2 * STAGES * STAGES + STAGES)
+
+#define Z_SIZE (FRAME == FRAME_POLAR ? FIELD_SIZE : FRAME_SIZE)
+
+/* Memory: K of the last step; with the polar frame also the basis Y, and rho in it with what rounding
+ * left out, so that the rounding of v = Y rho does not enter the next step. */
+#define MEMORY_K (k->memory)
+#define MEMORY_Y (k->memory + STAGES * D)
+#define MEMORY_RHO (MEMORY_Y + R * N)
+#define MEMORY_RHO_LOW (MEMORY_RHO + R)
+
+#define EACH_STAGE(i) for (int i = 0; i < STAGES; i++)
+
+static inline const double *rule_number(kernel *k, int number)
+{
+    const double *rule = TABLE_RULES;
+    for (int i = 0; i < number; i++)
+        rule += 1 + 2 * STAGES * (int)*rule;
+    return rule;
+}
+
+static inline const double *full_rule(kernel *k)
+{
+    const double size = k->h < 0 ? -k->h : k->h;
+    return rule_number(k, POINTS > 0 ? 5 : size <= 0.1 ? 1 : size <= 0.5 ? 2 : size <= 1 ? 3 : 4);
+}
+
+/* ---- what differs between frames ---- */
+
+static inline int slope_at(kernel *k, const real *z, real *g)
+{
+    if (FRAME != FRAME_POLAR)
+        return frame_gradient(k, z, g);
+    HOLD(k);
+    LOCAL(out, N + 1);
+    CALL(POTENTIAL, k->t, z, k->v, 0, out);
+    EACH(i, N) g[i] = out[1 + i];
+    EACH(a, R) g[N + a] = z[N + a];
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+static inline int bracket_at(kernel *k, real *z, real *bracket)
+{
+    return FRAME == FRAME_POLAR ? field_bracket(k, z, bracket) : frame_bracket(k, z, bracket);
+}
+
+/* Y = the basis of the last step's end made orthonormal again; rho stays what it was */
+static inline int field_start(kernel *k, real *z)
+{
+    HOLD(k);
+    LOCAL(T, R * R);
+    LOCAL(I, R * R);
+    LOCAL(Y, R * N);
+    EACH(e, R * N) FIELD_Y(z)[e] = MEMORY_Y[e];
+    TRY_(field_at(k, z, Y, T, I));
+    EACH(e, R * N) FIELD_Y(z)[e] = Y[e];
+    EACH(a, R) z[N + a] = MEMORY_RHO[a];
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+static inline int state_to_z(kernel *k, real *z)
+{
+    if (FRAME != FRAME_POLAR)
+        return frame_start(k, z);
+    EACH(i, N) z[i] = k->q[i];
+    return field_start(k, z);
+}
+
+/* v at a point; X stays behind for the next step where the frame is polar */
+static inline int z_to_velocity(kernel *k, const real *z, real *X, real *v)
+{
+    if (FRAME != FRAME_POLAR)
+        return frame_velocity(k, z, v);
+    HOLD(k);
+    LOCAL(T, R * R);
+    LOCAL(I, R * R);
+    TRY_(field_at(k, z, X, T, I));
+    EACH(i, N)
+    {
+        v[i] = broadcast(0);
+        EACH(a, R) v[i] = fma_(X[a * N + i], z[N + a], v[i]);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* ---- one turn: better hK from hK ---- */
+
+typedef struct step_data {
+    real *z0, *z;      /* the start, a point on the way */
+    real *g, *G;       /* grad H there; its integrals, STAGES x D */
+    real *bracket;
+    real *moved;       /* STAGES x D */
+} step_data;
+
+/* z = z0 + sum_j row_j hK_j */
+static inline void point_on_way(kernel *k, const step_data *s, const double *row, const real *hK)
+{
+    EACH(d, D)
+    {
+        real sum = broadcast(0);
+        EACH_STAGE(j) sum = fma_(broadcast(row[j]), hK[j * D + d], sum);
+        s->z[d] = s->z0[d] + sum;
+    }
+}
+
+static inline int turn(kernel *k, step_data *s, const double *rule, const real *hK, real *out)
+{
+    const int points = (int)*rule;
+    const double *A = rule + 1, *G = A + points * STAGES;
+    EACH(e, STAGES * D) s->G[e] = broadcast(0);
+    for (int p = 0; p < points; p++) {
+        point_on_way(k, s, A + p * STAGES, hK);
+        TRY_(slope_at(k, s->z, s->g));
+        EACH_STAGE(i)
+        EACH(d, D)
+        s->G[i * D + d] = fma_(broadcast(G[i * points + p]), s->g[d], s->G[i * D + d]);
+    }
+    EACH_STAGE(i)
+    {
+        point_on_way(k, s, TABLE_A + i * STAGES, hK);
+        TRY_(bracket_at(k, s->z, s->bracket));
+        apply_bracket(k, s->bracket, s->G + i * D, out + i * D);
+    }
+    return NH_KERNEL_OK;
+}
+
+#ifdef NH_CAREFUL
+static int newton_gap(kernel *k, const double *x, double *r, double *work)
+{
+    step_data *s = (step_data *)work;
+    int status = turn(k, s, full_rule(k), x, s->moved);
+    EACH(i, STAGES * D) r[i] = x[i] - s->moved[i];
+    return status;
+}
+
+static int newton(kernel *k, step_data *s, real *hK)
+{
+    HOLD(k);
+    LOCAL(space, newton_scratch((size_t)(STAGES * D)));
+    EACH_STAGE(j) EACH(i, D) hK[j * D + i] = i < N ? k->h * k->v[i] : 0;
+    int status = newton_solve(k, newton_gap, STAGES * D, hK, space, (double *)s);
+    RELEASE(k);
+    return status;
+}
+#endif
+
+static inline int fixed_point(kernel *k, step_data *s, real *hK)
+{
+    const double *full = full_rule(k);
+    watch w = watch_begin();
+    for (int turns = 0; any(w.active); turns++) {
+        TRY_(turn(k, s, turns < WARM_TURNS ? TABLE_RULES : full, hK, s->moved));
+        real change = broadcast(0);
+        EACH(e, STAGES * D)
+        {
+            change = max_(change, abs_(s->moved[e] - hK[e]));
+            hK[e] = select_(w.active, s->moved[e], hK[e]);
+        }
+        if (turns < WARM_TURNS)
+            continue;
+        watch_update(&w, change, largest(k, hK, STAGES * D));
+        if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.previous))) {
+#ifdef NH_CAREFUL
+            return newton(k, s, hK);
+#else
+            return not_converged(k, &w);
+#endif
+        }
+    }
+    return NH_KERNEL_OK;
+}
+
+/* ---- the step ---- */
+
+static int start(kernel *k)
+{
+    LOCAL(matrices, FRAME == FRAME_POLAR ? N * N + M * N : 0);
+    LOCAL(p, N);
+    EACH_STAGE(j) EACH(i, D) MEMORY_K[j * D + i] = i < N ? k->v[i] : broadcast(0);
+    if (FRAME == FRAME_POLAR) {
+        CALL(MATRICES, k->t, k->q, k->v, 0, matrices);
+        allowed_basis(k, matrices, matrices + N * N, MEMORY_Y);
+        EACH(i, N) p[i] = dot_(N, matrices + i * N, k->v);
+        EACH(a, R)
+        {
+            MEMORY_RHO[a] = dot_(N, MEMORY_Y + a * N, p);
+            MEMORY_RHO_LOW[a] = broadcast(0);
+        }
+    }
+    return NH_KERNEL_OK;
+}
+
+static inline void predict(kernel *k, real *hK)
+{
+    EACH_STAGE(i)
+    EACH(d, D)
+    {
+        real sum = broadcast(0);
+        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E[i * STAGES + j]), MEMORY_K[j * D + d], sum);
+        hK[i * D + d] = sum * k->h;
+    }
+}
+
+static int step(kernel *k)
+{
+    LOCAL(z0, Z_SIZE);
+    LOCAL(z, Z_SIZE);
+    LOCAL(hK, STAGES * D);
+    LOCAL(g, D);
+    LOCAL(G, STAGES * D);
+    LOCAL(moved, STAGES * D);
+    LOCAL(bracket, BRACKET_SIZE);
+    LOCAL(X, R * N);
+    LOCAL(dz, D);
+    LOCAL(v1, N);
+    LOCAL(dv, N);
+    step_data s = {z0, z, g, G, bracket, moved};
+
+    TRY_(state_to_z(k, z0));
+    EACH(i, Z_SIZE) z[i] = z0[i];
+    predict(k, hK);
+    TRY_(fixed_point(k, &s, hK));
+
+    EACH(d, D)
+    {
+        dz[d] = broadcast(0);
+        EACH_STAGE(j) dz[d] = fma_(broadcast(TABLE_B[j]), hK[j * D + d], dz[d]);
+        z[d] = z0[d] + dz[d];
+    }
+    TRY_(z_to_velocity(k, z, X, v1));
+    EACH(i, N) dv[i] = v1[i] - k->v[i];
+    EACH(e, STAGES * D) MEMORY_K[e] = hK[e] * (1 / k->h);
+    if (FRAME == FRAME_POLAR) {
+        EACH(e, R * N) MEMORY_Y[e] = X[e];
+        EACH(a, R) accumulate(MEMORY_RHO + a, MEMORY_RHO_LOW + a, dz[N + a]);
+    }
+    commit(k, z, v1, dz, dv);
+    return NH_KERNEL_OK;
+}
+
+KERNEL(collocation, start, step);
+
+#ifdef NH_DESCRIBE
+#include "base/quadrature.h"
+#include "method/method.h"
+
+enum { STAGES_MAX = 8, RULE_POINTS_MAX = 24, EXTRAPOLATED_MAX = 6 };
+
+static int stages(const double *option)
+{
+    return (int)option[0];
+}
+
+static bool is_polar(const double *option)
+{
+    return option[1] == FRAME_POLAR;
+}
+
+static size_t memory(const nh_shape *shape, const double *option)
+{
+    size_t n = (size_t)shape->n, r = n - (size_t)shape->m;
+    return (size_t)stages(option) * (n + r) + (is_polar(option) ? r * n + 2 * r : 0);
+}
+
+static size_t scratch(const nh_shape *shape, const double *option)
+{
+    size_t n = (size_t)shape->n, m = (size_t)shape->m, r = n - m, d = n + r,
+           s = (size_t)stages(option);
+    size_t of_step = 2 * (d + r * n + n + m + 1) + 3 * s * d + 2 * d + 2 * n + 2 * r * n + r * r;
+    size_t below = n + 1 + m;
+    if (is_polar(option))
+        below += FIELD_SCRATCH(n, r, m * n) + ALLOWED_BASIS_SCRATCH(n, m);
+    return of_step + below + newton_scratch(s * d);
+}
+
+/* The numbers of points of the rules. The path has the degree s, so each needs s points more. */
+static void rule_points(const double *option, int points[RULES])
+{
+    int s = stages(option);
+    points[0] = s + 1;
+    for (int i = 0; i < 4; i++)
+        points[1 + i] = 5 + 2 * i + s;
+    points[5] = (int)option[2] > 0 ? (int)option[2] : 1;
+}
+
+static size_t table_size(const double *option)
+{
+    size_t s = (size_t)stages(option), size = 2 * s * s + s;
+    int points[RULES];
+    rule_points(option, points);
+    for (int i = 0; i < RULES; i++)
+        size += 1 + 2 * s * (size_t)points[i];
+    return size;
+}
+
+static double *write_rule(int s, const double *c, const double *b, int points, double *out)
+{
+    double t[RULE_POINTS_MAX], w[RULE_POINTS_MAX], inside[STAGES_MAX], weight[STAGES_MAX],
+        l[RULE_POINTS_MAX * STAGES_MAX], at[STAGES_MAX], value[STAGES_MAX * STAGES_MAX];
+    double *A = out + 1, *G = A + points * s;
+    *out = points;
+    nh_gauss_nodes(points, t, w);
+    nh_gauss_nodes(s, inside, weight);
+    nh_lagrange(s, c, points, t, l);
+    for (int p = 0; p < points; p++) {
+        for (int j = 0; j < s; j++)
+            at[j] = t[p] * inside[j]; /* l_j has degree s-1: s points integrate it exactly */
+        nh_lagrange(s, c, s, at, value);
+        for (int j = 0; j < s; j++) {
+            A[p * s + j] = 0;
+            for (int e = 0; e < s; e++)
+                A[p * s + j] += t[p] * weight[e] * value[e * s + j];
+            G[j * points + p] = w[p] * l[p * s + j] / b[j];
+        }
+    }
+    return G + s * points;
+}
+
+static void table(const double *option, double *out)
+{
+    int s = stages(option), points[RULES];
+    double c[STAGES_MAX], next[STAGES_MAX], *a = out, *b = a + s * s, *E = b + s, *rule = E + s * s;
+    nh_gauss_nodes(s, c, b);
+    nh_collocation(s, c, a);
+    for (int i = 0; i < s; i++)
+        next[i] = 1 + c[i];
+    nh_lagrange(s, c, s, next, E);
+    if (s > EXTRAPOLATED_MAX) /* polynomials of high degree leave their interval too fast */
+        for (int i = 0; i < s * s; i++)
+            E[i] = i % s == s - 1;
+    rule_points(option, points);
+    for (int i = 0; i < RULES; i++)
+        rule = write_rule(s, c, b, points[i], rule);
+}
+
+static int order_of(const double *option)
+{
+    return option[1] == FRAME_DIFFERENCE ? 2 : 2 * stages(option);
+}
+
+static unsigned keeps_of(const double *option)
+{
+    unsigned keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_ENERGY | NH_KEEPS_SYMMETRY;
+    return is_polar(option) ? keeps | NH_KEEPS_FIBRATION : keeps;
+}
+
+static unsigned needs_of(const double *option)
+{
+    unsigned needs = NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE | NH_NEEDS_LINEAR_CONSTRAINTS |
+                     NH_NEEDS_MECHANICAL | NH_NEEDS_MODEL_TEXT;
+    return option[1] == FRAME_MODEL ? needs | NH_NEEDS_FRAME : needs;
+}
+
+static unsigned functions_of(const double *option)
+{
+    unsigned made = NH_USES(HOUSEHOLDER_SIGNS) | NH_USES(HOUSEHOLDER_MOMENTA) |
+                    NH_USES(HOUSEHOLDER_VELOCITY) | NH_USES(HOUSEHOLDER_GRADIENT);
+    switch ((int)option[1]) {
+    case FRAME_MODEL:
+        return NH_USES(MODEL_MOMENTA) | NH_USES(MODEL_VELOCITY) | NH_USES(MODEL_GRADIENT) |
+               NH_USES(MODEL_BRACKET);
+    case FRAME_HOUSEHOLDER: return made | NH_USES(HOUSEHOLDER_BRACKET);
+    case FRAME_DIFFERENCE: return made | NH_USES(DIFFERENCE_BRACKET);
+    default:
+        return NH_USES(POTENTIAL) | NH_USES(MATRICES) | NH_USES(FIELD) | NH_USES(FIELD_ALONG) |
+               NH_USES(TWIST);
+    }
+}
+
+const nh_method nh_method_collocation = {
+    .name = "collocation",
+    .summary = "keeps the energy exactly at any even order",
+    .reference = "Cohen & Hairer 2011, on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (9)",
+    .formulas = "z = (q, rho),  rho = X^T M v,   z' = Pi(z) grad H(z)\n"
+                "K_i = Pi(Z_i) int_0^1 l_i(t)/b_i grad H(Z(t)) dt\n"
+                "Z(t) = z0 + h sum_j int_0^t l_j K_j,   Z_i = Z(c_i),   z1 = Z(1)\n"
+                "frame=polar: X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step",
+    .option = {{.name = "stages",
+                .help = "number of Gauss nodes; the order is twice that (with frame=difference it is 2)",
+                .type = NH_OPTION_INTEGER,
+                .standard = 2,
+                .least = 1,
+                .greatest = STAGES_MAX},
+               {.name = "frame",
+                .help = "of the model, by Householder reflections (with exact derivatives or with "
+                        "differences), or carried along from step to step",
+                .type = NH_OPTION_CHOICE,
+                .standard = FRAME_POLAR,
+                .least = 0,
+                .greatest = FRAME_POLAR,
+                .choices = "model|householder|difference|polar"},
+               {.name = "points",
+                .help = "Gauss points of the integrals; 0: by the step, exact to round-off",
+                .type = NH_OPTION_INTEGER,
+                .standard = 0,
+                .least = 0,
+                .greatest = RULE_POINTS_MAX}},
+    .options = 3,
+    .order_of = order_of,
+    .keeps_of = keeps_of,
+    .needs_of = needs_of,
+    .functions_of = functions_of,
+    .compensate = true,
+    .memory = memory,
+    .scratch = scratch,
+    .table_size = table_size,
+    .table = table,
+};
+#endif
