@@ -238,10 +238,23 @@ static inline int fixed_point(kernel *k, step_data *s, real *dz)
 
 /* ---- the step ---- */
 
-/* Memory: how the mean velocity of a step differs from that at its start, by h, for the last steps. */
+/* Memory: how the mean velocity of a step differs from that at its start, by h, for the last steps. On
+ * curved systems also the basis, and rho in it with what rounding left out. */
+#define MEMORY_BASIS (k->memory + HISTORY * UNKNOWNS)
+#define MEMORY_RHO (MEMORY_BASIS + R * N)
+#define MEMORY_RHO_LOW (MEMORY_RHO + R)
+#define CURVED (FRAME == FRAME_POLAR && !FLAT)
+
 static int start(kernel *k)
 {
+    LOCAL(point, CURVED ? POINT_SIZE : 0);
     EACH(e, HISTORY * UNKNOWNS) k->memory[e] = broadcast(0);
+    if (CURVED) {
+        TRY_(curved_point(k, k->q, point));
+        momenta(k, POINT_MASS(point), POINT_BASIS(point), k->v, MEMORY_RHO);
+        EACH(a, R) MEMORY_RHO_LOW[a] = broadcast(0);
+        EACH(e, R * N) MEMORY_BASIS[e] = POINT_BASIS(point)[e];
+    }
     return NH_KERNEL_OK;
 }
 
@@ -276,37 +289,39 @@ static int step(kernel *k)
     LOCAL(dz, UNKNOWNS);
     LOCAL(g, UNKNOWNS);
     LOCAL(moved, UNKNOWNS);
-    LOCAL(dv, N);
     LOCAL(v1, N);
-    LOCAL(bracket, FRAME == FRAME_POLAR ? 0 : BRACKET_SIZE);
-    LOCAL(begin, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
-    LOCAL(middle, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
-    LOCAL(rho0, R);
+    LOCAL(dv, N);
     LOCAL(carried, N);
-    step_data s = {z0, z, g, bracket, {begin, middle, rho0, carried}, moved};
+    LOCAL(bracket, FRAME == FRAME_POLAR ? 0 : BRACKET_SIZE);
+    LOCAL(begin, FRAME == FRAME_POLAR && FLAT ? POINT_SIZE : 0);
+    LOCAL(middle, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
+    LOCAL(basis, CURVED ? R * N : 0);
+    step_data s = {z0, z, g, bracket, {begin, 0, middle, carried}, moved};
 
-    if (FRAME != FRAME_POLAR) {
+    if (FRAME != FRAME_POLAR)
         TRY_(frame_start(k, z0));
-        EACH(i, FRAME_SIZE) z[i] = z0[i];
-    } else {
+    else
         EACH(i, N) z0[i] = k->q[i];
-        if (FLAT) {
-            TRY_(flat_point(k, z0, begin));
-        } else {
-            TRY_(curved_point(k, z0, begin));
-            momenta(k, POINT_MASS(begin), POINT_BASIS(begin), k->v, rho0);
-        }
+    if (FRAME == FRAME_POLAR && FLAT)
+        TRY_(flat_point(k, z0, begin));
+    if (CURVED) {
+        s.polar.start = MEMORY_BASIS;
+        s.polar.rho = MEMORY_RHO;
     }
+    EACH(i, Z_SIZE) z[i] = z0[i];
     predict(k, dz);
     TRY_(fixed_point(k, &s, dz));
 
     EACH(i, UNKNOWNS) z[i] = z0[i] + dz[i];
-    if (FRAME == FRAME_POLAR) {
-        TRY_(polar_end(k, &s.polar, z, dv));
-        EACH(i, N) v1[i] = k->v[i] + dv[i];
-    } else {
+    if (FRAME != FRAME_POLAR) {
         TRY_(frame_velocity(k, z, v1));
         EACH(i, N) dv[i] = v1[i] - k->v[i];
+    } else if (FLAT) {
+        TRY_(flat_end(k, &s.polar, z, v1, dv));
+    } else {
+        TRY_(curved_end(k, &s.polar, z, basis, v1, dv));
+        EACH(e, R * N) MEMORY_BASIS[e] = basis[e];
+        EACH(a, R) accumulate(MEMORY_RHO + a, MEMORY_RHO_LOW + a, carried[a]);
     }
     remember(k, dz);
     commit(k, z, v1, dz, dv);
@@ -327,7 +342,9 @@ static bool is_polar(const double *option)
 static size_t memory(const nh_shape *shape, const double *option)
 {
     size_t n = (size_t)shape->n, m = (size_t)shape->m;
-    return HISTORY * (is_polar(option) ? n : 2 * n - m);
+    if (!is_polar(option))
+        return HISTORY * (2 * n - m);
+    return HISTORY * n + (shape->flat ? 0 : (n - m) * (n + 2));
 }
 
 /* The arrays of step(), and below them the deepest of what its parts hold at a time. */

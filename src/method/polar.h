@@ -169,15 +169,27 @@ static inline void momenta(kernel *k, const real *mass, const real *basis, const
     RELEASE(k);
 }
 
-/* Q = polar(B^T M(qm) Bm) for the basis B of a point */
-static inline int curved_overlap(kernel *k, const real *point, const real *middle, real *Q)
+/* Turns the basis of a point within its span until it lies as near to another as can be: then the
+ * transport between the two does not change components. Nearness is measured by the given mass. */
+static inline int align(kernel *k, const real *mass, const real *other, real *basis)
 {
     HOLD(k);
     LOCAL(G, R * R);
-    EACH(a, R) momenta(k, POINT_MASS(middle), POINT_BASIS(middle), POINT_BASIS(point) + a * N, G + a * R);
-    int status = polar(k, R, G, Q);
+    LOCAL(Q, R * R);
+    LOCAL(turned, R);
+    EACH(a, R) momenta(k, mass, basis, other + a * N, G + a * R);
+    TRY_(polar(k, R, G, Q));
+    EACH(i, N)
+    {
+        EACH(a, R)
+        {
+            turned[a] = broadcast(0);
+            EACH(b, R) turned[a] = fma_(Q[a * R + b], basis[b * N + i], turned[a]);
+        }
+        EACH(a, R) basis[a * N + i] = turned[a];
+    }
     RELEASE(k);
-    return status;
+    return NH_KERNEL_OK;
 }
 
 /* K, skew: half of T on pairs of basis vectors; w is followed by 1 */
@@ -200,13 +212,14 @@ static inline int curved_turning(kernel *k, const real *qm, const real *w, const
 
 /* ---- a turn, and the end ---- */
 
-/* What a turn leaves for the end of the step: flat the increments of v so far and v itself then; else
- * rho1, already turned by cay(-K). */
+/* What a turn leaves for the end of the step. Flat: `moved` is the change of v up to the middle and by
+ * the kick there. Curved: the change of rho in the whole step; rho and the basis it refers to are kept
+ * from step to step, since bases that are aligned make it change by little, and little rounding. */
 typedef struct polar_step {
-    const real *start; /* the point q0 */
+    const real *start; /* flat: the point q0; curved: the basis there */
+    const real *rho;   /* curved: B0^T M(q0) v0 */
     real *middle;      /* the point qm */
-    real *rho0;        /* curved: B0^T M(q0) v0 */
-    real *moved;       /* flat: change of v up to the middle and past the kick; curved: rho1 */
+    real *moved;
 } polar_step;
 
 /* From the discrete gradient g on q0 .. q0 + dq and the middle point: the dq that follows from them. */
@@ -229,54 +242,62 @@ static inline int curved_turn(kernel *k, polar_step *s, const real *qm, const re
                               real *dq)
 {
     HOLD(k);
-    LOCAL(Q, R * R);
     LOCAL(K, R * R);
     LOCAL(rho, R);
-    const real *B = POINT_BASIS(s->middle);
-    TRY_(curved_overlap(k, s->start, s->middle, Q));
+    LOCAL(kick, R);
+    LOCAL(turned, R);
+    real *B = POINT_BASIS(s->middle);
+    TRY_(align(k, POINT_MASS(s->middle), s->start, B));
     TRY_(curved_turning(k, qm, w, B, K));
-    EACH(b, R)
-    {
-        rho[b] = broadcast(0);
-        EACH(a, R) rho[b] = fma_(Q[a * R + b], s->rho0[a], rho[b]);
-    }
-    cayley(k, R, K, rho);
+    cayley_change(k, R, K, s->rho, turned);
     EACH(i, N) dq[i] = broadcast(0);
     EACH(a, R)
     {
-        real kick = dot_(N, B + a * N, g) * -k->h;
-        real mean = fma_(broadcast(0.5), kick, rho[a]) * k->h;
+        kick[a] = dot_(N, B + a * N, g) * -k->h;
+        real mean = (s->rho[a] + fma_(broadcast(0.5), kick[a], turned[a])) * k->h;
         EACH(i, N) dq[i] = fma_(mean, B[a * N + i], dq[i]);
-        s->moved[a] = rho[a] + kick;
+        s->moved[a] = turned[a] + kick[a];
+        rho[a] = s->rho[a] + s->moved[a];
     }
-    cayley(k, R, K, s->moved);
+    cayley_change(k, R, K, rho, turned);
+    EACH(a, R) s->moved[a] = s->moved[a] + turned[a];
     RELEASE(k);
     return NH_KERNEL_OK;
 }
 
-/* dv = v1 - v0 once q1 is known */
-static inline int polar_end(kernel *k, const polar_step *s, const real *q1, real *dv)
+/* v1 and dv = v1 - v0 once q1 is known */
+static inline int flat_end(kernel *k, const polar_step *s, const real *q1, real *v1, real *dv)
 {
     HOLD(k);
     LOCAL(end, POINT_SIZE);
-    LOCAL(x, N);
-    LOCAL(Q, FLAT ? 0 : R * R);
-    if (FLAT) {
-        TRY_(flat_point(k, q1, end));
-        EACH(i, N) x[i] = k->v[i] + s->moved[i];
-        TRY_(flat_transport(k, s->middle, end, x, dv));
-        EACH(i, N) dv[i] = dv[i] + s->moved[i];
-    } else {
-        TRY_(curved_point(k, q1, end));
-        TRY_(curved_overlap(k, end, s->middle, Q));
-        EACH(i, N) x[i] = broadcast(0);
-        EACH(a, R)
-        {
-            real y = dot_(R, Q + a * R, s->moved);
-            EACH(i, N) x[i] = fma_(y, POINT_BASIS(end)[a * N + i], x[i]);
-        }
-        EACH(i, N) dv[i] = x[i] - k->v[i];
+    TRY_(flat_point(k, q1, end));
+    EACH(i, N) v1[i] = k->v[i] + s->moved[i];
+    TRY_(flat_transport(k, s->middle, end, v1, dv));
+    EACH(i, N)
+    {
+        v1[i] = v1[i] + dv[i];
+        dv[i] = dv[i] + s->moved[i];
     }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* The same; the basis at q1 goes to `basis`. */
+static inline int curved_end(kernel *k, const polar_step *s, const real *q1, real *basis, real *v1,
+                             real *dv)
+{
+    HOLD(k);
+    LOCAL(end, POINT_SIZE);
+    TRY_(curved_point(k, q1, end));
+    TRY_(align(k, POINT_MASS(s->middle), POINT_BASIS(s->middle), POINT_BASIS(end)));
+    EACH(i, N) v1[i] = broadcast(0);
+    EACH(a, R)
+    {
+        real rho = s->rho[a] + s->moved[a];
+        EACH(i, N) v1[i] = fma_(rho, POINT_BASIS(end)[a * N + i], v1[i]);
+    }
+    EACH(i, N) dv[i] = v1[i] - k->v[i];
+    EACH(e, R * N) basis[e] = POINT_BASIS(end)[e];
     RELEASE(k);
     return NH_KERNEL_OK;
 }

@@ -153,21 +153,16 @@ static inline int polar(kernel *k, int n, const real *G, real *Q)
 }
 #define POLAR_SCRATCH(n) (2 * (n) * (n))
 
-/* x = (1 + K/2)^-1 (1 - K/2) x for a skew K: eliminated as it stands, its pivots are at least one. */
-static inline void cayley(kernel *k, int n, const real *K, real *x)
+/* change = (cay(-K) - 1) x = -(1 + K/2)^-1 K x for a skew K: eliminated as it stands, since its pivots
+ * are at least one. */
+static inline void cayley_change(kernel *k, int n, const real *K, const real *x, real *change)
 {
     HOLD(k);
     LOCAL(a, n * n);
-    LOCAL(y, n);
     EACH(i, n)
     {
-        y[i] = x[i];
-        EACH(j, n)
-        {
-            real half = K[i * n + j] * 0.5;
-            a[i * n + j] = half + (double)(i == j);
-            y[i] = fma_(-half, x[j], y[i]);
-        }
+        change[i] = -dot_(n, K + i * n, x);
+        EACH(j, n) a[i * n + j] = fma_(broadcast(0.5), K[i * n + j], broadcast(i == j));
     }
     EACH(c, n)
     {
@@ -176,18 +171,17 @@ static inline void cayley(kernel *k, int n, const real *K, real *x)
             real l = a[i * n + c] * inverse;
             for (int j = c + 1; j < n; j++)
                 a[i * n + j] = fma_(-l, a[c * n + j], a[i * n + j]);
-            y[i] = fma_(-l, y[c], y[i]);
+            change[i] = fma_(-l, change[c], change[i]);
         }
     }
     for (int i = n; i-- > 0;) {
-        x[i] = y[i];
         for (int j = i + 1; j < n; j++)
-            x[i] = fma_(-a[i * n + j], x[j], x[i]);
-        x[i] = x[i] / a[i * n + i];
+            change[i] = fma_(-a[i * n + j], change[j], change[i]);
+        change[i] = change[i] / a[i * n + i];
     }
     RELEASE(k);
 }
-#define CAYLEY_SCRATCH(n) ((n) * (n) + (n))
+#define CAYLEY_SCRATCH(n) ((n) * (n))
 
 /* ---- a basis of the velocities that the constraints allow ---- */
 

@@ -47,6 +47,8 @@ nh_line nh_fit_slope(const double *x, const double *y, int64_t count)
 
 /* Below this multiple of the round-off level an error is noise by more than a tenth. */
 static const double noise = 10;
+/* Errors that fall more slowly do not fall. */
+static const double order_least = 0.3;
 /* Local orders of an asymptotic part differ by no more than this, the first that finds one. */
 static const double spreads[] = {0.05, 0.1, 0.25};
 
@@ -87,7 +89,7 @@ static part longest_part(const double *h, const double *error, const nh_point *m
             double order = nh_local_order(h[i], error[i], h[i + 1], error[i + 1]);
             least = fmin(least, order);
             greatest = fmax(greatest, order);
-            if (least < 0.3 || greatest - least > spread)
+            if (least < order_least || greatest - least > spread)
                 break;
         }
         if (i > first && i - first + 1 >= best.count)
@@ -120,6 +122,19 @@ static void mark_part(part used, const double *error, const double *level, int c
     }
 }
 
+/* Two points always agree; they mean something only when no finer ones contradict them and the
+ * errors before them fell too. */
+static bool two_mean_something(part used, const double *h, const double *error,
+                               const nh_point *mark, int count)
+{
+    for (int i = used.first + used.count; i < count; i++)
+        if (mark[i] == NH_POINT_LEFT_OUT)
+            return false;
+    int i = used.first - 1;
+    return i < 0 || mark[i] != NH_POINT_LEFT_OUT ||
+           nh_local_order(h[i], error[i], h[i + 1], error[i + 1]) >= order_least;
+}
+
 static nh_order fit_part(const double *h, const double *error, part used)
 {
     nh_trend trend = {0};
@@ -145,11 +160,13 @@ nh_order nh_fit_order(const double *h, const double *error, const double *level,
 {
     mark_noise(error, level, count, mark);
     part used = asymptotic_part(h, error, mark, count);
-    if (used.count >= 2) {
+    if (used.count >= 2)
         mark_part(used, error, level, count, mark);
+    if (used.count >= 3 || (used.count == 2 && two_mean_something(used, h, error, mark, count)))
         return fit_part(h, error, used);
-    }
     nh_order none = {.order = NAN, .uncertainty = NAN, .verdict = NH_ORDER_IRREGULAR};
+    for (int i = used.first; i < used.first + used.count; i++)
+        mark[i] = NH_POINT_LEFT_OUT;
     if (count_marks(mark, count, NH_POINT_FAILED) == count)
         none.verdict = NH_ORDER_FAILED;
     else if (count_marks(mark, count, NH_POINT_LEFT_OUT) < 2 &&

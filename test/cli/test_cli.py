@@ -355,7 +355,7 @@ def tour_of_the_readme_runs(program, folder):
         words = shlex.split(command.replace("1e7", "1e5"), comments=True)
         done = program(*words, cwd=folder)
         same((done.returncode, done.stderr), (0, ""), command)
-    same(sorted(os.listdir(folder)), ["skate.csv", "skate.nh", "skate.svg"], "files")
+    same(sorted(os.listdir(folder)), ["compare.svg", "skate.csv", "skate.nh", "skate.svg"], "files")
 
 
 # ---- lists and checks --------------------------------------------------------------------------
