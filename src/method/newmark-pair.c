@@ -67,7 +67,7 @@ const nh_method nh_method_newmark_pair = {
     .options = 2,
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CLOSE_MEAN) | NH_USES(CONSTRAINT),
+    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CONSTRAINT),
     .refuse = newmark_refuse,
     .scratch = scratch,
 };

@@ -66,6 +66,12 @@ static unsigned keeps_of(const double *option)
     return order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
+static unsigned functions_of(const double *option)
+{
+    unsigned always = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CONSTRAINT);
+    return option[3] == NEWMARK_AVERAGE ? always | NH_USES(CLOSE_MEAN) : always;
+}
+
 const nh_method nh_method_newmark = {
     .name = "newmark",
     .summary = "Newmark's method with a discrete constraint and a multiplier at each end",
@@ -95,7 +101,7 @@ const nh_method nh_method_newmark = {
     .options = 4,
     .order_of = order_of,
     .keeps_of = keeps_of,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CLOSE_MEAN) | NH_USES(CONSTRAINT),
+    .functions_of = functions_of,
     .refuse = newmark_refuse,
     .scratch = scratch,
 };

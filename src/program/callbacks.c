@@ -331,6 +331,22 @@ static int slope_along(nh_callback_space *s, const double *q, const double *w, c
     return 0;
 }
 
+/* One constraint whose reaction is linear, the common case: value and Schur complement in one loop. */
+static inline int close_one(nh_callback_space *s, const double *q, const double *v, const double *B,
+                            double *out)
+{
+    int n = s->system->shape.n;
+    TRY(get_constraint(s, q, s->A, s->b));
+    double k = s->b[0], S = 0;
+    for (int i = 0; i < n; i++) {
+        k += s->A[i] * v[i];
+        S += s->A[i] * B[i];
+    }
+    out[0] = k / S;
+    out[1] = k;
+    return 0;
+}
+
 static inline int close_constraints(nh_callback_space *s, const double *q, const double *v, const double *x,
                              double *out)
 {
@@ -488,7 +504,10 @@ int nh_callbacks_call(const void *self, int fn, double t, const void *q_, const 
     (void)t;
     switch ((nh_fn)fn) {
     case NH_FN_KICK: return kick(s, q, v, out, out + n);
-    case NH_FN_CLOSE: return close_constraints(s, q, v, x, out);
+    case NH_FN_CLOSE:
+        return s->system->shape.m == 1 && s->system->shape.reaction_is_linear
+                   ? close_one(s, q, v, x, out)
+                   : close_constraints(s, q, v, x, out);
     case NH_FN_ACCELERATION: return acceleration(s, q, v, out);
     case NH_FN_STAGE: return stage(s, q, v, out);
     case NH_FN_END: return end_of_step(s, q, v, out);

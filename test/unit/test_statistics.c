@@ -27,7 +27,7 @@ static void make_errors(double c, double p, double coarse, double noise)
 {
     for (int i = 0; i < POINTS; i++) {
         h[i] = ldexp(0.5, -i);
-        error[i] = c * pow(h[i], p) * (1 + coarse * h[i]) + noise * (1 + 0.5 * cos(7.0 * i));
+        error[i] = c * pow(h[i], p) * (1 + coarse * h[i]) + noise * (i % 2 ? 1.5 : 0.5);
         level[i] = 1e-15;
     }
 }
