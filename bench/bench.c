@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "hand.h"
+#include "hand_gauss.h"
 
 enum { STEPS = 20000, REPEATS = 25, LANE_MEMBERS = 64 };
 #define STEP 0.05
@@ -89,7 +90,9 @@ typedef struct contestant {
     nh_run *run;                              /* ours, or */
     void (*cvt)(cvt_state *, double, long);   /* by hand */
     void (*chaotic)(chaotic_state *, double, long);
+    long (*implicit)(double *, double, long);
     int members;
+    int size;    /* coordinates of a hand-written implicit step */
     double best; /* seconds a step and trajectory */
 } contestant;
 
@@ -125,9 +128,16 @@ static double time_once(contestant *c, const double *q, const double *v, long st
         memcpy(&chaotic.x, q, 7 * sizeof *q);
         memcpy(&chaotic.vx, v, 7 * sizeof *v);
     }
+    double state[14];
+    for (int i = 0; c->implicit && i < c->size; i++) {
+        state[i] = q[i];
+        state[c->size + i] = v[i];
+    }
     double begin = now();
     if (c->run)
         stop_if(nh_run_advance(c->run, steps, &report), &report);
+    else if (c->implicit)
+        c->implicit(state, STEP, steps);
     else if (c->cvt)
         c->cvt(&cvt, STEP, steps);
     else
@@ -142,7 +152,9 @@ static void contest(const char *title, contestant *c, int count, const double *q
 {
     for (int repeat = 0; repeat < REPEATS; repeat++)
         for (int i = 0; i < count; i++) {
-            double seconds = time_once(c + i, q, v, c[i].members > 1 ? STEPS / 16 : STEPS);
+            /* slow ones need fewer steps to be timed well */
+            long steps = repeat && c[i].best > 2e-7 ? STEPS / 16 : c[i].members > 1 ? STEPS / 16 : STEPS;
+            double seconds = time_once(c + i, q, v, steps);
             if (repeat == 0 || seconds < c[i].best)
                 c[i].best = seconds;
         }
@@ -193,6 +205,41 @@ static void bench_method(const char *method, const nh_system *model, const nh_sy
     contest(title, c, sizeof c / sizeof *c, q, v);
 }
 
+static void bench_gauss(const nh_system *model, contestant hand, const double *q, const double *v)
+{
+    char title[128];
+    contestant c[] = {
+        hand,
+        {"compiled", make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, 1), .members = 1},
+        {"compiled over 64 lanes, a trajectory",
+         make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, LANE_MEMBERS), .members = LANE_MEMBERS},
+    };
+    snprintf(title, sizeof title, "gauss:stages=3, %s: time a step, multiple of the hand-written kernel",
+             nh_system_name(model));
+    contest(title, c, sizeof c / sizeof *c, q, v);
+}
+
+/* What a step of every method costs, as a multiple of a step of dla01. */
+static void bench_methods(const nh_system *model, const double *q, const double *v)
+{
+    contestant c[32];
+    nh_choice choice;
+    int count = 0;
+    c[count++] = (contestant){"dla01", make_run(model, "dla01", NH_BACKEND_COMPILED, 1), .members = 1};
+    for (int i = 0; i < nh_method_count() && count < 32; i++) {
+        const char *name = nh_method_name(nh_method_at(i));
+        if (strcmp(name, "dla01") != 0 && strncmp(name, "euler", 5) != 0 &&
+            nh_choice_parse(&choice, name, NULL) == NH_OK &&
+            nh_choice_applies(&choice, model, NULL) == NH_OK)
+            c[count++] =
+                (contestant){name, make_run(model, name, NH_BACKEND_COMPILED, 1), .members = 1};
+    }
+    char title[128];
+    snprintf(title, sizeof title, "every method, compiled, %s: time a step, multiple of dla01",
+             nh_system_name(model));
+    contest(title, c, count, q, v);
+}
+
 /* Time a step on the tape as the chaotic particle grows. */
 static void bench_size(void)
 {
@@ -230,6 +277,8 @@ int main(void)
     bench_method("dla01", model, functions, (contestant){"hand-written", .cvt = hand_dla01_cvt, .members = 1}, q, v);
     bench_method("leapfrog", model, functions,
                  (contestant){"hand-written", .cvt = hand_leapfrog_cvt, .members = 1}, q, v);
+    bench_gauss(model, (contestant){"hand-written", .implicit = hand_gauss3_cvt, .members = 1, .size = 3}, q, v);
+    bench_methods(model, q, v);
     nh_system_free(functions);
     nh_system_free(model);
 
@@ -239,6 +288,9 @@ int main(void)
                  (contestant){"hand-written", .chaotic = hand_dla01_chaotic, .members = 1}, q, v);
     bench_method("leapfrog", model, functions,
                  (contestant){"hand-written", .chaotic = hand_leapfrog_chaotic, .members = 1}, q, v);
+    bench_gauss(model, (contestant){"hand-written", .implicit = hand_gauss3_chaotic, .members = 1, .size = 7},
+                q, v);
+    bench_methods(model, q, v);
     nh_system_free(functions);
     nh_system_free(model);
     bench_size();

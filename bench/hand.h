@@ -9,39 +9,33 @@
 
 typedef struct cvt_state { double x, y, xi, vx, vy, w; } cvt_state;
 
-/* `sine` is sin_ or the C library's; passed as a macro argument so that it is inlined. */
-#define HAND_DLA01_CVT(name, sine)                                                                 \
-    static void name(cvt_state *state, double h, long steps)                                       \
-    {                                                                                              \
-        double x = state->x, y = state->y, xi = state->xi;                                         \
-        double vx = state->vx, vy = state->vy, w = state->w;                                       \
-        for (long i = 0; i < steps; i++) {                                                         \
-            x += h / 2 * vx;                                                                       \
-            y += h / 2 * vy;                                                                       \
-            xi += h / 2 * w;                                                                       \
-            double sm = sine(xi);                                                                  \
-            vx -= h * x;                                                                           \
-            vy -= h * y;                                                                           \
-            w += h * sm;                                                                           \
-            xi += h / 2 * w;                                                                       \
-            double s1 = sine(xi);                                                                  \
-            double l = (vy + s1 * vx) / (1 + s1 * sm);                                             \
-            vx -= sm * l;                                                                          \
-            vy -= l;                                                                               \
-            x += h / 2 * vx;                                                                       \
-            y += h / 2 * vy;                                                                       \
-        }                                                                                          \
-        *state = (cvt_state){x, y, xi, vx, vy, w};                                                 \
+static void hand_dla01_cvt(cvt_state *state, double h, long steps)
+{
+    double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
+    for (long i = 0; i < steps; i++) {
+        x += h / 2 * vx;
+        y += h / 2 * vy;
+        xi += h / 2 * w;
+        double sm = sin_(xi);
+        vx -= h * x;
+        vy -= h * y;
+        w += h * sm;
+        xi += h / 2 * w;
+        double s1 = sin_(xi);
+        double l = (vy + s1 * vx) / (1 + s1 * sm);
+        vx -= sm * l;
+        vy -= l;
+        x += h / 2 * vx;
+        y += h / 2 * vy;
     }
-HAND_DLA01_CVT(hand_dla01_cvt, sin_)
-HAND_DLA01_CVT(hand_dla01_cvt_libm, __builtin_sin)
+    *state = (cvt_state){x, y, xi, vx, vy, w};
+}
 
 static void hand_leapfrog_cvt(cvt_state *state, double h, long steps)
 {
     double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
-    double s = sin_(xi), l = 0; /* the continuous multiplier, for b = 0: */
-    double c = cos_(xi);
-    l = (c * w * vx - y - s * x) / (1 + s * s);
+    double s = sin_(xi);
+    double l = (cos_(xi) * w * vx - y - s * x) / (1 + s * s); /* the continuous one */
     for (long i = 0; i < steps; i++) {
         vx -= h / 2 * (x + s * l);
         vy -= h / 2 * (y + l);

@@ -1,13 +1,15 @@
-/* Frames: vector fields X_1 .. X_r, r = n - m, that span the velocities the constraints allow, and the
- * equations of motion on the momenta rho = X^T p in them (Celledoni et al., sec. 2):
+/* Frames: vector fields X_1 .. X_r, r = n - m, that span the velocities the constraints allow, and
+ * the equations of motion on the momenta rho = X^T p in them (Celledoni et al., sec. 2):
  *
- *     H(q, rho) = rho . G^-1 rho / 2 + V,   G = X^T M X,   y = dH/drho = G^-1 rho,   v = X y,   p = M v
- *     q' = X dH/drho,   rho' = -X^T dH/dq + C dH/drho,   C_ab = p . (dX_a X_b - dX_b X_a) - p . [X_a, X_b]
+ *     H(q, rho) = rho . G^-1 rho / 2 + V,   G = X^T M X,   y = dH/drho = G^-1 rho,   v = X y,   p =
+ * M v q' = X dH/drho,   rho' = -X^T dH/dq + C dH/drho,   C_ab = p . (dX_a X_b - dX_b X_a) - p .
+ * [X_a, X_b]
  *
- * where the last bracket is that of the Lie algebra, for velocities that live on one. X comes from the
- * model, or is the last r columns of Q in the Householder factorisation A^T = Q R; either way it is a
- * field of expressions, so its derivatives are exact. The factorisation's choices of sign are arguments,
- * fixed by the caller, and `difference` takes central differences for the derivatives of X.
+ * where the last bracket is that of the Lie algebra, for velocities that live on one. X comes from
+ * the model, or is the last r columns of Q in the Householder factorisation A^T = Q R; either way
+ * it is a field of expressions, so its derivatives are exact. The factorisation's choices of sign
+ * are arguments, fixed by the caller, and `difference` takes central differences for the
+ * derivatives of X.
  *
  * Arguments x: rho[r], then signs[m], then the increment of the differences. */
 #include "mechanics/mechanics.h"
@@ -24,11 +26,11 @@ typedef struct frame {
     nh_graph *g;
     int n, m, r;
     bool differences;
-    nh_expr *X;                 /* [r][n] */
-    nh_expr *y, *v, *p;         /* [r], [n], [n] */
-    nh_expr *held_y, *held_p;   /* arguments that stand for y and p while q is varied */
-    nh_expr *back;              /* what to put for the arguments again */
-    nh_expr *row, *beside;      /* work, [n] */
+    nh_expr *X;               /* [r][n] */
+    nh_expr *y, *v, *p;       /* [r], [n], [n] */
+    nh_expr *held_y, *held_p; /* arguments that stand for y and p while q is varied */
+    nh_expr *back;            /* what to put for the arguments again */
+    nh_expr *row, *beside;    /* work, [n] */
     size_t arguments;
 } frame;
 
@@ -69,8 +71,8 @@ static void reflect(nh_graph *g, int n, const nh_expr *w, nh_expr beta, nh_expr 
             x[i] = nh_subtract(g, x[i], nh_multiply(g, s, w[i]));
 }
 
-/* Reflections k = 0 .. m-1: w_k, beta_k with I - w w^T / beta. The rows of A become those of R^T; the
- * entries R_kk before their reflection, on which the choice of sign looks, go to `pivot`. */
+/* Reflections k = 0 .. m-1: w_k, beta_k with I - w w^T / beta. The rows of A become those of R^T;
+ * the entries R_kk before their reflection, on which the choice of sign looks, go to `pivot`. */
 static void factorise(const frame *f, nh_expr *A, nh_expr *w, nh_expr *beta, nh_expr *pivot)
 {
     nh_graph *g = f->g;
@@ -347,18 +349,21 @@ static nh_status bad_frame(const nh_mechanics *s, nh_report *report, int a, cons
     const nh_problem *problem = s->problem;
     int line = problem->frame_place.line;
     if (!constraint)
-        return nh_fail(report, NH_BAD_MODEL,
-                       "%s:%d: frame vector %d depends on those before it; the vectors of a frame span "
-                       "all velocities that the constraints allow",
-                       problem->file, line, a + 1);
-    return nh_fail(report, NH_BAD_MODEL,
-                   "%s:%d: frame vector %d violates the constraint '%s' (by %.2g near the start); the vectors "
-                   "of a frame are velocities that the constraints allow",
-                   problem->file, line, a + 1, constraint, residual);
+        return nh_fail(
+            report, NH_BAD_MODEL,
+            "%s:%d: frame vector %d depends on those before it; the vectors of a frame span "
+            "all velocities that the constraints allow",
+            problem->file, line, a + 1);
+    return nh_fail(
+        report, NH_BAD_MODEL,
+        "%s:%d: frame vector %d violates the constraint '%s' (by %.2g near the start); the vectors "
+        "of a frame are velocities that the constraints allow",
+        problem->file, line, a + 1, constraint, residual);
 }
 
 /* At one point: every vector in the kernel of K, and all of them independent. */
-static nh_status check_frame_at(const nh_mechanics *s, double *X, const double *K, nh_report *report)
+static nh_status check_frame_at(const nh_mechanics *s, double *X, const double *K,
+                                nh_report *report)
 {
     int n = s->n, r = s->problem->frames, dependent;
     for (int a = 0; a < r; a++)

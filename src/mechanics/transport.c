@@ -85,8 +85,8 @@ static nh_elimination *schur_factors(nh_mechanics *s)
     bool ok = nh_matrix_init(&S, s->m, s->m);
     for (int i = 0; ok && i < s->m; i++)
         for (int j = 0; ok && j < s->m; j++)
-            ok = nh_row_append(S.row + i, (uint32_t)j,
-                               nh_row_dot(s->g, s->K.row + i, s->B.row + j));
+            ok =
+                nh_row_append(S.row + i, (uint32_t)j, nh_row_dot(s->g, s->K.row + i, s->B.row + j));
     int singular;
     nh_elimination *lu = ok ? nh_eliminate(s->g, &S, &singular) : NULL;
     nh_matrix_free(&S);
@@ -143,9 +143,9 @@ static bool field_along(nh_mechanics *s, nh_expr_list *out)
 
 bool nh_transport_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
 {
-    bool ok = fn == NH_FN_NORMAL       ? push_entries(out, &s->K) && push_entries(out, &s->B)
-              : fn == NH_FN_TWIST      ? twist(s, out)
-              : fn == NH_FN_FIELD      ? field(s, out)
-                                       : field_along(s, out);
+    bool ok = fn == NH_FN_NORMAL  ? push_entries(out, &s->K) && push_entries(out, &s->B)
+              : fn == NH_FN_TWIST ? twist(s, out)
+              : fn == NH_FN_FIELD ? field(s, out)
+                                  : field_along(s, out);
     return ok && !nh_graph_failed(s->g);
 }

@@ -5,9 +5,10 @@
  *     Z_i = Z(c_i),    z1 = Z(1)
  *
  * c_i are the Gauss nodes, b_i their weights, l_i their Lagrange polynomials. Order 2s, symmetric;
- * keeps the energy and the constraints; s = 1 is the mean-value discrete gradient. With the polar frame
- * X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step, nothing depends on coordinates.
- * Cohen & Hairer (2011) on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eq. 9. */
+ * keeps the energy and the constraints; s = 1 is the mean-value discrete gradient. With the polar
+ * frame X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step, nothing depends on
+ * coordinates. Cohen & Hairer (2011) on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego,
+ * eq. 9. */
 #include "method/kernel.h"
 #include "method/newton.h"
 
@@ -19,9 +20,10 @@
 
 enum { TURNS_MAX = 60, WARM_TURNS = 2, RULES = 6 };
 
-/* The table: a[s*s], b[s], E[s*s] that continues a step into the next; then rules, each with its number
- * of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is for turns that only come
- * near the solution, 1 to 4 grow with the step, 5 has the number of points that was asked for. */
+/* The table: a[s*s], b[s], E[s*s] that continues a step into the next; then rules, each with its
+ * number of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is for turns
+ * that only come near the solution, 1 to 4 grow with the step, 5 has the number of points that was
+ * asked for. */
 #define TABLE_A (TABLE)
 #define TABLE_B (TABLE + STAGES * STAGES)
 #define TABLE_E (TABLE + STAGES * STAGES + STAGES)
@@ -29,12 +31,11 @@ enum { TURNS_MAX = 60, WARM_TURNS = 2, RULES = 6 };
 
 #define Z_SIZE (FRAME == FRAME_POLAR ? FIELD_SIZE : FRAME_SIZE)
 
-/* Memory: K of the last step; with the polar frame also the basis Y, and rho in it with what rounding
- * left out, so that the rounding of v = Y rho does not enter the next step. */
+/* Memory: K of the last step; rho with what rounding left out, so that the rounding of v = X rho
+ * does not enter the next step; with the polar frame also the basis Y that rho is in. */
 #define MEMORY_K (k->memory)
-#define MEMORY_Y (k->memory + STAGES * D)
-#define MEMORY_RHO (MEMORY_Y + R * N)
-#define MEMORY_RHO_LOW (MEMORY_RHO + R)
+#define MEMORY_RHO (k->memory + STAGES * D)
+#define MEMORY_Y (MEMORY_RHO + 2 * R)
 
 #define EACH_STAGE(i) for (int i = 0; i < STAGES; i++)
 
@@ -87,11 +88,12 @@ static inline int field_start(kernel *k, real *z)
     return NH_KERNEL_OK;
 }
 
-static inline int state_to_z(kernel *k, real *z)
+static inline int state_to_z(kernel *k, real *z, real *low)
 {
     if (FRAME != FRAME_POLAR)
-        return frame_start(k, z);
+        return frame_start(k, MEMORY_RHO, z, low);
     EACH(i, N) z[i] = k->q[i];
+    EACH(a, R) low[a] = MEMORY_RHO[R + a];
     return field_start(k, z);
 }
 
@@ -116,10 +118,10 @@ static inline int z_to_velocity(kernel *k, const real *z, real *X, real *v)
 /* ---- one turn: better hK from hK ---- */
 
 typedef struct step_data {
-    real *z0, *z;      /* the start, a point on the way */
-    real *g, *G;       /* grad H there; its integrals, STAGES x D */
+    real *z0, *z; /* the start, a point on the way */
+    real *g, *G;  /* grad H there; its integrals, STAGES x D */
     real *bracket;
-    real *moved;       /* STAGES x D */
+    real *moved; /* STAGES x D */
 } step_data;
 
 /* z = z0 + sum_j row_j hK_j */
@@ -207,6 +209,7 @@ static int start(kernel *k)
     LOCAL(matrices, FRAME == FRAME_POLAR ? N * N + M * N : 0);
     LOCAL(p, N);
     EACH_STAGE(j) EACH(i, D) MEMORY_K[j * D + i] = i < N ? k->v[i] : broadcast(0);
+    EACH(a, 2 * R) MEMORY_RHO[a] = broadcast(0);
     if (FRAME == FRAME_POLAR) {
         CALL(MATRICES, k->t, k->q, k->v, 0, matrices);
         allowed_basis(k, matrices, matrices + N * N, MEMORY_Y);
@@ -214,7 +217,6 @@ static int start(kernel *k)
         EACH(a, R)
         {
             MEMORY_RHO[a] = dot_(N, MEMORY_Y + a * N, p);
-            MEMORY_RHO_LOW[a] = broadcast(0);
         }
     }
     return NH_KERNEL_OK;
@@ -244,9 +246,10 @@ static int step(kernel *k)
     LOCAL(dz, D);
     LOCAL(v1, N);
     LOCAL(dv, N);
+    LOCAL(low, R);
     step_data s = {z0, z, g, G, bracket, moved};
 
-    TRY_(state_to_z(k, z0));
+    TRY_(state_to_z(k, z0, low));
     EACH(i, Z_SIZE) z[i] = z0[i];
     predict(k, hK);
     TRY_(fixed_point(k, &s, hK));
@@ -260,10 +263,9 @@ static int step(kernel *k)
     TRY_(z_to_velocity(k, z, X, v1));
     EACH(i, N) dv[i] = v1[i] - k->v[i];
     EACH(e, STAGES * D) MEMORY_K[e] = hK[e] * (1 / k->h);
-    if (FRAME == FRAME_POLAR) {
+    frame_keep(k, z0 + N, low, dz + N, MEMORY_RHO);
+    if (FRAME == FRAME_POLAR)
         EACH(e, R * N) MEMORY_Y[e] = X[e];
-        EACH(a, R) accumulate(MEMORY_RHO + a, MEMORY_RHO_LOW + a, dz[N + a]);
-    }
     commit(k, z, v1, dz, dv);
     return NH_KERNEL_OK;
 }
@@ -289,14 +291,15 @@ static bool is_polar(const double *option)
 static size_t memory(const nh_shape *shape, const double *option)
 {
     size_t n = (size_t)shape->n, r = n - (size_t)shape->m;
-    return (size_t)stages(option) * (n + r) + (is_polar(option) ? r * n + 2 * r : 0);
+    return (size_t)stages(option) * (n + r) + 2 * r + (is_polar(option) ? r * n : 0);
 }
 
 static size_t scratch(const nh_shape *shape, const double *option)
 {
     size_t n = (size_t)shape->n, m = (size_t)shape->m, r = n - m, d = n + r,
            s = (size_t)stages(option);
-    size_t of_step = 2 * (d + r * n + n + m + 1) + 3 * s * d + 2 * d + 2 * n + 2 * r * n + r * r;
+    size_t of_step =
+        2 * (d + r * n + n + m + 1) + 3 * s * d + 2 * d + 2 * n + 2 * r * n + r * r + r;
     size_t below = n + 1 + m;
     if (is_polar(option))
         below += FIELD_SCRATCH(n, r, m * n) + ALLOWED_BASIS_SCRATCH(n, m);
@@ -368,10 +371,11 @@ static int order_of(const double *option)
     return option[1] == FRAME_DIFFERENCE ? 2 : 2 * stages(option);
 }
 
+/* The basis Y of the polar frame belongs to the start of the step, which is not symmetric. */
 static unsigned keeps_of(const double *option)
 {
-    unsigned keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_ENERGY | NH_KEEPS_SYMMETRY;
-    return is_polar(option) ? keeps | NH_KEEPS_FIBRATION : keeps;
+    unsigned keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_ENERGY;
+    return is_polar(option) ? keeps : keeps | NH_KEEPS_SYMMETRY;
 }
 
 static unsigned needs_of(const double *option)
@@ -389,8 +393,10 @@ static unsigned functions_of(const double *option)
     case FRAME_MODEL:
         return NH_USES(MODEL_MOMENTA) | NH_USES(MODEL_VELOCITY) | NH_USES(MODEL_GRADIENT) |
                NH_USES(MODEL_BRACKET);
-    case FRAME_HOUSEHOLDER: return made | NH_USES(HOUSEHOLDER_BRACKET);
-    case FRAME_DIFFERENCE: return made | NH_USES(DIFFERENCE_BRACKET);
+    case FRAME_HOUSEHOLDER:
+        return made | NH_USES(HOUSEHOLDER_BRACKET);
+    case FRAME_DIFFERENCE:
+        return made | NH_USES(DIFFERENCE_BRACKET);
     default:
         return NH_USES(POTENTIAL) | NH_USES(MATRICES) | NH_USES(FIELD) | NH_USES(FIELD_ALONG) |
                NH_USES(TWIST);
@@ -400,31 +406,34 @@ static unsigned functions_of(const double *option)
 const nh_method nh_method_collocation = {
     .name = "collocation",
     .summary = "keeps the energy exactly at any even order",
-    .reference = "Cohen & Hairer 2011, on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (9)",
-    .formulas = "z = (q, rho),  rho = X^T M v,   z' = Pi(z) grad H(z)\n"
-                "K_i = Pi(Z_i) int_0^1 l_i(t)/b_i grad H(Z(t)) dt\n"
-                "Z(t) = z0 + h sum_j int_0^t l_j K_j,   Z_i = Z(c_i),   z1 = Z(1)\n"
-                "frame=polar: X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step",
-    .option = {{.name = "stages",
-                .help = "number of Gauss nodes; the order is twice that (with frame=difference it is 2)",
-                .type = NH_OPTION_INTEGER,
-                .standard = 2,
-                .least = 1,
-                .greatest = STAGES_MAX},
-               {.name = "frame",
-                .help = "of the model, by Householder reflections (with exact derivatives or with "
-                        "differences), or carried along from step to step",
-                .type = NH_OPTION_CHOICE,
-                .standard = FRAME_POLAR,
-                .least = 0,
-                .greatest = FRAME_POLAR,
-                .choices = "model|householder|difference|polar"},
-               {.name = "points",
-                .help = "Gauss points of the integrals; 0: by the step, exact to round-off",
-                .type = NH_OPTION_INTEGER,
-                .standard = 0,
-                .least = 0,
-                .greatest = RULE_POINTS_MAX}},
+    .reference =
+        "Cohen & Hairer 2011, on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (9)",
+    .formulas =
+        "z = (q, rho),  rho = X^T M v,   z' = Pi(z) grad H(z)\n"
+        "K_i = Pi(Z_i) int_0^1 l_i(t)/b_i grad H(Z(t)) dt\n"
+        "Z(t) = z0 + h sum_j int_0^t l_j K_j,   Z_i = Z(c_i),   z1 = Z(1)\n"
+        "frame=polar: X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step",
+    .option =
+        {{.name = "stages",
+          .help = "number of Gauss nodes; the order is twice that (with frame=difference it is 2)",
+          .type = NH_OPTION_INTEGER,
+          .standard = 2,
+          .least = 1,
+          .greatest = STAGES_MAX},
+         {.name = "frame",
+          .help = "of the model, by Householder reflections (with exact derivatives or with "
+                  "differences), or carried along from step to step",
+          .type = NH_OPTION_CHOICE,
+          .standard = FRAME_POLAR,
+          .least = 0,
+          .greatest = FRAME_POLAR,
+          .choices = "model|householder|difference|polar"},
+         {.name = "points",
+          .help = "Gauss points of the integrals; 0: by the step, exact to round-off",
+          .type = NH_OPTION_INTEGER,
+          .standard = 0,
+          .least = 0,
+          .greatest = RULE_POINTS_MAX}},
     .options = 3,
     .order_of = order_of,
     .keeps_of = keeps_of,

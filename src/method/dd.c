@@ -153,7 +153,7 @@ static int step(kernel *k)
         u[i] = u_new[i] = k->v[i];
         w[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(-1);;) {
+    for (settling turns = settle_begin(k, -1);;) {
         int status = turn(k, V0, kick, mean, point, d, u_new, w_new, l, close);
         if (status)
             return status;

@@ -1,5 +1,5 @@
-/* Discrete gradients on D*: the energy is kept because the step is a skew matrix times a vector that
- * knows how much the energy changes.
+/* Discrete gradients on D*: the energy is kept because the step is a skew matrix times a vector
+ * that knows how much the energy changes.
  *
  *     z = (q, rho),  rho = X^T M v,    z1 = z0 + h Pi((z0 + z1)/2) DH(z0, z1)
  *     DH(z0, z1) . (z1 - z0) = H(z1) - H(z0),    v1 = X dH/drho(z1)
@@ -7,12 +7,12 @@
  * DH is one of
  *     avf          mean of grad H over the segment
  *     gonzalez     grad H at its middle, corrected along z1 - z0
- *     itoh-abe     H's difference quotients, one coordinate after the other; -symmetric: both ways round
- * and the frame X that of the model, that of a Householder factorisation, or none: `polar` carries the
- * velocity by orthogonal maps (polar.h) and takes the discrete gradient of V alone.
+ *     itoh-abe     H's difference quotients, one coordinate after the other; -symmetric: both ways
+ * round and the frame X that of the model, that of a Householder factorisation, or none: `polar`
+ * carries the velocity by orthogonal maps (polar.h) and takes the discrete gradient of V alone.
  *
- * Gonzalez' correction and Itoh's and Abe's quotients are taken from means of grad H too, which says the
- * same without dividing a small difference of energies by a small distance.
+ * Gonzalez' correction and Itoh's and Abe's quotients are taken from means of grad H too, which
+ * says the same without dividing a small difference of energies by a small distance.
  *
  * Keeps energy and constraints; symmetric and of order 2 but for itoh-abe, which is of order 1.
  * Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eqs. 9, 14, Algorithm 1 and Remark 3.5. */
@@ -29,9 +29,10 @@
 enum { AVF, GONZALEZ, ITOH_ABE, ITOH_ABE_SYMMETRIC };
 enum { TURNS_MAX = 60, WARM_TURNS = 2, HISTORY = 3 };
 
-/* The table: nodes and weights of Gauss rules with 2, 4, .. 12 points, then one with POINTS. Turns that
- * only come near the solution use few points; the last ones as many as make the mean exact to round-off:
- * 6 to 12, by the step (where the slope varies like sin(w t), 6 are enough up to h w = 0.6, 8 up to 1.5). */
+/* The table: nodes and weights of Gauss rules with 2, 4, .. 12 points, then one with POINTS. Turns
+ * that only come near the solution use few points; the last ones as many as make the mean exact to
+ * round-off: 6 to 12, by the step (where the slope varies like sin(w t), 6 are enough up to h w =
+ * 0.6, 8 up to 1.5). */
 typedef struct rule {
     int points;
     const double *c, *b;
@@ -86,7 +87,8 @@ static inline int mean_slope(kernel *k, rule u, const real *z0, const real *dz, 
 }
 
 /* The mean takes the place of the middle's value along dz, and only there. */
-static inline int gonzalez_slope(kernel *k, rule u, const real *z0, const real *dz, real *z, real *out)
+static inline int gonzalez_slope(kernel *k, rule u, const real *z0, const real *dz, real *z,
+                                 real *out)
 {
     HOLD(k);
     LOCAL(mean, UNKNOWNS);
@@ -105,10 +107,10 @@ static inline int gonzalez_slope(kernel *k, rule u, const real *z0, const real *
     return NH_KERNEL_OK;
 }
 
-/* Adds weight times the quotients of the way from z0 to z1 that changes one coordinate after the other,
- * the first one first, or the last. */
-static inline int add_quotients(kernel *k, rule u, const real *z0, const real *dz, int last_first, double weight,
-                                real *z, real *out)
+/* Adds weight times the quotients of the way from z0 to z1 that changes one coordinate after the
+ * other, the first one first, or the last. */
+static inline int add_quotients(kernel *k, rule u, const real *z0, const real *dz, int last_first,
+                                double weight, real *z, real *out)
 {
     HOLD(k);
     LOCAL(g, UNKNOWNS);
@@ -127,7 +129,8 @@ static inline int add_quotients(kernel *k, rule u, const real *z0, const real *d
 }
 
 /* z is work; what stands behind its coordinates must be in place. */
-static inline int discrete_gradient(kernel *k, rule u, const real *z0, const real *dz, real *z, real *out)
+static inline int discrete_gradient(kernel *k, rule u, const real *z0, const real *dz, real *z,
+                                    real *out)
 {
     if (GRADIENT == AVF)
         return mean_slope(k, u, z0, dz, z, out);
@@ -136,7 +139,8 @@ static inline int discrete_gradient(kernel *k, rule u, const real *z0, const rea
     EACH(i, UNKNOWNS) out[i] = broadcast(0);
     if (GRADIENT == ITOH_ABE)
         return add_quotients(k, u, z0, dz, 0, 1, z, out);
-    /* From z1 back to z0 the coordinates change in the same order: the way from z0 with the last first. */
+    /* From z1 back to z0 the coordinates change in the same order: the way from z0 with the last
+     * first. */
     TRY_(add_quotients(k, u, z0, dz, 0, 0.5, z, out));
     return add_quotients(k, u, z0, dz, 1, 0.5, z, out);
 }
@@ -144,10 +148,10 @@ static inline int discrete_gradient(kernel *k, rule u, const real *z0, const rea
 /* ---- one turn of the fixed point: a better dz from dz ---- */
 
 typedef struct step_data {
-    real *z0, *z, *g;  /* start, a point on the way, discrete gradient */
-    real *bracket;     /* frames */
+    real *z0, *z, *g; /* start, a point on the way, discrete gradient */
+    real *bracket;    /* frames */
     polar_step polar;
-    real *moved;       /* what a turn makes of dz */
+    real *moved; /* what a turn makes of dz */
 } step_data;
 
 static inline int turn(kernel *k, step_data *s, rule u, const real *dz, real *out)
@@ -189,47 +193,84 @@ static int newton(kernel *k, step_data *s, real *dz)
     EACH(i, N) dz[i] = k->h * k->v[i];
     int status = newton_solve(k, newton_gap, UNKNOWNS, dz, space, (double *)s);
     if (!status)
-        status = turn(k, s, full_rule(k), dz, s->moved); /* what the end of the step wants to know */
+        status =
+            turn(k, s, full_rule(k), dz, s->moved); /* what the end of the step wants to know */
     RELEASE(k);
     return status;
 }
 #endif
 
-/* Lanes that are done keep what the last turn left for the end of the step. */
-static inline void keep(kernel *k, step_data *s, mask active, real *kept)
+/* When the turns may end: every lane on its own, and the driver of a coupled system too, since its
+ * passengers do not move it. So not even the number of turns that they take shows in its last bits.
+ */
+typedef struct settling {
+    watch all, driver;
+} settling;
+
+/* Gonzalez' correction lets everything act on everything. */
+#define OWN_DRIVER (FRAME == FRAME_POLAR && FLAT && GRADIENT != GONZALEZ ? DRIVER : -1)
+
+static inline settling settle_begin(kernel *k)
 {
-    if (LANES == 1 || FRAME != FRAME_POLAR)
+    settling s = {watch_begin(), watch_begin()};
+    if (OWN_DRIVER < 0)
+        s.driver.active = less(broadcast(0), broadcast(0));
+    return s;
+}
+
+/* Takes what a turn made of dz where it has not settled yet; says how much it changed. */
+static inline void settle(kernel *k, settling *t, int counts, const real *moved, real *dz)
+{
+    real change = broadcast(0), scale = broadcast(0);
+    EACH(i, UNKNOWNS)
+    {
+        if (i == OWN_DRIVER)
+            continue;
+        change = max_(change, abs_(moved[i] - dz[i]));
+        scale = max_(scale, abs_(moved[i]));
+        dz[i] = select_(t->all.active, moved[i], dz[i]);
+    }
+    if (counts)
+        watch_update(&t->all, change, scale);
+    if (OWN_DRIVER >= 0) {
+        const int i = OWN_DRIVER;
+        change = abs_(moved[i] - dz[i]);
+        dz[i] = select_(t->driver.active, moved[i], dz[i]);
+        if (counts)
+            watch_update(&t->driver, change, abs_(moved[i]));
+    }
+}
+
+/* What has settled keeps what its last turn left for the end of the step. */
+static inline void keep(kernel *k, step_data *s, const settling *t, real *kept)
+{
+    if (FRAME != FRAME_POLAR || (LANES == 1 && OWN_DRIVER < 0))
         return;
-    EACH(i, POINT_SIZE) kept[i] = s->polar.middle[i] =
-        select_(active, s->polar.middle[i], kept[i]);
-    EACH(i, N) kept[POINT_SIZE + i] = s->polar.moved[i] =
-        select_(active, s->polar.moved[i], kept[POINT_SIZE + i]);
+    mask active = t->all.active;
+    EACH(i, POINT_SIZE) kept[i] = s->polar.middle[i] = select_(active, s->polar.middle[i], kept[i]);
+    EACH(i, N)
+    kept[POINT_SIZE + i] = s->polar.moved[i] = select_(i == OWN_DRIVER ? t->driver.active : active,
+                                                       s->polar.moved[i], kept[POINT_SIZE + i]);
 }
 
 static inline int fixed_point(kernel *k, step_data *s, real *dz)
 {
     const rule full = full_rule(k);
-    LOCAL(kept, LANES == 1 || FRAME != FRAME_POLAR ? 0 : POINT_SIZE + N);
-    if (LANES > 1 && FRAME == FRAME_POLAR)
+    LOCAL(kept, FRAME == FRAME_POLAR ? POINT_SIZE + N : 0);
+    if (FRAME == FRAME_POLAR)
         EACH(i, POINT_SIZE + N) kept[i] = broadcast(0);
-    watch w = watch_begin();
-    for (int turns = 0; any(w.active); turns++) {
-        TRY_(turn(k, s, turns < WARM_TURNS ? even_rule(k, 2 + 2 * turns) : full, dz, s->moved));
-        keep(k, s, w.active, kept);
-        real change = broadcast(0);
-        EACH(i, UNKNOWNS)
-        {
-            change = max_(change, abs_(s->moved[i] - dz[i]));
-            dz[i] = select_(w.active, s->moved[i], dz[i]);
-        }
-        if (turns < WARM_TURNS)
-            continue;
-        watch_update(&w, change, largest(k, dz, UNKNOWNS));
-        if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.previous))) {
+    settling t = settle_begin(k);
+    for (int turns = 0; any(t.all.active | t.driver.active); turns++) {
+        const rule u = turns < WARM_TURNS ? even_rule(k, 2 + 2 * turns) : full;
+        TRY_(turn(k, s, u, dz, s->moved));
+        keep(k, s, &t, kept);
+        settle(k, &t, turns >= WARM_TURNS, s->moved, dz);
+        if (turns >= TURNS_MAX ||
+            (turns >= WARM_TURNS && any(less(broadcast(1e100), t.all.previous)))) {
 #ifdef NH_CAREFUL
             return newton(k, s, dz);
 #else
-            return not_converged(k, &w);
+            return not_converged(k, &t.all);
 #endif
         }
     }
@@ -238,21 +279,22 @@ static inline int fixed_point(kernel *k, step_data *s, real *dz)
 
 /* ---- the step ---- */
 
-/* Memory: how the mean velocity of a step differs from that at its start, by h, for the last steps. On
- * curved systems also the basis, and rho in it with what rounding left out. */
-#define MEMORY_BASIS (k->memory + HISTORY * UNKNOWNS)
-#define MEMORY_RHO (MEMORY_BASIS + R * N)
-#define MEMORY_RHO_LOW (MEMORY_RHO + R)
+/* Memory: how the mean velocity of a step differs from that at its start, by h, for the last steps;
+ * rho, but on flat systems, with what rounding left out of it; on curved ones the basis that it is
+ * in. */
+#define MEMORY_RHO (k->memory + HISTORY * UNKNOWNS)
+#define MEMORY_BASIS (MEMORY_RHO + 2 * R)
 #define CURVED (FRAME == FRAME_POLAR && !FLAT)
 
 static int start(kernel *k)
 {
     LOCAL(point, CURVED ? POINT_SIZE : 0);
     EACH(e, HISTORY * UNKNOWNS) k->memory[e] = broadcast(0);
+    if (FRAME != FRAME_POLAR || CURVED)
+        EACH(a, 2 * R) MEMORY_RHO[a] = broadcast(0);
     if (CURVED) {
         TRY_(curved_point(k, k->q, point));
         momenta(k, POINT_MASS(point), POINT_BASIS(point), k->v, MEMORY_RHO);
-        EACH(a, R) MEMORY_RHO_LOW[a] = broadcast(0);
         EACH(e, R * N) MEMORY_BASIS[e] = POINT_BASIS(point)[e];
     }
     return NH_KERNEL_OK;
@@ -292,6 +334,7 @@ static int step(kernel *k)
     LOCAL(v1, N);
     LOCAL(dv, N);
     LOCAL(carried, N);
+    LOCAL(low, R);
     LOCAL(bracket, FRAME == FRAME_POLAR ? 0 : BRACKET_SIZE);
     LOCAL(begin, FRAME == FRAME_POLAR && FLAT ? POINT_SIZE : 0);
     LOCAL(middle, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
@@ -299,7 +342,7 @@ static int step(kernel *k)
     step_data s = {z0, z, g, bracket, {begin, 0, middle, carried}, moved};
 
     if (FRAME != FRAME_POLAR)
-        TRY_(frame_start(k, z0));
+        TRY_(frame_start(k, MEMORY_RHO, z0, low));
     else
         EACH(i, N) z0[i] = k->q[i];
     if (FRAME == FRAME_POLAR && FLAT)
@@ -316,12 +359,13 @@ static int step(kernel *k)
     if (FRAME != FRAME_POLAR) {
         TRY_(frame_velocity(k, z, v1));
         EACH(i, N) dv[i] = v1[i] - k->v[i];
+        frame_keep(k, z0 + N, low, dz + N, MEMORY_RHO);
     } else if (FLAT) {
         TRY_(flat_end(k, &s.polar, z, v1, dv));
     } else {
         TRY_(curved_end(k, &s.polar, z, basis, v1, dv));
         EACH(e, R * N) MEMORY_BASIS[e] = basis[e];
-        EACH(a, R) accumulate(MEMORY_RHO + a, MEMORY_RHO_LOW + a, carried[a]);
+        EACH(a, R) accumulate(MEMORY_RHO + a, MEMORY_RHO + R + a, carried[a]);
     }
     remember(k, dz);
     commit(k, z, v1, dz, dv);
@@ -343,7 +387,7 @@ static size_t memory(const nh_shape *shape, const double *option)
 {
     size_t n = (size_t)shape->n, m = (size_t)shape->m;
     if (!is_polar(option))
-        return HISTORY * (2 * n - m);
+        return HISTORY * (2 * n - m) + 2 * (n - m);
     return HISTORY * n + (shape->flat ? 0 : (n - m) * (n + 2));
 }
 
@@ -407,7 +451,8 @@ static unsigned functions_of(const double *option)
     case FRAME_POLAR:
         return NH_USES(POTENTIAL) | NH_USES(NORMAL) | NH_USES(SOLVE) | NH_USES(MATRICES) |
                NH_USES(TWIST);
-    default: break;
+    default:
+        break;
     }
     unsigned both = NH_USES(HOUSEHOLDER_SIGNS) | NH_USES(HOUSEHOLDER_MOMENTA) |
                     NH_USES(HOUSEHOLDER_VELOCITY) | NH_USES(HOUSEHOLDER_GRADIENT);
@@ -420,14 +465,16 @@ static unsigned functions_of(const double *option)
 const nh_method nh_method_discrete_gradient = {
     .name = "discrete-gradient",
     .summary = "keeps the energy exactly, in a frame or (polar) without one",
-    .reference = "Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (14); polar: this project",
-    .formulas =
-        "z = (q, rho),  rho = X^T M v,   z1 = z0 + h Pi((z0 + z1)/2) DH(z0, z1),   v1 = X dH/drho(z1)\n"
-        "frame=polar, for bases B0, B, B1 of ker A at q0, qm = (q0 + q1)/2, q1 and w = (q1 - q0)/2:\n"
-        "K_ab = w^i (d_k M_ij - d_j M_ik)(qm) B_a^j B_b^k / 2\n"
-        "rho0 = cay(-K) polar(B0^T M(qm) B)^T B0^T M(q0) v0\n"
-        "rho1 = rho0 - h B^T DV(q0, q1),   q1 = q0 + h/2 B (rho0 + rho1)\n"
-        "v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1",
+    .reference =
+        "Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (14); polar: this project",
+    .formulas = "z = (q, rho),  rho = X^T M v,   z1 = z0 + h Pi((z0 + z1)/2) DH(z0, z1),   v1 = X "
+                "dH/drho(z1)\n"
+                "frame=polar, for bases B0, B, B1 of ker A at q0, qm = (q0 + q1)/2, q1 and w = (q1 "
+                "- q0)/2:\n"
+                "K_ab = w^i (d_k M_ij - d_j M_ik)(qm) B_a^j B_b^k / 2\n"
+                "rho0 = cay(-K) polar(B0^T M(qm) B)^T B0^T M(q0) v0\n"
+                "rho1 = rho0 - h B^T DV(q0, q1),   q1 = q0 + h/2 B (rho0 + rho1)\n"
+                "v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1",
     .option = {{.name = "gradient",
                 .help = "the discrete gradient: mean over the segment, Gonzalez', Itoh's and Abe's",
                 .type = NH_OPTION_CHOICE,

@@ -35,7 +35,7 @@ static int step(kernel *k)
     EACH(i, N) v[i] = free[i];
 
     /* Fixed point in the force at q1, with the multiplier solved for in every turn. */
-    for (watch w = watch_begin();;) {
+    for (watch w = watch_from(k);;) {
         EACH(i, N) q[i] = fma_(broadcast(to_q1), v[i], qa[i]);
         EACH(i, N) last[i] = v[i];
         EACH(i, N) v[i] = free[i];

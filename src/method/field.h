@@ -1,9 +1,10 @@
-/* The frame field that carries a basis along: X(q) = W S^(-1/2), W = P(q) Y, S = Y^T M P Y, where Y is
- * the basis at the start of the step and P the orthogonal projector on the velocities that the
+/* The frame field that carries a basis along: X(q) = W S^(-1/2), W = P(q) Y, S = Y^T M P Y, where Y
+ * is the basis at the start of the step and P the orthogonal projector on the velocities that the
  * constraints allow. X is orthonormal, so H = |rho|^2/2 + V and grad H = (grad V, rho).
  *
  * A point z is q, rho, then Y and room for a direction. For C the derivatives of X along its own
- * vectors are wanted: with T = S^(1/2), dS = T dT + dT T and d(T^-1) = -T^-1 dT T^-1, and p.W = T rho. */
+ * vectors are wanted: with T = S^(1/2), dS = T dT + dT T and d(T^-1) = -T^-1 dT T^-1, and p.W = T
+ * rho. */
 #ifndef NH_METHOD_FIELD_H
 #define NH_METHOD_FIELD_H
 
@@ -158,8 +159,8 @@ static inline int field_at(kernel *k, const real *z, real *X, real *T, real *I)
 }
 
 /* value_a = p . (derivative of X_a along u), u in its place behind z */
-static inline int field_along(kernel *k, const real *z, const real *p, const real *carried, const real *T,
-                              const real *I, real *value)
+static inline int field_along(kernel *k, const real *z, const real *p, const real *carried,
+                              const real *T, const real *I, real *value)
 {
     HOLD(k);
     LOCAL(out, R * N + R * R);
@@ -219,6 +220,7 @@ static inline int field_bracket(kernel *k, real *z, real *bracket)
     RELEASE(k);
     return NH_KERNEL_OK;
 }
-#define FIELD_SCRATCH(n, r, nm) (12 * (r) * (r) + 2 * (r) * (n) + (n) * (n) + (nm) + 3 * (n) + (r) + 1 + (n) * (n))
+#define FIELD_SCRATCH(n, r, nm)                                                                    \
+    (12 * (r) * (r) + 2 * (r) * (n) + (n) * (n) + (nm) + 3 * (n) + (r) + 1 + (n) * (n))
 
 #endif

@@ -1,10 +1,11 @@
-/* Frames as the kernels see them: momenta rho = X^T p in a frame X, and the equations on z = (q, rho).
+/* Frames as the kernels see them: momenta rho = X^T p in a frame X, and the equations on z = (q,
+ * rho).
  *
  *     z' = Pi(z) grad H(z),   Pi = [[0, X], [-X^T, C]]
  *
- * A point z is kept in an array of FRAME_SIZE: q, rho, and behind them what the frame takes from the
- * start of the step, the signs of the Householder factorisation and the increment of differences. The
- * file of a method says which of its options is the frame: #define FRAME. */
+ * A point z is kept in an array of FRAME_SIZE: q, rho, and behind them what the frame takes from
+ * the start of the step, the signs of the Householder factorisation and the increment of
+ * differences. The file of a method says which of its options is the frame: #define FRAME. */
 #ifndef NH_METHOD_FRAME_H
 #define NH_METHOD_FRAME_H
 
@@ -32,8 +33,10 @@ static inline int frame_signs(kernel *k, real *z)
     return NH_KERNEL_OK;
 }
 
-/* z = (q, rho) from the state */
-static inline int frame_start(kernel *k, real *z)
+/* z = (q, rho) from the state. Methods keep rho, and what rounding left out of it, from step to
+ * step: `kept` holds both. It counts as long as it agrees with v, which has been rounded since; it
+ * does not where the frame jumps, because a sign changed or an angle made a full turn. */
+static inline int frame_start(kernel *k, const real *kept, real *z, real *low)
 {
     EACH(i, N) z[i] = k->q[i];
     if (FRAME == FRAME_MODEL) {
@@ -43,7 +46,32 @@ static inline int frame_start(kernel *k, real *z)
         TRY_(frame_signs(k, z));
         CALL(HOUSEHOLDER_MOMENTA, k->t, z, k->v, z + N, z + N);
     }
+    real gap = broadcast(0), scale = broadcast(0);
+    EACH(a, R)
+    {
+        gap = max_(gap, abs_(z[N + a] - kept[a]));
+        scale = max_(scale, abs_(z[N + a]));
+    }
+    mask same = ~less(scale * 1e-10, gap);
+    EACH(a, R)
+    {
+        z[N + a] = select_(same, kept[a], z[N + a]);
+        low[a] = select_(same, kept[R + a], broadcast(0));
+    }
     return NH_KERNEL_OK;
+}
+
+/* kept = rho + drho */
+static inline void frame_keep(kernel *k, const real *rho, const real *low, const real *drho,
+                              real *kept)
+{
+    (void)k;
+    EACH(a, R)
+    {
+        kept[a] = rho[a];
+        kept[R + a] = low[a];
+        accumulate(kept + a, kept + R + a, drho[a]);
+    }
 }
 
 static inline int frame_velocity(kernel *k, const real *z, real *v)

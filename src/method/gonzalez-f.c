@@ -253,7 +253,7 @@ static int step(kernel *k)
         u[i] = u_new[i] = vm[i] = k->v[i];
         w[i] = w_new[i] = r[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(-1);;) {
+    for (settling turns = settle_begin(k, -1);;) {
         int status = turn(k, &x, &at, gap, close);
         if (status)
             return status;

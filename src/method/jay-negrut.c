@@ -144,12 +144,14 @@ static int step(kernel *k)
         u[i] = k->v[i];
         w[i] = w_new[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(DRIVER);;) {
+    for (settling turns = settle_begin(k, DRIVER);;) {
         int status = turn(k, I0, kick, I1, R1, u_new, w_new, q, v, close);
         if (status)
             return status;
         EACH(j, M) l[j] = select_(turns.all.active, R1[j], l[j]);
         settle(k, &turns, 1, k->v, u_new, w_new, u, w);
+        if (BETA == 0 && SEPARABLE && AFFINE)
+            break; /* without iteration in the force the first turn is exact */
         if (is_lost(&turns)) {
 #ifdef NH_CAREFUL
             problem c = {I0, kick, I1, u, q, v};
@@ -161,8 +163,7 @@ static int step(kernel *k)
             return not_converged(k, &turns.all);
 #endif
         }
-        /* Without iteration in the force the first turn is exact. */
-        if ((BETA == 0 && SEPARABLE && AFFINE) || is_settled(&turns))
+        if (is_settled(&turns))
             break;
     }
     EACH(i, N)

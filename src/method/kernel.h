@@ -154,6 +154,7 @@ static inline void commit(kernel *k, const real *q1, const real *v1, const real 
  * to come, or when it no longer shrinks and is small. Lanes that are done keep their values. */
 typedef struct watch {
     real previous, before, rate; /* the last two corrections, and how much the last had shrunk */
+    real floor;                  /* a correction that stagnates below this is round-off as well */
     mask active;
     int iteration;
 } watch;
@@ -162,6 +163,7 @@ static inline watch watch_begin(void)
 {
     return (watch){.previous = broadcast(1e300),
                    .before = broadcast(1e300),
+                   .floor = broadcast(0),
                    .rate = broadcast(1),
                    .active = ~less(broadcast(0), broadcast(0))};
 }
@@ -173,7 +175,8 @@ static inline void watch_update(watch *w, real change, real scale)
     mask done = ~less(tiny, change); /* change <= eps scale */
     /* Where errors change sign from turn to turn every second correction may be the larger one
      * although all of them fall: one that is well below the last but one is not the end. */
-    done |= ~less(change, w->previous) & ~less(change, w->before * 0.25) & less(change, scale * 1e-10);
+    real small = max_(scale * 1e-10, w->floor);
+    done |= ~less(change, w->previous) & ~less(change, w->before * 0.25) & less(change, small);
     /* The error left is the correction times the rate of convergence, of which the worse of the last
      * two is believed; the first correction says nothing about it. */
     real rate = change / w->previous;
@@ -193,6 +196,21 @@ static inline real largest(const kernel *k, const real *x, int count)
     real most = broadcast(0);
     EACH(i, count) most = max_(most, abs_(x[i]));
     return most;
+}
+
+/* What the rounding of positions does to velocities found by iteration: a force may turn a change of
+ * q within a step into as much of h v, not into more where the step is of any use. Slow motion far
+ * from the origin settles no better than that. */
+static inline real position_noise(const kernel *k, const real *q, int count)
+{
+    return largest(k, q, count) * (0x1p-48 / __builtin_fabs(k->h));
+}
+
+static inline watch watch_from(const kernel *k)
+{
+    watch w = watch_begin();
+    w.floor = position_noise(k, k->q, N);
+    return w;
 }
 
 static inline int not_converged(kernel *k, const watch *w)

@@ -85,7 +85,7 @@ static inline int newmark_position(kernel *k, const newmark *p, const newmark_we
             x[e] = fma_(broadcast(a->u0 * a->y0), B0[e], B1[e] * (a->u1 * a->y1));
     }
     const int linear = REACTION_IS_LINEAR || (AFFINE && p->alpha == 0);
-    for (watch w = watch_begin();;) {
+    for (watch w = watch_from(k);;) {
         int status = newmark_close(k, p, u, q, x, close);
         if (status)
             return status;
@@ -240,7 +240,7 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
         u[i] = p->v0[i];
         w[i] = w_new[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(DRIVER);;) {
+    for (settling turns = settle_begin(k, DRIVER);;) {
         if (turns.all.iteration == 0 || a.u1 != 0)
             status =
                 newmark_position(k, p, &a, kick0 + N, kick1 + N, I0, R1, I1, u_new, q, x, close);
@@ -250,6 +250,9 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
         if (status && status != NH_KERNEL_NOT_CONVERGED)
             return status;
         settle(k, &turns, 1, p->v0, u_new, w_new, u, w);
+        /* Without iteration in the force, the force at q1 and the last closing were final. */
+        if (!status && a.u1 == 0 && SEPARABLE && AFFINE)
+            return NH_KERNEL_OK;
         if (status || is_lost(&turns)) {
 #ifdef NH_CAREFUL
             return newmark_newton(k, p, &a, kick0, kick1, I0, I1, q, v, u, w);
@@ -257,8 +260,7 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
             return not_converged(k, &turns.all);
 #endif
         }
-        /* Without iteration in the force, the force at q1 and the last closing were final. */
-        if ((a.u1 == 0 && SEPARABLE && AFFINE) || is_settled(&turns))
+        if (is_settled(&turns))
             return NH_KERNEL_OK;
     }
 }

@@ -49,13 +49,14 @@ static inline int newton_solve(kernel *k, newton_residual *residual, int d, doub
 {
     double *J = space, *r = J + d * d, *r_moved = r + d;
     int *pivot = (int *)(r_moved + d);
-    watch w = watch_begin();
+    watch w = watch_from(k);
     if (d > NEWTON_UNKNOWNS_MAX)
         return NH_KERNEL_NOT_CONVERGED;
     while (w.iteration < NEWTON_TURNS_MAX) {
         int status = residual(k, x, r, work);
-        /* The first turns renew the Jacobian; the last ones, which only polish, keep it. */
-        if (!status && w.iteration < 8) {
+        /* The first turns renew the Jacobian; the last ones, which only polish, keep it as long as
+         * that goes fast. */
+        if (!status && (w.iteration < 8 || w.rate > 0.1)) {
             status = newton_jacobian(k, residual, d, x, r, J, r_moved, work);
             if (!status && !nh_dense_factor(d, J, pivot))
                 return not_converged(k, &w);

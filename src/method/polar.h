@@ -1,4 +1,5 @@
-/* The frame-free step: orthogonal transport of the velocity to the middle of the step and on to its end.
+/* The frame-free step: orthogonal transport of the velocity to the middle of the step and on to its
+ * end.
  *
  *     qm = (q0 + q1)/2,  w = (q1 - q0)/2,  B0, B, B1 orthonormal bases of ker A at q0, qm, q1
  *     K_ab = w^i (d_k M_ij - d_j M_ik)(qm) B_a^j B_b^k / 2,     cay(S) = (1 - S/2)^-1 (1 + S/2)
@@ -6,16 +7,18 @@
  *     rho1 = rho0 - h B^T DV(q0, q1),     q1 = q0 + h/2 B (rho0 + rho1)
  *     v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1
  *
- * Orthogonal maps keep |rho|, so the energy is kept whatever discrete gradient DV is taken, and v1 lies
- * in ker A(q1). Nothing depends on the choice of the bases.
+ * Orthogonal maps keep |rho|, so the energy is kept whatever discrete gradient DV is taken, and v1
+ * lies in ker A(q1). Nothing depends on the choice of the bases.
  *
- * Where M is constant and velocities belong to coordinates ("flat"), K = 0 and no bases are needed: the
- * map B polar(..)^T B0^T M is the direct rotation of ker A0 to ker A, which moves nothing but the
- * normals. With N = M^-1 A^T L^-T, L L^T = A M^-1 A^T, and Q = polar(N0^T M N), H = N0^T M N Q^T,
+ * Where M is constant and velocities belong to coordinates ("flat"), K = 0 and no bases are needed:
+ * the map B polar(..)^T B0^T M is the direct rotation of ker A0 to ker A, which moves nothing but
+ * the normals. With N = M^-1 A^T L^-T, L L^T = A M^-1 A^T, and Q = polar(N0^T M N), H = N0^T M N
+ * Q^T,
  *
  *     x  ->  x - (N0 + N Q^T) (1 + H)^-1 Q N^T M x.
  *
- * That costs a few products with A, is sparse where A is, and gives the change of x to all its digits. */
+ * That costs a few products with A, is sparse where A is, and gives the change of x to all its
+ * digits. */
 #ifndef NH_METHOD_POLAR_H
 #define NH_METHOD_POLAR_H
 
@@ -51,12 +54,13 @@ static inline int flat_point(kernel *k, const real *q, real *point)
 }
 
 /* y, z: how much of the normals of the one point and of the other the rotation adds to x. With one
- * constraint, S = A M^-1 A^T, g = A0 M^-1 A^T: y = -sign(g) A x/(t + |g|), z = -t A x/(S (t + |g|)),
- * t = sqrt(S0 S). */
+ * constraint, S = A M^-1 A^T, g = A0 M^-1 A^T: y = -sign(g) A x/(t + |g|), z = -t A x/(S (t +
+ * |g|)), t = sqrt(S0 S). */
 static inline void rotate_one(kernel *k, const real *from, const real *to, const real *x, real *y,
                               real *z)
 {
-    real S0 = *POINT_L(from), S = *POINT_L(to), t = sqrt_(S0 * S), g = broadcast(0), a = broadcast(0);
+    real S0 = *POINT_L(from), S = *POINT_L(to), t = sqrt_(S0 * S), g = broadcast(0),
+         a = broadcast(0);
     add_KB(k, &g, 1, 1, POINT_K(from), POINT_B(to));
     apply_K(k, &a, POINT_K(to), x);
     real w = -a / (t + abs_(g));
@@ -193,7 +197,8 @@ static inline int align(kernel *k, const real *mass, const real *other, real *ba
 }
 
 /* K, skew: half of T on pairs of basis vectors; w is followed by 1 */
-static inline int curved_turning(kernel *k, const real *qm, const real *w, const real *basis, real *K)
+static inline int curved_turning(kernel *k, const real *qm, const real *w, const real *basis,
+                                 real *K)
 {
     HOLD(k);
     LOCAL(T, PAIRS);
@@ -212,9 +217,10 @@ static inline int curved_turning(kernel *k, const real *qm, const real *w, const
 
 /* ---- a turn, and the end ---- */
 
-/* What a turn leaves for the end of the step. Flat: `moved` is the change of v up to the middle and by
- * the kick there. Curved: the change of rho in the whole step; rho and the basis it refers to are kept
- * from step to step, since bases that are aligned make it change by little, and little rounding. */
+/* What a turn leaves for the end of the step. Flat: `moved` is the change of v up to the middle and
+ * by the kick there. Curved: the change of rho in the whole step; rho and the basis it refers to
+ * are kept from step to step, since bases that are aligned make it change by little, and little
+ * rounding. */
 typedef struct polar_step {
     const real *start; /* flat: the point q0; curved: the basis there */
     const real *rho;   /* curved: B0^T M(q0) v0 */
@@ -222,7 +228,8 @@ typedef struct polar_step {
     real *moved;
 } polar_step;
 
-/* From the discrete gradient g on q0 .. q0 + dq and the middle point: the dq that follows from them. */
+/* From the discrete gradient g on q0 .. q0 + dq and the middle point: the dq that follows from
+ * them. */
 static inline int flat_turn(kernel *k, polar_step *s, const real *g, real *dq)
 {
     HOLD(k);
@@ -238,8 +245,8 @@ static inline int flat_turn(kernel *k, polar_step *s, const real *g, real *dq)
     return NH_KERNEL_OK;
 }
 
-static inline int curved_turn(kernel *k, polar_step *s, const real *qm, const real *w, const real *g,
-                              real *dq)
+static inline int curved_turn(kernel *k, polar_step *s, const real *qm, const real *w,
+                              const real *g, real *dq)
 {
     HOLD(k);
     LOCAL(K, R * R);

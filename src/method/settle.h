@@ -18,11 +18,13 @@ typedef struct settling {
 } settling;
 
 /* `driver` is DRIVER, or -1 for methods in which all coordinates act on each other. */
-static inline settling settle_begin(int driver)
+static inline settling settle_begin(const kernel *k, int driver)
 {
-    settling s = {.own = driver, .all = watch_begin(), .driver = watch_begin()};
+    settling s = {.own = driver, .all = watch_from(k), .driver = watch_begin()};
     s.lost = less(broadcast(0), broadcast(0));
-    if (driver < 0)
+    if (driver >= 0)
+        s.driver.floor = position_noise(k, k->q + driver, 1);
+    else
         s.driver.active = s.lost;
     return s;
 }
@@ -37,12 +39,25 @@ static inline int is_lost(const settling *s)
     return s->all.iteration >= SETTLE_TURNS_MAX || any(s->lost);
 }
 
-/* Looks at one coordinate's new values, and takes them. */
-static inline void take(mask active, real v0, real u_new, real w_new, real *u, real *w,
-                        real *change, real *scale)
+/* What a turn changed: the largest change and the largest value, and the sum of all changes, which,
+ * unlike the largest, is no number when one of them is none. */
+typedef struct movement {
+    real change, scale, sum;
+} movement;
+
+static inline movement no_movement(void)
 {
-    *change = max_(*change, max_(abs_(u_new - *u), abs_(w_new - *w)));
-    *scale = max_(*scale, max_(abs_(u_new), abs_(v0 + w_new)));
+    return (movement){broadcast(0), broadcast(0), broadcast(0)};
+}
+
+/* Looks at one coordinate's new values, and takes them. */
+static inline void take(movement *all, mask active, real v0, real u_new, real w_new, real *u,
+                        real *w)
+{
+    const real du = abs_(u_new - *u), dw = abs_(w_new - *w);
+    all->change = max_(all->change, max_(du, dw));
+    all->scale = max_(all->scale, max_(abs_(u_new), abs_(v0 + w_new)));
+    all->sum = all->sum + (du + dw);
     *u = select_(active, u_new, *u);
     *w = select_(active, w_new, *w);
 }
@@ -51,20 +66,20 @@ static inline void take(mask active, real v0, real u_new, real w_new, real *u, r
 static inline void settle(const kernel *k, settling *s, double strict, const real *v0,
                           const real *u_new, const real *w_new, real *u, real *w)
 {
-    real change = broadcast(0), scale = change, driver_change = change, driver_scale = change;
+    (void)k;
+    movement all = no_movement(), driver = no_movement();
     EACH(i, N)
     {
         if (i == s->own)
-            take(s->driver.active, v0[i], u_new[i], w_new[i], u + i, w + i, &driver_change,
-                 &driver_scale);
+            take(&driver, s->driver.active, v0[i], u_new[i], w_new[i], u + i, w + i);
         else
-            take(s->all.active, v0[i], u_new[i], w_new[i], u + i, w + i, &change, &scale);
+            take(&all, s->all.active, v0[i], u_new[i], w_new[i], u + i, w + i);
     }
-    s->lost = (~less(change, broadcast(1e100)) & s->all.active) |
-              (~less(driver_change, broadcast(1e100)) & s->driver.active);
-    watch_update(&s->all, change, scale * strict);
+    s->lost = (~less(all.sum, broadcast(1e100)) & s->all.active) |
+              (~less(driver.sum, broadcast(1e100)) & s->driver.active);
+    watch_update(&s->all, all.change, all.scale * strict);
     if (s->own >= 0)
-        watch_update(&s->driver, driver_change, driver_scale * strict);
+        watch_update(&s->driver, driver.change, driver.scale * strict);
 }
 
 #endif

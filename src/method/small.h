@@ -1,5 +1,5 @@
-/* Small dense algebra over `real`, for the methods that need bases: no lane goes its own way, so the
- * bits of one lane do not depend on its neighbours. Matrices are row-major. */
+/* Small dense algebra over `real`, for the methods that need bases: no lane goes its own way, so
+ * the bits of one lane do not depend on its neighbours. Matrices are row-major. */
 #ifndef NH_METHOD_SMALL_H
 #define NH_METHOD_SMALL_H
 
@@ -35,8 +35,8 @@ static inline real sign_(real x)
 }
 
 /* out = a b^T for a (rows x inner) and b (columns x inner). */
-static inline void product_transposed(int rows, int inner, int columns, const real *a, const real *b,
-                                      real *out)
+static inline void product_transposed(int rows, int inner, int columns, const real *a,
+                                      const real *b, real *out)
 {
     EACH(i, rows) EACH(j, columns) out[i * columns + j] = dot_(inner, a + i * inner, b + j * inner);
 }
@@ -153,8 +153,8 @@ static inline int polar(kernel *k, int n, const real *G, real *Q)
 }
 #define POLAR_SCRATCH(n) (2 * (n) * (n))
 
-/* change = (cay(-K) - 1) x = -(1 + K/2)^-1 K x for a skew K: eliminated as it stands, since its pivots
- * are at least one. */
+/* change = (cay(-K) - 1) x = -(1 + K/2)^-1 K x for a skew K: eliminated as it stands, since its
+ * pivots are at least one. */
 static inline void cayley_change(kernel *k, int n, const real *K, const real *x, real *change)
 {
     HOLD(k);
@@ -185,7 +185,8 @@ static inline void cayley_change(kernel *k, int n, const real *K, const real *x,
 
 /* ---- a basis of the velocities that the constraints allow ---- */
 
-/* One reflection I - w w^T / beta that takes the rest of row c of a (rows x n) to a multiple of e_c. */
+/* One reflection I - w w^T / beta that takes the rest of row c of a (rows x n) to a multiple of
+ * e_c. */
 static inline void reflect(int n, int rows, int c, real *a, real *w, real *beta)
 {
     real *row = a + c * n, square = broadcast(0);
@@ -201,8 +202,8 @@ static inline void reflect(int n, int rows, int c, real *a, real *w, real *beta)
     }
 }
 
-/* Rows of `basis` (n - m of them): velocities with A b = 0 and b_a . mass b_c = (a == c). The kernel of
- * A L^-T, mass = L L^T, from its Householder factorisation, taken back by L^-T. */
+/* Rows of `basis` (n - m of them): velocities with A b = 0 and b_a . mass b_c = (a == c). The
+ * kernel of A L^-T, mass = L L^T, from its Householder factorisation, taken back by L^-T. */
 static inline void allowed_basis(kernel *k, const real *mass, const real *A, real *basis)
 {
     HOLD(k);

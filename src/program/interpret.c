@@ -6,23 +6,23 @@
 
 /* Jumping from each instruction straight to the next lets the processor predict every pair apart. */
 #define NEXT goto *label[(++i)->op]
-#define S(place) base[NH_PLACE_ARRAY(place)][NH_PLACE_INDEX(place)]
+#define AT(name) base[i->name##_array][i->name]
 #define UNARY(NAME, expression)                                                                    \
     NAME:                                                                                          \
     {                                                                                              \
-        real a = S(i->a);                                                                          \
-        S(i->to) = (expression);                                                                   \
+        real a = AT(a);                                                                          \
+        AT(to) = (expression);                                                                   \
         NEXT;                                                                                      \
     }
 #define BINARY(NAME, expression)                                                                   \
     NAME:                                                                                          \
     {                                                                                              \
-        real a = S(i->a), b = S(i->b);                                                             \
-        S(i->to) = (expression);                                                                   \
+        real a = AT(a), b = AT(b);                                                             \
+        AT(to) = (expression);                                                                   \
         NEXT;                                                                                      \
     }
 
-static void run(const nh_instruction *i, real *const *base)
+static void run(const nh_placed *i, real *const *base)
 {
     static const void *const label[NH_OP_COUNT] = {
         [NH_OP_ADD] = &&add,     [NH_OP_SUB] = &&sub,     [NH_OP_MUL] = &&mul,
@@ -41,13 +41,13 @@ static void run(const nh_instruction *i, real *const *base)
     BINARY(div, a / b)
     UNARY(neg, -a)
 fma: {
-    real a = S(i->a), b = S(i->b), c = S(i->c);
-    S(i->to) = fma_(a, b, c);
+    real a = AT(a), b = AT(b), c = AT(c);
+    AT(to) = fma_(a, b, c);
     NEXT;
 }
 fnma: {
-    real a = S(i->a), b = S(i->b), c = S(i->c);
-    S(i->to) = fma_(-a, b, c);
+    real a = AT(a), b = AT(b), c = AT(c);
+    AT(to) = fma_(-a, b, c);
     NEXT;
 }
     UNARY(sqrt, sqrt_(a))
@@ -55,9 +55,9 @@ fnma: {
     UNARY(cos, cos_(a))
 sincos: {
     real sine, cosine;
-    sincos_(S(i->a), &sine, &cosine);
-    S(i->to) = sine;
-    S(i->c) = cosine;
+    sincos_(AT(a), &sine, &cosine);
+    AT(to) = sine;
+    AT(c) = cosine;
     NEXT;
 }
     UNARY(tan, tan_(a))
@@ -89,6 +89,6 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
                                          [NH_PLACE_SLOTS] = in->slots[fn], [NH_PLACE_OUT] = to};
     run(tape->placed, base);
     for (size_t i = 0; i < tape->copies; i++)
-        to[tape->copy[i].index] = S(tape->copy[i].from);
+        to[tape->copy[i].index] = base[tape->copy[i].from.array][tape->copy[i].from.index];
     return 0;
 }

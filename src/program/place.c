@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
-#define NOWHERE UINT32_MAX
+enum { NOWHERE = NH_PLACE_ARRAYS };
+#define PLACE(array_, index_) ((nh_place_of_value){(uint8_t)(array_), (uint32_t)(index_)})
 
 typedef struct placing {
     nh_tape *t;
-    uint32_t *place; /* of every value */
+    nh_place_of_value *place; /* of every value */
     uint32_t *last;  /* the last instruction that reads it */
     uint32_t *spare; /* slots free for reuse */
     size_t spares;
@@ -24,16 +25,16 @@ static void place_fixed(placing *w)
 {
     nh_tape *t = w->t;
     for (size_t i = 0; i < t->values; i++)
-        w->place[i] = NOWHERE;
+        w->place[i] = PLACE(NOWHERE, 0);
     for (size_t i = 0; i < t->inputs; i++)
-        w->place[i] = NH_PLACE(t->input[i].kind, t->input[i].index);
+        w->place[i] = PLACE(t->input[i].kind, t->input[i].index);
     for (size_t i = 0; i < t->constants; i++)
-        w->place[t->inputs + i] = NH_PLACE(NH_PLACE_SLOTS, i);
+        w->place[t->inputs + i] = PLACE(NH_PLACE_SLOTS, i);
     t->slots = t->constants;
     for (size_t i = 0; i < t->outputs; i++) {
         uint32_t value = t->output[i];
-        if (is_result(t, value) && w->place[value] == NOWHERE)
-            w->place[value] = NH_PLACE(NH_PLACE_OUT, i);
+        if (is_result(t, value) && w->place[value].array == NOWHERE)
+            w->place[value] = PLACE(NH_PLACE_OUT, i);
         else
             t->copy[t->copies++] = (nh_tape_copy){(uint32_t)i, w->place[value]};
     }
@@ -51,15 +52,15 @@ static void find_last_reads(placing *w)
 
 static void free_slot_of(placing *w, uint32_t value, size_t now)
 {
-    uint32_t place = w->place[value];
-    if (is_result(w->t, value) && w->last[value] == now && NH_PLACE_ARRAY(place) == NH_PLACE_SLOTS)
-        w->spare[w->spares++] = NH_PLACE_INDEX(place);
+    nh_place_of_value place = w->place[value];
+    if (is_result(w->t, value) && w->last[value] == now && place.array == NH_PLACE_SLOTS)
+        w->spare[w->spares++] = place.index;
 }
 
 static void place_value(placing *w, uint32_t value)
 {
-    if (w->place[value] == NOWHERE)
-        w->place[value] = NH_PLACE(NH_PLACE_SLOTS, w->spares ? w->spare[--w->spares] : w->t->slots++);
+    if (w->place[value].array == NOWHERE)
+        w->place[value] = PLACE(NH_PLACE_SLOTS, w->spares ? w->spare[--w->spares] : w->t->slots++);
 }
 
 /* An instruction reads all its operands before it writes, so operands that end with it free their
@@ -77,9 +78,11 @@ static void place_instruction(placing *w, size_t i)
     place_value(w, x.to);
     if (x.op == NH_OP_SINCOS)
         place_value(w, x.c);
-    w->t->placed[i] = (nh_instruction){x.op, w->place[x.to], w->place[x.a],
-                                       operands > 1 ? w->place[x.b] : 0,
-                                       operands > 2 || x.op == NH_OP_SINCOS ? w->place[x.c] : 0};
+    nh_place_of_value none = {0}, to = w->place[x.to], at_a = w->place[x.a];
+    nh_place_of_value at_b = operands > 1 ? w->place[x.b] : none;
+    nh_place_of_value at_c = operands > 2 || x.op == NH_OP_SINCOS ? w->place[x.c] : none;
+    w->t->placed[i] = (nh_placed){(uint16_t)x.op, to.array, at_a.array, at_b.array, at_c.array,
+                                  to.index,       at_a.index, at_b.index, at_c.index};
 }
 
 bool nh_tape_place(nh_tape *t)
@@ -97,7 +100,7 @@ bool nh_tape_place(nh_tape *t)
         find_last_reads(&w);
         for (size_t i = 0; i < t->instructions; i++)
             place_instruction(&w, i);
-        t->placed[t->instructions] = (nh_instruction){.op = NH_OP_END};
+        t->placed[t->instructions] = (nh_placed){.op = NH_OP_END};
     }
     free(w.place);
     free(w.last);

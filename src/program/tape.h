@@ -40,14 +40,22 @@ typedef struct nh_tape_input {
     uint32_t value;
 } nh_tape_input;
 
-/* A place: the array in the upper bits (nh_input for arguments), the index in the lower ones. */
+/* A place: which array (nh_input for arguments) and the index into it. */
 enum { NH_PLACE_SLOTS = NH_INPUT_KINDS, NH_PLACE_OUT, NH_PLACE_ARRAYS };
-#define NH_PLACE(array, index) ((uint32_t)(array) << 29 | (uint32_t)(index))
-#define NH_PLACE_ARRAY(place) ((place) >> 29)
-#define NH_PLACE_INDEX(place) ((place) & UINT32_C(0x1fffffff))
+typedef struct nh_place_of_value {
+    uint8_t array;
+    uint32_t index;
+} nh_place_of_value;
+
+typedef struct nh_placed { /* an instruction in places */
+    uint16_t op;
+    uint8_t to_array, a_array, b_array, c_array;
+    uint32_t to, a, b, c;
+} nh_placed;
 
 typedef struct nh_tape_copy { /* a result that no instruction makes: out[index] = *from */
-    uint32_t index, from;
+    uint32_t index;
+    nh_place_of_value from;
 } nh_tape_copy;
 
 typedef struct nh_tape {
@@ -56,7 +64,7 @@ typedef struct nh_tape {
     double *constant;         /* value numbers inputs .. inputs+constants-1 */
     uint32_t *output;         /* value number of every output */
     nh_instruction *code;     /* in values; ends with NH_OP_END (not counted) */
-    nh_instruction *placed;   /* the same in places */
+    nh_placed *placed;        /* the same in places */
     nh_tape_copy *copy;
     size_t copies;
     size_t slots;             /* constants, then the reused rest */

@@ -54,18 +54,34 @@ static double suslov_residual(const double *q, const double *v)
     return fabs(v[2]);
 }
 
+/* z'^2 = a^2 (x'^2 + y'^2) with a = 1/2, relative: the velocities grow as the particle falls. */
+static double appell_residual(const double *q, const double *v)
+{
+    (void)q;
+    double plane = v[0] * v[0] + v[1] * v[1], upright = v[2] * v[2];
+    return fabs(upright - plane / 4) / (1 + plane + upright);
+}
+
+static double coin_residual(const double *q, const double *v) /* x, y, phi, theta, psi; r = 1 */
+{
+    return fmax(fabs(v[0] - v[4] * cos(q[2])), fabs(v[1] - v[4] * sin(q[2])));
+}
+
 typedef double residual_function(const double *q, const double *v);
 
+/* NULL for constraints that depend on time: turntable-ball. */
 static residual_function *residual_of(const char *model)
 {
     static const struct {
         const char *model;
         residual_function *residual;
     } table[] = {
+        {"appell-hamel", appell_residual},
         {"asymmetric-gearbox", cvt_residual},
         {"chaotic-particle", chaotic_residual},
         {"chaotic-particle-holonomic", chaotic_holonomic_residual},
         {"chaplygin-sleigh", skate_residual},
+        {"driven-sleigh", skate_residual},
         {"harmonic-cvt", harmonic_residual},
         {"inclined-skate", skate_residual},
         {"knife-edge", skate_residual},
@@ -73,6 +89,7 @@ static residual_function *residual_of(const char *model)
         {"mobile-robot-wheel", disk_residual},
         {"nonholonomic-particle", particle_residual},
         {"pendulum-cvt", cvt_residual},
+        {"rolling-coin", coin_residual},
         {"rolling-disk", disk_residual},
         {"suslov", suslov_residual},
     };

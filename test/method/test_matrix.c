@@ -150,13 +150,16 @@ static double measured_order(const job *j, int nominal)
 
 /* The order to be measured: the nominal one, but where a model is so simple that a method falls together
  * with a better one. Itoh and Abe's gradient of a sum of functions of one variable each is the
- * symmetric one; newmark does not see where the constraint is taken when it is constant. */
+ * symmetric one; newmark does not see where the constraint is taken when it does not depend on q;
+ * jay-negrut does not see gamma when nothing but reactions of constant direction acts. */
 static int expected_order(const problem *p, const char *method, const nh_choice *choice)
 {
-    int coupled_terms = strncmp(p->name, "chaotic-particle", 16) == 0;
-    if (strstr(method, "gradient=itoh-abe,") && !coupled_terms)
-        return 2;
-    if (strcmp(method, "newmark:alpha=0") == 0 && strcmp(p->name, "suslov") == 0)
+    int coupled_terms = strncmp(p->name, "chaotic-particle", 16) == 0 || strcmp(p->name, "rolling-coin") == 0;
+    int velocities_only = strcmp(p->name, "suslov") == 0 || strcmp(p->name, "appell-hamel") == 0;
+    int reactions_only = strcmp(p->name, "turntable-ball") == 0;
+    if ((strstr(method, "gradient=itoh-abe,") && !coupled_terms) ||
+        (strcmp(method, "newmark:alpha=0") == 0 && velocities_only) ||
+        (strstr(method, "jay-negrut:") && reactions_only))
         return 2;
     return nh_choice_order(choice);
 }
@@ -323,12 +326,14 @@ static void check_one(const problem *p, const char *method, const nh_choice *cho
     unsigned keeps = nh_choice_keeps(choice);
     job j = {.p = p, .method = method, .step = STEP, .backend = NH_BACKEND_TAPE};
     int expected = expected_order(p, method, choice);
+    if (expected == 1)
+        j.step = STEP / 4; /* gamma < 1/2 feeds energy in: at STEP the rolling coin flies apart by t = 17 */
     double order = measured_order(&j, expected);
     int ok = isnan(order) || fabs(order - expected) <= 0.15;
     report_check(method, p, "order", ok);
     if (!ok)
         fprintf(stderr, "  measured %.3f, expected %d\n", order, expected);
-    if (keeps & NH_KEEPS_CONSTRAINTS)
+    if (keeps & NH_KEEPS_CONSTRAINTS && residual_of(p->name))
         report_check(method, p, "constraint", check_constraint(&j));
     if (keeps & NH_KEEPS_ENERGY)
         report_check(method, p, "energy", check_energy(&j));
