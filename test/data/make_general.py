@@ -124,7 +124,8 @@ class RollingCoin:
         x, y, phi, theta, psi, p, q, w = u
         I = self.m * self.r**2
         c = q / tan(theta)
-        dp = (self.A * q * c - (self.C + I) * q * w - self.m * self.g * self.r * cos(theta)) / (self.A + I)
+        weight = self.m * self.g * self.r * cos(theta)
+        dp = (self.A * q * c - (self.C + I) * q * w - weight) / (self.A + I)
         dq = (self.C * p * w - self.A * p * c) / self.A
         return self.state(t, u)[1] + [dp, dq, I * p * q / (self.C + I)]
 
@@ -210,9 +211,8 @@ def main():
             assert worst < 1e-10
         q0, v0 = system.state(0.0, system.start)
         q, v = end_state(system)
-        cases.append(
-            dict(model=system.model, set=system.settings, q0=q0, v0=v0, time=TIME, q=q, v=v, tolerance=TOLERANCE)
-        )
+        case = dict(model=system.model, set=system.settings, q0=q0, v0=v0, time=TIME, q=q, v=v)
+        cases.append(dict(case, tolerance=TOLERANCE))
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "general.json")
     with open(path, "w") as file:
         json.dump({"cases": cases}, file, indent=1)

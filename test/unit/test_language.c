@@ -405,14 +405,14 @@ static void check_bad_model(const char *directory, const char *name)
     char file[300], found[sizeof report.text + 1];
     snprintf(file, sizeof file, "%s.nh", name);
     nh_model *model;
-    nh_problem *problem = NULL;
+    nh_system *system = NULL;
     nh_status status = nh_model_parse(&model, file, text, length, &report);
     if (!status)
-        status = nh_problem_build(&problem, model, NULL, 0, &report);
-    CHECK(nh_status_is_usage(status) && report.status == status && !problem);
+        status = nh_system_build(&system, model, NULL, 0, &report);
+    CHECK(nh_status_is_usage(status) && report.status == status && !system);
     snprintf(found, sizeof found, "%s\n", status ? report.text : "no error");
     CHECK_TEXT(found, expected);
-    nh_problem_free(problem);
+    nh_system_free(system);
     nh_model_free(model);
     free(text);
     free(expected);
