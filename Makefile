@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test bench install clean help configure
+.PHONY: all demo test sanitize bench install clean help configure
 
 all: configure
 	@ninja -C $(BUILD)
@@ -20,6 +20,10 @@ demo: all
 test: all
 	@tools/test.sh $(BUILD)
 
+# the tests once more with the address, leak and undefined-behaviour sanitizers; takes minutes
+sanitize: all
+	@test/sanitize/test_sanitize.sh $(abspath $(BUILD)) $(CURDIR)
+
 bench: all
 	@ninja -C $(BUILD) bench
 
@@ -35,6 +39,7 @@ help:
 	@echo "make            build $(BUILD)/nonholo and the library"
 	@echo "make demo       simulate a sleigh and a gearbox; pictures in $(BUILD)/demo"
 	@echo "make test       build and run every test"
+	@echo "make sanitize   run the tests under the sanitizers"
 	@echo "make bench      the speed table of this machine"
 	@echo "make install    install to PREFIX ($(PREFIX)); DESTDIR is respected"
 	@echo "make clean      remove $(BUILD)"
