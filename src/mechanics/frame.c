@@ -348,17 +348,19 @@ static nh_status bad_frame(const nh_mechanics *s, nh_report *report, int a, cons
 {
     const nh_problem *problem = s->problem;
     int line = problem->frame_place.line;
-    if (!constraint)
-        return nh_fail(
-            report, NH_BAD_MODEL,
-            "%s:%d: frame vector %d depends on those before it; the vectors of a frame span "
-            "all velocities that the constraints allow",
-            problem->file, line, a + 1);
-    return nh_fail(
-        report, NH_BAD_MODEL,
-        "%s:%d: frame vector %d violates the constraint '%s' (by %.2g near the start); the vectors "
-        "of a frame are velocities that the constraints allow",
-        problem->file, line, a + 1, constraint, residual);
+    if (constraint)
+        nh_fail(report, NH_BAD_MODEL,
+                "%s:%d: frame vector %d violates the constraint '%s' (by %.2g near the start); the "
+                "vectors of a frame are velocities that the constraints allow",
+                problem->file, line, a + 1, constraint, residual);
+    else
+        nh_fail(report, NH_BAD_MODEL,
+                "%s:%d: frame vector %d depends on those before it; the vectors of a frame span all "
+                "velocities that the constraints allow",
+                problem->file, line, a + 1);
+    if (report)
+        report->line = line;
+    return NH_BAD_MODEL;
 }
 
 /* At one point: every vector in the kernel of K, and all of them independent. */

@@ -385,7 +385,7 @@ static unsigned needs_of(const double *option)
     return option[1] == FRAME_MODEL ? needs | NH_NEEDS_FRAME : needs;
 }
 
-static unsigned functions_of(const double *option)
+static unsigned functions_of(const nh_shape *shape, const double *option)
 {
     unsigned made = NH_USES(HOUSEHOLDER_SIGNS) | NH_USES(HOUSEHOLDER_MOMENTA) |
                     NH_USES(HOUSEHOLDER_VELOCITY) | NH_USES(HOUSEHOLDER_GRADIENT);
@@ -399,7 +399,7 @@ static unsigned functions_of(const double *option)
         return made | NH_USES(DIFFERENCE_BRACKET);
     default:
         return NH_USES(POTENTIAL) | NH_USES(MATRICES) | NH_USES(FIELD) | NH_USES(FIELD_ALONG) |
-               NH_USES(TWIST);
+               (shape->flat ? 0 : NH_USES(TWIST));
     }
 }
 

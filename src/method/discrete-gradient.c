@@ -7,9 +7,11 @@
  * DH is one of
  *     avf          mean of grad H over the segment
  *     gonzalez     grad H at its middle, corrected along z1 - z0
- *     itoh-abe     H's difference quotients, one coordinate after the other; -symmetric: both ways
- * round and the frame X that of the model, that of a Householder factorisation, or none: `polar`
- * carries the velocity by orthogonal maps (polar.h) and takes the discrete gradient of V alone.
+ *     itoh-abe     H's difference quotients, one coordinate after the other
+ *     itoh-abe-symmetric   the mean of those from z0 to z1 and back
+ *
+ * and the frame X that of the model, that of a Householder factorisation, or none: `polar` carries
+ * the velocity by orthogonal maps (polar.h) and takes the discrete gradient of V alone.
  *
  * Gonzalez' correction and Itoh's and Abe's quotients are taken from means of grad H too, which
  * says the same without dividing a small difference of energies by a small distance.
@@ -31,8 +33,8 @@ enum { TURNS_MAX = 60, WARM_TURNS = 2, HISTORY = 3 };
 
 /* The table: nodes and weights of Gauss rules with 2, 4, .. 12 points, then one with POINTS. Turns
  * that only come near the solution use few points; the last ones as many as make the mean exact to
- * round-off: 6 to 12, by the step (where the slope varies like sin(w t), 6 are enough up to h w =
- * 0.6, 8 up to 1.5). */
+ * round-off: 6 to 12, by the step (where the slope varies like sin(w t), 6 are enough up to
+ * h w = 0.6, 8 up to 1.5), or fewer where the slope is a polynomial. */
 typedef struct rule {
     int points;
     const double *c, *b;
@@ -50,7 +52,10 @@ static inline rule full_rule(kernel *k)
     const double size = k->h < 0 ? -k->h : k->h;
     if (POINTS > 0)
         return (rule){POINTS, TABLE + 84, TABLE + 84 + POINTS};
-    return even_rule(k, size <= 0.1 ? 6 : size <= 0.5 ? 8 : size <= 1 ? 10 : 12);
+    int points = size <= 0.1 ? 6 : size <= 0.5 ? 8 : size <= 1 ? 10 : 12;
+    if (FRAME == FRAME_POLAR && SLOPE_DEGREE >= 0 && SLOPE_DEGREE < 8)
+        points = SLOPE_DEGREE < 4 ? 2 : 4;
+    return even_rule(k, points);
 }
 
 /* z is q alone where the frame is polar. */
@@ -207,6 +212,11 @@ typedef struct settling {
     watch all, driver;
 } settling;
 
+/* The energy is off by the force times the last turn's change, not by the error that is left after
+ * it, and always with the same sign where a turn shrinks errors evenly: 5e-18 a step adds up. So
+ * the last change itself is to be of the order of rounding. */
+#define STRICT 0x1p-6
+
 /* Gonzalez' correction lets everything act on everything. */
 #define OWN_DRIVER (FRAME == FRAME_POLAR && FLAT && GRADIENT != GONZALEZ ? DRIVER : -1)
 
@@ -231,13 +241,13 @@ static inline void settle(kernel *k, settling *t, int counts, const real *moved,
         dz[i] = select_(t->all.active, moved[i], dz[i]);
     }
     if (counts)
-        watch_update(&t->all, change, scale);
+        watch_update(&t->all, change, scale * STRICT);
     if (OWN_DRIVER >= 0) {
         const int i = OWN_DRIVER;
         change = abs_(moved[i] - dz[i]);
         dz[i] = select_(t->driver.active, moved[i], dz[i]);
         if (counts)
-            watch_update(&t->driver, change, abs_(moved[i]));
+            watch_update(&t->driver, change, abs_(moved[i]) * STRICT);
     }
 }
 
@@ -261,12 +271,12 @@ static inline int fixed_point(kernel *k, step_data *s, real *dz)
         EACH(i, POINT_SIZE + N) kept[i] = broadcast(0);
     settling t = settle_begin(k);
     for (int turns = 0; any(t.all.active | t.driver.active); turns++) {
-        const rule u = turns < WARM_TURNS ? even_rule(k, 2 + 2 * turns) : full;
+        const int few = 2 + 2 * turns, warm = turns < WARM_TURNS && few < full.points;
+        const rule u = warm ? even_rule(k, few) : full;
         TRY_(turn(k, s, u, dz, s->moved));
         keep(k, s, &t, kept);
-        settle(k, &t, turns >= WARM_TURNS, s->moved, dz);
-        if (turns >= TURNS_MAX ||
-            (turns >= WARM_TURNS && any(less(broadcast(1e100), t.all.previous)))) {
+        settle(k, &t, !warm, s->moved, dz);
+        if (turns >= TURNS_MAX || (!warm && any(less(broadcast(1e100), t.all.previous)))) {
 #ifdef NH_CAREFUL
             return newton(k, s, dz);
 #else
@@ -442,15 +452,15 @@ static unsigned needs_of(const double *option)
     return option[1] == FRAME_MODEL ? needs | NH_NEEDS_FRAME : needs;
 }
 
-static unsigned functions_of(const double *option)
+static unsigned functions_of(const nh_shape *shape, const double *option)
 {
     switch ((int)option[1]) {
     case FRAME_MODEL:
         return NH_USES(MODEL_MOMENTA) | NH_USES(MODEL_VELOCITY) | NH_USES(MODEL_GRADIENT) |
                NH_USES(MODEL_BRACKET);
     case FRAME_POLAR:
-        return NH_USES(POTENTIAL) | NH_USES(NORMAL) | NH_USES(SOLVE) | NH_USES(MATRICES) |
-               NH_USES(TWIST);
+        return shape->flat ? NH_USES(POTENTIAL) | NH_USES(NORMAL) | NH_USES(SOLVE)
+                           : NH_USES(POTENTIAL) | NH_USES(MATRICES) | NH_USES(TWIST);
     default:
         break;
     }

@@ -62,6 +62,7 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
 #define PLAIN_MOMENTUM (k->io->shape->plain_momentum)
 #define DRIVER (k->io->shape->driver)
 #define FLAT (k->io->shape->flat)
+#define SLOPE_DEGREE (k->io->shape->slope_degree)
 #define COMPENSATED (k->compensated)
 #define OPTION(i) (k->option[i])
 #define OPTION_INT(i) ((int)OPTION(i))

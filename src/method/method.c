@@ -292,10 +292,10 @@ unsigned nh_choice_needs(const nh_choice *choice)
     return method->needs_of ? method->needs_of(choice->option) : method->needs;
 }
 
-unsigned nh_choice_functions(const nh_choice *choice)
+unsigned nh_choice_functions(const nh_choice *choice, const nh_shape *shape)
 {
     const nh_method *method = choice->method;
-    return method->functions_of ? method->functions_of(choice->option) : method->functions;
+    return method->functions_of ? method->functions_of(shape, choice->option) : method->functions;
 }
 
 /* ---- applicability ---- */

@@ -19,7 +19,8 @@ struct nh_method {
     unsigned (*keeps_of)(const double *option);
     unsigned (*needs_of)(const double *option); /* when it depends on the options */
     unsigned functions; /* NH_USES of every function that the kernel calls */
-    unsigned (*functions_of)(const double *option); /* when other options call others */
+    /* when it depends on the options or the system */
+    unsigned (*functions_of)(const nh_shape *shape, const double *option);
     bool compensate;    /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */
     const char *(*refuse)(const double *option);
@@ -31,8 +32,8 @@ struct nh_method {
     void (*table)(const double *option, double *table);
 };
 
-/* NH_USES of every function that the kernel calls with these options. */
-unsigned nh_choice_functions(const nh_choice *choice);
+/* NH_USES of every function that the kernel calls with these options on such a system. */
+unsigned nh_choice_functions(const nh_choice *choice, const nh_shape *shape);
 
 /* The kernel of a method, and its source for emitted kernels. */
 const nh_kernel *nh_method_kernel(const nh_method *method, nh_variant variant);

@@ -66,8 +66,9 @@ static unsigned keeps_of(const double *option)
     return order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
-static unsigned functions_of(const double *option)
+static unsigned functions_of(const nh_shape *shape, const double *option)
 {
+    (void)shape;
     unsigned always = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CONSTRAINT);
     return option[3] == NEWMARK_AVERAGE ? always | NH_USES(CLOSE_MEAN) : always;
 }

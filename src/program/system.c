@@ -90,6 +90,52 @@ static bool plain_momentum(const nh_mechanics *mechanics)
     return plain;
 }
 
+/* The degree of a node as a polynomial of the coordinates, or -1 where it is none, out of those of
+ * its operands. */
+static int degree_of_node(const nh_graph *g, nh_expr e, const signed char *degree)
+{
+    enum { DEGREE_MAX = 20 };
+    nh_node n = nh_look(g, e);
+    if (!(n.depends >> NH_Q & 1))
+        return 0;
+    if (n.kind == NH_INPUT)
+        return 1;
+    if (n.kind != NH_SUM && n.kind != NH_PRODUCT)
+        return -1;
+    int whole = 0;
+    for (size_t i = 0; i < n.count; i++) {
+        int part = degree[n.operand[i].expr];
+        double power = n.kind == NH_PRODUCT ? n.operand[i].number : 1;
+        if (part < 0 || (part > 0 && (power < 0 || power > DEGREE_MAX || power != (int)power)))
+            return -1;
+        part *= part > 0 ? (int)power : 1;
+        whole = n.kind == NH_PRODUCT ? whole + part : part > whole ? part : whole;
+        if (whole > DEGREE_MAX)
+            return -1;
+    }
+    return whole;
+}
+
+/* The highest degree of the forces at rest. Operands come before their users, so one pass over the
+ * graph finds every degree. */
+static int slope_degree(const nh_mechanics *mechanics)
+{
+    nh_graph *g = mechanics->g;
+    size_t n = (size_t)mechanics->n;
+    nh_expr *zero = calloc(n + 1, sizeof *zero), *force = calloc(n + 1, sizeof *force);
+    for (size_t i = 0; zero && force && i < n; i++)
+        force[i] = nh_substitute(g, mechanics->F[i], NH_V, zero, n);
+    size_t size = nh_graph_size(g);
+    signed char *degree = calloc(size, 1);
+    int most = zero && force && degree ? 0 : -1;
+    for (nh_expr e = 0; most >= 0 && e < size; e++)
+        degree[e] = (signed char)degree_of_node(g, e, degree);
+    for (size_t i = 0; most >= 0 && i < n; i++)
+        most = degree[force[i]] < 0 ? -1 : degree[force[i]] > most ? degree[force[i]] : most;
+    free(zero), free(force), free(degree);
+    return most;
+}
+
 static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
 {
     *s = (nh_shape){.n = mechanics->n,
@@ -98,6 +144,7 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .nb = (int)nh_matrix_entries(&mechanics->B),
                     .reaction_is_linear = mechanics->facts.reaction_is_linear,
                     .constant_mass = mechanics->facts.constant_mass,
+                    .slope_degree = slope_degree(mechanics),
                     .flat = mechanics->facts.constant_mass && mechanics->problem->brackets == 0,
                     .plain_momentum = plain_momentum(mechanics),
                     .driver = mechanics->facts.driver,
@@ -118,6 +165,7 @@ static bool full_shape(nh_shape *s, const nh_functions *f)
                     .nb = entries,
                     .reaction_is_linear = f->reaction_is_linear,
                     .constant_mass = f->constant_mass || !f->mass,
+                    .slope_degree = -1,
                     .flat = f->constant_mass || !f->mass,
                     .plain_momentum = f->constant_mass || !f->mass,
                     .driver = -1,

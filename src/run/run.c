@@ -28,7 +28,7 @@ static void *aligned_doubles(size_t count)
 static nh_status prepare_tapes(engine *e, const nh_run *run, int lanes, nh_report *report)
 {
     size_t total = 0, used = 0, width = (size_t)lanes;
-    unsigned functions = nh_choice_functions(&run->choice);
+    unsigned functions = nh_choice_functions(&run->choice, &run->system->shape);
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!(functions >> fn & 1))
             continue;
@@ -90,7 +90,7 @@ static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run,
     const nh_method *method = run->choice.method;
     nh_text source = {0};
     nh_emission what = {.system = run->system,
-                        .functions = nh_choice_functions(&run->choice),
+                        .functions = nh_choice_functions(&run->choice, &run->system->shape),
                         .kernel = nh_method_source(method),
                         .option = run->choice.option,
                         .table = run->table,
