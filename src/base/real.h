@@ -66,8 +66,8 @@ static inline real abs_(real x)
 
 #else
 
-typedef double real __attribute__((vector_size(LANES * 8), may_alias));
-typedef long long mask __attribute__((vector_size(LANES * 8), may_alias));
+typedef double real __attribute__((vector_size(LANES * 8)));
+typedef long long mask __attribute__((vector_size(LANES * 8)));
 
 #define LANE(x, l) ((x)[l])
 

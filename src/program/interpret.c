@@ -82,8 +82,12 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
                                      const void *x, void *out)
 {
     const nh_interpreter *in = self;
-    const nh_tape *tape = in->tape[fn];
     real time = broadcast(t), *to = out;
+    if (in->code[fn]) {
+        in->code[fn](&time, q, v, x, in->slots[fn], out);
+        return 0;
+    }
+    const nh_tape *tape = in->tape[fn];
     real *const base[NH_PLACE_ARRAYS] = {[NH_TIME] = &time,   [NH_Q] = (real *)q,
                                          [NH_V] = (real *)v,  [NH_X] = (real *)x,
                                          [NH_PLACE_SLOTS] = in->slots[fn], [NH_PLACE_OUT] = to};
@@ -92,3 +96,45 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
         to[tape->copy[i].index] = base[tape->copy[i].from.array][tape->copy[i].from.index];
     return 0;
 }
+
+/* ---- single instructions, for machine code ---- */
+
+#define OPERATION1(name)                                                                           \
+    static void name##at(void *to, const void *a, const void *b, void *c)                          \
+    {                                                                                              \
+        (void)b, (void)c;                                                                          \
+        *(real *)to = name(*(const real *)a);                                                      \
+    }
+#define OPERATION2(name)                                                                           \
+    static void name##at(void *to, const void *a, const void *b, void *c)                          \
+    {                                                                                              \
+        (void)c;                                                                                   \
+        *(real *)to = name(*(const real *)a, *(const real *)b);                                    \
+    }
+OPERATION1(sin_)
+OPERATION1(cos_)
+OPERATION1(tan_)
+OPERATION1(asin_)
+OPERATION1(acos_)
+OPERATION1(atan_)
+OPERATION1(sinh_)
+OPERATION1(cosh_)
+OPERATION1(tanh_)
+OPERATION1(exp_)
+OPERATION1(log_)
+OPERATION2(atan2_)
+OPERATION2(pow_)
+
+static void sincos_at(void *to, const void *a, const void *b, void *c)
+{
+    (void)b;
+    sincos_(*(const real *)a, to, c);
+}
+
+nh_operations PASTE(nh_operations_, NH_VARIANT) = {
+    [NH_OP_SIN] = sin_at,   [NH_OP_COS] = cos_at,   [NH_OP_SINCOS] = sincos_at,
+    [NH_OP_TAN] = tan_at,   [NH_OP_ASIN] = asin_at, [NH_OP_ACOS] = acos_at,
+    [NH_OP_ATAN] = atan_at, [NH_OP_SINH] = sinh_at, [NH_OP_COSH] = cosh_at,
+    [NH_OP_TANH] = tanh_at, [NH_OP_EXP] = exp_at,   [NH_OP_LOG] = log_at,
+    [NH_OP_ATAN2] = atan2_at, [NH_OP_POW] = pow_at,
+};

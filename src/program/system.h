@@ -52,7 +52,9 @@ nh_call_fn nh_callbacks_call; /* self is an nh_callback_space */
 nh_status nh_callbacks_prepare(nh_system *system, nh_report *report);
 
 /* Interpreters of the variants. */
-#define NH_DECLARE_INTERPRETER(variant) nh_call_fn nh_interpret_##variant;
+#define NH_DECLARE_INTERPRETER(variant)                                                            \
+    nh_call_fn nh_interpret_##variant;                                                             \
+    extern nh_operations nh_operations_##variant;
 NH_EACH_VARIANT(NH_DECLARE_INTERPRETER)
 nh_call_fn *nh_interpreter_of(nh_variant variant);
 

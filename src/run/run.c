@@ -69,7 +69,10 @@ static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant
     if (run->system->mechanics) {
         e->call = nh_interpreter_of(variant);
         e->self = &e->interpreter;
-        return prepare_tapes(e, run, lanes, report);
+        nh_status status = prepare_tapes(e, run, lanes, report);
+        if (status == NH_OK)
+            nh_machine_make(&e->machine, &e->interpreter, variant, lanes);
+        return status;
     }
     e->call = nh_callbacks_call;
     e->self = e->callbacks = nh_callback_space_create(run->system);
@@ -80,6 +83,7 @@ static void free_engine(engine *e)
 {
     free(e->scratch);
     free(e->slots);
+    nh_machine_free(&e->machine);
     nh_callback_space_free(e->callbacks);
 }
 
@@ -136,39 +140,8 @@ static nh_status choose_backend(nh_run *run, const nh_run_options *options, nh_r
     return NH_OK;
 }
 
-static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_report *report)
+static bool make_groups(nh_run *run, int lanes)
 {
-    nh_variant one = nh_variant_here(), wide = (nh_variant)(one + 1);
-    bool in_lanes = run->groups > 0 && run->group[0].lanes > 1;
-    nh_status status = prepare_engine(&run->careful, run, one, 1, report);
-    if (status == NH_OK)
-        status = choose_backend(run, options, report);
-    if (status != NH_OK)
-        return status;
-    if (run->backend == NH_BACKEND_COMPILED)
-        return in_lanes ? compile_engine(&run->fast, &run->loaded, run, wide, NH_WIDE_LANES, report)
-                        : compile_engine(&run->fast, &run->loaded, run, one, 1, report);
-    return in_lanes ? prepare_engine(&run->fast, run, wide, NH_WIDE_LANES, report) : NH_OK;
-}
-
-/* ---- creation ---- */
-
-static nh_status check_options(const nh_run_options *options, nh_report *report)
-{
-    if (!(options->step > 0) || !isfinite(options->step))
-        return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g", options->step);
-    if (options->members < 0 || options->members > 1 << 26)
-        return nh_fail(report, NH_BAD_ARGUMENT, "the number of members must lie between 1 and %d, not %d",
-                       1 << 26, options->members);
-    if (!options->method)
-        return nh_fail(report, NH_BAD_ARGUMENT, "no method given");
-    return NH_OK;
-}
-
-static bool make_groups(nh_run *run)
-{
-    bool in_lanes = run->members > 1 && run->system->mechanics;
-    int lanes = in_lanes ? NH_WIDE_LANES : 1;
     int groups = (run->members + lanes - 1) / lanes;
     run->group = calloc((size_t)groups, sizeof *run->group);
     run->lane_state = aligned_doubles(run->state_size);
@@ -183,6 +156,38 @@ static bool make_groups(nh_run *run)
         g->saved = g->block + run->state_size * (size_t)lanes;
     }
     return true;
+}
+
+static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_report *report)
+{
+    nh_variant one = nh_variant_here(), wide = (nh_variant)(one + 1);
+    nh_status status = prepare_engine(&run->careful, run, one, 1, report);
+    if (status == NH_OK)
+        status = choose_backend(run, options, report);
+    if (status != NH_OK)
+        return status;
+    bool compiled = run->backend == NH_BACKEND_COMPILED;
+    bool in_lanes = run->members > 1 && run->system->mechanics;
+    int lanes = !in_lanes ? 1 : compiled ? NH_COMPILED_LANES : NH_TAPE_LANES;
+    if (!make_groups(run, lanes))
+        return nh_fail_memory(report);
+    if (compiled)
+        return compile_engine(&run->fast, &run->loaded, run, in_lanes ? wide : one, lanes, report);
+    return in_lanes ? prepare_engine(&run->fast, run, wide, lanes, report) : NH_OK;
+}
+
+/* ---- creation ---- */
+
+static nh_status check_options(const nh_run_options *options, nh_report *report)
+{
+    if (!(options->step > 0) || !isfinite(options->step))
+        return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g", options->step);
+    if (options->members < 0 || options->members > 1 << 26)
+        return nh_fail(report, NH_BAD_ARGUMENT, "the number of members must lie between 1 and %d, not %d",
+                       1 << 26, options->members);
+    if (!options->method)
+        return nh_fail(report, NH_BAD_ARGUMENT, "no method given");
+    return NH_OK;
 }
 
 static nh_status settle_method(nh_run *run, const nh_run_options *options, nh_report *report)
@@ -226,8 +231,6 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
     run->step = options->step;
     run->members = options->members ? options->members : 1;
     status = settle_method(run, options, report);
-    if (status == NH_OK && !make_groups(run))
-        status = nh_fail_memory(report);
     if (status == NH_OK)
         status = prepare_engines(run, options, report);
     if (status != NH_OK) {

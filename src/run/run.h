@@ -5,6 +5,7 @@
 #include "method/compose.h"
 #include "method/method.h"
 #include "program/compile.h"
+#include "program/machine.h"
 #include "program/system.h"
 
 typedef struct group { /* `lanes` trajectories side by side, in one block of memory */
@@ -19,6 +20,7 @@ typedef struct engine {
     nh_call_fn *call;
     void *self;              /* nh_interpreter or nh_callback_space */
     nh_interpreter interpreter;
+    nh_machine machine;
     nh_callback_space *callbacks;
     double *scratch;
     void *slots;

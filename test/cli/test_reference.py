@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """test_reference.py NONHOLO [--methods rk4,dla,...] [--cases FILE]
 
-Runs every case of test/data/reference.json through the command line, on the tape and compiled.
-End state and energy must agree with the independent implementation within the case's tolerance, and
-tape and compiled must agree bit for bit. Cases whose method (or composition) the program does not
+Runs every case of test/data/reference.json through the command line: on the tape, as machine code and
+interpreted, and compiled. End state and energy must agree with the independent implementation within
+the case's tolerance, and all three must agree bit for bit. Cases whose method (or composition) the program does not
 list are counted as skipped and named."""
 
 import argparse
@@ -35,8 +35,10 @@ def farthest(found, expected):
 def compare(program, case):
     tape = program.json(*command(case, "tape"))
     compiled = program.json(*command(case, "compiled"))
+    interpreted = program.json(*command(case, "tape"), env={"NONHOLO_MACHINE_CODE": "0"})
     same(tape["steps"], case["steps"], "steps")
     for key in ("q", "v", "energy"):
+        same(interpreted[key], tape[key], f"{key}: interpreted and machine code differ")
         same(compiled[key], tape[key], f"{key}: compiled and tape differ")
     for key in ("q", "v"):
         error = farthest(tape[key], case[key])

@@ -1,0 +1,369 @@
+/* A tape is straight-line arithmetic, and so is its machine code: values are kept in vector registers
+ * as long as there is room, every result is also stored in its place, and an instruction that no
+ * processor has is a call. Operations and their order are those of the tape, so bits are as well.
+ *
+ * The code does arithmetic on six arrays and calls a fixed list of C functions; whatever the model,
+ * it reads and writes only places of the tape, all of them settled here. Memory is never writable and
+ * executable at once. */
+#define _GNU_SOURCE
+#include "program/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(NH_HAVE_AVX2_VARIANTS)
+
+#include <sys/mman.h>
+
+#include "program/system.h"
+
+enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R12 = 12, R13, R14, R15 };
+enum { MAP_0F = 1, MAP_0F38 = 2 };             /* VEX: table of instructions */
+enum { PP_NONE = 0, PP_66 = 1, PP_F2 = 3 };    /* VEX: prefix that is part of the instruction */
+enum { CACHED = 15, SIGN = 15, NONE = 0 };     /* registers 0 .. 14 hold values, 15 the sign bit */
+enum { INSTRUCTIONS_MAX = 200000, DISPLACEMENT_MAX = 1 << 30 };
+
+typedef struct writer {
+    unsigned char *byte;
+    size_t length, room;
+    bool failed;
+    int lanes;
+    nh_operation *const *operation;
+    const int *base;                   /* the register that points to each array */
+    nh_place_of_value held[CACHED];    /* what each vector register holds; array NH_PLACE_ARRAYS: nothing */
+    size_t used[CACHED], now;          /* when it was last wanted */
+    bool negates;
+} writer;
+
+/* ---- bytes ---- */
+
+static void put(writer *w, unsigned value)
+{
+    if (w->length == w->room) {
+        size_t room = w->room ? 2 * w->room : 4096;
+        unsigned char *byte = realloc(w->byte, room);
+        if (!byte) {
+            w->failed = true;
+            return;
+        }
+        w->byte = byte, w->room = room;
+    }
+    w->byte[w->length++] = (unsigned char)value;
+}
+
+static void put_number(writer *w, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        put(w, (unsigned)(value >> 8 * i & 255));
+}
+
+/* ModRM with a place in memory: [base + displacement]. */
+static void put_memory(writer *w, int reg, nh_place_of_value place)
+{
+    int base = w->base[place.array];
+    put(w, 0x80u | (unsigned)(reg & 7) << 3 | (unsigned)(base & 7));
+    if ((base & 7) == RSP)
+        put(w, 0x24); /* that base needs a second byte */
+    uint64_t displacement = (uint64_t)place.index * (uint64_t)w->lanes * sizeof(double);
+    w->failed |= displacement > DISPLACEMENT_MAX;
+    put_number(w, displacement, 4);
+}
+
+/* The prefix of a vector instruction: `rm` is the register whose high bit it carries. */
+static void put_vex(writer *w, int map, int pp, int wide, int reg, int second, int rm)
+{
+    put(w, 0xC4);
+    put(w, (reg < 8 ? 0x80u : 0) | 0x40u | (rm < 8 ? 0x20u : 0) | (unsigned)map);
+    put(w, (unsigned)wide << 7 | (unsigned)(~second & 15) << 3 | (w->lanes > 1 ? 4u : 0) | (unsigned)pp);
+}
+
+static void on_registers(writer *w, int map, int pp, int wide, int opcode, int to, int a, int b)
+{
+    put_vex(w, map, pp, wide, to, a, b);
+    put(w, (unsigned)opcode);
+    put(w, 0xC0u | (unsigned)(to & 7) << 3 | (unsigned)(b & 7));
+}
+
+/* ---- moves: scalar ones for one lane, else whole registers ---- */
+
+static void move_memory(writer *w, int opcode, int reg, nh_place_of_value place)
+{
+    put_vex(w, MAP_0F, w->lanes > 1 ? PP_66 : PP_F2, 0, reg, NONE, w->base[place.array]);
+    put(w, (unsigned)opcode);
+    put_memory(w, reg, place);
+}
+
+static void load(writer *w, int reg, nh_place_of_value place)
+{
+    move_memory(w, 0x10, reg, place);
+}
+
+static void store(writer *w, int reg, nh_place_of_value place)
+{
+    move_memory(w, 0x11, reg, place);
+}
+
+/* ---- values in registers ---- */
+
+static bool same(nh_place_of_value a, nh_place_of_value b)
+{
+    return a.array == b.array && a.index == b.index;
+}
+
+static void forget(writer *w)
+{
+    for (int r = 0; r < CACHED; r++) {
+        w->held[r].array = NH_PLACE_ARRAYS;
+        w->used[r] = 0;
+    }
+}
+
+static int free_register(writer *w)
+{
+    int oldest = 0;
+    for (int r = 1; r < CACHED; r++)
+        if (w->used[r] < w->used[oldest])
+            oldest = r;
+    w->held[oldest].array = NH_PLACE_ARRAYS;
+    w->used[oldest] = ++w->now;
+    return oldest;
+}
+
+static int value_of(writer *w, nh_place_of_value place)
+{
+    for (int r = 0; r < CACHED; r++)
+        if (same(w->held[r], place)) {
+            w->used[r] = ++w->now;
+            return r;
+        }
+    int r = free_register(w);
+    load(w, r, place);
+    w->held[r] = place;
+    return r;
+}
+
+/* A place gets a new value: whoever held the old one does no longer. */
+static void keep(writer *w, int reg, nh_place_of_value place)
+{
+    store(w, reg, place);
+    for (int r = 0; r < CACHED; r++)
+        if (same(w->held[r], place))
+            w->held[r].array = NH_PLACE_ARRAYS, w->used[r] = 0;
+    w->held[reg] = place;
+    w->used[reg] = ++w->now;
+}
+
+/* ---- instructions ---- */
+
+static void put_sign(writer *w)
+{
+    if (!w->negates)
+        return;
+    put(w, 0x48), put(w, 0xB8), put_number(w, 1ull << 63, 8); /* mov rax, sign bit */
+    int lanes = w->lanes;
+    w->lanes = 1;
+    on_registers(w, MAP_0F, PP_66, 1, 0x6E, SIGN, NONE, RAX); /* vmovq */
+    w->lanes = lanes;
+    if (lanes > 1)
+        on_registers(w, MAP_0F38, PP_66, 0, 0x19, SIGN, NONE, SIGN); /* vbroadcastsd */
+}
+
+static void put_address(writer *w, int reg, nh_place_of_value place)
+{
+    put(w, 0x48u | (w->base[place.array] >= 8 ? 1u : 0));
+    put(w, 0x8D); /* lea */
+    put_memory(w, reg, place);
+}
+
+static void put_zero_upper(writer *w)
+{
+    if (w->lanes > 1)
+        put(w, 0xC5), put(w, 0xF8), put(w, 0x77);
+}
+
+static void call(writer *w, int op, const nh_place_of_value *at)
+{
+    static const int argument[] = {RDI, RSI, RDX, RCX};
+    for (int i = 0; i < 4; i++)
+        put_address(w, argument[i], at[i]);
+    put_zero_upper(w);
+    put(w, 0x48), put(w, 0xB8), put_number(w, (uint64_t)(uintptr_t)w->operation[op], 8);
+    put(w, 0xFF), put(w, 0xD0); /* call rax */
+    forget(w);
+    put_sign(w);
+}
+
+static void arithmetic(writer *w, int opcode, const nh_place_of_value *at, bool unary)
+{
+    int a = value_of(w, at[1]), b = unary ? a : value_of(w, at[2]), to = free_register(w);
+    int second = unary && w->lanes > 1 ? NONE : a;
+    on_registers(w, MAP_0F, w->lanes > 1 ? PP_66 : PP_F2, 0, opcode, to, second, b);
+    keep(w, to, at[0]);
+}
+
+/* to = c, then to += a b, or to -= a b */
+static void fused(writer *w, int opcode, const nh_place_of_value *at)
+{
+    int a = value_of(w, at[1]), b = value_of(w, at[2]), c = value_of(w, at[3]), to = free_register(w);
+    on_registers(w, MAP_0F, PP_66, 0, 0x28, to, NONE, c); /* vmovapd */
+    on_registers(w, MAP_0F38, PP_66, 1, w->lanes > 1 ? opcode : opcode + 1, to, a, b);
+    keep(w, to, at[0]);
+}
+
+static void negate(writer *w, const nh_place_of_value *at)
+{
+    int a = value_of(w, at[1]), to = free_register(w);
+    on_registers(w, MAP_0F, PP_66, 0, 0x57, to, a, SIGN); /* vxorpd */
+    keep(w, to, at[0]);
+}
+
+static void instruction(writer *w, const nh_placed *i)
+{
+    const nh_place_of_value at[] = {
+        {i->to_array, i->to}, {i->a_array, i->a}, {i->b_array, i->b}, {i->c_array, i->c}};
+    switch (i->op) {
+    case NH_OP_ADD: arithmetic(w, 0x58, at, false); break;
+    case NH_OP_MUL: arithmetic(w, 0x59, at, false); break;
+    case NH_OP_SUB: arithmetic(w, 0x5C, at, false); break;
+    case NH_OP_DIV: arithmetic(w, 0x5E, at, false); break;
+    case NH_OP_SQRT: arithmetic(w, 0x51, at, true); break;
+    case NH_OP_FMA: fused(w, 0xB8, at); break;  /* vfmadd231 */
+    case NH_OP_FNMA: fused(w, 0xBC, at); break; /* vfnmadd231 */
+    case NH_OP_NEG: negate(w, at); break;
+    default: call(w, i->op, at); break;
+    }
+}
+
+/* ---- a whole tape ---- */
+
+/* Where calls are made the arrays' addresses move to registers that calls leave alone. Arrays are in
+ * the order of nh_place_of_value, which is that of the arguments. */
+static const int argument_base[NH_PLACE_ARRAYS] = {RDI, RSI, RDX, RCX, R8, R9};
+static const int lasting_base[NH_PLACE_ARRAYS] = {RBX, RBP, R12, R13, R14, R15};
+
+static void put_push(writer *w, int opcode, int reg)
+{
+    if (reg >= 8)
+        put(w, 0x41);
+    put(w, (unsigned)(opcode + (reg & 7)));
+}
+
+static void begin(writer *w, bool calls)
+{
+    w->base = calls ? lasting_base : argument_base;
+    for (int i = 0; calls && i < NH_PLACE_ARRAYS; i++)
+        put_push(w, 0x50, lasting_base[i]);
+    if (calls)
+        put(w, 0x48), put(w, 0x83), put(w, 0xEC), put(w, 8); /* sub rsp, 8: calls want it aligned */
+    for (int i = 0; calls && i < NH_PLACE_ARRAYS; i++) {     /* mov lasting, argument */
+        int from = argument_base[i], to = lasting_base[i];
+        put(w, 0x48u | (from >= 8 ? 4u : 0) | (to >= 8 ? 1u : 0));
+        put(w, 0x89);
+        put(w, 0xC0u | (unsigned)(from & 7) << 3 | (unsigned)(to & 7));
+    }
+    forget(w);
+    put_sign(w);
+}
+
+static void end(writer *w, bool calls)
+{
+    put_zero_upper(w);
+    if (calls)
+        put(w, 0x48), put(w, 0x83), put(w, 0xC4), put(w, 8); /* add rsp, 8 */
+    for (int i = NH_PLACE_ARRAYS; calls && i-- > 0;)
+        put_push(w, 0x58, lasting_base[i]);
+    put(w, 0xC3);
+}
+
+static void translate(writer *w, const nh_tape *tape)
+{
+    bool calls = false;
+    w->negates = false;
+    for (size_t i = 0; i < tape->instructions; i++) {
+        calls |= w->operation[tape->placed[i].op] != NULL;
+        w->negates |= tape->placed[i].op == NH_OP_NEG;
+    }
+    begin(w, calls);
+    for (size_t i = 0; i < tape->instructions && !w->failed; i++)
+        instruction(w, tape->placed + i);
+    for (size_t i = 0; i < tape->copies && !w->failed; i++)
+        keep(w, value_of(w, tape->copy[i].from),
+             (nh_place_of_value){NH_PLACE_OUT, tape->copy[i].index});
+    end(w, calls);
+    while (w->length % 64 != 0 && !w->failed)
+        put(w, 0xCC);
+}
+
+static nh_operation *const *operations_of(nh_variant variant)
+{
+#define ADDRESS(name) nh_operations_##name,
+    static nh_operation *const *const operations[NH_VARIANTS] = {NH_EACH_VARIANT(ADDRESS)};
+    return operations[variant];
+}
+
+static bool wanted(const nh_interpreter *in, nh_variant variant)
+{
+    const char *asked = getenv("NONHOLO_MACHINE_CODE");
+    size_t instructions = 0;
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        instructions += in->tape[fn] ? in->tape[fn]->instructions : 0;
+    return (variant == NH_AVX_ONE || variant == NH_AVX_WIDE) && instructions <= INSTRUCTIONS_MAX &&
+           !(asked && strcmp(asked, "0") == 0);
+}
+
+/* The code in memory of its own, which from then on can be run but not written. */
+static bool settle(nh_machine *out, const writer *w)
+{
+    void *memory = mmap(NULL, w->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    memcpy(memory, w->byte, w->length);
+    if (mprotect(memory, w->length, PROT_READ | PROT_EXEC) != 0) {
+        munmap(memory, w->length);
+        return false;
+    }
+    *out = (nh_machine){memory, w->length};
+    return true;
+}
+
+void nh_machine_make(nh_machine *out, nh_interpreter *in, nh_variant variant, int lanes)
+{
+    *out = (nh_machine){0};
+    if (!wanted(in, variant))
+        return;
+    writer w = {.lanes = lanes, .operation = operations_of(variant)};
+    size_t first[NH_FN_COUNT] = {0};
+    for (int fn = 0; fn < NH_FN_COUNT && !w.failed; fn++) {
+        first[fn] = w.length;
+        if (in->tape[fn])
+            translate(&w, in->tape[fn]);
+    }
+    if (!w.failed && w.length > 0 && settle(out, &w))
+        for (int fn = 0; fn < NH_FN_COUNT; fn++)
+            if (in->tape[fn]) { /* a pointer to data becomes one to a function, as with dlsym */
+                void *at = (char *)out->memory + first[fn];
+                memcpy(&in->code[fn], &at, sizeof at);
+            }
+    free(w.byte);
+}
+
+void nh_machine_free(nh_machine *machine)
+{
+    if (machine->memory)
+        munmap(machine->memory, machine->size);
+}
+
+#else
+
+void nh_machine_make(nh_machine *out, nh_interpreter *in, nh_variant variant, int lanes)
+{
+    (void)in, (void)variant, (void)lanes;
+    *out = (nh_machine){0};
+}
+
+void nh_machine_free(nh_machine *machine)
+{
+    (void)machine;
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* Tapes as machine code, on x86-64 with AVX2 and FMA; elsewhere tapes are interpreted. */
+#ifndef NH_PROGRAM_MACHINE_H
+#define NH_PROGRAM_MACHINE_H
+
+#include "program/interpret.h"
+#include "program/variant.h"
+
+/* Translates every tape of the interpreter for `lanes` lanes of this variant and tells the interpreter
+ * to use the code. Where that cannot be done (another processor, a system that lets no program make
+ * code, NONHOLO_MACHINE_CODE=0 in the environment) nothing happens: the tapes are interpreted, with
+ * the same bits. */
+void nh_machine_make(nh_machine *out, nh_interpreter *interpreter, nh_variant variant, int lanes);
+void nh_machine_free(nh_machine *machine);
+
+#endif
