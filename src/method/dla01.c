@@ -8,6 +8,26 @@
  * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
 #include "method/kernel.h"
 
+/* The multipliers where they move what the constraints depend on: the first solve is done, more follow
+ * until v settles. */
+static int settle(kernel *k, double t1, const real *qm, const real *B, real *q, real *v, real *close,
+                  real *change)
+{
+    for (watch w = watch_begin();;) {
+        EACH(i, N) change[i] = broadcast(0);
+        add_B(k, change, B, close);
+        EACH(i, N) v[i] = select_(w.active, v[i] + change[i], v[i]);
+        watch_update(&w, largest(k, change, N), largest(k, v, N));
+        if (!any(w.active))
+            return NH_KERNEL_OK;
+        if (w.iteration >= 30)
+            return not_converged(k, &w);
+        EACH(i, N) q[i] = fma_(broadcast(k->h / 2), v[i], qm[i]);
+        CALL(CLOSE, t1, q, v, B, close);
+        EACH(i, M) close[i] = -close[i];
+    }
+}
+
 static int step(kernel *k)
 {
     const double h = k->h, t = k->t;
@@ -21,33 +41,22 @@ static int step(kernel *k)
 
     EACH(i, N) qm[i] = fma_(broadcast(h / 2), k->v[i], k->q[i]);
     CALL(KICK, t + h / 2, qm, k->v, 0, kick);
-    EACH(i, N) v[i] = fma_(broadcast(h), g[i], k->v[i]); /* still off the constraints */
+    EACH(i, N)
+    {
+        v[i] = fma_(broadcast(h), g[i], k->v[i]); /* still off the constraints */
+        q[i] = fma_(broadcast(h / 2), v[i], qm[i]);
+    }
     B[NB] = broadcast(h / 2);
 
     /* The multiplier moves v along M^-1 A(qm)^T until A(q1) v = 0. That is linear, and the first
      * solve is exact, unless it also moves the coordinates that A depends on. */
-    for (watch w = watch_begin();;) {
-        EACH(i, N) q[i] = fma_(broadcast(h / 2), v[i], qm[i]);
-        CALL(CLOSE, t + h, q, v, B, close);
-        EACH(i, M) close[i] = -close[i];
-        if (REACTION_IS_LINEAR) {
-            add_B(k, v, B, close);
-            break;
-        }
-        EACH(i, N) change[i] = broadcast(0);
-        add_B(k, change, B, close);
-        EACH(i, N) v[i] = select_(w.active, v[i] + change[i], v[i]);
-        watch_update(&w, largest(k, change, N), largest(k, v, N));
-        if (!any(w.active))
-            break;
-        if (w.iteration >= 30)
-            return not_converged(k, &w);
-    }
-    EACH(i, N)
-    {
-        real dq = (k->v[i] + v[i]) * (h / 2), q1 = fma_(broadcast(h / 2), v[i], qm[i]);
-        commit_one(k, i, q1, v[i], dq, v[i] - k->v[i]);
-    }
+    CALL(CLOSE, t + h, q, v, B, close);
+    EACH(i, M) close[i] = -close[i];
+    if (REACTION_IS_LINEAR)
+        add_B(k, v, B, close);
+    else
+        TRY_(settle(k, t + h, qm, B, q, v, close, change));
+    COMMIT(i, fma_(broadcast(h / 2), v[i], qm[i]), v[i], (k->v[i] + v[i]) * (h / 2), v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
 

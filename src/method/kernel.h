@@ -47,8 +47,9 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
     double h, t;
     real *q, *v, *q_low, *v_low, *memory, *top;
     int n, m, nk, nb, reaction_is_linear, constant_mass, compensated;
+    const int *b_first, *b_column;
     const double *option, *table;
-    nh_call_fn *call;
+    nh_call_fn *const *call;
     const void *self;
 } kernel;
 #define N (k->n)
@@ -73,18 +74,20 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #define CALL(FN, t, q, v, x, out)                                                                  \
     do {                                                                                           \
-        int called = k->call(k->self, NH_FN_##FN, t, q, v, x, out);                        \
+        int called = k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out);            \
         if (__builtin_expect(called, 0))                                                           \
             return called < 0 ? NH_KERNEL_STOPPED : NH_KERNEL_REFUSED;                             \
     } while (0)
 
 /* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern. */
-static inline void add_B(const kernel *k, real *out, const real *B, const real *l)
+static inline void add_B(const kernel *k, real *restrict out, const real *B, const real *l)
 {
-    const nh_shape *s = k->io->shape;
-    for (int j = 0; j < s->m; j++)
-        for (int e = s->b_first[j]; e < s->b_first[j + 1]; e++)
-            out[s->b_column[e]] = fma_(B[e], l[j], out[s->b_column[e]]);
+    const int *restrict first = k->b_first, *restrict column = k->b_column;
+    for (int j = 0, e = 0; j < M; j++) {
+        const real lj = l[j];
+        for (const int end = first[j + 1]; e < end; e++)
+            out[column[e]] = fma_(B[e], lj, out[column[e]]);
+    }
 }
 
 static inline void add_K(const kernel *k, real *out, const real *K, const real *l)
@@ -122,6 +125,14 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
 
 /* ---- what all methods share ---- */
 
+/* A part of a step that can fail: the step is over when it does. */
+#define TRY_(call)                                                                                 \
+    do {                                                                                           \
+        int tried = (call);                                                                        \
+        if (__builtin_expect(tried, 0))                                                            \
+            return tried;                                                                          \
+    } while (0)
+
 /* x + dx with the rounding error carried in low. */
 static inline void accumulate(real *x, real *low, real dx)
 {
@@ -131,23 +142,29 @@ static inline void accumulate(real *x, real *low, real dx)
     *x = sum;
 }
 
-/* The end of a step, for one coordinate: q += dq, v += dv where sums are compensated, else the values
- * given. */
-static inline void commit_one(kernel *k, int i, real q1, real v1, real dq, real dv)
-{
-    if (COMPENSATED) {
-        accumulate(k->q + i, k->q_low + i, dq);
-        accumulate(k->v + i, k->v_low + i, dv);
-    } else {
-        k->q[i] = q1;
-        k->v[i] = v1;
-    }
-}
+/* The end of a step, as expressions of the coordinate i: q += dq, v += dv where sums are compensated,
+ * else q = q1, v = v1. */
+#define COMMIT(i, q1, v1, dq, dv)                                                                  \
+    do {                                                                                           \
+        if (COMPENSATED) {                                                                         \
+            EACH(i, N)                                                                             \
+            {                                                                                      \
+                const real dq_ = (dq), dv_ = (dv);                                                 \
+                accumulate(k->q + i, k->q_low + i, dq_);                                           \
+                accumulate(k->v + i, k->v_low + i, dv_);                                           \
+            }                                                                                      \
+        } else {                                                                                   \
+            EACH(i, N)                                                                             \
+            {                                                                                      \
+                k->q[i] = (q1);                                                                    \
+                k->v[i] = (v1);                                                                    \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
 
-/* ... and for all of them. */
 static inline void commit(kernel *k, const real *q1, const real *v1, const real *dq, const real *dv)
 {
-    EACH(i, N) commit_one(k, i, q1[i], v1[i], dq[i], dv[i]);
+    COMMIT(i, q1[i], v1[i], dq[i], dv[i]);
 }
 
 /* Watches an iteration until round-off stops it. A lane is done when the correction is a few units
@@ -302,6 +319,8 @@ static inline void load(kernel *k, nh_kernel_io *io)
                   .reaction_is_linear = shape->reaction_is_linear,
                   .constant_mass = shape->constant_mass,
                   .compensated = io->compensated,
+                  .b_first = shape->b_first,
+                  .b_column = shape->b_column,
                   .option = io->option,
                   .table = io->table,
                   .call = io->call,
@@ -333,6 +352,17 @@ static inline int no_start(kernel *k)
     return NH_KERNEL_OK;
 }
 
+/* General kernels advance groups of lanes in teams, step by step in turn: a step waits for the one
+ * before it, but not for those of other groups, so while one waits another computes. Emitted kernels
+ * keep one group in registers. */
+#if LANES > 1 && !defined(NH_EMITTED)
+#define TEAM NH_TEAM_MAX
+#define GROUP(k, g) ((k) + (g))
+#else
+#define TEAM 1
+#define GROUP(k, g) (k)
+#endif
+
 /* Makes a kernel known under the method's name: its start (no_start for methods without memory) and
  * its step. */
 #ifdef NH_EMITTED
@@ -354,32 +384,45 @@ static inline int no_start(kernel *k)
         store(&k);                                                                                 \
         return status;                                                                             \
     }                                                                                              \
-    static int advance_##step(nh_kernel_io *io, long long steps)                                   \
+    static inline int whole_##step(kernel *k, const nh_kernel_io *io, double t)                    \
     {                                                                                              \
-        kernel k;                                                                                  \
         int status = NH_KERNEL_OK;                                                                 \
+        k->t = t;                                                                                  \
+        ENTER(k);                                                                                  \
+        if (!COMPOSED(io))                                                                         \
+            return step(k);                                                                        \
+        for (int part = 0; part < io->parts && !status; part++) {                                  \
+            ENTER(k);                                                                              \
+            k->h = io->step * io->part[part];                                                      \
+            k->t = t + io->step * io->part[io->parts + part];                                      \
+            status = step(k);                                                                      \
+        }                                                                                          \
+        return status;                                                                             \
+    }                                                                                              \
+    static int advance_##step(nh_kernel_io *io, int groups, long long steps)                       \
+    {                                                                                              \
+        kernel k[TEAM];                                                                            \
+        const int team = TEAM > 1 ? groups : 1;                                                    \
+        int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
         long long index = io->index, last = index + steps;                                         \
-        double time = io->time;                                                                    \
-        load(&k, io);                                                                              \
+        const double time = io->time, h = io->step;                                                \
+        for (int g = 0; g < team; g++)                                                             \
+            load(GROUP(k, g), io + g);                                                             \
         for (; index < last; index++) {                                                            \
-            const double t = time + (double)index * io->step;                                      \
-            k.t = t;                                                                               \
-            ENTER(&k);                                                                             \
-            if (!COMPOSED(io))                                                                     \
-                status = step(&k);                                                                 \
-            for (int part = 0; COMPOSED(io) && part < io->parts && !status; part++) {              \
-                ENTER(&k);                                                                         \
-                k.h = io->step * io->part[part];                                                   \
-                k.t = t + io->step * io->part[io->parts + part];                                   \
-                status = step(&k);                                                                 \
+            for (done = 0; done < team; done++) {                                                  \
+                status = whole_##step(GROUP(k, done), io, time + (double)index * h);               \
+                if (__builtin_expect(status, 0))                                                   \
+                    break;                                                                         \
+                if ((index & 15) == 15)                                                            \
+                    wrap_angles(GROUP(k, done));                                                   \
             }                                                                                      \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
-            if ((index & 15) == 15)                                                                \
-                wrap_angles(&k);                                                                   \
         }                                                                                          \
-        io->index = index;                                                                         \
-        store(&k);                                                                                 \
+        for (int g = 0; g < team; g++) {                                                           \
+            io[g].index = index + (status && g < done);                                            \
+            store(GROUP(k, g));                                                                    \
+        }                                                                                          \
         return status;                                                                             \
     }                                                                                              \
     KERNEL_SYMBOL(name) = {start_##step, advance_##step}

@@ -57,8 +57,11 @@ static int step(kernel *k)
     LOCAL(half, N);
     real *g = kick, *B = kick + N;
 
-    EACH(i, N) half[i] = k->v[i] + HALF_KICK[i];
-    EACH(i, N) q[i] = fma_(broadcast(h), half[i], k->q[i]);
+    EACH(i, N)
+    {
+        half[i] = k->v[i] + HALF_KICK[i];
+        q[i] = fma_(broadcast(h), half[i], k->q[i]);
+    }
     CALL(KICK, t + h, q, k->v, 0, kick);
     EACH(i, N) v[i] = fma_(broadcast(h / 2), g[i], half[i]);
 
@@ -68,7 +71,7 @@ static int step(kernel *k)
     add_B(k, v, B, close);
     EACH(i, N) HALF_KICK[i] = g[i] * (h / 2);
     add_B(k, HALF_KICK, B, close);
-    EACH(i, N) commit_one(k, i, q[i], v[i], half[i] * h, v[i] - k->v[i]);
+    COMMIT(i, q[i], v[i], half[i] * h, v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
 

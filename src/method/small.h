@@ -14,14 +14,6 @@
 #define RELEASE(k) ((k)->top = held)
 #endif
 
-/* CALL for functions that hold scratch: the step is over when it fails, so nothing is released. */
-#define TRY_(call)                                                                                 \
-    do {                                                                                           \
-        int tried = (call);                                                                        \
-        if (__builtin_expect(tried, 0))                                                            \
-            return tried;                                                                          \
-    } while (0)
-
 static inline real dot_(int n, const real *x, const real *y)
 {
     real sum = broadcast(0);

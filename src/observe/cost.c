@@ -5,7 +5,7 @@
 enum { WARM_UP = 4, COUNTED = 16 }; /* steps; implicit methods extrapolate from the ones before */
 
 typedef struct counter { /* stands between the kernel and what evaluates for it */
-    nh_call_fn *call;
+    nh_call_fn *call[NH_FN_COUNT];
     const void *self;
     int64_t *count;
 } counter;
@@ -15,7 +15,7 @@ static int count_call(const void *self, int fn, double t, const void *q, const v
 {
     const counter *c = self;
     ++*c->count;
-    return c->call(c->self, fn, t, q, v, x, out);
+    return c->call[fn](c->self, fn, t, q, v, x, out);
 }
 
 nh_status nh_evaluations(const nh_system *system, const char *method, double step, double t,
@@ -31,8 +31,11 @@ nh_status nh_evaluations(const nh_system *system, const char *method, double ste
         status = nh_run_advance(run, WARM_UP, report);
     if (status == NH_OK) {
         int64_t count = 0;
-        counter c = {run->careful.call, run->careful.self, &count};
-        run->careful.call = count_call;
+        counter c = {.self = run->careful.self, .count = &count};
+        for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+            c.call[fn] = run->careful.call[fn];
+            run->careful.call[fn] = count_call;
+        }
         run->careful.self = &c;
         status = nh_run_advance(run, COUNTED, report);
         *per_step = (double)count / COUNTED;

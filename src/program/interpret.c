@@ -82,12 +82,8 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
                                      const void *x, void *out)
 {
     const nh_interpreter *in = self;
-    real time = broadcast(t), *to = out;
-    if (in->code[fn]) {
-        in->code[fn](&time, q, v, x, in->slots[fn], out);
-        return 0;
-    }
     const nh_tape *tape = in->tape[fn];
+    real time = broadcast(t), *to = out;
     real *const base[NH_PLACE_ARRAYS] = {[NH_TIME] = &time,   [NH_Q] = (real *)q,
                                          [NH_V] = (real *)v,  [NH_X] = (real *)x,
                                          [NH_PLACE_SLOTS] = in->slots[fn], [NH_PLACE_OUT] = to};

@@ -5,20 +5,11 @@
 #include "program/kernel_io.h"
 #include "program/tape.h"
 
-/* A tape as machine code (machine.h). Arguments are the arrays of nh_place_of_value. */
-typedef void nh_machine_code(const void *time, const void *q, const void *v, const void *x,
-                             void *slots, void *out);
-typedef struct nh_machine {
-    void *memory; /* of all tapes of an interpreter */
-    size_t size;
-} nh_machine;
-
-/* The tapes that a kernel may call and where their values live. Constants are put into the slots
- * when the workspace is made and are never written again. */
+/* The tapes that a kernel may call and where their values live: as many slots as the tape says and one
+ * more. Constants are put into the slots when the workspace is made and are never written again. */
 typedef struct nh_interpreter {
     const nh_tape *tape[NH_FN_COUNT];
     void *slots[NH_FN_COUNT];
-    nh_machine_code *code[NH_FN_COUNT]; /* instead of interpreting; or NULL */
 } nh_interpreter;
 
 /* An instruction that machine code leaves to C: sines, exponentials and the like. NULL for others. */

@@ -36,7 +36,7 @@ typedef struct nh_kernel_io {
     double *scratch;   /* for a step; general kernels only */
     const double *option, *table;
     const nh_shape *shape;
-    nh_call_fn *call;
+    nh_call_fn *const *call; /* what computes each function; all of them get `self` */
     const void *self;
     int compensated;
     /* of a failed step */
@@ -46,9 +46,14 @@ typedef struct nh_kernel_io {
 
 enum { NH_KERNEL_OK = 0, NH_KERNEL_NOT_CONVERGED = 1, NH_KERNEL_STOPPED = 2, NH_KERNEL_REFUSED = 3 };
 
+enum { NH_TEAM_MAX = 4 };
+
 typedef struct nh_kernel {
-    int (*start)(nh_kernel_io *io);                   /* after the state was set */
-    int (*advance)(nh_kernel_io *io, long long steps); /* stops at the first failure: index tells */
+    int (*start)(nh_kernel_io *io); /* after the state was set */
+    /* Advances up to NH_TEAM_MAX groups of lanes (emitted kernels: one), all from the same index.
+     * Stops at the first failure: each index tells how far that group went, and the failing group is
+     * the first of those that are behind. */
+    int (*advance)(nh_kernel_io *io, int groups, long long steps);
 } nh_kernel;
 
 #endif

@@ -17,11 +17,18 @@
 
 #include "program/system.h"
 
-enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R12 = 12, R13, R14, R15 };
+enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R12 = 12, R13, R14 };
 enum { MAP_0F = 1, MAP_0F38 = 2 };             /* VEX: table of instructions */
 enum { PP_NONE = 0, PP_66 = 1, PP_F2 = 3 };    /* VEX: prefix that is part of the instruction */
 enum { CACHED = 15, SIGN = 15, NONE = 0 };     /* registers 0 .. 14 hold values, 15 the sign bit */
 enum { INSTRUCTIONS_MAX = 200000, DISPLACEMENT_MAX = 1 << 30 };
+
+/* Which register points to each array: those that the caller passes as arguments of nh_call_fn, and
+ * where the code makes calls itself, those that calls leave alone. */
+static const int argument_base[NH_PLACE_ARRAYS] = {
+    [NH_Q] = RDX, [NH_V] = RCX, [NH_X] = R8, [NH_PLACE_OUT] = R9, [NH_PLACE_SLOTS] = RDI};
+static const int lasting_base[NH_PLACE_ARRAYS] = {
+    [NH_Q] = RBX, [NH_V] = RBP, [NH_X] = R12, [NH_PLACE_OUT] = R13, [NH_PLACE_SLOTS] = R14};
 
 typedef struct writer {
     unsigned char *byte;
@@ -29,10 +36,12 @@ typedef struct writer {
     bool failed;
     int lanes;
     nh_operation *const *operation;
-    const int *base;                   /* the register that points to each array */
+    const int *base;
     nh_place_of_value held[CACHED];    /* what each vector register holds; array NH_PLACE_ARRAYS: nothing */
     size_t used[CACHED], now;          /* when it was last wanted */
-    bool negates;
+    /* of the present tape */
+    const nh_tape *tape;
+    bool calls, negates, reads_time, touches[NH_PLACE_ARRAYS];
 } writer;
 
 /* ---- bytes ---- */
@@ -217,10 +226,18 @@ static void negate(writer *w, const nh_place_of_value *at)
     keep(w, to, at[0]);
 }
 
+/* Time comes in a register and gets the slot behind all others. */
+static nh_place_of_value place_at(const writer *w, uint8_t array, uint32_t index)
+{
+    if (array == NH_TIME)
+        return (nh_place_of_value){NH_PLACE_SLOTS, (uint32_t)w->tape->slots};
+    return (nh_place_of_value){array, index};
+}
+
 static void instruction(writer *w, const nh_placed *i)
 {
-    const nh_place_of_value at[] = {
-        {i->to_array, i->to}, {i->a_array, i->a}, {i->b_array, i->b}, {i->c_array, i->c}};
+    const nh_place_of_value at[] = {place_at(w, i->to_array, i->to), place_at(w, i->a_array, i->a),
+                                    place_at(w, i->b_array, i->b), place_at(w, i->c_array, i->c)};
     switch (i->op) {
     case NH_OP_ADD: arithmetic(w, 0x58, at, false); break;
     case NH_OP_MUL: arithmetic(w, 0x59, at, false); break;
@@ -236,10 +253,29 @@ static void instruction(writer *w, const nh_placed *i)
 
 /* ---- a whole tape ---- */
 
-/* Where calls are made the arrays' addresses move to registers that calls leave alone. Arrays are in
- * the order of nh_place_of_value, which is that of the arguments. */
-static const int argument_base[NH_PLACE_ARRAYS] = {RDI, RSI, RDX, RCX, R8, R9};
-static const int lasting_base[NH_PLACE_ARRAYS] = {RBX, RBP, R12, R13, R14, R15};
+static void look_at(writer *w, const nh_tape *tape)
+{
+    w->tape = tape;
+    w->calls = w->negates = w->reads_time = false;
+    memset(w->touches, 0, sizeof w->touches);
+    w->touches[NH_PLACE_SLOTS] = true;
+    for (size_t i = 0; i < tape->instructions; i++) {
+        const nh_placed *x = tape->placed + i;
+        w->calls |= w->operation[x->op] != NULL;
+        w->negates |= x->op == NH_OP_NEG;
+        w->touches[x->to_array] = w->touches[x->a_array] = true;
+        w->touches[x->b_array] = w->touches[x->c_array] = true;
+    }
+    for (size_t i = 0; i < tape->copies; i++)
+        w->touches[tape->copy[i].from.array] = w->touches[NH_PLACE_OUT] = true;
+    for (size_t i = 0; i < tape->inputs; i++)
+        w->reads_time |= tape->input[i].kind == NH_TIME;
+}
+
+static bool is_kept(const writer *w, int array)
+{
+    return w->calls && array != NH_TIME && w->touches[array];
+}
 
 static void put_push(writer *w, int opcode, int reg)
 {
@@ -248,48 +284,59 @@ static void put_push(writer *w, int opcode, int reg)
     put(w, (unsigned)(opcode + (reg & 7)));
 }
 
-static void begin(writer *w, bool calls)
+static void put_align(writer *w, int opcode)
 {
-    w->base = calls ? lasting_base : argument_base;
-    for (int i = 0; calls && i < NH_PLACE_ARRAYS; i++)
-        put_push(w, 0x50, lasting_base[i]);
-    if (calls)
-        put(w, 0x48), put(w, 0x83), put(w, 0xEC), put(w, 8); /* sub rsp, 8: calls want it aligned */
-    for (int i = 0; calls && i < NH_PLACE_ARRAYS; i++) {     /* mov lasting, argument */
-        int from = argument_base[i], to = lasting_base[i];
-        put(w, 0x48u | (from >= 8 ? 4u : 0) | (to >= 8 ? 1u : 0));
-        put(w, 0x89);
-        put(w, 0xC0u | (unsigned)(from & 7) << 3 | (unsigned)(to & 7));
-    }
+    int pushed = 0;
+    for (int i = 0; i < NH_PLACE_ARRAYS; i++)
+        pushed += is_kept(w, i);
+    if (w->calls && pushed % 2 == 0) /* sub or add rsp, 8: calls want it aligned */
+        put(w, 0x48), put(w, 0x83), put(w, (unsigned)opcode), put(w, 8);
+}
+
+static void begin(writer *w, const void *slots)
+{
+    w->base = w->calls ? lasting_base : argument_base;
+    put(w, 0x48), put(w, 0xBF), put_number(w, (uint64_t)(uintptr_t)slots, 8); /* mov rdi, slots */
+    for (int i = 0; i < NH_PLACE_ARRAYS; i++)
+        if (is_kept(w, i)) {
+            int from = argument_base[i], to = lasting_base[i];
+            put_push(w, 0x50, to);
+            put(w, 0x48u | (from >= 8 ? 4u : 0) | (to >= 8 ? 1u : 0));
+            put(w, 0x89); /* mov lasting, argument */
+            put(w, 0xC0u | (unsigned)(from & 7) << 3 | (unsigned)(to & 7));
+        }
+    put_align(w, 0xEC);
     forget(w);
+    if (w->reads_time) {
+        if (w->lanes > 1)
+            on_registers(w, MAP_0F38, PP_66, 0, 0x19, 0, NONE, 0); /* vbroadcastsd */
+        keep(w, 0, place_at(w, NH_TIME, 0));
+    }
     put_sign(w);
 }
 
-static void end(writer *w, bool calls)
+static void end(writer *w)
 {
     put_zero_upper(w);
-    if (calls)
-        put(w, 0x48), put(w, 0x83), put(w, 0xC4), put(w, 8); /* add rsp, 8 */
-    for (int i = NH_PLACE_ARRAYS; calls && i-- > 0;)
-        put_push(w, 0x58, lasting_base[i]);
-    put(w, 0xC3);
+    put_align(w, 0xC4);
+    for (int i = NH_PLACE_ARRAYS; i-- > 0;)
+        if (is_kept(w, i))
+            put_push(w, 0x58, lasting_base[i]);
+    put(w, 0x31), put(w, 0xC0), put(w, 0xC3); /* return 0 */
 }
 
-static void translate(writer *w, const nh_tape *tape)
+static void translate(writer *w, const nh_tape *tape, const void *slots)
 {
-    bool calls = false;
-    w->negates = false;
-    for (size_t i = 0; i < tape->instructions; i++) {
-        calls |= w->operation[tape->placed[i].op] != NULL;
-        w->negates |= tape->placed[i].op == NH_OP_NEG;
-    }
-    begin(w, calls);
+    look_at(w, tape);
+    begin(w, slots);
     for (size_t i = 0; i < tape->instructions && !w->failed; i++)
         instruction(w, tape->placed + i);
-    for (size_t i = 0; i < tape->copies && !w->failed; i++)
-        keep(w, value_of(w, tape->copy[i].from),
+    for (size_t i = 0; i < tape->copies && !w->failed; i++) {
+        nh_place_of_value from = tape->copy[i].from;
+        keep(w, value_of(w, place_at(w, from.array, from.index)),
              (nh_place_of_value){NH_PLACE_OUT, tape->copy[i].index});
-    end(w, calls);
+    }
+    end(w);
     while (w->length % 64 != 0 && !w->failed)
         put(w, 0xCC);
 }
@@ -326,7 +373,8 @@ static bool settle(nh_machine *out, const writer *w)
     return true;
 }
 
-void nh_machine_make(nh_machine *out, nh_interpreter *in, nh_variant variant, int lanes)
+void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in, nh_variant variant,
+                     int lanes)
 {
     *out = (nh_machine){0};
     if (!wanted(in, variant))
@@ -336,13 +384,13 @@ void nh_machine_make(nh_machine *out, nh_interpreter *in, nh_variant variant, in
     for (int fn = 0; fn < NH_FN_COUNT && !w.failed; fn++) {
         first[fn] = w.length;
         if (in->tape[fn])
-            translate(&w, in->tape[fn]);
+            translate(&w, in->tape[fn], in->slots[fn]);
     }
     if (!w.failed && w.length > 0 && settle(out, &w))
         for (int fn = 0; fn < NH_FN_COUNT; fn++)
             if (in->tape[fn]) { /* a pointer to data becomes one to a function, as with dlsym */
                 void *at = (char *)out->memory + first[fn];
-                memcpy(&in->code[fn], &at, sizeof at);
+                memcpy(call + fn, &at, sizeof at);
             }
     free(w.byte);
 }
@@ -355,9 +403,10 @@ void nh_machine_free(nh_machine *machine)
 
 #else
 
-void nh_machine_make(nh_machine *out, nh_interpreter *in, nh_variant variant, int lanes)
+void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in, nh_variant variant,
+                     int lanes)
 {
-    (void)in, (void)variant, (void)lanes;
+    (void)call, (void)in, (void)variant, (void)lanes;
     *out = (nh_machine){0};
 }
 

@@ -5,11 +5,17 @@
 #include "program/interpret.h"
 #include "program/variant.h"
 
-/* Translates every tape of the interpreter for `lanes` lanes of this variant and tells the interpreter
- * to use the code. Where that cannot be done (another processor, a system that lets no program make
- * code, NONHOLO_MACHINE_CODE=0 in the environment) nothing happens: the tapes are interpreted, with
- * the same bits. */
-void nh_machine_make(nh_machine *out, nh_interpreter *interpreter, nh_variant variant, int lanes);
+typedef struct nh_machine {
+    void *memory; /* the code of all tapes of an interpreter */
+    size_t size;
+} nh_machine;
+
+/* Translates every tape of the interpreter for `lanes` lanes of this variant and puts what computes
+ * function fn into call[fn]. Where that cannot be done (another processor, a system that lets no
+ * program make code, NONHOLO_MACHINE_CODE=0 in the environment) nothing happens: the tapes are
+ * interpreted, with the same bits. The code belongs to this interpreter: it knows its slots. */
+void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *interpreter,
+                     nh_variant variant, int lanes);
 void nh_machine_free(nh_machine *machine);
 
 #endif

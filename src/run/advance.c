@@ -140,7 +140,7 @@ static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, fa
     for (int lane = 0; lane < g->lanes; lane++) {
         copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
         nh_kernel_io io = io_of(run, e, run->lane_state, 1, index);
-        int status = starting ? e->kernel->start(&io) : e->kernel->advance(&io, 1);
+        int status = starting ? e->kernel->start(&io) : e->kernel->advance(&io, 1, 1);
         if (status) {
             int member = g->first_member + lane;
             *f = (failure){status, index, member < run->members ? member : run->members - 1,
@@ -163,12 +163,13 @@ static bool start_group(nh_run *run, group *g, failure *f)
     return e->kernel->start(&io) == NH_KERNEL_OK || careful_step(run, g, 0, true, f);
 }
 
-static bool advance_group(nh_run *run, group *g, int64_t from, int64_t to, failure *f)
+/* From step `index` on to `to`; the state before step `from` is saved. */
+static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, int64_t to, failure *f)
 {
     const engine *e = fast_engine(run);
-    for (int64_t index = from; index < to;) {
+    while (index < to) {
         nh_kernel_io io = io_of(run, e, g->block, g->lanes, index);
-        int status = e->kernel->advance(&io, to - index);
+        int status = e->kernel->advance(&io, 1, to - index);
         index = io.index;
         if (status == NH_KERNEL_OK)
             break;
@@ -192,6 +193,21 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t to, failu
     return is_finite(run, g, &f->member);
 }
 
+/* Some groups together; where one of them fails each goes on alone. */
+static bool advance_team(nh_run *run, group *g, int groups, int64_t from, int64_t to, failure *f)
+{
+    const engine *e = fast_engine(run);
+    nh_kernel_io io[NH_TEAM_MAX];
+    for (int i = 0; i < groups; i++)
+        io[i] = io_of(run, e, g[i].block, g[i].lanes, from);
+    if (groups > 1 && run->parts == 1)
+        e->kernel->advance(io, groups, to - from);
+    for (int i = 0; i < groups; i++)
+        if (!advance_group(run, g + i, from, io[i].index, to, f))
+            return false;
+    return true;
+}
+
 /* ---- all groups ---- */
 
 static void save(nh_run *run)
@@ -212,9 +228,13 @@ static void restore(nh_run *run)
 
 static bool advance_all(nh_run *run, int64_t from, int64_t to, failure *f)
 {
-    for (int i = 0; i < run->groups; i++)
-        if (!advance_group(run, run->group + i, from, to, f))
+    bool built_in = run->backend == NH_BACKEND_TAPE;
+    int most = built_in && run->group[0].lanes > 1 ? NH_TEAM_MAX : 1;
+    for (int i = 0; i < run->groups; i += most) {
+        int team = run->groups - i < most ? run->groups - i : most;
+        if (!advance_team(run, run->group + i, team, from, to, f))
             return false;
+    }
     return true;
 }
 

@@ -35,7 +35,7 @@ static nh_status prepare_tapes(engine *e, const nh_run *run, int lanes, nh_repor
         e->interpreter.tape[fn] = nh_system_tape(run->system, (nh_fn)fn, report);
         if (!e->interpreter.tape[fn])
             return NH_NO_MEMORY;
-        total += e->interpreter.tape[fn]->slots * width;
+        total += (e->interpreter.tape[fn]->slots + 1) * width;
     }
     double *slots = e->slots = aligned_doubles(total);
     if (!slots)
@@ -48,9 +48,15 @@ static nh_status prepare_tapes(engine *e, const nh_run *run, int lanes, nh_repor
         for (size_t c = 0; c < tape->constants; c++)
             for (size_t l = 0; l < width; l++)
                 slots[used + c * width + l] = tape->constant[c];
-        used += tape->slots * width;
+        used += (tape->slots + 1) * width;
     }
     return NH_OK;
+}
+
+static void fill_calls(engine *e, nh_call_fn *call)
+{
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        e->call[fn] = call;
 }
 
 static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant, int lanes,
@@ -67,14 +73,14 @@ static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant
     if (!e->scratch)
         return nh_fail_memory(report);
     if (run->system->mechanics) {
-        e->call = nh_interpreter_of(variant);
+        fill_calls(e, nh_interpreter_of(variant));
         e->self = &e->interpreter;
         nh_status status = prepare_tapes(e, run, lanes, report);
         if (status == NH_OK)
-            nh_machine_make(&e->machine, &e->interpreter, variant, lanes);
+            nh_machine_make(&e->machine, e->call, &e->interpreter, variant, lanes);
         return status;
     }
-    e->call = nh_callbacks_call;
+    fill_calls(e, nh_callbacks_call);
     e->self = e->callbacks = nh_callback_space_create(run->system);
     return e->callbacks ? NH_OK : nh_fail_memory(report);
 }

@@ -17,7 +17,7 @@ typedef struct group { /* `lanes` trajectories side by side, in one block of mem
 /* What evaluates the system for kernels of one variant. */
 typedef struct engine {
     const nh_kernel *kernel; /* NULL: none */
-    nh_call_fn *call;
+    nh_call_fn *call[NH_FN_COUNT];
     void *self;              /* nh_interpreter or nh_callback_space */
     nh_interpreter interpreter;
     nh_machine machine;
