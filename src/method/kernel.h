@@ -352,15 +352,57 @@ static inline int no_start(kernel *k)
     return NH_KERNEL_OK;
 }
 
-/* General kernels advance groups of lanes in teams, step by step in turn: a step waits for the one
- * before it, but not for those of other groups, so while one waits another computes. Emitted kernels
- * keep one group in registers. */
+/* Advances one group, whose state an emitted kernel keeps in registers. */
+#define ADVANCE_ONE(step)                                                                          \
+    static int advance_##step(nh_kernel_io *io, int groups, long long steps)                       \
+    {                                                                                              \
+        kernel k;                                                                                  \
+        int status = NH_KERNEL_OK;                                                                 \
+        long long index = io->index, last = index + steps;                                         \
+        double time = io->time;                                                                    \
+        (void)groups;                                                                              \
+        load(&k, io);                                                                              \
+        for (; index < last; index++) {                                                            \
+            status = whole_##step(&k, io, time + (double)index * io->step);                        \
+            if (__builtin_expect(status, 0))                                                       \
+                break;                                                                             \
+            if ((index & 15) == 15)                                                                \
+                wrap_angles(&k);                                                                   \
+        }                                                                                          \
+        io->index = index;                                                                         \
+        store(&k);                                                                                 \
+        return status;                                                                             \
+    }
+
+/* Advances several groups, step by step in turn: a step waits for the one before it, but not for those
+ * of other groups, so while one waits another computes. */
+#define ADVANCE_TEAM(step)                                                                         \
+    static int advance_##step(nh_kernel_io *io, int groups, long long steps)                       \
+    {                                                                                              \
+        kernel k[NH_TEAM_MAX];                                                                     \
+        int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
+        long long index = io->index, last = index + steps;                                         \
+        for (int g = 0; g < groups; g++)                                                           \
+            load(k + g, io + g);                                                                   \
+        for (; index < last; index++) {                                                            \
+            const double t = io->time + (double)index * io->step;                                  \
+            for (done = 0; done < groups && !status; done += !status) {                            \
+                status = whole_##step(k + done, io, t);                                            \
+                if (!status && (index & 15) == 15)                                                 \
+                    wrap_angles(k + done);                                                         \
+            }                                                                                      \
+            if (__builtin_expect(status, 0))                                                       \
+                break;                                                                             \
+        }                                                                                          \
+        for (int g = 0; g < groups; g++)                                                           \
+            io[g].index = index + (status && g < done);                                            \
+        return status;                                                                             \
+    }
+
 #if LANES > 1 && !defined(NH_EMITTED)
-#define TEAM NH_TEAM_MAX
-#define GROUP(k, g) ((k) + (g))
+#define ADVANCE ADVANCE_TEAM
 #else
-#define TEAM 1
-#define GROUP(k, g) (k)
+#define ADVANCE ADVANCE_ONE
 #endif
 
 /* Makes a kernel known under the method's name: its start (no_start for methods without memory) and
@@ -399,32 +441,7 @@ static inline int no_start(kernel *k)
         }                                                                                          \
         return status;                                                                             \
     }                                                                                              \
-    static int advance_##step(nh_kernel_io *io, int groups, long long steps)                       \
-    {                                                                                              \
-        kernel k[TEAM];                                                                            \
-        const int team = TEAM > 1 ? groups : 1;                                                    \
-        int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
-        long long index = io->index, last = index + steps;                                         \
-        const double time = io->time, h = io->step;                                                \
-        for (int g = 0; g < team; g++)                                                             \
-            load(GROUP(k, g), io + g);                                                             \
-        for (; index < last; index++) {                                                            \
-            for (done = 0; done < team; done++) {                                                  \
-                status = whole_##step(GROUP(k, done), io, time + (double)index * h);               \
-                if (__builtin_expect(status, 0))                                                   \
-                    break;                                                                         \
-                if ((index & 15) == 15)                                                            \
-                    wrap_angles(GROUP(k, done));                                                   \
-            }                                                                                      \
-            if (__builtin_expect(status, 0))                                                       \
-                break;                                                                             \
-        }                                                                                          \
-        for (int g = 0; g < team; g++) {                                                           \
-            io[g].index = index + (status && g < done);                                            \
-            store(GROUP(k, g));                                                                    \
-        }                                                                                          \
-        return status;                                                                             \
-    }                                                                                              \
+    ADVANCE(step)                                                                                  \
     KERNEL_SYMBOL(name) = {start_##step, advance_##step}
 
 #endif
