@@ -21,7 +21,8 @@ typedef enum kind {
     CHOICE,
     SETTINGS,
     ASSIGN,
-    METHODS
+    METHODS,
+    LIST
 } kind;
 
 typedef struct specification {
@@ -67,6 +68,19 @@ static const specification specifications[] = {
     {"time", 0, POSITIVE, OPTIONS_ORDER, AT(time), "T", "where the error is measured (1)", 0, 0},
     {"tolerance", 0, POSITIVE, OPTIONS_ORDER, AT(tolerance), "E",
      "of the reference solution (1e-13)", 0, 0},
+    {"members", 0, COUNT, OPTIONS_ENSEMBLE, AT(members), "N",
+     "random starts of one energy that satisfy the constraints", 1, INTEGERS},
+    {"energy", 0, REAL, OPTIONS_ENSEMBLE, AT(energy), "E",
+     "energy of random starts (that of the model's start)", 0, 0},
+    {"seed", 0, COUNT, OPTIONS_ENSEMBLE, AT(seed), "S", "which random starts (0)", 0, INTEGERS},
+    {"around", 0, CHOICE, OPTIONS_ENSEMBLE, AT(around), "origin|start",
+     "the middle of random starts", 0, 0},
+    {"sweep", 0, LIST, OPTIONS_ENSEMBLE, AT(sweeps), "NAME=a:b:n",
+     "n values of a parameter from a to b; repeatable: all combinations", 0, 0},
+    {"starts", 0, TEXT, OPTIONS_ENSEMBLE, AT(starts), "FILE.csv",
+     "start states, one a line, under a line of names", 0, 0},
+    {"table", 0, CHOICE, OPTIONS_ENSEMBLE, AT(table), "statistics|members",
+     "what the table of -o holds", 0, 0},
     {"steps", 0, COUNT, OPTIONS_TIME, AT(steps), "N", "number of steps", 0, INTEGERS},
     {"time", 0, NOT_NEGATIVE, OPTIONS_TIME, AT(time), "T", "length of the run in time instead", 0,
      0},
@@ -184,6 +198,37 @@ static int add_start(options *given, const char *text)
     return 0;
 }
 
+static int add_sweep(options *given, const char *text)
+{
+    size_t size = (size_t)(given->sweep_count + 1) * sizeof *given->sweeps;
+    given->sweeps = reallocate(given->sweeps, size);
+    given->sweeps[given->sweep_count++] = strdup(text);
+    return 0;
+}
+
+int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
+{
+    char part[3][48] = {{0}};
+    size_t length = strcspn(text, "=");
+    const char *rest = text + length + (text[length] == '=');
+    int parts = 0;
+    while (text[length] && parts < 3) {
+        size_t here = strcspn(rest, ":");
+        snprintf(part[parts], sizeof part[0], "%.*s", (int)here, rest);
+        parts++;
+        rest += here;
+        if (!*rest)
+            break;
+        rest++;
+    }
+    snprintf(name, size, "%.*s", (int)length, text);
+    *sweep = (nh_sweep){.parameter = name};
+    if (parts != 3 || *rest || length == 0 || length >= size || !parse_real(part[0], &sweep->from) ||
+        !parse_real(part[1], &sweep->to) || !parse_count(part[2], 1, INTEGERS, &sweep->count))
+        return complain("--sweep needs NAME=a:b:n, n values from a to b, not '%s'", text);
+    return 0;
+}
+
 static int take_value(options *given, const specification *s, const char *text)
 {
     void *place = (char *)given + s->offset;
@@ -217,6 +262,8 @@ static int take_value(options *given, const specification *s, const char *text)
         return add_start(given, text);
     case METHODS:
         return split_methods(text, &given->methods, &given->method_count);
+    case LIST:
+        return add_sweep(given, text);
     }
     return good ? 0 : complain_value(s, text);
 }
@@ -368,6 +415,9 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
     *given = (options){.step = NAN,
                        .time = NAN,
                        .tolerance = NAN,
+                       .energy = NAN,
+                       .members = -1,
+                       .seed = -1,
                        .steps = -1,
                        .every = -1,
                        .threads = -1,
@@ -400,6 +450,9 @@ void options_free(options *given)
         free(given->settings[i]);
     for (int i = 0; i < given->method_count; i++)
         free(given->methods[i]);
+    for (int i = 0; i < given->sweep_count; i++)
+        free(given->sweeps[i]);
+    free(given->sweeps);
     free(given->settings);
     free(given->methods);
     free(given->start);

@@ -13,7 +13,8 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_ALL = 1 << 5,
        OPTIONS_METHODS = 1 << 6, /* --methods, --compose, --compensated */
        OPTIONS_ORDER = 1 << 7,   /* --step, --time, --halvings, --steps-list, --tolerance */
-       OPTIONS_PLOT = 1 << 8     /* --plot alone */
+       OPTIONS_PLOT = 1 << 8,    /* --plot alone */
+       OPTIONS_ENSEMBLE = 1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
 
 typedef struct options {
@@ -24,11 +25,14 @@ typedef struct options {
     char *start;    /* every --start joined by commas, or NULL */
     char **methods; /* every --methods, split as method_list.h tells */
     int method_count;
+    char **sweeps;  /* every --sweep, as it stands */
+    int sweep_count;
+    const char *starts; /* a file */
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
-    double step, time, tolerance;                                      /* NaN when not given */
+    double step, time, tolerance, energy;                              /* NaN when not given */
     double t0;
-    int64_t steps, every, threads, halvings; /* -1 when not given */
-    int backend, compensated;                /* index into the choices of the table: auto first */
+    int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
+    int backend, compensated, around, table; /* index into the choices of the table: the standard first */
     bool project, json, quiet, help;
 } options;
 
@@ -44,6 +48,9 @@ void options_help(unsigned groups);
 /* --steps-list: falling steps want rising whole numbers, at most `room` of them; how many there
  * are, or -1 after having complained. */
 int parse_steps_list(const char *text, int room, int64_t *steps);
+
+/* "NAME=a:b:n" cut apart; the name is copied into `name`. Complains when it is something else. */
+int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size);
 
 /* A list of exactly `count` numbers out of "1,2,-3"; `name` is the option that messages name. */
 int parse_list(const char *name, const char *text, int count, double *values);

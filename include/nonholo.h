@@ -296,6 +296,126 @@ NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, do
  * there, however often an angle has turned. */
 NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v);
 
+/* ---- ensembles --------------------------------------------------------------------------- */
+
+/* A random state of a given energy that satisfies the constraints. Angles are uniform; the other
+ * coordinates and the velocities lie in a random direction from the centre (the origin at rest; or
+ * `centre`, an array q), as far as the energy wants. Number `item` of a `seed` is always the same
+ * state. NH_BAD_START when a thousand directions hold no such state. */
+NH_API nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
+                                 uint64_t item, const double *centre, double *q, double *v,
+                                 nh_report *report);
+
+/* Many trajectories: starts for each combination of swept parameters, advanced over SIMD lanes and
+ * threads, measured at recorded times. All numbers are the same for any number of threads, and what
+ * is computed of a member does not depend on the others. A member that fails is named and stays out
+ * of what is measured later; the others go on. */
+typedef struct nh_ensemble nh_ensemble;
+
+typedef struct nh_sweep { /* `count` values from `from` to `to`, both included */
+    const char *parameter;
+    double from, to;
+    int64_t count;
+} nh_sweep;
+
+typedef enum nh_starts {
+    NH_STARTS_MODEL,  /* the model's start with `start` applied, for each value of a sweep */
+    NH_STARTS_RANDOM, /* nh_random_start: item = number of the start, the same for all values of a sweep */
+    NH_STARTS_LIST    /* q[members][coordinates], v[members][velocities] */
+} nh_starts;
+
+typedef struct nh_ensemble_options {
+    /* Either a model with settings as of nh_system_build, or a ready system (no sweeps then; functions
+     * of the user are called from several threads). */
+    const nh_model *model;
+    const char *const *settings;
+    size_t setting_count;
+    const nh_system *system;
+    const nh_sweep *sweep; /* the first varies slowest */
+    int sweeps;
+
+    nh_starts starts;
+    int64_t members; /* starts for each combination of swept values; 0 means 1 */
+    const char *start;
+    double t0;
+    double energy; /* of random starts; NaN: that of the model's start state */
+    uint64_t seed;
+    bool around_start; /* random starts about the model's start coordinates, not the origin */
+    bool project;      /* starts of the model or the list are moved to the constraints */
+    const double *q, *v;
+
+    nh_run_options run;   /* method, compose, step, backend, compensated */
+    int64_t steps, every; /* recorded are the steps 0, every, 2 every, ... and the last */
+    bool measure_state;   /* coordinates and velocities are columns too */
+    int threads;          /* 0 means 1 */
+    int rank, ranks;      /* this process does each `ranks`-th piece from `rank` on; 0, 0: all */
+} nh_ensemble_options;
+
+/* Several consecutive members at several consecutive recorded times. Rows of a member that failed are
+ * NaN. */
+typedef struct nh_rows {
+    int64_t first_member, first_record;
+    int members, records, columns;
+    const double *value; /* [members][records][columns] */
+    const double *q, *v; /* [members][records][coordinates or velocities] */
+    const double *multipliers; /* [members][records][constraints], of the continuous equations */
+} nh_rows;
+
+/* What became of one member. */
+typedef struct nh_member {
+    int64_t member, combination; /* combination: of the swept values */
+    nh_status status;            /* NH_OK, or why it failed */
+    int64_t steps;               /* done */
+    double t, first_energy, energy_error_max, constraint_max; /* maxima over recorded times */
+    const double *q, *v;         /* where it ended */
+} nh_member;
+
+/* What nh_ensemble_run calls on the way, one at a time but from any thread; each may be NULL. A value
+ * other than 0 stops the ensemble: NH_CALLBACK_STOPPED. */
+typedef struct nh_ensemble_hooks {
+    void *user;
+    int (*rows)(void *user, const nh_rows *rows);         /* in any order */
+    int (*member)(void *user, const nh_member *member);   /* in the order of the members (of the rank) */
+    int (*progress)(void *user, int64_t done, int64_t all); /* steps of all members */
+} nh_ensemble_hooks;
+
+NH_API nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options,
+                                    nh_report *report);
+NH_API void nh_ensemble_free(nh_ensemble *ensemble);
+/* The numbers of a failed member do not make this fail; nh_ensemble_failures tells of them. */
+NH_API nh_status nh_ensemble_run(nh_ensemble *ensemble, const nh_ensemble_hooks *hooks,
+                                 nh_report *report);
+
+NH_API int64_t nh_ensemble_members(const nh_ensemble *ensemble); /* of all combinations */
+NH_API int64_t nh_ensemble_combinations(const nh_ensemble *ensemble);
+NH_API double nh_ensemble_swept_value(const nh_ensemble *ensemble, int64_t combination, int sweep);
+/* One of the systems: that of the first combination; sizes and names are those of all. */
+NH_API const nh_system *nh_ensemble_system(const nh_ensemble *ensemble);
+NH_API nh_backend nh_ensemble_backend(const nh_ensemble *ensemble); /* after the run */
+NH_API double nh_ensemble_seconds(const nh_ensemble *ensemble); /* stepping, summed over threads */
+
+/* Columns: energy, energy_error (E - E of the member's start), constraint (largest |k|), observables,
+ * and with measure_state coordinates and velocities. */
+NH_API int64_t nh_ensemble_records(const nh_ensemble *ensemble);
+NH_API double nh_ensemble_time(const nh_ensemble *ensemble, int64_t record);
+NH_API int nh_ensemble_columns(const nh_ensemble *ensemble);
+NH_API const char *nh_ensemble_column_name(const nh_ensemble *ensemble, int column);
+
+/* Over the members that got as far as a recorded time. Sums are exact, so that no bit of this depends
+ * on the order of members. */
+typedef struct nh_statistic {
+    int64_t count;
+    double mean, variance, least, greatest; /* variance: about the mean, divided by count */
+} nh_statistic;
+NH_API nh_statistic nh_ensemble_statistic(const nh_ensemble *ensemble, int64_t record, int column);
+/* Over members and recorded times. */
+NH_API nh_statistic nh_ensemble_total(const nh_ensemble *ensemble, int column);
+
+/* Members that failed, in order; the first hundred have a report. */
+NH_API int64_t nh_ensemble_failures(const nh_ensemble *ensemble);
+NH_API const nh_report *nh_ensemble_failure(const nh_ensemble *ensemble, int64_t index,
+                                            int64_t *member);
+
 /* ---- measuring --------------------------------------------------------------------------- */
 
 /* How many quantities nh_system_conserved lists, and their values at a state: values[integrals]. */
@@ -380,6 +500,15 @@ NH_API double nh_record_constraint_max(const nh_record *record);        /* large
 
 /* Writes to a temporary name beside `path` and renames; the ending of the path (.csv) decides. */
 NH_API nh_status nh_record_write(const nh_record *record, const char *path, nh_report *report);
+
+/* Any table of numbers, row by row: never more than a block of it is in memory. Like a record's file it
+ * appears under its name when it is committed. nh_record_can_write tells whether `path` will do. */
+typedef struct nh_table nh_table;
+NH_API nh_status nh_table_create(nh_table **out, const char *path, const char *const *names, int columns,
+                                 nh_report *report);
+NH_API void nh_table_add(nh_table *table, const double *row); /* failures come out at the end */
+NH_API nh_status nh_table_commit(nh_table *table, nh_report *report); /* frees it in any case */
+NH_API void nh_table_abandon(nh_table *table);
 
 /* A picture of a recorded trajectory through gnuplot; the ending decides (.svg, .png, .pdf). */
 NH_API nh_status nh_record_plot(const nh_record *record, const char *path, const char *title,

@@ -2,6 +2,7 @@
 #include "output/file.h"
 #include "output/record.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const endings[] = {".csv", NULL};
@@ -47,6 +48,56 @@ nh_status nh_record_write(const nh_record *record, const char *path, nh_report *
     for (int64_t row = 0; row < stored; row++)
         write_row(file, record->table + row * record->width, record->columns);
     return nh_file_commit(file, report);
+}
+
+/* ---- tables that are written as they come ---- */
+
+struct nh_table {
+    nh_file *file;
+    int columns;
+};
+
+nh_status nh_table_create(nh_table **out, const char *path, const char *const *names, int columns,
+                          nh_report *report)
+{
+    *out = NULL;
+    nh_status status = check_ending(path, report);
+    nh_table *table = status == NH_OK ? calloc(1, sizeof *table) : NULL;
+    if (status == NH_OK && !table)
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        status = nh_file_begin(&table->file, path, report);
+    if (status != NH_OK) {
+        free(table);
+        return status;
+    }
+    table->columns = columns;
+    for (int i = 0; i < columns; i++) {
+        nh_file_text(table->file, names[i]);
+        nh_file_write(table->file, i + 1 < columns ? "," : "\n", 1);
+    }
+    *out = table;
+    return NH_OK;
+}
+
+void nh_table_add(nh_table *table, const double *row)
+{
+    write_row(table->file, row, table->columns);
+}
+
+nh_status nh_table_commit(nh_table *table, nh_report *report)
+{
+    nh_status status = nh_file_commit(table->file, report);
+    free(table);
+    return status;
+}
+
+void nh_table_abandon(nh_table *table)
+{
+    if (!table)
+        return;
+    nh_file_abandon(table->file);
+    free(table);
 }
 
 nh_status nh_record_can_write(const char *path, nh_report *report)

@@ -78,13 +78,14 @@ static nh_status name_the_cause(const nh_run *run, int member)
     return cause;
 }
 
-static nh_status describe(const nh_run *run, const failure *f, nh_report *report)
+static nh_status describe(nh_run *run, const failure *f, nh_report *report)
 {
+    run->failed_member = f->member;
     double t = run->time + (double)f->index * run->step;
     long long step = (long long)f->index + 1;
     char who[48] = "";
-    if (run->members > 1)
-        snprintf(who, sizeof who, "member %d, ", f->member);
+    if (run->members > 1 || run->numbering > 0)
+        snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + f->member));
     nh_status status;
     if (f->kernel_status == NH_KERNEL_STOPPED || f->kernel_status == NH_KERNEL_REFUSED)
         status = nh_fail(report, NH_CALLBACK_STOPPED, "%sstep %lld, t = %.10g: a function of the user %s", who,
@@ -118,9 +119,8 @@ static bool is_finite(const nh_run *run, const group *g, int *member)
 {
     size_t count = 2 * (size_t)run->system->shape.n * (size_t)g->lanes;
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(g->block[i])) {
-            int bad = g->first_member + (int)(i % (size_t)g->lanes);
-            *member = bad < run->members ? bad : run->members - 1;
+        if (!isfinite(g->block[i]) && !(g->retired >> i % (size_t)g->lanes & 1)) {
+            *member = g->first_member + (int)(i % (size_t)g->lanes);
             return false;
         }
     return true;
@@ -133,34 +133,69 @@ static void copy_lane(double *to, int to_lanes, int to_lane, const double *from,
         to[i * (size_t)to_lanes + (size_t)to_lane] = from[i * (size_t)from_lanes + (size_t)from_lane];
 }
 
+/* Lanes out of use repeat one that counts, so that they fail only with it. */
+static void follow(const nh_run *run, group *g)
+{
+    int model = 0;
+    while (g->retired >> model & 1)
+        model++;
+    for (int lane = 0; g->retired && lane < g->lanes; lane++)
+        if (g->retired >> lane & 1)
+            copy_lane(g->block, g->lanes, lane, g->block, g->lanes, model, run->state_size);
+}
+
 /* One step (or the start, with `starting`) of every lane by the careful engine. */
 static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, failure *f)
 {
     const engine *e = &run->careful;
     for (int lane = 0; lane < g->lanes; lane++) {
+        if (g->retired >> lane & 1)
+            continue;
         copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
         nh_kernel_io io = io_of(run, e, run->lane_state, 1, index);
         int status = starting ? e->kernel->start(&io) : e->kernel->advance(&io, 1, 1);
         if (status) {
-            int member = g->first_member + lane;
-            *f = (failure){status, index, member < run->members ? member : run->members - 1,
-                           io.iterations, io.residual};
+            *f = (failure){status, index, g->first_member + lane, io.iterations, io.residual};
             return false;
         }
         copy_lane(g->block, g->lanes, lane, run->lane_state, 1, 0, run->state_size);
     }
+    follow(run, g);
     return true;
+}
+
+/* Nobody is left in it. */
+static bool is_deserted(const group *g)
+{
+    return g->retired == (1u << g->lanes) - 1;
 }
 
 static bool start_group(nh_run *run, group *g, failure *f)
 {
-    /* Lanes beyond the last member repeat it. */
-    int used = run->members - g->first_member;
-    for (int lane = used; lane < g->lanes; lane++)
-        copy_lane(g->block, g->lanes, lane, g->block, g->lanes, used - 1, run->state_size);
+    size_t bytes = run->state_size * (size_t)g->lanes * sizeof(double);
+    follow(run, g);
+    memcpy(g->saved, g->block, bytes);
     const engine *e = fast_engine(run);
     nh_kernel_io io = io_of(run, e, g->block, g->lanes, 0);
-    return e->kernel->start(&io) == NH_KERNEL_OK || careful_step(run, g, 0, true, f);
+    if (e->kernel->start(&io) == NH_KERNEL_OK)
+        return true;
+    memcpy(g->block, g->saved, bytes);
+    bool started = careful_step(run, g, 0, true, f);
+    if (!started) /* some lanes were: none has to be */
+        memcpy(g->block, g->saved, bytes);
+    return started;
+}
+
+static bool start_all(nh_run *run, failure *f)
+{
+    for (int i = 0; i < run->groups; i++) {
+        group *g = run->group + i;
+        if (!g->started && !is_deserted(g))
+            g->started = start_group(run, g, f);
+        if (!g->started && !is_deserted(g))
+            return false;
+    }
+    return true;
 }
 
 /* From step `index` on to `to`; the state before step `from` is saved. */
@@ -194,16 +229,16 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, in
 }
 
 /* Some groups together; where one of them fails each goes on alone. */
-static bool advance_team(nh_run *run, group *g, int groups, int64_t from, int64_t to, failure *f)
+static bool advance_team(nh_run *run, group *const *team, int size, int64_t from, int64_t to, failure *f)
 {
     const engine *e = fast_engine(run);
     nh_kernel_io io[NH_TEAM_MAX];
-    for (int i = 0; i < groups; i++)
-        io[i] = io_of(run, e, g[i].block, g[i].lanes, from);
-    if (groups > 1 && run->parts == 1)
-        e->kernel->advance(io, groups, to - from);
-    for (int i = 0; i < groups; i++)
-        if (!advance_group(run, g + i, from, io[i].index, to, f))
+    for (int i = 0; i < size; i++)
+        io[i] = io_of(run, e, team[i]->block, team[i]->lanes, from);
+    if (size > 1 && run->parts == 1)
+        e->kernel->advance(io, size, to - from);
+    for (int i = 0; i < size; i++)
+        if (!advance_group(run, team[i], from, io[i].index, to, f))
             return false;
     return true;
 }
@@ -229,11 +264,16 @@ static void restore(nh_run *run)
 static bool advance_all(nh_run *run, int64_t from, int64_t to, failure *f)
 {
     bool built_in = run->backend == NH_BACKEND_TAPE;
-    int most = built_in && run->group[0].lanes > 1 ? NH_TEAM_MAX : 1;
-    for (int i = 0; i < run->groups; i += most) {
-        int team = run->groups - i < most ? run->groups - i : most;
-        if (!advance_team(run, run->group + i, team, from, to, f))
+    int most = built_in && run->group[0].lanes > 1 ? NH_TEAM_MAX : 1, size = 0;
+    group *team[NH_TEAM_MAX];
+    for (int i = 0; i < run->groups; i++) {
+        if (!is_deserted(run->group + i))
+            team[size++] = run->group + i;
+        if (size < most && i + 1 < run->groups)
+            continue;
+        if (!advance_team(run, team, size, from, to, f))
             return false;
+        size = 0;
     }
     return true;
 }
@@ -265,10 +305,8 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     double begin = now();
     nh_status status = NH_OK;
     failure f = {0};
-    for (int i = 0; !run->started && status == NH_OK && i < run->groups; i++)
-        if (!start_group(run, run->group + i, &f))
-            status = describe(run, &f, report);
-    run->started = status == NH_OK;
+    if (!start_all(run, &f))
+        status = describe(run, &f, report);
     int64_t last = run->steps + steps;
     while (status == NH_OK && run->steps < last) {
         int64_t to = last - run->steps > CHUNK ? run->steps + CHUNK : last;

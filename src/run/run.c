@@ -13,7 +13,7 @@
 #define TAPE_SECONDS_AN_INSTRUCTION 2e-9
 enum { COMPILE_INSTRUCTIONS_MAX = 20000, SCRATCH_MAX = 1 << 30 };
 
-static void *aligned_doubles(size_t count)
+void *nh_aligned_doubles(size_t count)
 {
     void *block = NULL;
     if (count > SIZE_MAX / 16 || posix_memalign(&block, 64, (count + 8) * sizeof(double)) != 0)
@@ -25,19 +25,19 @@ static void *aligned_doubles(size_t count)
 /* ---- engines ---- */
 
 /* Slots for every tape that the kernel calls, constants in place. */
-static nh_status prepare_tapes(engine *e, const nh_run *run, int lanes, nh_report *report)
+static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, unsigned functions,
+                               nh_report *report)
 {
     size_t total = 0, used = 0, width = (size_t)lanes;
-    unsigned functions = nh_choice_functions(&run->choice, &run->system->shape);
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!(functions >> fn & 1))
             continue;
-        e->interpreter.tape[fn] = nh_system_tape(run->system, (nh_fn)fn, report);
+        e->interpreter.tape[fn] = nh_system_tape(system, (nh_fn)fn, report);
         if (!e->interpreter.tape[fn])
             return NH_NO_MEMORY;
         total += (e->interpreter.tape[fn]->slots + 1) * width;
     }
-    double *slots = e->slots = aligned_doubles(total);
+    double *slots = e->slots = nh_aligned_doubles(total);
     if (!slots)
         return nh_fail_memory(report);
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
@@ -59,6 +59,22 @@ static void fill_calls(engine *e, nh_call_fn *call)
         e->call[fn] = call;
 }
 
+nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
+                         unsigned functions, nh_report *report)
+{
+    if (system->mechanics) {
+        fill_calls(e, nh_interpreter_of(variant));
+        e->self = &e->interpreter;
+        nh_status status = prepare_tapes(e, system, lanes, functions, report);
+        if (status == NH_OK)
+            nh_machine_make(&e->machine, e->call, &e->interpreter, variant, lanes);
+        return status;
+    }
+    fill_calls(e, nh_callbacks_call);
+    e->self = e->callbacks = nh_callback_space_create(system);
+    return e->callbacks ? NH_OK : nh_fail_memory(report);
+}
+
 static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant, int lanes,
                                 nh_report *report)
 {
@@ -69,23 +85,14 @@ static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant
                        "%s on %s would need %.0f GB of workspace; fewer stages or another method needs less",
                        method->name, run->system->name, (double)scratch * 8e-9);
     e->kernel = nh_method_kernel(method, variant);
-    e->scratch = aligned_doubles(scratch * (size_t)lanes);
+    e->scratch = nh_aligned_doubles(scratch * (size_t)lanes);
     if (!e->scratch)
         return nh_fail_memory(report);
-    if (run->system->mechanics) {
-        fill_calls(e, nh_interpreter_of(variant));
-        e->self = &e->interpreter;
-        nh_status status = prepare_tapes(e, run, lanes, report);
-        if (status == NH_OK)
-            nh_machine_make(&e->machine, e->call, &e->interpreter, variant, lanes);
-        return status;
-    }
-    fill_calls(e, nh_callbacks_call);
-    e->self = e->callbacks = nh_callback_space_create(run->system);
-    return e->callbacks ? NH_OK : nh_fail_memory(report);
+    return nh_engine_call(e, run->system, variant, lanes,
+                          nh_choice_functions(&run->choice, &run->system->shape), report);
 }
 
-static void free_engine(engine *e)
+void nh_engine_free(engine *e)
 {
     free(e->scratch);
     free(e->slots);
@@ -150,13 +157,15 @@ static bool make_groups(nh_run *run, int lanes)
 {
     int groups = (run->members + lanes - 1) / lanes;
     run->group = calloc((size_t)groups, sizeof *run->group);
-    run->lane_state = aligned_doubles(run->state_size);
+    run->lane_state = nh_aligned_doubles(run->state_size);
     if (!run->group || !run->lane_state)
         return false;
     for (; run->groups < groups; run->groups++) {
         group *g = run->group + run->groups;
         *g = (group){.lanes = lanes, .first_member = run->groups * lanes};
-        g->block = aligned_doubles(2 * run->state_size * (size_t)lanes);
+        int used = run->members - g->first_member;
+        g->retired = used < lanes ? (1u << lanes) - (1u << used) : 0;
+        g->block = nh_aligned_doubles(2 * run->state_size * (size_t)lanes);
         if (!g->block)
             return false;
         g->saved = g->block + run->state_size * (size_t)lanes;
@@ -256,8 +265,8 @@ void nh_run_free(nh_run *run)
     free(run->group);
     free(run->lane_state);
     free(run->table);
-    free_engine(&run->careful);
-    free_engine(&run->fast);
+    nh_engine_free(&run->careful);
+    nh_engine_free(&run->fast);
     nh_loaded_close(&run->loaded);
     free(run);
 }
@@ -296,10 +305,23 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
         g->block[i * lanes + lane] = q[i];
     for (int i = 0; i < n; i++)
         g->block[(n + i) * lanes + lane] = v[i];
+    g->retired &= ~(1u << lane);
     run->time = t;
     run->steps = 0;
-    run->started = false;
+    for (int i = 0; i < run->groups; i++)
+        run->group[i].started = false;
     return NH_OK;
+}
+
+void nh_run_retire(nh_run *run, int member)
+{
+    int lanes = run->group[0].lanes, lane = member % lanes, other = 0;
+    group *g = run->group + member / lanes;
+    g->retired |= 1u << lane;
+    while (other < lanes && g->retired >> other & 1)
+        other++;
+    for (size_t i = 0; other < lanes && i < run->state_size; i++)
+        g->block[i * (size_t)lanes + (size_t)lane] = g->block[i * (size_t)lanes + (size_t)other];
 }
 
 void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v)
@@ -321,9 +343,7 @@ void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v
     const double *turns = run->group[member / lanes].block + 4 * s->n * lanes;
     nh_run_wrapped_state(run, member, t, q, v);
     for (int a = 0; q && a < s->angles; a++) {
-        double full = turns[a * lanes + lane];
         double *angle = q + s->angle[a];
-        /* 2 pi in two parts, as it was taken off */
-        *angle = full * 0x1.921fb544p+2 + (*angle + full * 0x1.0b4611a626331p-32);
+        *angle = nh_whole_angle(*angle, turns[a * lanes + lane]);
     }
 }

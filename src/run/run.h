@@ -10,6 +10,8 @@
 
 typedef struct group { /* `lanes` trajectories side by side, in one block of memory */
     int lanes, first_member;
+    bool started;       /* the kernel's start has seen the state */
+    unsigned retired;   /* a bit for each lane that only keeps another one company */
     double *block;      /* q, v, q_low, v_low, turns, memory: the state */
     double *saved;      /* the state before the present chunk of steps */
 } group;
@@ -43,8 +45,26 @@ struct nh_run {
     engine careful;          /* one lane, built in, with Newton: serves steps the fast one gives back */
     engine fast;             /* lanes or compiled or both; without a kernel the careful one does it all */
     nh_loaded loaded;
-    bool started;            /* the kernels' start has seen the state */
+    int failed_member;       /* of the last failure */
+    int64_t numbering;       /* messages count members from here */
     double *lane_state;      /* one lane's block, for the careful engine */
 };
+
+void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */
+
+/* What calls the given functions (NH_USES) of a system, without a kernel. Freed also after failures. */
+nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
+                         unsigned functions, nh_report *report);
+void nh_engine_free(engine *e);
+
+/* Full turns added back: 2 pi in two parts, as it was taken off. */
+static inline double nh_whole_angle(double wrapped, double turns)
+{
+    return turns * 0x1.921fb544p+2 + (wrapped + turns * 0x1.0b4611a626331p-32);
+}
+
+/* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
+ * without members left is not advanced. nh_run_start brings a member back. */
+void nh_run_retire(nh_run *run, int member);
 
 #endif

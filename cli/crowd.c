@@ -1,0 +1,180 @@
+/* Tables and pictures of an ensemble. */
+#include "crowd.h"
+#include "command.h"
+#include "message.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const measures[] = {"mean", "variance", "min", "max"};
+enum { MEASURES = 4, PANELS_MAX = 6 };
+
+static int no_memory(void)
+{
+    complain("out of memory");
+    return FAILED;
+}
+
+static void fill_measures(double *out, const nh_statistic *s)
+{
+    out[0] = s->mean;
+    out[1] = s->variance;
+    out[2] = s->least;
+    out[3] = s->greatest;
+}
+
+/* ---- statistics ---------------------------------------------------------------------------- */
+
+/* t, members, then mean, variance, min and max of each column. */
+static nh_status statistics_table(nh_table **out, const crowd *c, const char *path, nh_report *report)
+{
+    int columns = nh_ensemble_columns(c->ensemble), count = 2 + MEASURES * columns;
+    char(*text)[160] = calloc((size_t)count, sizeof *text);
+    const char **name = calloc((size_t)count, sizeof *name);
+    nh_status status = NH_NO_MEMORY;
+    if (text && name) {
+        name[0] = "t";
+        name[1] = "members";
+        for (int i = 2; i < count; i++) {
+            snprintf(text[i], sizeof text[i], "%.120s_%s",
+                     nh_ensemble_column_name(c->ensemble, (i - 2) / MEASURES), measures[(i - 2) % MEASURES]);
+            name[i] = text[i];
+        }
+        status = nh_table_create(out, path, name, count, report);
+    } else
+        snprintf(report->text, sizeof report->text, "out of memory");
+    report->status = status;
+    free(text);
+    free(name);
+    return status;
+}
+
+int write_statistics(crowd *c, const char *path)
+{
+    const nh_ensemble *e = c->ensemble;
+    int columns = nh_ensemble_columns(e);
+    nh_report report;
+    nh_table *table = NULL;
+    double *row = calloc(2 + MEASURES * (size_t)columns, sizeof *row);
+    if (!row)
+        return no_memory();
+    nh_status status = statistics_table(&table, c, path, &report);
+    for (int64_t r = 0; status == NH_OK && r < nh_ensemble_records(e); r++) {
+        row[0] = nh_ensemble_time(e, r);
+        for (int i = 0; i < columns; i++) {
+            nh_statistic s = nh_ensemble_statistic(e, r, i);
+            row[1] = i == 0 ? (double)s.count : row[1];
+            fill_measures(row + 2 + MEASURES * i, &s);
+        }
+        nh_table_add(table, row);
+    }
+    if (status == NH_OK)
+        status = nh_table_commit(table, &report);
+    free(row);
+    return status == NH_OK ? 0 : complain_report(&report);
+}
+
+/* ---- members ------------------------------------------------------------------------------- */
+
+/* member, swept parameters, failed, steps, t, coordinates, velocities, energies, constraint. */
+int begin_member_table(crowd *c, const char *path)
+{
+    const subject *s = &c->subject;
+    int sweeps = c->wanted.sweeps, count = 0;
+    size_t room = (size_t)(sweeps + s->coordinates + s->velocities + 7);
+    const char **name = calloc(room, sizeof *name);
+    c->row = calloc(room, sizeof *c->row);
+    if (!name || !c->row) {
+        free(name);
+        return no_memory();
+    }
+    name[count++] = "member";
+    for (int i = 0; i < sweeps; i++)
+        name[count++] = c->sweep[i].parameter;
+    name[count++] = "failed";
+    name[count++] = "steps";
+    name[count++] = "t";
+    for (int i = 0; i < s->coordinates; i++)
+        name[count++] = nh_system_coordinate_name(s->system, i);
+    for (int i = 0; i < s->velocities; i++)
+        name[count++] = nh_system_velocity_name(s->system, i);
+    name[count++] = "first_energy";
+    name[count++] = "energy_error_max";
+    name[count++] = "constraint_max";
+    nh_report report;
+    nh_status status = nh_table_create(&c->table, path, name, count, &report);
+    free(name);
+    return status == NH_OK ? 0 : complain_report(&report);
+}
+
+int add_member(void *user, const nh_member *m)
+{
+    crowd *c = user;
+    double *row = c->row;
+    *row++ = (double)m->member;
+    for (int i = 0; i < c->wanted.sweeps; i++)
+        *row++ = nh_ensemble_swept_value(c->ensemble, m->combination, i);
+    *row++ = m->status != NH_OK;
+    *row++ = (double)m->steps;
+    *row++ = m->t;
+    for (int i = 0; i < c->subject.coordinates; i++)
+        *row++ = m->q[i];
+    for (int i = 0; i < c->subject.velocities; i++)
+        *row++ = m->v[i];
+    *row++ = m->first_energy;
+    *row++ = m->energy_error_max;
+    *row++ = m->constraint_max;
+    nh_table_add(c->table, c->row);
+    return 0;
+}
+
+/* ---- the picture --------------------------------------------------------------------------- */
+
+/* Mean, mean plus and minus a standard deviation, and the range of one column. */
+static void fill_curves(const crowd *c, int column, double *data, nh_curve *curve, const double *time)
+{
+    static const char *const names[] = {"mean", "mean + deviation", "mean - deviation", "least", "greatest"};
+    int64_t records = nh_ensemble_records(c->ensemble);
+    for (int64_t r = 0; r < records; r++) {
+        nh_statistic s = nh_ensemble_statistic(c->ensemble, r, column);
+        double deviation = sqrt(s.variance);
+        double value[] = {s.mean, s.mean + deviation, s.mean - deviation, s.least, s.greatest};
+        for (int i = 0; i < 5; i++)
+            data[i * records + r] = value[i];
+    }
+    for (int i = 0; i < 5; i++)
+        curve[i] = (nh_curve){.name = names[i], .x = time, .y = data + i * records, .count = records};
+}
+
+int plot_crowd(crowd *c, const char *path)
+{
+    const nh_ensemble *e = c->ensemble;
+    int panels = 0, wanted[PANELS_MAX];
+    size_t records = (size_t)nh_ensemble_records(e);
+    for (int i = 1; i < nh_ensemble_columns(e) && panels < PANELS_MAX; i++) /* not the energy itself */
+        if (i != 2 || nh_system_constraints(c->subject.system) > 0)
+            wanted[panels++] = i;
+    double *data = calloc(records * (1 + 5 * (size_t)panels), sizeof *data);
+    if (!data)
+        return no_memory();
+    nh_panel panel[PANELS_MAX];
+    nh_curve curve[PANELS_MAX][5];
+    for (size_t r = 0; r < records; r++)
+        data[r] = nh_ensemble_time(e, (int64_t)r);
+    for (int i = 0; i < panels; i++) {
+        fill_curves(c, wanted[i], data + records * (1 + 5 * (size_t)i), curve[i], data);
+        panel[i] = (nh_panel){.title = nh_ensemble_column_name(e, wanted[i]),
+                              .x_label = "t",
+                              .curve = curve[i],
+                              .curves = 5};
+    }
+    char title[256];
+    snprintf(title, sizeof title, "%s, %s, step %.10g, %lld members", nh_system_name(c->subject.system),
+             c->method, c->wanted.run.step, (long long)nh_ensemble_members(e));
+    nh_report report;
+    nh_status status = nh_panels_plot(panel, panels, path, title, &report);
+    free(data);
+    return status == NH_OK ? 0 : complain_report(&report);
+}

@@ -1,0 +1,40 @@
+/* An ensemble on its way, and how it is told. */
+#ifndef CLI_CROWD_H
+#define CLI_CROWD_H
+
+#include "progress.h"
+#include "subject.h"
+
+enum { SWEEPS_MAX = 8 };
+
+typedef struct crowd {
+    subject subject;
+    nh_ensemble_options wanted;
+    nh_sweep sweep[SWEEPS_MAX];
+    char sweep_name[SWEEPS_MAX][128];
+    double *list_q, *list_v; /* of --starts, or of --q and --v */
+    int64_t list_members;
+    nh_ensemble *ensemble;
+    const char *method;
+    const char *output, *plot; /* files that were written, or NULL */
+    nh_table *table;           /* of members, while it is written */
+    double *row;               /* of that table */
+    progress bar;
+    nh_status status;          /* of the computation as a whole */
+    nh_report failure;
+} crowd;
+
+/* Start states out of a file of comma separated values: the first line names coordinates and velocities,
+ * those that it leaves out are the subject's. Returns 0, or the exit code after having complained. */
+int read_starts(crowd *c, const char *path);
+
+/* The table of -o: statistics at the end, members as they come. */
+int begin_member_table(crowd *c, const char *path);
+int add_member(void *user, const nh_member *member); /* a hook */
+int write_statistics(crowd *c, const char *path);
+
+int plot_crowd(crowd *c, const char *path);
+void print_crowd_text(const crowd *c);
+void print_crowd_json(const crowd *c);
+
+#endif

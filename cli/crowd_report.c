@@ -1,0 +1,170 @@
+/* What ensemble prints. */
+#include "crowd.h"
+#include "json.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SHOWN = 12, FAILURES_SHOWN = 5 };
+
+static const char *backend_name(const crowd *c)
+{
+    return nh_ensemble_backend(c->ensemble) == NH_BACKEND_COMPILED ? "compiled" : "tape";
+}
+
+static double nanoseconds_per_step(const crowd *c)
+{
+    double steps = (double)c->wanted.steps * (double)nh_ensemble_members(c->ensemble);
+    return steps > 0 ? 1e9 * nh_ensemble_seconds(c->ensemble) / steps : NAN;
+}
+
+static double largest_error(const crowd *c, int column)
+{
+    nh_statistic s = nh_ensemble_total(c->ensemble, column);
+    return s.count ? fmax(fabs(s.least), fabs(s.greatest)) : NAN;
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static void print_statistics(const crowd *c)
+{
+    const nh_ensemble *e = c->ensemble;
+    int columns = nh_ensemble_columns(e);
+    int64_t last = nh_ensemble_records(e) - 1;
+    printf("  %-18s %13s %13s %13s %13s\n", "at the end", "mean", "deviation", "least", "greatest");
+    for (int i = 0; i < columns && i < SHOWN; i++) {
+        if (i == 2 && nh_system_constraints(c->subject.system) == 0)
+            continue;
+        nh_statistic s = nh_ensemble_statistic(e, last, i);
+        printf("  %-18s %13.6g %13.6g %13.6g %13.6g\n", nh_ensemble_column_name(e, i), s.mean,
+               sqrt(s.variance), s.least, s.greatest);
+    }
+}
+
+static void print_failures(const crowd *c)
+{
+    const nh_report *report;
+    int64_t member, failures = nh_ensemble_failures(c->ensemble);
+    if (failures > 0)
+        printf("  failed: %lld\n", (long long)failures);
+    for (int i = 0; i < FAILURES_SHOWN && (report = nh_ensemble_failure(c->ensemble, i, &member)); i++)
+        printf("    %s\n", report->text);
+}
+
+void print_crowd_text(const crowd *c)
+{
+    const nh_ensemble *e = c->ensemble;
+    printf("%s, %s, step %.10g, %lld steps to t = %.10g, %lld members\n",
+           nh_system_name(c->subject.system), c->method, c->wanted.run.step, (long long)c->wanted.steps,
+           nh_ensemble_time(e, nh_ensemble_records(e) - 1), (long long)nh_ensemble_members(e));
+    print_statistics(c);
+    printf("  largest of all times: energy error %.3g", largest_error(c, 1));
+    if (nh_system_constraints(c->subject.system) > 0)
+        printf(", constraint residual %.3g", largest_error(c, 2));
+    putchar('\n');
+    print_failures(c);
+    printf("  cost: %.4g ns a step and member, %d thread%s, %s\n", nanoseconds_per_step(c),
+           c->wanted.threads, c->wanted.threads == 1 ? "" : "s", backend_name(c));
+    if (c->output)
+        printf("  data: %s\n", c->output);
+    if (c->plot)
+        printf("  picture: %s\n", c->plot);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void print_statistic(json *j, const char *name, const nh_statistic *s)
+{
+    json_object(j, name);
+    json_integer(j, "count", s->count);
+    json_real(j, "mean", s->mean);
+    json_real(j, "variance", s->variance);
+    json_real(j, "min", s->least);
+    json_real(j, "max", s->greatest);
+    json_close_object(j);
+}
+
+static void print_json_statistics(json *j, const crowd *c)
+{
+    const nh_ensemble *e = c->ensemble;
+    int64_t last = nh_ensemble_records(e) - 1;
+    json_object(j, "statistics");
+    for (int i = 0; i < nh_ensemble_columns(e); i++) {
+        nh_statistic s = nh_ensemble_statistic(e, last, i);
+        print_statistic(j, nh_ensemble_column_name(e, i), &s);
+    }
+    json_close_object(j);
+    json_object(j, "statistics_of_all_times");
+    for (int i = 0; i < nh_ensemble_columns(e); i++) {
+        nh_statistic s = nh_ensemble_total(e, i);
+        print_statistic(j, nh_ensemble_column_name(e, i), &s);
+    }
+    json_close_object(j);
+}
+
+static void print_json_failures(json *j, const crowd *c)
+{
+    const nh_report *report;
+    int64_t member;
+    json_integer(j, "failed", nh_ensemble_failures(c->ensemble));
+    json_array(j, "failures");
+    for (int64_t i = 0; (report = nh_ensemble_failure(c->ensemble, i, &member)); i++) {
+        json_object(j, NULL);
+        json_integer(j, "member", member);
+        json_text(j, "status", nh_status_name(report->status));
+        json_text(j, "text", report->text);
+        json_integer(j, "step", report->step);
+        json_real(j, "time", report->time);
+        json_real(j, "residual", report->residual);
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
+static void print_json_starts(json *j, const crowd *c)
+{
+    bool random = c->wanted.starts == NH_STARTS_RANDOM;
+    static const char *const kinds[] = {"model", "random", "list"};
+    json_text(j, "starts", kinds[c->wanted.starts]);
+    if (random) {
+        json_integer(j, "seed", (int64_t)c->wanted.seed);
+        json_real(j, "energy", nh_ensemble_statistic(c->ensemble, 0, 0).mean);
+    }
+    json_array(j, "sweeps");
+    for (int i = 0; i < c->wanted.sweeps; i++) {
+        json_object(j, NULL);
+        json_text(j, "parameter", c->sweep[i].parameter);
+        json_real(j, "from", c->sweep[i].from);
+        json_real(j, "to", c->sweep[i].to);
+        json_integer(j, "count", c->sweep[i].count);
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
+void print_crowd_json(const crowd *c)
+{
+    const nh_ensemble *e = c->ensemble;
+    json j = json_begin(stdout);
+    json_text(&j, "model", nh_system_name(c->subject.system));
+    json_text(&j, "method", c->method);
+    json_real(&j, "step", c->wanted.run.step);
+    json_integer(&j, "steps", c->wanted.steps);
+    json_real(&j, "t", nh_ensemble_time(e, nh_ensemble_records(e) - 1));
+    json_integer(&j, "members", nh_ensemble_members(e));
+    json_integer(&j, "threads", c->wanted.threads);
+    json_integer(&j, "ranks", 1);
+    print_json_starts(&j, c);
+    json_real(&j, "energy_error_max", largest_error(c, 1));
+    json_real(&j, "constraint_max", largest_error(c, 2));
+    json_integer(&j, "every", c->wanted.every);
+    json_integer(&j, "records", nh_ensemble_records(e));
+    print_json_statistics(&j, c);
+    print_json_failures(&j, c);
+    json_real(&j, "seconds", nh_ensemble_seconds(e));
+    json_real(&j, "ns_per_step", nanoseconds_per_step(c));
+    json_text(&j, "backend", backend_name(c));
+    json_text(&j, "output", c->output);
+    json_text(&j, "plot", c->plot);
+    json_end(&j);
+}

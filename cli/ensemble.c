@@ -1,0 +1,238 @@
+/* nonholo ensemble: many trajectories and what they do together. */
+#define _GNU_SOURCE
+#include "advice.h"
+#include "command.h"
+#include "crowd.h"
+#include "message.h"
+#include "method_list.h"
+#include "timing.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS = 500, TABLE_STATISTICS = 0, AROUND_START = 1 };
+
+/* The processors that this process may use: a batch system may have given us fewer than there are. */
+static int processors(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? count : 1;
+}
+
+/* ---- what is wanted ------------------------------------------------------------------------ */
+
+static int check_kind(const options *given)
+{
+    bool random = given->members > 0;
+    if (!random && given->sweep_count == 0 && !given->starts)
+        return complain("ensemble needs --members N, --sweep NAME=a:b:n or --starts FILE.csv");
+    if (random && (given->starts || given->q || given->v))
+        return complain("--members makes random starts; %s gives them",
+                        given->starts ? "--starts" : given->q ? "--q" : "--v");
+    if (random && given->project)
+        return complain("random starts satisfy the constraints: --project is for given ones");
+    if (!random && (!isnan(given->energy) || given->seed >= 0 || given->around))
+        return complain("%s is for random starts: --members N",
+                        given->seed >= 0 ? "--seed" : given->around ? "--around" : "--energy");
+    if (given->starts && (given->q || given->v))
+        return complain("--starts and --%s both give start states", given->q ? "q" : "v");
+    if (given->sweep_count > SWEEPS_MAX)
+        return complain("at most %d sweeps", SWEEPS_MAX);
+    return 0;
+}
+
+static int check_paths(const options *given)
+{
+    nh_report report;
+    if (given->output && nh_record_can_write(given->output, &report) != NH_OK)
+        return complain_report(&report);
+    if (given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
+        return complain_report(&report);
+    return 0;
+}
+
+static int require_method(const subject *s, const options *given)
+{
+    if (given->method)
+        return 0;
+    char names[1024];
+    list_applicable(names, sizeof names, s->system);
+    return complain("ensemble needs --method; these apply to %s: %s", nh_system_name(s->system), names);
+}
+
+/* --q and --v are a list of one. */
+static int settle_starts(crowd *c, const options *given)
+{
+    c->wanted.starts = NH_STARTS_MODEL;
+    if (given->members > 0)
+        c->wanted.starts = NH_STARTS_RANDOM;
+    else if (given->starts || given->q || given->v) {
+        int answer = given->starts ? read_starts(c, given->starts) : 0;
+        if (answer)
+            return answer;
+        c->wanted.starts = NH_STARTS_LIST;
+        c->wanted.q = c->list_q ? c->list_q : c->subject.q;
+        c->wanted.v = c->list_v ? c->list_v : c->subject.v;
+    }
+    c->wanted.members = given->members > 0 ? given->members : c->list_members;
+    return 0;
+}
+
+static void settle_wishes(crowd *c, const options *given, int64_t steps)
+{
+    int64_t every = steps > POINTS ? (steps + POINTS - 1) / POINTS : 1;
+    c->wanted.model = c->subject.model;
+    c->wanted.settings = (const char *const *)given->settings;
+    c->wanted.setting_count = given->setting_count;
+    c->wanted.sweep = c->sweep;
+    c->wanted.sweeps = given->sweep_count;
+    c->wanted.start = given->start;
+    c->wanted.t0 = given->t0;
+    c->wanted.energy = given->energy;
+    c->wanted.seed = given->seed > 0 ? (uint64_t)given->seed : 0;
+    c->wanted.around_start = given->around == AROUND_START;
+    c->wanted.project = given->project;
+    c->wanted.run = run_options(given, given->method, given->step, steps);
+    c->wanted.steps = steps;
+    c->wanted.every = given->every > 0 ? given->every : every;
+    c->wanted.threads = given->threads > 0 ? (int)given->threads : processors();
+}
+
+static int prepare(crowd *c, const options *given, int64_t steps)
+{
+    int answer = 0;
+    for (int i = 0; i < given->sweep_count && !answer; i++)
+        answer = parse_sweep(given->sweeps[i], &c->sweep[i], c->sweep_name[i], sizeof c->sweep_name[i]);
+    if (!answer)
+        answer = subject_open(&c->subject, given);
+    if (!answer)
+        answer = require_method(&c->subject, given);
+    if (!answer)
+        answer = settle_starts(c, given);
+    if (answer)
+        return answer;
+    settle_wishes(c, given, steps);
+    nh_report report;
+    if (nh_ensemble_create(&c->ensemble, &c->wanted, &report) != NH_OK)
+        return complain_report(&report);
+    return 0;
+}
+
+/* ---- doing it ------------------------------------------------------------------------------ */
+
+static int show_progress(void *user, int64_t done, int64_t all)
+{
+    crowd *c = user;
+    (void)all;
+    progress_update(&c->bar, done);
+    return 0;
+}
+
+static int compute(crowd *c, const options *given)
+{
+    bool members = given->output && given->table != TABLE_STATISTICS;
+    if (members) {
+        int answer = begin_member_table(c, given->output);
+        if (answer)
+            return answer;
+    }
+    nh_ensemble_hooks hooks = {.user = c, .progress = show_progress, .member = members ? add_member : NULL};
+    progress_begin(&c->bar, c->wanted.steps * nh_ensemble_members(c->ensemble), given->quiet);
+    c->status = nh_ensemble_run(c->ensemble, &hooks, &c->failure);
+    progress_end(&c->bar);
+    return c->status == NH_OK ? 0 : complain_report(&c->failure);
+}
+
+static int write_files(crowd *c, const options *given)
+{
+    nh_report report;
+    int answer = DONE;
+    if (given->output && c->table) {
+        if (nh_table_commit(c->table, &report) != NH_OK)
+            answer = complain_report(&report);
+        else
+            c->output = given->output;
+        c->table = NULL;
+    } else if (given->output) {
+        answer = write_statistics(c, given->output);
+        c->output = answer ? NULL : given->output;
+    }
+    if (given->plot) {
+        int drawn = plot_crowd(c, given->plot);
+        c->plot = drawn ? NULL : given->plot;
+        answer = answer ? answer : drawn;
+    }
+    return answer;
+}
+
+/* Members that failed are named; the rest stands, and the exit code tells. */
+static int name_failures(const crowd *c)
+{
+    int64_t failures = nh_ensemble_failures(c->ensemble), member;
+    const nh_report *first = nh_ensemble_failure(c->ensemble, 0, &member);
+    if (!first)
+        return DONE;
+    complain("%lld of %lld members failed; the first: %s", (long long)failures,
+             (long long)nh_ensemble_members(c->ensemble), first->text);
+    return FAILED;
+}
+
+static int finish(crowd *c, const options *given)
+{
+    int answer = write_files(c, given);
+    if (given->json)
+        print_crowd_json(c);
+    else
+        print_crowd_text(c);
+    int failed = name_failures(c);
+    return answer ? answer : failed;
+}
+
+static int run(const options *given)
+{
+    crowd c = {.method = given->method};
+    int64_t steps = 0;
+    int answer = settle_steps("ensemble", given, &steps);
+    if (!answer)
+        answer = check_kind(given);
+    if (!answer)
+        answer = check_paths(given);
+    if (answer)
+        return answer;
+    answer = prepare(&c, given, steps);
+    if (!answer)
+        answer = compute(&c, given);
+    if (!answer)
+        answer = finish(&c, given);
+    nh_table_abandon(c.table);
+    nh_ensemble_free(c.ensemble);
+    subject_free(&c.subject);
+    free(c.list_q);
+    free(c.list_v);
+    free(c.row);
+    return answer;
+}
+
+const command command_ensemble = {
+    .name = "ensemble",
+    .summary = "compute many trajectories and their statistics",
+    .operands = "MODEL (--members N | --sweep NAME=a:b:n | --starts FILE) --method METHOD\n"
+                "                        --step H (--steps N | --time T) [OPTION...]",
+    .help = "Follows many members of MODEL: random starts of one energy that satisfy the\n"
+            "constraints, a list of starts, or all values of parameters, or starts and values\n"
+            "together. Tells mean, variance and range of energy error, constraints and\n"
+            "observables over the members. The numbers do not depend on the number of threads\n"
+            "or on the order of members. A member that fails is named; the others go on.",
+    .examples = "nonholo ensemble chaotic-particle --members 1000 --energy 1.535 --method dla01 \\\n"
+                "        --step 0.2 --time 1000 -o statistics.csv --plot drift.svg\n"
+                "nonholo ensemble pendulum-cvt --sweep eps=0:0.5:51 --method dla01 --step 0.1 \\\n"
+                "        --time 300 -o members.csv --table members",
+    .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
+               OPTIONS_ENSEMBLE,
+    .operands_least = 1,
+    .operands_most = 1,
+    .run = run,
+};

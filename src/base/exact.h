@@ -1,0 +1,36 @@
+/* Sums without rounding: every double is an integer times 2^-1074, and so is a sum of them. The
+ * integer is kept in digits of 32 bits, each in a word of 64, so that carries wait. As sums of
+ * integers they do not depend on the order of the terms, nor on how threads and ranks share them. */
+#ifndef NH_BASE_EXACT_H
+#define NH_BASE_EXACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { NH_EXACT_DIGITS = 68 };
+
+typedef struct nh_exact {
+    int64_t digit[NH_EXACT_DIGITS];
+} nh_exact;
+
+/* x must be finite; at most 2^30 terms between two calls of nh_exact_carry. */
+void nh_exact_add(nh_exact *sum, double x);
+void nh_exact_join(nh_exact *sum, const nh_exact *other); /* both as nh_exact_carry leaves them */
+void nh_exact_carry(nh_exact *sum);                       /* the same sum, always the same digits */
+
+/* The sum as high + low, each rounded; carries first. */
+void nh_exact_value(nh_exact *sum, double *high, double *low);
+
+/* count, mean, variance and range of numbers that come in any order. Begin with {0}. */
+typedef struct nh_gathering {
+    int64_t count, infinite; /* infinite: how many were not finite; they are in no sum */
+    double least, greatest;
+    nh_exact sum, squares;
+} nh_gathering;
+
+void nh_gather(nh_gathering *g, double x);
+void nh_gather_join(nh_gathering *g, const nh_gathering *other);
+double nh_gathered_mean(nh_gathering *g);
+double nh_gathered_variance(nh_gathering *g); /* about the mean, divided by the count */
+
+#endif

@@ -1,0 +1,450 @@
+/* Ensembles: what they consist of, and what was gathered about them. worker.c does the work. */
+#include "run/ensemble.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { WIDTH_MAX = 64, THREADS_MAX = 4096 };
+static const double statistics_limit = 4e9; /* bytes */
+static const double members_limit = 1e15;
+
+/* ---- blocks ---- */
+
+int64_t nh_ensemble_own_blocks(const nh_ensemble *e)
+{
+    int ranks = e->options.ranks, rank = e->options.rank;
+    return e->blocks > rank ? (e->blocks - rank + ranks - 1) / ranks : 0;
+}
+
+nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order)
+{
+    int64_t number = e->options.rank + order * e->options.ranks;
+    nh_block b = {.number = number, .order = order, .combination = number / e->blocks_each};
+    b.first_start = number % e->blocks_each * e->width;
+    b.first_member = b.combination * e->each + b.first_start;
+    int64_t left = e->each - b.first_start;
+    b.members = left < e->width ? (int)left : e->width;
+    return b;
+}
+
+/* Enough blocks for every thread several times, of whole groups of lanes. */
+static int block_width(const nh_ensemble *e)
+{
+    int64_t shares = 4 * (int64_t)e->options.threads * e->options.ranks;
+    int64_t width = (e->each / shares + NH_COMPILED_LANES - 1) / NH_COMPILED_LANES * NH_COMPILED_LANES;
+    width = width < NH_COMPILED_LANES ? NH_COMPILED_LANES : width > WIDTH_MAX ? WIDTH_MAX : width;
+    return (int)(width < e->each ? width : e->each);
+}
+
+int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record)
+{
+    return record + 1 == e->records ? e->options.steps : record * e->options.every;
+}
+
+/* ---- combinations of swept values ---- */
+
+double nh_ensemble_swept_value(const nh_ensemble *e, int64_t combination, int sweep)
+{
+    for (int i = e->options.sweeps - 1; i > sweep; i--)
+        combination /= e->options.sweep[i].count;
+    const nh_sweep *s = e->options.sweep + sweep;
+    int64_t index = combination % s->count;
+    if (s->count == 1 || index == 0)
+        return s->from;
+    double share = (double)index / (double)(s->count - 1);
+    return index == s->count - 1 ? s->to : s->from + share * (s->to - s->from);
+}
+
+static nh_status build_swept(const nh_ensemble *e, int64_t combination, nh_system **out,
+                             nh_report *report)
+{
+    const nh_ensemble_options *o = &e->options;
+    size_t count = o->setting_count + (size_t)o->sweeps;
+    const char **setting = calloc(count + 1, sizeof *setting);
+    char(*text)[256] = calloc((size_t)o->sweeps + 1, sizeof *text);
+    nh_status status = setting && text ? NH_OK : nh_fail_memory(report);
+    for (size_t i = 0; status == NH_OK && i < o->setting_count; i++)
+        setting[i] = o->settings[i];
+    for (int i = 0; status == NH_OK && i < o->sweeps; i++) {
+        snprintf(text[i], sizeof text[i], "%s=%.17g", o->sweep[i].parameter,
+                 nh_ensemble_swept_value(e, combination, i));
+        setting[o->setting_count + (size_t)i] = text[i];
+    }
+    if (status == NH_OK)
+        status = nh_system_build(out, o->model, setting, count, report);
+    free(setting);
+    free(text);
+    return status;
+}
+
+/* Parameters that are sizes would make members that cannot be compared. */
+static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, nh_report *report)
+{
+    if (s->coordinates == e->system->coordinates && s->velocities == e->system->velocities &&
+        s->constraints == e->system->constraints &&
+        nh_system_observables(s) == nh_system_observables(e->system))
+        return NH_OK;
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "the swept parameters change the number of coordinates, constraints or observables of %s; "
+                   "members of one ensemble must be alike",
+                   s->name);
+}
+
+nh_status nh_ensemble_open(const nh_ensemble *e, int64_t combination, const nh_system **out,
+                           nh_report *report)
+{
+    *out = NULL;
+    if (combination == 0) {
+        *out = e->system;
+        return NH_OK;
+    }
+    nh_system *made;
+    nh_status status = build_swept(e, combination, &made, report);
+    if (status != NH_OK)
+        return status;
+    status = check_like_the_first(e, made, report);
+    if (status != NH_OK)
+        nh_system_free(made);
+    else
+        *out = made;
+    return status;
+}
+
+void nh_ensemble_close(const nh_ensemble *e, const nh_system *system)
+{
+    if (system && system != e->system)
+        nh_system_free((nh_system *)system); /* made above, for this purpose */
+}
+
+/* ---- starts ---- */
+
+static nh_status random_start(const nh_ensemble *e, const nh_system *system, int64_t start, double *q,
+                              double *v, nh_report *report)
+{
+    const nh_ensemble_options *o = &e->options;
+    size_t n = (size_t)system->coordinates;
+    double energy = o->energy, *centre = malloc((n + 1) * sizeof *centre);
+    nh_status status = centre ? nh_system_start(system, o->start, q, v, report) : nh_fail_memory(report);
+    if (status == NH_OK)
+        memcpy(centre, q, n * sizeof *centre);
+    if (status == NH_OK && isnan(energy) &&
+        (status = nh_system_energy(system, o->t0, q, v, &energy)) != NH_OK)
+        nh_fail(report, status, "the energy of the start state could not be computed");
+    if (status == NH_OK)
+        status = nh_random_start(system, o->t0, energy, o->seed, (uint64_t)start,
+                                 o->around_start ? centre : NULL, q, v, report);
+    free(centre);
+    return status;
+}
+
+nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64_t start, double *q,
+                            double *v, nh_report *report)
+{
+    const nh_ensemble_options *o = &e->options;
+    nh_status status = NH_OK;
+    if (o->starts == NH_STARTS_RANDOM)
+        return random_start(e, system, start, q, v, report);
+    if (o->starts == NH_STARTS_LIST) {
+        size_t n = (size_t)system->coordinates, k = (size_t)system->velocities;
+        memcpy(q, o->q + (size_t)start * n, n * sizeof *q);
+        memcpy(v, o->v + (size_t)start * k, k * sizeof *v);
+    } else
+        status = nh_system_start(system, o->start, q, v, report);
+    if (status == NH_OK && o->project)
+        status = nh_system_project(system, o->t0, q, v, report);
+    return status;
+}
+
+/* ---- creation ---- */
+
+static nh_status check_options(const nh_ensemble_options *o, nh_report *report)
+{
+    if (!o->model == !o->system)
+        return nh_fail(report, NH_BAD_ARGUMENT, "an ensemble needs either a model or a system");
+    if (o->system && o->sweeps > 0)
+        return nh_fail(report, NH_BAD_ARGUMENT, "only parameters of a model can be swept");
+    if (o->members < 0 || o->steps < 0 || o->every < 1)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "an ensemble needs members and steps >= 0 and a record every >= 1 steps");
+    if (o->threads < 0 || o->threads > THREADS_MAX)
+        return nh_fail(report, NH_BAD_ARGUMENT, "the number of threads must lie between 1 and %d",
+                       THREADS_MAX);
+    if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
+        return nh_fail(report, NH_BAD_ARGUMENT, "rank %d of %d", o->rank, o->ranks);
+    if (o->starts == NH_STARTS_LIST && (!o->q || !o->v))
+        return nh_fail(report, NH_BAD_ARGUMENT, "a list of starts needs q and v");
+    for (int i = 0; i < o->sweeps; i++)
+        if (o->sweep[i].count < 1 || !isfinite(o->sweep[i].from) || !isfinite(o->sweep[i].to) ||
+            strlen(o->sweep[i].parameter) > 200)
+            return nh_fail(report, NH_BAD_ARGUMENT,
+                           "the sweep of '%.200s' needs finite bounds and one value at least",
+                           o->sweep[i].parameter);
+    return NH_OK;
+}
+
+static nh_status settle_members(nh_ensemble *e, nh_report *report)
+{
+    const nh_ensemble_options *o = &e->options;
+    double all = (double)e->each;
+    e->combinations = 1;
+    for (int i = 0; i < o->sweeps; i++)
+        all *= (double)o->sweep[i].count;
+    if (all > members_limit)
+        return nh_fail(report, NH_TOO_LARGE, "an ensemble of %.3g members; at most %.3g are possible", all,
+                       members_limit);
+    for (int i = 0; i < o->sweeps; i++)
+        e->combinations *= o->sweep[i].count;
+    e->members = e->combinations * e->each;
+    e->width = block_width(e);
+    e->blocks_each = (e->each + e->width - 1) / e->width;
+    e->blocks = e->blocks_each * e->combinations;
+    return NH_OK;
+}
+
+static nh_status settle_records(nh_ensemble *e, nh_report *report)
+{
+    const nh_ensemble_options *o = &e->options;
+    e->records = o->steps / o->every + 1 + (o->steps % o->every != 0);
+    e->columns = 3 + nh_system_observables(e->system);
+    if (o->measure_state)
+        e->columns += e->system->coordinates + e->system->velocities;
+    size_t cell = sizeof *e->statistic;
+    double bytes = (double)e->records * e->columns * (double)cell * (o->threads + 1);
+    if (bytes > statistics_limit)
+        return nh_fail(report, NH_TOO_LARGE,
+                       "statistics of %d columns at %lld times would need %.0f GB; record fewer (--every)",
+                       e->columns, (long long)e->records, bytes * 1e-9);
+    e->statistic = calloc((size_t)e->records * (size_t)e->columns, cell);
+    e->failure = calloc(NH_FAILURES_KEPT + 1, sizeof *e->failure);
+    return e->statistic && e->failure ? NH_OK : nh_fail_memory(report);
+}
+
+static nh_status settle(nh_ensemble *e, nh_report *report)
+{
+    nh_status status = settle_members(e, report);
+    e->system = e->options.system;
+    if (status == NH_OK && !e->system) {
+        status = build_swept(e, 0, &e->own, report);
+        e->system = e->own;
+    }
+    if (status == NH_OK)
+        status = nh_choice_parse(&e->choice, e->options.run.method ? e->options.run.method : "", report);
+    if (status == NH_OK)
+        status = nh_choice_applies(&e->choice, e->system, report);
+    return status == NH_OK ? settle_records(e, report) : status;
+}
+
+nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options, nh_report *report)
+{
+    *out = NULL;
+    nh_status status = check_options(options, report);
+    if (status != NH_OK)
+        return status;
+    nh_ensemble *e = calloc(1, sizeof *e);
+    if (!e)
+        return nh_fail_memory(report);
+    e->options = *options;
+    e->options.threads = options->threads ? options->threads : 1;
+    e->options.ranks = options->ranks ? options->ranks : 1;
+    e->each = options->members ? options->members : 1;
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_init(&e->making, NULL);
+    pthread_cond_init(&e->turn, NULL);
+    status = settle(e, report);
+    if (status != NH_OK) {
+        nh_ensemble_free(e);
+        return status;
+    }
+    *out = e;
+    return NH_OK;
+}
+
+void nh_ensemble_free(nh_ensemble *e)
+{
+    if (!e)
+        return;
+    pthread_mutex_destroy(&e->lock);
+    pthread_mutex_destroy(&e->making);
+    pthread_cond_destroy(&e->turn);
+    nh_system_free(e->own);
+    free(e->statistic);
+    free(e->failure);
+    free(e);
+}
+
+/* ---- failures ---- */
+
+void nh_ensemble_note_failure(nh_ensemble *e, int64_t member, const nh_report *report)
+{
+    int64_t kept = e->failures < NH_FAILURES_KEPT ? e->failures : NH_FAILURES_KEPT, at = kept;
+    while (at > 0 && e->failure[at - 1].member > member)
+        at--;
+    memmove(e->failure + at + 1, e->failure + at, (size_t)(kept - at) * sizeof *e->failure);
+    e->failure[at].member = member;
+    e->failure[at].report = *report;
+    e->failures++;
+}
+
+void nh_ensemble_stop(nh_ensemble *e, nh_status status, const nh_report *report)
+{
+    if (!e->stop) {
+        e->status = status;
+        e->report = *report;
+    }
+    e->stop = true;
+    pthread_cond_broadcast(&e->turn);
+}
+
+/* ---- running ---- */
+
+typedef struct share { /* of one thread */
+    nh_ensemble *e;
+    nh_gathering *statistic;
+    pthread_t thread;
+    bool running;
+} share;
+
+static void *begin_share(void *argument)
+{
+    share *s = argument;
+    nh_ensemble_work(s->e, s->statistic);
+    return NULL;
+}
+
+/* Threads beyond the first; one that cannot be had is done without. */
+static void begin_threads(share *s, int count)
+{
+    for (int i = 1; i < count; i++)
+        s[i].running = pthread_create(&s[i].thread, NULL, begin_share, s + i) == 0;
+    begin_share(s);
+    for (int i = 1; i < count; i++)
+        if (s[i].running)
+            pthread_join(s[i].thread, NULL);
+}
+
+static void join_statistics(nh_ensemble *e, const nh_gathering *part)
+{
+    size_t cells = (size_t)e->records * (size_t)e->columns;
+    for (size_t i = 0; i < cells; i++)
+        nh_gather_join(e->statistic + i, part + i);
+}
+
+nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_report *report)
+{
+    int64_t blocks = nh_ensemble_own_blocks(e);
+    int threads = e->options.threads < blocks ? e->options.threads : (int)(blocks > 0 ? blocks : 1);
+    size_t cells = (size_t)e->records * (size_t)e->columns;
+    share *shares = calloc((size_t)threads, sizeof *shares);
+    nh_gathering *statistic = calloc(cells * (size_t)threads, sizeof *statistic);
+    nh_status status = shares && statistic ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK) {
+        e->hooks = hooks ? *hooks : (nh_ensemble_hooks){0};
+        for (int i = 0; i < threads; i++)
+            shares[i] = (share){.e = e, .statistic = statistic + (size_t)i * cells};
+        begin_threads(shares, threads);
+        for (int i = 0; i < threads; i++)
+            join_statistics(e, shares[i].statistic);
+        status = e->stop ? e->status : NH_OK;
+        if (status != NH_OK && report)
+            *report = e->report;
+    }
+    free(shares);
+    free(statistic);
+    return status;
+}
+
+/* ---- looking at it ---- */
+
+int64_t nh_ensemble_members(const nh_ensemble *e)
+{
+    return e->members;
+}
+
+int64_t nh_ensemble_combinations(const nh_ensemble *e)
+{
+    return e->combinations;
+}
+
+const nh_system *nh_ensemble_system(const nh_ensemble *e)
+{
+    return e->system;
+}
+
+nh_backend nh_ensemble_backend(const nh_ensemble *e)
+{
+    return e->backend;
+}
+
+double nh_ensemble_seconds(const nh_ensemble *e)
+{
+    return e->seconds;
+}
+
+int64_t nh_ensemble_records(const nh_ensemble *e)
+{
+    return e->records;
+}
+
+double nh_ensemble_time(const nh_ensemble *e, int64_t record)
+{
+    return e->options.t0 + (double)nh_ensemble_record_step(e, record) * e->options.run.step;
+}
+
+int nh_ensemble_columns(const nh_ensemble *e)
+{
+    return e->columns;
+}
+
+const char *nh_ensemble_column_name(const nh_ensemble *e, int column)
+{
+    static const char *const first[] = {"energy", "energy_error", "constraint"};
+    if (column < 3)
+        return first[column];
+    column -= 3;
+    int observables = nh_system_observables(e->system);
+    if (column < observables)
+        return nh_system_observable_name(e->system, column);
+    column -= observables;
+    if (column < e->system->coordinates)
+        return nh_system_coordinate_name(e->system, column);
+    return nh_system_velocity_name(e->system, column - e->system->coordinates);
+}
+
+static nh_statistic of_gathering(nh_gathering g)
+{
+    return (nh_statistic){.count = g.count,
+                          .mean = nh_gathered_mean(&g),
+                          .variance = nh_gathered_variance(&g),
+                          .least = g.count ? g.least : NAN,
+                          .greatest = g.count ? g.greatest : NAN};
+}
+
+nh_statistic nh_ensemble_statistic(const nh_ensemble *e, int64_t record, int column)
+{
+    return of_gathering(e->statistic[record * e->columns + column]);
+}
+
+nh_statistic nh_ensemble_total(const nh_ensemble *e, int column)
+{
+    nh_gathering all = {0};
+    for (int64_t r = 0; r < e->records; r++)
+        nh_gather_join(&all, e->statistic + r * e->columns + column);
+    return of_gathering(all);
+}
+
+int64_t nh_ensemble_failures(const nh_ensemble *e)
+{
+    return e->failures;
+}
+
+const nh_report *nh_ensemble_failure(const nh_ensemble *e, int64_t index, int64_t *member)
+{
+    if (index < 0 || index >= e->failures || index >= NH_FAILURES_KEPT)
+        return NULL;
+    *member = e->failure[index].member;
+    return &e->failure[index].report;
+}

@@ -1,0 +1,72 @@
+/* The inside of an ensemble: what is to be done, cut into blocks of members, and what was gathered. */
+#ifndef NH_RUN_ENSEMBLE_H
+#define NH_RUN_ENSEMBLE_H
+
+#include <pthread.h>
+
+#include "base/exact.h"
+#include "run/run.h"
+
+enum { NH_FAILURES_KEPT = 100 };
+
+typedef struct nh_failure { /* of a member */
+    int64_t member;
+    nh_report report;
+} nh_failure;
+
+struct nh_ensemble {
+    nh_ensemble_options options;
+    nh_system *own;          /* the first combination's, when it was built here */
+    const nh_system *system;
+    nh_choice choice;
+    int64_t combinations, each, members; /* each: starts of one combination */
+    int width;               /* members of a full block */
+    int64_t blocks_each, blocks;
+    int64_t records;
+    int columns;
+    double energy;           /* of random starts, when it is the same for all combinations; else NaN */
+    nh_gathering *statistic; /* [records][columns], all workers' together */
+    nh_failure *failure;     /* sorted by member */
+    int64_t failures;        /* how many members failed; at most NH_FAILURES_KEPT are kept */
+    nh_backend backend;
+    double seconds;
+
+    /* while it runs; under the lock */
+    pthread_mutex_t lock, making; /* making: one kernel is compiled at a time, the others find it made */
+    pthread_cond_t turn;
+    nh_ensemble_hooks hooks;
+    int64_t taken, told; /* blocks of this rank handed out, and told of in order */
+    int64_t steps_done;
+    bool stop;
+    nh_status status;
+    nh_report report;
+};
+
+/* A block is a run of members of one combination. */
+typedef struct nh_block {
+    int64_t number, combination, first_member, first_start; /* first_start: within the combination */
+    int64_t order;                                          /* among the blocks of this rank */
+    int members;
+} nh_block;
+
+nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order);
+int64_t nh_ensemble_own_blocks(const nh_ensemble *e); /* of this rank */
+int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record);
+
+/* The system of a combination, to be freed by the caller unless it is e->system. */
+nh_status nh_ensemble_open(const nh_ensemble *e, int64_t combination, const nh_system **out,
+                           nh_report *report);
+void nh_ensemble_close(const nh_ensemble *e, const nh_system *system);
+
+/* The start of one member; `start` counts within the combination. */
+nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64_t start, double *q,
+                            double *v, nh_report *report);
+
+/* Under the lock: keeps the failure of a member; stops everything. */
+void nh_ensemble_note_failure(nh_ensemble *e, int64_t member, const nh_report *report);
+void nh_ensemble_stop(nh_ensemble *e, nh_status status, const nh_report *report);
+
+/* One thread's share of the work. `statistic` is its own table. */
+void nh_ensemble_work(nh_ensemble *e, nh_gathering *statistic);
+
+#endif

@@ -1,0 +1,384 @@
+/* One thread's share of an ensemble: it takes block after block, starts the members, advances them from
+ * one recorded time to the next and gathers what is measured there. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "run/ensemble.h"
+#include "run/measure.h"
+
+enum { PIECE = 16384, ROWS_BYTES = 1 << 20 };
+
+typedef struct worker {
+    nh_ensemble *e;
+    nh_gathering *statistic; /* [records][columns] */
+    const nh_system *system; /* of the combination in work */
+    int64_t combination;     /* -1: none */
+    nh_run *run;
+    nh_measure measure;
+    nh_block block;
+    /* of each member of the block */
+    nh_member *member;
+    double *q, *v; /* where they ended */
+    int alive;
+    /* rows for the hook, of `records` recorded times */
+    int room, records;
+    int64_t first_record;
+    double *value, *row_q, *row_v, *row_multiplier;
+    double *raw; /* what is measured of several members */
+    size_t raw_width;
+} worker;
+
+static void stop(worker *w, nh_status status, const nh_report *report)
+{
+    pthread_mutex_lock(&w->e->lock);
+    nh_ensemble_stop(w->e, status, report);
+    pthread_mutex_unlock(&w->e->lock);
+}
+
+/* ---- a system and a run ---- */
+
+static void close_run(worker *w)
+{
+    if (w->run) {
+        pthread_mutex_lock(&w->e->lock);
+        w->e->seconds += nh_run_seconds(w->run);
+        w->e->backend = nh_run_backend(w->run);
+        pthread_mutex_unlock(&w->e->lock);
+    }
+    nh_measure_free(&w->measure);
+    w->measure = (nh_measure){0};
+    nh_run_free(w->run);
+    w->run = NULL;
+    nh_ensemble_close(w->e, w->system);
+    w->system = NULL;
+    w->combination = -1;
+}
+
+static nh_status open_run(worker *w, int64_t combination, nh_report *report)
+{
+    nh_ensemble *e = w->e;
+    close_run(w);
+    nh_status status = nh_ensemble_open(e, combination, &w->system, report);
+    if (status != NH_OK)
+        return status;
+    nh_run_options options = e->options.run;
+    options.members = e->width;
+    /* auto sees all the steps that this run will be used for */
+    double steps = (double)e->options.steps * (double)e->blocks_each;
+    options.steps = steps < 9e15 ? (int64_t)steps : INT64_C(9000000000000000);
+    pthread_mutex_lock(&e->making);
+    status = nh_run_create(&w->run, w->system, &options, report);
+    pthread_mutex_unlock(&e->making);
+    if (status == NH_OK)
+        status = nh_measure_create(&w->measure, w->run, e->hooks.rows != NULL, report);
+    w->combination = combination;
+    return status;
+}
+
+/* ---- starting ---- */
+
+static nh_status start_member(worker *w, int index, nh_report *report)
+{
+    nh_ensemble *e = w->e;
+    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->velocities;
+    nh_status status = nh_ensemble_start(e, w->system, w->block.first_start + index, q, v, report);
+    if (status == NH_OK)
+        status = nh_run_start(w->run, index, e->options.t0, q, v, report);
+    w->member[index] = (nh_member){.member = w->block.first_member + index,
+                                   .combination = w->block.combination,
+                                   .t = e->options.t0,
+                                   .first_energy = NAN,
+                                   .q = q,
+                                   .v = v};
+    if (status != NH_OK && report) { /* whose start it was */
+        char text[sizeof report->text];
+        memcpy(text, report->text, sizeof text);
+        snprintf(report->text, sizeof report->text, "member %lld: %.1900s",
+                 (long long)(w->block.first_member + index), text);
+    }
+    return status;
+}
+
+static nh_status start_block(worker *w, nh_report *report)
+{
+    nh_status status = NH_OK;
+    if (w->combination != w->block.combination)
+        status = open_run(w, w->block.combination, report);
+    for (int i = 0; status == NH_OK && i < w->block.members; i++)
+        status = start_member(w, i, report);
+    for (int i = w->block.members; status == NH_OK && i < w->e->width; i++)
+        nh_run_retire(w->run, i);
+    if (status == NH_OK)
+        w->run->numbering = w->block.first_member;
+    w->alive = w->block.members;
+    return status;
+}
+
+/* ---- failing members ---- */
+
+static void note_end(worker *w, int index)
+{
+    nh_member *m = w->member + index;
+    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->velocities;
+    nh_run_state(w->run, index, &m->t, q, v);
+    m->steps = nh_run_steps(w->run);
+}
+
+static void retire(worker *w, int index, nh_status status, const nh_report *report)
+{
+    note_end(w, index);
+    w->member[index].status = status;
+    w->alive--;
+    nh_run_retire(w->run, index);
+    pthread_mutex_lock(&w->e->lock);
+    nh_ensemble_note_failure(w->e, w->block.first_member + index, report);
+    pthread_mutex_unlock(&w->e->lock);
+}
+
+/* ---- recording ---- */
+
+static double worst(double a, double b)
+{
+    return isnan(a) || a >= b ? a : b;
+}
+
+static double *row_of(worker *w, int index)
+{
+    return w->value + ((size_t)index * (size_t)w->room + (size_t)w->records) * (size_t)w->e->columns;
+}
+
+/* The columns of a member that lives, out of what was measured. */
+static void fill_columns(worker *w, int index, const double *raw, double *column)
+{
+    nh_member *m = w->member + index;
+    int observables = w->measure.observables, n = w->system->coordinates;
+    if (isnan(m->first_energy))
+        m->first_energy = raw[0];
+    column[0] = raw[0];
+    column[1] = raw[0] - m->first_energy;
+    column[2] = raw[1];
+    memcpy(column + 3, raw + 2, (size_t)observables * sizeof *raw);
+    if (w->e->options.measure_state)
+        nh_run_state(w->run, index, NULL, column + 3 + observables, column + 3 + observables + n);
+    m->energy_error_max = worst(m->energy_error_max, fabs(column[1]));
+    m->constraint_max = worst(m->constraint_max, column[2]);
+}
+
+static void keep_row(worker *w, int index, const double *raw, bool lives)
+{
+    size_t at = (size_t)index * (size_t)w->room + (size_t)w->records;
+    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->velocities;
+    size_t m = (size_t)w->system->constraints;
+    double *q = w->row_q + at * n, *v = w->row_v + at * k, *column = row_of(w, index);
+    double *multiplier = w->row_multiplier + at * m;
+    if (lives) {
+        nh_run_state(w->run, index, NULL, q, v);
+        memcpy(multiplier, raw + 2 + w->measure.observables, m * sizeof *multiplier);
+        return;
+    }
+    for (size_t i = 0; i < m; i++)
+        multiplier[i] = NAN;
+    for (size_t i = 0; i < n; i++)
+        q[i] = NAN;
+    for (size_t i = 0; i < k; i++)
+        v[i] = NAN;
+    for (int i = 0; i < w->e->columns; i++)
+        column[i] = NAN;
+}
+
+static nh_status record(worker *w, int64_t number)
+{
+    int lanes = w->measure.lanes, columns = w->e->columns;
+    size_t width = w->raw_width;
+    nh_gathering *cell = w->statistic + number * columns;
+    nh_status status = NH_OK;
+    for (int i = 0; status == NH_OK && i < w->block.members; i++) {
+        bool lives = w->member[i].status == NH_OK;
+        if (i % lanes == 0)
+            status = nh_measure_members(&w->measure, i, w->raw, width);
+        double *column = row_of(w, i);
+        if (status == NH_OK && lives)
+            fill_columns(w, i, w->raw + (size_t)(i % lanes) * width, column);
+        for (int c = 0; status == NH_OK && lives && c < columns; c++)
+            nh_gather(cell + c, column[c]);
+        if (status == NH_OK && w->e->hooks.rows)
+            keep_row(w, i, w->raw + (size_t)(i % lanes) * width, lives);
+    }
+    w->records++;
+    return status;
+}
+
+/* Hands the rows on when there is no room for more, or at the end. */
+static void hand_on(worker *w, bool end)
+{
+    nh_ensemble *e = w->e;
+    if (w->records < w->room && !(end && w->records > 0))
+        return;
+    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->velocities;
+    size_t m = (size_t)w->system->constraints;
+    /* rows of a member lie `room` apart; close the gaps */
+    for (int i = 1; e->hooks.rows && w->records < w->room && i < w->block.members; i++) {
+        size_t from = (size_t)i * (size_t)w->room, to = (size_t)i * (size_t)w->records;
+        size_t count = (size_t)w->records, c = (size_t)e->columns;
+        memmove(w->value + to * c, w->value + from * c, count * c * sizeof *w->value);
+        memmove(w->row_q + to * n, w->row_q + from * n, count * n * sizeof *w->row_q);
+        memmove(w->row_v + to * k, w->row_v + from * k, count * k * sizeof *w->row_v);
+        memmove(w->row_multiplier + to * m, w->row_multiplier + from * m,
+                count * m * sizeof *w->row_multiplier);
+    }
+    nh_rows rows = {.first_member = w->block.first_member,
+                    .first_record = w->first_record,
+                    .members = w->block.members,
+                    .records = w->records,
+                    .columns = e->columns,
+                    .value = w->value,
+                    .q = w->row_q,
+                    .v = w->row_v,
+                    .multipliers = w->row_multiplier};
+    pthread_mutex_lock(&e->lock);
+    if (e->hooks.rows && !e->stop && e->hooks.rows(e->hooks.user, &rows) != 0) {
+        nh_report report;
+        nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
+    }
+    pthread_mutex_unlock(&e->lock);
+    w->first_record += w->records;
+    w->records = 0;
+}
+
+/* ---- advancing ---- */
+
+static bool report_progress(worker *w, int64_t steps)
+{
+    nh_ensemble *e = w->e;
+    int64_t own = 0;
+    if (e->blocks > 0)
+        own = (int64_t)((double)e->members * (double)nh_ensemble_own_blocks(e) / (double)e->blocks);
+    pthread_mutex_lock(&e->lock);
+    e->steps_done += steps * w->block.members;
+    nh_report report;
+    if (e->hooks.progress && !e->stop &&
+        e->hooks.progress(e->hooks.user, e->steps_done, own * e->options.steps) != 0)
+        nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
+    bool go_on = !e->stop;
+    pthread_mutex_unlock(&e->lock);
+    return go_on;
+}
+
+/* To a step, in pieces, losing members on the way. */
+static bool advance_to(worker *w, int64_t step)
+{
+    while (nh_run_steps(w->run) < step && w->alive > 0) {
+        nh_report report;
+        int64_t before = nh_run_steps(w->run), left = step - before;
+        nh_status status = nh_run_advance(w->run, left < PIECE ? left : PIECE, &report);
+        if (status != NH_OK)
+            retire(w, w->run->failed_member, status, &report);
+        if (!report_progress(w, nh_run_steps(w->run) - before))
+            return false;
+    }
+    return true;
+}
+
+/* ---- a block from start to end ---- */
+
+static bool make_room(worker *w)
+{
+    nh_ensemble *e = w->e;
+    size_t width = (size_t)e->width, columns = (size_t)e->columns;
+    size_t n = (size_t)e->system->coordinates, k = (size_t)e->system->velocities;
+    size_t row = (columns + n + k) * width * sizeof(double);
+    w->room = e->hooks.rows && row < ROWS_BYTES ? (int)(ROWS_BYTES / row) : 1;
+    size_t rows = width * (size_t)w->room;
+    w->member = calloc(width, sizeof *w->member);
+    w->q = calloc(width * n + 1, sizeof *w->q);
+    w->v = calloc(width * k + 1, sizeof *w->v);
+    w->value = calloc(rows * columns + 1, sizeof *w->value);
+    w->row_q = calloc(rows * n + 1, sizeof *w->row_q);
+    w->row_v = calloc(rows * k + 1, sizeof *w->row_v);
+    w->row_multiplier = calloc(rows * (size_t)e->system->constraints + 1, sizeof *w->row_multiplier);
+    w->raw_width = 2 + columns + (size_t)e->system->constraints;
+    w->raw = calloc(NH_TAPE_LANES * w->raw_width, sizeof *w->raw);
+    return w->member && w->q && w->v && w->value && w->row_q && w->row_v && w->row_multiplier && w->raw;
+}
+
+static void free_room(worker *w)
+{
+    close_run(w);
+    free(w->member);
+    free(w->q);
+    free(w->v);
+    free(w->value);
+    free(w->row_q);
+    free(w->row_v);
+    free(w->row_multiplier);
+    free(w->raw);
+}
+
+/* Tells of the members of the block when all before them were told of. */
+static void tell(worker *w)
+{
+    nh_ensemble *e = w->e;
+    for (int i = 0; i < w->block.members; i++)
+        if (w->member[i].status == NH_OK)
+            note_end(w, i);
+    pthread_mutex_lock(&e->lock);
+    while (e->hooks.member && !e->stop && e->told != w->block.order)
+        pthread_cond_wait(&e->turn, &e->lock);
+    for (int i = 0; e->hooks.member && !e->stop && i < w->block.members; i++)
+        if (e->hooks.member(e->hooks.user, w->member + i) != 0) {
+            nh_report report;
+            nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
+        }
+    e->told++;
+    pthread_cond_broadcast(&e->turn);
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void do_block(worker *w)
+{
+    nh_ensemble *e = w->e;
+    nh_report report;
+    nh_status status = start_block(w, &report);
+    bool go_on = status == NH_OK;
+    w->records = 0;
+    w->first_record = 0;
+    for (int64_t r = 0; go_on && r < e->records; r++) {
+        go_on = advance_to(w, nh_ensemble_record_step(e, r));
+        if (go_on && (status = record(w, r)) != NH_OK)
+            go_on = (nh_fail(&report, status, "what is measured at t = %.10g could not be computed",
+                             nh_ensemble_time(e, r)),
+                     false);
+        if (go_on)
+            hand_on(w, r + 1 == e->records);
+    }
+    if (status != NH_OK)
+        stop(w, status, &report);
+    else if (go_on)
+        tell(w);
+}
+
+static bool take(worker *w)
+{
+    nh_ensemble *e = w->e;
+    pthread_mutex_lock(&e->lock);
+    bool more = !e->stop && e->taken < nh_ensemble_own_blocks(e);
+    if (more)
+        w->block = nh_ensemble_block(e, e->taken++);
+    pthread_mutex_unlock(&e->lock);
+    return more;
+}
+
+void nh_ensemble_work(nh_ensemble *e, nh_gathering *statistic)
+{
+    worker w = {.e = e, .statistic = statistic, .combination = -1};
+    nh_report report;
+    if (make_room(&w))
+        while (take(&w))
+            do_block(&w);
+    else
+        stop(&w, nh_fail_memory(&report), &report);
+    free_room(&w);
+}

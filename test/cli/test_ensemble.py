@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""test_ensemble.py NONHOLO: ensembles as a user meets them."""
+
+import csv
+import json
+import math
+import os
+import sys
+import tempfile
+
+from harness import Program, check, run_all, same
+
+nonholo = Program(sys.argv[1])
+RUNAWAY = """model runaway
+coordinate x, y
+lagrangian (x'^2 + y'^2)/2 - x^2/2 + x^4
+constraint y' = x*x'
+start x = 0.1
+"""
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_random_starts_and_threads():
+    """newmark-pair's energies spread as the paper's do; the files are the same for 1, 2 and 3 threads."""
+    texts = []
+    with tempfile.TemporaryDirectory() as folder:
+        for threads in (1, 2, 3):
+            path = os.path.join(folder, "%d.csv" % threads)
+            found = nonholo.json("ensemble", "chaotic-particle", "--members", 100, "--energy", 1.535,
+                                 "--method", "newmark-pair", "--step", 0.2, "--time", 1000,
+                                 "--threads", threads, "-o", path)
+            texts.append(open(path).read())
+            same(found["members"], 100)
+            same(found["threads"], threads)
+            same(found["ranks"], 1)
+            same(found["failed"], 0)
+            first = read(path)[0]
+            check(abs(float(first["energy_mean"]) - 1.535) < 1e-14, first)
+            check(float(first["energy_max"]) - float(first["energy_min"]) < 4e-15, first)
+            variance = found["statistics"]["energy_error"]["variance"]
+            check(1e-8 < variance < 4e-5, variance)  # 4e-6 * E^2 expected at T = 10000
+            check(found["constraint_max"] < 1e-14, found["constraint_max"])
+    check(texts[0] == texts[1] == texts[2], "files differ between numbers of threads")
+
+
+def test_statistics_are_those_of_the_members():
+    """Mean, variance and range, computed again from the table of members."""
+    with tempfile.TemporaryDirectory() as folder:
+        line = ("ensemble", "rolling-disk", "--members", 37, "--energy", 2, "--seed", 9, "--method", "rk4",
+                "--step", 0.2, "--steps", 50, "--every", 50)
+        members, statistics = os.path.join(folder, "m.csv"), os.path.join(folder, "s.csv")
+        nonholo.json(*line, "--table", "members", "-o", members)
+        found = nonholo.json(*line, "-o", statistics)
+        worst = [float(row["energy_error_max"]) for row in read(members)]
+        same([int(row["member"]) for row in read(members)], list(range(37)))
+        same(len(read(statistics)), 2)
+        error = found["statistics"]["energy_error"]
+        same(max(worst), max(abs(error["min"]), abs(error["max"])))
+        same(error["count"], 37)
+        # rk4 loses energy from every start: errors are all of one sign
+        check(math.isclose(sum(worst) / 37, abs(error["mean"]), rel_tol=1e-12), error)
+
+
+def test_sweep():
+    """Each value gets the run that --set gives it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.csv")
+        nonholo.json("ensemble", "pendulum-cvt", "--sweep", "eps=0:0.5:6", "--sweep", "shift=0:1:2",
+                     "--method", "dla01", "--step", 0.1, "--steps", 200, "-o", path, "--table", "members")
+        rows = read(path)
+        same(len(rows), 12)
+        same([float(r["eps"]) for r in rows[::2]], [0, 0.1, 0.2, 0.3, 0.4, 0.5])
+        row = rows[7]
+        alone = nonholo.json("run", "pendulum-cvt", "--set", "eps=%s,shift=%s" % (row["eps"], row["shift"]),
+                             "--method", "dla01", "--step", 0.1, "--steps", 200)
+        same([float(row[c]) for c in ("x", "y", "xi")], alone["q"])
+        same([float(row[c]) for c in ("x'", "y'", "xi'")], alone["v"])
+
+
+def test_failing_member():
+    """One of twenty fails: it is named, the others are as without it, exit code 1."""
+    with tempfile.TemporaryDirectory() as folder:
+        model, path = os.path.join(folder, "runaway.nh"), os.path.join(folder, "m.csv")
+        starts = os.path.join(folder, "starts.csv")
+        open(model, "w").write(RUNAWAY)
+
+        def compute(rows):
+            open(starts, "w").write("x,x',y'\n" + "".join("%r,%r,%r\n" % r for r in rows))
+            done = nonholo("ensemble", model, "--starts", starts, "--method", "dla01", "--step", 0.01,
+                           "--time", 10, "-o", path, "--table", "members", "--json")
+            return done, read(path)
+
+        good = [(0.1 + 0.01 * i, 0.0, 0.0) for i in range(19)]
+        done, rows = compute(good[:5] + [(5.0, 30.0, 150.0)] + good[5:])
+        same(done.returncode, 1)
+        check("1 of 20 members failed; the first: member 5, step 752, t = 7.51" in done.stderr, done.stderr)
+        found = json.loads(done.stdout)
+        same([f["member"] for f in found["failures"]], [5])
+        same(found["statistics"]["energy"]["count"], 19)
+        same([row["failed"] for row in rows], ["1" if i == 5 else "0" for i in range(20)])
+        same(rows[5]["steps"], "751")
+        done, without = compute(good)
+        same(done.returncode, 0)
+        states = lambda table: [(r["x"], r["y"], r["x'"]) for r in table]
+        same(states(rows[:5] + rows[6:]), states(without))
+
+
+def test_starts_file():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "starts.csv")
+
+        def refused(text, message):
+            open(path, "w").write(text)
+            done = nonholo("ensemble", "nonholonomic-particle", "--starts", path, "--method", "dla01",
+                           "--step", 0.1, "--steps", 10)
+            same(done.returncode, 2, text)
+            check(message in done.stderr, done.stderr)
+            same(done.stdout, "")
+
+        refused("", "the first line names the columns")
+        refused("q1,q9\n1,2\n", "starts.csv:1: no coordinate or velocity is called 'q9'")
+        refused("q1,q1\n1,2\n", "starts.csv:1: this column comes twice: 'q1'")
+        refused("q1\n", "has no start states below its first line")
+        refused("q1\n1,2\n", "starts.csv:2: more numbers than columns, from here on: '2'")
+        refused("q1,q2\n1\n", "starts.csv:2: 1 numbers for 2 columns")
+        refused("q1\n1\nnan\n", "starts.csv:3: this is not a number: 'nan'")
+        refused("q3'\n5\n", "member 0: the start state is off the constraints")
+        open(path, "w").write("q1, q2'\r\n1,2\r\n\r\n-1,3\r\n")
+        found = nonholo.json("ensemble", "nonholonomic-particle", "--starts", path, "--method", "dla01",
+                             "--step", 0.1, "--steps", 10)
+        same(found["members"], 2)
+
+
+def test_picture():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "e.svg")
+        nonholo.json("ensemble", "pendulum-cvt", "--members", 8, "--method", "dla01", "--step", 0.1,
+                     "--steps", 100, "--plot", path)
+        check("<svg" in open(path).read(600), "no picture")
+
+
+sys.exit(run_all([(name, test) for name, test in list(globals().items()) if name.startswith("test_")]))
