@@ -47,6 +47,18 @@ static void fill_bin(const contest *c, course *one, int quantity, double t, doub
     one->bin_times[bin] = t;
 }
 
+/* Keeps the errors for the verdict, each so-and-so-many-th. */
+static void keep_point(const bench *b, course *one, double t)
+{
+    const contest *c = b->c;
+    int64_t rows = c->steps / c->every + 2, stride = rows / JUDGED_POINTS + 1;
+    if ((one->trend[0].count - 1) % stride != 0 || one->points >= JUDGED_POINTS)
+        return;
+    for (int i = 0; i < c->quantities && i < JUDGED; i++)
+        one->series[i * JUDGED_POINTS + one->points] = one->last[i];
+    one->series[JUDGED * JUDGED_POINTS + one->points++] = t;
+}
+
 /* Takes the errors at the state where the run stands. */
 static nh_status take_errors(bench *b, course *one, const nh_run *run)
 {
@@ -55,6 +67,8 @@ static nh_status take_errors(bench *b, course *one, const nh_run *run)
     nh_run_wrapped_state(run, 0, &t, b->wrapped_q, b->v);
     nh_status status =
         nh_system_integral_values(c->subject.system, t, b->wrapped_q, b->v, b->values);
+    if (c->latitude)
+        b->values[c->conserved] = nh_latitude_value(c->latitude, b->wrapped_q, b->v);
     for (int i = 0; status == NH_OK && i < c->integrals; i++)
         one->last[i] = b->values[i] - c->start[i];
     if (status == NH_OK && c->quantities > c->integrals)
@@ -63,7 +77,25 @@ static nh_status take_errors(bench *b, course *one, const nh_run *run)
         nh_trend_add(&one->trend[i], t - c->subject.t, one->last[i]);
         fill_bin(c, one, i, t, one->last[i]);
     }
+    if (status == NH_OK)
+        keep_point(b, one, t - c->subject.t);
     return status;
+}
+
+static int judged(const contest *c)
+{
+    return c->quantities < JUDGED ? c->quantities : JUDGED;
+}
+
+/* The verdict on each quantity. What is small against the size of the quantity is rounding. */
+static void judge(const contest *c, course *one)
+{
+    for (int i = 0; i < judged(c); i++) {
+        double size = i < c->integrals ? fmax(1, fabs(c->start[i])) : 1;
+        one->judgement[i] =
+            nh_judge(one->series + JUDGED * JUDGED_POINTS, one->series + i * JUDGED_POINTS,
+                     one->points, nh_round_off_level(size, one->steps));
+    }
 }
 
 static nh_status follow(bench *b, course *one, nh_run *run)
@@ -118,6 +150,7 @@ static int examine(bench *b, course *one)
         return complain_report(&report);
     }
     one->status = follow(b, one, run);
+    judge(b->c, one);
     if (one->status != NH_OK && !one->failure.text[0])
         strcpy(one->failure.text, "energy and integrals could not be computed");
     one->seconds = nh_run_seconds(run);
@@ -135,13 +168,15 @@ static bool allocate_course(const contest *c, course *one, bool drawn)
     size_t count = (size_t)c->quantities + 1;
     one->trend = calloc(count, sizeof *one->trend);
     one->last = calloc(count, sizeof *one->last);
+    one->series = malloc((JUDGED + 1) * JUDGED_POINTS * sizeof *one->series);
+    one->judgement = calloc(JUDGED, sizeof *one->judgement);
     if (drawn) {
         one->bins = malloc((PANELS_MAX + 1) * BINS * sizeof *one->bins);
         one->bin_times = one->bins ? one->bins + PANELS_MAX * BINS : NULL;
         for (int i = 0; one->bins && i < (PANELS_MAX + 1) * BINS; i++)
             one->bins[i] = NAN;
     }
-    return one->trend && one->last && (one->bins || !drawn);
+    return one->trend && one->last && one->series && one->judgement && (one->bins || !drawn);
 }
 
 static bool allocate(contest *c, bench *b, const options *given)
@@ -149,7 +184,8 @@ static bool allocate(contest *c, bench *b, const options *given)
     const subject *s = &c->subject;
     int constraints = nh_system_constraints(s->system);
     c->method_count = given->method_count;
-    c->integrals = nh_system_integrals(s->system);
+    c->conserved = nh_system_integrals(s->system);
+    c->integrals = c->conserved + (c->latitude != NULL);
     c->quantities = c->integrals + (constraints > 0);
     c->start = calloc((size_t)c->integrals + 1, sizeof *c->start);
     c->courses = calloc((size_t)c->method_count, sizeof *c->courses);
@@ -170,11 +206,14 @@ static void release(contest *c, bench *b)
     for (int i = 0; c->courses && i < c->method_count; i++) {
         free(c->courses[i].trend);
         free(c->courses[i].last);
+        free(c->courses[i].series);
+        free(c->courses[i].judgement);
         free(c->courses[i].bins);
     }
     free(c->courses);
     free(c->start);
     free(c->methods);
+    nh_latitude_free(c->latitude);
     free(b->wrapped_q);
     free(b->v);
     free(b->values);
@@ -192,6 +231,8 @@ static int examine_all(bench *b)
                  nh_system_name(s->system));
         return FAILED;
     }
+    if (c->latitude)
+        c->start[c->conserved] = nh_latitude_value(c->latitude, s->q, s->v);
     progress_begin(&b->bar, c->steps * c->method_count, b->given->quiet);
     for (int i = 0; i < c->method_count && !answer; i++)
         answer = examine(b, &c->courses[i]);
@@ -224,6 +265,8 @@ static int contend(contest *c, bench *b, const options *given)
         answer = settle_methods(&c->methods, "compare", &c->subject, given);
     if (answer)
         return answer;
+    /* only some systems, and some starts of them, have a latitude */
+    nh_latitude_create(&c->latitude, c->subject.system, c->subject.q, c->subject.v, NULL);
     if (!allocate(c, b, given)) {
         complain("out of memory");
         return FAILED;
@@ -255,10 +298,11 @@ const command command_compare = {
     .operands = "MODEL --methods A,B,... --step H (--steps N | --time T) [OPTION...]",
     .help =
         "Follows MODEL with each method and tells how far it leaves what the motion conserves:\n"
-        "energy, driver and passenger energy, momenta (see 'nonholo check'), and the\n"
-        "constraints. Prints the largest error and the drift of each, the slope of the\n"
-        "least-squares line with its standard deviation, and the cost of a step. In a list of\n"
-        "methods, key=value after a comma is an option of the method before it.",
+        "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
+        "the constraints. Prints the largest error of each, its drift (the slope of the\n"
+        "least-squares line with its standard deviation), a verdict (round-off, bounded, linear\n"
+        "drift, exponential growth, random walk), and the cost of a step. In a list of methods,\n"
+        " key=value after a comma is an option of the method before it.",
     .examples =
         "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"
         "nonholo compare chaplygin-sleigh --methods gauss:stages=1,newmark:beta=.1,alpha=.4 "

@@ -11,8 +11,9 @@ enum { SHOWN = 6 }; /* quantities in the text; --json has all */
 
 const char *quantity_name(const contest *c, int quantity)
 {
-    return quantity < c->integrals ? nh_system_conserved(c->subject.system, quantity)
-                                   : "constraints";
+    if (quantity < c->conserved)
+        return nh_system_conserved(c->subject.system, quantity);
+    return quantity < c->integrals ? "latitude" : "constraints";
 }
 
 static void describe_contest(const contest *c, char *text, size_t size)
@@ -96,6 +97,24 @@ static void print_drifts(const contest *c)
     }
 }
 
+/* Wide enough for "exponential growth". */
+static void print_verdicts(const contest *c)
+{
+    print_head(c, "verdict", 18);
+    printf("\n");
+    for (int m = 0; m < c->method_count; m++) {
+        printf("%-*s", first_width(c), c->methods[m].text);
+        for (int i = 0; i < shown_count(c); i++) {
+            int quantity = shown_quantity(c, i);
+            printf("  %*s", column_width(c, i, 18),
+                   quantity < JUDGED
+                       ? nh_verdict_name(c->courses[m].judgement[quantity].verdict)
+                       : "-");
+        }
+        printf("\n");
+    }
+}
+
 void compare_print_text(const contest *c)
 {
     char line[512];
@@ -104,8 +123,10 @@ void compare_print_text(const contest *c)
     if (c->quantities == 0)
         printf("nothing is known to be conserved, and there are no constraints\n");
     print_errors(c);
-    if (c->quantities > 0)
+    if (c->quantities > 0) {
         print_drifts(c);
+        print_verdicts(c);
+    }
     if (c->quantities > SHOWN)
         printf("(%d more quantities; --json has all)\n", c->quantities - SHOWN);
     if (c->plot)
@@ -125,6 +146,11 @@ static void put_quantity(json *j, const contest *c, const course *one, int i)
     json_real(j, "last", one->last[i]);
     json_real(j, "slope", line.slope);
     json_real(j, "slope_error", line.slope_error);
+    if (i < JUDGED) {
+        const nh_judgement *judgement = &one->judgement[i];
+        json_text(j, "verdict", nh_verdict_name(judgement->verdict));
+        json_text(j, "verdict_text", judgement->text);
+    }
     json_close_object(j);
 }
 

@@ -5,13 +5,17 @@
 #include "method_list.h"
 
 enum { PANELS_MAX = 9, BINS = 1000 }; /* of the picture: quantities, and points in time */
+enum { JUDGED = 32, JUDGED_POINTS = 20000 }; /* quantities with a verdict, and points it looks at */
 
-/* One method: what became of each quantity. The quantities are the integrals of the system and, if
- * it has constraints, the largest |k|; the error of the latter is its value. */
+/* One method: what became of each quantity. The quantities are the integrals of the system, the
+ * latitude if there is one, and the largest |k| if there are constraints, whose error is its value. */
 typedef struct course {
     const candidate *method;
     nh_trend *trend;   /* [quantities] of the error in time */
     double *last;      /* [quantities] the error at the end */
+    double *series;    /* [JUDGED + 1][JUDGED_POINTS]: the errors, and last the times */
+    int64_t points;
+    nh_judgement *judgement; /* [JUDGED] */
     double *bins;      /* [PANELS_MAX][BINS] largest errors, NaN where there is none */
     double *bin_times; /* [BINS] */
     int64_t steps;     /* done */
@@ -28,7 +32,9 @@ typedef struct contest {
     const char *compose, *plot;
     double step, time; /* time: the length of a run */
     int64_t steps, every;
-    int integrals, quantities; /* integrals, and one more when there are constraints */
+    int conserved;             /* integrals that have a formula */
+    int integrals, quantities; /* with the latitude; and one more when there are constraints */
+    nh_latitude *latitude;     /* NULL: there is none */
     double *start;             /* [integrals] their values at the start */
     course *courses;
 } contest;

@@ -186,6 +186,7 @@ typedef struct nh_facts {
     int rank;                /* of the constraints at the model's start state */
     int mass_entries;        /* structural nonzeros of the mass matrix */
     int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
+    bool linear_passengers;  /* coupled, and the passengers' potential is quadratic */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
 NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index);
@@ -423,6 +424,49 @@ NH_API int nh_system_integrals(const nh_system *system);
 NH_API nh_status nh_system_integral_values(const nh_system *system, double t, const double *q,
                                            const double *v, double *values);
 
+/* The latitude, the hidden integral of a coupled system whose driver moves periodically and whose
+ * passengers are linear oscillators, an even number of them (Modin & Verdier 2020, sec. 3.2): there is no
+ * formula for it; it is computed for the driver energy of the state given. `value` wants angles wrapped as
+ * nh_run_wrapped_state gives them. Otherwise NH_NOT_APPLICABLE, with the reason. Values may be asked for by
+ * several threads at once. */
+typedef struct nh_latitude nh_latitude;
+NH_API nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,
+                                    const double *v, nh_report *report);
+NH_API void nh_latitude_free(nh_latitude *latitude);
+NH_API double nh_latitude_value(const nh_latitude *latitude, const double *q, const double *v);
+/* Whether some start of the system may have one. */
+NH_API bool nh_system_may_have_latitude(const nh_system *system);
+
+/* Quantities by name: "t", a coordinate, a velocity, "energy", an observable, "latitude"; "constraint", the
+ * largest |k|, and "constraint:NAME", the k of one; "momentum of ..." as nh_system_conserved lists them;
+ * "rho1", "rho2", ..., the momenta in the model's frame. About two states, one step apart:
+ * "midpoint_constraint" and "midpoint:NAME", k half way, and "leapfrog_invariant", what leapfrog keeps
+ * exactly of a coupled system with linear passengers: |v_half|^2/2 and the potential in both places. */
+typedef struct nh_watch nh_watch;
+typedef struct nh_state {
+    double t;
+    const double *q, *wrapped_q, *v; /* wrapped_q as of nh_run_wrapped_state */
+} nh_state;
+
+/* Watches the quantities named, from `start` on, of runs with this step. NH_BAD_ARGUMENT for an unknown
+ * name, NH_NOT_APPLICABLE for one that this system or start does not have. */
+NH_API nh_status nh_watch_create(nh_watch **out, const nh_system *system, const char *const *names,
+                                 int count, double step, const nh_state *start, nh_report *report);
+NH_API void nh_watch_free(nh_watch *watch);
+NH_API bool nh_watch_looks_back(const nh_watch *watch); /* needs the state one step before */
+/* `before` may be NULL where there is none; what needs it is NaN then. values[count] as named. */
+NH_API nh_status nh_watch_values(const nh_watch *watch, const nh_state *now, const nh_state *before,
+                                 double *values);
+/* The names that a system has, the ones about two states last; NULL at the end. The latitude may still be
+ * refused for a start. Valid until the thread's next call. */
+NH_API const char *nh_quantity_name(const nh_system *system, int index);
+
+/* How far a run is from going back where it came from: `steps` steps, velocities turned round (and
+ * moved to the constraints, if the method left them), `steps` steps; the largest difference from the start, relative to the larger of 1 and the largest component. */
+NH_API nh_status nh_reversibility_defect(const nh_system *system, const nh_run_options *options,
+                                         int64_t steps, double t, const double *q, const double *v,
+                                         double *defect, nh_report *report);
+
 /* A solution to measure others by: nh_reference_method() with steps refined until two solutions agree
  * to `tolerance` (relative to the larger of 1 and the largest component), or until round-off lets
  * them agree no better. NH_NOT_CONVERGED when they do not even agree to 1e-6. */
@@ -450,6 +494,44 @@ typedef struct nh_line {
 } nh_line;
 NH_API nh_line nh_trend_line(const nh_trend *trend);
 NH_API nh_line nh_fit_slope(const double *x, const double *y, int64_t count);
+
+/* The mean of y over the `window` of x around each point, in place of it; what is nearer to an end than half
+ * a window is left out. x rises. Returns how many are left, written to mean_x and mean_y[count]. */
+NH_API int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
+                               double *mean_x, double *mean_y);
+
+/* What became of an error in time, in a word. */
+typedef enum nh_verdict {
+    NH_VERDICT_ROUND_OFF,   /* never above the level of round-off */
+    NH_VERDICT_BOUNDED,     /* goes up and down and nowhere */
+    NH_VERDICT_LINEAR,      /* drifts, about as much in every stretch of time */
+    NH_VERDICT_EXPONENTIAL, /* grows by a factor in every stretch of time */
+    NH_VERDICT_RANDOM_WALK, /* wanders off like the square root of time */
+    NH_VERDICT_NOT_FINITE,  /* ended in an infinite value */
+    NH_VERDICT_UNKNOWN      /* too few points to tell, or none of these */
+} nh_verdict;
+
+/* `rate`: of a linear drift its slope; of exponential growth the exponent; of a random walk the standard
+ * deviation after one unit of x; else NaN. `text` is one line: "drifts by 1.79e-05 per unit of time". */
+typedef struct nh_judgement {
+    nh_verdict verdict;
+    double largest; /* |y| */
+    double rate, rate_error;
+    nh_line line; /* the least-squares line through all points */
+    char text[160];
+} nh_judgement;
+/* Judges the error y(x); `round_off` is the size below which it is rounding. */
+NH_API nh_judgement nh_judge(const double *x, const double *y, int64_t count, double round_off);
+NH_API const char *nh_verdict_name(nh_verdict verdict); /* "bounded", "linear drift" */
+/* The level for a quantity of this size after so many steps. */
+NH_API double nh_round_off_level(double size, int64_t steps);
+
+/* A mean square that grows like rate*x from 0 on: least squares through the origin. `exponent` is that of
+ * the power x^exponent which fits best: 1 for a random walk, 2 for a common drift, 0 for a bounded error. */
+typedef struct nh_walk {
+    double rate, rate_error, exponent;
+} nh_walk;
+NH_API nh_walk nh_fit_walk(const double *x, const double *mean_square, int64_t count);
 
 /* The order of a method out of its errors at falling steps h. `level` is where round-off begins, for
  * each point. The fit takes the part whose local orders agree; mark[count] tells what became of each

@@ -59,6 +59,25 @@ static bool decoupled(const nh_mechanics *s, int driver)
     return true;
 }
 
+/* Whether the forces on the passengers are linear in their coordinates: U is quadratic. */
+static bool linear_passengers(const nh_mechanics *s, int driver)
+{
+    for (int i = 0; i < s->n; i++) {
+        nh_partials d;
+        if (i == driver)
+            continue;
+        if (!nh_gradient(s->g, s->F[i], NH_Q, &d))
+            return false;
+        bool constant = true;
+        for (size_t e = 0; e < d.count; e++)
+            constant = constant && !nh_depends(s->g, d.entry[e].value, NH_Q);
+        nh_partials_free(&d);
+        if (!constant)
+            return false;
+    }
+    return true;
+}
+
 /* V(xi): the terms of the potential in which no passenger occurs. */
 static nh_expr driver_potential(nh_mechanics *s, int driver)
 {
@@ -101,6 +120,7 @@ bool nh_find_coupling(nh_mechanics *s)
     if (driver < 0 || !decoupled(s, driver))
         return false;
     s->facts.driver = driver;
+    s->facts.linear_passengers = linear_passengers(s, driver);
     nh_graph *g = s->g;
     nh_expr v = nh_variable(g, NH_V, (uint32_t)driver);
     nh_expr kinetic = nh_scale(g, 0.5, nh_multiply(g, v, s->p[driver]));

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *report)
 {
@@ -13,7 +14,8 @@ nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *
     record->system = system;
     record->coordinates = nh_system_coordinates(system);
     record->velocities = nh_system_velocities(system);
-    record->observables = nh_system_observables(system);
+    record->may_have_latitude = nh_system_may_have_latitude(system);
+    record->observables = nh_system_observables(system) + record->may_have_latitude;
     record->constraints = nh_system_constraints(system);
     record->columns = 2 + record->coordinates + record->velocities + record->observables;
     record->width = record->columns + 1;
@@ -33,6 +35,7 @@ void nh_record_free(nh_record *record)
         return;
     free(record->table);
     free(record->residuals);
+    nh_latitude_free(record->latitude);
     free(record);
 }
 
@@ -68,19 +71,46 @@ static double worst(double a, double b)
     return isnan(a) || a >= b ? a : b;
 }
 
+/* The latitude belongs to the driver energy at the start; a start without one, whose driver does not
+ * move periodically, leaves the column NaN. */
+static nh_status measure_latitude(nh_record *record, const double *q, const double *v,
+                                  double *value)
+{
+    nh_status status = NH_OK;
+    if (record->rows == 0 && !record->latitude)
+        status = nh_latitude_create(&record->latitude, record->system, q, v, NULL);
+    *value = record->latitude ? nh_latitude_value(record->latitude, q, v) : NAN;
+    return status == NH_NOT_APPLICABLE ? NH_OK : status;
+}
+
+/* The model's observables; its own ones move up to make room for the latitude. */
+static nh_status measure_observables(nh_record *record, double t, const double *q, const double *v,
+                                     const double *wrapped_q, double *values)
+{
+    const nh_system *system = record->system;
+    double built_in[NH_RECORD_BUILT_IN];
+    nh_status status = nh_system_observe(system, t, q, v, values);
+    if (status != NH_OK || !nh_system_facts(system)->coupled)
+        return status;
+    /* Energies are the same for a wrapped angle; the model's own observables may count turns. */
+    status = nh_system_partial_energies(system, t, wrapped_q, v, built_in);
+    memcpy(values, built_in, sizeof built_in);
+    if (status != NH_OK || !record->may_have_latitude)
+        return status;
+    int own = nh_system_observables(system) - NH_RECORD_BUILT_IN;
+    memmove(values + NH_RECORD_BUILT_IN + 1, values + NH_RECORD_BUILT_IN,
+            (size_t)own * sizeof *values);
+    return measure_latitude(record, wrapped_q, v, values + NH_RECORD_BUILT_IN);
+}
+
 static nh_status measure(nh_record *record, double *row, const double *q, const double *v,
                          const double *wrapped_q)
 {
     const nh_system *system = record->system;
-    double t = row[0], *energy = row + nh_record_energy_column(record), built_in[2];
+    double t = row[0], *energy = row + nh_record_energy_column(record);
     nh_status status = nh_system_energy(system, t, wrapped_q, v, energy);
     if (status == NH_OK && record->observables > 0)
-        status = nh_system_observe(system, t, q, v, energy + 1);
-    /* Energies are the same for a wrapped angle; the model's own observables may count turns. */
-    if (status == NH_OK && nh_system_facts(system)->coupled)
-        status = nh_system_partial_energies(system, t, wrapped_q, v, built_in);
-    for (int i = 0; status == NH_OK && nh_system_facts(system)->coupled && i < 2; i++)
-        energy[1 + i] = built_in[i];
+        status = measure_observables(record, t, q, v, wrapped_q, energy + 1);
     if (status == NH_OK && record->constraints > 0)
         status = nh_system_residual(system, t, wrapped_q, v, record->residuals);
     double largest = 0;
@@ -137,7 +167,13 @@ const char *nh_record_column_name(const nh_record *record, int column)
     if (column < record->velocities)
         return nh_system_velocity_name(record->system, column);
     column -= record->velocities;
-    return column == 0 ? "energy" : nh_system_observable_name(record->system, column - 1);
+    if (column == 0)
+        return "energy";
+    column -= 1;
+    if (record->may_have_latitude && column == NH_RECORD_BUILT_IN)
+        return "latitude";
+    column -= record->may_have_latitude && column > NH_RECORD_BUILT_IN;
+    return nh_system_observable_name(record->system, column);
 }
 
 /* The stored row; of rows that were not kept every number leads to the last one. */

@@ -6,7 +6,10 @@
 
 struct nh_record {
     const nh_system *system;
-    int coordinates, velocities, observables, constraints;
+    int coordinates, velocities, constraints;
+    int observables;   /* with the latitude, where there may be one */
+    bool may_have_latitude;
+    nh_latitude *latitude; /* of the first row's driver energy; NULL: NaN in its column */
     int columns;       /* t, q, v, energy, observables */
     int width;         /* columns and one more: the largest |k| of the row */
     bool keep;         /* false: rows are counted, the table holds only the last */
@@ -16,6 +19,9 @@ struct nh_record {
     double *residuals; /* [constraints], scratch */
     double first_energy, energy_error, constraint_max;
 };
+
+/* The latitude stands between the two built-in observables and the model's own. */
+enum { NH_RECORD_BUILT_IN = 2 };
 
 static inline int nh_record_energy_column(const nh_record *record)
 {

@@ -192,14 +192,14 @@ def compare_a_gearbox(program, folder):
                               "--step", 0.1, "--time", 500)
     keys = "model compose step steps t every quantities methods plot"
     same(list(found), keys.split(), "keys")
-    quantities = ["energy", "driver energy", "passenger energy", "constraints"]
+    quantities = ["energy", "driver energy", "passenger energy", "latitude", "constraints"]
     same(found["quantities"], quantities)
     same((found["steps"], found["every"], found["t"]), (5000, 1, 500))
     for one in methods.values():
         same(list(one["errors"]), quantities)
         same((one["steps"], one["failure"]), (5000, None))
         check(one["ns_per_step"] > 0 and one["backend"] in ("tape", "compiled"), "cost")
-    same(list(methods["rk4"]["errors"]["energy"]), "start max mean last slope slope_error".split())
+    same(list(methods["rk4"]["errors"]["energy"]), "start max mean last slope slope_error verdict verdict_text".split())
     worst = lambda name, what: methods[name]["errors"][what]["max"]
     check(worst("dla01", "constraints") < 1e-14, "dla01 keeps the constraint")
     check(worst("rk4", "constraints") > 1e-6, "rk4 does not")
@@ -208,6 +208,8 @@ def compare_a_gearbox(program, folder):
     drift = methods["dla01"]["errors"]["passenger energy"]
     check(3e-5 < drift["slope"] < 1e-4 and 0 < drift["slope_error"] < 1e-5, f"drift {drift}")
     check(abs(methods["dla01"]["errors"]["driver energy"]["slope"]) < 5e-6, "driver")
+    verdicts = [methods["dla01"]["errors"][name]["verdict"] for name in quantities]
+    same(verdicts, ["linear drift", "bounded", "linear drift", "linear drift", "round-off"], "verdicts")
 
 
 def compare_agrees_with_a_run(program, folder):
@@ -237,6 +239,8 @@ def compare_ones_own_model(program, folder):
     check(lines[2].startswith("largest error") and "constraints" in lines[2], lines[2])
     same([line.split()[0] for line in lines[3:6]], ["dla01", "gauss", "rk4"])
     check(lines[7].startswith("drift in time"), lines[7])
+    check(lines[12].startswith("verdict"), lines[12])
+    check(lines[13].startswith("dla01") and "round-off" in lines[13], lines[13])
     same(lines[-1], f"picture  {picture}")
     xml.etree.ElementTree.parse(picture)
 

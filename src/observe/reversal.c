@@ -1,0 +1,59 @@
+/* Going back: a symmetric method on a reversible system returns to its start when the velocities are
+ * turned round; how far another one misses it is its reversibility defect. */
+#include "base/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static nh_status go(const nh_system *system, const nh_run_options *options, int64_t steps, double t,
+                    const double *q, const double *v, double *q1, double *v1, nh_report *report)
+{
+    nh_run *run;
+    nh_status status = nh_run_create(&run, system, options, report);
+    if (status == NH_OK)
+        status = nh_run_start(run, 0, t, q, v, report);
+    if (status == NH_OK)
+        status = nh_run_advance(run, steps, report);
+    if (status == NH_OK)
+        nh_run_state(run, 0, NULL, q1, v1);
+    nh_run_free(run);
+    return status;
+}
+
+static double difference(const double *a, const double *b, double sign, int count, double *scale)
+{
+    double most = 0;
+    for (int i = 0; i < count; i++) {
+        most = fmax(most, fabs(a[i] - sign * b[i]));
+        *scale = fmax(*scale, fabs(a[i]));
+    }
+    return most;
+}
+
+nh_status nh_reversibility_defect(const nh_system *system, const nh_run_options *options,
+                                  int64_t steps, double t, const double *q, const double *v,
+                                  double *defect, nh_report *report)
+{
+    int n = nh_system_coordinates(system), nv = nh_system_velocities(system);
+    double *q1 = calloc((size_t)(n + nv) + 1, sizeof *q1), *v1 = q1 + n, scale = 1;
+    if (!q1)
+        return nh_fail_memory(report);
+    if (!nh_system_facts(system)->autonomous) {
+        free(q1);
+        return nh_fail(report, NH_NOT_APPLICABLE, "%s depends on time: it cannot be run backwards",
+                       nh_system_name(system));
+    }
+    nh_status status = go(system, options, steps, t, q, v, q1, v1, report);
+    for (int i = 0; i < nv; i++)
+        v1[i] = -v1[i];
+    if (status == NH_OK) /* a method may have left the constraints, where nothing may start */
+        status = nh_system_project(system, t, q1, v1, report);
+    if (status == NH_OK)
+        status = go(system, options, steps, t, q1, v1, q1, v1, report);
+    if (status == NH_OK) {
+        double in_q = difference(q, q1, 1, n, &scale), in_v = difference(v, v1, -1, nv, &scale);
+        *defect = fmax(in_q, in_v) / scale;
+    }
+    free(q1);
+    return status;
+}

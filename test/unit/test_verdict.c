@@ -1,0 +1,184 @@
+/* Verdicts on series whose nature is known, with and without noise, many of each kind. */
+#include <nonholo.h>
+
+#include "check.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { POINTS = 20000, SERIES = 40 };
+
+static uint64_t seed;
+
+static double uniform(void) /* between 0 and 1; any fixed sequence will do here */
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(seed >> 11) * 0x1p-53;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
+}
+
+typedef double maker(double t, double *memory);
+
+static double oscillation(double t, double *memory)
+{
+    (void)memory;
+    return 1e-3 * (sin(1.3 * t) + 0.5 * cos(0.011 * t) + 0.2 * normal()) - 1e-3;
+}
+
+static double noise(double t, double *memory)
+{
+    (void)t, (void)memory;
+    return 1e-3 * normal();
+}
+
+static double drift(double t, double *memory)
+{
+    return -2e-6 * t + oscillation(t, memory);
+}
+
+static double plain_drift(double t, double *memory)
+{
+    (void)memory;
+    return 3e-7 * t;
+}
+
+static double explosion(double t, double *memory)
+{
+    (void)memory;
+    return 1e-9 * exp(0.005 * t) * (1 + 0.3 * sin(t));
+}
+
+static double walk(double t, double *memory)
+{
+    *memory += 1e-4 * sqrt(0.1) * normal();
+    return *memory + 1e-5 * sin(t);
+}
+
+static double rounding(double t, double *memory)
+{
+    (void)t;
+    *memory += 1e-16 * normal();
+    return *memory;
+}
+
+static double blow_up(double t, double *memory)
+{
+    (void)memory;
+    return t > 1500 ? INFINITY : 1e-3 * sin(t);
+}
+
+/* How many of the series of this kind get the verdict; the mean of their rates. */
+static int count_verdicts(maker *make, nh_verdict verdict, double *rate)
+{
+    double *x = malloc(POINTS * sizeof *x), *y = malloc(POINTS * sizeof *y);
+    int found = 0;
+    *rate = 0;
+    for (int s = 0; s < SERIES; s++) {
+        double memory = 0;
+        seed = (uint64_t)s + 12345;
+        for (int i = 0; i < POINTS; i++) {
+            x[i] = 0.1 * i;
+            y[i] = make(x[i], &memory);
+        }
+        nh_judgement j = nh_judge(x, y, POINTS, nh_round_off_level(1, POINTS));
+        found += j.verdict == verdict;
+        *rate += j.rate / SERIES;
+    }
+    free(x);
+    free(y);
+    return found;
+}
+
+static void test_kinds(void)
+{
+    static const struct {
+        const char *name;
+        maker *make;
+        nh_verdict verdict;
+        int least; /* of SERIES; only the random walks are sometimes taken for something else */
+        double rate;
+    } kinds[] = {{"oscillation", oscillation, NH_VERDICT_BOUNDED, SERIES, NAN},
+                 {"noise", noise, NH_VERDICT_BOUNDED, SERIES, NAN},
+                 {"drift", drift, NH_VERDICT_LINEAR, SERIES, -2e-6},
+                 {"plain drift", plain_drift, NH_VERDICT_LINEAR, SERIES, 3e-7},
+                 {"explosion", explosion, NH_VERDICT_EXPONENTIAL, SERIES, 0.005},
+                 {"walk", walk, NH_VERDICT_RANDOM_WALK, SERIES - 4, NAN},
+                 {"rounding", rounding, NH_VERDICT_ROUND_OFF, SERIES, NAN},
+                 {"blow-up", blow_up, NH_VERDICT_NOT_FINITE, SERIES, NAN}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        double rate;
+        int found = count_verdicts(kinds[i].make, kinds[i].verdict, &rate);
+        printf("%-12s %d of %d, rate %g\n", kinds[i].name, found, SERIES, rate);
+        CHECK(found >= kinds[i].least);
+        if (!isnan(kinds[i].rate))
+            CHECK_NEAR(rate, kinds[i].rate, 0.05 * fabs(kinds[i].rate));
+    }
+}
+
+static void test_walk_rate(void)
+{
+    double *x = malloc(POINTS * sizeof *x), *y = malloc(POINTS * sizeof *y), mean = 0;
+    int walks = 0;
+    for (int s = 0; s < SERIES; s++) {
+        double memory = 0;
+        seed = (uint64_t)s + 12345;
+        for (int i = 0; i < POINTS; i++)
+            y[i] = walk(x[i] = 0.1 * i, &memory);
+        nh_judgement j = nh_judge(x, y, POINTS, 1e-12);
+        if (j.verdict == NH_VERDICT_RANDOM_WALK) {
+            mean += j.rate;
+            walks++;
+        }
+    }
+    CHECK_NEAR(mean / walks, 1e-4, 1e-5);
+    free(x);
+    free(y);
+}
+
+static void test_short(void)
+{
+    double x[] = {0, 1, 2}, y[] = {0, 1e-3, 2e-3}, zero[3] = {0};
+    CHECK(nh_judge(x, y, 3, 1e-12).verdict == NH_VERDICT_UNKNOWN);
+    CHECK(nh_judge(x, zero, 3, 1e-12).verdict == NH_VERDICT_ROUND_OFF);
+    CHECK(nh_judge(x, y, 0, 1e-12).verdict == NH_VERDICT_UNKNOWN);
+}
+
+static void test_running_mean(void)
+{
+    double x[101], y[101], mx[101], my[101];
+    for (int i = 0; i <= 100; i++) {
+        x[i] = 0.1 * i;
+        y[i] = 2 * x[i] + (i % 2 ? 1 : -1);
+    }
+    int64_t count = nh_running_mean(x, y, 101, 3.05, mx, my);
+    CHECK(count == 69); /* the ends are left out */
+    for (int64_t i = 0; i < count; i++) /* 31 points, so one sign has one more */
+        CHECK_NEAR(my[i], 2 * mx[i], 1.0 / 31 + 1e-12);
+}
+
+static void test_fit_walk(void)
+{
+    double x[500], y[500];
+    for (int i = 0; i < 500; i++) {
+        x[i] = i;
+        y[i] = 3e-4 * i * (1 + 0.1 * sin(0.3 * i));
+    }
+    nh_walk walk = nh_fit_walk(x, y, 500);
+    CHECK_NEAR(walk.rate, 3e-4, 1e-6);
+    CHECK_NEAR(walk.exponent, 1, 0.03);
+    CHECK(walk.rate_error > 0 && walk.rate_error < 5e-6);
+}
+
+int main(void)
+{
+    test_kinds();
+    test_walk_rate();
+    test_short();
+    test_running_mean();
+    test_fit_walk();
+    return check_end();
+}
