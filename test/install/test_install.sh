@@ -28,4 +28,12 @@ LD_LIBRARY_PATH=$(dirname "$library") "$program" run pendulum-cvt --method dla01
 for page in nonholo.1 nonholo-model.5; do
     find "$work/stage" -name "$page*" | grep -q . || { echo "$page was not installed"; exit 1; }
 done
+
+# The Python module finds the library from where both are installed.
+module=$(find "$work/stage" -path '*/nonholo/__init__.py' | head -n 1)
+[ -n "$module" ] || { echo "the Python module was not installed"; exit 1; }
+if [ -n "${3:-}" ]; then
+    PYTHONPATH=$(dirname "$(dirname "$module")") "$3" -c 'import nonholo
+assert nonholo.simulate("pendulum-cvt", "dla01", step=.1, steps=10).constraint_max < 1e-14'
+fi
 echo "installed, linked and run from outside the tree"
