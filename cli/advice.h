@@ -1,4 +1,4 @@
-/* Which methods apply to a system, and which one to take. */
+/* Which methods apply to a system, and what methods keep and need, in words. */
 #ifndef CLI_ADVICE_H
 #define CLI_ADVICE_H
 
@@ -16,12 +16,6 @@ applicable method_applies(int index, const nh_system *system);
 
 /* The names of all methods that apply, ", " between them. */
 void list_applicable(char *text, size_t size, const nh_system *system);
-
-/* The advised method ("gauss:stages=2") or NULL when none applies, and the reason in a phrase. */
-const char *advise(const nh_system *system, const char **reason);
-
-/* A cheaper method where there is one, else NULL; the reason likewise. */
-const char *advise_fast(const nh_system *system, const char **reason);
 
 /* "constraints, symmetry"; "-" for none. */
 const char *describe_keeps(unsigned keeps, char *text, size_t size);

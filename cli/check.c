@@ -196,7 +196,7 @@ static void print_start(const finding *f)
 
 static void print_methods(const finding *f)
 {
-    const char *reason, *advised = advise(f->system, &reason);
+    const char *reason, *advised = nh_advise(f->system, &reason);
     char names[1024];
     list_applicable(names, sizeof names, f->system);
     put_label("methods");
@@ -210,7 +210,7 @@ static void print_methods(const finding *f)
     }
     put_label("advised");
     printf("%s%s%s\n", advised ? advised : "", advised ? ": " : "", reason);
-    const char *fast = advise_fast(f->system, &reason);
+    const char *fast = nh_advise_fast(f->system, &reason);
     if (fast) {
         put_label("or for speed");
         printf("%s: %s\n", fast, reason);
@@ -315,9 +315,9 @@ static void put_methods(json *j, const nh_system *system)
     }
     json_close_array(j);
     const char *reason;
-    json_text(j, "advised", advise(system, &reason));
+    json_text(j, "advised", nh_advise(system, &reason));
     json_text(j, "advised_because", reason);
-    json_text(j, "advised_for_speed", advise_fast(system, &reason));
+    json_text(j, "advised_for_speed", nh_advise_fast(system, &reason));
     json_text(j, "advised_for_speed_because", reason);
 }
 

@@ -458,15 +458,25 @@ void options_free(options *given)
     free(given->start);
 }
 
-void options_help(unsigned groups)
+bool options_line(unsigned groups, int index, option_line *line)
 {
     for (int i = 0; i < SPECIFICATIONS; i++) {
         const specification *s = &specifications[i];
-        if (!belongs(s, groups))
+        if (!belongs(s, groups) || index-- > 0)
             continue;
+        *line = (option_line){s->name, s->argument, s->help, s->letter};
+        return true;
+    }
+    return false;
+}
+
+void options_help(unsigned groups)
+{
+    option_line line;
+    for (int i = 0; options_line(groups, i, &line); i++) {
         char left[64];
-        snprintf(left, sizeof left, "%s--%s %s", s->letter == 'o' ? "-o, " : "", s->name,
-                 s->argument ? s->argument : "");
-        printf("  %-30s %s\n", left, s->help);
+        snprintf(left, sizeof left, "%s--%s %s", line.letter == 'o' ? "-o, " : "", line.name,
+                 line.argument ? line.argument : "");
+        printf("  %-30s %s\n", left, line.help);
     }
 }

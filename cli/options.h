@@ -45,6 +45,13 @@ void options_free(options *given);
 /* The options of a command, one line each, on standard output. */
 void options_help(unsigned groups);
 
+/* The same one by one, for other uses of the table; false past the last. */
+typedef struct option_line {
+    const char *name, *argument, *help; /* argument is NULL for a flag */
+    char letter;                        /* 0: none */
+} option_line;
+bool options_line(unsigned groups, int index, option_line *line);
+
 /* --steps-list: falling steps want rising whole numbers, at most `room` of them; how many there
  * are, or -1 after having complained. */
 int parse_steps_list(const char *text, int room, int64_t *steps);

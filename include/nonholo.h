@@ -252,6 +252,11 @@ NH_API unsigned nh_choice_needs(const nh_choice *choice);
 NH_API nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system,
                                    nh_report *report);
 
+/* The method to take for a system ("gauss:stages=2"), or NULL when none applies, and the reason in a
+ * phrase; and a cheaper one where there is one, else NULL. */
+NH_API const char *nh_advise(const nh_system *system, const char **reason);
+NH_API const char *nh_advise_fast(const nh_system *system, const char **reason);
+
 /* Compositions: a step made of several steps of a symmetric method, which raises the order. */
 NH_API int nh_composition_count(void);
 NH_API const char *nh_composition_name(int index);
@@ -296,6 +301,13 @@ NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, do
 /* q with angles between -3.5 and 3.5, as they are computed with: functions of q are exact to round-off
  * there, however often an angle has turned. */
 NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v);
+
+/* All members at once: q[members][coordinates], v[members][velocities]; either may be NULL in
+ * nh_run_states, which gives full turns of the angles as nh_run_state does. */
+NH_API int nh_run_members(const nh_run *run);
+NH_API nh_status nh_run_start_all(nh_run *run, double t, const double *q, const double *v,
+                                  nh_report *report);
+NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
 
 /* ---- ensembles --------------------------------------------------------------------------- */
 
@@ -579,6 +591,19 @@ NH_API double nh_record_value(const nh_record *record, int64_t row, int column);
 NH_API double nh_record_residual(const nh_record *record, int64_t row); /* largest |k| of a row */
 NH_API double nh_record_energy_error(const nh_record *record);          /* largest |E - E0| */
 NH_API double nh_record_constraint_max(const nh_record *record);        /* largest |k| of all */
+
+/* Advances `run` by `steps` and records each `every`-th state of a member and the last one, also the
+ * last before a failure. A record without rows takes the state at the beginning first. */
+NH_API nh_status nh_record_follow(nh_record *record, nh_run *run, int member, int64_t steps,
+                                  int64_t every, nh_report *report);
+
+/* All rows as they lie in memory, `stride` numbers from one to the next: the columns, then the largest
+ * |k|. Valid until a row is added; NULL when rows are not kept. */
+NH_API const double *nh_record_table(const nh_record *record, int *stride);
+
+/* The multipliers of the continuous equations at each row, which must be kept: multipliers[rows][constraints]. */
+NH_API nh_status nh_record_multipliers(const nh_record *record, double *multipliers,
+                                       nh_report *report);
 
 /* Writes to a temporary name beside `path` and renames; the ending of the path (.csv) decides. */
 NH_API nh_status nh_record_write(const nh_record *record, const char *path, nh_report *report);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that the build needs and does not find. Asks the package manager
 # only when something is missing; without the right to install it prints the command and stops.
-# NONHOLO_SETUP=no skips all of it.
+# NONHOLO_SETUP=no skips all of it. 'setup.sh extras' adds what optional parts need: the Python module and its
+# tests, the manual.
 set -eu
 [ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
 
@@ -15,6 +16,21 @@ need pkg-config pkg-config
 need python3 python3
 need gnuplot gnuplot-nox
 need scdoc scdoc
+system_python=/usr/bin/python3 # the one that Debian's packages are for
+[ -x "$system_python" ] || system_python=python3
+need_module() { # module package
+    "$system_python" -c "import $1" >/dev/null 2>&1 || missing="$missing $2"
+}
+if [ "${1:-}" = extras ]; then
+    need_module numpy python3-numpy
+    need_module scipy python3-scipy
+    need_module sympy python3-sympy
+    need_module xarray python3-xarray
+    need_module mesonpy python3-mesonpy
+    need_module ensurepip python3-venv
+    need pandoc pandoc
+    need patchelf patchelf
+fi
 [ -z "$missing" ] && exit 0
 
 # shellcheck disable=SC2086  # a list of words

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sources.py models | methods | method-headers | rooms | cli: lists files for meson.build, a line each,
+"""sources.py models | methods | method-headers | rooms | cli | python: lists files for meson.build, a line each,
 so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
@@ -16,5 +16,6 @@ lists = {
     "method-headers": lambda: glob.glob("src/method/*.h"),
     "rooms": lambda: set(glob.glob("src/*/*.c")) - set(methods) - {"src/program/interpret.c"},
     "cli": lambda: glob.glob("cli/*.c"),
+    "python": lambda: [os.path.basename(f) for f in glob.glob("python/nonholo/*") if not f.endswith(("__", ".in"))],
 }
 print("\n".join(sorted(lists[sys.argv[1]]())))

@@ -1,0 +1,43 @@
+"""nonholo: mechanical systems with velocity constraints, simulated by the integrators made for them.
+
+>>> import nonholo
+>>> sleigh = nonholo.load("chaplygin-sleigh")
+>>> run = nonholo.simulate(sleigh, method="gauss", stages=3, step=0.1, time=250)
+>>> print(f"{run['forward'][0]:.4f} -> {run['forward'][-1]:.4f}")
+-0.6000 -> 0.6000
+"""
+
+from ._library import ComputationError, Error, ModelError, UsageError, lib as _lib
+from .comparison import Comparison, Order, compare, order
+from .ensembles import Ensemble, ensemble
+from .functions import NotHere, from_functions
+from .symbolic import from_mechanics, from_sympy
+from .system import Facts, Model, System, load, methods, models
+from .trajectory import Trajectory, simulate
+
+__version__ = _lib.nh_version().decode()
+
+__all__ = [
+    "Comparison",
+    "ComputationError",
+    "Ensemble",
+    "Error",
+    "Facts",
+    "Model",
+    "ModelError",
+    "NotHere",
+    "Order",
+    "System",
+    "Trajectory",
+    "UsageError",
+    "compare",
+    "ensemble",
+    "from_functions",
+    "from_mechanics",
+    "from_sympy",
+    "load",
+    "methods",
+    "models",
+    "order",
+    "simulate",
+]

@@ -1,0 +1,105 @@
+"""Finds the shared library, loads it, and turns its reports into exceptions."""
+
+from __future__ import annotations
+
+import ctypes as C
+import os
+from pathlib import Path
+from typing import Any, Iterable
+
+from . import _header as H
+from ._where import LIBRARY_FOLDERS
+
+NAMES = ("libnonholo.so.0", "libnonholo.so", "libnonholo.0.dylib", "libnonholo.dylib")
+
+
+class Error(Exception):
+    """What the library reports. ``line`` and ``column`` say where in a model's text, counted from 1, and
+    are 0 when the failure has no place there; ``step`` and ``time`` say where in a run.
+
+    >>> import nonholo
+    >>> try:
+    ...     nonholo.load("model m\\ncoordinate x\\nlagrangian x'^2/2 - y\\n")
+    ... except nonholo.ModelError as error:
+    ...     print(error.line, error.column)
+    3 21
+    """
+
+    def __init__(self, report: H.nh_report):
+        super().__init__(report.text.decode("utf-8", "replace"))
+        self.status: str = lib.nh_status_name(report.status).decode()
+        self.line: int = report.line
+        self.column: int = report.column
+        self.step: int = report.step
+        self.time: float = report.time
+        self.residual: float = report.residual
+        self.trajectory: Any = None  #: what was computed until then, when a run failed
+
+
+class UsageError(Error, ValueError):
+    """The request was wrong: a value, a name, a start state, a method that does not apply."""
+
+
+class ModelError(UsageError):
+    """A text is not a model; the message shows its line with a caret under the place."""
+
+
+class ComputationError(Error, RuntimeError):
+    """The computation failed; ``trajectory`` holds what was computed until then."""
+
+
+def _candidates() -> Iterable[str]:
+    if "NONHOLO_LIBRARY" in os.environ:  # no other will do
+        return [os.environ["NONHOLO_LIBRARY"]]
+    here = Path(__file__).resolve().parent
+    folders = [here] + [(here / folder).resolve() for folder in LIBRARY_FOLDERS]
+    found = [str(folder / name) for folder in folders for name in NAMES if (folder / name).exists()]
+    return found + list(NAMES)
+
+
+def _load() -> C.CDLL:
+    problems = []
+    for path in _candidates():
+        try:
+            library = C.CDLL(path)
+            H.declare(library)
+            return library
+        except (OSError, AttributeError) as error:  # missing, or older than this module
+            problems.append(str(error))
+    raise ImportError("the nonholo library was not found: " + "; ".join(problems))
+
+
+lib = _load()
+
+
+def check(status: int, report: H.nh_report) -> None:
+    """Raises what the report tells, unless the status is good."""
+    if status == H.NH_OK:
+        return
+    if report.status != status:  # the function has no report of its own
+        report.status = status
+        report.text = lib.nh_status_name(status)
+    if status == H.NH_BAD_MODEL or report.line > 0:
+        raise ModelError(report)
+    raise (UsageError if lib.nh_status_is_usage(status) else ComputationError)(report)
+
+
+def call(function: Any, *arguments: Any) -> None:
+    """A function whose last parameter is the report."""
+    report = H.nh_report()
+    check(function(*arguments, C.byref(report)), report)
+
+
+def create(function: Any, *arguments: Any) -> int:
+    """A function whose first parameter takes the address of a new object and whose last is the report."""
+    out = C.c_void_p()
+    call(function, C.byref(out), *arguments)
+    assert out.value is not None
+    return out.value
+
+
+def number(value: Any) -> str:
+    """A value as an expression of the model language; numbers keep every bit."""
+    if isinstance(value, str):
+        return value
+    return repr(float(value)) if not isinstance(value, int) else repr(value)

@@ -1,0 +1,238 @@
+"""compare() and order(): what methods keep, what they cost, and how fast their errors fall."""
+
+from __future__ import annotations
+
+import ctypes as C
+import math
+from dataclasses import dataclass, field
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _header as H
+from ._library import Error, call, check, lib
+from .progress import Bar, Progress
+from .system import Setting, Start, System, _address, as_system, settle_start
+from .trajectory import _Run, count_steps, record_every
+
+VERDICTS = {
+    H.NH_ORDER_MEASURED: "measured",
+    H.NH_ORDER_ROUGH: "rough",
+    H.NH_ORDER_ROUND_OFF: "round-off",
+    H.NH_ORDER_IRREGULAR: "irregular",
+    H.NH_ORDER_FAILED: "failed",
+}
+
+
+@dataclass
+class Comparison:
+    """One method in :func:`compare`: for each conserved quantity, and for ``constraints``, the largest
+    error and the drift (slope of the least-squares line and its standard deviation)."""
+
+    method: str
+    largest: dict[str, float]
+    drift: dict[str, float]
+    drift_error: dict[str, float]
+    steps: int
+    seconds: float
+    ns_per_step: float
+    failure: Error | None = None
+
+
+@dataclass
+class Order:
+    """One method in :func:`order`: errors at the steps ``h`` and the order fitted to them."""
+
+    method: str
+    order: float
+    uncertainty: float
+    verdict: str
+    h: list[float]
+    errors: list[float]
+    failures: list[str] = field(default_factory=list)
+
+
+class _Watcher:
+    """Takes the errors of all quantities where a run stands."""
+
+    def __init__(self, system: System, t0: float, q: np.ndarray, v: np.ndarray):
+        self.system, self.t0 = system, t0
+        self.q, self.v = q.copy(), v.copy()
+        self.names = system.conserved + (["constraints"] if system.constraints else [])
+        self.values = np.zeros(len(system.conserved))
+        self.k = np.zeros(len(system.constraints))
+        self.trends = [H.nh_trend() for _ in self.names]
+        self.start = self._integrals(t0)
+
+    def _integrals(self, t: float) -> np.ndarray:
+        status = lib.nh_system_integral_values(
+            self.system._handle, t, _address(self.q), _address(self.v), _address(self.values)
+        )
+        check(status, H.nh_report())
+        return self.values.copy()
+
+    def take(self, run: _Run) -> None:
+        t = C.c_double()
+        lib.nh_run_wrapped_state(run.handle, 0, C.byref(t), _address(self.q), _address(self.v))
+        errors = (self._integrals(t.value) - self.start).tolist()
+        if len(self.k):
+            status = lib.nh_system_residual(
+                self.system._handle, t.value, _address(self.q), _address(self.v), _address(self.k)
+            )
+            check(status, H.nh_report())
+            errors.append(float(np.abs(self.k).max()))
+        for trend, error in zip(self.trends, errors):
+            lib.nh_trend_add(C.byref(trend), t.value - self.t0, error)
+
+    def result(self, run: _Run, failure: Error | None) -> Comparison:
+        lines = [lib.nh_trend_line(C.byref(trend)) for trend in self.trends]
+        steps, seconds = lib.nh_run_steps(run.handle), lib.nh_run_seconds(run.handle)
+        return Comparison(
+            method=run.method,
+            largest={n: t.largest for n, t in zip(self.names, self.trends)},
+            drift={n: line.slope for n, line in zip(self.names, lines)},
+            drift_error={n: line.slope_error for n, line in zip(self.names, lines)},
+            steps=steps,
+            seconds=seconds,
+            ns_per_step=1e9 * seconds / steps if steps else math.nan,
+            failure=failure,
+        )
+
+
+def compare(
+    model: Any,
+    methods: Sequence[str],
+    *,
+    step: float,
+    steps: int | None = None,
+    time: float | None = None,
+    start: Start = None,
+    set: Setting | None = None,
+    q: Any = None,
+    v: Any = None,
+    t0: float = 0.0,
+    project: bool = False,
+    every: int | None = None,
+    compose: str | None = None,
+    compensated: bool | None = None,
+    backend: str = "auto",
+    progress: Progress = None,
+) -> list[Comparison]:
+    """Follows a model with several methods: the errors of ``nonholo compare`` to the last bit.
+
+    A method that fails on the way keeps what was measured until then; its ``failure`` tells why.
+
+    >>> import nonholo
+    >>> pair = nonholo.compare("pendulum-cvt", ["dla01", "rk4"], step=0.1, time=100)
+    >>> [c.largest["constraints"] < 1e-12 for c in pair]
+    [True, False]
+    """
+    system = as_system(model, set)
+    count = count_steps(step, steps, time)
+    first_q, first_v = settle_start(system, t0, start, q, v, project)
+    settings = dict(compose=compose, compensated=compensated, backend=backend)
+    bar, results = Bar(progress), []
+    for number, method in enumerate(methods):
+        run = _Run(system, method, step, count, 1, settings)
+        call(lib.nh_run_start, run.handle, 0, t0, _address(first_q), _address(first_v))
+        watcher = _Watcher(system, t0, first_q, first_v)
+        spacing = record_every(every, count, len(watcher.names) + 1)
+        failure, done = None, 0
+        try:
+            watcher.take(run)
+            while done < count:
+                now = min(spacing, count - done)
+                call(lib.nh_run_advance, run.handle, now)
+                done += now
+                watcher.take(run)
+                bar.update((number + done / count) / len(methods))
+        except Error as error:
+            failure = error
+        results.append(watcher.result(run, failure))
+    bar.end()
+    return results
+
+
+def _reference(system: System, t0: float, q: np.ndarray, v: np.ndarray, time: float, tolerance: float) -> Any:
+    q1, v1, accuracy = np.zeros_like(q), np.zeros_like(v), H.nh_accuracy()
+    call(
+        lib.nh_reference,
+        *(system._handle, t0, _address(q), _address(v), t0 + time, tolerance),
+        *(_address(q1), _address(v1), C.byref(accuracy)),
+    )
+    return np.concatenate([q1, v1]), accuracy
+
+
+def order(
+    model: Any,
+    methods: Sequence[str],
+    *,
+    time: float = 1.0,
+    step: float | None = None,
+    halvings: int = 7,
+    steps_list: Sequence[int] | None = None,
+    tolerance: float = 1e-13,
+    start: Start = None,
+    set: Setting | None = None,
+    q: Any = None,
+    v: Any = None,
+    t0: float = 0.0,
+    project: bool = False,
+    compose: str | None = None,
+    compensated: bool | None = None,
+    backend: str = "auto",
+    progress: Progress = None,
+) -> list[Order]:
+    """Measures the order of methods, as ``nonholo order`` does.
+
+    >>> import nonholo
+    >>> [f"{o.order:.1f}" for o in nonholo.order("pendulum-cvt", ["dla01", "gauss:stages=2"])]
+    ['2.0', '4.0']
+    """
+    system = as_system(model, set)
+    first_q, first_v = settle_start(system, t0, start, q, v, project)
+    whole = max(1, count_steps(step or time / 4, None, time))
+    counts = [int(n) for n in steps_list] if steps_list is not None else [whole << i for i in range(halvings + 1)]
+    settings = dict(compose=compose, compensated=compensated, backend=backend)
+    call(lib.nh_system_check_start, system._handle, t0, _address(first_q), _address(first_v))
+    reference, accuracy = _reference(system, t0, first_q, first_v, time, tolerance)
+    scale = max(1.0, float(np.abs(reference).max()))
+    sizes = [time / n for n in counts]
+    level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
+    bar, results, done = Bar(progress), [], 0
+    for method in methods:
+        errors, failures = [], []
+        for n, h in zip(counts, sizes):
+            error, failure = _end_error(system, method, h, n, settings, t0, first_q, first_v, reference)
+            errors.append(error)
+            failures.append(failure)
+            done += n
+            bar.update(done / (sum(counts) * len(methods)))
+        results.append(_fit(method, sizes, errors, level, failures))
+    bar.end()
+    return results
+
+
+def _end_error(
+    system: System, method: str, h: float, n: int, settings: dict[str, Any], t0: float, q: np.ndarray, v: np.ndarray,
+    reference: np.ndarray,
+) -> tuple[float, str]:
+    run = _Run(system, method, h, n, 1, settings)
+    q1, v1 = np.zeros_like(q), np.zeros_like(v)
+    try:
+        call(lib.nh_run_start, run.handle, 0, t0, _address(q), _address(v))
+        call(lib.nh_run_advance, run.handle, n)
+    except Error as error:
+        return math.nan, str(error)
+    lib.nh_run_state(run.handle, 0, None, _address(q1), _address(v1))
+    return float(np.abs(np.concatenate([q1, v1]) - reference).max()), ""
+
+
+def _fit(method: str, h: list[float], errors: list[float], level: list[float], failures: list[str]) -> Order:
+    count = len(h)
+    numbers = C.c_double * count
+    fit = lib.nh_fit_order(numbers(*h), numbers(*errors), numbers(*level), count, (C.c_int * count)())
+    return Order(method, fit.order, fit.uncertainty, VERDICTS[fit.verdict], h, errors, [f for f in failures if f])
+
+
+__all__ = ["Comparison", "Order", "compare", "order"]

@@ -1,0 +1,114 @@
+"""Systems given by Python functions instead of a text."""
+
+from __future__ import annotations
+
+import ctypes as C
+from typing import Any, Callable
+
+import numpy as np
+
+from . import _header as H
+from ._library import create, lib
+from .system import System
+
+Function = Callable[[np.ndarray], Any]
+TYPES = dict(H.nh_functions._fields_)
+
+
+class NotHere(Exception):
+    """Raised by a function that cannot be evaluated at a state; the method may then try a smaller change."""
+
+
+class _Callbacks:
+    """The functions as C sees them. What they raise is kept until the run has returned."""
+
+    def __init__(self, n: int, m: int):
+        self.n, self.m = n, m
+        self.kept: list[Any] = []
+        self.exception: BaseException | None = None
+
+    def take_exception(self) -> BaseException | None:
+        taken, self.exception = self.exception, None
+        return taken
+
+    def wrap(self, name: str, function: Function, shapes: list[tuple[int, ...]]) -> Any:
+        """A C function of (user, q, outputs...) around a Python function of q that returns the outputs."""
+        n = self.n
+        places = [(shape, C.c_double * int(np.prod(shape, dtype=int))) for shape in shapes]
+        state = C.c_double * n
+
+        def called(user: int, q: int, *outputs: int) -> int:
+            try:
+                # a copy: the memory is the library's and does not live on
+                values = function(np.frombuffer(state.from_address(q), dtype=float).copy())
+                parts = values if isinstance(values, tuple) else (values,)
+                if len(parts) > len(places):
+                    raise ValueError(f"{name} returned {len(parts)} arrays, at most {len(places)} are known")
+                for part, address, (shape, memory) in zip(parts, outputs, places):
+                    if memory._length_:
+                        out = np.frombuffer(memory.from_address(address), dtype=float).reshape(shape)
+                        out[...] = part
+                return 0
+            except NotHere:
+                return 1
+            except BaseException as error:  # also Ctrl-C: nothing may pass through C
+                self.exception = error
+                return -1
+
+        callback = TYPES[name](called)
+        self.kept.append(callback)
+        return callback
+
+
+def from_functions(
+    coordinates: int,
+    constraints: int = 0,
+    *,
+    mass: Function | None = None,
+    mass_derivative: Function | None = None,
+    potential: Function | None = None,
+    gradient: Function | None = None,
+    constraint: Function | None = None,
+    constant_mass: bool = False,
+    reaction_is_linear: bool = False,
+    name: str = "functions",
+) -> System:
+    """L = v.M(q)v/2 - V(q) with constraints A(q)v + b(q) = 0, from functions of q.
+
+    ``mass`` returns M (n x n; the identity unless given), ``mass_derivative`` dM with dM[i, j, k] = dM_jk/dq_i,
+    ``potential`` V, ``gradient`` its gradient, ``constraint`` A (m x n) or (A, b). What is not given is
+    differenced. An exception in a function stops the run and is the cause of the error raised there.
+
+    >>> import numpy as np, nonholo
+    >>> skate = nonholo.from_functions(
+    ...     3, 1,
+    ...     potential=lambda q: -q[0],
+    ...     gradient=lambda q: np.array([-1.0, 0, 0]),
+    ...     constraint=lambda q: np.array([[-np.sin(q[2]), np.cos(q[2]), 0]]),
+    ...     constant_mass=True)
+    >>> run = nonholo.simulate(skate, "dla01", step=0.01, time=10, v=[0, 0, 1])
+    >>> bool(run.constraint_max < 1e-14)
+    True
+    """
+    n, m = int(coordinates), int(constraints)
+    callbacks = _Callbacks(n, m)
+    functions = H.nh_functions()
+    label = name.encode()
+    functions.name, functions.coordinates, functions.constraints = label, n, m
+    functions.constant_mass = constant_mass or mass is None
+    functions.reaction_is_linear = reaction_is_linear
+    shapes: dict[str, tuple[Function | None, list[tuple[int, ...]]]] = {
+        "mass": (mass, [(n, n)]),
+        "mass_derivative": (mass_derivative, [(n, n, n)]),
+        "potential": (potential, [()]),
+        "gradient": (gradient, [(n,)]),
+        "constraint": (constraint, [(m, n), (m,)]),
+    }
+    for key, (function, outputs) in shapes.items():
+        if function is not None:
+            setattr(functions, key, callbacks.wrap(key, function, outputs))
+    callbacks.kept.append(label)
+    return System(create(lib.nh_system_from_functions, C.byref(functions)), keep=callbacks)
+
+
+__all__ = ["NotHere", "from_functions"]

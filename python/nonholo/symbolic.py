@@ -1,0 +1,343 @@
+"""From SymPy to a model: Lagrangians, and the set-ups of sympy.physics.mechanics.
+
+SymPy is imported when it is needed. What comes out is a text in the model language (``model.text``),
+which the library then derives, checks and integrates as any other."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterable, Mapping
+
+from .system import Model, load
+
+FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt".split()
+RESERVED = set(FUNCTIONS) | {"t", "pi", "sum", "in", "for", "energy", "angle", "driver_energy", "passenger_energy", "latitude"}
+LINE = 90  # where long expressions are broken
+
+
+class _Writer:
+    """Writes expressions in the model language; knows the names of coordinates and parameters."""
+
+    def __init__(self, q: Iterable[Any], time: Any):
+        import sympy
+
+        self.sympy, self.time = sympy, time
+        self.names: dict[Any, str] = {}
+        self.taken = set(RESERVED)
+        for coordinate in q:
+            self.name(coordinate)
+
+    def name(self, symbol: Any) -> str:
+        """A name that the language takes, always the same for the same symbol."""
+        if symbol not in self.names:
+            wanted = symbol.func.__name__ if symbol.is_Function else symbol.name
+            plain = re.sub(r"\W", "_", wanted.replace("{", "").replace("}", ""), flags=re.ASCII)
+            plain = plain if re.match(r"[A-Za-z_]", plain) else "_" + plain
+            while plain in self.taken:
+                plain += "_"
+            self.taken.add(plain)
+            self.names[symbol] = plain
+        return self.names[symbol]
+
+    def write(self, expression: Any) -> str:
+        s = self.sympy
+        e = s.sympify(expression)
+        if e.is_Integer or e.is_Float or e.is_Rational:
+            return self._number(e)
+        if e is s.pi:
+            return "pi"
+        if e is s.E:
+            return "exp(1)"
+        if e == self.time:
+            return "t"
+        if e.is_Symbol or e in self.names:
+            return self.name(e)
+        if isinstance(e, s.Derivative):
+            return self._velocity(e)
+        if e.is_Add:
+            return "(" + self._broken(" + ".join, map(self.write, e.args)) + ")"
+        if e.is_Mul:
+            return "(" + "*".join(map(self.write, e.args)) + ")"
+        if e.is_Pow:
+            return self._power(e)
+        return self._function(e)
+
+    def _broken(self, join: Any, parts: Iterable[str]) -> str:
+        """A line goes on while a parenthesis is open."""
+        lines, line = [], ""
+        for part in parts:
+            candidate = join([line, part]) if line else part
+            if line and len(candidate) > LINE:
+                lines.append(line + " +")
+                candidate = part
+            line = candidate
+        return "\n  ".join(lines + [line])
+
+    def _number(self, e: Any) -> str:
+        if e.is_Float:
+            text = repr(float(e))
+        elif e.is_Integer:
+            text = str(e)
+        else:
+            text = f"({e.p}/{e.q})"
+        return f"({text})" if text.startswith("-") else text
+
+    def _velocity(self, e: Any) -> str:
+        if e.expr not in self.names or e.variables != (self.time,):
+            raise ValueError(f"{e} is not the velocity of a coordinate")
+        return self.names[e.expr] + "'"
+
+    def _power(self, e: Any) -> str:
+        half = self.sympy.Rational(1, 2)
+        if e.exp == half:
+            return f"sqrt({self.write(e.base)})"
+        if e.exp == -half:
+            return f"(1/sqrt({self.write(e.base)}))"
+        if e.exp == -1:
+            return f"(1/{self.write(e.base)})"
+        base, exponent = self.write(e.base), self.write(e.exp)
+        # a prime or a function binds tighter than the power; what else needs them has parentheses
+        return f"({base}^{exponent})"
+
+    def _function(self, e: Any) -> str:
+        s, name = self.sympy, type(e).__name__
+        if isinstance(e, s.Abs):
+            return f"sqrt({self.write(e.args[0])}^2)"
+        if isinstance(e, (s.sec, s.csc, s.cot)):
+            return self.write(e.rewrite(s.cos) if not isinstance(e, s.csc) else 1 / s.sin(e.args[0]))
+        if name not in FUNCTIONS:
+            raise ValueError(f"the model language has no {e}")
+        return f"{name}({', '.join(map(self.write, e.args))})"
+
+
+def _statements(writer: _Writer, name: str, q: list, angles: set, L: Any, constraints: Any, forces: Any,
+                parameters: Mapping, start: Mapping, observe: Mapping) -> str:
+    write = writer.write
+    body = [f"lagrangian {write(L)}"]
+    body += [f"force {writer.name(c)} = {write(f)}" for c, f in forces.items() if f != 0]
+    body += [f"constraint {n}: {write(c)} = 0" for n, c in constraints.items()]
+    body += [f"start {n} = {write(value)}" for n, value in start.items()]
+    body += [f"observe {n} = {write(value)}" for n, value in observe.items()]
+    head = [f"model {name}"]
+    given = {writer.sympy.sympify(k) if not isinstance(k, str) else writer.sympy.Symbol(k): v for k, v in parameters.items()}
+    named = {writer.names.get(k, None) or writer.name(k): v for k, v in given.items()}
+    known = set(named) | {writer.names[c] for c in q}
+    missing = [n for s, n in writer.names.items() if n not in known]
+    if missing:
+        raise ValueError(f"these symbols are neither coordinates nor parameters: {', '.join(sorted(missing))}")
+    head += [f"parameter {n} = {write(v)}" for n, v in named.items()]
+    head += [f"coordinate {writer.name(c)}{' angle' if c in angles else ''}" for c in q]
+    return "\n".join(head + body) + "\n"
+
+
+def _named(constraints: Any) -> dict[str, Any]:
+    items = constraints.items() if isinstance(constraints, Mapping) else ((f"k{i}", c) for i, c in enumerate(constraints, 1))
+    return {name: c.lhs - c.rhs if hasattr(c, "lhs") else c for name, c in items}
+
+
+def from_sympy(
+    L: Any,
+    q: Iterable[Any],
+    constraints: Any = (),
+    parameters: Mapping[Any, Any] | None = None,
+    *,
+    forces: Mapping[Any, Any] | None = None,
+    start: Mapping[Any, Any] | None = None,
+    observe: Mapping[str, Any] | None = None,
+    angles: Iterable[Any] = (),
+    name: str = "sympy",
+    time: Any = None,
+) -> Model:
+    """A model from a Lagrangian in SymPy.
+
+    ``q`` are functions of time (``dynamicsymbols``), their derivatives the velocities; ``constraints`` are
+    expressions that vanish, or equations, in a list or by name; ``parameters`` maps symbols to values;
+    ``forces`` maps coordinates to generalised forces; ``start`` maps coordinates and velocities to values;
+    ``angles`` names the coordinates that are periodic.
+
+    >>> import nonholo, sympy
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> x, y, th = dynamicsymbols("x y theta")
+    >>> dx, dy, w = (a.diff() for a in (x, y, th))
+    >>> m, J, a = sympy.symbols("m J a")
+    >>> side = dy*sympy.cos(th) - dx*sympy.sin(th)
+    >>> L = m*(dx**2 + dy**2)/2 + (J + m*a**2)*w**2/2 + m*a*w*side
+    >>> sleigh = nonholo.from_sympy(L, [x, y, th], [side], {m: 1, J: 8, a: 1}, angles=[th], start={dx: 1, w: 0.1})
+    >>> run = nonholo.simulate(sleigh, "gauss", step=0.1, time=10)
+    >>> bool(run.constraint_max < 1e-14)
+    True
+    """
+    from sympy.physics.vector import dynamicsymbols
+
+    coordinates = list(q)
+    writer = _Writer(coordinates, time if time is not None else dynamicsymbols._t)
+    first = {key if isinstance(key, str) else writer.write(key): value for key, value in (start or {}).items()}
+    text = _statements(writer, name, coordinates, set(angles), L, _named(constraints), dict(forces or {}),
+                       parameters or {}, first, observe or {})
+    return load(text, file=name)
+
+
+# ---- sympy.physics.mechanics -----------------------------------------------------------------------
+
+
+def from_mechanics(
+    method: Any,
+    parameters: Mapping[Any, Any] | None = None,
+    *,
+    start: Mapping[Any, Any] | None = None,
+    observe: Mapping[str, Any] | None = None,
+    angles: Iterable[Any] = (),
+    name: str = "mechanics",
+) -> Model:
+    """A model from a ``LagrangesMethod`` or a ``KanesMethod``.
+
+    Loads that have a potential become part of the Lagrangian, so that the energy is known; others become
+    forces. A ``KanesMethod`` needs coordinates for every motion that its bodies can make before the velocity
+    constraints: where constraints were put into the velocities by hand (a contact point with velocity 0),
+    Lagrange's equations are not Kane's, which is found out and refused. ``start`` may give Kane's speeds.
+    """
+    from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+
+    if isinstance(method, LagrangesMethod):
+        L, q, constraints, forces = _from_lagrange(method)
+        first = dict(start or {})
+    elif isinstance(method, KanesMethod):
+        L, q, constraints, forces = _from_kane(method)
+        first = _start_from_speeds(method, dict(start or {}))
+    else:
+        raise TypeError(f"expected a LagrangesMethod or a KanesMethod, not {type(method).__name__}")
+    L, forces = _take_potential(L, q, forces)
+    model = from_sympy(L, q, constraints, parameters, forces=dict(zip(q, forces)), start=first, observe=observe,
+                       angles=angles, name=name)
+    if isinstance(method, KanesMethod):
+        _compare_with_kane(method, model, parameters or {})
+    return model
+
+
+def _generalised_forces(loads: Any, frame: Any, velocities: list, change: Mapping) -> list:
+    """Q_i = sum of F . dv/dq_i' over the loads: forces at points, torques on frames."""
+    forces = [0] * len(velocities)
+    for place, load_vector in loads or []:
+        moved = place.vel(frame) if hasattr(place, "vel") else place.ang_vel_in(frame)
+        moved, load_vector = moved.subs(change), load_vector.subs(change)
+        for i, velocity in enumerate(velocities):
+            forces[i] += moved.diff(velocity, frame, var_in_dcm=False) & load_vector
+    return forces
+
+
+def _from_lagrange(method: Any) -> tuple[Any, list, list, list]:
+    q = list(method.q)
+    velocities = [c.diff() for c in q]
+    forces = _generalised_forces(method.forcelist, method.inertial, velocities, {})
+    L = method._L[0] if hasattr(method._L, "shape") else method._L  # a 1 x 1 matrix in some versions
+    return L, q, list(method.coneqs), forces
+
+
+def _speeds(method: Any) -> dict:
+    """Kane's speeds u as functions of q and q'."""
+    import sympy
+
+    q = list(method.q)
+    rates = sympy.Matrix([method.kindiffdict()[c.diff()] for c in q])
+    u = sympy.Matrix(list(method.u))
+    Y = rates.jacobian(u)
+    rest = rates.subs({a: 0 for a in u})
+    if Y.rows != Y.cols:
+        raise ValueError("Kane's method needs as many speeds as coordinates here")
+    solved = Y.LUsolve(sympy.Matrix([c.diff() for c in q]) - rest)
+    return dict(zip(u, map(sympy.simplify, solved)))
+
+
+def _from_kane(method: Any) -> tuple[Any, list, list, list]:
+    import sympy
+
+    q, u = list(method.q), list(method.u)
+    change, frame = _speeds(method), method._inertial
+    bodies = method.bodies or []
+    kinetic = sum(body.kinetic_energy(frame) for body in bodies).subs(change)
+    potential = sum(body.potential_energy for body in bodies)
+    constraints = []
+    if method._f_h:
+        constraints += list(sympy.Matrix(list(method._f_h)).diff())
+    if method._k_nh:
+        constraints += list(method._k_nh * sympy.Matrix(u) + method._f_nh)
+    constraints = [sympy.simplify(sympy.sympify(c).subs(change)) for c in constraints]
+    velocities = [c.diff() for c in q]
+    forces = _generalised_forces(method.loads, frame, velocities, change)
+    # without bodies' potentials in the loads Kane's equations do not know them either
+    return sympy.simplify(kinetic) - (potential if not method.loads else 0), q, constraints, forces
+
+
+def _take_potential(L: Any, q: list, forces: list) -> tuple[Any, list]:
+    """L - V and what is left, when the forces have a potential V(q) that SymPy finds."""
+    import sympy
+    from sympy.physics.vector import dynamicsymbols
+
+    velocities = [c.diff() for c in q]
+    plain = sympy.symbols(f"q_:{len(q)}", real=True)
+    back = dict(zip(plain, q))
+    Q = [sympy.simplify(sympy.sympify(f)) for f in forces]
+    if not any(Q) or any(f.has(*velocities) for f in Q):
+        return L, Q
+    Q = [f.subs(dict(zip(q, plain))) for f in Q]
+    V = sympy.Integer(0)
+    for force, coordinate in zip(Q, plain):
+        V -= sympy.integrate(sympy.simplify(force + V.diff(coordinate)), coordinate)
+    left = [sympy.simplify(force + V.diff(c)) for force, c in zip(Q, plain)]
+    if any(left) or V.has(sympy.Integral) or V.has(dynamicsymbols._t):
+        return L, [f.subs(back) for f in Q]
+    return L - V.subs(back), [0] * len(q)
+
+
+def _start_from_speeds(method: Any, start: dict) -> dict:
+    """Start values of Kane's speeds as start values of the velocities."""
+    u = list(method.u)
+    if not any(a in start for a in u):
+        return start
+    values = {a: start.pop(a, 0) for a in u}
+    return {**start, **{rate: e.subs(values) for rate, e in method.kindiffdict().items()}}
+
+
+def _compare_with_kane(method: Any, model: Model, parameters: Mapping) -> None:
+    """Lagrange's accelerations against Kane's at a state: a set-up may hide constraints in its velocities."""
+    import numpy as np
+    import sympy
+
+    if method.bodies is None:
+        return
+    try:
+        mass, forcing = method.mass_matrix_full, method.forcing_full
+    except Exception:  # the equations were not formed yet
+        method.kanes_equations(method.bodies, method.loads)
+        mass, forcing = method.mass_matrix_full, method.forcing_full
+    q, u = list(method.q), list(method.u)
+    system = model.system()
+    dice = np.random.default_rng(1)
+    rates = method.kindiffdict()
+    point, residual = dice.uniform(0.2, 0.9, len(q)), None
+    state = dict(zip(q, point))
+    numeric = lambda e, known: np.array(sympy.sympify(e).subs(known).evalf().tolist(), dtype=float).squeeze()
+    fixed = {sympy.sympify(k): v for k, v in parameters.items()}
+    # an admissible velocity, then the speeds that go with it
+    v = system.project(point, dice.uniform(0.2, 0.9, len(q)))
+    known = {**fixed, **dict(zip([c.diff() for c in q], v)), **state}
+    speeds = {a: float(e.subs(known).evalf()) for a, e in _speeds(method).items()}
+    everything = {**fixed, **speeds, **state}
+    substituted = lambda matrix: sympy.Matrix(matrix).subs(dict(zip([c.diff() for c in q], v)))
+    solved = np.linalg.solve(numeric(substituted(mass), everything), numeric(substituted(forcing), everything))
+    du = dict(zip([a.diff() for a in u], solved[len(q) : len(q) + len(u)]))
+    kane = [
+        float(rates[c.diff()].diff().subs(du).subs(dict(zip([b.diff() for b in q], v))).subs(everything).evalf())
+        for c in q
+    ]
+    lagrange, _ = system.acceleration(point, v)
+    residual = float(np.abs(np.array(kane) - lagrange).max())
+    if not residual < 1e-6 * (1 + float(np.abs(lagrange).max())):
+        raise ValueError(
+            "Lagrange's equations of this set-up are not Kane's (accelerations differ by "
+            f"{residual:.2g}): the velocities of its bodies seem to have constraints built in; give coordinates for "
+            "every motion and the constraints as velocity_constraints"
+        )
+
+
+__all__ = ["from_mechanics", "from_sympy"]

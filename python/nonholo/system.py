@@ -1,0 +1,334 @@
+"""Models and systems: what is simulated."""
+
+from __future__ import annotations
+
+import ctypes as C
+import os
+import weakref
+from functools import cached_property
+from typing import Any, Mapping, Sequence, Union
+
+import numpy as np
+
+from . import _header as H
+from ._library import UsageError, call, check, create, lib, number
+
+Values = Union[float, str, Sequence[float]]
+Setting = Mapping[str, Union[float, str]]
+Start = Union[str, Mapping[str, Values], None]
+
+
+def _text(value: bytes | None) -> str:
+    return value.decode() if value else ""
+
+
+def _address(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+def vector(values: Any, count: int, what: str) -> np.ndarray:
+    """A copy with the right number of components."""
+    array = np.array(values, dtype=float, order="C")
+    if array.shape != (count,):
+        raise ValueError(f"{what} needs {count} numbers, not an array of shape {array.shape}")
+    return array
+
+
+def start_text(start: Start) -> bytes | None:
+    """``{"x": 1, "y": (1, 2)}`` as the library reads it: ``x=1.0, y=(1.0, 2.0)``."""
+    if start is None:
+        return None
+    if isinstance(start, str):
+        return start.encode()
+    items = []
+    for name, value in start.items():
+        scalar = isinstance(value, str) or np.ndim(value) == 0
+        items.append(f"{name}=" + (number(value) if scalar else "(" + ", ".join(map(number, value)) + ")"))
+    return ", ".join(items).encode()
+
+
+class Model:
+    """A text in the model language; made by :func:`load`. It never changes.
+
+    >>> import nonholo
+    >>> sleigh = nonholo.load("chaplygin-sleigh")
+    >>> sleigh.name
+    'chaplygin-sleigh'
+    >>> sleigh.parameters
+    {'J': 8.0, 'm': 1.0, 'a': 1.0, 'rho1': 0.001, 'rho2': -0.6}
+    """
+
+    def __init__(self, handle: int):
+        self._handle = handle
+        self._finalizer = weakref.finalize(self, lib.nh_model_free, handle)
+
+    @property
+    def name(self) -> str:
+        return _text(lib.nh_model_name(self._handle))
+
+    @property
+    def text(self) -> str:
+        return _text(lib.nh_model_text(self._handle))
+
+    @cached_property
+    def _standard(self) -> System:
+        return self._build({})
+
+    def _build(self, settings: Setting) -> System:
+        texts = [f"{name}={number(value)}".encode() for name, value in settings.items()]
+        array = (C.c_char_p * len(texts))(*texts)
+        return System(create(lib.nh_system_build, self._handle, array, len(texts)))
+
+    def system(self, set: Setting | None = None) -> System:
+        """The model with its parameters settled and its equations of motion derived."""
+        return self._build(set) if set else self._standard
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return self._standard.parameters
+
+    def check(self, set: Setting | None = None) -> Facts:
+        """What the model is: sizes, constraints, integrals, and the methods that apply.
+
+        >>> import nonholo
+        >>> facts = nonholo.load("pendulum-cvt").check()
+        >>> facts.driver, facts.linear, facts.integrable
+        ('xi', True, False)
+        >>> facts.advised
+        'discrete-gradient'
+        >>> "leapfrog" in facts.methods
+        True
+        """
+        return self.system(set).check()
+
+    def __repr__(self) -> str:
+        return f"<nonholo model {self.name}>"
+
+
+class System:
+    """A model with its parameters settled, or functions of one's own (:func:`from_functions`).
+
+    States are arrays ``q`` (coordinates) and ``v`` (velocities).
+
+    >>> import nonholo
+    >>> disk = nonholo.load("rolling-disk").system({"r": 2})
+    >>> disk.coordinates
+    ['x1', 'x2', 'theta', 'phi']
+    >>> q, v = disk.start({"theta": 0.5})
+    >>> bool(abs(disk.residual(q, v)).max() < 1e-15)
+    True
+    """
+
+    def __init__(self, handle: int, keep: Any = None):
+        self._handle = handle
+        self._keep = keep  # callbacks must outlive the system
+        self._finalizer = weakref.finalize(self, lib.nh_system_free, handle)
+
+    def _names(self, count: Any, name: Any) -> list[str]:
+        return [_text(name(self._handle, i)) for i in range(count(self._handle))]
+
+    @property
+    def name(self) -> str:
+        return _text(lib.nh_system_name(self._handle))
+
+    @cached_property
+    def coordinates(self) -> list[str]:
+        return self._names(lib.nh_system_coordinates, lib.nh_system_coordinate_name)
+
+    @cached_property
+    def velocities(self) -> list[str]:
+        return self._names(lib.nh_system_velocities, lib.nh_system_velocity_name)
+
+    @cached_property
+    def constraints(self) -> list[str]:
+        return self._names(lib.nh_system_constraints, lib.nh_system_constraint_name)
+
+    @cached_property
+    def observables(self) -> list[str]:
+        return self._names(lib.nh_system_observables, lib.nh_system_observable_name)
+
+    @cached_property
+    def parameters(self) -> dict[str, float]:
+        names = self._names(lib.nh_system_parameters, lib.nh_system_parameter_name)
+        return {name: lib.nh_system_parameter_value(self._handle, i) for i, name in enumerate(names)}
+
+    @cached_property
+    def conserved(self) -> list[str]:
+        """The conserved quantities that were found, e.g. ``energy``, ``momentum of x1``."""
+        count = lib.nh_system_integrals(self._handle)
+        return [_text(lib.nh_system_conserved(self._handle, i)) for i in range(count)]
+
+    # ---- states ----
+
+    def start(self, start: Start = None) -> tuple[np.ndarray, np.ndarray]:
+        """The start state of the model, with changes applied first."""
+        q, v = np.zeros(len(self.coordinates)), np.zeros(len(self.velocities))
+        call(lib.nh_system_start, self._handle, start_text(start), _address(q), _address(v))
+        return q, v
+
+    def _state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        return vector(q, len(self.coordinates), "q"), vector(v, len(self.velocities), "v")
+
+    def _values(self, function: Any, count: int, t: float, q: Any, v: Any) -> np.ndarray:
+        q, v = self._state(q, v)
+        values = np.zeros(count)
+        check(function(self._handle, t, _address(q), _address(v), _address(values)), H.nh_report())
+        return values
+
+    def energy(self, q: Any, v: Any, t: float = 0.0) -> float:
+        return float(self._values(lib.nh_system_energy, 1, t, q, v)[0])
+
+    def residual(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
+        """The constraints' values k(t, q, v), zero for an admissible state."""
+        return self._values(lib.nh_system_residual, len(self.constraints), t, q, v)
+
+    def observe(self, q: Any, v: Any, t: float = 0.0) -> dict[str, float]:
+        values = self._values(lib.nh_system_observe, len(self.observables), t, q, v)
+        return dict(zip(self.observables, values.tolist()))
+
+    def integrals(self, q: Any, v: Any, t: float = 0.0) -> dict[str, float]:
+        """The values of what :attr:`conserved` lists."""
+        values = self._values(lib.nh_system_integral_values, len(self.conserved), t, q, v)
+        return dict(zip(self.conserved, values.tolist()))
+
+    def acceleration(self, q: Any, v: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """v' and the multipliers of the continuous equations of motion."""
+        q, v = self._state(q, v)
+        a, multipliers = np.zeros(len(self.velocities)), np.zeros(len(self.constraints))
+        status = lib.nh_system_acceleration(
+            self._handle, t, _address(q), _address(v), _address(a), _address(multipliers)
+        )
+        check(status, H.nh_report())
+        return a, multipliers
+
+    def project(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
+        """v moved to the constraints, orthogonally in the metric of the mass matrix."""
+        q, v = self._state(q, v)
+        call(lib.nh_system_project, self._handle, t, _address(q), _address(v))
+        return v
+
+    # ---- facts ----
+
+    def check(self) -> Facts:
+        return Facts(self)
+
+    def __repr__(self) -> str:
+        return f"<nonholo system {self.name}: {len(self.coordinates)} coordinates, {len(self.constraints)} constraints>"
+
+
+_ANSWER = {H.NH_NO: False, H.NH_YES: True, H.NH_UNKNOWN: None}
+_KIND = {H.NH_LINEAR: "linear", H.NH_AFFINE: "affine", H.NH_NONLINEAR: "nonlinear"}
+
+
+class Facts:
+    """What a system is; every field of the C structure ``nh_facts`` is an attribute, answers are True,
+    False or None (unknown), and ``driver`` is a name. ``methods`` lists the methods that apply,
+    ``not_applicable`` the reasons for the others."""
+
+    def __init__(self, system: System):
+        facts = lib.nh_system_facts(system._handle).contents
+        for name, _ in H.nh_facts._fields_:
+            setattr(self, name, getattr(facts, name))
+        self.reversible = _ANSWER[facts.reversible]
+        self.integrable = _ANSWER[facts.integrable]
+        self.driver = system.coordinates[facts.driver] if facts.coupled and facts.driver >= 0 else None
+        self.name = system.name
+        self.coordinates, self.velocities = system.coordinates, system.velocities
+        self.parameters, self.observables = system.parameters, system.observables
+        self.conserved = system.conserved
+        self.constraints = {
+            name: _KIND[lib.nh_system_constraint_kind(system._handle, i)]
+            for i, name in enumerate(system.constraints)
+        }
+        self._find_methods(system)
+
+    def _find_methods(self, system: System) -> None:
+        self.methods: list[str] = []
+        self.not_applicable: dict[str, str] = {}
+        for i in range(lib.nh_method_count()):
+            name = _text(lib.nh_method_name(lib.nh_method_at(i)))
+            choice, report = H.nh_choice(), H.nh_report()
+            call(lib.nh_choice_parse, C.byref(choice), name.encode())
+            if lib.nh_choice_applies(C.byref(choice), system._handle, C.byref(report)) == H.NH_OK:
+                self.methods.append(name)
+            else:
+                self.not_applicable[name] = _text(report.text)
+        reason = C.c_char_p()
+        self.advised = _text(lib.nh_advise(system._handle, C.byref(reason))) or None
+        self.advised_because = _text(reason.value)
+        self.advised_for_speed = _text(lib.nh_advise_fast(system._handle, C.byref(reason))) or None
+        self.advised_for_speed_because = _text(reason.value) or None
+
+    def __repr__(self) -> str:
+        lines = [self.name]
+        for name, value in vars(self).items():
+            if name not in ("name", "not_applicable"):
+                shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+                lines.append(f"  {name:22} {shown}")
+        return "\n".join(lines)
+
+
+def load(model: str | os.PathLike[str], file: str = "text") -> Model:
+    """A shipped model by its name, the model in a file, or a model from its text.
+
+    What has several lines is a text, for which messages use the name ``file``.
+
+    >>> import nonholo
+    >>> spring = nonholo.load('''
+    ... model spring
+    ... coordinate x
+    ... lagrangian x'^2/2 - x^2/2
+    ... start x = 1
+    ... ''')
+    >>> spring.check().conserved
+    ['energy']
+    """
+    if isinstance(model, str) and "\n" in model:
+        data = model.encode()
+        return Model(create(lib.nh_model_parse, file.encode(), data, len(data)))
+    path = os.fspath(model)
+    if not isinstance(model, str) and "/" not in path:  # a path is never a shipped name
+        path = "./" + path
+    return Model(create(lib.nh_model_open, path.encode()))
+
+
+def models() -> dict[str, str]:
+    """The shipped models and a line about each.
+
+    >>> import nonholo
+    >>> "chaplygin-sleigh" in nonholo.models()
+    True
+    """
+    count = lib.nh_shipped_model_count()
+    return {_text(lib.nh_shipped_model_name(i)): _text(lib.nh_shipped_model_summary(i)) for i in range(count)}
+
+
+def methods() -> dict[str, str]:
+    """The integrators and a line about each.
+
+    >>> import nonholo
+    >>> nonholo.methods()["dla01"] != ""
+    True
+    """
+    every = map(lib.nh_method_at, range(lib.nh_method_count()))
+    return {_text(lib.nh_method_name(m)): _text(lib.nh_method_summary(m)) for m in every}
+
+
+def as_system(subject: Any, set: Setting | None) -> System:
+    """Whatever users hand over: a system, a model, a shipped name, a path or a text."""
+    if isinstance(subject, System):
+        if set:
+            raise ValueError("a system's parameters are settled; give `set` with a model")
+        return subject
+    return (subject if isinstance(subject, Model) else load(subject)).system(set)
+
+
+def settle_start(system: System, t0: float, start: Start, q: Any, v: Any, project: bool) -> tuple[np.ndarray, np.ndarray]:
+    """First the model's start with changes, then whole vectors, then the projection."""
+    first_q, first_v = system.start(start)
+    q = first_q if q is None else vector(q, len(system.coordinates), "q")
+    v = first_v if v is None else vector(v, len(system.velocities), "v")
+    return q, system.project(q, v, t0) if project else v
+
+
+__all__ = ["Facts", "Model", "System", "UsageError", "load", "methods", "models"]

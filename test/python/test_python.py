@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+"""test_python.py NONHOLO SOURCE: the Python module against the command line, bit for bit. PYTHONPATH leads to the
+module under test. Parts that need SymPy or xarray are left out, and named, where those are missing."""
+
+import csv
+import ctypes
+import doctest
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+sys.path.insert(0, os.path.join(sys.argv[2], "tools"))
+
+import numpy as np
+from harness import Program, check, run_all, same
+
+import header
+import nonholo
+from nonholo import _header
+
+PROGRAM, SOURCE = Program(sys.argv[1]), sys.argv[2]
+
+
+def have(module):
+    return importlib.util.find_spec(module) is not None
+
+
+# ---- the declarations ----
+
+
+def check_layout():
+    """Sizes and offsets of every structure, as the C compiler sees them."""
+    items = [i for i in header.read(os.path.join(SOURCE, "include", "nonholo.h")) if i.kind == "struct"]
+    lines = ['#include "nonholo.h"', "#include <stdio.h>", "int main(void) {"]
+    for item in items:
+        lines.append(f'printf("{item.name} %zu\\n", sizeof({item.name}));')
+        lines += [f'printf("{item.name}.{n} %zu\\n", offsetof({item.name}, {n}));' for _, n in item.members]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "layout")
+        with open(path + ".c", "w") as file:
+            file.write("\n".join(lines + ["}"]))
+        subprocess.run(["cc", "-I", os.path.join(SOURCE, "include"), path + ".c", "-o", path], check=True)
+        expected = subprocess.run([path], capture_output=True, text=True, check=True).stdout.split("\n")
+    for line in filter(None, expected):
+        name, size = line.split()
+        struct, _, member = name.partition(".")
+        made = getattr(_header, struct)
+        same(getattr(made, member).offset if member else ctypes.sizeof(made), int(size), name)
+    check(len(items) >= 10, "structures were not found")
+
+
+# ---- numbers ----
+
+RUNS = [
+    (["chaplygin-sleigh", "--method", "gauss:stages=3", "--step", ".1", "--time", "100"],
+     dict(model="chaplygin-sleigh", method="gauss", stages=3, step=0.1, time=100)),
+    (["pendulum-cvt", "--method", "dla01", "--step", ".05", "--steps", "200000", "--set", "eps=0.1"],
+     dict(model="pendulum-cvt", method="dla01", step=0.05, steps=200000, set={"eps": 0.1})),
+    (["rolling-disk", "--method", "newmark:beta=.1", "--step", ".1", "--steps", "77", "--start", "theta'=2,x1=.5", "--project", "--every", "10"],
+     dict(model="rolling-disk", method="newmark", beta=".1", step=0.1, steps=77, start={"theta'": 2, "x1": 0.5}, project=True, every=10)),
+    (["chaotic-particle", "--method", "dla01", "--compose", "suzuki", "--step", ".1", "--steps", "500", "--set", "N=3", "--backend", "compiled"],
+     dict(model="chaotic-particle", method="dla01", compose="suzuki", step=0.1, steps=500, set={"N": 3}, backend="compiled")),
+    (["turntable-ball", "--method", "gauss", "--step", ".1", "--steps", "50", "--t0", "1", "--project", "--compensated", "on"],
+     dict(model="turntable-ball", method="gauss", step=0.1, steps=50, t0=1, project=True, compensated=True)),
+    (["suslov", "--method", "gauss", "--step", ".1", "--steps", "50"], dict(model="suslov", step=0.1, steps=50)),
+]
+
+
+def check_run(words, keywords):
+    """Every number of the command line's table, and its summary, against the arrays."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.csv")
+        told = PROGRAM.json("run", *words, "-o", path, "--quiet")
+        with open(path) as file:
+            names, *rows = list(csv.reader(file))
+    run = nonholo.simulate(**keywords)
+    same(run.columns, names, "columns")
+    table = np.array(rows, dtype=float)
+    same(table.shape, (len(run), len(names)), "shape of the table")
+    for i, name in enumerate(names):
+        check(np.array_equal(run[name], table[:, i]), f"column {name} differs")
+    same(run.q[-1].tolist(), told["q"], "q")
+    same(run.v[-1].tolist(), told["v"], "v")
+    for key in ("energy_error_max", "constraint_max", "steps", "step", "backend"):
+        same(getattr(run, key), told[key], key)
+    same({n: a[-1] for n, a in run.observables.items()}, told["observables"], "observables")
+
+
+def check_facts(model):
+    told = PROGRAM.json("check", model)
+    facts = nonholo.load(model).check()
+    for key in ("constant_mass", "separable", "linear", "affine", "keeps_energy", "reversible", "integrable", "coupled",
+                "driver", "rank", "conserved", "parameters", "coordinates", "velocities", "observables", "advised",
+                "advised_because", "advised_for_speed", "mass_entries"):
+        same(getattr(facts, key), told[key], f"{model}: {key}")
+    same(facts.methods, [m["name"] for m in told["methods"] if m["applies"]], "methods")
+    same(facts.constraints, {c["name"]: c["kind"] for c in told["constraints"]}, "constraints")
+
+
+def check_compare():
+    words = ["--methods", "dla01,gauss,rk4", "--step", ".1", "--time", "50"]
+    told = PROGRAM.json("compare", "pendulum-cvt", *words)
+    found = nonholo.compare("pendulum-cvt", ["dla01", "gauss", "rk4"], step=0.1, time=50)
+    for one, other in zip(found, told["methods"]):
+        same(list(one.largest), list(other["errors"]), "quantities")
+        for name, error in other["errors"].items():
+            same(one.largest[name], error["max"], f"{one.method}: largest error of {name}")
+            same(one.drift[name], error["slope"], f"{one.method}: drift of {name}")
+            same(one.drift_error[name], error["slope_error"], f"{one.method}: drift error of {name}")
+
+
+def check_order():
+    told = PROGRAM.json("order", "pendulum-cvt", "--methods", "dla01,gauss:stages=2")
+    found = nonholo.order("pendulum-cvt", ["dla01", "gauss:stages=2"])
+    for one, other in zip(found, told["methods"]):
+        same(one.order, other["order"], one.method)
+        same(one.errors, [p["error"] for p in other["points"]], one.method)
+
+
+def check_multipliers():
+    """M v' = gradient + A^T l, put together by hand for the knife edge: v' = (1, 0, 0) + l (-sin, cos, 0)."""
+    run = nonholo.simulate("knife-edge", "gauss", stages=3, step=0.1, time=3)
+    system = nonholo.load("knife-edge").system()
+    for q, v, l in zip(run.q, run.v, run.multipliers[:, 0]):
+        a, multiplier = system.acceleration(q, v)
+        same(multiplier[0], l, "multiplier")
+        expected = np.array([1 - l * np.sin(q[2]), l * np.cos(q[2]), 0])
+        check(np.abs(a - expected).max() < 1e-14, f"acceleration off by {np.abs(a - expected).max():.1e}")
+        # v' of the constraint: -cos x1' xi' - sin x1'' - sin x2' xi' + cos x2'' = 0
+        check(abs(-np.cos(q[2]) * v[0] * v[2] - np.sin(q[2]) * v[1] * v[2] + l - np.sin(q[2])) < 1e-13, "multiplier is wrong")
+
+
+# ---- ensembles ----
+
+
+def check_ensemble():
+    starts = [{"x": 0.1 * i, "xi": 0.3} for i in range(21)]
+    many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, steps=300, starts=starts, project=True, threads=2, every=100)
+    same(many.q.shape, (4, 21, 3), "shape")
+    for i in (0, 7, 8, 20):
+        alone = nonholo.simulate("pendulum-cvt", "dla01", step=0.1, steps=300, start=starts[i], project=True, every=100)
+        check(np.array_equal(alone.q, many.q[:, i]) and np.array_equal(alone.v, many.v[:, i]), f"member {i} differs")
+        check(np.array_equal(alone.t, many.t), "times differ")
+    swept = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, steps=100, sweep={"eps": [0, 0.2], "sign": [1, -1]})
+    same(swept.parameters["eps"].tolist(), [0, 0, 0.2, 0.2], "eps")
+    alone = nonholo.simulate("pendulum-cvt", "dla01", step=0.1, steps=100, set={"eps": 0.2, "sign": 1})
+    check(np.array_equal(alone.q[-1], swept.q[-1, 2]), "a swept member differs")
+
+
+# ---- failures ----
+
+
+def raised(kind, function, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def check_errors():
+    error = raised(nonholo.ModelError, nonholo.load, "model m\ncoordinate x\nlagrangian x'^2/2 - thta\n", file="mine.nh")
+    same((error.line, error.column), (3, 21), "place")
+    check("mine.nh:3:21" in str(error) and "^" in str(error), str(error))
+    error = raised(nonholo.UsageError, nonholo.simulate, "chaplygin-sleigh", "leapfrog", step=0.1, steps=1)
+    check("constant mass" in str(error), str(error))
+    error = raised(nonholo.UsageError, nonholo.simulate, "pendulum-cvt", "dla01", step=0.1, steps=1, start={"y'": 1})
+    check(error.residual > 0.9, "residual")
+    raised(nonholo.UsageError, nonholo.simulate, "pendulum-cvt", "gauss", stagess=3, step=0.1, steps=1)
+    raised(ValueError, nonholo.simulate, "pendulum-cvt", step=0.1)
+    raised(ValueError, nonholo.simulate, "pendulum-cvt", step=0.1, steps=1, q=[1, 2])
+    raised(KeyError, nonholo.simulate("pendulum-cvt", step=0.1, steps=1).__getitem__, "z")
+
+
+def check_partial():
+    """What a failing run computed is kept."""
+    model = nonholo.load("model fall\ncoordinate x\nlagrangian x'^2/2 + x^5\nstart x = 1\n")
+    error = raised(nonholo.ComputationError, nonholo.simulate, model, "rk4", step=0.01, time=100)
+    check(error.step > 1 and len(error.trajectory) > 1, "nothing was kept")
+    check(np.isfinite(error.trajectory.q).all(), "what is kept is not finite")
+
+
+# ---- functions ----
+
+
+def cvt_functions(fail_at=None):
+    def constraint(q):
+        if fail_at is not None and q[2] > fail_at:
+            raise KeyError("too far")
+        return np.array([[np.sin(q[2]), 1.0, 0.0]])
+
+    return nonholo.from_functions(
+        3, 1, potential=lambda q: (q[0] ** 2 + q[1] ** 2) / 2 + np.cos(q[2]),
+        gradient=lambda q: np.array([q[0], q[1], -np.sin(q[2])]), constraint=constraint, reaction_is_linear=True)
+
+
+def check_functions():
+    start = dict(q=[1, 1, 0], v=[0, 0, 2.82842712])
+    text = nonholo.simulate("pendulum-cvt", "dla01", step=0.05, time=20, **start)
+    ours = nonholo.simulate(cvt_functions(), "dla01", step=0.05, time=20, **start)
+    check(np.abs(text.q[-1] - ours.q[-1]).max() < 1e-10, "functions and text differ")
+    error = raised(nonholo.ComputationError, nonholo.simulate, cvt_functions(3.0), "dla01", step=0.05, time=20, **start)
+    check(isinstance(error.__cause__, KeyError), "the cause is lost")
+    check(len(error.trajectory) > 10, "what was computed is lost")
+
+
+# ---- SymPy ----
+
+
+def check_sympy():
+    import sympy
+    from sympy.physics.mechanics import dynamicsymbols
+
+    x, y, theta = q = dynamicsymbols("x1 x2 theta")
+    dx, dy, w = (c.diff() for c in q)
+    m, J, a = sympy.symbols("m J a")
+    side = dy * sympy.cos(theta) - dx * sympy.sin(theta)
+    L = m * (dx**2 + dy**2) / 2 + (J + m * a**2) * w**2 / 2 + m * a * w * side
+    model = nonholo.from_sympy(L, q, {"no_slip": side}, {m: 1, J: 8, a: 1}, angles=[theta])
+    state = nonholo.load("chaplygin-sleigh").system().start()
+    ours = nonholo.simulate("chaplygin-sleigh", "gauss", stages=3, step=0.1, time=50)
+    theirs = nonholo.simulate(model, "gauss", stages=3, step=0.1, time=50, q=state[0], v=state[1])
+    check(np.abs(ours.q[-1] - theirs.q[-1]).max() < 1e-11, "the sleigh from SymPy goes elsewhere")
+    error = raised(ValueError, nonholo.from_sympy, L, q, [side], {m: 1, J: 8})
+    check("a" in str(error), str(error))
+    odd = sympy.sqrt(1 + dx**2) - sympy.Rational(2, 3) / (1 + x**2) ** sympy.Rational(3, 2) - sympy.exp(-x) * sympy.Abs(x)
+    value = nonholo.from_sympy(odd, [x]).system().energy([0.3], [0.4])
+    number = (dx * odd.diff(dx) - odd).subs({dx: 0.4}).subs({x: 0.3})
+    check(abs(value - float(number)) < 1e-14, f"energy {value}, by SymPy {number}")
+
+
+def check_bridge():
+    sys.path.insert(0, os.path.join(SOURCE, "examples", "python"))
+    import bridge
+
+    disk = nonholo.simulate(bridge.disk(), "gauss", stages=3, step=0.05, time=20, project=True)
+    check(disk.constraint_max < 5e-14, f"constraints {disk.constraint_max:.1e}")
+    check(disk.system.check().keeps_energy, "gravity was not found to have a potential")
+    upright = np.array([0, 0, 0, np.pi / 2, 0])  # the shipped coin measures its lean from the ground
+    coin = nonholo.simulate("rolling-coin", "gauss", stages=3, step=0.05, time=20, q=disk.q[0] + upright, v=disk.v[0])
+    apart = np.abs(disk.q[-1] + upright - coin.q[-1]).max()
+    check(apart < 1e-11, f"the disk of KanesMethod ends {apart:.1e} from the shipped coin")
+    sleigh = bridge.sleigh()
+    facts = sleigh.check()
+    same(facts.integrable, False, "sleigh")
+    state = sleigh.system().start()
+    shipped = nonholo.simulate("chaplygin-sleigh", "gauss", stages=3, step=0.05, time=20, q=state[0], v=state[1])
+    ours = nonholo.simulate(sleigh, "gauss", stages=3, step=0.05, time=20)
+    check(np.abs(shipped.q[-1] - ours.q[-1]).max() < 1e-11, "the sleigh of LagrangesMethod goes elsewhere")
+
+
+def check_hidden_constraints():
+    """SymPy's textbook disk puts the rolling condition into the velocities: that is not Lagrange's system."""
+    import sympy
+    from sympy.physics.mechanics import KanesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia
+
+    q = dynamicsymbols("q1:4")
+    u = dynamicsymbols("u1:4")
+    m, r, g = sympy.symbols("m r g")
+    N = ReferenceFrame("N")
+    Y = N.orientnew("Y", "Axis", [q[0], N.z])
+    L = Y.orientnew("L", "Axis", [q[1], Y.x])
+    R = L.orientnew("R", "Axis", [q[2], L.y])
+    rates = dict(zip([c.diff() for c in q], u))
+    R.set_ang_vel(N, R.ang_vel_in(N).subs(rates))
+    C = Point("C")
+    C.set_vel(N, 0)
+    centre = C.locatenew("centre", r * L.z)
+    centre.set_vel(N, R.ang_vel_in(N).cross(r * L.z))
+    body = RigidBody("disk", centre, R, m, (inertia(L, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4), centre))
+    kane = KanesMethod(N, q_ind=list(q), u_ind=list(u), kd_eqs=[a - b for a, b in zip(u, [c.diff() for c in q])])
+    kane.kanes_equations([body], [(centre, -m * g * N.z)])
+    error = raised(ValueError, nonholo.from_mechanics, kane, {m: 1, r: 1, g: 1})
+    check("Kane" in str(error), str(error))
+
+
+def check_xarray():
+    data = nonholo.simulate("rolling-disk", "gauss", step=0.1, steps=20).to_xarray()
+    same(dict(data.sizes), {"t": 21, "coordinate": 4, "velocity": 4, "constraint": 2}, "sizes")
+    check(float(data.q.sel(coordinate="phi")[-1]) > 0, "phi")
+
+
+def check_progress():
+    shares = []
+    nonholo.simulate("pendulum-cvt", "dla01", step=0.1, steps=100, every=10, progress=shares.append)
+    same(shares[-1], 1.0, "last share")
+    check(shares == sorted(shares) and len(shares) > 1, f"{shares}")
+
+
+def check_docstrings(module):
+    failures, tried = doctest.testmod(importlib.import_module(module))
+    check(failures == 0 and (tried > 0 or module.endswith("progress")), f"{module}: {failures} of {tried} failed")
+
+
+def check_example():
+    """The five lines of the README print the numbers of the command line."""
+    path = os.path.join(SOURCE, "examples", "python", "five_lines.py")
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    same(done.stderr, "", "messages")
+    told = PROGRAM.json("run", "chaplygin-sleigh", "--method", "gauss:stages=3", "--step", ".1", "--time", "250")
+    lines = done.stdout.splitlines()
+    same(lines[0], f"forward speed -0.6000 -> {told['observables']['forward']:.4f}", "first line")
+    same(lines[1], f"largest errors: energy {told['energy_error_max']:.1e}, constraint {told['constraint_max']:.1e}", "second line")
+
+
+def main():
+    cases = [("layout", check_layout), ("compare", check_compare), ("order", check_order)]
+    cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("errors", check_errors)]
+    cases += [("partial", check_partial), ("functions", check_functions), ("progress", check_progress)]
+    cases += [("example", check_example)]
+    cases += [(f"run {w[0]}", lambda w=w, k=k: check_run(w, k)) for w, k in RUNS]
+    cases += [(f"facts {m}", lambda m=m: check_facts(m)) for m in nonholo.models()]
+    optional = {"sympy": [check_sympy, check_bridge, check_hidden_constraints], "xarray": [check_xarray]}
+    modules = "_library system trajectory functions comparison ensembles".split()
+    for module, checks in optional.items():
+        if have(module):
+            cases += [(c.__name__, c) for c in checks]
+        else:
+            print(f"{module} is not installed: left out")
+    modules += ["symbolic"] if have("sympy") else []
+    cases += [(f"docstrings {m}", lambda m=m: check_docstrings(f"nonholo.{m}")) for m in modules]
+    return run_all(cases, workers=1)  # doctest takes standard output for itself
+
+
+if __name__ == "__main__":
+    sys.exit(main())
