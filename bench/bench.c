@@ -193,7 +193,10 @@ static void bench_method(const char *method, const nh_system *model, const nh_sy
     contestant c[] = {
         hand,
         {"compiled", make_run(model, method, NH_BACKEND_COMPILED, 1), .members = 1},
-        {"user's C functions", make_run(functions, method, NH_BACKEND_TAPE, 1), .members = 1},
+        {"user's C functions, compiled kernel", make_run(functions, method, NH_BACKEND_COMPILED, 1),
+         .members = 1},
+        {"user's C functions, general kernel", make_run(functions, method, NH_BACKEND_TAPE, 1),
+         .members = 1},
         {"tape", make_run(model, method, NH_BACKEND_TAPE, 1), .members = 1},
         {"tape over 64 lanes, a trajectory", make_run(model, method, NH_BACKEND_TAPE, LANE_MEMBERS),
          .members = LANE_MEMBERS},

@@ -37,7 +37,12 @@ typedef struct kernel {
 #else
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #endif
+#ifndef NH_CALLBACKS
 #define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out)
+#else
+#define EVALUATE(FN, t, q, v, x, out)                                                              \
+    user_call((nh_callback_space *)k->io->self, NH_FN_##FN, q, v, x, out)
+#endif
 
 #else
 
@@ -72,12 +77,8 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
     real *name = k->top;                                                                           \
     k->top += (count)
 #define EACH(i, count) for (int i = 0; i < (count); i++)
-#define CALL(FN, t, q, v, x, out)                                                                  \
-    do {                                                                                           \
-        int called = k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out);            \
-        if (__builtin_expect(called, 0))                                                           \
-            return called < 0 ? NH_KERNEL_STOPPED : NH_KERNEL_REFUSED;                             \
-    } while (0)
+#define EVALUATE(FN, t, q, v, x, out)                                                              \
+    k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
 
 /* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern. */
 static inline void add_B(const kernel *k, real *restrict out, const real *B, const real *l)
@@ -124,6 +125,15 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
 #endif
 
 /* ---- what all methods share ---- */
+
+#ifndef CALL
+#define CALL(FN, t, q, v, x, out)                                                                  \
+    do {                                                                                           \
+        int called = EVALUATE(FN, t, q, v, x, out);                                                \
+        if (__builtin_expect(called, 0))                                                           \
+            return called < 0 ? NH_KERNEL_STOPPED : NH_KERNEL_REFUSED;                             \
+    } while (0)
+#endif
 
 /* A part of a step that can fail: the step is over when it does. */
 #define TRY_(call)                                                                                 \

@@ -11,7 +11,7 @@
 static const char *const fn_name[NH_FN_COUNT] = {
     [NH_FN_KICK] = "KICK",   [NH_FN_CLOSE] = "CLOSE", [NH_FN_ACCELERATION] = "ACCELERATION",
     [NH_FN_STAGE] = "STAGE", [NH_FN_END] = "END",     [NH_FN_SOLVE] = "SOLVE",
-    [NH_FN_CONSTRAINT] = "CONSTRAINT", [NH_FN_CLOSE_MEAN] = "CLOSE_MEAN",
+    [NH_FN_CONSTRAINT] = "CONSTRAINT", [NH_FN_OBSERVE] = "OBSERVE", [NH_FN_CLOSE_MEAN] = "CLOSE_MEAN",
     [NH_FN_ENERGY] = "ENERGY", [NH_FN_POTENTIAL] = "POTENTIAL",
     [NH_FN_MATRICES] = "MATRICES", [NH_FN_NORMAL] = "NORMAL", [NH_FN_TWIST] = "TWIST",
     [NH_FN_FIELD] = "FIELD", [NH_FN_FIELD_ALONG] = "FIELD_ALONG",
@@ -198,12 +198,20 @@ static void sizes(nh_text *out, const nh_emission *what)
  * NH_FUNCTIONS_HERE in kernel.h marks the place. */
 #define MARK "/* NH_FUNCTIONS_HERE */"
 
-nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
+/* The user's functions are called through the pointers of callbacks.h. */
+static void callbacks(nh_text *out, const nh_emission *what)
 {
-    const nh_shape *s = &what->system->shape;
-    const char *mark = strstr(what->kernel, MARK);
-    sizes(out, what);
-    nh_text_add(out, "%.*s\n", (int)(mark - what->kernel), what->kernel);
+    nh_text_add(out, "#define NH_CALLBACKS 1\n#define IDENTITY_MASS %d\nenum {",
+                !what->system->functions.mass);
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        if (fn_name[fn])
+            nh_text_add(out, "NH_FN_%s = %d, ", fn_name[fn], fn);
+    nh_text_add_plain(out, "};\n");
+    nh_text_add_plain(out, what->callbacks);
+}
+
+static nh_status functions(nh_text *out, const nh_emission *what, nh_report *report)
+{
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!(what->functions >> fn & 1)) {
             if (fn_name[fn]) /* other options of the method call it; these never do */
@@ -215,6 +223,22 @@ nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
             return NH_NO_MEMORY;
         function(out, fn_name[fn], tape);
     }
+    return NH_OK;
+}
+
+nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
+{
+    const nh_shape *s = &what->system->shape;
+    const char *mark = strstr(what->kernel, MARK);
+    nh_status status = NH_OK;
+    sizes(out, what);
+    nh_text_add(out, "%.*s\n", (int)(mark - what->kernel), what->kernel);
+    if (what->system->mechanics)
+        status = functions(out, what, report);
+    else
+        callbacks(out, what);
+    if (status != NH_OK)
+        return status;
     add_transposed(out, "B", s->m, s->b_first, s->b_column);
     add_transposed(out, "K", s->m, s->k_first, s->k_column);
     apply_K(out, s);

@@ -9,6 +9,7 @@ typedef struct nh_emission {
     const nh_system *system;
     unsigned functions;    /* bit (1 << nh_fn) for each that the kernel calls */
     const char *kernel;    /* the method's source */
+    const char *callbacks; /* the source of callbacks.h, for systems of C functions */
     const double *option;  /* NH_OPTIONS_MAX */
     const double *table;
     size_t table_size, memory; /* memory in reals */

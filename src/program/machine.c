@@ -1,10 +1,11 @@
-/* A tape is straight-line arithmetic, and so is its machine code: values are kept in vector registers
- * as long as there is room, every result is also stored in its place, and an instruction that no
- * processor has is a call. Operations and their order are those of the tape, so bits are as well.
+/* A tape is straight-line arithmetic, and so is its machine code: values are kept in vector
+ * registers as long as there is room, every result is also stored in its place, and an instruction
+ * that no processor has is a call. Operations and their order are those of the tape, so bits are as
+ * well.
  *
  * The code does arithmetic on six arrays and calls a fixed list of C functions; whatever the model,
- * it reads and writes only places of the tape, all of them settled here. Memory is never writable and
- * executable at once. */
+ * it reads and writes only places of the tape, all of them settled here. Memory is never writable
+ * and executable at once. */
 #define _GNU_SOURCE
 #include "program/machine.h"
 
@@ -18,9 +19,9 @@
 #include "program/system.h"
 
 enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R12 = 12, R13, R14 };
-enum { MAP_0F = 1, MAP_0F38 = 2 };             /* VEX: table of instructions */
-enum { PP_NONE = 0, PP_66 = 1, PP_F2 = 3 };    /* VEX: prefix that is part of the instruction */
-enum { CACHED = 15, SIGN = 15, NONE = 0 };     /* registers 0 .. 14 hold values, 15 the sign bit */
+enum { MAP_0F = 1, MAP_0F38 = 2 };          /* VEX: table of instructions */
+enum { PP_NONE = 0, PP_66 = 1, PP_F2 = 3 }; /* VEX: prefix that is part of the instruction */
+enum { CACHED = 15, SIGN = 15, NONE = 0 };  /* registers 0 .. 14 hold values, 15 the sign bit */
 enum { INSTRUCTIONS_MAX = 200000, DISPLACEMENT_MAX = 1 << 30 };
 
 /* Which register points to each array: those that the caller passes as arguments of nh_call_fn, and
@@ -37,8 +38,9 @@ typedef struct writer {
     int lanes;
     nh_operation *const *operation;
     const int *base;
-    nh_place_of_value held[CACHED];    /* what each vector register holds; array NH_PLACE_ARRAYS: nothing */
-    size_t used[CACHED], now;          /* when it was last wanted */
+    nh_place_of_value
+        held[CACHED];         /* what each vector register holds; array NH_PLACE_ARRAYS: nothing */
+    size_t used[CACHED], now; /* when it was last wanted */
     /* of the present tape */
     const nh_tape *tape;
     bool calls, negates, reads_time, touches[NH_PLACE_ARRAYS];
@@ -83,7 +85,8 @@ static void put_vex(writer *w, int map, int pp, int wide, int reg, int second, i
 {
     put(w, 0xC4);
     put(w, (reg < 8 ? 0x80u : 0) | 0x40u | (rm < 8 ? 0x20u : 0) | (unsigned)map);
-    put(w, (unsigned)wide << 7 | (unsigned)(~second & 15) << 3 | (w->lanes > 1 ? 4u : 0) | (unsigned)pp);
+    put(w, (unsigned)wide << 7 | (unsigned)(~second & 15) << 3 | (w->lanes > 1 ? 4u : 0) |
+               (unsigned)pp);
 }
 
 static void on_registers(writer *w, int map, int pp, int wide, int opcode, int to, int a, int b)
@@ -213,7 +216,8 @@ static void arithmetic(writer *w, int opcode, const nh_place_of_value *at, bool 
 /* to = c, then to += a b, or to -= a b */
 static void fused(writer *w, int opcode, const nh_place_of_value *at)
 {
-    int a = value_of(w, at[1]), b = value_of(w, at[2]), c = value_of(w, at[3]), to = free_register(w);
+    int a = value_of(w, at[1]), b = value_of(w, at[2]), c = value_of(w, at[3]),
+        to = free_register(w);
     on_registers(w, MAP_0F, PP_66, 0, 0x28, to, NONE, c); /* vmovapd */
     on_registers(w, MAP_0F38, PP_66, 1, w->lanes > 1 ? opcode : opcode + 1, to, a, b);
     keep(w, to, at[0]);
@@ -239,15 +243,33 @@ static void instruction(writer *w, const nh_placed *i)
     const nh_place_of_value at[] = {place_at(w, i->to_array, i->to), place_at(w, i->a_array, i->a),
                                     place_at(w, i->b_array, i->b), place_at(w, i->c_array, i->c)};
     switch (i->op) {
-    case NH_OP_ADD: arithmetic(w, 0x58, at, false); break;
-    case NH_OP_MUL: arithmetic(w, 0x59, at, false); break;
-    case NH_OP_SUB: arithmetic(w, 0x5C, at, false); break;
-    case NH_OP_DIV: arithmetic(w, 0x5E, at, false); break;
-    case NH_OP_SQRT: arithmetic(w, 0x51, at, true); break;
-    case NH_OP_FMA: fused(w, 0xB8, at); break;  /* vfmadd231 */
-    case NH_OP_FNMA: fused(w, 0xBC, at); break; /* vfnmadd231 */
-    case NH_OP_NEG: negate(w, at); break;
-    default: call(w, i->op, at); break;
+    case NH_OP_ADD:
+        arithmetic(w, 0x58, at, false);
+        break;
+    case NH_OP_MUL:
+        arithmetic(w, 0x59, at, false);
+        break;
+    case NH_OP_SUB:
+        arithmetic(w, 0x5C, at, false);
+        break;
+    case NH_OP_DIV:
+        arithmetic(w, 0x5E, at, false);
+        break;
+    case NH_OP_SQRT:
+        arithmetic(w, 0x51, at, true);
+        break;
+    case NH_OP_FMA:
+        fused(w, 0xB8, at);
+        break; /* vfmadd231 */
+    case NH_OP_FNMA:
+        fused(w, 0xBC, at);
+        break; /* vfnmadd231 */
+    case NH_OP_NEG:
+        negate(w, at);
+        break;
+    default:
+        call(w, i->op, at);
+        break;
     }
 }
 
@@ -361,7 +383,8 @@ static bool wanted(const nh_interpreter *in, nh_variant variant)
 /* The code in memory of its own, which from then on can be run but not written. */
 static bool settle(nh_machine *out, const writer *w)
 {
-    void *memory = mmap(NULL, w->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(NULL, w->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return false;
     memcpy(memory, w->byte, w->length);
@@ -373,8 +396,8 @@ static bool settle(nh_machine *out, const writer *w)
     return true;
 }
 
-void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in, nh_variant variant,
-                     int lanes)
+void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in,
+                     nh_variant variant, int lanes)
 {
     *out = (nh_machine){0};
     if (!wanted(in, variant))
@@ -403,8 +426,8 @@ void nh_machine_free(nh_machine *machine)
 
 #else
 
-void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in, nh_variant variant,
-                     int lanes)
+void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in,
+                     nh_variant variant, int lanes)
 {
     (void)call, (void)in, (void)variant, (void)lanes;
     *out = (nh_machine){0};

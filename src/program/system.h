@@ -34,16 +34,7 @@ nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const 
 
 /* ---- user's C functions ---- */
 
-/* Room for intermediate results of nh_callbacks_call; one a run. */
-typedef struct nh_callback_space {
-    const nh_system *system;
-    double *A, *b, *gradient;               /* at the point asked for */
-    double *mass, *mass_beside, *mass_derivative; /* when the mass varies */
-    double *moved, *p;                      /* a point beside, momenta */
-    double *A_beside, *b_beside, *k_up, *k_down;
-    double *B, *S, *slope;
-    int *pivot;
-} nh_callback_space;
+typedef struct nh_callback_space nh_callback_space; /* of a run: callbacks.h */
 nh_callback_space *nh_callback_space_create(const nh_system *system);
 void nh_callback_space_free(nh_callback_space *space);
 nh_call_fn nh_callbacks_call; /* self is an nh_callback_space */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "method/embedded.h"
 #include "program/emit.h"
 
 /* Compiling takes a tenth of a second and more; auto does it when the tape would take longer. */
@@ -100,7 +101,7 @@ void nh_engine_free(engine *e)
     nh_callback_space_free(e->callbacks);
 }
 
-/* An engine whose kernel is compiled for this system needs nothing else. */
+/* An engine whose kernel is compiled for this system, which calls nothing but functions of the user. */
 static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run, nh_variant variant,
                                 int lanes, nh_report *report)
 {
@@ -109,6 +110,7 @@ static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run,
     nh_emission what = {.system = run->system,
                         .functions = nh_choice_functions(&run->choice, &run->system->shape),
                         .kernel = nh_method_source(method),
+                        .callbacks = nh_embedded_kernel("callbacks.h"),
                         .option = run->choice.option,
                         .table = run->table,
                         .table_size = run->table_size,
@@ -121,6 +123,7 @@ static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run,
         status = nh_compile(loaded, &source, variant, report);
     nh_text_free(&source);
     e->kernel = loaded->kernel;
+    e->self = run->careful.self;
     return status;
 }
 
@@ -137,20 +140,13 @@ static double tape_seconds(const nh_run *run, int64_t steps)
     return instructions * TAPE_SECONDS_AN_INSTRUCTION * (double)steps * run->members;
 }
 
-static nh_status choose_backend(nh_run *run, const nh_run_options *options, nh_report *report)
+static void choose_backend(nh_run *run, const nh_run_options *options)
 {
     run->backend = options->backend;
-    if (!run->system->mechanics) {
-        if (options->backend == NH_BACKEND_COMPILED)
-            return nh_fail(report, NH_BAD_ARGUMENT,
-                           "a system of C functions is called as it is; it has no compiled backend");
-        run->backend = NH_BACKEND_TAPE;
-    }
     if (run->backend == NH_BACKEND_AUTO)
         run->backend = tape_seconds(run, options->steps) > COMPILE_PAYS_SECONDS && nh_compiler_exists()
                            ? NH_BACKEND_COMPILED
                            : NH_BACKEND_TAPE;
-    return NH_OK;
 }
 
 static bool make_groups(nh_run *run, int lanes)
@@ -177,10 +173,9 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
 {
     nh_variant one = nh_variant_here(), wide = (nh_variant)(one + 1);
     nh_status status = prepare_engine(&run->careful, run, one, 1, report);
-    if (status == NH_OK)
-        status = choose_backend(run, options, report);
     if (status != NH_OK)
         return status;
+    choose_backend(run, options);
     bool compiled = run->backend == NH_BACKEND_COMPILED;
     bool in_lanes = run->members > 1 && run->system->mechanics;
     int lanes = !in_lanes ? 1 : compiled ? NH_COMPILED_LANES : NH_TAPE_LANES;

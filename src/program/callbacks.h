@@ -1,0 +1,517 @@
+/* Systems made of the user's C functions: the functions of mechanics.h from M(q), V, gradV, A, b.
+ * Derivatives that the user does not give are central differences.
+ *
+ * Like the methods' kernels this is compiled into the library with sizes read at run time, and
+ * again in kernels emitted for one system, where they are constants. So it includes nothing. */
+#ifndef NH_PROGRAM_CALLBACKS_H
+#define NH_PROGRAM_CALLBACKS_H
+
+typedef int nh_user_function(void *user, const double *q, double *out);
+
+typedef struct nh_callback_space nh_callback_space;
+
+/* The user's functions (NULL where there is none), and room for intermediate results; one a run. */
+struct nh_callback_space {
+    void *user;
+    nh_user_function *mass_function, *mass_derivative_function, *potential_function,
+        *gradient_function;
+    int (*constraint_function)(void *user, const double *q, double *A, double *b);
+    int (*gradient_and_constraint_function)(void *user, const double *q, double *g, double *A,
+                                            double *b);
+    int n, m, reaction_is_linear, constant_mass, diagonal_mass;
+    const double *mass_factor; /* of a constant mass matrix; NULL: it varies, or is the identity */
+    _Bool (*factorise)(int n, double *a, int *pivot);
+    void (*solve)(int n, const double *lu, const int *pivot, double *x);
+    double *A, *b, *gradient;                     /* at the point asked for */
+    double *mass, *mass_beside, *mass_derivative; /* when the mass varies */
+    double *moved, *p;                            /* a point beside, momenta */
+    double *A_beside, *b_beside, *k_up, *k_down;
+    double *B, *S, *slope;
+    int *pivot;
+};
+
+#ifdef NH_EMITTED
+#define CALLBACK_N N
+#define CALLBACK_M M
+#define REACTION_LINEAR REACTION_IS_LINEAR
+#define MASS_CONSTANT CONSTANT_MASS
+#define MASS_IDENTITY IDENTITY_MASS
+#else
+#define CALLBACK_N (s->n)
+#define CALLBACK_M (s->m)
+#define REACTION_LINEAR (s->reaction_is_linear)
+#define MASS_CONSTANT (s->constant_mass)
+#define MASS_IDENTITY (!s->mass_function)
+#endif
+
+#define USER_TRY(call)                                                                             \
+    do {                                                                                           \
+        int tried = (call);                                                                        \
+        if (__builtin_expect(tried, 0))                                                            \
+            return tried;                                                                          \
+    } while (0)
+
+static inline double user_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* A central difference of a smooth function is best with a step of about eps^(1/3). */
+static inline double user_difference_step(double x)
+{
+    return 0x1p-17 * user_larger(__builtin_fabs(x), 1);
+}
+
+static inline void user_zero(double *x, int count)
+{
+    for (int i = 0; i < count; i++)
+        x[i] = 0;
+}
+
+static inline void user_copy(double *to, const double *from, int count)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
+/* ---- the user's functions, with defaults ---- */
+
+static inline int user_get_gradient(nh_callback_space *s, const double *q, double *gradient)
+{
+    const int n = CALLBACK_N;
+    if (s->gradient_function)
+        return s->gradient_function(s->user, q, gradient);
+    double *moved = s->moved;
+    for (int i = 0; i < n; i++)
+        gradient[i] = 0;
+    if (!s->potential_function)
+        return 0;
+    user_copy(moved, q, n);
+    for (int i = 0; i < n; i++) {
+        double h = user_difference_step(q[i]), up, down;
+        moved[i] = q[i] + h;
+        USER_TRY(s->potential_function(s->user, moved, &up));
+        moved[i] = q[i] - h;
+        USER_TRY(s->potential_function(s->user, moved, &down));
+        moved[i] = q[i];
+        gradient[i] = (up - down) / (2 * h);
+    }
+    return 0;
+}
+
+static inline int user_get_constraint(const nh_callback_space *s, const double *q, double *A,
+                                      double *b)
+{
+    user_zero(b, CALLBACK_M);
+    return CALLBACK_M ? s->constraint_function(s->user, q, A, b) : 0;
+}
+
+static inline int user_get_both(nh_callback_space *s, const double *q, double *gradient, double *A)
+{
+    if (s->gradient_and_constraint_function) {
+        user_zero(s->b, CALLBACK_M);
+        return s->gradient_and_constraint_function(s->user, q, gradient, A, s->b);
+    }
+    USER_TRY(user_get_gradient(s, q, gradient));
+    return user_get_constraint(s, q, A, s->b);
+}
+
+static inline int user_get_mass_derivative(nh_callback_space *s, const double *q, double *dM)
+{
+    const int n = CALLBACK_N;
+    if (s->mass_derivative_function)
+        return s->mass_derivative_function(s->user, q, dM);
+    double *moved = s->moved, *up = s->mass_beside;
+    user_copy(moved, q, n);
+    for (int i = 0; i < n; i++) {
+        double h = user_difference_step(q[i]);
+        moved[i] = q[i] + h;
+        USER_TRY(s->mass_function(s->user, moved, up));
+        moved[i] = q[i] - h;
+        USER_TRY(s->mass_function(s->user, moved, dM + i * n * n));
+        moved[i] = q[i];
+        for (int e = 0; e < n * n; e++)
+            dM[i * n * n + e] = (up[e] - dM[i * n * n + e]) / (2 * h);
+    }
+    return 0;
+}
+
+/* ---- mass matrix: a Cholesky factor L with the inverse of its diagonal stored ---- */
+
+static inline int user_cholesky(int n, double *a)
+{
+    for (int j = 0; j < n; j++) {
+        double d = a[j * n + j];
+        for (int k = 0; k < j; k++)
+            d -= a[j * n + k] * a[j * n + k];
+        if (!(d > 0))
+            return 0;
+        double inverse = 1 / __builtin_sqrt(d);
+        a[j * n + j] = inverse;
+        for (int i = j + 1; i < n; i++) {
+            double x = a[i * n + j];
+            for (int k = 0; k < j; k++)
+                x -= a[i * n + k] * a[j * n + k];
+            a[i * n + j] = x * inverse;
+        }
+    }
+    return 1;
+}
+
+static inline void user_cholesky_solve(int n, const double *L, double *x)
+{
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++)
+            x[i] -= L[i * n + k] * x[k];
+        x[i] *= L[i * n + i];
+    }
+    for (int i = n; i-- > 0;) {
+        for (int k = i + 1; k < n; k++)
+            x[i] -= L[k * n + i] * x[k];
+        x[i] *= L[i * n + i];
+    }
+}
+
+/* The factor at q; NULL for the identity. */
+static inline int user_get_factor(nh_callback_space *s, const double *q, const double **L)
+{
+    *L = s->mass_factor;
+    if (*L || MASS_IDENTITY)
+        return 0;
+    USER_TRY(s->mass_function(s->user, q, s->mass));
+    *L = s->mass;
+    return user_cholesky(CALLBACK_N, s->mass) ? 0 : 1;
+}
+
+static inline void user_solve_mass(const nh_callback_space *s, const double *L, double *x)
+{
+    const int n = CALLBACK_N;
+    if (!L)
+        return;
+    if (s->diagonal_mass)
+        for (int i = 0; i < n; i++)
+            x[i] *= L[i * n + i] * L[i * n + i];
+    else
+        user_cholesky_solve(n, L, x);
+}
+
+/* F = -gradV + v.(dM/dq_i) v / 2; with `rate` also - (dM/dt) v, dM/dt = sum_i v_i dM/dq_i. */
+static inline int user_get_force(nh_callback_space *s, const double *q, const double *v, int rate,
+                                 double *F)
+{
+    const int n = CALLBACK_N;
+    for (int i = 0; i < n; i++)
+        F[i] = -s->gradient[i];
+    if (MASS_CONSTANT)
+        return 0;
+    double *dM = s->mass_derivative;
+    USER_TRY(user_get_mass_derivative(s, q, dM));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double row = 0; /* (dM/dq_i v)_j */
+            for (int l = 0; l < n; l++)
+                row += dM[(i * n + j) * n + l] * v[l];
+            F[i] += v[j] * row / 2;
+            if (rate)
+                F[j] -= v[i] * row;
+        }
+    return 0;
+}
+
+/* ---- functions of mechanics.h ---- */
+
+static inline void user_constraint_values(const nh_callback_space *s, const double *A,
+                                          const double *b, const double *v, double *k)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    for (int j = 0; j < m; j++) {
+        double sum = b[j];
+        for (int i = 0; i < n; i++)
+            sum += A[j * n + i] * v[i];
+        k[j] = sum;
+    }
+}
+
+static inline void user_reactions(const nh_callback_space *s, const double *L, double *B)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    user_copy(B, s->A, n * m);
+    for (int j = 0; L && j < m; j++)
+        user_solve_mass(s, L, B + j * n);
+}
+
+static inline int user_kick(nh_callback_space *s, const double *q, const double *v, double *g,
+                            double *B)
+{
+    const double *L;
+    if (MASS_IDENTITY) { /* identity: the user's functions write the results themselves */
+        USER_TRY(user_get_both(s, q, g, B));
+        for (int i = 0; i < CALLBACK_N; i++)
+            g[i] = -g[i];
+        return 0;
+    }
+    USER_TRY(user_get_both(s, q, s->gradient, s->A));
+    USER_TRY(user_get_force(s, q, v, 1, g));
+    USER_TRY(user_get_factor(s, q, &L));
+    user_solve_mass(s, L, g);
+    user_reactions(s, L, B);
+    return 0;
+}
+
+static inline int user_solve_schur(const nh_callback_space *s, double *S, double *x)
+{
+    const int m = CALLBACK_M;
+    if (m == 1) {
+        x[0] /= S[0];
+        return 0;
+    }
+    if (!s->factorise(m, S, s->pivot))
+        return 1;
+    s->solve(m, S, s->pivot, x);
+    return 0;
+}
+
+static inline void user_schur(const nh_callback_space *s, const double *A, const double *B,
+                              double *S)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            double sum = 0;
+            for (int c = 0; c < n; c++)
+                sum += A[i * n + c] * B[j * n + c];
+            S[i * m + j] = sum;
+        }
+}
+
+/* d/de k(q + e w, v) */
+static inline int user_slope_along(nh_callback_space *s, const double *q, const double *w,
+                                   const double *v, double *out)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    double size = 0, *moved = s->moved;
+    for (int i = 0; i < n; i++)
+        size = user_larger(size, __builtin_fabs(w[i]));
+    double h = 0x1p-17 / (size > 0 ? size : 1);
+    for (int side = 1; side >= -1; side -= 2) {
+        for (int i = 0; i < n; i++)
+            moved[i] = q[i] + side * h * w[i];
+        USER_TRY(user_get_constraint(s, moved, s->A_beside, s->b_beside));
+        user_constraint_values(s, s->A_beside, s->b_beside, v, side > 0 ? s->k_up : s->k_down);
+    }
+    for (int j = 0; j < m; j++)
+        out[j] = (s->k_up[j] - s->k_down[j]) / (2 * h);
+    return 0;
+}
+
+/* One constraint whose reaction is linear, the common case: value and Schur complement in one loop.
+ */
+static inline int user_close_one(nh_callback_space *s, const double *q, const double *v,
+                                 const double *B, double *out)
+{
+    const int n = CALLBACK_N;
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    const double *A = s->A;
+    double k[2] = {s->b[0], 0}, S[2] = {0, 0}; /* two sums each: an addition need not wait for the last */
+    for (int i = 0; i < n; i++) {
+        k[i & 1] += A[i] * v[i];
+        S[i & 1] += A[i] * B[i];
+    }
+    out[1] = k[0] + k[1];
+    out[0] = out[1] / (S[0] + S[1]);
+    return 0;
+}
+
+static inline int user_close_constraints(nh_callback_space *s, const double *q, const double *v,
+                                         const double *x, double *out)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    const double *B = x, c = x[n * m];
+    double *S = s->S, *slope = s->slope;
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    user_constraint_values(s, s->A, s->b, v, out + m);
+    user_schur(s, s->A, B, S);
+    for (int j = 0; !REACTION_LINEAR && c != 0 && j < m; j++) {
+        USER_TRY(user_slope_along(s, q, B + j * n, v, slope));
+        for (int i = 0; i < m; i++)
+            S[i * m + j] += c * slope[i];
+    }
+    user_copy(out, out + m, m);
+    return user_solve_schur(s, S, out);
+}
+
+/* As close_constraints, for the mean of the constraints at q and at q1. */
+static inline int user_close_mean(nh_callback_space *s, const double *q, const double *v,
+                                  const double *x, double *out)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    const double *B = x, c = x[n * m], a = x[n * m + 1], *q1 = x + n * m + 3;
+    double *k = out + m, *S = s->S;
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    USER_TRY(user_get_constraint(s, q1, s->A_beside, s->b_beside));
+    for (int e = 0; e < n * m; e++)
+        s->A[e] = (1 - a) * s->A[e] + a * s->A_beside[e];
+    for (int j = 0; j < m; j++)
+        s->b[j] = (1 - a) * s->b[j] + a * s->b_beside[j];
+    user_constraint_values(s, s->A, s->b, v, k);
+    user_schur(s, s->A, B, S);
+    for (int j = 0; !REACTION_LINEAR && c * a != 0 && j < m; j++) {
+        USER_TRY(user_slope_along(s, q1, B + j * n, v, s->slope));
+        for (int i = 0; i < m; i++)
+            S[i * m + j] += a * c * s->slope[i];
+    }
+    for (int j = 0; j < m; j++)
+        out[j] = k[j];
+    return user_solve_schur(s, S, out);
+}
+
+static inline int user_potential(nh_callback_space *s, const double *q, double *out)
+{
+    out[0] = 0;
+    if (s->potential_function)
+        USER_TRY(s->potential_function(s->user, q, out));
+    USER_TRY(user_get_both(s, q, s->gradient, s->A));
+    user_copy(out + 1, s->gradient, CALLBACK_N);
+    return 0;
+}
+
+static inline int user_acceleration(nh_callback_space *s, const double *q, const double *v,
+                                    double *out)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    double *a = out, *lambda = out + n, *S = s->S, *B = s->B, *slope = s->slope;
+    USER_TRY(user_slope_along(s, q, v, v, slope));
+    USER_TRY(user_kick(s, q, v, a, B));
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    user_schur(s, s->A, B, S);
+    for (int j = 0; j < m; j++) {
+        lambda[j] = -slope[j];
+        for (int i = 0; i < n; i++)
+            lambda[j] -= s->A[j * n + i] * a[i];
+    }
+    USER_TRY(user_solve_schur(s, S, lambda));
+    for (int j = 0; j < m; j++)
+        for (int i = 0; i < n; i++)
+            a[i] += B[j * n + i] * lambda[j];
+    return 0;
+}
+
+static inline int user_momentum(nh_callback_space *s, const double *q, const double *v, double *p)
+{
+    const int n = CALLBACK_N;
+    user_copy(p, v, n);
+    if (!s->mass_function)
+        return 0;
+    double *mass = s->mass_beside;
+    USER_TRY(s->mass_function(s->user, q, mass));
+    for (int i = 0; i < n; i++) {
+        p[i] = 0;
+        for (int j = 0; j < n; j++)
+            p[i] += mass[i * n + j] * v[j];
+    }
+    return 0;
+}
+
+static inline int user_stage(nh_callback_space *s, const double *q, const double *v, double *out)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    const double *L;
+    USER_TRY(user_momentum(s, q, v, out));
+    USER_TRY(user_get_both(s, q, s->gradient, s->A));
+    USER_TRY(user_get_force(s, q, v, 0, out + n));
+    user_constraint_values(s, s->A, s->b, v, out + 2 * n);
+    user_copy(out + 2 * n + m, s->A, m * n);
+    USER_TRY(user_get_factor(s, q, &L));
+    user_reactions(s, L, out + 2 * n + m + m * n);
+    return 0;
+}
+
+static inline int user_end_of_step(nh_callback_space *s, const double *q, const double *v,
+                                   double *out)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    USER_TRY(user_momentum(s, q, v, out));
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    user_constraint_values(s, s->A, s->b, v, out + n);
+    user_copy(out + n + m, s->A, m * n);
+    return 0;
+}
+
+static inline int user_energy_of(nh_callback_space *s, const double *q, const double *v,
+                                 double *out)
+{
+    const int n = CALLBACK_N;
+    double *p = s->p, energy = 0;
+    USER_TRY(user_momentum(s, q, v, p));
+    if (s->potential_function)
+        USER_TRY(s->potential_function(s->user, q, &energy));
+    for (int i = 0; i < n; i++)
+        energy += p[i] * v[i] / 2;
+    *out = energy;
+    return 0;
+}
+
+static inline int user_observe(nh_callback_space *s, const double *q, const double *v, double *out)
+{
+    USER_TRY(user_energy_of(s, q, v, out));
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    user_constraint_values(s, s->A, s->b, v, out + 1);
+    return 0;
+}
+
+static inline int user_matrices(nh_callback_space *s, const double *q, double *out)
+{
+    const int n = CALLBACK_N;
+    for (int e = 0; e < n * n; e++)
+        out[e] = e % (n + 1) == 0;
+    if (s->mass_function)
+        USER_TRY(s->mass_function(s->user, q, out));
+    return user_get_constraint(s, q, out + n * n, s->b);
+}
+
+/* As nh_call_fn: the status of the user's functions, -1 for what they cannot give. */
+static inline int user_call(nh_callback_space *s, int fn, const double *q, const double *v,
+                            const double *x, double *out)
+{
+    const int n = CALLBACK_N;
+    const double *L;
+    switch (fn) {
+    case NH_FN_KICK:
+        return user_kick(s, q, v, out, out + n);
+    case NH_FN_CLOSE:
+        return CALLBACK_M == 1 && REACTION_LINEAR ? user_close_one(s, q, v, x, out)
+                                                  : user_close_constraints(s, q, v, x, out);
+    case NH_FN_ACCELERATION:
+        return user_acceleration(s, q, v, out);
+    case NH_FN_STAGE:
+        return user_stage(s, q, v, out);
+    case NH_FN_END:
+        return user_end_of_step(s, q, v, out);
+    case NH_FN_SOLVE:
+        USER_TRY(user_get_factor(s, q, &L));
+        user_copy(out, x, n);
+        user_solve_mass(s, L, out);
+        return 0;
+    case NH_FN_CONSTRAINT:
+        USER_TRY(user_get_constraint(s, q, s->A, s->b));
+        user_constraint_values(s, s->A, s->b, v, out);
+        return 0;
+    case NH_FN_OBSERVE:
+        return user_observe(s, q, v, out);
+    case NH_FN_MATRICES:
+        return user_matrices(s, q, out);
+    case NH_FN_CLOSE_MEAN:
+        return user_close_mean(s, q, v, x, out);
+    case NH_FN_ENERGY:
+        for (int i = 0; i < n; i++)
+            out[1 + i] = 0;
+        return user_energy_of(s, q, v, out);
+    case NH_FN_POTENTIAL:
+        return user_potential(s, q, out);
+    default:
+        break; /* frames and transport need a model text */
+    }
+    return -1;
+}
+
+#endif
