@@ -269,12 +269,15 @@ static void bench_size(void)
 int main(void)
 {
     double q[7], v[7];
+    static const bool cvt_pattern[] = {1, 1, 0}, chaotic_pattern[] = {1, 0, 0, 0, 1, 1, 1};
     nh_functions cvt = {.name = "cvt", .coordinates = 3, .constraints = 1,
                         .constraint = cvt_constraint, .gradient_and_constraint = cvt_both,
-                        .constant_mass = true, .reaction_is_linear = true};
+                        .constant_mass = true, .reaction_is_linear = true,
+                        .reaction_pattern = cvt_pattern};
     nh_functions chaotic = {.name = "chaotic", .coordinates = 7, .constraints = 1,
                             .constraint = chaotic_constraint, .gradient_and_constraint = chaotic_both,
-                            .constant_mass = true, .reaction_is_linear = true};
+                            .constant_mass = true, .reaction_is_linear = true,
+                            .reaction_pattern = chaotic_pattern};
     static const char *const three[] = {"N=3"};
     nh_system *functions = from_functions(&cvt), *model = load("pendulum-cvt", NULL, 0, q, v);
     bench_method("dla01", model, functions, (contestant){"hand-written", .cvt = hand_dla01_cvt, .members = 1}, q, v);

@@ -112,6 +112,9 @@ typedef struct nh_functions {
     int (*gradient_and_constraint)(void *user, const double *q, double *gradV, double *A, double *b);
     bool constant_mass;      /* M does not depend on q: it is factorised once */
     bool reaction_is_linear; /* A and b depend only on coordinates that no reaction moves */
+    /* Optional, m x n: which coordinates the reaction of each constraint moves, that is, where the rows
+     * of A M^-1 are ever nonzero. What it leaves out is never computed. Read while the system is built. */
+    const bool *reaction_pattern;
 } nh_functions;
 
 NH_API nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions,

@@ -29,6 +29,9 @@ nh_callback_space *nh_callback_space_create(const nh_system *system)
                                  .gradient_and_constraint_function = f->gradient_and_constraint,
                                  .n = system->shape.n,
                                  .m = system->shape.m,
+                                 .nb = system->shape.nb,
+                                 .b_first = system->shape.b_first,
+                                 .b_column = system->shape.b_column,
                                  .reaction_is_linear = system->shape.reaction_is_linear,
                                  .constant_mass = system->shape.constant_mass,
                                  .diagonal_mass = system->diagonal_mass,
@@ -52,6 +55,8 @@ nh_callback_space *nh_callback_space_create(const nh_system *system)
         {&space->k_up, m},
         {&space->k_down, m},
         {&space->B, m * n},
+        {&space->packed, m * n},
+        {&space->direction, n},
         {&space->S, m * m},
         {&space->slope, m},
     };

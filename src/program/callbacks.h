@@ -18,7 +18,8 @@ struct nh_callback_space {
     int (*constraint_function)(void *user, const double *q, double *A, double *b);
     int (*gradient_and_constraint_function)(void *user, const double *q, double *g, double *A,
                                             double *b);
-    int n, m, reaction_is_linear, constant_mass, diagonal_mass;
+    int n, m, nb, reaction_is_linear, constant_mass, diagonal_mass;
+    const int *b_first, *b_column; /* entries of B, as in nh_shape */
     const double *mass_factor; /* of a constant mass matrix; NULL: it varies, or is the identity */
     _Bool (*factorise)(int n, double *a, int *pivot);
     void (*solve)(int n, const double *lu, const int *pivot, double *x);
@@ -26,7 +27,7 @@ struct nh_callback_space {
     double *mass, *mass_beside, *mass_derivative; /* when the mass varies */
     double *moved, *p;                            /* a point beside, momenta */
     double *A_beside, *b_beside, *k_up, *k_down;
-    double *B, *S, *slope;
+    double *B, *packed, *S, *slope, *direction; /* B with and without its zeros */
     int *pivot;
 };
 
@@ -36,7 +37,13 @@ struct nh_callback_space {
 #define REACTION_LINEAR REACTION_IS_LINEAR
 #define MASS_CONSTANT CONSTANT_MASS
 #define MASS_IDENTITY IDENTITY_MASS
+#define CALLBACK_NB NB
+#define B_FIRST nh_b_first
+#define B_COLUMN nh_b_column
 #else
+#define CALLBACK_NB (s->nb)
+#define B_FIRST (s->b_first)
+#define B_COLUMN (s->b_column)
 #define CALLBACK_N (s->n)
 #define CALLBACK_M (s->m)
 #define REACTION_LINEAR (s->reaction_is_linear)
@@ -232,22 +239,36 @@ static inline void user_constraint_values(const nh_callback_space *s, const doub
     }
 }
 
+/* The entries of B out of all of M^-1 A^T, which lies by rows of A. */
+static inline void user_pack(const nh_callback_space *s, const double *full, double *B)
+{
+    for (int j = 0, e = 0; j < CALLBACK_M; j++)
+        for (const int end = B_FIRST[j + 1]; e < end; e++)
+            B[e] = full[j * CALLBACK_N + B_COLUMN[e]];
+}
+
 static inline void user_reactions(const nh_callback_space *s, const double *L, double *B)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
-    user_copy(B, s->A, n * m);
-    for (int j = 0; L && j < m; j++)
-        user_solve_mass(s, L, B + j * n);
+    if (!L) {
+        user_pack(s, s->A, B);
+        return;
+    }
+    user_copy(s->B, s->A, n * m);
+    for (int j = 0; j < m; j++)
+        user_solve_mass(s, L, s->B + j * n);
+    user_pack(s, s->B, B);
 }
 
 static inline int user_kick(nh_callback_space *s, const double *q, const double *v, double *g,
                             double *B)
 {
     const double *L;
-    if (MASS_IDENTITY) { /* identity: the user's functions write the results themselves */
-        USER_TRY(user_get_both(s, q, g, B));
+    if (MASS_IDENTITY) { /* the user's function writes the result itself */
+        USER_TRY(user_get_both(s, q, g, s->A));
         for (int i = 0; i < CALLBACK_N; i++)
             g[i] = -g[i];
+        user_pack(s, s->A, B);
         return 0;
     }
     USER_TRY(user_get_both(s, q, s->gradient, s->A));
@@ -278,10 +299,19 @@ static inline void user_schur(const nh_callback_space *s, const double *A, const
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++) {
             double sum = 0;
-            for (int c = 0; c < n; c++)
-                sum += A[i * n + c] * B[j * n + c];
+            for (int e = B_FIRST[j]; e < B_FIRST[j + 1]; e++)
+                sum += A[i * n + B_COLUMN[e]] * B[e];
             S[i * m + j] = sum;
         }
+}
+
+/* Column j of B, with its zeros. */
+static inline const double *user_direction(const nh_callback_space *s, const double *B, int j)
+{
+    user_zero(s->direction, CALLBACK_N);
+    for (int e = B_FIRST[j]; e < B_FIRST[j + 1]; e++)
+        s->direction[B_COLUMN[e]] = B[e];
+    return s->direction;
 }
 
 /* d/de k(q + e w, v) */
@@ -313,10 +343,14 @@ static inline int user_close_one(nh_callback_space *s, const double *q, const do
     USER_TRY(user_get_constraint(s, q, s->A, s->b));
     const double *A = s->A;
     double k[2] = {s->b[0], 0}, S[2] = {0, 0}; /* two sums each: an addition need not wait for the last */
-    for (int i = 0; i < n; i++) {
-        k[i & 1] += A[i] * v[i];
-        S[i & 1] += A[i] * B[i];
-    }
+    for (int e = 0; e < CALLBACK_NB; e++)
+        S[e & 1] += A[B_COLUMN[e]] * B[e];
+    if (MASS_IDENTITY) /* A has entries only where B has */
+        for (int e = 0; e < CALLBACK_NB; e++)
+            k[e & 1] += A[B_COLUMN[e]] * v[B_COLUMN[e]];
+    else
+        for (int i = 0; i < n; i++)
+            k[i & 1] += A[i] * v[i];
     out[1] = k[0] + k[1];
     out[0] = out[1] / (S[0] + S[1]);
     return 0;
@@ -325,14 +359,14 @@ static inline int user_close_one(nh_callback_space *s, const double *q, const do
 static inline int user_close_constraints(nh_callback_space *s, const double *q, const double *v,
                                          const double *x, double *out)
 {
-    const int n = CALLBACK_N, m = CALLBACK_M;
-    const double *B = x, c = x[n * m];
+    const int m = CALLBACK_M;
+    const double *B = x, c = x[CALLBACK_NB];
     double *S = s->S, *slope = s->slope;
     USER_TRY(user_get_constraint(s, q, s->A, s->b));
     user_constraint_values(s, s->A, s->b, v, out + m);
     user_schur(s, s->A, B, S);
     for (int j = 0; !REACTION_LINEAR && c != 0 && j < m; j++) {
-        USER_TRY(user_slope_along(s, q, B + j * n, v, slope));
+        USER_TRY(user_slope_along(s, q, user_direction(s, B, j), v, slope));
         for (int i = 0; i < m; i++)
             S[i * m + j] += c * slope[i];
     }
@@ -345,7 +379,7 @@ static inline int user_close_mean(nh_callback_space *s, const double *q, const d
                                   const double *x, double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
-    const double *B = x, c = x[n * m], a = x[n * m + 1], *q1 = x + n * m + 3;
+    const double *B = x, c = x[CALLBACK_NB], a = x[CALLBACK_NB + 1], *q1 = x + CALLBACK_NB + 3;
     double *k = out + m, *S = s->S;
     USER_TRY(user_get_constraint(s, q, s->A, s->b));
     USER_TRY(user_get_constraint(s, q1, s->A_beside, s->b_beside));
@@ -356,7 +390,7 @@ static inline int user_close_mean(nh_callback_space *s, const double *q, const d
     user_constraint_values(s, s->A, s->b, v, k);
     user_schur(s, s->A, B, S);
     for (int j = 0; !REACTION_LINEAR && c * a != 0 && j < m; j++) {
-        USER_TRY(user_slope_along(s, q1, B + j * n, v, s->slope));
+        USER_TRY(user_slope_along(s, q1, user_direction(s, B, j), v, s->slope));
         for (int i = 0; i < m; i++)
             S[i * m + j] += a * c * s->slope[i];
     }
@@ -379,7 +413,7 @@ static inline int user_acceleration(nh_callback_space *s, const double *q, const
                                     double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
-    double *a = out, *lambda = out + n, *S = s->S, *B = s->B, *slope = s->slope;
+    double *a = out, *lambda = out + n, *S = s->S, *B = s->packed, *slope = s->slope;
     USER_TRY(user_slope_along(s, q, v, v, slope));
     USER_TRY(user_kick(s, q, v, a, B));
     USER_TRY(user_get_constraint(s, q, s->A, s->b));
@@ -391,8 +425,8 @@ static inline int user_acceleration(nh_callback_space *s, const double *q, const
     }
     USER_TRY(user_solve_schur(s, S, lambda));
     for (int j = 0; j < m; j++)
-        for (int i = 0; i < n; i++)
-            a[i] += B[j * n + i] * lambda[j];
+        for (int e = B_FIRST[j]; e < B_FIRST[j + 1]; e++)
+            a[B_COLUMN[e]] += B[e] * lambda[j];
     return 0;
 }
 

@@ -198,6 +198,14 @@ static void sizes(nh_text *out, const nh_emission *what)
  * NH_FUNCTIONS_HERE in kernel.h marks the place. */
 #define MARK "/* NH_FUNCTIONS_HERE */"
 
+static void integers(nh_text *out, const char *name, const int *value, int count)
+{
+    nh_text_add(out, "static const int %s[] = {", name);
+    for (int i = 0; i < count; i++)
+        nh_text_add(out, "%d, ", value[i]);
+    nh_text_add_plain(out, "0};\n");
+}
+
 /* The user's functions are called through the pointers of callbacks.h. */
 static void callbacks(nh_text *out, const nh_emission *what)
 {
@@ -207,6 +215,8 @@ static void callbacks(nh_text *out, const nh_emission *what)
         if (fn_name[fn])
             nh_text_add(out, "NH_FN_%s = %d, ", fn_name[fn], fn);
     nh_text_add_plain(out, "};\n");
+    integers(out, "nh_b_first", what->system->shape.b_first, what->system->shape.m + 1);
+    integers(out, "nh_b_column", what->system->shape.b_column, what->system->shape.nb);
     nh_text_add_plain(out, what->callbacks);
 }
 

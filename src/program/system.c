@@ -155,14 +155,31 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
            list_angles(s, mechanics->problem);
 }
 
-/* Every entry of A may be nonzero. */
-static bool full_shape(nh_shape *s, const nh_functions *f)
+/* The entries of an m x n matrix by rows: those that `pattern` lists, or all. */
+static bool list_entries(int n, int m, const bool *pattern, const int **first, const int **column)
 {
-    int n = f->coordinates, m = f->constraints, entries = n * m;
+    int entries = 0, *begin = malloc(((size_t)m + 1) * sizeof *begin);
+    int *place = malloc(((size_t)n * (size_t)m + 1) * sizeof *place);
+    *first = begin;
+    *column = place;
+    if (!begin || !place)
+        return false;
+    for (int j = 0; j < m; j++) {
+        begin[j] = entries;
+        for (int i = 0; i < n; i++)
+            if (!pattern || pattern[j * n + i])
+                place[entries++] = i;
+    }
+    begin[m] = entries;
+    return true;
+}
+
+static bool shape_of_functions(nh_shape *s, const nh_functions *f)
+{
+    int n = f->coordinates, m = f->constraints;
     *s = (nh_shape){.n = n,
                     .m = m,
-                    .nk = entries,
-                    .nb = entries,
+                    .nk = n * m,
                     .reaction_is_linear = f->reaction_is_linear,
                     .constant_mass = f->constant_mass || !f->mass,
                     .slope_degree = -1,
@@ -171,21 +188,11 @@ static bool full_shape(nh_shape *s, const nh_functions *f)
                     .driver = -1,
                     .separable = f->constant_mass || !f->mass,
                     .affine = true};
-    int *first[2], *column[2];
-    for (int side = 0; side < 2; side++) {
-        first[side] = malloc(((size_t)m + 1) * sizeof(int));
-        column[side] = malloc(((size_t)entries + 1) * sizeof(int));
-        for (int j = 0; first[side] && j <= m; j++)
-            first[side][j] = j * n;
-        for (int e = 0; column[side] && e < entries; e++)
-            column[side][e] = e % n;
-    }
-    s->k_first = first[0];
-    s->k_column = column[0];
-    s->b_first = first[1];
-    s->b_column = column[1];
     s->angle = calloc(1, sizeof(int));
-    return first[0] && first[1] && column[0] && column[1] && s->angle && make_pairs(s);
+    bool listed = list_entries(n, m, NULL, &s->k_first, &s->k_column) &&
+                  list_entries(n, m, f->reaction_pattern, &s->b_first, &s->b_column);
+    s->nb = listed ? s->b_first[m] : 0;
+    return listed && s->angle && make_pairs(s);
 }
 
 /* ---- building ---- */
@@ -295,7 +302,7 @@ nh_status nh_system_from_functions(nh_system **out, const nh_functions *function
     system->name_of_coordinate = numbered_names(functions->coordinates, "q%d");
     system->name_of_velocity = numbered_names(functions->coordinates, "q%d'");
     if (!system->name || !system->name_of_coordinate || !system->name_of_velocity ||
-        !full_shape(&system->shape, functions))
+        !shape_of_functions(&system->shape, functions))
         status = nh_fail_memory(report);
     if (status == NH_OK)
         status = nh_callbacks_prepare(system, report);
