@@ -64,8 +64,9 @@ static int settle(candidate *one, const subject *s, const options *given)
     if (status != NH_OK)
         return complain_report(&report);
     one->order = nh_choice_order(&one->choice);
-    if (given->compose)
-        one->order = nh_composition_order(given->compose, &one->choice, &report);
+    if (!given->compose)
+        return 0;
+    one->order = nh_composition_order(given->compose, &one->choice, &report);
     return one->order > 0 ? 0 : complain_report(&report);
 }
 

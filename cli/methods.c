@@ -96,12 +96,20 @@ typedef struct line {
     char order[8], cost[16], keeps[128], needs[128];
 } line;
 
+/* Methods that choose their own steps have none. */
+static const char *order_text(const nh_choice *choice, char *text, size_t size)
+{
+    int order = nh_choice_order(choice);
+    snprintf(text, size, order ? "%d" : "any", order);
+    return text;
+}
+
 static line line_of(const yardstick *y, const nh_method *method)
 {
     nh_choice choice = standard_choice(method);
     line l = {.name = nh_method_name(method), .summary = nh_method_summary(method)};
     char text[128];
-    snprintf(l.order, sizeof l.order, "%d", nh_choice_order(&choice));
+    order_text(&choice, l.order, sizeof l.order);
     double cost = cost_of(y, l.name);
     snprintf(l.cost, sizeof l.cost, "%.3g", cost);
     if (isnan(cost))
@@ -186,7 +194,8 @@ static void explain(const nh_choice *choice, const char *text)
     yardstick_open(&y);
     printf("%s: %s\n\n", nh_method_name(method), nh_method_summary(method));
     print_indented(nh_method_formulas(method));
-    printf("\norder      %d (%s)\n", nh_choice_order(choice),
+    char order[16];
+    printf("\norder      %s (%s)\n", order_text(choice, order, sizeof order),
            strcmp(text, nh_method_name(method)) == 0 ? "with default options" : text);
     printf("keeps      %s\n", describe_keeps(nh_choice_keeps(choice), keeps, sizeof keeps));
     printf("needs      %s\n", describe_needs(nh_choice_needs(choice), needs, sizeof needs));

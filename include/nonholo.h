@@ -248,7 +248,7 @@ typedef struct nh_choice {
     double option[NH_OPTIONS_MAX];
 } nh_choice;
 NH_API nh_status nh_choice_parse(nh_choice *out, const char *text, nh_report *report);
-NH_API int nh_choice_order(const nh_choice *choice);
+NH_API int nh_choice_order(const nh_choice *choice); /* 0: it chooses its own steps */
 NH_API unsigned nh_choice_keeps(const nh_choice *choice);
 NH_API unsigned nh_choice_needs(const nh_choice *choice);
 /* NH_NOT_APPLICABLE with the reason when the method cannot be used on the system. */

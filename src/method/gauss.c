@@ -38,12 +38,7 @@ static size_t table_size(const double *option)
 
 static void table(const double *option, double *out)
 {
-    spark_parts t = spark_parts_of(kind(option), out);
-    int s = kind(option).stages;
-    nh_gauss_table(s, t.c, t.a + s * s, t.a);
-    t.c[s] = 1;
-    memcpy(t.f, t.a, (size_t)((s + 1) * s) * sizeof *t.f);
-    spark_complete(kind(option), t, NULL);
+    spark_gauss(kind(option), spark_parts_of(kind(option), out));
 }
 
 static int order_of(const double *option)

@@ -363,8 +363,8 @@ static inline int no_start(kernel *k)
 }
 
 /* Advances one group, whose state an emitted kernel keeps in registers. */
-#define ADVANCE_ONE(step)                                                                          \
-    static int advance_##step(nh_kernel_io *io, int groups, long long steps)                       \
+#define ADVANCE_ONE(body)                                                                          \
+    static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \
         kernel k;                                                                                  \
         int status = NH_KERNEL_OK;                                                                 \
@@ -373,7 +373,7 @@ static inline int no_start(kernel *k)
         (void)groups;                                                                              \
         load(&k, io);                                                                              \
         for (; index < last; index++) {                                                            \
-            status = whole_##step(&k, io, time + (double)index * io->step);                        \
+            status = whole_##body(&k, io, time + (double)index * io->step);                        \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
             if ((index & 15) == 15)                                                                \
@@ -386,8 +386,8 @@ static inline int no_start(kernel *k)
 
 /* Advances several groups, step by step in turn: a step waits for the one before it, but not for those
  * of other groups, so while one waits another computes. */
-#define ADVANCE_TEAM(step)                                                                         \
-    static int advance_##step(nh_kernel_io *io, int groups, long long steps)                       \
+#define ADVANCE_TEAM(body)                                                                         \
+    static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \
         kernel k[NH_TEAM_MAX];                                                                     \
         int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
@@ -397,7 +397,7 @@ static inline int no_start(kernel *k)
         for (; index < last; index++) {                                                            \
             const double t = io->time + (double)index * io->step;                                  \
             for (done = 0; done < groups && !status; done += !status) {                            \
-                status = whole_##step(k + done, io, t);                                            \
+                status = whole_##body(k + done, io, t);                                            \
                 if (!status && (index & 15) == 15)                                                 \
                     wrap_angles(k + done);                                                         \
             }                                                                                      \
@@ -425,8 +425,8 @@ static inline int no_start(kernel *k)
 #define KERNEL_SYMBOL(name) const nh_kernel KERNEL_PASTE(name, NH_VARIANT)
 #endif
 
-#define KERNEL(name, start, step)                                                                  \
-    static int start_##step(nh_kernel_io *io)                                                      \
+#define KERNEL(name, start, body)                                                                  \
+    static int start_##body(nh_kernel_io *io)                                                      \
     {                                                                                              \
         kernel k;                                                                                  \
         load(&k, io);                                                                              \
@@ -436,22 +436,22 @@ static inline int no_start(kernel *k)
         store(&k);                                                                                 \
         return status;                                                                             \
     }                                                                                              \
-    static inline int whole_##step(kernel *k, const nh_kernel_io *io, double t)                    \
+    static inline int whole_##body(kernel *k, const nh_kernel_io *io, double t)                    \
     {                                                                                              \
         int status = NH_KERNEL_OK;                                                                 \
         k->t = t;                                                                                  \
         ENTER(k);                                                                                  \
         if (!COMPOSED(io))                                                                         \
-            return step(k);                                                                        \
+            return body(k);                                                                        \
         for (int part = 0; part < io->parts && !status; part++) {                                  \
             ENTER(k);                                                                              \
             k->h = io->step * io->part[part];                                                      \
             k->t = t + io->step * io->part[io->parts + part];                                      \
-            status = step(k);                                                                      \
+            status = body(k);                                                                      \
         }                                                                                          \
         return status;                                                                             \
     }                                                                                              \
-    ADVANCE(step)                                                                                  \
-    KERNEL_SYMBOL(name) = {start_##step, advance_##step}
+    ADVANCE(body)                                                                                  \
+    KERNEL_SYMBOL(name) = {start_##body, advance_##body}
 
 #endif

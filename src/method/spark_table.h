@@ -141,4 +141,14 @@ static inline void spark_complete(spark_kind kind, spark_parts t, const double *
     spark_continue_rises(kind, t);
 }
 
+/* Gauss's table, the same for forces and reactions. */
+static inline void spark_gauss(spark_kind kind, spark_parts t)
+{
+    int s = kind.stages;
+    nh_gauss_table(s, t.c, t.a + s * s, t.a);
+    t.c[s] = 1;
+    memcpy(t.f, t.a, (size_t)((s + 1) * s) * sizeof *t.f);
+    spark_complete(kind, t, NULL);
+}
+
 #endif

@@ -1,0 +1,169 @@
+/* The yardstick: Gauss's method with eight stages (gauss.c), order 16, each step cut into 1, 2, 4, ...
+ * equal parts until two of these solutions agree to the tolerance, or until round-off lets them agree
+ * no better. The finer one is taken.
+ *
+ * For any Lagrangian and any constraints. Not fast: every step is done at least three times over. */
+#define STAGES 8
+#define BETWEEN 0
+#define SPLIT 0
+#include "method/small.h"
+#include "method/spark.h"
+
+enum { PARTS_MAX = 4096 };
+
+/* Memory: that of spark.h, then the number of parts of the last step. */
+#define MEMORY_SIZE ((POINTS) * N + S * M)
+#define MEMORY_PARTS (k->memory[MEMORY_SIZE])
+
+typedef struct snapshot { /* a state with all that belongs to it */
+    real *q, *v, *q_low, *v_low, *memory;
+} snapshot;
+
+static inline void take_snapshot(const kernel *k, const snapshot *s)
+{
+    EACH(i, N)
+    {
+        s->q[i] = k->q[i], s->v[i] = k->v[i];
+        s->q_low[i] = k->q_low[i], s->v_low[i] = k->v_low[i];
+    }
+    EACH(i, MEMORY_SIZE) s->memory[i] = k->memory[i];
+}
+
+static inline void go_back(kernel *k, const snapshot *s)
+{
+    EACH(i, N)
+    {
+        k->q[i] = s->q[i], k->v[i] = s->v[i];
+        k->q_low[i] = s->q_low[i], k->v_low[i] = s->v_low[i];
+    }
+    EACH(i, MEMORY_SIZE) k->memory[i] = s->memory[i];
+}
+
+/* From the snapshot over the whole step in equal parts. What spark.h remembers of the step before only
+ * helps a step of the same length. */
+static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
+{
+    const double h = k->h, t = k->t;
+    int status = NH_KERNEL_OK;
+    go_back(k, from);
+    if (parts != remembered)
+        EACH(i, MEMORY_SIZE) k->memory[i] = broadcast(0);
+    k->h = h / parts;
+    for (int part = 0; part < parts && !status; part++) {
+        HOLD(k);
+        k->t = t + part * k->h;
+        status = step(k);
+        RELEASE(k);
+    }
+    k->h = h;
+    k->t = t;
+    return status;
+}
+
+/* The largest difference to the state, relative to the larger of 1 and the largest component. */
+static inline double difference(const kernel *k, const real *q, const real *v)
+{
+    double most = 0, scale = 1;
+    EACH(i, N)
+    {
+        const double dq = __builtin_fabs(LANE(k->q[i], 0) - LANE(q[i], 0));
+        const double dv = __builtin_fabs(LANE(k->v[i], 0) - LANE(v[i], 0));
+        const real size_ = max_(abs_(k->q[i]), abs_(k->v[i]));
+        const double size = LANE(size_, 0);
+        most = dq > most || dq != dq ? dq : most;
+        most = dv > most || dv != dv ? dv : most;
+        scale = size > scale ? size : scale;
+    }
+    return most / scale;
+}
+
+static int refined(kernel *k)
+{
+    if (LANES > 1) /* each trajectory has its own number of parts: the careful kernel does it */
+        return NH_KERNEL_NOT_CONVERGED;
+    LOCAL(first, 4 * N + MEMORY_SIZE);
+    LOCAL(coarse, 2 * N);
+    const snapshot from = {first, first + N, first + 2 * N, first + 3 * N, first + 4 * N};
+    const double tolerance = OPTION(0);
+    double last = 1e300;
+    const int remembered = (int)LANE(MEMORY_PARTS, 0);
+    take_snapshot(k, &from);
+    int solved = 0, parts = remembered > 2 ? remembered / 2 : 1;
+    for (; parts <= PARTS_MAX; parts *= 2) {
+        const int status = in_parts(k, &from, parts, remembered);
+        if (status == NH_KERNEL_STOPPED)
+            break;
+        const double change = solved && !status ? difference(k, coarse, coarse + N) : 1e300;
+        if (change <= tolerance || (change < 1e-10 && change > last / 2)) {
+            MEMORY_PARTS = broadcast(parts);
+            return NH_KERNEL_OK;
+        }
+        last = change;
+        solved = !status;
+        EACH(i, N) coarse[i] = k->q[i], coarse[N + i] = k->v[i];
+    }
+    go_back(k, &from);
+    k->io->residual = last;
+    k->io->iterations = parts;
+    return parts > PARTS_MAX ? NH_KERNEL_NOT_CONVERGED : NH_KERNEL_STOPPED;
+}
+
+static int begin(kernel *k)
+{
+    MEMORY_PARTS = broadcast(0);
+    return start(k);
+}
+
+KERNEL(yardstick, begin, refined);
+
+#ifdef NH_DESCRIBE
+#include "method/spark_table.h"
+
+static const spark_kind kind = {.stages = STAGES, .points = STAGES + 1};
+
+static size_t memory(const nh_shape *shape, const double *option)
+{
+    (void)option;
+    return spark_memory(kind, shape) + 1;
+}
+
+static size_t scratch(const nh_shape *shape, const double *option)
+{
+    return spark_scratch(kind, shape) + memory(shape, option) + 6 * (size_t)shape->n;
+}
+
+static size_t table_size(const double *option)
+{
+    (void)option;
+    return spark_table_size(kind);
+}
+
+static void table(const double *option, double *out)
+{
+    (void)option;
+    spark_gauss(kind, spark_parts_of(kind, out));
+}
+
+const nh_method nh_method_yardstick = { /* nh_method_reference is a function for users */
+    .name = "reference",
+    .summary = "the yardstick: Gauss of order 16 in as many parts as the tolerance asks for",
+    .reference = "Jay 2009 (6.1) with eight stages",
+    .formulas = "gauss:stages=8 with h, h/2, h/4, .. until two solutions agree to the tolerance",
+    .option = {{.name = "tolerance",
+                .help = "how well two solutions of a step must agree, relative to the larger of 1 and "
+                        "the largest component",
+                .type = NH_OPTION_REAL,
+                .standard = 1e-13,
+                .least = 1e-15,
+                .greatest = 1e-3}},
+    .options = 1,
+    .order = 0, /* adaptive */
+    .keeps = NH_KEEPS_CONSTRAINTS,
+    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
+    .compensate = true,
+    .memory = memory,
+    .scratch = scratch,
+    .table_size = table_size,
+    .table = table,
+};
+#endif
