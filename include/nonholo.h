@@ -115,6 +115,10 @@ typedef struct nh_functions {
     /* Optional, m x n: which coordinates the reaction of each constraint moves, that is, where the rows
      * of A M^-1 are ever nonzero. What it leaves out is never computed. Read while the system is built. */
     const bool *reaction_pattern;
+    /* Optional, for constraints that are not ideal (with friction, say): the force with which they act,
+     * N(t, q, v, psi) instead of A(q)^T psi. The SPARK methods (gauss, lobatto, euler) take it. */
+    int (*reaction)(void *user, double t, const double *q, const double *v, const double *psi,
+                    double *force);
 } nh_functions;
 
 NH_API nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions,

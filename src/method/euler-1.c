@@ -56,6 +56,7 @@ const nh_method nh_method_euler_1 = {
                 "q1 = q0 + h V_1,   0 = k(t1, q1, v1)",
     .order = 1,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
+    .takes_nonideal = true,
     .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
     .compensate = true,
     .memory = memory,

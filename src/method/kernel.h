@@ -41,7 +41,7 @@ typedef struct kernel {
 #define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out)
 #else
 #define EVALUATE(FN, t, q, v, x, out)                                                              \
-    user_call((nh_callback_space *)k->io->self, NH_FN_##FN, q, v, x, out)
+    user_call((nh_callback_space *)k->io->self, NH_FN_##FN, t, q, v, x, out)
 #endif
 
 #else
@@ -69,6 +69,7 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
 #define DRIVER (k->io->shape->driver)
 #define FLAT (k->io->shape->flat)
 #define SLOPE_DEGREE (k->io->shape->slope_degree)
+#define NONIDEAL (k->io->shape->nonideal)
 #define COMPENSATED (k->compensated)
 #define OPTION(i) (k->option[i])
 #define OPTION_INT(i) ((int)OPTION(i))

@@ -63,6 +63,7 @@ const nh_method nh_method_lobatto_ab_midpoint = {
                 "p1 = p_m + h/2 (F_2 + K_2^T Psi_2),   0 = k(t1, q1, v1)",
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .takes_nonideal = true,
     .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
     .compensate = true,
     .memory = memory,

@@ -70,6 +70,7 @@ const nh_method nh_method_lobatto_ab = {
     .options = 1,
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .takes_nonideal = true,
     .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
     .compensate = true,
     .memory = memory,

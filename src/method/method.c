@@ -342,6 +342,11 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
                        "%s with frame=model needs a 'frame' in the model, and %s gives none; frame=polar and "
                        "frame=householder make their own",
                        method, name);
+    if (system->shape.nonideal && !choice->method->takes_nonideal)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s needs ideal constraints, and %s gives their force by a function; gauss, lobatto and "
+                       "euler take it",
+                       method, name);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s needs derivatives that only a model text gives; %s is made of C functions", method,

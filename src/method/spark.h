@@ -61,12 +61,13 @@ enum { TURNS_MAX = 50 };
 
 /* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
  * stages). */
-#define STAGE_SIZE (2 * N + M + NK + NB)
+#define STAGE_SIZE (2 * N + M + NK + NB + (NONIDEAL ? N : 0))
 #define OTHER_SIZE (N + M + NK)
 #define VALUES_SIZE (S * STAGE_SIZE + (BETWEEN + 1) * OTHER_SIZE)
 #define STAGE_P(j) (values + (j) * (STAGE_SIZE))
 #define STAGE_F(j) (STAGE_P(j) + N)
 #define STAGE_B(j) (STAGE_P(j) + 2 * N + M + NK)
+#define STAGE_REST(j) (STAGE_B(j) + NB) /* of the reaction, see evaluate_rest */
 #define OTHER_P(i) (values + S * (STAGE_SIZE) + ((i)-S) * (OTHER_SIZE))
 #define POINT_P(i) ((i) < S ? STAGE_P(i) : OTHER_P(i))
 #define POINT_k(i) ((i) < S ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
@@ -114,11 +115,25 @@ static inline int evaluate_points(kernel *k, const spark *s)
             V[n] = k->v[n] + Z[i * N + n];
             Q[n] = fma_(broadcast(h), weighted(k, TABLE_A(i), Z, n), s->base[i * N + n]);
         }
+        if (NONIDEAL && i < S)
+            EACH(e, M) s->defect[e] = s->X[i * M + e] / h;
         if (i < S)
-            CALL(STAGE, k->t + TABLE_C[i] * h, Q, V, 0, STAGE_P(i));
+            CALL(STAGE, k->t + TABLE_C[i] * h, Q, V, s->defect, STAGE_P(i));
         else
             CALL(END, k->t + TABLE_C[i] * h, Q, V, 0, OTHER_P(i));
     }
+    return NH_KERNEL_OK;
+}
+
+/* Constraints that are not ideal: STAGE tells what their force is beyond what follows with B or K. */
+static inline int evaluate_rest(kernel *k, const spark *s, int j, real *reaction)
+{
+    const real *values = s->values, *rest = STAGE_REST(j);
+    if (PLAIN_MOMENTUM) {
+        CALL(SOLVE, k->t + TABLE_C[j] * k->h, s->Q + j * N, s->V + j * N, rest, s->dZ);
+        rest = s->dZ; /* not in use now */
+    }
+    EACH(n, N) reaction[n] = fma_(broadcast(k->h), rest[n], reaction[n]);
     return NH_KERNEL_OK;
 }
 
@@ -144,6 +159,8 @@ static inline int evaluate_pushes(kernel *k, const spark *s)
             add_B(k, reaction, STAGE_B(j), s->X + j * M);
         else
             add_K(k, reaction, POINT_K(j), s->X + j * M);
+        if (NONIDEAL)
+            TRY_(evaluate_rest(k, s, j, reaction));
     }
     return NH_KERNEL_OK;
 }

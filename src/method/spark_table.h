@@ -49,7 +49,8 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
 {
     size_t s = (size_t)kind.stages, p = (size_t)kind.points, n = (size_t)shape->n,
            m = (size_t)shape->m, nk = (size_t)shape->nk, nb = (size_t)shape->nb;
-    size_t values = s * (2 * n + m + nk + nb) + (p - s) * (n + m + nk);
+    size_t rest = shape->nonideal ? n : 0;
+    size_t values = s * (2 * n + m + nk + nb + rest) + (p - s) * (n + m + nk);
     size_t answer = s * m <= 8 ? p * m * s * m : 0;
     size_t step =
         5 * p * n + 2 * s * m + values + 2 * s * n + (n + m + nk) + s * m * s * m + answer + m;

@@ -27,6 +27,7 @@ nh_callback_space *nh_callback_space_create(const nh_system *system)
                                  .gradient_function = f->gradient,
                                  .constraint_function = f->constraint,
                                  .gradient_and_constraint_function = f->gradient_and_constraint,
+                                 .reaction_function = f->reaction,
                                  .n = system->shape.n,
                                  .m = system->shape.m,
                                  .nb = system->shape.nb,
@@ -57,6 +58,9 @@ nh_callback_space *nh_callback_space_create(const nh_system *system)
         {&space->B, m * n},
         {&space->packed, m * n},
         {&space->direction, n},
+        {&space->psi, m},
+        {&space->force, 2 * n},
+        {&space->N_psi, m * n},
         {&space->S, m * m},
         {&space->slope, m},
     };
@@ -111,6 +115,5 @@ nh_status nh_callbacks_prepare(nh_system *system, nh_report *report)
 int nh_callbacks_call(const void *self, int fn, double t, const void *q, const void *v,
                       const void *x, void *out)
 {
-    (void)t;
-    return user_call((nh_callback_space *)self, fn, q, v, x, out);
+    return user_call((nh_callback_space *)self, fn, t, q, v, x, out);
 }

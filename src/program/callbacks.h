@@ -18,6 +18,8 @@ struct nh_callback_space {
     int (*constraint_function)(void *user, const double *q, double *A, double *b);
     int (*gradient_and_constraint_function)(void *user, const double *q, double *g, double *A,
                                             double *b);
+    int (*reaction_function)(void *user, double t, const double *q, const double *v, const double *psi,
+                             double *force);
     int n, m, nb, reaction_is_linear, constant_mass, diagonal_mass;
     const int *b_first, *b_column; /* entries of B, as in nh_shape */
     const double *mass_factor; /* of a constant mass matrix; NULL: it varies, or is the identity */
@@ -28,6 +30,7 @@ struct nh_callback_space {
     double *moved, *p;                            /* a point beside, momenta */
     double *A_beside, *b_beside, *k_up, *k_down;
     double *B, *packed, *S, *slope, *direction; /* B with and without its zeros */
+    double *psi, *force, *N_psi;                /* of constraints that are not ideal */
     int *pivot;
 };
 
@@ -409,13 +412,80 @@ static inline int user_potential(nh_callback_space *s, const double *q, double *
     return 0;
 }
 
-static inline int user_acceleration(nh_callback_space *s, const double *q, const double *v,
+/* Constraints that are not ideal: the rows of N_psi = dN/dpsi take the place of A in B, and what N is
+ * beyond N_psi psi (or, where methods multiply by A, beyond A^T psi) goes to `rest`. */
+static inline int user_nonideal(nh_callback_space *s, double t, const double *q, const double *v,
+                                const double *psi, double *rest)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    double *up = s->force, *down = s->force + n;
+    USER_TRY(s->reaction_function(s->user, t, q, v, psi, rest));
+    user_copy(s->psi, psi, m);
+    for (int j = 0; j < m; j++) {
+        const double h = user_difference_step(psi[j]);
+        s->psi[j] = psi[j] + h;
+        USER_TRY(s->reaction_function(s->user, t, q, v, s->psi, up));
+        s->psi[j] = psi[j] - h;
+        USER_TRY(s->reaction_function(s->user, t, q, v, s->psi, down));
+        s->psi[j] = psi[j];
+        for (int i = 0; i < n; i++) {
+            s->N_psi[j * n + i] = (up[i] - down[i]) / (2 * h);
+            rest[i] -= psi[j] * (MASS_CONSTANT ? s->N_psi[j * n + i] : s->A[j * n + i]);
+        }
+    }
+    user_copy(s->A, s->N_psi, m * n);
+    return 0;
+}
+
+/* Moves the multipliers until a, which they make out of a0, keeps the constraints: Newton's method on
+ * A (a0 + M^-1 N(psi)) + slope = 0, in one turn where N is linear. */
+static inline int user_solve_nonideal(nh_callback_space *s, double t, const double *q, const double *v,
+                                      const double *slope, double *a, double *psi)
+{
+    enum { TURNS = 50 };
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    double *a0 = s->p, *A = s->A_beside, *dpsi = s->k_up;
+    const double *L;
+    user_copy(a0, a, n);
+    user_zero(psi, m);
+    for (int turn = 0; turn < TURNS; turn++) {
+        double largest = 0, change = 0;
+        USER_TRY(user_get_constraint(s, q, A, s->b));
+        user_copy(s->A, A, m * n);
+        USER_TRY(user_nonideal(s, t, q, v, psi, s->direction));
+        USER_TRY(user_get_factor(s, q, &L));
+        user_reactions(s, L, s->packed);
+        USER_TRY(s->reaction_function(s->user, t, q, v, psi, a));
+        user_solve_mass(s, L, a);
+        for (int i = 0; i < n; i++)
+            a[i] += a0[i];
+        for (int j = 0; j < m; j++) {
+            dpsi[j] = -slope[j];
+            for (int i = 0; i < n; i++)
+                dpsi[j] -= A[j * n + i] * a[i];
+        }
+        user_schur(s, A, s->packed, s->S);
+        USER_TRY(user_solve_schur(s, s->S, dpsi));
+        for (int j = 0; j < m; j++) {
+            psi[j] += dpsi[j];
+            change = user_larger(change, __builtin_fabs(dpsi[j]));
+            largest = user_larger(largest, __builtin_fabs(psi[j]));
+        }
+        if (change <= 0x1p-46 * largest)
+            return 0;
+    }
+    return 1;
+}
+
+static inline int user_acceleration(nh_callback_space *s, double t, const double *q, const double *v,
                                     double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
     double *a = out, *lambda = out + n, *S = s->S, *B = s->packed, *slope = s->slope;
     USER_TRY(user_slope_along(s, q, v, v, slope));
     USER_TRY(user_kick(s, q, v, a, B));
+    if (s->reaction_function)
+        return user_solve_nonideal(s, t, q, v, slope, a, lambda);
     USER_TRY(user_get_constraint(s, q, s->A, s->b));
     user_schur(s, s->A, B, S);
     for (int j = 0; j < m; j++) {
@@ -446,7 +516,8 @@ static inline int user_momentum(nh_callback_space *s, const double *q, const dou
     return 0;
 }
 
-static inline int user_stage(nh_callback_space *s, const double *q, const double *v, double *out)
+static inline int user_stage(nh_callback_space *s, double t, const double *q, const double *v,
+                             const double *psi, double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
     const double *L;
@@ -455,6 +526,8 @@ static inline int user_stage(nh_callback_space *s, const double *q, const double
     USER_TRY(user_get_force(s, q, v, 0, out + n));
     user_constraint_values(s, s->A, s->b, v, out + 2 * n);
     user_copy(out + 2 * n + m, s->A, m * n);
+    if (s->reaction_function)
+        USER_TRY(user_nonideal(s, t, q, v, psi, out + 2 * n + m + m * n + CALLBACK_NB));
     USER_TRY(user_get_factor(s, q, &L));
     user_reactions(s, L, out + 2 * n + m + m * n);
     return 0;
@@ -504,7 +577,7 @@ static inline int user_matrices(nh_callback_space *s, const double *q, double *o
 }
 
 /* As nh_call_fn: the status of the user's functions, -1 for what they cannot give. */
-static inline int user_call(nh_callback_space *s, int fn, const double *q, const double *v,
+static inline int user_call(nh_callback_space *s, int fn, double t, const double *q, const double *v,
                             const double *x, double *out)
 {
     const int n = CALLBACK_N;
@@ -516,9 +589,9 @@ static inline int user_call(nh_callback_space *s, int fn, const double *q, const
         return CALLBACK_M == 1 && REACTION_LINEAR ? user_close_one(s, q, v, x, out)
                                                   : user_close_constraints(s, q, v, x, out);
     case NH_FN_ACCELERATION:
-        return user_acceleration(s, q, v, out);
+        return user_acceleration(s, t, q, v, out);
     case NH_FN_STAGE:
-        return user_stage(s, q, v, out);
+        return user_stage(s, t, q, v, x, out);
     case NH_FN_END:
         return user_end_of_step(s, q, v, out);
     case NH_FN_SOLVE:
