@@ -20,7 +20,7 @@ demo: all
 test: all
 	@tools/test.sh $(BUILD)
 
-# the tests once more with the address, leak and undefined-behaviour sanitizers; takes minutes
+# the tests once more with the address, leak and undefined-behaviour sanitizers (part of 'make test')
 sanitize: all
 	@test/sanitize/test_sanitize.sh $(abspath $(BUILD)) $(CURDIR)
 

@@ -83,7 +83,10 @@ static void print_summary(const survey *s)
     printf("\n%-*s  nominal  measured\n", width, "method");
     for (int m = 0; m < s->method_count; m++) {
         const nh_order *order = &s->series[m].order;
-        printf("%-*s  %7d  ", width, s->methods[m].text, s->methods[m].order);
+        char nominal[16] = "any"; /* of methods that choose their own steps */
+        if (s->methods[m].order > 0)
+            snprintf(nominal, sizeof nominal, "%d", s->methods[m].order);
+        printf("%-*s  %7s  ", width, s->methods[m].text, nominal);
         if (order->verdict == NH_ORDER_MEASURED)
             printf("%8.3f  from %d of %d points\n", order->order, order->points, s->sizes);
         else if (order->verdict == NH_ORDER_ROUGH)
