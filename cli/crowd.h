@@ -2,6 +2,7 @@
 #ifndef CLI_CROWD_H
 #define CLI_CROWD_H
 
+#include "keeper.h"
 #include "progress.h"
 #include "subject.h"
 
@@ -19,6 +20,9 @@ typedef struct crowd {
     const char *output, *plot; /* files that were written, or NULL */
     nh_table *table;           /* of members, while it is written */
     double *row;               /* of that table */
+    nh_archive *archive;       /* of all members' trajectories, while it is written */
+    keeper keeper;
+    int64_t done;              /* steps of all members, at the last checkpoint */
     progress bar;
     nh_status status;          /* of the computation as a whole */
     nh_report failure;
@@ -32,6 +36,14 @@ int read_starts(crowd *c, const char *path);
 int begin_member_table(crowd *c, const char *path);
 int add_member(void *user, const nh_member *member); /* a hook */
 int write_statistics(crowd *c, const char *path);
+
+/* Trajectories of all members, in HDF5; and checkpoints. Hooks give 1 after a failure, with c->failure. */
+int open_crowd_files(crowd *c, const options *given);
+int add_rows(void *user, const nh_rows *rows);
+int add_member_to_archive(void *user, const nh_member *member);
+int checkpoint_is_due(void *user, int64_t done);
+int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t done);
+int close_archive(crowd *c);
 
 int plot_crowd(crowd *c, const char *path);
 void print_crowd_text(const crowd *c);

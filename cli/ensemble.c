@@ -44,11 +44,23 @@ static int check_kind(const options *given)
     return 0;
 }
 
+static bool ends_in_csv(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+}
+
 static int check_paths(const options *given)
 {
     nh_report report;
-    if (given->output && nh_record_can_write(given->output, &report) != NH_OK)
+    nh_status status = NH_OK;
+    if (given->output)
+        status = ends_in_csv(given->output) ? nh_record_can_write(given->output, &report)
+                                            : nh_archive_can_write(given->output, 2, &report);
+    if (status != NH_OK)
         return complain_report(&report);
+    if (given->output && !ends_in_csv(given->output) && given->table)
+        return complain("--table is for -o FILE.csv; %s holds everything", given->output);
     if (given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         return complain_report(&report);
     return 0;
@@ -118,7 +130,7 @@ static int prepare(crowd *c, const options *given, int64_t steps)
     nh_report report;
     if (nh_ensemble_create(&c->ensemble, &c->wanted, &report) != NH_OK)
         return complain_report(&report);
-    return 0;
+    return open_crowd_files(c, given);
 }
 
 /* ---- doing it ------------------------------------------------------------------------------ */
@@ -128,29 +140,51 @@ static int show_progress(void *user, int64_t done, int64_t all)
     crowd *c = user;
     (void)all;
     progress_update(&c->bar, done);
-    return 0;
+    return keeper_interrupted() && !c->keeper.given->checkpoint;
+}
+
+/* Why it stopped early: an interruption, a file, or a start that cannot be. */
+static int tell_stop(crowd *c, const nh_report *report)
+{
+    bool interrupted = keeper_interrupted() && c->status == NH_CALLBACK_STOPPED;
+    if (c->failure.status != NH_OK)
+        return complain_report(&c->failure);
+    if (interrupted && c->keeper.given->checkpoint)
+        return keeper_tell(&c->keeper, c->done);
+    if (interrupted)
+        return complain("interrupted; with --checkpoint FILE it could go on"), FAILED;
+    return complain_report(report);
 }
 
 static int compute(crowd *c, const options *given)
 {
-    bool members = given->output && given->table != TABLE_STATISTICS;
+    bool members = given->output && !c->archive && given->table != TABLE_STATISTICS;
     if (members) {
         int answer = begin_member_table(c, given->output);
         if (answer)
             return answer;
     }
-    nh_ensemble_hooks hooks = {.user = c, .progress = show_progress, .member = members ? add_member : NULL};
+    nh_ensemble_hooks hooks = {.user = c,
+                               .progress = show_progress,
+                               .member = members ? add_member : c->archive ? add_member_to_archive : NULL,
+                               .rows = c->archive ? add_rows : NULL,
+                               .due = given->checkpoint ? checkpoint_is_due : NULL,
+                               .checkpoint = given->checkpoint ? write_crowd_checkpoint : NULL};
+    nh_report report;
     progress_begin(&c->bar, c->wanted.steps * nh_ensemble_members(c->ensemble), given->quiet);
-    c->status = nh_ensemble_run(c->ensemble, &hooks, &c->failure);
+    c->status = nh_ensemble_run(c->ensemble, &hooks, &report);
     progress_end(&c->bar);
-    return c->status == NH_OK ? 0 : complain_report(&c->failure);
+    return c->status == NH_OK ? 0 : tell_stop(c, &report);
 }
 
 static int write_files(crowd *c, const options *given)
 {
     nh_report report;
     int answer = DONE;
-    if (given->output && c->table) {
+    if (c->archive) {
+        answer = close_archive(c);
+        c->output = answer ? NULL : given->output;
+    } else if (given->output && c->table) {
         if (nh_table_commit(c->table, &report) != NH_OK)
             answer = complain_report(&report);
         else
@@ -187,6 +221,8 @@ static int finish(crowd *c, const options *given)
         print_crowd_json(c);
     else
         print_crowd_text(c);
+    if (answer == DONE)
+        keeper_end(&c->keeper);
     int failed = name_failures(c);
     return answer ? answer : failed;
 }
@@ -200,6 +236,8 @@ static int run(const options *given)
         answer = check_kind(given);
     if (!answer)
         answer = check_paths(given);
+    if (!answer)
+        answer = keeper_begin(&c.keeper, given);
     if (answer)
         return answer;
     answer = prepare(&c, given, steps);
@@ -207,6 +245,7 @@ static int run(const options *given)
         answer = compute(&c, given);
     if (!answer)
         answer = finish(&c, given);
+    nh_archive_leave(c.archive);
     nh_table_abandon(c.table);
     nh_ensemble_free(c.ensemble);
     subject_free(&c.subject);
@@ -231,7 +270,7 @@ const command command_ensemble = {
                 "nonholo ensemble pendulum-cvt --sweep eps=0:0.5:51 --method dla01 --step 0.1 \\\n"
                 "        --time 300 -o members.csv --table members",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
-               OPTIONS_ENSEMBLE,
+               OPTIONS_ENSEMBLE | OPTIONS_KEEP,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "message.h"
 #include "method_list.h"
+#include "progress.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -90,11 +91,19 @@ static const specification specifications[] = {
      "how expressions are evaluated; all give the same bits", 0, 0},
     {"threads", 0, COUNT, OPTIONS_SPEED, AT(threads), "N",
      "threads for many trajectories (a single one uses one)", 1, 4096},
-    {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.csv", "write the recorded points", 0,
-     0},
+    {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy",
+     "write the recorded points", 0, 0},
     {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf", "draw the recorded points", 0,
      0},
     {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf", "draw the errors", 0, 0},
+    {"checkpoint", 0, TEXT, OPTIONS_KEEP, AT(checkpoint), "FILE",
+     "keep in FILE what is needed to go on after an interruption", 0, 0},
+    {"checkpoint-every", 0, TEXT, OPTIONS_KEEP, AT(checkpoint_every), "60s|N",
+     "how often: seconds (s, m, h) or steps (60s)", 0, 0},
+    {"resume", 0, TEXT, OPTIONS_KEEP, AT(resume), "FILE",
+     "go on from a checkpoint, with the same command line", 0, 0},
+    {"progress", 0, CHOICE, OPTIONS_ALL, AT(progress), "bar|json",
+     "json: a line a second on standard error, for batch systems", 0, 0},
     {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
     {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "no progress and no remarks", 0, 0},
     {"help", 'h', FLAG, OPTIONS_ALL, AT(help), NULL, "this text", 0, 0},
@@ -227,6 +236,25 @@ int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
         !parse_real(part[1], &sweep->to) || !parse_count(part[2], 1, INTEGERS, &sweep->count))
         return complain("--sweep needs NAME=a:b:n, n values from a to b, not '%s'", text);
     return 0;
+}
+
+int parse_interval(const char *text, double *seconds, int64_t *steps)
+{
+    static const char units[] = "smh";
+    static const double length[] = {1, 60, 3600};
+    size_t last = strlen(text);
+    const char *unit = last > 1 ? strchr(units, text[last - 1]) : NULL;
+    char number[40];
+    snprintf(number, sizeof number, "%.*s", (int)(unit ? last - 1 : last), text);
+    *seconds = 0;
+    *steps = 0;
+    if (unit && parse_real(number, seconds) && *seconds > 0) {
+        *seconds *= length[unit - units];
+        return 0;
+    }
+    if (!unit && parse_count(number, 1, INTEGERS, steps))
+        return 0;
+    return complain("--checkpoint-every needs a time such as 60s, 10m or 2h, or a number of steps, not '%s'", text);
 }
 
 static int take_value(options *given, const specification *s, const char *text)
@@ -439,8 +467,12 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
     }
     given->operands = (const char **)argv + optind;
     given->operand_count = argc - optind;
+    given->argv = argv;
+    given->argc = argc;
     if (given->quiet)
         say_nothing();
+    if (given->progress == 1)
+        progress_as_json();
     return count_operands(given, asked);
 }
 

@@ -14,11 +14,14 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_METHODS = 1 << 6, /* --methods, --compose, --compensated */
        OPTIONS_ORDER = 1 << 7,   /* --step, --time, --halvings, --steps-list, --tolerance */
        OPTIONS_PLOT = 1 << 8,    /* --plot alone */
+       OPTIONS_KEEP = 1 << 10,   /* --checkpoint, --checkpoint-every, --resume */
        OPTIONS_ENSEMBLE = 1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
 
 typedef struct options {
     const char **operands;
+    char **argv; /* the command line, to be told again */
+    int argc;
     int operand_count;
     char **settings; /* --set, split at commas: "NAME=EXPRESSION" each */
     size_t setting_count;
@@ -27,12 +30,12 @@ typedef struct options {
     int method_count;
     char **sweeps;  /* every --sweep, as it stands */
     int sweep_count;
-    const char *starts; /* a file */
+    const char *starts, *checkpoint, *checkpoint_every, *resume; /* NULL when not given */
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
     double step, time, tolerance, energy;                              /* NaN when not given */
     double t0;
     int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
-    int backend, compensated, around, table; /* index into the choices of the table: the standard first */
+    int backend, compensated, around, table, progress; /* index into the choices of the table: the standard first */
     bool project, json, quiet, help;
 } options;
 
@@ -58,6 +61,9 @@ int parse_steps_list(const char *text, int room, int64_t *steps);
 
 /* "NAME=a:b:n" cut apart; the name is copied into `name`. Complains when it is something else. */
 int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size);
+
+/* "60s", "10m", "2h" or a number of steps; the other one becomes 0. Complains when it is neither. */
+int parse_interval(const char *text, double *seconds, int64_t *steps);
 
 /* A list of exactly `count` numbers out of "1,2,-3"; `name` is the option that messages name. */
 int parse_list(const char *name, const char *text, int count, double *values);

@@ -1,4 +1,4 @@
-/* A bar with rate and time left, on standard error when it is a terminal. */
+/* A bar with rate and time left, on standard error when it is a terminal; or lines of JSON. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -6,16 +6,21 @@
 #include <stdint.h>
 
 typedef struct progress {
-    bool shown;    /* there is a terminal to draw on */
-    bool drawn;    /* there is a bar to clear */
-    int64_t total; /* steps */
-    double begun;  /* seconds of a steady clock */
-    double last;   /* when the bar was last drawn */
+    bool shown;          /* there is somebody to tell */
+    bool drawn;          /* there is a bar to clear */
+    int64_t total;       /* steps */
+    int64_t first;       /* steps done before this began */
+    double begun;        /* seconds of a steady clock */
+    double last;         /* when the bar was last drawn */
+    double energy_error; /* the largest so far; NaN: not told */
 } progress;
 
 void progress_begin(progress *p, int64_t total, bool quiet);
 void progress_update(progress *p, int64_t done);
 void progress_end(progress *p); /* clears the line; before anything else is printed */
+
+/* From now on progress is told as one JSON object a line, on terminals and elsewhere. */
+void progress_as_json(void);
 
 double clock_seconds(void);
 

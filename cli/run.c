@@ -4,9 +4,11 @@
 #include "message.h"
 #include "method_list.h"
 #include "progress.h"
-#include "run_report.h"
+#include "run_file.h"
 #include "subject.h"
 #include "timing.h"
+
+#include <stdlib.h>
 
 static int require_method(const subject *s, const options *given)
 {
@@ -21,7 +23,7 @@ static int require_method(const subject *s, const options *given)
 static int check_paths(const options *given)
 {
     nh_report report;
-    if (given->output && nh_record_can_write(given->output, &report) != NH_OK)
+    if (given->output && nh_archive_can_write(given->output, 1, &report) != NH_OK)
         return complain_report(&report);
     if (given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         return complain_report(&report);
@@ -40,18 +42,51 @@ static int prepare(journey *trip, const options *given)
         status = nh_record_create(&trip->record, s->system, &report);
     if (status != NH_OK)
         return complain_report(&report);
-    nh_record_keep_rows(trip->record, given->output || given->plot);
+    nh_record_keep_rows(trip->record, given->plot);
     trip->every = settle_every(given, trip->steps, nh_record_columns(trip->record));
-    return 0;
+    trip->recorded = -1;
+    return open_files(trip, given);
 }
 
-/* Records where the run stands. */
+/* Records where the run stands, once. */
 static nh_status record_now(journey *trip)
 {
     subject *s = &trip->subject;
+    if (trip->recorded == nh_run_steps(trip->run))
+        return NH_OK;
     nh_run_state(trip->run, 0, &s->t, s->q, s->v);
     nh_run_wrapped_state(trip->run, 0, NULL, s->wrapped_q, NULL);
-    return nh_record_add(trip->record, s->t, s->q, s->v, s->wrapped_q, &trip->failure);
+    nh_status status = nh_record_add(trip->record, s->t, s->q, s->v, s->wrapped_q, &trip->failure);
+    if (status == NH_OK)
+        status = write_point(trip);
+    if (status == NH_OK)
+        trip->recorded = nh_run_steps(trip->run);
+    return status;
+}
+
+/* How many steps at a time: about a twentieth of a second, so that an interruption is soon heard. The
+ * results do not depend on it. */
+static int64_t adapt(int64_t piece, double seconds)
+{
+    if (seconds < 0.02 && piece < INT64_C(1) << 40)
+        return 2 * piece;
+    return seconds > 0.1 && piece > 1 ? piece / 2 : piece;
+}
+
+/* To the next point to be recorded, or as far as the piece goes. */
+static nh_status advance_piece(journey *trip, int64_t *piece)
+{
+    int64_t done = nh_run_steps(trip->run), next = (done / trip->every + 1) * trip->every;
+    int64_t left = (next < trip->steps ? next : trip->steps) - done;
+    double begun = clock_seconds();
+    nh_status status = nh_run_advance(trip->run, left < *piece ? left : *piece, &trip->failure);
+    if (left >= *piece)
+        *piece = adapt(*piece, clock_seconds() - begun);
+    done = nh_run_steps(trip->run);
+    bool wanted = done == trip->steps || done % trip->every == 0;
+    if (status == NH_OK && wanted)
+        status = record_now(trip);
+    return status;
 }
 
 /* The steps, recording each `every`-th and the last, also the last before a failure. */
@@ -59,32 +94,47 @@ static void compute(journey *trip, bool quiet)
 {
     progress bar;
     progress_begin(&bar, trip->steps, quiet);
-    nh_status status = record_now(trip);
-    int64_t done = 0;
-    while (done < trip->steps && status == NH_OK) {
-        int64_t left = trip->steps - done;
-        status = nh_run_advance(trip->run, left < trip->every ? left : trip->every, &trip->failure);
-        int64_t now = nh_run_steps(trip->run);
-        if (now > done) {
-            nh_status recorded = record_now(trip);
-            status = status == NH_OK ? recorded : status;
-        }
-        done = now;
-        progress_update(&bar, done);
+    bar.first = nh_run_steps(trip->run);
+    int64_t piece = 64;
+    nh_status status = nh_run_steps(trip->run) == 0 ? record_now(trip) : NH_OK;
+    trip->keeper.last_steps = nh_run_steps(trip->run);
+    while (nh_run_steps(trip->run) < trip->steps && status == NH_OK && !keeper_interrupted()) {
+        status = advance_piece(trip, &piece);
+        bar.energy_error = nh_record_energy_error(trip->record);
+        progress_update(&bar, nh_run_steps(trip->run));
+        if (status == NH_OK && keeper_due(&trip->keeper, nh_run_steps(trip->run)))
+            status = write_checkpoint(trip, &trip->failure);
     }
     progress_end(&bar);
     trip->status = status;
 }
 
-/* Writes the files; what failed to be written is named and does not stop the rest. */
+/* ---- the end ------------------------------------------------------------------------------- */
+
+static bool is_complete(const journey *trip)
+{
+    return nh_run_steps(trip->run) == trip->steps;
+}
+
+/* What failed to be written is named and does not stop the rest. */
 static int write_files(journey *trip, const options *given)
 {
     nh_report report;
     int answer = DONE;
-    if (given->output && nh_record_write(trip->record, given->output, &report) != NH_OK)
+    if (trip->status == NH_FILE_FAILED) { /* the disk is full, or the like: no half of a file */
+        nh_archive_leave(trip->archive);
+        trip->archive = NULL;
+    } else if (trip->status != NH_OK || !is_complete(trip))
+        record_now(trip); /* how far it came */
+    /* From here on a process that was killed has nothing left to compute, only to tell. */
+    if (trip->archive && given->checkpoint && is_complete(trip) && trip->status == NH_OK &&
+        write_checkpoint(trip, &report) != NH_OK)
         answer = complain_report(&report);
-    else
+    if (trip->archive && nh_archive_close(trip->archive, &report) != NH_OK)
+        answer = complain_report(&report);
+    else if (trip->archive)
         trip->output = given->output;
+    trip->archive = NULL;
     char title[512];
     describe_trip(trip, title, sizeof title);
     if (given->plot && nh_record_plot(trip->record, given->plot, title, &report) != NH_OK)
@@ -94,8 +144,36 @@ static int write_files(journey *trip, const options *given)
     return answer;
 }
 
+/* Interrupted, with somewhere to keep what is needed to go on. */
+static int stop_here(journey *trip)
+{
+    nh_report report;
+    if (write_checkpoint(trip, &report) != NH_OK)
+        return complain_report(&report);
+    nh_archive_leave(trip->archive);
+    trip->archive = NULL;
+    return keeper_tell(&trip->keeper, nh_run_steps(trip->run));
+}
+
+static int tell_failure(const journey *trip)
+{
+    const char *kept = trip->output ? trip->output : trip->plot;
+    long long steps = nh_run_steps(trip->run);
+    if (trip->status == NH_FILE_FAILED)
+        complain("%s", trip->failure.text);
+    else if (kept)
+        complain("%s; %lld step%s kept in %s", trip->failure.text, steps,
+                 steps == 1 ? " is" : "s are", kept);
+    else
+        complain("%s; without -o FILE the steps before are not kept", trip->failure.text);
+    return exit_code(trip->status);
+}
+
 static int finish(journey *trip, const options *given)
 {
+    bool interrupted = trip->status == NH_OK && !is_complete(trip);
+    if (interrupted && given->checkpoint)
+        return stop_here(trip);
     int answer = write_files(trip, given);
     if (nh_record_rows(trip->record) > 0) {
         if (given->json)
@@ -103,16 +181,16 @@ static int finish(journey *trip, const options *given)
         else
             print_text(trip);
     }
-    if (trip->status == NH_OK)
-        return answer;
-    const char *kept = trip->output ? trip->output : trip->plot;
-    long long steps = nh_run_steps(trip->run);
-    if (kept)
-        complain("%s; %lld step%s kept in %s", trip->failure.text, steps,
-                 steps == 1 ? " is" : "s are", kept);
-    else
-        complain("%s; without -o FILE the steps before are not kept", trip->failure.text);
-    return exit_code(trip->status);
+    if (trip->status != NH_OK)
+        return tell_failure(trip);
+    if (interrupted) {
+        complain("interrupted after %lld of %lld steps; with --checkpoint FILE it could go on",
+                 (long long)nh_run_steps(trip->run), (long long)trip->steps);
+        return FAILED;
+    }
+    if (answer == DONE)
+        keeper_end(&trip->keeper);
+    return answer;
 }
 
 static int run(const options *given)
@@ -121,6 +199,8 @@ static int run(const options *given)
     int answer = settle_steps("run", given, &trip.steps);
     if (!answer)
         answer = check_paths(given);
+    if (!answer)
+        answer = keeper_begin(&trip.keeper, given);
     if (!answer) {
         answer = subject_open(&trip.subject, given);
         if (!answer)
@@ -131,6 +211,9 @@ static int run(const options *given)
             compute(&trip, given->quiet);
             answer = finish(&trip, given);
         }
+        nh_archive_leave(trip.archive);
+        free(trip.row);
+        free(trip.multipliers);
         nh_record_free(trip.record);
         nh_run_free(trip.run);
         subject_free(&trip.subject);
@@ -148,8 +231,9 @@ const command command_run = {
     .examples = "nonholo run chaplygin-sleigh --method gauss --step 0.1 --time 100\n"
                 "nonholo run pendulum-cvt --set eps=0.1 --method dla01 --step 0.05 --steps 1e6\n"
                 "nonholo run rolling-disk --method gauss:stages=3 --step 0.1 --steps 500 \\\n"
-                "        --start \"theta'=2\" --project -o disk.csv --plot disk.svg",
-    .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT,
+                "        --start \"theta'=2\" --project -o disk.h5 --plot disk.svg",
+    .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
+               OPTIONS_KEEP,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -2,6 +2,7 @@
 #ifndef CLI_RUN_REPORT_H
 #define CLI_RUN_REPORT_H
 
+#include "keeper.h"
 #include "subject.h"
 
 typedef struct journey {
@@ -11,6 +12,10 @@ typedef struct journey {
     const char *method;
     double step;
     int64_t steps, every;
+    nh_archive *archive;       /* of -o, while it is written */
+    double *row, *multipliers; /* what goes to it beside the state */
+    int64_t recorded;          /* the last step that was */
+    keeper keeper;
     const char *output, *plot; /* files that were written, or NULL */
     nh_status status;          /* of the computation */
     nh_report failure;         /* when it is not NH_OK */

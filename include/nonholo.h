@@ -316,6 +316,28 @@ NH_API nh_status nh_run_start_all(nh_run *run, double t, const double *q, const 
                                   nh_report *report);
 NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
 
+/* ---- checkpoints ------------------------------------------------------------------------- */
+
+/* Everything that a run is at a moment, as bytes: states with what rounding left out, full turns, the
+ * memory of methods, and what the run is of. A run created alike goes on from it with the same bits;
+ * one of another model, method, step or version is refused with the reason. `bytes` is freed with
+ * nh_bytes_free. */
+NH_API nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *report);
+NH_API nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report *report);
+NH_API void nh_bytes_free(void *bytes);
+
+/* A file of several such pieces, verified when it is read. It is written to FILE.part and
+ * renamed: the old one is there until the new one is complete. */
+typedef struct nh_piece {
+    void *bytes;
+    size_t size;
+} nh_piece;
+enum { NH_PIECES_MAX = 8 };
+NH_API nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, int pieces,
+                                     nh_report *report);
+/* Reads up to NH_PIECES_MAX pieces, each to be freed with nh_bytes_free. */
+NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_report *report);
+
 /* ---- ensembles --------------------------------------------------------------------------- */
 
 /* A random state of a given energy that satisfies the constraints. Angles are uniform; the other
@@ -397,6 +419,10 @@ typedef struct nh_ensemble_hooks {
     int (*rows)(void *user, const nh_rows *rows);         /* in any order */
     int (*member)(void *user, const nh_member *member);   /* in the order of the members (of the rank) */
     int (*progress)(void *user, int64_t done, int64_t all); /* steps of all members */
+    /* Whether it is time for a checkpoint; and what nh_ensemble_restore wants to go on from there, with
+     * rows told of so far. */
+    int (*due)(void *user, int64_t done);
+    int (*checkpoint)(void *user, const void *bytes, size_t size, int64_t done);
 } nh_ensemble_hooks;
 
 NH_API nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options,
@@ -405,6 +431,11 @@ NH_API void nh_ensemble_free(nh_ensemble *ensemble);
 /* The numbers of a failed member do not make this fail; nh_ensemble_failures tells of them. */
 NH_API nh_status nh_ensemble_run(nh_ensemble *ensemble, const nh_ensemble_hooks *hooks,
                                  nh_report *report);
+
+/* Before nh_ensemble_run: goes on from a checkpoint of an ensemble created alike (with any number of
+ * threads), to the same bits. Another one is refused with the reason. */
+NH_API nh_status nh_ensemble_restore(nh_ensemble *ensemble, const void *bytes, size_t size,
+                                     nh_report *report);
 
 NH_API int64_t nh_ensemble_members(const nh_ensemble *ensemble); /* of all combinations */
 NH_API int64_t nh_ensemble_combinations(const nh_ensemble *ensemble);
@@ -612,8 +643,76 @@ NH_API const double *nh_record_table(const nh_record *record, int *stride);
 NH_API nh_status nh_record_multipliers(const nh_record *record, double *multipliers,
                                        nh_report *report);
 
+/* What a record knows beside its rows, to go on with it in another process. */
+typedef struct nh_record_state {
+    int64_t rows;
+    double first_energy, energy_error, constraint_max;
+} nh_record_state;
+NH_API nh_record_state nh_record_save(const nh_record *record);
+/* Rows of before are counted and not kept; the last row becomes what is at the given state. */
+NH_API nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t,
+                                   const double *q, const double *v, const double *wrapped_q,
+                                   nh_report *report);
+
 /* Writes to a temporary name beside `path` and renames; the ending of the path (.csv) decides. */
 NH_API nh_status nh_record_write(const nh_record *record, const char *path, nh_report *report);
+
+/* A file of trajectories, written while they are computed, never more than a block of it in memory.
+ *
+ *     .h5, .nc   HDF5 after the conventions of NetCDF-4: q(member, time, coordinate), v(member, time,
+ *                velocity), multiplier(member, time, constraint), the columns (member, time), labelled
+ *                axes, and attributes that tell where the numbers come from. Its whole size is taken
+ *                from the disk at the beginning and it is there under its name from then on: a process
+ *                that is killed leaves a file that opens; records(member) tells how many rows of it
+ *                count, the rest is NaN.
+ *     .csv, .npy a table of one trajectory: t, coordinates, velocities, columns; of .npy an array with
+ *                named fields. Appears under its name when it is complete. */
+typedef struct nh_archive nh_archive;
+
+typedef struct nh_archive_plan {
+    const nh_system *system;
+    const char *model_text; /* NULL: none is kept */
+    const char *method, *compose;
+    double step, t0;
+    int64_t steps, every; /* recorded are the steps 0, every, 2 every, ... and the last */
+    int64_t members;      /* 0 means 1; more than 1 only in HDF5 */
+    bool random;          /* `seed` is that of random starts */
+    uint64_t seed;
+    const char *const *column; /* names of what comes with each row */
+    int columns;
+    bool multipliers;
+    bool statistics; /* room for nh_archive_statistics */
+    /* Swept parameters, HDF5 only: their names, and values[members][swept]. */
+    const char *const *swept_name;
+    int swept;
+    bool resumable;   /* what is there of a file shall stay when the process ends early: FILE.part */
+    int64_t position; /* with `resume`: nh_archive_position of then */
+    bool resume;      /* go on with the file that is there */
+} nh_archive_plan;
+
+/* The system and the texts must outlive the archive; the lists of names need not. */
+NH_API nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive_plan *plan,
+                                   nh_report *report);
+/* Whether a path will do, asked before a long computation. */
+NH_API nh_status nh_archive_can_write(const char *path, int64_t members, nh_report *report);
+
+/* The next row of a single trajectory, or a block of an ensemble. */
+NH_API nh_status nh_archive_row(nh_archive *archive, double t, const double *q, const double *v,
+                                const double *values, const double *multipliers, nh_report *report);
+NH_API nh_status nh_archive_rows(nh_archive *archive, const nh_rows *rows, nh_report *report);
+/* What became of a member: its row of the swept values, whether it failed. HDF5 only, else nothing. */
+NH_API nh_status nh_archive_member(nh_archive *archive, const nh_member *member, const double *swept,
+                                   nh_report *report);
+NH_API nh_status nh_archive_statistics(nh_archive *archive, const nh_ensemble *ensemble,
+                                       nh_report *report);
+
+/* Everything so far to the disk; a later process may go on from here with `position`. */
+NH_API nh_status nh_archive_flush(nh_archive *archive, int64_t *position, nh_report *report);
+
+/* The end: complete, or with as many rows as there are (HDF5 is cut to them). Frees it in any case. */
+NH_API nh_status nh_archive_close(nh_archive *archive, nh_report *report);
+/* Frees it and leaves what is there of a resumable file for later; of another nothing is left. */
+NH_API void nh_archive_leave(nh_archive *archive);
 
 /* Any table of numbers, row by row: never more than a block of it is in memory. Like a record's file it
  * appears under its name when it is committed. nh_record_can_write tells whether `path` will do. */

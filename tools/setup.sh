@@ -2,7 +2,7 @@
 # Installs the Debian packages that the build needs and does not find. Asks the package manager
 # only when something is missing; without the right to install it prints the command and stops.
 # NONHOLO_SETUP=no skips all of it. 'setup.sh extras' adds what optional parts need: the Python module and its
-# tests, the manual.
+# tests, HDF5 files, MPI, the manual.
 set -eu
 [ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
 
@@ -28,6 +28,11 @@ if [ "${1:-}" = extras ]; then
     need_module xarray python3-xarray
     need_module mesonpy python3-mesonpy
     need_module ensurepip python3-venv
+    pkg-config --exists hdf5-serial 2>/dev/null || missing="$missing libhdf5-dev"
+    need_module h5py python3-h5py
+    need_module h5netcdf python3-h5netcdf
+    need_module netCDF4 python3-netcdf4
+    command -v mpicc >/dev/null 2>&1 || missing="$missing libopenmpi-dev openmpi-bin"
     need pandoc pandoc
     need patchelf patchelf
 fi

@@ -1,5 +1,21 @@
 #include <nonholo.h>
 
+#ifdef NH_HAVE_AVX2_VARIANTS
+#define KERNELS "kernels for every x86-64 and for AVX2 with FMA"
+#else
+#define KERNELS "portable kernels"
+#endif
+#ifdef NH_HAVE_HDF5
+#define HDF5 "HDF5"
+#else
+#define HDF5 "no HDF5"
+#endif
+#ifdef NH_HAVE_MPI
+#define MPI "MPI"
+#else
+#define MPI "no MPI"
+#endif
+
 const char *nh_version(void)
 {
     return NH_VERSION;
@@ -7,9 +23,5 @@ const char *nh_version(void)
 
 const char *nh_version_parts(void)
 {
-#ifdef NH_HAVE_AVX2_VARIANTS
-    return "kernels for every x86-64 and for AVX2 with FMA; no HDF5, no MPI";
-#else
-    return "portable kernels; no HDF5, no MPI";
-#endif
+    return KERNELS "; " HDF5 ", " MPI "; compiled by " __VERSION__;
 }

@@ -25,7 +25,7 @@ static void write_header(nh_file *file, const nh_record *record)
     nh_file_write(file, "\n", 1);
 }
 
-static void write_row(nh_file *file, const double *row, int columns)
+void nh_file_numbers(nh_file *file, const double *row, int columns)
 {
     char text[33];
     for (int column = 0; column < columns; column++) {
@@ -46,7 +46,7 @@ nh_status nh_record_write(const nh_record *record, const char *path, nh_report *
     write_header(file, record);
     int64_t stored = record->keep || record->rows == 0 ? record->rows : 1;
     for (int64_t row = 0; row < stored; row++)
-        write_row(file, record->table + row * record->width, record->columns);
+        nh_file_numbers(file, record->table + row * record->width, record->columns);
     return nh_file_commit(file, report);
 }
 
@@ -82,7 +82,7 @@ nh_status nh_table_create(nh_table **out, const char *path, const char *const *n
 
 void nh_table_add(nh_table *table, const double *row)
 {
-    write_row(table->file, row, table->columns);
+    nh_file_numbers(table->file, row, table->columns);
 }
 
 nh_status nh_table_commit(nh_table *table, nh_report *report)

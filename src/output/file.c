@@ -19,6 +19,7 @@ struct nh_file {
     int descriptor;
     int error; /* the first errno, 0 when all is well */
     size_t used;
+    int64_t length; /* of what was written before the block */
     char block[BLOCK];
 };
 
@@ -60,20 +61,47 @@ static char *temporary_name(const char *path)
     return name;
 }
 
-static int open_new(nh_file *file)
+/* How a file begins: anew, under a name that a later process finds, or where an earlier one stopped. */
+typedef enum beginning { NEW, PART, RESUMED } beginning;
+
+static char *part_name(const char *path)
+{
+    char *name = NULL;
+    return asprintf(&name, "%s.part", path) < 0 ? NULL : name;
+}
+
+static int open_resumed(const char *name, int64_t length)
+{
+    int descriptor = open(name, O_WRONLY | O_CLOEXEC);
+    struct stat info;
+    if (descriptor < 0)
+        return -1;
+    bool long_enough = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= length;
+    if (long_enough && ftruncate(descriptor, length) == 0 && lseek(descriptor, 0, SEEK_END) == length)
+        return descriptor;
+    int error = long_enough ? errno : ENODATA;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+static int open_new(nh_file *file, beginning how, int64_t length)
 {
     if (is_special(file->path)) /* open refuses a folder by itself */
         return open(file->path, O_WRONLY | O_CLOEXEC);
-    file->temporary = temporary_name(file->path);
+    file->temporary = how == NEW ? temporary_name(file->path) : part_name(file->path);
     if (!file->temporary) {
         errno = ENOMEM;
         return -1;
     }
-    unlink(file->temporary); /* of an earlier process with our id that was killed */
+    if (how == RESUMED)
+        return open_resumed(file->temporary, length);
+    unlink(file->temporary); /* of an earlier process that was killed */
     return open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report)
+static nh_status begin(nh_file **out, const char *path, beginning how, int64_t length,
+                       nh_report *report)
 {
     *out = NULL;
     nh_file *file = calloc(1, sizeof *file);
@@ -84,14 +112,32 @@ nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report)
         release(file);
         return nh_fail_memory(report);
     }
-    file->descriptor = open_new(file);
+    file->descriptor = open_new(file, how, length);
+    file->length = how == RESUMED ? length : 0;
     if (file->descriptor < 0) {
         int error = errno;
+        nh_status status = fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
+                                     how == RESUMED && file->temporary ? file->temporary : path, error);
         release(file);
-        return fail_file(report, "cannot create", path, error);
+        return status;
     }
     *out = file;
     return NH_OK;
+}
+
+nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report)
+{
+    return begin(out, path, NEW, 0, report);
+}
+
+nh_status nh_file_begin_part(nh_file **out, const char *path, nh_report *report)
+{
+    return begin(out, path, PART, 0, report);
+}
+
+nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_report *report)
+{
+    return begin(out, path, RESUMED, length, report);
 }
 
 static void flush_block(nh_file *file)
@@ -104,6 +150,7 @@ static void flush_block(nh_file *file)
         else if (errno != EINTR)
             file->error = errno;
     }
+    file->length += (int64_t)file->used;
     file->used = 0;
 }
 
@@ -132,6 +179,37 @@ static int synchronise(int descriptor)
     if (fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS)
         return 0;
     return errno;
+}
+
+nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report)
+{
+    flush_block(file);
+    if (!file->error)
+        file->error = synchronise(file->descriptor);
+    if (length)
+        *length = file->length;
+    return file->error ? fail_file(report, "cannot write", file->path, file->error) : NH_OK;
+}
+
+void nh_file_patch(nh_file *file, const char *data, size_t size)
+{
+    flush_block(file);
+    for (size_t done = 0; done < size && !file->error;) {
+        ssize_t count = pwrite(file->descriptor, data + done, size - done, (off_t)done);
+        if (count >= 0)
+            done += (size_t)count;
+        else if (errno != EINTR)
+            file->error = errno;
+    }
+}
+
+void nh_file_leave(nh_file *file)
+{
+    if (!file)
+        return;
+    flush_block(file);
+    close(file->descriptor);
+    release(file);
 }
 
 nh_status nh_file_commit(nh_file *file, nh_report *report)

@@ -13,9 +13,22 @@ typedef struct nh_file nh_file;
 
 nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report);
 
+/* The same, but the temporary name is PATH.part, and nh_file_leave lets it stay for nh_file_resume, which
+ * goes on at a length that the file had. */
+nh_status nh_file_begin_part(nh_file **out, const char *path, nh_report *report);
+nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_report *report);
+void nh_file_leave(nh_file *file);
+/* What was written goes to the disk; tells how long the file is. */
+nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report);
+/* Overwrites bytes at the beginning; the file is flushed before. */
+void nh_file_patch(nh_file *file, const char *data, size_t size);
+
 /* Errors of the disk are remembered and come out of nh_file_commit. */
 void nh_file_write(nh_file *file, const char *data, size_t size);
 void nh_file_text(nh_file *file, const char *text);
+
+/* A line of comma separated values. */
+void nh_file_numbers(nh_file *file, const double *row, int columns);
 
 /* Ends the file, for better or worse; `file` is freed in both cases. */
 nh_status nh_file_commit(nh_file *file, nh_report *report);

@@ -201,3 +201,24 @@ double nh_record_constraint_max(const nh_record *record)
 {
     return record->constraint_max;
 }
+
+nh_record_state nh_record_save(const nh_record *record)
+{
+    return (nh_record_state){.rows = record->rows,
+                             .first_energy = record->first_energy,
+                             .energy_error = record->energy_error,
+                             .constraint_max = record->constraint_max};
+}
+
+nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t, const double *q,
+                            const double *v, const double *wrapped_q, nh_report *report)
+{
+    record->keep = false;
+    record->rows = 0;
+    nh_status status = nh_record_add(record, t, q, v, wrapped_q, report);
+    record->rows = state->rows;
+    record->first_energy = state->first_energy;
+    record->energy_error = state->energy_error;
+    record->constraint_max = state->constraint_max;
+    return status;
+}

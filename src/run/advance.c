@@ -134,8 +134,10 @@ static void copy_lane(double *to, int to_lanes, int to_lane, const double *from,
 }
 
 /* Lanes out of use repeat one that counts, so that they fail only with it. */
-static void follow(const nh_run *run, group *g)
+void nh_group_follow(const nh_run *run, group *g)
 {
+    if (g->retired == (1u << g->lanes) - 1)
+        return;
     int model = 0;
     while (g->retired >> model & 1)
         model++;
@@ -160,7 +162,7 @@ static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, fa
         }
         copy_lane(g->block, g->lanes, lane, run->lane_state, 1, 0, run->state_size);
     }
-    follow(run, g);
+    nh_group_follow(run, g);
     return true;
 }
 
@@ -173,7 +175,7 @@ static bool is_deserted(const group *g)
 static bool start_group(nh_run *run, group *g, failure *f)
 {
     size_t bytes = run->state_size * (size_t)g->lanes * sizeof(double);
-    follow(run, g);
+    nh_group_follow(run, g);
     memcpy(g->saved, g->block, bytes);
     const engine *e = fast_engine(run);
     nh_kernel_io io = io_of(run, e, g->block, g->lanes, 0);

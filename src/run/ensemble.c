@@ -186,6 +186,12 @@ static nh_status check_options(const nh_ensemble_options *o, nh_report *report)
     return NH_OK;
 }
 
+void nh_ensemble_cut(nh_ensemble *e)
+{
+    e->blocks_each = (e->each + e->width - 1) / e->width;
+    e->blocks = e->blocks_each * e->combinations;
+}
+
 static nh_status settle_members(nh_ensemble *e, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
@@ -200,8 +206,7 @@ static nh_status settle_members(nh_ensemble *e, nh_report *report)
         e->combinations *= o->sweep[i].count;
     e->members = e->combinations * e->each;
     e->width = block_width(e);
-    e->blocks_each = (e->each + e->width - 1) / e->width;
-    e->blocks = e->blocks_each * e->combinations;
+    nh_ensemble_cut(e);
     return NH_OK;
 }
 
@@ -271,6 +276,10 @@ void nh_ensemble_free(nh_ensemble *e)
     pthread_mutex_destroy(&e->making);
     pthread_cond_destroy(&e->turn);
     nh_system_free(e->own);
+    for (int i = 0; i < e->unfinished; i++)
+        nh_bytes_free(e->unfinished_piece[i].bytes);
+    free(e->unfinished_piece);
+    free(e->unfinished_order);
     free(e->statistic);
     free(e->failure);
     free(e);
@@ -318,8 +327,14 @@ static void *begin_share(void *argument)
 /* Threads beyond the first; one that cannot be had is done without. */
 static void begin_threads(share *s, int count)
 {
-    for (int i = 1; i < count; i++)
+    nh_ensemble *e = s->e;
+    e->working = count;
+    for (int i = 1; i < count; i++) {
         s[i].running = pthread_create(&s[i].thread, NULL, begin_share, s + i) == 0;
+        pthread_mutex_lock(&e->lock);
+        e->working -= !s[i].running;
+        pthread_mutex_unlock(&e->lock);
+    }
     begin_share(s);
     for (int i = 1; i < count; i++)
         if (s[i].running)
@@ -340,11 +355,15 @@ nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_rep
     size_t cells = (size_t)e->records * (size_t)e->columns;
     share *shares = calloc((size_t)threads, sizeof *shares);
     nh_gathering *statistic = calloc(cells * (size_t)threads, sizeof *statistic);
-    nh_status status = shares && statistic ? NH_OK : nh_fail_memory(report);
+    e->worker_statistic = calloc((size_t)threads, sizeof *e->worker_statistic);
+    nh_status status = shares && statistic && e->worker_statistic ? NH_OK : nh_fail_memory(report);
     if (status == NH_OK) {
         e->hooks = hooks ? *hooks : (nh_ensemble_hooks){0};
-        for (int i = 0; i < threads; i++)
+        e->threads = threads;
+        for (int i = 0; i < threads; i++) {
             shares[i] = (share){.e = e, .statistic = statistic + (size_t)i * cells};
+            e->worker_statistic[i] = shares[i].statistic;
+        }
         begin_threads(shares, threads);
         for (int i = 0; i < threads; i++)
             join_statistics(e, shares[i].statistic);
@@ -354,6 +373,8 @@ nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_rep
     }
     free(shares);
     free(statistic);
+    free(e->worker_statistic);
+    e->worker_statistic = NULL;
     return status;
 }
 

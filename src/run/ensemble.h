@@ -30,6 +30,12 @@ struct nh_ensemble {
     int64_t failures;        /* how many members failed; at most NH_FAILURES_KEPT are kept */
     nh_backend backend;
     double seconds;
+    /* blocks that a checkpoint left unfinished */
+    int unfinished, unfinished_next;
+    int64_t *unfinished_order;
+    nh_piece *unfinished_piece;
+    nh_gathering **worker_statistic; /* of each thread */
+    int threads;
 
     /* while it runs; under the lock */
     pthread_mutex_t lock, making; /* making: one kernel is compiled at a time, the others find it made */
@@ -37,10 +43,17 @@ struct nh_ensemble {
     nh_ensemble_hooks hooks;
     int64_t taken, told; /* blocks of this rank handed out, and told of in order */
     int64_t steps_done;
+    bool pause;            /* a checkpoint is wanted: workers wait with what they have */
+    int64_t pauses;        /* how many there were */
+    int working, waiting;  /* workers that have not ended, and those that wait */
+    struct worker *waiters;
     bool stop;
     nh_status status;
     nh_report report;
 };
+
+/* Under the lock, with all workers waiting: the whole as bytes. */
+nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report);
 
 /* A block is a run of members of one combination. */
 typedef struct nh_block {
@@ -52,6 +65,9 @@ typedef struct nh_block {
 nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order);
 int64_t nh_ensemble_own_blocks(const nh_ensemble *e); /* of this rank */
 int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record);
+
+/* Blocks for the present width. */
+void nh_ensemble_cut(nh_ensemble *e);
 
 /* The system of a combination, to be freed by the caller unless it is e->system. */
 nh_status nh_ensemble_open(const nh_ensemble *e, int64_t combination, const nh_system **out,

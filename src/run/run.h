@@ -66,5 +66,7 @@ static inline double nh_whole_angle(double wrapped, double turns)
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
  * without members left is not advanced. nh_run_start brings a member back. */
 void nh_run_retire(nh_run *run, int member);
+/* ... and the lanes out of use follow again after a state was set from outside. */
+void nh_group_follow(const nh_run *run, group *g);
 
 #endif

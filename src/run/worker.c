@@ -7,29 +7,10 @@
 
 #include "base/status.h"
 #include "run/ensemble.h"
-#include "run/measure.h"
+#include "run/worker.h"
 
 enum { PIECE = 16384, ROWS_BYTES = 1 << 20 };
 
-typedef struct worker {
-    nh_ensemble *e;
-    nh_gathering *statistic; /* [records][columns] */
-    const nh_system *system; /* of the combination in work */
-    int64_t combination;     /* -1: none */
-    nh_run *run;
-    nh_measure measure;
-    nh_block block;
-    /* of each member of the block */
-    nh_member *member;
-    double *q, *v; /* where they ended */
-    int alive;
-    /* rows for the hook, of `records` recorded times */
-    int room, records;
-    int64_t first_record;
-    double *value, *row_q, *row_v, *row_multiplier;
-    double *raw; /* what is measured of several members */
-    size_t raw_width;
-} worker;
 
 static void stop(worker *w, nh_status status, const nh_report *report)
 {
@@ -250,6 +231,58 @@ static void hand_on(worker *w, bool end)
 
 /* ---- advancing ---- */
 
+/* ---- checkpoints ---- */
+
+/* Under the lock: the last worker to arrive makes the checkpoint, and all go on (or stop). */
+static void make_checkpoint_if_all_wait(worker *w)
+{
+    nh_ensemble *e = w->e;
+    if (!e->pause || e->waiting < e->working || e->stop)
+        return;
+    nh_report report;
+    nh_piece piece;
+    nh_status status = nh_ensemble_pack(e, &piece, &report);
+    if (status == NH_OK && e->hooks.checkpoint(e->hooks.user, piece.bytes, piece.size, e->steps_done) != 0)
+        status = nh_fail(&report, NH_CALLBACK_STOPPED, "stopped");
+    nh_bytes_free(piece.bytes);
+    e->pause = false;
+    e->waiting = 0;
+    e->waiters = NULL;
+    if (status != NH_OK)
+        nh_ensemble_stop(e, status, &report);
+    pthread_cond_broadcast(&e->turn);
+}
+
+/* Under the lock: waits until the checkpoint is made. `holds`: with a block that belongs into it. */
+static void pause_here(worker *w, bool holds)
+{
+    nh_ensemble *e = w->e;
+    int64_t round = e->pauses;
+    w->holds = holds;
+    w->next_waiter = e->waiters;
+    e->waiters = w;
+    e->waiting++;
+    make_checkpoint_if_all_wait(w);
+    while (e->pause && round == e->pauses && !e->stop)
+        pthread_cond_wait(&e->turn, &e->lock);
+}
+
+/* Between two recorded times: everything of the block is in its run. */
+static void pause_between(worker *w)
+{
+    nh_ensemble *e = w->e;
+    pthread_mutex_lock(&e->lock);
+    bool wanted = e->pause && !e->stop;
+    pthread_mutex_unlock(&e->lock);
+    if (!wanted)
+        return;
+    hand_on(w, true);
+    pthread_mutex_lock(&e->lock);
+    if (e->pause && !e->stop)
+        pause_here(w, true);
+    pthread_mutex_unlock(&e->lock);
+}
+
 static bool report_progress(worker *w, int64_t steps)
 {
     nh_ensemble *e = w->e;
@@ -262,6 +295,11 @@ static bool report_progress(worker *w, int64_t steps)
     if (e->hooks.progress && !e->stop &&
         e->hooks.progress(e->hooks.user, e->steps_done, own * e->options.steps) != 0)
         nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
+    if (e->hooks.checkpoint && e->hooks.due && !e->pause && !e->stop &&
+        e->hooks.due(e->hooks.user, e->steps_done)) {
+        e->pause = true;
+        e->pauses++;
+    }
     bool go_on = !e->stop;
     pthread_mutex_unlock(&e->lock);
     return go_on;
@@ -278,6 +316,7 @@ static bool advance_to(worker *w, int64_t step)
             retire(w, w->run->failed_member, status, &report);
         if (!report_progress(w, nh_run_steps(w->run) - before))
             return false;
+        pause_between(w);
     }
     return true;
 }
@@ -325,8 +364,12 @@ static void tell(worker *w)
         if (w->member[i].status == NH_OK)
             note_end(w, i);
     pthread_mutex_lock(&e->lock);
-    while (e->hooks.member && !e->stop && e->told != w->block.order)
-        pthread_cond_wait(&e->turn, &e->lock);
+    while (e->hooks.member && !e->stop && e->told != w->block.order) {
+        if (e->pause)
+            pause_here(w, true);
+        else
+            pthread_cond_wait(&e->turn, &e->lock);
+    }
     for (int i = 0; e->hooks.member && !e->stop && i < w->block.members; i++)
         if (e->hooks.member(e->hooks.user, w->member + i) != 0) {
             nh_report report;
@@ -337,22 +380,37 @@ static void tell(worker *w)
     pthread_mutex_unlock(&e->lock);
 }
 
-static void do_block(worker *w)
+/* A block anew, or where a checkpoint left it. */
+static nh_status begin_block(worker *w, const nh_piece *saved, nh_report *report)
+{
+    w->records = 0;
+    w->next_record = 0;
+    nh_status status = start_block(w, report);
+    if (status == NH_OK && saved->bytes) {
+        nh_pack p = {.data = saved->bytes, .size = saved->size};
+        status = nh_worker_unpack(&p, w, report);
+    }
+    w->first_record = w->next_record;
+    return status;
+}
+
+static void do_block(worker *w, const nh_piece *saved)
 {
     nh_ensemble *e = w->e;
     nh_report report;
-    nh_status status = start_block(w, &report);
+    nh_status status = begin_block(w, saved, &report);
     bool go_on = status == NH_OK;
-    w->records = 0;
-    w->first_record = 0;
-    for (int64_t r = 0; go_on && r < e->records; r++) {
+    while (go_on && w->next_record < e->records) {
+        int64_t r = w->next_record;
         go_on = advance_to(w, nh_ensemble_record_step(e, r));
-        if (go_on && (status = record(w, r)) != NH_OK)
-            go_on = (nh_fail(&report, status, "what is measured at t = %.10g could not be computed",
-                             nh_ensemble_time(e, r)),
-                     false);
+        if (go_on && (status = record(w, r)) != NH_OK) {
+            nh_fail(&report, status, "what is measured at t = %.10g could not be computed",
+                    nh_ensemble_time(e, r));
+            break;
+        }
+        w->next_record++;
         if (go_on)
-            hand_on(w, r + 1 == e->records);
+            hand_on(w, w->next_record == e->records);
     }
     if (status != NH_OK)
         stop(w, status, &report);
@@ -360,13 +418,24 @@ static void do_block(worker *w)
         tell(w);
 }
 
-static bool take(worker *w)
+/* First what a checkpoint left unfinished, then new blocks. */
+static bool take(worker *w, nh_piece *saved)
 {
     nh_ensemble *e = w->e;
+    *saved = (nh_piece){0};
     pthread_mutex_lock(&e->lock);
-    bool more = !e->stop && e->taken < nh_ensemble_own_blocks(e);
-    if (more)
+    while (e->pause && !e->stop) /* a checkpoint is being made: it holds no block of ours */
+        pause_here(w, false);
+    bool more = !e->stop && (e->unfinished_next < e->unfinished || e->taken < nh_ensemble_own_blocks(e));
+    if (more && e->unfinished_next < e->unfinished) {
+        w->block = nh_ensemble_block(e, e->unfinished_order[e->unfinished_next]);
+        *saved = e->unfinished_piece[e->unfinished_next++];
+    } else if (more)
         w->block = nh_ensemble_block(e, e->taken++);
+    if (!more) {
+        e->working--;
+        make_checkpoint_if_all_wait(w);
+    }
     pthread_mutex_unlock(&e->lock);
     return more;
 }
@@ -375,9 +444,10 @@ void nh_ensemble_work(nh_ensemble *e, nh_gathering *statistic)
 {
     worker w = {.e = e, .statistic = statistic, .combination = -1};
     nh_report report;
+    nh_piece saved;
     if (make_room(&w))
-        while (take(&w))
-            do_block(&w);
+        while (take(&w, &saved))
+            do_block(&w, &saved);
     else
         stop(&w, nh_fail_memory(&report), &report);
     free_room(&w);

@@ -1,0 +1,134 @@
+/* What of an ensemble goes to disk while it is computed: trajectories, and checkpoints. */
+#include "command.h"
+#include "crowd.h"
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Something failed in a hook: the ensemble stops, and this is why. */
+static int note(crowd *c, nh_status status, const nh_report *report)
+{
+    if (status != NH_OK && c->failure.status == NH_OK)
+        c->failure = *report;
+    return status != NH_OK;
+}
+
+/* ---- trajectories -------------------------------------------------------------------------- */
+
+static int open_archive(crowd *c, const options *given)
+{
+    int columns = nh_ensemble_columns(c->ensemble), sweeps = c->wanted.sweeps;
+    const char **names = calloc((size_t)columns, sizeof *names), *swept[SWEEPS_MAX];
+    if (!names)
+        return complain("out of memory"), FAILED;
+    for (int i = 0; i < columns; i++)
+        names[i] = nh_ensemble_column_name(c->ensemble, i);
+    for (int i = 0; i < sweeps; i++)
+        swept[i] = c->sweep[i].parameter;
+    nh_archive_plan plan = {.system = nh_ensemble_system(c->ensemble),
+                            .model_text = nh_model_text(c->subject.model),
+                            .method = c->method,
+                            .compose = given->compose,
+                            .step = c->wanted.run.step,
+                            .t0 = given->t0,
+                            .steps = c->wanted.steps,
+                            .every = c->wanted.every,
+                            .members = nh_ensemble_members(c->ensemble),
+                            .random = c->wanted.starts == NH_STARTS_RANDOM,
+                            .seed = c->wanted.seed,
+                            .column = names,
+                            .columns = columns,
+                            .multipliers = true,
+                            .statistics = true,
+                            .swept_name = swept,
+                            .swept = sweeps,
+                            .resumable = given->checkpoint || given->resume,
+                            .resume = given->resume};
+    nh_report report;
+    nh_status status = nh_archive_create(&c->archive, given->output, &plan, &report);
+    free(names);
+    return status == NH_OK ? 0 : complain_report(&report);
+}
+
+int add_rows(void *user, const nh_rows *rows)
+{
+    crowd *c = user;
+    nh_report report;
+    return note(c, nh_archive_rows(c->archive, rows, &report), &report);
+}
+
+int add_member_to_archive(void *user, const nh_member *member)
+{
+    crowd *c = user;
+    double swept[SWEEPS_MAX];
+    nh_report report;
+    for (int i = 0; i < c->wanted.sweeps; i++)
+        swept[i] = nh_ensemble_swept_value(c->ensemble, member->combination, i);
+    return note(c, nh_archive_member(c->archive, member, swept, &report), &report);
+}
+
+int close_archive(crowd *c)
+{
+    nh_report report;
+    nh_status status = nh_archive_statistics(c->archive, c->ensemble, &report);
+    if (status == NH_OK)
+        status = nh_archive_close(c->archive, &report);
+    else
+        nh_archive_leave(c->archive);
+    c->archive = NULL;
+    return status == NH_OK ? 0 : complain_report(&report);
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------- */
+
+int checkpoint_is_due(void *user, int64_t done)
+{
+    crowd *c = user;
+    return keeper_interrupted() || keeper_due(&c->keeper, done);
+}
+
+int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t done)
+{
+    crowd *c = user;
+    nh_report report;
+    nh_status status = NH_OK;
+    int64_t position = 0;
+    c->done = done;
+    if (c->archive)
+        status = nh_archive_flush(c->archive, &position, &report);
+    nh_piece piece[2] = {{(void *)bytes, size}, {&position, sizeof position}};
+    if (status == NH_OK)
+        status = nh_checkpoint_write(c->keeper.given->checkpoint, piece, 2, &report);
+    return note(c, status, &report) || keeper_interrupted();
+}
+
+static int restore(crowd *c, const options *given)
+{
+    nh_piece piece[NH_PIECES_MAX];
+    int pieces = 0, answer = 0;
+    nh_report report;
+    if (nh_checkpoint_read(given->resume, piece, &pieces, &report) != NH_OK)
+        return complain_report(&report);
+    if (pieces != 2 || piece[1].size != sizeof(int64_t))
+        answer = complain("%s: this is not a checkpoint of 'nonholo ensemble'", given->resume);
+    else if (nh_ensemble_restore(c->ensemble, piece[0].bytes, piece[0].size, &report) != NH_OK)
+        answer = complain_report(&report);
+    for (int i = 0; i < pieces; i++)
+        nh_bytes_free(piece[i].bytes);
+    return answer;
+}
+
+int open_crowd_files(crowd *c, const options *given)
+{
+    bool table = given->output && strlen(given->output) > 4 &&
+                 strcmp(given->output + strlen(given->output) - 4, ".csv") == 0;
+    int answer = 0;
+    if (given->output && table && given->table && (given->checkpoint || given->resume))
+        return complain("a table of members cannot be resumed; -o FILE.h5 can");
+    if (given->resume)
+        answer = restore(c, given);
+    if (!answer && given->output && !table)
+        answer = open_archive(c, given);
+    return answer;
+}

@@ -1,0 +1,31 @@
+/* Bytes in a row, for checkpoints: written one thing after another and read in the same order. Reading
+ * never leaves the bytes: what is not there makes `failed` true and reads as zero. Numbers stand as
+ * they are in memory; the first of them tells whether this machine keeps them alike. */
+#ifndef NH_BASE_PACK_H
+#define NH_BASE_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct nh_pack {
+    unsigned char *data; /* owned by a pack that is written, borrowed by one that is read */
+    size_t size, room, at; /* at: where reading goes on */
+    bool failed;
+} nh_pack;
+
+void nh_pack_bytes(nh_pack *pack, const void *data, size_t size);
+void nh_pack_integer(nh_pack *pack, int64_t value);
+void nh_pack_real(nh_pack *pack, double value);
+void nh_pack_text(nh_pack *pack, const char *text);
+void nh_pack_free(nh_pack *pack);
+
+void nh_unpack_bytes(nh_pack *pack, void *data, size_t size);
+int64_t nh_unpack_integer(nh_pack *pack);
+double nh_unpack_real(nh_pack *pack);
+/* At most size - 1 bytes and a NUL; a longer text fails. */
+void nh_unpack_text(nh_pack *pack, char *text, size_t size);
+/* How many bytes are left. */
+size_t nh_unpack_left(const nh_pack *pack);
+
+#endif

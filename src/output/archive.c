@@ -1,0 +1,363 @@
+/* Files of trajectories that are written while they are computed: HDF5, or a table of one trajectory as
+ * text (.csv) or as a NumPy array with named fields (.npy). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "output/file.h"
+#include "output/hdf5.h"
+
+typedef enum format { HDF5, NETCDF, CSV, NPY } format;
+static const char *const endings[] = {".h5", ".nc", ".csv", ".npy", NULL};
+
+enum { BLOCK_NUMBERS = 1 << 16 };
+
+struct nh_archive {
+    nh_archive_plan plan;
+    format format;
+    int64_t planned; /* records */
+    int n, k, m, columns;
+    int64_t rows;    /* of a single trajectory */
+    double last_time;
+    nh_file *file;   /* of a table */
+    double *row;
+    size_t header;   /* bytes of .npy before the numbers */
+    nh_hdf5 *hdf5;
+    int buffered, room; /* rows for HDF5 */
+    double *q, *v, *value, *multiplier;
+    const char **column, **swept; /* the plan's lists, which the caller need not keep */
+};
+
+static bool is_hdf5(format f)
+{
+    return f == HDF5 || f == NETCDF;
+}
+
+static nh_status find_format(const char *path, int64_t members, format *out, nh_report *report)
+{
+    int ending = nh_file_ending(path, endings);
+    if (ending < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s: data is written to files ending in .h5, .nc, .csv or .npy", path);
+    *out = (format)ending;
+    if (members > 1 && !is_hdf5(*out))
+        return nh_fail(report, NH_BAD_ARGUMENT, "%s: trajectories of several members need .h5 or .nc", path);
+    return NH_OK;
+}
+
+nh_status nh_archive_can_write(const char *path, int64_t members, nh_report *report)
+{
+    format f = CSV;
+    nh_status status = find_format(path, members, &f, report);
+    if (status == NH_OK && is_hdf5(f))
+        status = nh_hdf5_can_write(path, report);
+    return status == NH_OK ? nh_file_can_begin(path, report) : status;
+}
+
+/* ---- tables ---- */
+
+static int table_columns(const nh_archive *a)
+{
+    return 1 + a->n + a->k + a->columns;
+}
+
+static const char *table_column(const nh_archive *a, int column)
+{
+    if (column == 0)
+        return "t";
+    if (column <= a->n)
+        return nh_system_coordinate_name(a->plan.system, column - 1);
+    if (column <= a->n + a->k)
+        return nh_system_velocity_name(a->plan.system, column - 1 - a->n);
+    return a->plan.column[column - 1 - a->n - a->k];
+}
+
+/* The dictionary in the header of .npy; its length does not depend on the number of rows. */
+static void describe_npy(const nh_archive *a, int64_t rows, nh_text *out)
+{
+    bool little = *(const char *)&(const int){1};
+    nh_text_add(out, "{'descr': [");
+    for (int i = 0; i < table_columns(a); i++)
+        nh_text_add(out, "(\"%s\", '%cf8'), ", table_column(a, i), little ? '<' : '>');
+    nh_text_add(out, "], 'fortran_order': False, 'shape': (%lld,), }", (long long)rows);
+}
+
+/* Version 2.0 of the format: magic, version, length of the rest in 4 bytes, the dictionary, spaces up to a
+ * multiple of 64 bytes. */
+static bool make_npy_header(const nh_archive *a, int64_t rows, char **bytes, size_t *size)
+{
+    nh_text text = {0};
+    describe_npy(a, INT64_MAX, &text); /* the longest */
+    *size = (12 + text.length + 64) / 64 * 64;
+    nh_text_free(&text);
+    describe_npy(a, rows, &text);
+    *bytes = text.failed ? NULL : malloc(*size);
+    if (*bytes) {
+        size_t length = *size - 12;
+        memcpy(*bytes, "\x93NUMPY\x02\x00", 8);
+        for (int i = 0; i < 4; i++)
+            (*bytes)[8 + i] = (char)(length >> 8 * i & 255);
+        memset(*bytes + 12, ' ', length);
+        memcpy(*bytes + 12, text.data, text.length);
+        (*bytes)[*size - 1] = '\n';
+    }
+    nh_text_free(&text);
+    return *bytes != NULL;
+}
+
+static nh_status write_table_header(nh_archive *a, nh_report *report)
+{
+    if (a->format == CSV) {
+        for (int i = 0; i < table_columns(a); i++) {
+            nh_file_text(a->file, i ? "," : "");
+            nh_file_text(a->file, table_column(a, i));
+        }
+        nh_file_write(a->file, "\n", 1);
+        return NH_OK;
+    }
+    char *bytes;
+    if (!make_npy_header(a, 0, &bytes, &a->header))
+        return nh_fail_memory(report);
+    nh_file_write(a->file, bytes, a->header);
+    free(bytes);
+    return NH_OK;
+}
+
+/* Rows of an array to go on with, out of its length. */
+static nh_status count_rows_before(nh_archive *a, nh_report *report)
+{
+    char *bytes;
+    if (a->format != NPY)
+        return NH_OK;
+    if (!make_npy_header(a, 0, &bytes, &a->header))
+        return nh_fail_memory(report);
+    free(bytes);
+    a->rows = (a->plan.position - (int64_t)a->header) / (int64_t)sizeof(double) / table_columns(a);
+    return NH_OK;
+}
+
+static nh_status open_table(nh_archive *a, const char *path, nh_report *report)
+{
+    const nh_archive_plan *p = &a->plan;
+    a->row = calloc((size_t)table_columns(a), sizeof *a->row);
+    if (!a->row)
+        return nh_fail_memory(report);
+    if (p->resume) {
+        nh_status status = nh_file_resume(&a->file, path, p->position, report);
+        return status == NH_OK ? count_rows_before(a, report) : status;
+    }
+    nh_status status = p->resumable ? nh_file_begin_part(&a->file, path, report)
+                                    : nh_file_begin(&a->file, path, report);
+    return status == NH_OK ? write_table_header(a, report) : status;
+}
+
+static void write_table_row(nh_archive *a, double t, const double *q, const double *v,
+                            const double *values)
+{
+    double *row = a->row;
+    int columns = table_columns(a);
+    row[0] = t;
+    memcpy(row + 1, q, (size_t)a->n * sizeof *row);
+    memcpy(row + 1 + a->n, v, (size_t)a->k * sizeof *row);
+    memcpy(row + 1 + a->n + a->k, values, (size_t)a->columns * sizeof *row);
+    if (a->format == NPY) {
+        nh_file_write(a->file, (const char *)row, (size_t)columns * sizeof *row);
+        return;
+    }
+    nh_file_numbers(a->file, row, columns);
+}
+
+static nh_status close_table(nh_archive *a, nh_report *report)
+{
+    char *bytes = NULL;
+    size_t size;
+    if (a->format == NPY && make_npy_header(a, a->rows, &bytes, &size))
+        nh_file_patch(a->file, bytes, size);
+    bool failed = a->format == NPY && !bytes;
+    free(bytes);
+    if (failed) {
+        nh_file_abandon(a->file);
+        return nh_fail_memory(report);
+    }
+    return nh_file_commit(a->file, report);
+}
+
+/* ---- rows of one trajectory for HDF5 ---- */
+
+static bool make_buffers(nh_archive *a)
+{
+    size_t width = (size_t)(a->n + a->k + a->m + a->columns);
+    a->room = width < BLOCK_NUMBERS ? (int)(BLOCK_NUMBERS / width) : 1;
+    size_t room = (size_t)a->room;
+    a->q = malloc((room * (size_t)a->n + 1) * sizeof *a->q);
+    a->v = malloc((room * (size_t)a->k + 1) * sizeof *a->v);
+    a->value = malloc((room * (size_t)a->columns + 1) * sizeof *a->value);
+    a->multiplier = malloc((room * (size_t)a->m + 1) * sizeof *a->multiplier);
+    return a->q && a->v && a->value && a->multiplier;
+}
+
+static nh_status write_buffered(nh_archive *a, nh_report *report)
+{
+    if (a->buffered == 0)
+        return NH_OK;
+    nh_rows rows = {.first_record = a->rows - a->buffered,
+                    .members = 1,
+                    .records = a->buffered,
+                    .columns = a->columns,
+                    .value = a->value,
+                    .q = a->q,
+                    .v = a->v,
+                    .multipliers = a->multiplier};
+    a->buffered = 0;
+    return nh_hdf5_rows(a->hdf5, &rows, report);
+}
+
+/* ---- the archive ---- */
+
+static nh_status open_file(nh_archive *a, const char *path, nh_report *report)
+{
+    if (!is_hdf5(a->format))
+        return open_table(a, path, report);
+    if (!make_buffers(a))
+        return nh_fail_memory(report);
+    a->rows = a->plan.resume ? a->plan.position : 0;
+    return nh_hdf5_open(&a->hdf5, path, &a->plan, a->planned, report);
+}
+
+static bool copy_list(const char ***out, const char *const *list, int count)
+{
+    *out = calloc((size_t)count + 1, sizeof **out);
+    for (int i = 0; *out && i < count; i++)
+        (*out)[i] = list[i];
+    return *out != NULL;
+}
+
+static void release(nh_archive *a)
+{
+    free(a->column);
+    free(a->swept);
+    free(a->row);
+    free(a->q);
+    free(a->v);
+    free(a->value);
+    free(a->multiplier);
+    free(a);
+}
+
+nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive_plan *plan,
+                            nh_report *report)
+{
+    *out = NULL;
+    format f = CSV;
+    nh_status status = find_format(path, plan->members, &f, report);
+    if (status != NH_OK)
+        return status;
+    if (plan->every < 1 || plan->steps < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT, "a record every %lld of %lld steps",
+                       (long long)plan->every, (long long)plan->steps);
+    nh_archive *a = calloc(1, sizeof *a);
+    if (!a)
+        return nh_fail_memory(report);
+    a->plan = *plan;
+    a->format = f;
+    a->planned = plan->steps / plan->every + 1 + (plan->steps % plan->every != 0);
+    a->n = nh_system_coordinates(plan->system);
+    a->k = nh_system_velocities(plan->system);
+    a->m = plan->multipliers ? nh_system_constraints(plan->system) : 0;
+    a->columns = plan->columns;
+    a->last_time = plan->t0;
+    status = copy_list(&a->column, plan->column, plan->columns) &&
+                     copy_list(&a->swept, plan->swept_name, plan->swept)
+                 ? NH_OK
+                 : nh_fail_memory(report);
+    a->plan.column = a->column;
+    a->plan.swept_name = a->swept;
+    if (status == NH_OK)
+        status = open_file(a, path, report);
+    if (status != NH_OK) {
+        nh_file_abandon(a->file);
+        release(a);
+        return status;
+    }
+    *out = a;
+    return NH_OK;
+}
+
+nh_status nh_archive_row(nh_archive *a, double t, const double *q, const double *v,
+                         const double *values, const double *multipliers, nh_report *report)
+{
+    a->rows++;
+    a->last_time = t;
+    if (!is_hdf5(a->format)) {
+        write_table_row(a, t, q, v, values);
+        return NH_OK;
+    }
+    size_t at = (size_t)a->buffered++;
+    memcpy(a->q + at * (size_t)a->n, q, (size_t)a->n * sizeof *q);
+    memcpy(a->v + at * (size_t)a->k, v, (size_t)a->k * sizeof *v);
+    memcpy(a->value + at * (size_t)a->columns, values, (size_t)a->columns * sizeof *values);
+    if (a->m > 0)
+        memcpy(a->multiplier + at * (size_t)a->m, multipliers, (size_t)a->m * sizeof *multipliers);
+    return a->buffered == a->room ? write_buffered(a, report) : NH_OK;
+}
+
+nh_status nh_archive_rows(nh_archive *a, const nh_rows *rows, nh_report *report)
+{
+    return nh_hdf5_rows(a->hdf5, rows, report);
+}
+
+nh_status nh_archive_member(nh_archive *a, const nh_member *member, const double *swept,
+                            nh_report *report)
+{
+    return a->hdf5 ? nh_hdf5_member(a->hdf5, member, swept, report) : NH_OK;
+}
+
+nh_status nh_archive_statistics(nh_archive *a, const nh_ensemble *ensemble, nh_report *report)
+{
+    return a->hdf5 ? nh_hdf5_statistics(a->hdf5, ensemble, report) : NH_OK;
+}
+
+/* The position of a table is its length; of HDF5 it is the number of rows. */
+nh_status nh_archive_flush(nh_archive *a, int64_t *position, nh_report *report)
+{
+    if (!is_hdf5(a->format))
+        return nh_file_flush(a->file, position, report);
+    nh_status status = write_buffered(a, report);
+    *position = a->rows;
+    return status == NH_OK ? nh_hdf5_flush(a->hdf5, report) : status;
+}
+
+nh_status nh_archive_close(nh_archive *a, nh_report *report)
+{
+    nh_status status = NH_OK;
+    bool single = a->plan.members <= 1;
+    if (is_hdf5(a->format)) {
+        status = write_buffered(a, report);
+        int64_t steps = llround((a->last_time - a->plan.t0) / a->plan.step);
+        int64_t used = single && a->rows < a->planned ? a->rows : a->planned;
+        nh_report second;
+        nh_status closed = nh_hdf5_close(a->hdf5, used, steps, status == NH_OK ? report : &second);
+        status = status == NH_OK ? closed : status;
+    } else
+        status = close_table(a, report);
+    release(a);
+    return status;
+}
+
+void nh_archive_leave(nh_archive *a)
+{
+    if (!a)
+        return;
+    nh_report ignored;
+    if (is_hdf5(a->format)) {
+        if (a->plan.resumable)
+            write_buffered(a, &ignored);
+        nh_hdf5_leave(a->hdf5, a->plan.resumable);
+    } else if (a->plan.resumable)
+        nh_file_leave(a->file);
+    else
+        nh_file_abandon(a->file);
+    release(a);
+}

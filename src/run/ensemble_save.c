@@ -1,0 +1,345 @@
+/* An ensemble as bytes, and back: what it is of, what was gathered, and the blocks in work. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "run/save.h"
+#include "run/worker.h"
+
+static const char magic[] = "nonholo ensemble 1";
+
+static nh_status damaged(nh_report *report)
+{
+    return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged: it is too short or too long");
+}
+
+/* ---- what it is of ---- */
+
+static void pack_identity(nh_pack *p, const nh_ensemble *e, const char *digest)
+{
+    const nh_ensemble_options *o = &e->options;
+    nh_pack_text(p, magic);
+    nh_pack_text(p, nh_version());
+    nh_pack_text(p, e->system->name);
+    nh_pack_parameters(p, e->system);
+    nh_pack_text(p, o->run.method);
+    nh_pack_text(p, o->run.compose ? o->run.compose : "none");
+    nh_pack_real(p, o->run.step);
+    nh_pack_integer(p, o->run.compensated);
+    nh_pack_integer(p, e->members);
+    nh_pack_integer(p, e->each);
+    nh_pack_integer(p, o->starts);
+    nh_pack_integer(p, (int64_t)o->seed);
+    nh_pack_real(p, o->energy);
+    nh_pack_real(p, o->t0);
+    nh_pack_text(p, o->start ? o->start : "");
+    nh_pack_integer(p, o->around_start);
+    nh_pack_integer(p, o->steps);
+    nh_pack_integer(p, o->every);
+    nh_pack_integer(p, e->columns);
+    nh_pack_integer(p, o->rank);
+    nh_pack_integer(p, o->ranks);
+    for (int i = 0; i < o->sweeps; i++) {
+        nh_pack_text(p, o->sweep[i].parameter);
+        nh_pack_real(p, o->sweep[i].from);
+        nh_pack_real(p, o->sweep[i].to);
+        nh_pack_integer(p, o->sweep[i].count);
+    }
+    nh_pack_text(p, digest);
+}
+
+static nh_status expect_system(nh_pack *p, const nh_ensemble *e, nh_report *report)
+{
+    nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
+    if (status == NH_OK)
+        status = nh_expect_text(p, "model", e->system->name, report);
+    if (status == NH_OK)
+        status = nh_expect_parameters(p, e->system, report);
+    return status;
+}
+
+static nh_status expect_equations(nh_pack *p, const nh_ensemble *e, const char *digest, nh_report *report)
+{
+    char there[NH_DIGEST_TEXT + 1];
+    nh_unpack_text(p, there, sizeof there);
+    if (p->failed || strcmp(there, digest) == 0)
+        return NH_OK;
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "the checkpoint is of another model called %s: its equations differ", e->system->name);
+}
+
+/* Numbers that must be the same, in the order of pack_identity. */
+static nh_status expect_options(nh_pack *p, const nh_ensemble *e, nh_report *report)
+{
+    const nh_ensemble_options *o = &e->options;
+    nh_status status = nh_expect_text(p, "method", o->run.method, report);
+    if (status == NH_OK)
+        status = nh_expect_text(p, "composition", o->run.compose ? o->run.compose : "none", report);
+    if (status == NH_OK)
+        status = nh_expect_real(p, "step", o->run.step, report);
+    const struct {
+        const char *what;
+        int64_t here;
+    } integer[] = {{"choice of compensated sums", o->run.compensated},
+                   {"number of members", e->members},
+                   {"number of starts", e->each},
+                   {"kind of starts", o->starts},
+                   {"seed", (int64_t)o->seed}};
+    for (size_t i = 0; status == NH_OK && i < sizeof integer / sizeof *integer; i++)
+        status = nh_expect_integer(p, integer[i].what, integer[i].here, report);
+    if (status == NH_OK)
+        status = nh_expect_real(p, "energy of random starts", o->energy, report);
+    if (status == NH_OK)
+        status = nh_expect_real(p, "start time", o->t0, report);
+    if (status == NH_OK)
+        status = nh_expect_text(p, "start", o->start ? o->start : "", report);
+    const struct {
+        const char *what;
+        int64_t here;
+    } rest[] = {{"middle of random starts", o->around_start},
+                {"number of steps", o->steps},
+                {"number of steps between records", o->every},
+                {"number of columns", e->columns},
+                {"rank", o->rank},
+                {"number of ranks", o->ranks}};
+    for (size_t i = 0; status == NH_OK && i < sizeof rest / sizeof *rest; i++)
+        status = nh_expect_integer(p, rest[i].what, rest[i].here, report);
+    return status;
+}
+
+static nh_status expect_sweeps(nh_pack *p, const nh_ensemble *e, nh_report *report)
+{
+    nh_status status = NH_OK;
+    for (int i = 0; status == NH_OK && i < e->options.sweeps; i++) {
+        const nh_sweep *s = e->options.sweep + i;
+        status = nh_expect_text(p, "swept parameter", s->parameter, report);
+        if (status == NH_OK)
+            status = nh_expect_real(p, "sweep's first value", s->from, report);
+        if (status == NH_OK)
+            status = nh_expect_real(p, "sweep's last value", s->to, report);
+        if (status == NH_OK)
+            status = nh_expect_integer(p, "sweep's number of values", s->count, report);
+    }
+    return status;
+}
+
+static nh_status expect_identity(nh_pack *p, const nh_ensemble *e, const char *digest, nh_report *report)
+{
+    char text[64];
+    nh_unpack_text(p, text, sizeof text);
+    if (p->failed || strcmp(text, magic) != 0)
+        return nh_fail(report, NH_BAD_ARGUMENT, "this is not a checkpoint of an ensemble");
+    nh_status status = expect_system(p, e, report);
+    if (status == NH_OK)
+        status = expect_options(p, e, report);
+    if (status == NH_OK)
+        status = expect_sweeps(p, e, report);
+    if (status == NH_OK)
+        status = expect_equations(p, e, digest, report);
+    return status == NH_OK && p->failed ? damaged(report) : status;
+}
+
+/* ---- a block in work ---- */
+
+void nh_worker_pack(nh_pack *p, const worker *w)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    nh_pack_integer(p, w->next_record);
+    for (int i = 0; i < w->block.members; i++) {
+        const nh_member *m = w->member + i;
+        nh_pack_integer(p, m->status);
+        nh_pack_integer(p, m->steps);
+        nh_pack_real(p, m->t);
+        nh_pack_real(p, m->first_energy);
+        nh_pack_real(p, m->energy_error_max);
+        nh_pack_real(p, m->constraint_max);
+        nh_pack_bytes(p, m->q, (size_t)w->system->coordinates * sizeof *m->q);
+        nh_pack_bytes(p, m->v, (size_t)w->system->velocities * sizeof *m->v);
+    }
+    p->failed |= nh_run_save(w->run, &bytes, &size, NULL) != NH_OK;
+    nh_pack_integer(p, (int64_t)size);
+    nh_pack_bytes(p, bytes, size);
+    nh_bytes_free(bytes);
+}
+
+nh_status nh_worker_unpack(nh_pack *p, worker *w, nh_report *report)
+{
+    w->next_record = nh_unpack_integer(p);
+    w->alive = 0;
+    for (int i = 0; i < w->block.members; i++) {
+        nh_member *m = w->member + i;
+        int64_t status = nh_unpack_integer(p);
+        m->status = status >= NH_OK && status <= NH_NO_COMPILER ? (nh_status)status : NH_NOT_FINITE;
+        m->steps = nh_unpack_integer(p);
+        m->t = nh_unpack_real(p);
+        m->first_energy = nh_unpack_real(p);
+        m->energy_error_max = nh_unpack_real(p);
+        m->constraint_max = nh_unpack_real(p);
+        nh_unpack_bytes(p, w->q + i * w->system->coordinates, (size_t)w->system->coordinates * sizeof *w->q);
+        nh_unpack_bytes(p, w->v + i * w->system->velocities, (size_t)w->system->velocities * sizeof *w->v);
+        w->alive += m->status == NH_OK;
+    }
+    int64_t size = nh_unpack_integer(p);
+    if (p->failed || size < 0 || (size_t)size != nh_unpack_left(p) || w->next_record < 0 ||
+        w->next_record > w->e->records)
+        return damaged(report);
+    return nh_run_restore(w->run, p->data + p->at, (size_t)size, report);
+}
+
+/* ---- the whole ---- */
+
+/* All threads' sums together; they are integers, so nothing depends on how they were shared. */
+static bool pack_statistics(nh_pack *p, const nh_ensemble *e)
+{
+    size_t cells = (size_t)e->records * (size_t)e->columns;
+    nh_gathering *sum = malloc(sizeof *sum);
+    for (size_t i = 0; sum && i < cells; i++) {
+        *sum = e->statistic[i];
+        for (int t = 0; t < e->threads; t++)
+            nh_gather_join(sum, e->worker_statistic[t] + i);
+        nh_pack_bytes(p, sum, sizeof *sum);
+    }
+    free(sum);
+    return sum != NULL;
+}
+
+static void pack_failures(nh_pack *p, const nh_ensemble *e)
+{
+    int64_t kept = e->failures < NH_FAILURES_KEPT ? e->failures : NH_FAILURES_KEPT;
+    nh_pack_integer(p, e->failures);
+    for (int64_t i = 0; i < kept; i++) {
+        nh_pack_integer(p, e->failure[i].member);
+        nh_pack_bytes(p, &e->failure[i].report, sizeof e->failure[i].report);
+    }
+}
+
+static void pack_blocks(nh_pack *p, const nh_ensemble *e)
+{
+    int64_t count = e->unfinished - e->unfinished_next;
+    for (const worker *w = e->waiters; w; w = w->next_waiter)
+        count += w->holds;
+    nh_pack_integer(p, count);
+    for (const worker *w = e->waiters; w; w = w->next_waiter) {
+        nh_pack block = {0};
+        if (!w->holds)
+            continue;
+        nh_worker_pack(&block, w);
+        p->failed |= block.failed;
+        nh_pack_integer(p, w->block.order);
+        nh_pack_integer(p, (int64_t)block.size);
+        nh_pack_bytes(p, block.data, block.size);
+        nh_pack_free(&block);
+    }
+    for (int i = e->unfinished_next; i < e->unfinished; i++) { /* left from an earlier checkpoint */
+        nh_pack_integer(p, e->unfinished_order[i]);
+        nh_pack_integer(p, (int64_t)e->unfinished_piece[i].size);
+        nh_pack_bytes(p, e->unfinished_piece[i].bytes, e->unfinished_piece[i].size);
+    }
+}
+
+nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
+{
+    nh_pack p = {0};
+    char digest[NH_DIGEST_TEXT];
+    *piece = (nh_piece){0};
+    bool done = nh_system_digest(e->system, &e->choice, digest);
+    pack_identity(&p, e, digest);
+    nh_pack_integer(&p, e->width);
+    nh_pack_integer(&p, e->taken);
+    nh_pack_integer(&p, e->told);
+    nh_pack_integer(&p, e->steps_done);
+    nh_pack_real(&p, e->seconds);
+    pack_failures(&p, e);
+    done = pack_statistics(&p, e) && done;
+    pack_blocks(&p, e);
+    if (!done || p.failed) {
+        nh_pack_free(&p);
+        return nh_fail_memory(report);
+    }
+    *piece = (nh_piece){p.data, p.size};
+    return NH_OK;
+}
+
+static nh_status unpack_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
+{
+    int64_t failures = nh_unpack_integer(p);
+    if (p->failed || failures < 0 || failures > e->members)
+        return damaged(report);
+    e->failures = failures;
+    for (int64_t i = 0; i < failures && i < NH_FAILURES_KEPT; i++) {
+        e->failure[i].member = nh_unpack_integer(p);
+        nh_report *r = &e->failure[i].report;
+        nh_unpack_bytes(p, r, sizeof *r);
+        r->text[sizeof r->text - 1] = '\0';
+    }
+    return p->failed ? damaged(report) : NH_OK;
+}
+
+/* In their order: members are told of in order, so a later block must not be taken before an earlier. */
+static void sort_blocks(nh_ensemble *e)
+{
+    for (int i = 1; i < e->unfinished; i++)
+        for (int j = i; j > 0 && e->unfinished_order[j - 1] > e->unfinished_order[j]; j--) {
+            int64_t order = e->unfinished_order[j];
+            nh_piece piece = e->unfinished_piece[j];
+            e->unfinished_order[j] = e->unfinished_order[j - 1];
+            e->unfinished_piece[j] = e->unfinished_piece[j - 1];
+            e->unfinished_order[j - 1] = order;
+            e->unfinished_piece[j - 1] = piece;
+        }
+}
+
+static nh_status unpack_blocks(nh_pack *p, nh_ensemble *e, nh_report *report)
+{
+    int64_t count = nh_unpack_integer(p);
+    if (p->failed || count < 0 || (uint64_t)count > nh_unpack_left(p) / 16)
+        return damaged(report);
+    e->unfinished_order = calloc((size_t)count + 1, sizeof *e->unfinished_order);
+    e->unfinished_piece = calloc((size_t)count + 1, sizeof *e->unfinished_piece);
+    if (!e->unfinished_order || !e->unfinished_piece)
+        return nh_fail_memory(report);
+    for (int i = 0; i < count; i++) {
+        int64_t order = nh_unpack_integer(p), size = nh_unpack_integer(p);
+        if (p->failed || order < 0 || order >= nh_ensemble_own_blocks(e) || size < 0 ||
+            (uint64_t)size > nh_unpack_left(p))
+            return damaged(report);
+        nh_piece *piece = e->unfinished_piece + i;
+        *piece = (nh_piece){malloc((size_t)size + 1), (size_t)size};
+        e->unfinished_order[i] = order;
+        e->unfinished = i + 1;
+        if (!piece->bytes)
+            return nh_fail_memory(report);
+        nh_unpack_bytes(p, piece->bytes, piece->size);
+    }
+    sort_blocks(e);
+    return nh_unpack_left(p) == 0 ? NH_OK : damaged(report);
+}
+
+nh_status nh_ensemble_restore(nh_ensemble *e, const void *bytes, size_t size, nh_report *report)
+{
+    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
+    char digest[NH_DIGEST_TEXT];
+    if (!nh_system_digest(e->system, &e->choice, digest))
+        return nh_fail_memory(report);
+    nh_status status = expect_identity(&p, e, digest, report);
+    if (status != NH_OK)
+        return status;
+    int64_t width = nh_unpack_integer(&p), taken = nh_unpack_integer(&p), told = nh_unpack_integer(&p);
+    if (p.failed || width < 1 || width > 1 << 20 || width > e->each)
+        return damaged(report);
+    e->width = (int)width;
+    nh_ensemble_cut(e);
+    if (taken < 0 || taken > nh_ensemble_own_blocks(e) || told < 0 || told > taken)
+        return damaged(report);
+    e->taken = taken;
+    e->told = told;
+    e->steps_done = nh_unpack_integer(&p);
+    e->seconds = nh_unpack_real(&p);
+    status = unpack_failures(&p, e, report);
+    size_t cells = (size_t)e->records * (size_t)e->columns;
+    nh_unpack_bytes(&p, e->statistic, cells * sizeof *e->statistic);
+    if (status == NH_OK && p.failed)
+        status = damaged(report);
+    return status == NH_OK ? unpack_blocks(&p, e, report) : status;
+}

@@ -1,0 +1,37 @@
+/* One thread's share of an ensemble, while it works. */
+#ifndef NH_RUN_WORKER_H
+#define NH_RUN_WORKER_H
+
+#include "base/pack.h"
+#include "run/ensemble.h"
+#include "run/measure.h"
+
+typedef struct worker {
+    nh_ensemble *e;
+    nh_gathering *statistic; /* [records][columns] */
+    const nh_system *system; /* of the combination in work */
+    int64_t combination;     /* -1: none */
+    nh_run *run;
+    nh_measure measure;
+    nh_block block;
+    /* of each member of the block */
+    nh_member *member;
+    double *q, *v; /* where they ended */
+    int alive;
+    /* at a checkpoint */
+    bool holds; /* a block that belongs into it */
+    struct worker *next_waiter;
+    /* rows for the hook, of `records` recorded times */
+    int room, records;
+    int64_t first_record;
+    double *value, *row_q, *row_v, *row_multiplier;
+    int64_t next_record;
+    double *raw; /* what is measured of several members */
+    size_t raw_width;
+} worker;
+
+/* What a block in work is, for a checkpoint, and back: the run must have been made. */
+void nh_worker_pack(nh_pack *p, const worker *w);
+nh_status nh_worker_unpack(nh_pack *p, worker *w, nh_report *report);
+
+#endif

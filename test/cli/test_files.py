@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""test_files.py NONHOLO: data files as strangers read them, and what happens when they cannot be written."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+from harness import Program, check, run_all, same
+
+nonholo = Program(sys.argv[1])
+HAS_HDF5 = "no HDF5" not in nonholo("--version").stdout
+RUN = ["run", "pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "1000"]
+ENSEMBLE = ["ensemble", "pendulum-cvt", "--members", "11", "--sweep", "eps=0:0.5:2", "--method", "gauss",
+            "--step", "0.1", "--steps", "100", "--every", "10"]
+
+
+def system_python(code, *arguments):
+    """The system's Python has h5py and xarray where they are installed; None when it has not."""
+    probe = subprocess.run(["/usr/bin/python3", "-c", "import h5py, xarray, numpy"], capture_output=True)
+    if probe.returncode != 0:
+        return None
+    done = subprocess.run(["/usr/bin/python3", "-c", code, *arguments], capture_output=True, encoding="utf-8")
+    check(done.returncode == 0, done.stderr[-1500:])
+    return json.loads(done.stdout)
+
+
+READ_RUN = """
+import sys, json, h5py, xarray, numpy
+f = h5py.File(sys.argv[1], "r")
+assert f["q"].dims[1][0].name == "/time" and f["q"].dims[2][0].name == "/coordinate"
+assert [n.decode() for n in f["velocity"][:]] == ["x'", "y'", "xi'"]
+assert "lagrangian" in f.attrs["model_text"] and f.attrs["method"] == "dla01"
+out = {}
+for engine in ("h5netcdf", "netcdf4"):
+    d = xarray.open_dataset(sys.argv[1], engine=engine)
+    assert d.q.dims == ("member", "time", "coordinate") and d.multiplier.dims == ("member", "time", "constraint")
+    last = d.isel(member=0).sel(time=100.0)
+    out[engine] = [float(last.q.sel(coordinate=c)) for c in ("x", "y", "xi")]
+    out["energy"] = float(last.energy)
+    out["records"] = int(d.records[0])
+    out["multiplier"] = float(last.multiplier.sel(constraint="gear"))
+print(json.dumps(out))
+"""
+
+READ_ENSEMBLE = """
+import sys, json, xarray
+d = xarray.open_dataset(sys.argv[1], engine="h5netcdf")
+assert d.q.shape == (22, 11, 3) and d.attrs["seed"] == 0
+assert (d.swept_eps.values == [0] * 11 + [0.5] * 11).all() and not d.failed.values.any()
+error = d.energy - d.energy.isel(time=0)
+assert (error.values == d.energy_error.values).all()
+assert abs(error.mean("member") - d.energy_error_mean).max() < 1e-15
+assert abs(error.var("member") - d.energy_error_variance).max() < 1e-15
+assert (error.max("member") == d.energy_error_max).all()
+print(json.dumps(d.q.isel(time=-1, member=13).values.tolist()))
+"""
+
+
+def test_hdf5_run():
+    if not HAS_HDF5:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.h5")
+        end = nonholo.json(*RUN, "-o", path)
+        found = system_python(READ_RUN, path)
+        if found is None:
+            print("h5py or xarray is missing: HDF5 files were not read")
+            return
+        same(found["h5netcdf"], end["q"])
+        same(found["netcdf4"], end["q"])
+        same(found["energy"], end["energy"])
+        same(found["records"], 1001)
+        check(abs(found["multiplier"]) < 10, found["multiplier"])
+
+
+def test_hdf5_ensemble():
+    if not HAS_HDF5:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path, table = os.path.join(folder, "e.nc"), os.path.join(folder, "m.csv")
+        nonholo.json(*ENSEMBLE, "-o", path)
+        found = system_python(READ_ENSEMBLE, path)
+        nonholo.json(*ENSEMBLE, "-o", table, "--table", "members")
+        row = open(table).read().splitlines()[14].split(",")
+        if found is not None:
+            same(found, [float(x) for x in row[5:8]])
+
+
+def test_hdf5_of_a_failed_run_is_cut():
+    """A run that fails keeps what it computed, and no NaN."""
+    if not HAS_HDF5:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        model, path = os.path.join(folder, "r.nh"), os.path.join(folder, "r.h5")
+        open(model, "w").write("model runaway\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 + x^4\n"
+                               "constraint y' = x*x'\nstart x = 5, x' = 30, y' = 150\n")
+        done = nonholo("run", model, "--method", "dla01", "--step", 0.01, "--steps", 5000, "--every", 100, "-o", path,
+                       "--json")
+        same(done.returncode, 1, done.stderr)
+        check("are kept in" in done.stderr, done.stderr)
+        end = json.loads(done.stdout)
+        found = system_python("import sys, json, xarray; d = xarray.open_dataset(sys.argv[1], engine='h5netcdf');"
+                              "print(json.dumps([float(d.time[-1]), int(d.records[0]), d.sizes['time'],"
+                              "d.q[0, -1].values.tolist(), int(d.q.isnull().sum())]))", path)
+        if found is not None:
+            same(found, [end["t"], found[2], found[2], end["q"], 0])
+
+
+def test_npy():
+    """Version 2 of the format: a structured array, read here by hand."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.npy")
+        end = nonholo.json(*RUN, "-o", path)
+        data = open(path, "rb").read()
+        same(data[:8], b"\x93NUMPY\x02\x00")
+        length = struct.unpack("<I", data[8:12])[0]
+        header = eval(data[12:12 + length], {})  # a literal, written by us
+        same((12 + length) % 64, 0)
+        same(header["shape"], (1001,))
+        names = [name for name, kind in header["descr"]]
+        same(names[:7], ["t", "x", "y", "xi", "x'", "y'", "xi'"])
+        rows = struct.iter_unpack("<%dd" % len(names), data[12 + length:])
+        same(list(list(rows)[-1][1:4]), end["q"])
+
+
+def test_refused_files():
+    """Told before anything is computed, with the right exit code; nothing is left behind."""
+    with tempfile.TemporaryDirectory() as folder:
+        for arguments, code, message in [
+            ([*RUN, "-o", "x.txt"], 2, "data is written to files ending in .h5, .nc, .csv or .npy"),
+            ([*RUN, "-o", "missing/x.csv"], 1, "No such file or directory"),
+            ([*ENSEMBLE, "-o", "x.npy"], 2, "trajectories of several members need .h5 or .nc"),
+            ([*RUN, "--checkpoint-every", "5"], 2, "--checkpoint-every is for --checkpoint FILE"),
+            ([*RUN, "--checkpoint", "c", "--checkpoint-every", "5x"], 2, "needs a time such as 60s"),
+            ([*RUN, "--resume", "missing"], 1, "cannot read missing: No such file or directory"),
+        ]:
+            done = nonholo(*arguments, cwd=folder)
+            same(done.returncode, code, arguments)
+            check(message in done.stderr, done.stderr)
+            same(os.listdir(folder), [])
+
+
+def test_full_device():
+    for ending in ("csv", "npy"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "full." + ending)
+            os.symlink("/dev/full", path)
+            done = nonholo(*RUN, "-o", path)
+            same(done.returncode, 1, done.stderr)
+            check("No space left on device" in done.stderr, done.stderr)
+    if HAS_HDF5:
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink("/dev/full", os.path.join(folder, "full.h5"))
+            done = nonholo(*RUN, "-o", os.path.join(folder, "full.h5"))
+            same(done.returncode, 1, done.stderr)
+            check("HDF5 needs a regular file" in done.stderr, done.stderr)
+
+
+def as_nobody(arguments, **keywords):
+    """Root may write everywhere: the program as somebody who may not."""
+    prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    return subprocess.run([*prefix, nonholo.path, *map(str, arguments)], capture_output=True, encoding="utf-8",
+                          env=dict(os.environ, NO_COLOR="1", LC_ALL="C", HOME="/nonexistent"), **keywords)
+
+
+def test_folder_that_cannot_be_written():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o555)
+        for arguments in ([*RUN, "-o", folder + "/x.csv"], [*RUN, "-o", folder + "/x.h5"],
+                          [*RUN, "--checkpoint", folder + "/c", "--checkpoint-every", "100"]):
+            if "x.h5" in arguments[-1] and not HAS_HDF5:
+                continue
+            done = as_nobody(arguments)
+            same(done.returncode, 1, done.stderr)
+            check("Permission denied" in done.stderr, done.stderr)
+            same(os.listdir(folder), [])
+        os.chmod(folder, 0o755)
+
+
+def test_full_disk():
+    """A tmpfs of 64 kB, where we may mount one."""
+    with tempfile.TemporaryDirectory() as folder:
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True)
+        if mounted.returncode != 0:
+            print("no right to mount: the full disk was not tested")
+            return
+        try:
+            for ending in ["csv", "npy"] + ["h5"] * HAS_HDF5:
+                path = os.path.join(folder, "x." + ending)
+                open(path, "w").write("old")
+                done = nonholo(*RUN[:-1], "20000", "-o", path)
+                same(done.returncode, 1, done.stderr)
+                check("No space left" in done.stderr or "the disk has" in done.stderr, done.stderr)
+                same(open(path).read(), "old", "the old file is gone")
+                same(os.listdir(folder), ["x." + ending])
+                os.remove(path)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+def test_cache_and_compiler():
+    """Without a place for compiled kernels, or without a compiler, the numbers are the same or it is said."""
+    line = [*RUN, "--backend", "compiled"]
+    end = nonholo.json(*RUN, "--backend", "tape")["q"]
+    with tempfile.TemporaryDirectory() as folder:
+        gone = os.path.join(folder, "gone", "deeper")
+        same(nonholo.json(*line, env={"XDG_CACHE_HOME": gone})["q"], end)
+        blocked = os.path.join(folder, "file")
+        open(blocked, "w").close()
+        same(nonholo.json(*line, env={"XDG_CACHE_HOME": blocked})["q"], end)
+        done = nonholo(*line, env={"XDG_CACHE_HOME": blocked, "TMPDIR": os.path.join(folder, "nowhere")})
+        same(done.returncode, 1, done.stderr)
+        check("cannot make a working folder for the compiler" in done.stderr, done.stderr)
+        done = nonholo(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/nonexistent/cc"})
+        same(done.returncode, 1, done.stderr)
+        check("--backend tape works without one" in done.stderr, done.stderr)
+        found = nonholo.json(*RUN, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/nonexistent/cc"})
+        same((found["q"], found["backend"]), (end, "tape"))
+
+
+def test_checkpoints_of_others_are_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        open(os.path.join(folder, "other.nh"), "w").write(
+            "model pendulum-cvt\nparameter eps = 0\nparameter sign = 1\nparameter shift = 0\n"
+            "coordinate x, y\ncoordinate xi angle\nlagrangian (x'^2 + y'^2 + xi'^2)/2 - x^2\n"
+            "constraint gear: y' + sin(xi)*x' = 0\nstart xi' = 1\n")
+        child = subprocess.Popen([nonholo.path, *RUN[:-1], "1e9", "--checkpoint", "c", "--checkpoint-every", "1000"],
+                                 cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while not os.path.exists(os.path.join(folder, "c")):
+            check(child.poll() is None, "it ended")
+        child.kill()
+        child.wait()
+        line = [*RUN[:-1], "1e9", "--resume", "c"]
+
+        def refused(arguments, message, code=2):
+            done = nonholo(*arguments, cwd=folder)
+            same(done.returncode, code, done.stderr)
+            check(message in done.stderr, done.stderr)
+
+        refused(["run", "other.nh", *line[2:]], "of another model called pendulum-cvt: its equations differ")
+        refused(["run", "harmonic-cvt", *line[2:]], "its model is pendulum-cvt, here it is harmonic-cvt")
+        refused([*line, "--set", "eps=0.25"], "its eps is 0, here it is 0.25")
+        refused([*line, "--step", "0.2"], "its step is 0.1, here it is 0.2")
+        refused([*line, "--method", "leapfrog"], "its method is dla01, here it is leapfrog")
+        refused([*line, "--compensated", "on"], "its choice of compensated sums is 0, here it is 1")
+        refused([*line, "--compose", "suzuki"], "its number of parts of a composed step is 1, here it is 5")
+        refused([*line, "-o", "x.csv"], "is of a run without -o")
+        refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of 'nonholo ensemble'")
+        data = open(os.path.join(folder, "c"), "rb").read()
+        for name, bad in (("cut", data[:-40]), ("flipped", data[:200] + bytes([data[200] ^ 1]) + data[201:]),
+                          ("empty", b""), ("text", b"hello" * 100)):
+            open(os.path.join(folder, name), "wb").write(bad)
+            refused([*line[:-1], name], "checkpoint")
+
+
+def test_progress_json():
+    done = nonholo("run", "pendulum-cvt", "--method", "gauss:stages=6", "--step", "0.01", "--steps", "200000",
+                   "--progress", "json", "--quiet", "--every", "100")
+    same(done.returncode, 0, done.stderr)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    check(lines and lines[-1]["done"] == lines[-1]["total"] == 200000, done.stderr)
+    same(set(lines[-1]), {"done", "total", "seconds", "steps_per_second", "seconds_left", "energy_error"})
+
+
+sys.exit(run_all([(name, test) for name, test in list(globals().items()) if name.startswith("test_")]))
