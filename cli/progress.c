@@ -19,6 +19,7 @@ void progress_begin(progress *p, int64_t total, bool quiet)
     double now = clock_seconds();
     *p = (progress){.shown = !quiet && total > 0 && isatty(STDERR_FILENO),
                     .total = total,
+                    .unit = "steps",
                     .begun = now,
                     .last = now};
 }
@@ -50,7 +51,8 @@ void progress_update(progress *p, int64_t done)
     describe_time(left, sizeof left, (double)(p->total - done) / rate);
     for (int i = 0; i < BAR; i++)
         bar[i] = i < share * BAR ? '#' : '.';
-    fprintf(stderr, "\r[%s] %3.0f%%  %.3g steps/s  %s left\033[K", bar, 100 * share, rate, left);
+    fprintf(stderr, "\r[%s] %3.0f%%  %.3g %s/s  %s left\033[K", bar, 100 * share, rate, p->unit,
+            left);
     fflush(stderr);
 }
 
