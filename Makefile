@@ -12,7 +12,7 @@ configure:
 	@tools/setup.sh
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(MESON_OPTIONS) --prefix=$(PREFIX)
 	@# a folder that changed may hold new files, which meson.build lists when it configures
-	@test -z "$$(find src cli models -type d -newer $(BUILD)/build.ninja)" || meson setup --reconfigure $(BUILD) >/dev/null
+	@test -z "$$(find src cli models figures -type d -newer $(BUILD)/build.ninja)" || meson setup --reconfigure $(BUILD) >/dev/null
 
 demo: all
 	@tools/demo.sh $(BUILD)/nonholo $(BUILD)/demo

@@ -15,6 +15,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_ORDER = 1 << 7,   /* --step, --time, --halvings, --steps-list, --tolerance */
        OPTIONS_PLOT = 1 << 8,    /* --plot alone */
        OPTIONS_KEEP = 1 << 10,   /* --checkpoint, --checkpoint-every, --resume */
+       OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
        OPTIONS_ENSEMBLE = 1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
 
@@ -31,12 +32,13 @@ typedef struct options {
     char **sweeps;  /* every --sweep, as it stands */
     int sweep_count;
     const char *starts, *checkpoint, *checkpoint_every, *resume; /* NULL when not given */
+    const char *folder; /* --out, NULL when not given */
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
     double step, time, tolerance, energy;                              /* NaN when not given */
     double t0;
     int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
     int backend, compensated, around, table, progress; /* index into the choices of the table: the standard first */
-    bool project, json, quiet, help;
+    bool quick, project, json, quiet, help;
 } options;
 
 struct command;

@@ -29,6 +29,7 @@ void progress_begin(progress *p, int64_t total, bool quiet)
     *p = (progress){.energy_error = NAN,
                     .shown = total > 0 && (in_json || (!quiet && isatty(STDERR_FILENO))),
                     .total = total,
+                    .unit = "steps",
                     .begun = now,
                     .last = now};
 }
@@ -84,7 +85,7 @@ void progress_update(progress *p, int64_t done)
     describe_time(left, sizeof left, (double)(p->total - done) / rate);
     for (int i = 0; i < BAR; i++)
         bar[i] = i < share * BAR ? '#' : '.';
-    fprintf(stderr, "\r[%s] %3.0f%%  %.3g steps/s  %s left", bar, 100 * share, rate, left);
+    fprintf(stderr, "\r[%s] %3.0f%%  %.3g %s/s  %s left", bar, 100 * share, rate, p->unit, left);
     if (!isnan(p->energy_error))
         fprintf(stderr, "  energy error %.2g", p->energy_error);
     fputs("\033[K", stderr);

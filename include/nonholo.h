@@ -736,20 +736,85 @@ typedef struct nh_curve {
     int64_t count;
     bool marked; /* a mark at each point */
     bool guide;  /* thin, grey and dashed: a line to compare with */
+    bool faint;  /* one of many: thin */
 } nh_curve;
 typedef struct nh_panel {
     const char *title, *x_label, *y_label;
     bool x_log, y_log;
     const nh_curve *curve;
     int curves;
+    bool equal;              /* one unit is as long on both axes */
+    const double *x_range, *y_range; /* two numbers each; NULL: as the curves want it */
 } nh_panel;
 NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
                                 const char *title, nh_report *report);
+
+/* A table as a picture: a coloured cell for each row and column; columns with the same group stand under its
+ * name. `shade` is an nh_verdict, or -1 for an empty cell. */
+typedef struct nh_cell {
+    int shade;
+    char text[16];
+} nh_cell;
+typedef struct nh_grid {
+    const char *const *row, *const *column, *const *group; /* group: of each column, may be NULL */
+    int rows, columns;
+    const nh_cell *cell;      /* [rows][columns] */
+    const char *shade_name[8]; /* of each shade that occurs, for the legend; NULL: not in it */
+} nh_grid;
+NH_API nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
+                              nh_report *report);
 
 /* Whether the two above could write `path`, asked before a long computation: NH_BAD_ARGUMENT for an
  * unknown ending, NH_FILE_FAILED for a place that cannot be written or a missing gnuplot. */
 NH_API nh_status nh_record_can_write(const char *path, nh_report *report);
 NH_API nh_status nh_record_can_plot(const char *path, nh_report *report);
+
+/* ---- figures ----------------------------------------------------------------------------- */
+
+/* A figure as a text: what is computed, what is drawn, what is expected of it (nonholo-figure(5)). Nothing in
+ * such a text is executed but the arithmetic of models. */
+typedef struct nh_figure nh_figure;
+
+/* A shipped figure by its name, or the file at a path (anything with a '/' or ending in ".fig"). */
+NH_API nh_status nh_figure_open(nh_figure **out, const char *name_or_path, nh_report *report);
+NH_API nh_status nh_figure_parse(nh_figure **out, const char *file, const char *text, size_t length,
+                                 nh_report *report);
+NH_API void nh_figure_free(nh_figure *figure);
+NH_API const char *nh_figure_name(const nh_figure *figure);
+NH_API const char *nh_figure_title(const nh_figure *figure);
+NH_API int nh_figure_runs(const nh_figure *figure); /* methods times cases */
+NH_API int nh_shipped_figure_count(void);
+NH_API const char *nh_shipped_figure_name(int index);
+
+typedef struct nh_figure_options {
+    bool quick;  /* the shorter times and fewer members that the figure names for it */
+    int threads; /* 0 means 1; the numbers do not depend on it */
+    /* called after each run, one at a time; a value other than 0 stops the figure */
+    int (*progress)(void *user, int done, int all);
+    void *user;
+} nh_figure_options;
+
+/* Computes everything and checks the findings. A finding that fails is a result, not a failure; neither is
+ * a method that does not apply to a case, or does not reach the end (nh_figure_remark tells). */
+NH_API nh_status nh_figure_run(nh_figure *figure, const nh_figure_options *options, nh_report *report);
+NH_API double nh_figure_seconds(const nh_figure *figure); /* the last run took */
+NH_API const char *nh_figure_remark(const nh_figure *figure, int index); /* NULL at the end */
+
+typedef struct nh_finding {
+    const char *text;    /* as the figure's file has it */
+    const char *in_case; /* its label; "" when the figure has one case only */
+    bool checked;        /* false: it needs the full time, and this was a quick run */
+    bool passed;
+    double measured, expected; /* NaN for verdicts */
+    char measured_text[160], expected_text[80];
+} nh_finding;
+NH_API int nh_figure_findings(const nh_figure *figure);
+NH_API const nh_finding *nh_figure_finding(const nh_figure *figure, int index);
+
+/* After a run: the picture (.svg, .png, .pdf, .html), and the curves as they are drawn (.csv: panel, curve,
+ * x, y). */
+NH_API nh_status nh_figure_draw(const nh_figure *figure, const char *path, nh_report *report);
+NH_API nh_status nh_figure_write(const nh_figure *figure, const char *path, nh_report *report);
 
 /* Shortest text that reads back as the same number; `text` holds at least 32 bytes. Returns text. */
 NH_API char *nh_number_text(double value, char *text);

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """embed.py models OUT.c FILE.nh...        the shipped models as a table of texts
+embed.py figures OUT.c FILE.fig...       the shipped figures likewise
+embed.py uplot OUT.c JS CSS LICENCE PAGE.js  what goes into pages for a browser
 embed.py kernels OUT.c SRC METHODS.def   every method's source, its own includes inlined, as texts
 
 Run by the build; the results are C files with nothing but string tables."""
@@ -40,14 +42,23 @@ def kernel_text(src, file):
     return inline(src, "method/" + file, {"mechanics/mechanics.h", "base/dense.h", "method/method.h"})
 
 
-def models(out, files):
+def texts(out, files, header, kind, table, total):
+    """A table of named texts: models, figures."""
     names = sorted((os.path.splitext(os.path.basename(f))[0], f) for f in files)
     with open(out, "w") as o:
-        o.write('#include "model/shipped.h"\n\nconst nh_shipped nh_shipped_models[] = {\n')
+        o.write('#include "%s"\n\nconst %s %s[] = {\n' % (header, kind, table))
         for name, file in names:
             text = open(file).read()
             o.write('    {"%s",\n%s,\n     %d},\n' % (name, literal(text), len(text.encode())))
-        o.write("    {0, 0, 0}};\nconst int nh_shipped_model_total = %d;\n" % len(names))
+        o.write("    {0, 0, 0}};\nconst int %s = %d;\n" % (total, len(names)))
+
+
+def page_parts(out, files):
+    """Scripts and styles, each as one text."""
+    with open(out, "w") as o:
+        o.write('#include "output/page.h"\n\n')
+        for name, file in zip(("uplot_script", "uplot_style", "uplot_licence", "page_script"), files):
+            o.write("const char nh_%s[] =\n%s;\n" % (name, literal(open(file, encoding="utf-8").read())))
 
 
 def kernels(out, src, definitions):
@@ -68,6 +79,11 @@ def kernels(out, src, definitions):
 
 
 if sys.argv[1] == "models":
-    models(sys.argv[2], sys.argv[3:])
+    texts(sys.argv[2], sys.argv[3:], "model/shipped.h", "nh_shipped", "nh_shipped_models", "nh_shipped_model_total")
+elif sys.argv[1] == "uplot":
+    page_parts(sys.argv[2], sys.argv[3:])
+elif sys.argv[1] == "figures":
+    texts(sys.argv[2], sys.argv[3:], "figure/shipped.h", "nh_shipped_text", "nh_shipped_figures",
+          "nh_shipped_figure_total")
 else:
     kernels(*sys.argv[2:])

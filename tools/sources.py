@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sources.py models | methods | method-headers | rooms | cli | python: lists files for meson.build, a line each,
+"""sources.py models | figures | methods | method-headers | rooms | cli | python: lists files for meson.build, a line each,
 so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
@@ -12,6 +12,7 @@ methods = ["src/method/" + f for f in dict.fromkeys(
     re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
 lists = {
     "models": lambda: glob.glob("models/*.nh"),
+    "figures": lambda: glob.glob("figures/*.fig"),
     "methods": lambda: methods,
     "method-headers": lambda: glob.glob("src/method/*.h"),
     "rooms": lambda: set(glob.glob("src/*/*.c")) - set(methods) - {"src/program/interpret.c"},

@@ -1,5 +1,6 @@
 /* What a step costs, counted: how often it asks the system for one of its functions. */
-#include "base/status.h"
+#include "observe/cost.h"
+
 #include "run/run.h"
 
 enum { WARM_UP = 4, COUNTED = 16 }; /* steps; implicit methods extrapolate from the ones before */
@@ -18,12 +19,13 @@ static int count_call(const void *self, int fn, double t, const void *q, const v
     return c->call[fn](c->self, fn, t, q, v, x, out);
 }
 
-nh_status nh_evaluations(const nh_system *system, const char *method, double step, double t,
-                         const double *q, const double *v, double *per_step, nh_report *report)
+nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wanted, double t,
+                               const double *q, const double *v, double *per_step, nh_report *report)
 {
     nh_run *run;
-    nh_run_options options = {
-        .method = method, .step = step, .backend = NH_BACKEND_TAPE, .members = 1};
+    nh_run_options options = *wanted;
+    options.backend = NH_BACKEND_TAPE;
+    options.members = 1;
     nh_status status = nh_run_create(&run, system, &options, report);
     if (status == NH_OK)
         status = nh_run_start(run, 0, t, q, v, report);
@@ -42,4 +44,11 @@ nh_status nh_evaluations(const nh_system *system, const char *method, double ste
     }
     nh_run_free(run);
     return status;
+}
+
+nh_status nh_evaluations(const nh_system *system, const char *method, double step, double t,
+                         const double *q, const double *v, double *per_step, nh_report *report)
+{
+    nh_run_options options = {.method = method, .step = step};
+    return nh_count_evaluations(system, &options, t, q, v, per_step, report);
 }

@@ -2,6 +2,7 @@
  * coordinates in time, the errors on a logarithmic scale, and the observables (or the velocities).
  */
 #include "output/gnuplot.h"
+#include "output/page.h"
 #include "output/record.h"
 
 #include <float.h>
@@ -184,6 +185,8 @@ nh_status nh_record_plot(const nh_record *record, const char *path, const char *
 {
     if (record->rows == 0 || !record->keep)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s: nothing was recorded to draw", path);
+    if (nh_is_page(path))
+        return nh_page_of_record(record, path, title, report);
     figure f = {.record = record, .stride = (record->rows + POINTS - 1) / POINTS};
     double scale = fabs(record->first_energy);
     f.floor = (isfinite(scale) && scale > 0 ? scale : 1) * DBL_EPSILON / 16;

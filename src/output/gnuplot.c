@@ -28,7 +28,7 @@ static nh_status check_ending(const char *path, nh_report *report)
     if (nh_file_ending(path, endings) >= 0)
         return NH_OK;
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "%s: pictures are drawn into files ending in .svg, .png or .pdf", path);
+                   "%s: pictures are drawn into files ending in .svg, .png, .pdf or .html", path);
 }
 
 static void release(nh_gnuplot *gnuplot)
@@ -197,13 +197,20 @@ nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report)
     return status;
 }
 
+static const char *const pages[] = {".html", NULL};
+
+bool nh_is_page(const char *path)
+{
+    return nh_file_ending(path, pages) >= 0;
+}
+
 /* An empty script: found out now rather than after an hour of computing. */
 nh_status nh_gnuplot_can_draw(const char *path, nh_report *report)
 {
-    nh_status status = check_ending(path, report);
+    nh_status status = nh_is_page(path) ? NH_OK : check_ending(path, report);
     if (status == NH_OK)
         status = nh_file_can_begin(path, report);
-    if (status != NH_OK)
+    if (status != NH_OK || nh_is_page(path))
         return status;
     FILE *nothing = fopen("/dev/null", "r+e");
     if (!nothing)

@@ -21,7 +21,7 @@ void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text);
 /* Runs gnuplot and puts the picture in place; frees in any case. */
 nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report);
 
-/* Whether a picture can be drawn at `path`. */
+/* Whether a picture can be drawn at `path`; pages for a browser need no gnuplot. */
 nh_status nh_gnuplot_can_draw(const char *path, nh_report *report);
 
 #endif

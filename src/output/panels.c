@@ -1,5 +1,6 @@
 /* Curves in panels under one legend. */
 #include "output/gnuplot.h"
+#include "output/page.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static void put_style(const page *p, int number, const nh_curve *curve)
     else if (curve->marked)
         fprintf(p->script, " with linespoints lw 1.4 pt %d ps 0.8", marks[number % MARKS]);
     else
-        fputs(" with lines lw 1.2", p->script);
+        fputs(curve->faint ? " with lines lw 0.4" : " with lines lw 1.2", p->script);
     if (!curve->guide)
         fprintf(p->script, " dt %d lc rgb '%s'", 1 + number / COLOURS, colours[number % COLOURS]);
 }
@@ -79,6 +80,14 @@ static void put_axis(const page *p, char axis, const char *label, bool is_log)
         fprintf(p->script, "\nset logscale %c\nset format %c '10^{%%L}'\n", axis, axis);
     else
         fprintf(p->script, "\nunset logscale %c\nset format %c '%%g'\n", axis, axis);
+}
+
+static void put_range(const page *p, char axis, const double *range)
+{
+    char from[32], to[32];
+    if (range)
+        fprintf(p->script, "set %crange [%s:%s]\n", axis, nh_number_text(range[0], from),
+                nh_number_text(range[1], to));
 }
 
 static bool is_empty(const nh_panel *panel)
@@ -107,8 +116,9 @@ static void put_curves(const page *p, const nh_panel *panel, bool with_names)
         else
             fputs("keyentry", p->script);
         put_style(p, i, curve);
-        fputs(with_names && curve->name ? " title " : " notitle", p->script);
-        if (with_names && curve->name)
+        bool named = with_names && curve->name && curve->name[0];
+        fputs(named ? " title " : " notitle", p->script);
+        if (named)
             quote(p, curve->name);
     }
     fputc('\n', p->script);
@@ -122,12 +132,14 @@ static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
     put_axis(p, 'y', panel->y_label, panel->y_log && !is_empty(panel));
     if (is_empty(panel)) /* gnuplot finds no scale by itself */
         fputs("set xrange [0:1]\nset yrange [0:1]\n", p->script);
+    put_range(p, 'x', panel->x_range);
+    put_range(p, 'y', panel->y_range);
+    fputs(panel->equal ? "set size ratio -1\n" : "set size noratio\n", p->script);
     fputs("set title ", p->script);
     quote(p, panel->title ? panel->title : "");
     fputs(with_names ? "\n" : "\nunset key\n", p->script);
     put_curves(p, panel, with_names);
-    if (is_empty(panel))
-        fputs("set autoscale\n", p->script);
+    fputs("set autoscale\n", p->script);
 }
 
 /* As square as can be; the legend takes as many rows as its names need. */
@@ -169,6 +181,8 @@ nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path, co
 {
     if (panels < 1)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s: there is nothing to draw", path);
+    if (nh_is_page(path))
+        return nh_page_of_panels(panel, panels, path, title, report);
     page p = lay_out(panel, panels);
     nh_status status = nh_gnuplot_begin(&p.gnuplot, path, p.width, p.height, report);
     if (status != NH_OK)

@@ -1,0 +1,254 @@
+/* nonholo reproduce: the papers' figures, computed, drawn, and their findings checked. */
+#include "command.h"
+#include "json.h"
+#include "message.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct press {
+    const options *given;
+    const char *folder;
+    progress bar;
+    int64_t done; /* runs of the figures before */
+    json out;
+    int passed, failed, unchecked;
+} press;
+
+static int step_on(void *user, int done, int all)
+{
+    press *p = user;
+    (void)all;
+    progress_update(&p->bar, p->done + done);
+    return 0;
+}
+
+/* ---- one figure ---------------------------------------------------------------------------- */
+
+/* Writes DIR/NAME.svg, .png and .csv. */
+static int write_files(const press *p, const nh_figure *figure)
+{
+    static const char *const endings[] = {"svg", "png", "html", "csv"};
+    nh_report report;
+    char path[4096];
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s.%s", p->folder, nh_figure_name(figure), endings[i]);
+        nh_status status = i == 3 ? nh_figure_write(figure, path, &report)
+                                  : nh_figure_draw(figure, path, &report);
+        if (status != NH_OK)
+            return complain_report(&report);
+    }
+    return 0;
+}
+
+static const char *verdict_of(const nh_finding *finding)
+{
+    return !finding->checked ? "not checked" : finding->passed ? "pass" : "FAIL";
+}
+
+static void count(press *p, const nh_figure *figure)
+{
+    for (int i = 0; i < nh_figure_findings(figure); i++) {
+        const nh_finding *finding = nh_figure_finding(figure, i);
+        p->passed += finding->checked && finding->passed;
+        p->failed += finding->checked && !finding->passed;
+        p->unchecked += !finding->checked;
+    }
+}
+
+static void print_text(const press *p, const nh_figure *figure)
+{
+    printf("%s: %s (%.1f s)\n", nh_figure_name(figure), nh_figure_title(figure),
+           nh_figure_seconds(figure));
+    for (int i = 0; i < nh_figure_findings(figure); i++) {
+        const nh_finding *f = nh_figure_finding(figure, i);
+        printf("  %-11s %s%s%s%s\n", verdict_of(f), f->text, f->in_case[0] ? " [" : "", f->in_case,
+               f->in_case[0] ? "]" : "");
+        if (f->checked)
+            printf("              measured %s, expected %s\n", f->measured_text, f->expected_text);
+        else
+            printf("              needs the full time; this was a quick run\n");
+    }
+    const char *remark;
+    for (int i = 0; (remark = nh_figure_remark(figure, i)); i++)
+        printf("  note        %s\n", remark);
+    printf("  files       %s/%s.svg, .png, .html, .csv\n", p->folder, nh_figure_name(figure));
+}
+
+static void print_json(press *p, const nh_figure *figure)
+{
+    json *j = &p->out;
+    json_object(j, NULL);
+    json_text(j, "name", nh_figure_name(figure));
+    json_text(j, "title", nh_figure_title(figure));
+    json_real(j, "seconds", nh_figure_seconds(figure));
+    json_array(j, "findings");
+    for (int i = 0; i < nh_figure_findings(figure); i++) {
+        const nh_finding *f = nh_figure_finding(figure, i);
+        json_object(j, NULL);
+        json_text(j, "finding", f->text);
+        json_text(j, "case", f->in_case);
+        json_text(j, "result", verdict_of(f));
+        json_real(j, "measured", f->checked ? f->measured : 0.0 / 0.0);
+        json_real(j, "expected", f->checked ? f->expected : 0.0 / 0.0);
+        json_text(j, "measured_text", f->measured_text);
+        json_text(j, "expected_text", f->expected_text);
+        json_close_object(j);
+    }
+    json_close_array(j);
+    json_array(j, "notes");
+    const char *remark;
+    for (int i = 0; (remark = nh_figure_remark(figure, i)); i++)
+        json_text(j, NULL, remark);
+    json_close_array(j);
+    json_close_object(j);
+}
+
+static int reproduce(press *p, nh_figure *figure)
+{
+    nh_report report;
+    nh_figure_options wanted = {.quick = p->given->quick,
+                                .threads = p->given->threads > 0 ? (int)p->given->threads : 2,
+                                .progress = step_on,
+                                .user = p};
+    nh_status status = nh_figure_run(figure, &wanted, &report);
+    p->done += nh_figure_runs(figure);
+    progress_end(&p->bar);
+    if (status != NH_OK)
+        return complain_report(&report);
+    int answer = write_files(p, figure);
+    count(p, figure);
+    if (p->given->json)
+        print_json(p, figure);
+    else
+        print_text(p, figure);
+    fflush(stdout);
+    return answer;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+static int list_figures(const options *given)
+{
+    json j;
+    if (given->json) {
+        j = json_begin(stdout);
+        json_array(&j, "figures");
+    }
+    for (int i = 0; i < nh_shipped_figure_count(); i++) {
+        nh_figure *figure;
+        nh_report report;
+        if (nh_figure_open(&figure, nh_shipped_figure_name(i), &report) != NH_OK)
+            return complain_report(&report);
+        if (given->json) {
+            json_object(&j, NULL);
+            json_text(&j, "name", nh_figure_name(figure));
+            json_text(&j, "title", nh_figure_title(figure));
+            json_close_object(&j);
+        } else
+            printf("%-28s %s\n", nh_figure_name(figure), nh_figure_title(figure));
+        nh_figure_free(figure);
+    }
+    if (given->json) {
+        json_close_array(&j);
+        json_end(&j);
+    }
+    return DONE;
+}
+
+static int make_folder(const char *path)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return 0;
+    complain("cannot create the folder %s: %s", path, strerror(errno));
+    return FAILED;
+}
+
+/* Opens what was asked for: every figure is read before the first is computed. */
+static int open_figures(const options *given, nh_figure **list, int *count)
+{
+    bool all = strcmp(given->operands[0], "all") == 0 && given->operand_count == 1;
+    *count = all ? nh_shipped_figure_count() : given->operand_count;
+    for (int i = 0; i < *count; i++) {
+        nh_report report;
+        const char *name = all ? nh_shipped_figure_name(i) : given->operands[i];
+        if (nh_figure_open(&list[i], name, &report) != NH_OK)
+            return complain_report(&report);
+    }
+    return 0;
+}
+
+static int tell(press *p, int answer)
+{
+    if (p->given->json) {
+        json_close_array(&p->out);
+        json_integer(&p->out, "passed", p->passed);
+        json_integer(&p->out, "failed", p->failed);
+        json_integer(&p->out, "not_checked", p->unchecked);
+        json_end(&p->out);
+    } else if (!answer)
+        printf("%d finding%s passed, %d failed%s\n", p->passed, p->passed == 1 ? "" : "s", p->failed,
+               p->unchecked ? " (quick: some need the full time)" : "");
+    return answer ? answer : p->failed > 0 ? FAILED : DONE;
+}
+
+static int press_all(press *p, nh_figure **list, int figures)
+{
+    int64_t runs = 0;
+    int answer = make_folder(p->folder);
+    for (int i = 0; i < figures; i++)
+        runs += nh_figure_runs(list[i]);
+    if (p->given->json) {
+        p->out = json_begin(stdout);
+        json_boolean(&p->out, "quick", p->given->quick);
+        json_array(&p->out, "figures");
+    }
+    progress_begin(&p->bar, runs, p->given->quiet);
+    p->bar.unit = "runs";
+    for (int i = 0; i < figures && !answer; i++)
+        answer = reproduce(p, list[i]);
+    progress_end(&p->bar);
+    return tell(p, answer);
+}
+
+static int run(const options *given)
+{
+    press p = {.given = given, .folder = given->folder ? given->folder : "reproduced"};
+    if (given->operand_count == 0)
+        return list_figures(given);
+    int room = nh_shipped_figure_count() + given->operand_count, figures = 0;
+    nh_figure **list = calloc((size_t)room, sizeof *list);
+    if (!list) {
+        complain("out of memory");
+        return FAILED;
+    }
+    int answer = open_figures(given, list, &figures);
+    if (!answer)
+        answer = press_all(&p, list, figures);
+    for (int i = 0; i < figures; i++)
+        nh_figure_free(list[i]);
+    free(list);
+    return answer;
+}
+
+const command command_reproduce = {
+    .name = "reproduce",
+    .summary = "compute the papers' figures and check their findings",
+    .operands = "[NAME... | FILE.fig... | all] [--quick] [--out DIR] [OPTION...]",
+    .help = "Computes figures, draws them (SVG, PNG and a page for a browser), writes their curves\n"
+            "(CSV) and checks what the paper found: each finding prints what was measured, what was\n"
+            "expected, and pass or FAIL. Exit code 1 when one fails. Without a name the figures are\n"
+            "listed; a figure of your own is a text file (see nonholo-figure(5)).",
+    .examples = "nonholo reproduce\n"
+                "nonholo reproduce modin-verdier-fig7 --out figures\n"
+                "nonholo reproduce all --quick\n"
+                "nonholo reproduce mine.fig --json",
+    .options = OPTIONS_REPRODUCE,
+    .operands_least = 0,
+    .operands_most = 1000,
+    .run = run,
+};

@@ -1,0 +1,315 @@
+/* A figure's curves: thinned without hiding peaks, then as a picture or as a table of numbers. */
+#include "figure/figure.h"
+#include "output/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BINS = 450, BINS_OF_MANY = 120, PATH_POINTS = 4000 };
+
+/* All panels have the same slots, a colour each: the methods; or, when some panel shows several cases, the
+ * pairs of case and method that are drawn anywhere. */
+typedef struct slot {
+    int by_case, by_method; /* by_case -1: that of the panel */
+    char name[160];
+} slot;
+
+typedef struct atlas {
+    const nh_figure *f;
+    slot slot[NH_FIGURE_LIST * 2];
+    int slots;
+    nh_panel panel[NH_FIGURE_LIST];
+    nh_curve *curve; /* [panels][slots + 1]: the last is the guide */
+} atlas;
+
+/* ---- slots --------------------------------------------------------------------------------- */
+
+static bool shows(const nh_figure *f, const nh_drawing *p, int by_case, int by_method)
+{
+    return (!p->some_case || p->in_case[by_case]) && (!p->some_method || p->by_method[by_method]) &&
+           nh_figure_outcome(f, by_case, by_method)->points > 0;
+}
+
+static int cases_shown(const nh_figure *f, const nh_drawing *p)
+{
+    int count = 0;
+    for (int c = 0; c < f->case_count; c++)
+        count += !p->some_case || p->in_case[c];
+    return count;
+}
+
+static void add_slot(atlas *a, int by_case, int by_method, bool several_methods)
+{
+    const nh_figure *f = a->f;
+    if (a->slots == NH_FIGURE_LIST * 2)
+        return;
+    slot *s = &a->slot[a->slots++];
+    *s = (slot){by_case, by_method, ""};
+    if (by_case < 0)
+        snprintf(s->name, sizeof s->name, "%.150s", f->methods[by_method].label);
+    else
+        snprintf(s->name, sizeof s->name, "%.70s%s%.70s", f->cases[by_case].label,
+                 several_methods ? ", " : "", several_methods ? f->methods[by_method].label : "");
+}
+
+static void find_slots(atlas *a)
+{
+    const nh_figure *f = a->f;
+    bool pairs = false;
+    for (int i = 0; i < f->panel_count; i++)
+        pairs = pairs || cases_shown(f, &f->panels[i]) > 1;
+    for (int c = 0; c < (pairs ? f->case_count : 1); c++)
+        for (int m = 0; m < f->method_count; m++) {
+            bool drawn = false;
+            for (int i = 0; i < f->panel_count; i++)
+                for (int other = 0; other < f->case_count; other++)
+                    drawn = drawn || (shows(f, &f->panels[i], other, m) && (!pairs || other == c));
+            if (drawn)
+                add_slot(a, pairs ? c : -1, m, f->method_count > 1);
+        }
+}
+
+/* The outcome that a panel shows in a slot, or NULL. */
+static const nh_outcome *outcome_of(const atlas *a, const nh_drawing *p, const slot *s)
+{
+    for (int c = 0; c < a->f->case_count; c++)
+        if ((s->by_case < 0 || s->by_case == c) && shows(a->f, p, c, s->by_method))
+            return nh_figure_outcome(a->f, c, s->by_method);
+    return NULL;
+}
+
+/* ---- curves -------------------------------------------------------------------------------- */
+
+typedef struct points {
+    double *x, *y;
+    int64_t count, room;
+} points;
+
+static bool add_point(points *p, double x, double y)
+{
+    if (p->count == p->room) {
+        int64_t room = p->room ? 2 * p->room : 1024;
+        double *xs = realloc(p->x, (size_t)room * sizeof *xs);
+        p->x = xs ? xs : p->x;
+        double *ys = realloc(p->y, (size_t)room * sizeof *ys);
+        p->y = ys ? ys : p->y;
+        if (!xs || !ys)
+            return false;
+        p->room = room;
+    }
+    p->x[p->count] = x;
+    p->y[p->count++] = y;
+    return true;
+}
+
+/* The least and the greatest of a stretch, in the order in which they come; on a logarithmic scale only the
+ * greatest, since an error that changes its sign has no lower end there. */
+static bool add_extremes(points *out, const nh_series *s, int64_t from, int64_t to, bool is_log)
+{
+    int64_t low = from, high = from;
+    for (int64_t i = from; i < to; i++) {
+        double y = is_log ? fabs(s->y[i]) : s->y[i], l = is_log ? fabs(s->y[low]) : s->y[low];
+        double h = is_log ? fabs(s->y[high]) : s->y[high];
+        low = y < l || isnan(l) ? i : low;
+        high = y > h || isnan(h) ? i : high;
+    }
+    int64_t first = low < high ? low : high, second = low < high ? high : low;
+    if (is_log)
+        return add_point(out, s->x[high], fabs(s->y[high]));
+    return add_point(out, s->x[first], s->y[first]) &&
+           (first == second || add_point(out, s->x[second], s->y[second]));
+}
+
+static bool thin(points *out, const nh_series *s, int bins, bool is_log)
+{
+    int64_t parts = s->count < 2 * bins ? s->count : bins;
+    for (int64_t b = 0; b < parts; b++)
+        if (!add_extremes(out, s, s->count * b / parts, s->count * (b + 1) / parts, is_log))
+            return false;
+    return true;
+}
+
+/* Two series against each other: a path, which extremes would spoil. */
+static bool pair_up(points *out, const nh_series *x, const nh_series *y, bool y_log)
+{
+    int64_t count = x->count < y->count ? x->count : y->count;
+    int64_t stride = (count + PATH_POINTS - 1) / PATH_POINTS;
+    for (int64_t i = 0; i < count; i += stride)
+        if (!add_point(out, x->y[i], y_log ? fabs(y->y[i]) : y->y[i]))
+            return false;
+    return true;
+}
+
+static nh_status add_member(points *out, const nh_drawing *p, const nh_outcome *o, int member, int bins)
+{
+    nh_series y, x = {0};
+    nh_status status = nh_series_make(&y, o, &p->y, member);
+    if (status == NH_OK && p->has_x)
+        status = nh_series_make(&x, o, &p->x, member);
+    bool ok = status == NH_OK &&
+              (p->has_x ? pair_up(out, &x, &y, p->y_log) : thin(out, &y, bins, p->y_log));
+    if (ok && member > 0)
+        ok = add_point(out, NAN, NAN);
+    nh_series_free(&x);
+    nh_series_free(&y);
+    return status ? status : ok ? NH_OK : NH_NO_MEMORY;
+}
+
+static nh_status make_curve(nh_curve *curve, const nh_drawing *p, const nh_outcome *o)
+{
+    points all = {0};
+    bool each = nh_chain_has(&p->y, NH_OP_EACH);
+    nh_status status = NH_OK;
+    for (int m = each ? o->members - 1 : 0; m >= 0 && status == NH_OK; m--)
+        status = add_member(&all, p, o, m, each ? BINS_OF_MANY : BINS);
+    curve->x = all.x;
+    curve->y = all.y;
+    curve->count = all.count;
+    curve->marked = p->marks;
+    curve->faint = each && o->members > 1;
+    return status;
+}
+
+/* factor*x^power over the width of the panel's curves. */
+static nh_status make_guide(nh_curve *guide, const nh_curve *curves, int count, const nh_drawing *p)
+{
+    double least = INFINITY, greatest = 0;
+    points all = {0};
+    for (int c = 0; c < count; c++)
+        for (int64_t i = 0; i < curves[c].count; i++)
+            if (curves[c].x[i] > 0) {
+                least = fmin(least, curves[c].x[i]);
+                greatest = fmax(greatest, curves[c].x[i]);
+            }
+    bool ok = true;
+    for (int i = 0; i <= 64 && ok && greatest > 0; i++) {
+        double x = p->x_log ? least * pow(greatest / least, i / 64.0)
+                            : least + (greatest - least) * i / 64;
+        ok = add_point(&all, x, p->guide_factor * pow(x, p->guide));
+    }
+    *guide = (nh_curve){.x = all.x, .y = all.y, .count = all.count, .guide = true, .name = ""};
+    return ok ? NH_OK : NH_NO_MEMORY;
+}
+
+/* ---- panels -------------------------------------------------------------------------------- */
+
+static nh_status make_panel(atlas *a, int number)
+{
+    const nh_drawing *p = &a->f->panels[number];
+    nh_curve *curves = a->curve + number * (a->slots + 1);
+    nh_status status = NH_OK;
+    for (int i = 0; i < a->slots && status == NH_OK; i++) {
+        const nh_outcome *o = outcome_of(a, p, &a->slot[i]);
+        curves[i].name = a->slot[i].name;
+        if (o && nh_outcome_find(o, p->y.quantity) >= 0)
+            status = make_curve(&curves[i], p, o);
+    }
+    if (status == NH_OK && !isnan(p->guide))
+        status = make_guide(&curves[a->slots], curves, a->slots, p);
+    a->panel[number] = (nh_panel){.title = p->title,
+                                  .x_label = p->x_label ? p->x_label : p->has_x ? p->x.quantity : "t",
+                                  .y_label = p->y_label ? p->y_label : p->y.quantity,
+                                  .x_log = p->x_log,
+                                  .y_log = p->y_log,
+                                  .equal = p->equal,
+                                  .x_range = isnan(p->x_range[1]) ? NULL : p->x_range,
+                                  .y_range = isnan(p->y_range[1]) ? NULL : p->y_range,
+                                  .curve = curves,
+                                  .curves = a->slots + !isnan(p->guide)};
+    return status;
+}
+
+static void release(atlas *a)
+{
+    for (int i = 0; a->curve && i < a->f->panel_count * (a->slots + 1); i++) {
+        free((void *)a->curve[i].x);
+        free((void *)a->curve[i].y);
+    }
+    free(a->curve);
+    free(a);
+}
+
+static nh_status make_atlas(atlas **out, const nh_figure *f, nh_report *report)
+{
+    *out = NULL;
+    if (!f->outcome)
+        return nh_fail(report, NH_BAD_ARGUMENT, "%s has not been run", f->name);
+    atlas *a = calloc(1, sizeof *a);
+    if (!a)
+        return nh_fail_memory(report);
+    a->f = f;
+    find_slots(a);
+    a->curve = calloc((size_t)(f->panel_count * (a->slots + 1)) + 1, sizeof *a->curve);
+    nh_status status = a->curve ? NH_OK : NH_NO_MEMORY;
+    for (int i = 0; i < f->panel_count && status == NH_OK; i++)
+        status = make_panel(a, i);
+    if (status == NH_OK) {
+        *out = a;
+        return NH_OK;
+    }
+    release(a);
+    return nh_fail(report, status, "%s: the curves could not be made: %s", f->name,
+                   nh_status_name(status));
+}
+
+nh_status nh_figure_draw(const nh_figure *f, const char *path, nh_report *report)
+{
+    atlas *a;
+    if (f->has_table)
+        return nh_figure_draw_table(f, path, report);
+    nh_status status = make_atlas(&a, f, report);
+    if (status)
+        return status;
+    status = nh_panels_plot(a->panel, f->panel_count, path, f->title, report);
+    release(a);
+    return status;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+/* Texts in double quotes, theirs doubled. */
+static void put_text(nh_file *file, const char *text)
+{
+    nh_file_write(file, "\"", 1);
+    for (; *text; text++)
+        nh_file_write(file, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    nh_file_write(file, "\",", 2);
+}
+
+static void put_curve(nh_file *file, const nh_panel *panel, const nh_curve *curve)
+{
+    char text[32];
+    for (int64_t i = 0; i < curve->count; i++) {
+        if (isnan(curve->x[i]))
+            continue; /* between two members */
+        put_text(file, panel->title);
+        put_text(file, curve->name);
+        nh_file_text(file, nh_number_text(curve->x[i], text));
+        nh_file_write(file, ",", 1);
+        nh_file_text(file, nh_number_text(curve->y[i], text));
+        nh_file_write(file, "\n", 1);
+    }
+}
+
+nh_status nh_figure_write(const nh_figure *f, const char *path, nh_report *report)
+{
+    atlas *a;
+    nh_file *file;
+    if (f->has_table)
+        return nh_figure_write_table(f, path, report);
+    nh_status status = make_atlas(&a, f, report);
+    if (status)
+        return status;
+    status = nh_file_begin(&file, path, report);
+    if (status == NH_OK) {
+        nh_file_text(file, "panel,curve,x,y\n");
+        for (int i = 0; i < f->panel_count; i++)
+            for (int c = 0; c < a->slots; c++)
+                put_curve(file, &a->panel[i], &a->panel[i].curve[c]);
+        status = nh_file_commit(file, report);
+    }
+    release(a);
+    return status;
+}

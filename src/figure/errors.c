@@ -1,0 +1,125 @@
+/* Errors over step sizes: the distance of the end state from a reference solution, and what it cost.
+ * The outcome's series run over the steps: h, error, steps, evaluations (of functions of the system, to the
+ * end), seconds. */
+#include "figure/figure.h"
+#include "observe/cost.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct trial {
+    const nh_contestant *method;
+    const char *compose;
+    const nh_system *system;
+    const double *q, *v;
+    double time, *q1, *v1; /* of the reference */
+    double *at;            /* room for a state */
+    int n, nv;
+    double scale;
+} trial;
+
+static const char *const columns[] = {"h", "error", "steps", "evaluations", "seconds"};
+enum { H, ERROR, STEPS, EVALUATIONS, SECONDS, COLUMNS };
+
+static double largest(const double *a, const double *b, int count)
+{
+    double most = 0;
+    for (int i = 0; i < count; i++)
+        most = fmax(most, fabs(b ? a[i] - b[i] : a[i]));
+    return most;
+}
+
+/* The least time of several runs: others disturb, never help. */
+static double time_again(const trial *t, nh_run *run, int64_t steps)
+{
+    double least = nh_run_seconds(run), total = least;
+    for (int i = 0; i < 9 && total < 0.02; i++) {
+        if (nh_run_start(run, 0, 0, t->q, t->v, NULL) != NH_OK || nh_run_advance(run, steps, NULL) != NH_OK)
+            break;
+        least = fmin(least, nh_run_seconds(run) - total);
+        total = nh_run_seconds(run);
+    }
+    return least;
+}
+
+/* One step size; NaN where the method fails. */
+static void measure(const trial *t, double h, int64_t steps, double *value)
+{
+    nh_run *run;
+    nh_run_options options = {
+        .method = t->method->text, .compose = t->compose, .step = h, .steps = steps, .members = 1};
+    double calls = NAN;
+    nh_status status = nh_run_create(&run, t->system, &options, NULL);
+    if (status == NH_OK)
+        status = nh_run_start(run, 0, 0, t->q, t->v, NULL);
+    if (status == NH_OK)
+        status = nh_run_advance(run, steps, NULL);
+    value[H] = h;
+    value[STEPS] = (double)steps;
+    value[ERROR] = value[EVALUATIONS] = value[SECONDS] = NAN;
+    if (status == NH_OK) {
+        nh_run_state(run, 0, NULL, t->at, t->at + t->n);
+        value[ERROR] = fmax(largest(t->at, t->q1, t->n), largest(t->at + t->n, t->v1, t->nv));
+        value[SECONDS] = time_again(t, run, steps);
+        if (nh_count_evaluations(t->system, &options, 0, t->q, t->v, &calls, NULL) == NH_OK)
+            value[EVALUATIONS] = calls * (double)steps;
+    }
+    nh_run_free(run);
+}
+
+static nh_status all_sizes(const trial *t, const nh_setup *setup, double accuracy, nh_outcome *out)
+{
+    int sizes = setup->halvings + 1;
+    double level[32], h[32], error[32];
+    nh_point mark[32];
+    int64_t steps = llround(t->time / out->step);
+    steps = steps < 1 ? 1 : steps;
+    for (int i = 0; i < sizes; i++, steps *= 2) {
+        double value[COLUMNS];
+        measure(t, t->time / (double)steps, steps, value);
+        out->t[i] = h[i] = value[H];
+        error[i] = value[ERROR];
+        level[i] = t->scale * fmax(accuracy, DBL_EPSILON / 2 * sqrt((double)steps));
+        for (int c = 0; c < COLUMNS; c++)
+            out->data[c * sizes + i] = value[c];
+    }
+    out->order = nh_fit_order(h, error, level, sizes, mark);
+    return NH_OK;
+}
+
+static nh_status allocate(nh_outcome *out, int sizes)
+{
+    memcpy(out->name, columns, sizeof columns);
+    out->names = COLUMNS;
+    out->points = sizes;
+    out->members = 1;
+    out->t = calloc((size_t)sizes, sizeof *out->t);
+    out->data = calloc((size_t)sizes * COLUMNS, sizeof *out->data);
+    return out->t && out->data ? NH_OK : nh_fail_memory(&out->report);
+}
+
+nh_status nh_study_errors(const nh_setup *setup, const nh_contestant *method, const nh_system *system,
+                          double time, const double *q, const double *v, nh_outcome *out)
+{
+    nh_accuracy accuracy;
+    trial t = {.method = method, .system = system, .q = q, .v = v, .time = time};
+    t.compose = method->compose ? method->compose : setup->compose;
+    t.n = nh_system_coordinates(system);
+    t.nv = nh_system_velocities(system);
+    t.q1 = calloc(2 * (size_t)(t.n + t.nv) + 1, sizeof *t.q1);
+    if (!t.q1)
+        return nh_fail_memory(&out->report);
+    t.v1 = t.q1 + t.n;
+    t.at = t.v1 + t.nv;
+    nh_status status = allocate(out, setup->halvings + 1);
+    if (status == NH_OK)
+        status = nh_reference(system, 0, q, v, time, 1e-13, t.q1, t.v1, &accuracy, &out->report);
+    if (status == NH_OK) {
+        t.scale = fmax(1, fmax(largest(t.q1, NULL, t.n), largest(t.v1, NULL, t.nv)));
+        status = all_sizes(&t, setup, accuracy.error, out);
+    }
+    free(t.q1);
+    return status;
+}

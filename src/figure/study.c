@@ -1,0 +1,305 @@
+/* One method on one case: its members, followed and measured. */
+#include "figure/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS_ALONE = 100000, POINTS_TOGETHER = 2000, NAMES_MOST = 64 };
+
+typedef struct study {
+    const nh_figure *figure;
+    const nh_setup *setup;
+    const nh_contestant *method;
+    nh_outcome *out;
+    nh_system **system; /* one, or one a member of a sweep */
+    int systems, members;
+    double *q, *v; /* [members][n], starts */
+    int n, nv;
+    int64_t steps, every;
+    double time, *now, *before; /* rooms for a state (q, wrapped q, v): one, and one for each member */
+    nh_watch **watch;           /* of each lane: what a member began with decides about its latitude */
+} study;
+
+void nh_outcome_free(nh_outcome *outcome)
+{
+    free(outcome->name);
+    free(outcome->t);
+    free(outcome->data);
+}
+
+/* ---- what is to be measured ---------------------------------------------------------------- */
+
+static void want(nh_outcome *out, const char *name)
+{
+    if (nh_outcome_find(out, name) < 0 && out->names < NAMES_MOST)
+        out->name[out->names++] = name;
+}
+
+/* The quantities of panels, findings and tables that are about this case. */
+static bool list_names(const nh_figure *f, int by_case, nh_outcome *out)
+{
+    out->name = calloc(NAMES_MOST, sizeof *out->name);
+    for (int i = 0; i < f->panel_count && out->name; i++)
+        if (!f->panels[i].some_case || f->panels[i].in_case[by_case]) {
+            want(out, f->panels[i].y.quantity);
+            if (f->panels[i].has_x)
+                want(out, f->panels[i].x.quantity);
+        }
+    for (int i = 0; i < f->finding_count && out->name; i++) {
+        const nh_expectation *e = &f->findings[i];
+        if (e->left.by_case == by_case || e->left.by_case < 0)
+            want(out, e->left.chain.quantity);
+        if (e->compared && (e->right.by_case == by_case || e->right.by_case < 0))
+            want(out, e->right.chain.quantity);
+    }
+    return out->name;
+}
+
+/* The quantities of a table, as far as this system and start have them. */
+static void list_optional(study *s)
+{
+    const nh_figure *f = s->figure;
+    nh_state start = {0, s->q, s->q, s->v};
+    for (int i = 0; i < f->table.columns; i++) {
+        nh_watch *watch;
+        const char *name = f->table.column[i].quantity;
+        if (nh_watch_create(&watch, s->system[0], &name, 1, s->out->step, &start, NULL) == NH_OK)
+            want(s->out, name);
+        nh_watch_free(watch);
+    }
+}
+
+/* ---- systems and starts -------------------------------------------------------------------- */
+
+static nh_status build_one(study *s, const nh_model *model, int number, nh_report *report)
+{
+    const char *settings[NH_FIGURE_ITEMS + 1];
+    char swept[128], value[32];
+    int count = s->setup->sets;
+    memcpy(settings, s->setup->set, (size_t)count * sizeof *settings);
+    if (s->setup->swept) {
+        snprintf(swept, sizeof swept, "%.64s=%s", s->setup->swept,
+                 nh_number_text(s->setup->sweep[number], value));
+        settings[count++] = swept;
+    }
+    return nh_system_build(&s->system[number], model, settings, (size_t)count, report);
+}
+
+static nh_status build(study *s, nh_report *report)
+{
+    nh_model *model;
+    nh_status status = nh_model_open(&model, s->setup->model, report);
+    s->systems = s->setup->swept ? s->members : 1;
+    s->system = calloc((size_t)s->systems, sizeof *s->system);
+    if (status == NH_OK && !s->system)
+        status = nh_fail_memory(report);
+    for (int i = 0; i < s->systems && status == NH_OK; i++)
+        status = build_one(s, model, i, report);
+    nh_model_free(model);
+    return status;
+}
+
+static void join_start(const nh_setup *setup, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (int i = 0; i < setup->starts; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", i ? ", " : "", setup->start[i]);
+    }
+}
+
+static nh_status start_one(study *s, int member, nh_report *report)
+{
+    const nh_system *system = s->system[s->systems > 1 ? member : 0];
+    double *q = s->q + (int64_t)member * s->n, *v = s->v + (int64_t)member * s->nv;
+    char text[2048];
+    join_start(s->setup, text, sizeof text);
+    if (s->setup->members > 0 && !s->setup->swept)
+        return nh_random_start(system, 0, s->setup->energy, s->setup->seed, (uint64_t)member, NULL, q,
+                               v, report);
+    nh_status status = nh_system_start(system, text[0] ? text : NULL, q, v, report);
+    if (status == NH_OK && s->setup->project)
+        status = nh_system_project(system, 0, q, v, report);
+    return status;
+}
+
+static nh_status start_all(study *s, nh_report *report)
+{
+    nh_status status = NH_OK;
+    s->n = nh_system_coordinates(s->system[0]);
+    s->nv = nh_system_velocities(s->system[0]);
+    size_t size = (size_t)(s->n + s->nv + 1), room = (size_t)(2 * s->n + s->nv + 1);
+    s->q = calloc((size + room) * (size_t)s->members + room, sizeof *s->q);
+    if (!s->q)
+        return nh_fail_memory(report);
+    s->v = s->q + (size_t)s->n * (size_t)s->members;
+    s->now = s->q + size * (size_t)s->members;
+    s->before = s->now + room;
+    for (int i = 0; i < s->members && status == NH_OK; i++)
+        status = start_one(s, i, report);
+    return status;
+}
+
+/* ---- following ----------------------------------------------------------------------------- */
+
+static nh_state state_in(const study *s, const double *room, double t)
+{
+    return (nh_state){.t = t, .q = room, .wrapped_q = room + s->n, .v = room + 2 * s->n};
+}
+
+static double take_state(const study *s, const nh_run *run, int lane, double *room)
+{
+    double t;
+    nh_run_state(run, lane, &t, room, room + 2 * s->n);
+    nh_run_wrapped_state(run, lane, NULL, room + s->n, NULL);
+    return t;
+}
+
+static double *before_of(const study *s, int lane)
+{
+    return s->before + (int64_t)lane * (2 * s->n + s->nv + 1);
+}
+
+/* Measures a lane of the run as point number `point` of a member. */
+static nh_status note(study *s, const nh_run *run, int lane, int member, int64_t point, bool with_before)
+{
+    nh_outcome *out = s->out;
+    double values[NAMES_MOST], t = take_state(s, run, lane, s->now);
+    nh_state now = state_in(s, s->now, t), before = state_in(s, before_of(s, lane), t - out->step);
+    nh_status status = nh_watch_values(s->watch[lane], &now, with_before ? &before : NULL, values);
+    out->t[point] = t;
+    for (int i = 0; i < out->names; i++)
+        out->data[((int64_t)member * out->names + i) * out->points + point] = values[i];
+    return status;
+}
+
+/* The lanes of one run from the start to the end. Quantities of two states want a stop one step before. */
+static nh_status follow(study *s, nh_run *run, int first, int lanes)
+{
+    nh_outcome *out = s->out;
+    nh_status status = NH_OK;
+    bool back = nh_watch_looks_back(s->watch[0]);
+    for (int64_t point = 0; point < out->points && status == NH_OK; point++) {
+        if (point > 0 && back) {
+            status = nh_run_advance(run, s->every - 1, &out->report);
+            for (int lane = 0; lane < lanes; lane++)
+                take_state(s, run, lane, before_of(s, lane));
+        }
+        if (point > 0 && status == NH_OK)
+            status = nh_run_advance(run, back ? 1 : s->every, &out->report);
+        for (int lane = 0; lane < lanes && status == NH_OK; lane++)
+            status = note(s, run, lane, first + lane, point, point > 0 && back);
+        if (status != NH_OK)
+            out->points = out->points < point ? out->points : point;
+    }
+    return status;
+}
+
+static nh_status begin_lane(study *s, nh_run *run, const nh_system *system, int lane, int member)
+{
+    nh_outcome *out = s->out;
+    const double *q = s->q + (int64_t)member * s->n, *v = s->v + (int64_t)member * s->nv;
+    nh_state start = {0, q, q, v};
+    nh_status status = nh_run_start(run, lane, 0, q, v, &out->report);
+    if (status == NH_OK)
+        status = nh_watch_create(&s->watch[lane], system, out->name, out->names, out->step, &start,
+                                 &out->report);
+    if (status == NH_NOT_APPLICABLE) /* what the figure asks for, not the method */
+        status = out->report.status = NH_BAD_ARGUMENT;
+    return status;
+}
+
+/* Members of one system go side by side; of a sweep one after the other. */
+static nh_status run_members(study *s, int first, int lanes)
+{
+    nh_outcome *out = s->out;
+    const nh_system *system = s->system[s->systems > 1 ? first : 0];
+    const char *compose = s->method->compose ? s->method->compose : s->setup->compose;
+    nh_run_options options = {.method = s->method->text,
+                              .compose = compose,
+                              .step = out->step,
+                              .steps = s->steps,
+                              .members = lanes};
+    nh_run *run;
+    nh_status status = nh_run_create(&run, system, &options, &out->report);
+    s->watch = calloc((size_t)lanes, sizeof *s->watch);
+    if (status == NH_OK && !s->watch)
+        status = nh_fail_memory(&out->report);
+    for (int i = 0; i < lanes && status == NH_OK; i++)
+        status = begin_lane(s, run, system, i, first + i);
+    if (status == NH_OK)
+        status = follow(s, run, first, lanes);
+    for (int i = 0; i < lanes && s->watch; i++)
+        nh_watch_free(s->watch[i]);
+    free(s->watch);
+    nh_run_free(run);
+    return status;
+}
+
+/* How many steps, and which of them are measured. */
+static nh_status lay_out(study *s)
+{
+    nh_outcome *out = s->out;
+    int64_t most = s->members > 1 ? POINTS_TOGETHER : POINTS_ALONE;
+    s->steps = llround(s->time / out->step);
+    s->every = s->setup->every ? s->setup->every : (s->steps + most - 1) / most;
+    s->every = s->every < 1 ? 1 : s->every;
+    out->points = s->steps / s->every + 1;
+    out->steps = s->steps;
+    out->members = s->members;
+    out->t = calloc((size_t)out->points, sizeof *out->t);
+    size_t series = (size_t)s->members * (size_t)(out->names + 1);
+    out->data = calloc(series * (size_t)out->points, sizeof *out->data);
+    return out->t && out->data ? NH_OK : nh_fail_memory(&out->report);
+}
+
+static nh_status carry_out(study *s)
+{
+    nh_outcome *out = s->out;
+    nh_choice choice;
+    nh_status status = build(s, &out->report);
+    if (status == NH_OK)
+        status = nh_choice_parse(&choice, s->method->text, &out->report);
+    if (status == NH_OK)
+        status = nh_choice_applies(&choice, s->system[0], &out->report);
+    if (status == NH_OK)
+        status = start_all(s, &out->report);
+    if (status == NH_OK)
+        list_optional(s);
+    if (status == NH_OK && s->setup->halvings > 0)
+        return nh_study_errors(s->setup, s->method, s->system[0], s->time, s->q, s->v, out);
+    if (status == NH_OK)
+        status = lay_out(s);
+    bool together = s->systems == 1;
+    for (int first = 0; first < s->members && status == NH_OK; first += together ? s->members : 1)
+        status = run_members(s, first, together ? s->members : 1);
+    return status;
+}
+
+static void release(study *s)
+{
+    for (int i = 0; i < s->systems && s->system; i++)
+        nh_system_free(s->system[i]);
+    free(s->system);
+    free(s->q);
+}
+
+nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outcome *out)
+{
+    const nh_setup *setup = &figure->cases[by_case].setup;
+    const nh_contestant *method = &figure->methods[by_method];
+    study s = {.figure = figure, .setup = setup, .method = method, .out = out};
+    s.members = setup->members ? setup->members : 1;
+    if (figure->quick && setup->quick_members && setup->quick_members < s.members)
+        s.members = setup->quick_members;
+    s.time = figure->quick && !isnan(setup->quick_time) ? setup->quick_time : setup->time;
+    out->step = isnan(method->step) ? setup->step : method->step;
+    if (!setup->model || isnan(s.time) || isnan(out->step))
+        return nh_fail(&out->report, NH_BAD_ARGUMENT, "%s: case '%s' lacks a model, a step or a time",
+                       figure->source.file, figure->cases[by_case].name);
+    nh_status status = list_names(figure, by_case, out) ? carry_out(&s) : nh_fail_memory(&out->report);
+    release(&s);
+    return status;
+}

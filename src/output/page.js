@@ -1,0 +1,118 @@
+// Draws the panels that the page brings along as `panels`: [{title, x, y, xlog, ylog, equal, curves: [{name,
+// xs, ys, colour, dash, marked, guide, faint}]}]. Functions of x are drawn by uPlot itself and share their
+// cursor; paths (x goes back and forth) by a drawer of our own. `data-plots` on the root element tells that it
+// is done, `data-error` what went wrong.
+"use strict";
+window.onerror = (message) => { document.documentElement.dataset.error = message; };
+
+function shortNumber(v) {
+    if (v === null || v === undefined) return "";
+    if (v === 0) return "0";
+    const size = Math.abs(v);
+    if (size >= 1e5 || size < 1e-3) return v.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
+    return String(Number(v.toPrecision(6)));
+}
+
+// Ticks of a logarithmic axis: powers of ten only, each second or third when there are many.
+function powers(u, splits) {
+    const exponents = splits.map((v) => (v > 0 ? Math.log10(v) : NaN));
+    const whole = (e) => Math.abs(e - Math.round(e)) < 1e-9;
+    const step = Math.ceil(exponents.filter(whole).length / 9);
+    return splits.map((v, i) => (whole(exponents[i]) && Math.round(exponents[i]) % step === 0 ? v : null));
+}
+
+function rises(curve) {
+    for (let i = 1; i < curve.xs.length; i++)
+        if (curve.xs[i] === null || curve.xs[i - 1] === null || curve.xs[i] < curve.xs[i - 1]) return false;
+    return true;
+}
+
+function drawPath(u, index) {
+    uPlot.orient(u, index, (series, xs, ys, scaleX, scaleY, toX, toY, left, top, width, height, moveTo, lineTo) => {
+        const [x, y] = u.data[index], path = new Path2D();
+        let down = false;
+        for (let i = 0; i < x.length; i++) {
+            if (x[i] === null || y[i] === null) { down = false; continue; }
+            (down ? lineTo : moveTo)(path, toX(x[i], scaleX, width, left), toY(y[i], scaleY, height, top));
+            down = true;
+        }
+        u.ctx.save();
+        u.ctx.beginPath();
+        u.ctx.rect(left, top, width, height);
+        u.ctx.clip();
+        u.ctx.strokeStyle = series.colour;
+        u.ctx.lineWidth = series.width * devicePixelRatio;
+        u.ctx.setLineDash(series.dash || []);
+        u.ctx.stroke(path);
+        u.ctx.restore();
+    });
+    return null;
+}
+
+function axis(label, isLog, size) {
+    const one = { label: label, labelSize: 20, values: (u, splits) => splits.map(shortNumber), size: size };
+    if (isLog) {
+        one.filter = powers;
+        one.grid = { filter: powers };
+        one.ticks = { filter: powers };
+    }
+    return one;
+}
+
+function scale(isLog, range) {
+    const one = { time: false };
+    if (isLog) { one.distr = 3; one.log = 10; }
+    if (range) one.range = range;
+    return one;
+}
+
+function seriesOf(curve) {
+    return {
+        label: curve.name || " ", stroke: curve.colour, colour: curve.colour, width: curve.guide || curve.faint ? 0.7 : 1.4,
+        dash: curve.guide ? [4, 4] : curve.dash, spanGaps: true, points: { show: curve.marked, size: 5 },
+        value: (u, v) => (v === null || v === undefined ? "-" : shortNumber(v)),
+    };
+}
+
+function options(panel, width) {
+    return {
+        title: panel.title, width: width, height: Math.round(width * 0.62),
+        axes: [axis(panel.x, panel.xlog, 32), axis(panel.y, panel.ylog, 64)],
+        scales: { x: scale(panel.xlog, panel.xrange), y: scale(panel.ylog, panel.yrange) },
+        cursor: { sync: { key: panel.x + panel.xlog }, drag: { x: true, y: true, uni: 30 } },
+    };
+}
+
+function drawFunctions(panel, curves, place, width) {
+    const data = uPlot.join(curves.map((c) => [c.xs, c.ys]));
+    const all = options(panel, width);
+    all.series = [{ label: panel.x, value: (u, v) => shortNumber(v) }].concat(curves.map(seriesOf));
+    return new uPlot(all, data, place);
+}
+
+function drawPaths(panel, curves, place, width) {
+    const all = options(panel, width);
+    all.mode = 2;
+    all.cursor = { drag: { x: true, y: true, uni: 30 } };
+    all.legend = { live: false };
+    const facets = [{ scale: "x", auto: true }, { scale: "y", auto: true }];
+    all.series = [null].concat(curves.map((c) => ({ ...seriesOf(c), facets: facets, paths: drawPath })));
+    return new uPlot(all, [null].concat(curves.map((c) => [c.xs, c.ys])), place);
+}
+
+function drawAll() {
+    const place = document.getElementById("plots");
+    const wanted = Math.ceil(Math.sqrt(panels.length)), fitting = Math.floor(innerWidth / 430);
+    const columns = Math.max(1, Math.min(wanted, 3, fitting));
+    const width = Math.max(320, Math.floor((Math.min(innerWidth, columns * 620) - 40) / columns) - 16);
+    let count = 0;
+    for (const panel of panels) {
+        const curves = panel.curves.filter((c) => c.xs.length > 0);
+        if (curves.length === 0) continue;
+        const box = place.appendChild(document.createElement("div"));
+        (curves.every(rises) ? drawFunctions : drawPaths)(panel, curves, box, width);
+        count++;
+    }
+    requestAnimationFrame(() => { document.documentElement.dataset.plots = count; });
+}
+drawAll();

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Figures through the command line: reading and refusing, findings, files, threads, exit codes; and every
+shipped figure, quickly."""
+import csv
+import json
+import os
+import re
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+from harness import Program, check, run_all, same
+
+SMALL = """figure small
+title A small figure
+model pendulum-cvt
+set eps = .1, sign = -1, shift = 1
+step 0.1
+time 100
+case low "oscillating"
+  start xi' = 1.8973666
+case high "rotating"
+method dla01 "DLA01"
+method leapfrog
+panel "passenger energy"
+  draw mean 3 error passenger_energy
+  cases high
+panel "latitude"
+  draw abs error latitude
+  cases low
+  log y
+"""
+
+# a text, and the first line of the message that refuses it
+BAD = [
+    ("", "bad.fig: the figure lacks its name: 'figure NAME'"),
+    ("model pendulum-cvt\n", "bad.fig:1:1: a figure file begins with 'figure NAME'"),
+    ("figure a\nmodle x\n", "bad.fig:2:1: there is no statement 'modle'; did you mean 'model'?"),
+    ("figure a\nmodel pendulum-cvt\npanel\n draw energy\n", "bad.fig: the figure lacks a method"),
+    ("figure a\nmethod dla02\n", "bad.fig:2:8: unknown method 'dla02'; did you mean 'dla01'?"),
+    ('figure a\nmethod dla01 "a\n', "bad.fig:2:14: a quote is not closed on its line"),
+    ("figure a\nstep -1\n", "bad.fig:2:6: expected a step greater than 0"),
+    ("figure a\nstep small\n", "bad.fig:2:6: expected a step, a number, not 'small'"),
+    ("figure a\ntime\n", "bad.fig:2:5: expected a time"),
+    ("figure a\ndraw energy\n", "bad.fig:2:1: 'draw' has no meaning at the beginning"),
+    ("figure a b\n", "bad.fig:1:10: expected the end of the line"),
+    ("figure a\nmethod dla01\nfinding max energy of rk4 < 1\n",
+     "bad.fig:3:23: there is no method labelled 'rk4' above"),
+    ("figure a\nmethod dla01\nfinding slop energy of dla01 < 1\n",
+     "bad.fig:3:9: expected what is measured: max, last, slope, drift, rate, exponent, order, growth or "
+     "verdict; did you mean 'slope'?"),
+    ("figure a\nmethod dla01\nfinding slope energy of dla01 about 1\n",
+     "bad.fig:3:31: expected '=', '<', '>' or 'is'"),
+    ("figure a\nmethod dla01\nfinding slope energy of dla01 = 1\n",
+     "bad.fig:3:34: expected 'within' and what is allowed: 1%, factor 2, or a number"),
+    ("figure a\nmethod dla01\nfinding verdict energy of dla01 < 1\n",
+     "bad.fig:3:36: a verdict is compared by 'is', a number by '=', '<' or '>'"),
+    ("figure a\ncase b\nmethod dla01\npanel\ncases c\n", "bad.fig:5:7: there is no case 'c' above"),
+    ("figure a\nset eps\n", "bad.fig:2:5: expected NAME = VALUE"),
+    ("figure a\nmodel none\nstep .1\ntime 1\nmethod dla01\npanel\ndraw energy\n",
+     "nonholo: bad.fig, dla01 of case 'all': there is no model 'none'"),
+    ("figure a\nmodel pendulum-cvt\nstep .1\ntime 1\nmethod dla01\npanel\ndraw speed\n",
+     "nonholo: bad.fig, dla01 of case 'all': pendulum-cvt has no quantity 'speed'"),
+    ("figure a\nmodel chaplygin-sleigh\nstep .1\ntime 1\nmethod gauss\npanel\ndraw latitude\n",
+     "nonholo: bad.fig, gauss of case 'all': chaplygin-sleigh has no latitude"),
+]
+
+
+def refuses(program, folder, text, message):
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        with open(os.path.join(place, "bad.fig"), "w") as file:
+            file.write(text)
+        done = program("reproduce", "bad.fig", cwd=place)
+        same(done.returncode, 2, f"exit code: {done.stderr}")
+        check(done.stderr.startswith(message), f"expected {message!r}\nfound    {done.stderr!r}")
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def ones_own_figure(program, folder):
+    text = SMALL + ("finding max error driver_energy of leapfrog in every case < 1\n"
+                    "finding verdict constraint of DLA01 in high is round-off\n"
+                    "finding slope error passenger_energy of DLA01 in high > slope error passenger_energy of leapfrog in high\n")
+    path, out = write(folder, "small.fig", text), os.path.join(folder, "own")
+    found = program.json("reproduce", path, "--out", out)
+    same((found["passed"], found["failed"], found["not_checked"]), (4, 0, 0))
+    xml.etree.ElementTree.parse(os.path.join(out, "small.svg"))
+    check(open(os.path.join(out, "small.png"), "rb").read(4) == b"\x89PNG", "a picture")
+    with open(os.path.join(out, "small.csv")) as file:
+        rows = list(csv.DictReader(file))
+    same({row["panel"] for row in rows}, {"passenger energy", "latitude"})
+    same({row["curve"] for row in rows}, {"DLA01", "leapfrog"})
+    check(all(0 <= float(row["x"]) <= 100 for row in rows), "times")
+
+
+def a_finding_that_fails(program, folder):
+    path = write(folder, "fails.fig", SMALL + "finding max error energy of DLA01 in low < 1e-9\n")
+    done = program("reproduce", path, "--out", os.path.join(folder, "fails"))
+    same(done.returncode, 1, done.stderr)
+    check(re.search(r"FAIL  .*max error energy of DLA01 in low < 1e-9", done.stdout), done.stdout)
+    check("measured 0.0" in done.stdout and "expected < 1e-09" in done.stdout, done.stdout)
+
+
+def threads_do_not_matter(program, folder):
+    text = SMALL.replace("time 100", "time 20\nmembers 6 energy 5 seed 3").replace("draw mean 3 error", "draw variance error")
+    path, data = write(folder, "many.fig", text), []
+    for threads in 1, 2:
+        out = os.path.join(folder, f"many{threads}")
+        program.json("reproduce", path, "--out", out, "--threads", threads)
+        data.append(open(os.path.join(out, "small.csv"), "rb").read())
+    check(data[0] == data[1] and len(data[0]) > 1000, "the same data for 1 and 2 threads")
+
+
+def a_method_that_fails_is_told(program, folder):
+    text = ("figure wild\nmodel chaotic-particle\nstep 3\ntime 300\nmethod rk4\nmethod gauss\n"
+            "panel\ndraw energy\nfinding max energy of rk4 < 1e300\n")
+    path = write(folder, "wild.fig", text)
+    done = program("reproduce", path, "--out", os.path.join(folder, "wild"))
+    same(done.returncode, 1, done.stderr)
+    check("note" in done.stdout and "rk4" in done.stdout, done.stdout)
+
+
+def the_list(program, folder):
+    names = [one["name"] for one in program.json("reproduce")["figures"]]
+    for name in ("newmark-fig1 newmark-fig2 newmark-fig3 newmark-fig4 newmark-fig5 modin-verdier-fig4 modin-verdier-fig5 "
+                 "modin-verdier-fig6 modin-verdier-fig7 modin-verdier-fig8 celledoni-fig2 celledoni-fig3 celledoni-fig4 "
+                 "jay-fig1 jay-fig2 jay-fig3 jay-fig4").split():
+        check(name in names, f"{name} is not among {names}")
+    done = program("reproduce", "jay-fig11")
+    same(done.returncode, 2)
+    check("did you mean 'jay-fig1'?" in done.stderr, done.stderr)
+
+
+def every_figure_quickly(program, folder):
+    out = os.path.join(folder, "all")
+    done = program("reproduce", "all", "--quick", "--json", "--out", out, timeout=300)
+    found = json.loads(done.stdout)
+    failed = [(figure["name"], one) for figure in found["figures"] for one in figure["findings"] if one["result"] == "FAIL"]
+    check(not failed and done.returncode == 0, f"{failed} {done.stderr}")
+    check(found["passed"] > 100, f"{found['passed']} findings")
+    for figure in found["figures"]:
+        check(figure["findings"], f"{figure['name']} has no finding")
+        for ending in "svg", "png", "csv":
+            check(os.path.getsize(os.path.join(out, f"{figure['name']}.{ending}")) > 1000, figure["name"])
+
+
+def main():
+    program = Program(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        def case(function, *arguments):
+            return lambda: function(program, folder, *arguments)
+        cases = [(f"refuses {message}", case(refuses, text, message)) for text, message in BAD]
+        for function in (ones_own_figure, a_finding_that_fails, threads_do_not_matter, a_method_that_fails_is_told,
+                         the_list, every_figure_quickly):
+            cases.append((function.__name__, case(function)))
+        return run_all(cases)
+
+
+sys.exit(main())
