@@ -48,13 +48,10 @@ class Trajectory:
         self.seconds: float = lib.nh_run_seconds(run.handle)  #: spent stepping
         self.backend = "compiled" if lib.nh_run_backend(run.handle) == H.NH_BACKEND_COMPILED else "tape"
         self._table = record.table()
+        self.columns: list[str] = record.columns()
         self._multipliers: np.ndarray | None = None
 
     # ---- columns ----
-
-    @property
-    def columns(self) -> list[str]:
-        return [*["t"], *self.system.coordinates, *self.system.velocities, "energy", *self.system.observables]
 
     def _columns(self, first: int, count: int) -> np.ndarray:
         return self._table[:, first : first + count]
@@ -85,8 +82,7 @@ class Trajectory:
 
     @property
     def observables(self) -> dict[str, np.ndarray]:
-        first = self._energy_column + 1
-        return {name: self._table[:, first + i] for i, name in enumerate(self.system.observables)}
+        return {name: self[name] for name in self.columns[self._energy_column + 1 :]}
 
     @property
     def multipliers(self) -> np.ndarray:
@@ -156,6 +152,9 @@ class _Record:
         self.system = system
         self.handle = create(lib.nh_record_create, system._handle)
         weakref.finalize(self, lib.nh_record_free, self.handle)
+
+    def columns(self) -> list[str]:
+        return [_text(lib.nh_record_column_name(self.handle, i)) for i in range(lib.nh_record_columns(self.handle))]
 
     def table(self) -> np.ndarray:
         """The rows, where they lie; the array keeps the record alive."""
