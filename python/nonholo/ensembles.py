@@ -12,12 +12,12 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _header as H
-from ._library import Error, call, create, lib, number
+from ._library import Error, array_at, call, create, lib, number
 from .progress import Bar, Progress
 from .system import Model, Setting, Start, System, _address, _text, load, settle_start, start_text
 from .trajectory import BACKENDS, COMPENSATED, choose, count_steps, method_text, raise_with_cause
 
-HOOKS = dict(H.nh_ensemble_hooks._fields_)
+HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
 
 
 @dataclass
@@ -64,11 +64,8 @@ class Ensemble:
 
 
 def _block(address: int | None, *shape: int) -> np.ndarray | float:
-    """An array where the library has put it; what is not there is NaN."""
-    if not address:
-        return math.nan
-    size = int(np.prod(shape, dtype=int))
-    return np.frombuffer((C.c_double * size).from_address(address), dtype=float).reshape(shape) if size else np.zeros(shape)
+    """What is not there is NaN."""
+    return array_at(address, *shape) if address else math.nan
 
 
 class _Collector:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _header as H
-from ._library import ComputationError, Error, call, create, lib
+from ._library import ComputationError, Error, array_at, call, create, lib
 from .progress import Bar, Progress
 from .system import Setting, Start, System, _address, _text, as_system, settle_start
 
@@ -161,9 +161,7 @@ class _Record:
         stride = C.c_int()
         rows = lib.nh_record_rows(self.handle)
         place = lib.nh_record_table(self.handle, C.byref(stride))
-        memory = (C.c_double * (rows * stride.value)).from_address(place or 0)
-        memory._owner = self  # type: ignore[attr-defined]
-        table = np.frombuffer(memory, dtype=float).reshape(rows, stride.value)
+        table = array_at(place, rows, stride.value, owner=self)
         table.flags.writeable = False
         return table
 
