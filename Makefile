@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test sanitize bench install clean help configure
+.PHONY: all demo test sanitize bench docs install clean help configure
 
 all: configure
 	@ninja -C $(BUILD)
@@ -27,6 +27,11 @@ sanitize: all
 bench: all
 	@ninja -C $(BUILD) bench
 
+# the manual as HTML, without a network; needs pandoc, scdoc and a Python with numpy ('tools/setup.sh extras')
+docs: all
+	@ninja -C $(BUILD) docs
+	@echo "manual: $(BUILD)/manual/index.html"
+
 install: configure
 	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX))
 	@ninja -C $(BUILD)
@@ -41,5 +46,6 @@ help:
 	@echo "make test       build and run every test"
 	@echo "make sanitize   run the tests under the sanitizers"
 	@echo "make bench      the speed table of this machine"
+	@echo "make docs       the manual, in $(BUILD)/manual"
 	@echo "make install    install to PREFIX ($(PREFIX)); DESTDIR is respected"
 	@echo "make clean      remove $(BUILD)"

@@ -21,8 +21,8 @@ def uncomment(text):
 
 
 def comment_text(block):
-    lines = [re.sub(r"^\s*(/\*+| \*)? ?", "", line) for line in block.strip().splitlines()]
-    return "\n".join(lines).removesuffix("*/").strip()
+    inside = block.strip().removeprefix("/*").removesuffix("*/")
+    return "\n".join(re.sub(r"^\s*\* ?", "", line).rstrip() for line in inside.splitlines()).strip()
 
 
 def squeeze(text):

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any, Iterable
 
+import numpy as np
+
 from . import _header as H
 from ._where import LIBRARY_FOLDERS
 
@@ -96,6 +98,16 @@ def create(function: Any, *arguments: Any) -> int:
     call(function, C.byref(out), *arguments)
     assert out.value is not None
     return out.value
+
+
+def array_at(address: int, *shape: int, owner: Any = None) -> np.ndarray:
+    """An array where C has put it, which keeps its owner alive."""
+    size = int(np.prod(shape, dtype=int))
+    if size == 0:
+        return np.zeros(shape)
+    memory: Any = (C.c_double * size).from_address(address)
+    memory._owner = owner
+    return np.frombuffer(memory, dtype=float).reshape(shape)
 
 
 def number(value: Any) -> str:

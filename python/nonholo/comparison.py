@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as C
 import math
+import weakref
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
@@ -58,8 +59,12 @@ class _Watcher:
     def __init__(self, system: System, t0: float, q: np.ndarray, v: np.ndarray):
         self.system, self.t0 = system, t0
         self.q, self.v = q.copy(), v.copy()
-        self.names = system.conserved + (["constraints"] if system.constraints else [])
-        self.values = np.zeros(len(system.conserved))
+        self.latitude = C.c_void_p()  # only some systems, and some starts of them, have one
+        lib.nh_latitude_create(C.byref(self.latitude), system._handle, _address(self.q), _address(self.v), None)
+        weakref.finalize(self, lib.nh_latitude_free, self.latitude.value)
+        self.names = system.conserved + (["latitude"] if self.latitude else [])
+        self.values = np.zeros(len(self.names))
+        self.names += ["constraints"] if system.constraints else []
         self.k = np.zeros(len(system.constraints))
         self.trends = [H.nh_trend() for _ in self.names]
         self.start = self._integrals(t0)
@@ -69,6 +74,8 @@ class _Watcher:
             self.system._handle, t, _address(self.q), _address(self.v), _address(self.values)
         )
         check(status, H.nh_report())
+        if self.latitude:
+            self.values[-1] = lib.nh_latitude_value(self.latitude, _address(self.q), _address(self.v))
         return self.values.copy()
 
     def take(self, run: _Run) -> None:

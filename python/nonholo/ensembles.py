@@ -1,147 +1,192 @@
-"""Many trajectories at once: members over lanes, groups of members over threads."""
+"""Many trajectories at once: over the lanes of the processor and over threads, by the library."""
 
 from __future__ import annotations
 
 import ctypes as C
+import math
 import os
-import threading
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+import weakref
+from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 from . import _header as H
-from ._library import Error, call, check, lib
+from ._library import Error, array_at, call, create, lib, number
 from .progress import Bar, Progress
-from .system import Setting, Start, System, _address, as_system, settle_start
-from .trajectory import _Run, count_steps, method_text, raise_with_cause
+from .system import Model, Setting, Start, System, _address, _text, load, settle_start, start_text
+from .trajectory import BACKENDS, COMPENSATED, choose, count_steps, method_text, raise_with_cause
 
-LANES = 8  # members that go side by side; shares of a thread are whole multiples
+HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
 
 
 @dataclass
 class Ensemble:
-    """What :func:`ensemble` gives back. ``q`` and ``v`` have the axes time, member, component; ``energy``
-    time, member. ``parameters`` holds the swept values, one a member."""
+    """What :func:`ensemble` gives back. ``q``, ``v`` and ``multipliers`` have the axes member, time, component;
+    ``columns`` maps ``energy``, ``energy_error``, ``constraint`` and the observables to arrays member by time.
+    ``parameters`` holds the swept values, one a member. ``failures`` tells of members that failed; their later
+    rows are NaN."""
 
-    systems: list[System]
+    model: str
     method: str
     step: float
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
-    energy: np.ndarray
+    multipliers: np.ndarray
+    columns: dict[str, np.ndarray]
     parameters: dict[str, np.ndarray]
-    seconds: float  # of stepping, added up over threads
-    threads: int
+    failures: dict[int, str] = field(default_factory=dict)
+    seconds: float = 0.0  # of stepping, added up over threads
+    threads: int = 1
 
     @property
     def members(self) -> int:
-        return self.q.shape[1]
+        return len(self.q)
+
+    @property
+    def energy(self) -> np.ndarray:
+        return self.columns["energy"]
 
     @property
     def energy_error(self) -> np.ndarray:
-        """E - E0 of each member, time by member."""
-        return self.energy - self.energy[0]
+        """E - E0 of each member, member by time."""
+        return self.columns["energy_error"]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
 
     def __repr__(self) -> str:
         return (
-            f"<ensemble of {self.systems[0].name}: {self.members} members, {self.method}, step {self.step:g}, "
-            f"{len(self.t)} points, {self.threads} threads>"
+            f"<ensemble of {self.model}: {self.members} members, {self.method}, step {self.step:g}, "
+            f"{len(self.t)} points, {len(self.failures)} failed, {self.threads} threads>"
         )
 
 
-class _Share:
-    """Members of one system that one thread follows."""
-
-    def __init__(self, system: System, first: int, q: np.ndarray, v: np.ndarray):
-        self.system, self.first, self.q, self.v = system, first, q, v
-        self.seconds = 0.0
-
-    def follow(self, out: Ensemble, pieces: list[int], settings: dict[str, Any], t0: float, tick: Any) -> None:
-        run = _Run(self.system, out.method, out.step, sum(pieces), len(self.q), settings)
-        call(lib.nh_run_start_all, run.handle, t0, _address(self.q), _address(self.v))
-        self._record(out, run, 0)
-        for point, steps in enumerate(pieces, 1):
-            call(lib.nh_run_advance, run.handle, steps)
-            self._record(out, run, point)
-            tick(steps * len(self.q))
-        self.seconds = lib.nh_run_seconds(run.handle)
-
-    def _record(self, out: Ensemble, run: _Run, point: int) -> None:
-        count, t, energy = len(self.q), C.c_double(), C.c_double()
-        members = slice(self.first, self.first + count)
-        q, v = np.empty_like(self.q), np.empty_like(self.v)
-        lib.nh_run_states(run.handle, C.byref(t), _address(q), _address(v))
-        out.q[point, members], out.v[point, members] = q, v
-        if self.first == 0:
-            out.t[point] = t.value
-        q_place, v_place, q_size, v_size = _address(q), _address(v), q.shape[1] * 8, v.shape[1] * 8
-        for i in range(count):
-            status = lib.nh_system_energy(
-                self.system._handle, t.value, q_place + i * q_size, v_place + i * v_size, C.byref(energy)
-            )
-            check(status, H.nh_report())
-            out.energy[point, self.first + i] = energy.value
+def _block(address: int | None, *shape: int) -> np.ndarray | float:
+    """What is not there is NaN."""
+    return array_at(address, *shape) if address else math.nan
 
 
-def _gather_starts(system: System, starts: Any, q: Any, v: Any, t0: float, project: bool) -> tuple[np.ndarray, np.ndarray]:
+class _Collector:
+    """The hooks that the library calls on the way. What they raise is kept until it has returned."""
+
+    def __init__(self, out: Ensemble, values: np.ndarray, progress: Progress):
+        self.out, self.values, self.bar = out, values, Bar(progress)
+        self.exception: BaseException | None = None
+        self.hooks = H.nh_ensemble_hooks()
+        self.hooks.rows = self.kept_rows = HOOKS["rows"](self._guarded(self._rows))
+        self.hooks.progress = self.kept_progress = HOOKS["progress"](self._guarded(self._progress))
+
+    def _guarded(self, function: Any) -> Any:
+        def called(user: Any, *arguments: Any) -> int:
+            try:
+                function(*arguments)
+                return 0
+            except BaseException as error:  # also Ctrl-C: nothing may pass through C
+                self.exception = error
+                return 1
+
+        return called
+
+    def _rows(self, address: int) -> None:
+        rows, out = H.nh_rows.from_address(address), self.out
+        place = (
+            slice(rows.first_member, rows.first_member + rows.members),
+            slice(rows.first_record, rows.first_record + rows.records),
+        )
+        shape = (rows.members, rows.records)
+        out.q[place] = _block(rows.q, *shape, out.q.shape[2])
+        out.v[place] = _block(rows.v, *shape, out.v.shape[2])
+        out.multipliers[place] = _block(rows.multipliers, *shape, out.multipliers.shape[2])
+        self.values[place] = _block(rows.value, *shape, rows.columns)
+
+    def _progress(self, done: int, total: int) -> None:
+        self.bar.update(done / total if total else 1.0)
+
+
+def _list_starts(system: System, starts: Any, q: Any, v: Any, t0: float, project: bool) -> tuple[np.ndarray, np.ndarray]:
     """Arrays member by component, from a list of changes to the model's start or from whole arrays."""
     if starts is not None:
         states = [settle_start(system, t0, start, q, v, project) for start in starts]
-    else:
-        rows_q = np.atleast_2d(np.asarray(system.start()[0] if q is None else q, dtype=float))
-        rows_v = np.atleast_2d(np.asarray(system.start()[1] if v is None else v, dtype=float))
-        count = max(len(rows_q), len(rows_v))
-        rows_q = np.broadcast_to(rows_q, (count, rows_q.shape[1]))
-        rows_v = np.broadcast_to(rows_v, (count, rows_v.shape[1]))
-        states = [settle_start(system, t0, None, a, b, project) for a, b in zip(rows_q, rows_v)]
-    if not states:
-        raise ValueError("an ensemble needs at least one member")
-    return np.array([s[0] for s in states]), np.array([s[1] for s in states])
+        if not states:
+            raise ValueError("an ensemble needs at least one member")
+        return np.array([s[0] for s in states]), np.array([s[1] for s in states])
+    first_q, first_v = system.start()
+    rows_q = np.atleast_2d(np.asarray(first_q if q is None else q, dtype=float))
+    rows_v = np.atleast_2d(np.asarray(first_v if v is None else v, dtype=float))
+    count = max(len(rows_q), len(rows_v))
+    if rows_q.shape[1] != len(first_q) or rows_v.shape[1] != len(first_v) or count == 0:
+        raise ValueError(f"q needs rows of {len(first_q)} numbers and v of {len(first_v)}")
+    whole = lambda rows: np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[1])))
+    return whole(rows_q), whole(rows_v)
 
 
-def _cut(system: System, q: np.ndarray, v: np.ndarray, threads: int) -> list[_Share]:
-    groups = -(-len(q) // LANES)
-    size = -(-groups // threads) * LANES
-    return [_Share(system, i, q[i : i + size].copy(), v[i : i + size].copy()) for i in range(0, len(q), size)]
+def _sweeps(sweep: Mapping[str, tuple[float, float, int]] | None) -> tuple[Any, list[str]]:
+    names = list(sweep or {})
+    array = (H.nh_sweep * len(names))()
+    for place, name in zip(array, names):
+        assert sweep is not None
+        first, last, count = sweep[name]
+        place.parameter = name.encode()
+        setattr(place, "from", first)
+        place.to, place.count = last, int(count)
+    return array, names
 
 
-def _swept_shares(model: Any, set: Setting | None, sweep: Mapping[str, Any], start: dict[str, Any]) -> tuple[list[_Share], dict]:
-    """A system for each combination of the swept values."""
-    names = list(sweep)
-    grid = np.meshgrid(*[np.asarray(sweep[n], dtype=float) for n in names], indexing="ij")
-    values = {name: axis.ravel() for name, axis in zip(names, grid)}
-    shares = []
-    for i in range(len(values[names[0]])):
-        system = as_system(model, {**(set or {}), **{n: float(values[n][i]) for n in names}})
-        q, v = settle_start(system, **start)
-        shares.append(_Share(system, i, q[None, :], v[None, :]))
-    return shares, values
+def _threads(threads: int | None) -> int:
+    if threads is not None:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _run_all(shares: list[_Share], out: Ensemble, pieces: list[int], settings: dict, t0: float, progress: Progress) -> None:
-    bar, lock = Bar(progress), threading.Lock()
-    total, done = sum(pieces) * out.members or 1, 0
+def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None) -> tuple[System, Any]:
+    """Fills in the model or the system; gives a system to look at and what must stay alive."""
+    if isinstance(model, System):
+        if set:
+            raise ValueError("a system's parameters are settled; give `set` with a model")
+        options.system = model._handle
+        return model, model
+    source = model if isinstance(model, Model) else load(model)
+    texts = [f"{name}={number(value)}".encode() for name, value in (set or {}).items()]
+    settings = (C.c_char_p * len(texts))(*texts)
+    options.model, options.settings, options.setting_count = source._handle, C.addressof(settings), len(texts)
+    return source.system(set), (source, settings, texts)
 
-    def tick(steps: int) -> None:
-        nonlocal done
-        with lock:
-            done += steps
-            bar.update(done / total)
 
-    with ThreadPoolExecutor(out.threads) as pool:
-        futures = {pool.submit(s.follow, out, pieces, settings, t0, tick): s for s in shares}
-        finished, waiting = wait(futures, return_when=FIRST_EXCEPTION)
-        for future in waiting:
-            future.cancel()
-    bar.end()
-    for future, share in futures.items():
-        if not future.cancelled() and isinstance(future.exception(), Error):
-            raise_with_cause(share.system, future.exception(), None)
-        if not future.cancelled():
-            future.result()
+def _empty(handle: int, system: System, method: str, step: float, names: list[str], threads: int) -> tuple[Ensemble, np.ndarray]:
+    members, records = lib.nh_ensemble_members(handle), lib.nh_ensemble_records(handle)
+    combinations = lib.nh_ensemble_combinations(handle)
+    columns = [_text(lib.nh_ensemble_column_name(handle, i)) for i in range(lib.nh_ensemble_columns(handle))]
+    room = lambda *shape: np.full((members, records, *shape), math.nan)
+    values = room(len(columns))
+    swept = {
+        name: np.repeat([lib.nh_ensemble_swept_value(handle, c, i) for c in range(combinations)], members // combinations)
+        for i, name in enumerate(names)
+    }
+    out = Ensemble(
+        model=system.name,
+        method=method,
+        step=step,
+        t=np.array([lib.nh_ensemble_time(handle, i) for i in range(records)]),
+        q=room(len(system.coordinates)),
+        v=room(len(system.velocities)),
+        multipliers=room(len(system.constraints)),
+        columns={name: values[:, :, i] for i, name in enumerate(columns)},
+        parameters=swept,
+        threads=threads,
+    )
+    return out, values
+
+
+def _failures(handle: int) -> dict[int, str]:
+    found = {}
+    for i in range(lib.nh_ensemble_failures(handle)):
+        member = C.c_int64()
+        report = lib.nh_ensemble_failure(handle, i, C.byref(member))
+        if report:  # the first hundred have one
+            found[member.value] = _text(report.contents.text)
+    return found
 
 
 def ensemble(
@@ -151,10 +196,14 @@ def ensemble(
     step: float,
     steps: int | None = None,
     time: float | None = None,
+    members: int | None = None,
+    energy: float | None = None,
+    seed: int = 0,
+    around_start: bool = False,
     starts: Sequence[Start] | None = None,
     q: Any = None,
     v: Any = None,
-    sweep: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, tuple[float, float, int]] | None = None,
     start: Start = None,
     set: Setting | None = None,
     t0: float = 0.0,
@@ -167,51 +216,66 @@ def ensemble(
     progress: Progress = None,
     **options: Any,
 ) -> Ensemble:
-    """Many trajectories: ``starts`` lists changes to the model's start state, ``q`` and ``v`` are arrays with a
-    row a member, ``sweep`` gives values of parameters (all combinations). Threads work at once, since the
-    library is called without Python's lock. Recorded are the start, each ``every``-th step, and the end.
+    """Many trajectories, over lanes and threads, with Python's lock released.
 
+    Starts are ``members`` random states of one ``energy`` on the constraints; or ``starts``, a list of changes
+    to the model's start; or arrays ``q`` and ``v`` with a row a member. ``sweep`` maps parameters to (first,
+    last, count); all combinations are followed. Recorded are the start, each ``every``-th step, and the end.
     Each member has the bits that it has alone.
 
     >>> import nonholo
     >>> many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=100,
     ...                         starts=[{"x": 0.1 * i} for i in range(20)], project=True)
     >>> many.q.shape, many.energy_error.shape
-    ((2, 20, 3), (2, 20))
-    >>> swept = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=10, sweep={"eps": [0, 0.1, 0.2]})
+    ((20, 2, 3), (20, 2))
+    >>> chance = nonholo.ensemble("chaotic-particle", "dla01", step=0.1, time=10, members=50, energy=1.5, seed=1)
+    >>> bool(abs(chance.energy[:, 0] - 1.5).max() < 1e-12)
+    True
+    >>> swept = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=10, sweep={"eps": (0, 0.2, 3)})
     >>> swept.parameters["eps"].tolist()
     [0.0, 0.1, 0.2]
     """
-    if sweep is not None and (starts is not None or q is not None or v is not None):
-        raise ValueError("a sweep takes one start for all: start=...")
-    if start is not None and sweep is None:
-        raise ValueError("starts=[...] lists the members' starts; start=... goes with a sweep")
-    count = count_steps(step, steps, time)
-    threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1
-    values: dict[str, np.ndarray] = {}
-    if sweep is not None:
-        shares, values = _swept_shares(model, set, sweep, dict(t0=t0, start=start, q=None, v=None, project=project))
-    else:
-        system = as_system(model, set)
-        shares = _cut(system, *_gather_starts(system, starts, q, v, t0, project), threads)
-    whole = every or count or 1
-    pieces = [min(whole, count - i) for i in range(0, count, whole)]
-    members, points = sum(len(s.q) for s in shares), len(pieces) + 1
-    room = lambda *shape: np.empty((points, members, *shape))
-    out = Ensemble(
-        systems=[s.system for s in shares] if values else [shares[0].system],
-        method=method_text(method, options),
-        step=step,
-        t=np.empty(points),
-        q=room(shares[0].q.shape[1]),
-        v=room(shares[0].v.shape[1]),
-        energy=room(),
-        parameters=values,
-        seconds=0.0,
-        threads=threads,
-    )
-    _run_all(shares, out, pieces, dict(compose=compose, compensated=compensated, backend=backend), t0, progress)
-    out.seconds = sum(s.seconds for s in shares)
+    listed = starts is not None or q is not None or v is not None
+    if members is not None and (listed or start is not None):
+        raise ValueError("members makes random starts; starts, start, q and v give them")
+    if members is None and (energy is not None or around_start):
+        raise ValueError("energy and around_start are for random starts: members=N")
+    if starts is not None and start is not None:
+        raise ValueError("give either starts, one a member, or start, one for all")
+    want = H.nh_ensemble_options()
+    system, kept = _subject(want, model, set)
+    text, choice, sweeps = start_text(start), method_text(method, options).encode(), _sweeps(sweep)
+    want.sweep, want.sweeps = C.addressof(sweeps[0]), len(sweeps[1])
+    want.start, want.t0, want.project = text, t0, project
+    want.starts = H.NH_STARTS_RANDOM if members is not None else H.NH_STARTS_LIST if listed else H.NH_STARTS_MODEL
+    want.members = members if members is not None else 1
+    want.energy = math.nan if energy is None else energy
+    want.seed, want.around_start = seed, around_start
+    if listed:
+        rows = _list_starts(system, starts, q, v, t0, project)
+        want.q, want.v, want.members = _address(rows[0]), _address(rows[1]), len(rows[0])
+    want.run.method = choice
+    want.run.compose = compose.encode() if compose else None
+    want.run.step = step
+    want.run.backend = choose(BACKENDS, backend, "backend")
+    want.run.compensated = choose(COMPENSATED, compensated, "compensated")
+    want.steps = want.run.steps = count_steps(step, steps, time)
+    want.every = every or max(1, want.steps)
+    want.threads = _threads(threads)
+    handle = create(lib.nh_ensemble_create, C.byref(want))
+    out, values = _empty(handle, system, choice.decode(), step, sweeps[1], want.threads)
+    weakref.finalize(out, lib.nh_ensemble_free, handle)
+    collector = _Collector(out, values, progress)
+    try:
+        call(lib.nh_ensemble_run, handle, C.byref(collector.hooks))
+    except Error as error:
+        if collector.exception is not None:
+            raise collector.exception
+        raise_with_cause(system, error, None)
+    finally:
+        collector.bar.end()
+    out.failures, out.seconds = _failures(handle), lib.nh_ensemble_seconds(handle)
+    del kept  # the library reads the model only until here
     return out
 
 

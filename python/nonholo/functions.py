@@ -8,11 +8,11 @@ from typing import Any, Callable
 import numpy as np
 
 from . import _header as H
-from ._library import create, lib
+from ._library import array_at, create, lib
 from .system import System
 
 Function = Callable[[np.ndarray], Any]
-TYPES = dict(H.nh_functions._fields_)
+TYPES: dict[str, Any] = dict(H.nh_functions._fields_)
 
 
 class NotHere(Exception):
@@ -33,21 +33,15 @@ class _Callbacks:
 
     def wrap(self, name: str, function: Function, shapes: list[tuple[int, ...]]) -> Any:
         """A C function of (user, q, outputs...) around a Python function of q that returns the outputs."""
-        n = self.n
-        places = [(shape, C.c_double * int(np.prod(shape, dtype=int))) for shape in shapes]
-        state = C.c_double * n
-
         def called(user: int, q: int, *outputs: int) -> int:
             try:
                 # a copy: the memory is the library's and does not live on
-                values = function(np.frombuffer(state.from_address(q), dtype=float).copy())
+                values = function(array_at(q, self.n).copy())
                 parts = values if isinstance(values, tuple) else (values,)
-                if len(parts) > len(places):
-                    raise ValueError(f"{name} returned {len(parts)} arrays, at most {len(places)} are known")
-                for part, address, (shape, memory) in zip(parts, outputs, places):
-                    if memory._length_:
-                        out = np.frombuffer(memory.from_address(address), dtype=float).reshape(shape)
-                        out[...] = part
+                if len(parts) > len(shapes):
+                    raise ValueError(f"{name} returned {len(parts)} arrays, at most {len(shapes)} are known")
+                for part, address, shape in zip(parts, outputs, shapes):
+                    array_at(address, *shape)[...] = part
                 return 0
             except NotHere:
                 return 1

@@ -120,7 +120,7 @@ def _statements(writer: _Writer, name: str, q: list, angles: set, L: Any, constr
     body += [f"observe {n} = {write(value)}" for n, value in observe.items()]
     head = [f"model {name}"]
     given = {writer.sympy.sympify(k) if not isinstance(k, str) else writer.sympy.Symbol(k): v for k, v in parameters.items()}
-    named = {writer.names.get(k, None) or writer.name(k): v for k, v in given.items()}
+    named = {writer.name(k): v for k, v in given.items()}
     known = set(named) | {writer.names[c] for c in q}
     missing = [n for s, n in writer.names.items() if n not in known]
     if missing:
@@ -170,7 +170,7 @@ def from_sympy(
     from sympy.physics.vector import dynamicsymbols
 
     coordinates = list(q)
-    writer = _Writer(coordinates, time if time is not None else dynamicsymbols._t)
+    writer = _Writer(coordinates, time if time is not None else getattr(dynamicsymbols, "_t"))
     first = {key if isinstance(key, str) else writer.write(key): value for key, value in (start or {}).items()}
     text = _statements(writer, name, coordinates, set(angles), L, _named(constraints), dict(forces or {}),
                        parameters or {}, first, observe or {})
@@ -239,13 +239,13 @@ def _speeds(method: Any) -> dict:
 
     q = list(method.q)
     rates = sympy.Matrix([method.kindiffdict()[c.diff()] for c in q])
-    u = sympy.Matrix(list(method.u))
-    Y = rates.jacobian(u)
+    u = list(method.u)
+    Y = rates.jacobian(sympy.Matrix(u))
     rest = rates.subs({a: 0 for a in u})
     if Y.rows != Y.cols:
         raise ValueError("Kane's method needs as many speeds as coordinates here")
     solved = Y.LUsolve(sympy.Matrix([c.diff() for c in q]) - rest)
-    return dict(zip(u, map(sympy.simplify, solved)))
+    return dict(zip(u, [sympy.simplify(e) for e in solved]))
 
 
 def _from_kane(method: Any) -> tuple[Any, list, list, list]:
@@ -253,14 +253,13 @@ def _from_kane(method: Any) -> tuple[Any, list, list, list]:
 
     q, u = list(method.q), list(method.u)
     change, frame = _speeds(method), method._inertial
-    bodies = method.bodies or []
+    bodies = method.bodies
+    if not bodies:
+        raise ValueError("the KanesMethod does not know its bodies yet: call its kanes_equations(bodies, loads) first")
     kinetic = sum(body.kinetic_energy(frame) for body in bodies).subs(change)
     potential = sum(body.potential_energy for body in bodies)
-    constraints = []
-    if method._f_h:
-        constraints += list(sympy.Matrix(list(method._f_h)).diff())
-    if method._k_nh:
-        constraints += list(method._k_nh * sympy.Matrix(u) + method._f_nh)
+    # SymPy wants the rates of configuration constraints among the velocity constraints: these are all
+    constraints = list(method._k_nh * sympy.Matrix(u) + method._f_nh) if method._k_nh else []
     constraints = [sympy.simplify(sympy.sympify(c).subs(change)) for c in constraints]
     velocities = [c.diff() for c in q]
     forces = _generalised_forces(method.loads, frame, velocities, change)
@@ -273,6 +272,7 @@ def _take_potential(L: Any, q: list, forces: list) -> tuple[Any, list]:
     import sympy
     from sympy.physics.vector import dynamicsymbols
 
+    time: Any = getattr(dynamicsymbols, "_t")
     velocities = [c.diff() for c in q]
     plain = sympy.symbols(f"q_:{len(q)}", real=True)
     back = dict(zip(plain, q))
@@ -284,7 +284,7 @@ def _take_potential(L: Any, q: list, forces: list) -> tuple[Any, list]:
     for force, coordinate in zip(Q, plain):
         V -= sympy.integrate(sympy.simplify(force + V.diff(coordinate)), coordinate)
     left = [sympy.simplify(force + V.diff(c)) for force, c in zip(Q, plain)]
-    if any(left) or V.has(sympy.Integral) or V.has(dynamicsymbols._t):
+    if any(left) or V.has(sympy.Integral) or V.has(time):
         return L, [f.subs(back) for f in Q]
     return L - V.subs(back), [0] * len(q)
 
@@ -298,45 +298,42 @@ def _start_from_speeds(method: Any, start: dict) -> dict:
     return {**start, **{rate: e.subs(values) for rate, e in method.kindiffdict().items()}}
 
 
+def _kane_accelerations(method: Any, fixed: dict, point: Any, v: Any) -> list[float]:
+    """q'' by Kane's equations at a state, in numbers."""
+    import numpy as np
+    import sympy
+
+    q, u = list(method.q), list(method.u)
+    rates = dict(zip([c.diff() for c in q], v))
+    state = {**fixed, **dict(zip(q, point))}
+    state.update({a: float(e.subs(rates).subs(state).evalf()) for a, e in _speeds(method).items()})
+
+    def numbers(matrix: Any) -> Any:
+        return np.array(sympy.Matrix(matrix).subs(rates).subs(state).evalf().tolist(), dtype=float).squeeze()
+
+    solved = np.linalg.solve(numbers(method.mass_matrix_full), numbers(method.forcing_full))
+    du = dict(zip([a.diff() for a in u], solved[len(q) : len(q) + len(u)]))
+    kinematic = method.kindiffdict()
+    return [float(kinematic[c.diff()].diff().subs(du).subs(rates).subs(state).evalf()) for c in q]
+
+
 def _compare_with_kane(method: Any, model: Model, parameters: Mapping) -> None:
     """Lagrange's accelerations against Kane's at a state: a set-up may hide constraints in its velocities."""
     import numpy as np
     import sympy
 
-    if method.bodies is None:
-        return
-    try:
-        mass, forcing = method.mass_matrix_full, method.forcing_full
-    except Exception:  # the equations were not formed yet
-        method.kanes_equations(method.bodies, method.loads)
-        mass, forcing = method.mass_matrix_full, method.forcing_full
-    q, u = list(method.q), list(method.u)
-    system = model.system()
+    system, count = model.system(), len(method.q)
     dice = np.random.default_rng(1)
-    rates = method.kindiffdict()
-    point, residual = dice.uniform(0.2, 0.9, len(q)), None
-    state = dict(zip(q, point))
-    numeric = lambda e, known: np.array(sympy.sympify(e).subs(known).evalf().tolist(), dtype=float).squeeze()
-    fixed = {sympy.sympify(k): v for k, v in parameters.items()}
-    # an admissible velocity, then the speeds that go with it
-    v = system.project(point, dice.uniform(0.2, 0.9, len(q)))
-    known = {**fixed, **dict(zip([c.diff() for c in q], v)), **state}
-    speeds = {a: float(e.subs(known).evalf()) for a, e in _speeds(method).items()}
-    everything = {**fixed, **speeds, **state}
-    substituted = lambda matrix: sympy.Matrix(matrix).subs(dict(zip([c.diff() for c in q], v)))
-    solved = np.linalg.solve(numeric(substituted(mass), everything), numeric(substituted(forcing), everything))
-    du = dict(zip([a.diff() for a in u], solved[len(q) : len(q) + len(u)]))
-    kane = [
-        float(rates[c.diff()].diff().subs(du).subs(dict(zip([b.diff() for b in q], v))).subs(everything).evalf())
-        for c in q
-    ]
+    point = dice.uniform(0.2, 0.9, count)
+    v = system.project(point, dice.uniform(0.2, 0.9, count))
     lagrange, _ = system.acceleration(point, v)
-    residual = float(np.abs(np.array(kane) - lagrange).max())
-    if not residual < 1e-6 * (1 + float(np.abs(lagrange).max())):
+    kane = _kane_accelerations(method, {sympy.sympify(k): value for k, value in parameters.items()}, point, v)
+    apart = float(np.abs(np.array(kane) - lagrange).max())
+    if not apart < 1e-6 * (1 + float(np.abs(lagrange).max())):
         raise ValueError(
-            "Lagrange's equations of this set-up are not Kane's (accelerations differ by "
-            f"{residual:.2g}): the velocities of its bodies seem to have constraints built in; give coordinates for "
-            "every motion and the constraints as velocity_constraints"
+            f"Lagrange's equations of this set-up are not Kane's (accelerations differ by {apart:.2g}): the velocities of "
+            "its bodies seem to have constraints built in; give coordinates for every motion and the constraints as "
+            "velocity_constraints"
         )
 
 

@@ -42,8 +42,10 @@ def start_text(start: Start) -> bytes | None:
         return start.encode()
     items = []
     for name, value in start.items():
-        scalar = isinstance(value, str) or np.ndim(value) == 0
-        items.append(f"{name}=" + (number(value) if scalar else "(" + ", ".join(map(number, value)) + ")"))
+        if isinstance(value, str) or np.ndim(value) == 0:
+            items.append(f"{name}={number(value)}")
+        else:
+            items.append(f"{name}=({', '.join(map(number, np.asarray(value).tolist()))})")
     return ", ".join(items).encode()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _header as H
-from ._library import ComputationError, Error, call, create, lib
+from ._library import ComputationError, Error, array_at, call, create, lib
 from .progress import Bar, Progress
 from .system import Setting, Start, System, _address, _text, as_system, settle_start
 
@@ -48,13 +48,10 @@ class Trajectory:
         self.seconds: float = lib.nh_run_seconds(run.handle)  #: spent stepping
         self.backend = "compiled" if lib.nh_run_backend(run.handle) == H.NH_BACKEND_COMPILED else "tape"
         self._table = record.table()
+        self.columns: list[str] = record.columns()
         self._multipliers: np.ndarray | None = None
 
     # ---- columns ----
-
-    @property
-    def columns(self) -> list[str]:
-        return [*["t"], *self.system.coordinates, *self.system.velocities, "energy", *self.system.observables]
 
     def _columns(self, first: int, count: int) -> np.ndarray:
         return self._table[:, first : first + count]
@@ -85,8 +82,7 @@ class Trajectory:
 
     @property
     def observables(self) -> dict[str, np.ndarray]:
-        first = self._energy_column + 1
-        return {name: self._table[:, first + i] for i, name in enumerate(self.system.observables)}
+        return {name: self[name] for name in self.columns[self._energy_column + 1 :]}
 
     @property
     def multipliers(self) -> np.ndarray:
@@ -157,14 +153,15 @@ class _Record:
         self.handle = create(lib.nh_record_create, system._handle)
         weakref.finalize(self, lib.nh_record_free, self.handle)
 
+    def columns(self) -> list[str]:
+        return [_text(lib.nh_record_column_name(self.handle, i)) for i in range(lib.nh_record_columns(self.handle))]
+
     def table(self) -> np.ndarray:
         """The rows, where they lie; the array keeps the record alive."""
         stride = C.c_int()
         rows = lib.nh_record_rows(self.handle)
         place = lib.nh_record_table(self.handle, C.byref(stride))
-        memory = (C.c_double * (rows * stride.value)).from_address(place or 0)
-        memory._owner = self  # type: ignore[attr-defined]
-        table = np.frombuffer(memory, dtype=float).reshape(rows, stride.value)
+        table = array_at(place, rows, stride.value, owner=self)
         table.flags.writeable = False
         return table
 

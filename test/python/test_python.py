@@ -140,15 +140,45 @@ def check_multipliers():
 def check_ensemble():
     starts = [{"x": 0.1 * i, "xi": 0.3} for i in range(21)]
     many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, steps=300, starts=starts, project=True, threads=2, every=100)
-    same(many.q.shape, (4, 21, 3), "shape")
+    same(many.q.shape, (21, 4, 3), "shape")
     for i in (0, 7, 8, 20):
         alone = nonholo.simulate("pendulum-cvt", "dla01", step=0.1, steps=300, start=starts[i], project=True, every=100)
-        check(np.array_equal(alone.q, many.q[:, i]) and np.array_equal(alone.v, many.v[:, i]), f"member {i} differs")
+        for name in ("q", "v"):
+            check(np.array_equal(getattr(alone, name), getattr(many, name)[i]), f"{name} of member {i} differs")
+        check(np.array_equal(alone.energy, many.energy[i]), f"energy of member {i} differs")
+        apart = np.abs(alone.multipliers - many.multipliers[i]).max()  # there at the wrapped angle
+        check(apart < 1e-14, f"multipliers of member {i} differ by {apart:.1e}")
         check(np.array_equal(alone.t, many.t), "times differ")
-    swept = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, steps=100, sweep={"eps": [0, 0.2], "sign": [1, -1]})
+    swept = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, steps=100, sweep={"eps": (0, 0.2, 2), "sign": (1, -1, 2)})
     same(swept.parameters["eps"].tolist(), [0, 0, 0.2, 0.2], "eps")
     alone = nonholo.simulate("pendulum-cvt", "dla01", step=0.1, steps=100, set={"eps": 0.2, "sign": 1})
-    check(np.array_equal(alone.q[-1], swept.q[-1, 2]), "a swept member differs")
+    check(np.array_equal(alone.q[-1], swept.q[2, -1]), "a swept member differs")
+    error = raised(nonholo.UsageError, nonholo.ensemble, "pendulum-cvt", "dla01", step=0.1, steps=1, sweep={"epsi": (0, 1, 2)})
+    check("epsi" in str(error), str(error))
+
+
+def check_random_ensemble():
+    """The statistics of the command line, out of the arrays."""
+    words = ["--members", "100", "--energy", "1.535", "--seed", "3", "--method", "dla01", "--step", ".1", "--steps", "100"]
+    told = PROGRAM.json("ensemble", "chaotic-particle", *words)
+    found = nonholo.ensemble("chaotic-particle", "dla01", step=0.1, steps=100, members=100, energy=1.535, seed=3, threads=2)
+    last = found.energy_error[:, -1]
+    text = repr(told)
+    check(repr(float(last.max())) in text and repr(float(last.min())) in text, "the range of the energy error is not the command line's")
+
+
+def check_failing_members():
+    model = nonholo.load("model fall\ncoordinate x\nlagrangian x'^2/2 + x^5\nstart x = 1\n")
+    found = nonholo.ensemble(model, "rk4", step=0.01, steps=400, q=[[0.0], [1.0], [0.1]], v=[[0.0]], every=100)
+    same(list(found.failures), [1], "failed members")
+    check(np.isfinite(found.q[[0, 2]]).all() and np.isnan(found.q[1, -1]).all(), "rows of members")
+
+
+def check_stopped():
+    def stop(share):
+        raise KeyboardInterrupt
+
+    raised(KeyboardInterrupt, nonholo.ensemble, "pendulum-cvt", "dla01", step=0.1, steps=10**7, every=10**5, starts=[{}] * 16, progress=stop)
 
 
 # ---- failures ----
@@ -309,7 +339,8 @@ def check_example():
 
 def main():
     cases = [("layout", check_layout), ("compare", check_compare), ("order", check_order)]
-    cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("errors", check_errors)]
+    cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("random", check_random_ensemble),
+              ("failing members", check_failing_members), ("stopped", check_stopped), ("errors", check_errors)]
     cases += [("partial", check_partial), ("functions", check_functions), ("progress", check_progress)]
     cases += [("example", check_example)]
     cases += [(f"run {w[0]}", lambda w=w, k=k: check_run(w, k)) for w, k in RUNS]

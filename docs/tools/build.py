@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""build.py NONHOLO SOURCE OUT: the manual as HTML, without a network. Pages in docs/*.md and those made from the program (gallery, methods,
+commands, C reference) go through pandoc with MathML; a warning of pandoc or a link that leads nowhere is an error."""
+
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import gallery
+import reference
+import which
+
+PROGRAM, SOURCE, OUT = map(os.path.abspath, sys.argv[1:4])
+DOCS = os.path.join(SOURCE, "docs")
+
+CONTENTS = [
+    ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
+    ("Reference", ["language", "commands", "c-api"]),
+    ("Understanding", ["which-method", "methods", "papers", "performance", "reproducibility"]),
+    ("Changing", ["architecture", "adding", "contributing"]),
+]
+TITLES = {"index": "Overview"}
+
+
+def read(*path):
+    with open(os.path.join(*path)) as file:
+        return file.read()
+
+
+def pandoc(text, reader, *options):
+    words = ["pandoc", "--from", reader, "--to", "html5", "--mathml", "--wrap=none", "--fail-if-warnings", *options]
+    done = subprocess.run(words, input=text, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        raise SystemExit(f"pandoc: {done.stderr or done.returncode}")
+    return done.stdout
+
+
+def man_page(name):
+    """A manual page as a page of the manual."""
+    roff = subprocess.run(["scdoc"], input=read(SOURCE, "man", name + ".scd"), capture_output=True, text=True, check=True).stdout
+    body = pandoc(roff, "man", "--shift-heading-level-by=1")
+    return re.sub(r"<h2([^>]*)>([A-Z ]+)</h2>", lambda m: f"<h2{m[1]}>{m[2].capitalize()}</h2>", body)
+
+
+def papers():
+    """What the papers say, when those pages are there."""
+    folder = os.path.join(DOCS, "papers")
+    names = sorted(n for n in os.listdir(folder) if n.endswith(".md")) if os.path.isdir(folder) else []
+    parts = [re.sub(r"^#", "##", read(folder, n), flags=re.M) for n in names]
+    head = "# Papers\n\nWhat the papers say, what running their formulas showed, and where they were misprinted.\n\n"
+    return head + ("\n\n".join(parts) if parts else "`nonholo reproduce all` draws their figures and checks their findings.\n")
+
+
+def made_pages():
+    markdown = {
+        "gallery": lambda: gallery.page(OUT),
+        "which-method": lambda: which.page(PROGRAM),
+        "c-api": lambda: reference.page(os.path.join(SOURCE, "include", "nonholo.h")),
+        "papers": papers,
+        "contributing": lambda: read(SOURCE, "CONTRIBUTING.md"),
+    }
+    finished = {
+        "language": lambda: "<h1>The model language</h1>\n" + man_page("nonholo-model.5"),
+        "commands": lambda: "<h1>The commands</h1>\n" + man_page("nonholo.1"),
+    }
+    return markdown, finished
+
+
+def body_of(name):
+    markdown, finished = made_pages()
+    if name in finished:
+        return finished[name]()
+    text = markdown[name]() if name in markdown else read(DOCS, name + ".md")
+    return pandoc(text, "gfm+tex_math_dollars")
+
+
+def local_links(body):
+    """Links between pages lead to HTML; what lies outside of the manual is named, not linked."""
+
+    def change(match):
+        target, text = match[1], match[2]
+        if re.match(r"[a-z]+:|#", target):
+            return match[0]
+        path, _, anchor = target.partition("#")
+        if path.endswith(".md") and "/" not in path.removeprefix("docs/"):
+            name = os.path.basename(path)[:-3].lower()
+            return f'<a href="{name}.html{"#" + anchor if anchor else ""}">{text}</a>'
+        return text
+
+    body = re.sub(r'<a href="([^"]+)"[^>]*>(.*?)</a>', change, body, flags=re.S)
+    return body.replace('src="docs/', 'src="')
+
+
+def title_of(name, body):
+    heading = re.search(r"<h1[^>]*>(.*?)</h1>", body, re.S)
+    return TITLES.get(name) or re.sub("<[^>]+>", "", heading[1])
+
+
+def navigation(here, titles):
+    lines = []
+    for group, names in CONTENTS:
+        lines += [f"<p>{group}</p>"] if group else []
+        for name in names:
+            mark = ' class="here"' if name == here else ""
+            lines.append(f'<a href="{name}.html"{mark}>{titles[name]}</a>')
+    return "\n".join(lines)
+
+
+def write_pages():
+    names = [name for _, group in CONTENTS for name in group]
+    bodies = {name: local_links(body_of(name)) for name in names}
+    titles = {name: title_of(name, body) for name, body in bodies.items()}
+    version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    template = read(DOCS, "tools", "page.html")
+    for name, body in bodies.items():
+        values = {"title": titles[name], "version": version, "nav": navigation(name, titles), "body": body}
+        page = re.sub(r"\$(\w+)\$", lambda m: values[m[1]], template)
+        with open(os.path.join(OUT, name + ".html"), "w") as file:
+            file.write(page)
+    write_whole(bodies, template, version)
+
+
+def write_whole(bodies, template, version):
+    """All pages on one, for printing and PDF; places are told apart by the page they are on."""
+    parts = []
+    for name, body in bodies.items():
+        body = re.sub(r'href="#', f'href="#{name}-', body)
+        body = re.sub(r'href="([a-z][a-z-]*)\.html#', r'href="#\1-', body)
+        body = re.sub(r'href="([a-z][a-z-]*)\.html"', r'href="#\1"', body)
+        body = re.sub(r'\bid="', f'id="{name}-', body)
+        parts.append(f'<section id="{name}">\n{body}\n</section>')
+    values = {"title": "Manual", "version": version, "nav": "", "body": "\n".join(parts)}
+    with open(os.path.join(OUT, "whole.html"), "w") as file:
+        file.write(re.sub(r"\$(\w+)\$", lambda m: values[m[1]], template))
+
+
+def check_links():
+    """Every relative link and picture of every page; complains about all at once."""
+    pages = {n: read(OUT, n) for n in sorted(os.listdir(OUT)) if n.endswith(".html")}
+    anchors = {n: set(re.findall(r'\bid="([^"]+)"', text)) for n, text in pages.items()}
+    wrong, checked = [], 0
+    for name, text in pages.items():
+        for target in re.findall(r'(?:href|src)="([^"]+)"', text):
+            target = html.unescape(target)
+            if re.match(r"[a-z]+:", target):
+                continue
+            checked += 1
+            path, _, anchor = target.partition("#")
+            path = path or name
+            if not os.path.exists(os.path.join(OUT, path)):
+                wrong.append(f"{name}: {target} is not there")
+            elif anchor and path in anchors and anchor not in anchors[path]:
+                wrong.append(f"{name}: {target} has no such place")
+    print("\n".join(wrong))
+    print(f"{len(pages)} pages, {checked} links, {len(wrong)} broken")
+    return wrong
+
+
+def main():
+    shutil.rmtree(OUT, ignore_errors=True)
+    os.makedirs(OUT)
+    shutil.copy(os.path.join(DOCS, "tools", "manual.css"), OUT)
+    shutil.copytree(os.path.join(DOCS, "images"), os.path.join(OUT, "images"))
+    write_pages()
+    return bool(check_links())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""The gallery: a page with a picture and a line for every shipped model, drawn from runs of the library itself."""
+
+import math
+import os
+
+import nonholo
+
+WIDTH, HEIGHT, EDGE = 340, 250, 34
+
+# What is shown of each model: two columns against each other ("path", both axes alike, or "curve") and how it
+# is run. A model that is not named here is drawn too: its first coordinate against time.
+VIEWS = {
+    "appell-hamel": dict(x="x", y="y", time=12),
+    "asymmetric-gearbox": dict(x="x", y="y", time=40),
+    "bicycle": dict(x="t", y="lean", time=6, step=0.01, alike=False, more="steer"),
+    "chaotic-particle": dict(x="x", y="y[1]", time=60),
+    "chaotic-particle-holonomic": dict(x="x", y="y[1]", time=60),
+    "chaplygin-sleigh": dict(x="x1", y="x2", time=250),
+    "chaplygin-sphere": dict(x="x", y="y", time=40),
+    "disk-chain": dict(x="x[1]", y="y[1]", time=40, set={"N": 5}),
+    "driven-sleigh": dict(x="x1", y="x2", time=120),
+    "harmonic-cvt": dict(x="x1", y="x2", time=60),
+    "inclined-skate": dict(x="x1", y="x2", time=30),
+    "knife-edge": dict(x="x1", y="x2", time=30),
+    "mobile-robot": dict(x="x1", y="x2", time=40),
+    "mobile-robot-wheel": dict(x="t", y="psi'", time=20, alike=False),
+    "nonholonomic-particle": dict(x="q1", y="q3", time=60),
+    "pendulum-cvt": dict(x="x", y="y", time=60),
+    "rattleback": dict(x="t", y="turn", time=8, step=0.002, alike=False),
+    "rolling-coin": dict(x="x", y="y", time=60),
+    "rolling-disk": dict(x="x1", y="x2", time=20),
+    "snakeboard": dict(x="x", y="y", time=25, step=0.02),
+    "suslov": dict(x="w1", y="w2", time=40),
+    "tractor-trailers": dict(x="x", y="y", time=30),
+    "turntable-ball": dict(x="x", y="y", time=25),
+    "two-wheeled-robot": dict(x="x", y="y", time=40),
+}
+
+
+def simulate(name, view):
+    step = view.get("step", 0.05)
+    every = max(1, round(view["time"] / step / 4000))
+    return nonholo.simulate(name, "gauss", stages=3, step=step, time=view["time"], set=view.get("set"), every=every, progress=False)
+
+
+def bounds(values):
+    least, greatest = min(values), max(values)
+    room = 0.06 * (greatest - least) or 1.0
+    return least - room, greatest + room
+
+
+def ticks(least, greatest):
+    """A few round numbers."""
+    raw = (greatest - least) / 4
+    unit = 10 ** math.floor(math.log10(raw))
+    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= raw)
+    first = math.ceil(least / step)
+    return [round(i * step, 12) for i in range(first, math.floor(greatest / step) + 1)]
+
+
+class Sheet:
+    """A small picture with axes, as SVG."""
+
+    def __init__(self, xs, ys, alike):
+        self.x, self.y = bounds(xs), bounds(ys)
+        if alike:
+            self._make_alike()
+
+    def _make_alike(self):
+        scale = max((self.x[1] - self.x[0]) / (WIDTH - 2 * EDGE), (self.y[1] - self.y[0]) / (HEIGHT - 2 * EDGE))
+        for name, room in (("x", WIDTH - 2 * EDGE), ("y", HEIGHT - 2 * EDGE)):
+            least, greatest = getattr(self, name)
+            half = scale * room / 2
+            setattr(self, name, ((least + greatest) / 2 - half, (least + greatest) / 2 + half))
+
+    def place(self, x, y):
+        across = EDGE + (x - self.x[0]) / (self.x[1] - self.x[0]) * (WIDTH - 2 * EDGE)
+        down = HEIGHT - EDGE - (y - self.y[0]) / (self.y[1] - self.y[0]) * (HEIGHT - 2 * EDGE)
+        return f"{across:.1f},{down:.1f}"
+
+    def axes(self, x_label, y_label):
+        left, right, top, low = EDGE, WIDTH - EDGE, EDGE, HEIGHT - EDGE
+        yield f'<rect x="{left}" y="{top}" width="{right - left}" height="{low - top}" class="frame"/>'
+        for value in ticks(*self.x):
+            x = self.place(value, self.y[0]).split(",")[0]
+            yield f'<line x1="{x}" x2="{x}" y1="{low}" y2="{low - 4}" class="frame"/>'
+            yield f'<text x="{x}" y="{low + 13}" text-anchor="middle">{value:g}</text>'
+        for value in ticks(*self.y):
+            y = self.place(self.x[0], value).split(",")[1]
+            yield f'<line x1="{left}" x2="{left + 4}" y1="{y}" y2="{y}" class="frame"/>'
+            yield f'<text x="{left - 4}" y="{float(y) + 3.5:.1f}" text-anchor="end">{value:g}</text>'
+        yield f'<text x="{right}" y="{low + 26}" text-anchor="end" class="name">{x_label}</text>'
+        yield f'<text x="{left - 6}" y="{top - 8}" class="name">{y_label}</text>'
+
+    def curve(self, xs, ys, colour):
+        places = [self.place(a, b) for a, b in zip(xs, ys)]
+        kept = [p for i, p in enumerate(places) if i == 0 or p != places[i - 1]]
+        yield f'<polyline points="{" ".join(kept)}" fill="none" stroke="{colour}" stroke-width="1.3"/>'
+
+    def ends(self, xs, ys):
+        for i, style in ((0, 'fill="white" stroke="#a33"'), (-1, 'fill="#a33"')):
+            x, y = self.place(xs[i], ys[i]).split(",")
+            yield f'<circle cx="{x}" cy="{y}" r="3.4" {style}/>'
+
+
+STYLE = "text{font:10px sans-serif;fill:#555}.name{font-style:italic;fill:#111;font-size:12px}.frame{fill:none;stroke:#bbb}"
+
+
+def draw(run, view):
+    xs, ys = run[view["x"]].tolist(), run[view["y"]].tolist()
+    both = ys + (run[view["more"]].tolist() if "more" in view else [])
+    sheet = Sheet(xs, both, view.get("alike", True))
+    label = view["y"] + (f", {view['more']}" if "more" in view else "")
+    parts = list(sheet.axes(view["x"], label))
+    if "more" in view:
+        parts += sheet.curve(xs, run[view["more"]].tolist(), "#c90")
+    parts += sheet.curve(xs, ys, "#25a")
+    parts += sheet.ends(xs, ys) if view.get("alike", True) else []
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">\n'
+        f"<style>{STYLE}</style>\n{body}\n</svg>\n"
+    )
+
+
+def kinds(facts):
+    count = len(facts.constraints)
+    words = sorted(set(facts.constraints.values()))
+    said = f"{len(facts.velocities)} velocities, {count} {' and '.join(words)} constraint{'s' if count != 1 else ''}"
+    said += ", integrable" if facts.integrable else ""
+    said += f", driver `{facts.driver}`" if facts.driver else ""
+    said += "" if facts.conservative else ", external forces"
+    return said + ("" if facts.autonomous else ", depends on time")
+
+
+def page(folder):
+    """Draws the pictures into a folder; gives the text of the page."""
+    os.makedirs(os.path.join(folder, "gallery"), exist_ok=True)
+    text = ["# Gallery", "", "Every shipped model, drawn from a run with `gauss:stages=3`. An open circle is the start, a full one the end; ",
+            "paths have equal axes. `nonholo models NAME` prints a model, `nonholo check NAME` tells what it is, and each is compared",
+            "with a solution that was found without nonholo (`test/cli/test_models.py`).", ""]
+    for name, summary in nonholo.models().items():
+        view = VIEWS.get(name)
+        facts = nonholo.load(name).check()
+        view = view or dict(x="t", y=(facts.coordinates + facts.velocities)[0], time=20, alike=False)
+        with open(os.path.join(folder, "gallery", name + ".svg"), "w") as file:
+            file.write(draw(simulate(name, view), view))
+        title, _, rest = summary.partition(":")
+        changed = "".join(f", {k} = {v:g}" for k, v in view.get("set", {}).items())
+        text += [f"## {name}", "", f"![{title}](gallery/{name}.svg)", "", f"**{title}:**{rest} To t = {view['time']:g}{changed}. "
+                 f"{kinds(facts)[0].upper()}{kinds(facts)[1:]}. Advised: `{facts.advised}`.", ""]
+    return "\n".join(text)
+
+
+if __name__ == "__main__":
+    import sys
+
+    os.makedirs(sys.argv[1], exist_ok=True)
+    with open(os.path.join(sys.argv[1], "gallery.md"), "w") as file:
+        file.write(page(sys.argv[1]))

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""test_models.py NONHOLO [--print]
+
+Every shipped model passes 'check' and has an end state that was found without nonholo: in reference.json, in
+general.json, or in models.json, whose cases are run here (test/data/make_models.py). --print shows what was measured."""
+
+import json
+import os
+import sys
+
+from harness import Program, check, run_all, same
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data")
+METHODS = [("gauss:stages=3", 1), ("lobatto-ab:stages=4", 2)]  # and steps as multiples of those below
+STEPS = {"rattleback": 8000}  # it rattles some ten times a second
+ROUND_OFF = 1e-13  # of the constraints; measured: at most 2.2e-15
+
+
+def cases(name):
+    with open(os.path.join(DATA, name)) as file:
+        return json.load(file)["cases"]
+
+
+def command(case, method, steps):
+    words = ["run", case["model"], "--method", method, "--quiet", "--backend", "tape", "--every", 1]
+    words += ["--step", repr(case["time"] / steps), "--steps", steps]
+    words += ["--q", ",".join(map(repr, case["q0"])), "--v", ",".join(map(repr, case["v0"]))]
+    for name, value in case["set"].items():
+        words += ["--set", f"{name}={value!r}"]
+    return words
+
+
+def compare(program, case, method, finer, show):
+    steps = STEPS.get(case["model"], 200) * finer
+    told = program.json(*command(case, method, steps))
+    error = {}
+    for key in ("q", "v"):
+        same(len(told[key]), len(case[key]), "number of components")
+        error[key] = max(abs(a - b) for a, b in zip(told[key], case[key]))
+    if show:
+        print(f"{case['model']:20} {method:20} {steps:5} steps   q {error['q']:.1e}   v {error['v']:.1e}"
+              f"   constraint {told['constraint_max']:.1e}")
+    for key in ("q", "v"):
+        check(error[key] <= case["tolerance"], f"{key} is off by {error[key]:.3g}")
+    check(told["constraint_max"] <= ROUND_OFF, f"the constraints are off by {told['constraint_max']:.3g}")
+
+
+def check_model(program, model):
+    facts = program.json("check", model)
+    check(facts["start"]["consistent"], "the start is off the constraints")
+    same(facts["rank"], len(facts["constraints"]), "rank")
+    same(facts["integrable"], {"chaotic-particle-holonomic": True, "appell-hamel": None}.get(model, False), "integrable")
+    check(facts["advised"], "no method is advised")
+
+
+def main():
+    program = Program(sys.argv[1])
+    show = "--print" in sys.argv
+    shipped = [m["name"] for m in program.json("models")["models"]]
+    known = {c["model"] for name in ("reference.json", "general.json", "models.json") for c in cases(name)}
+    todo = [("every model is compared", lambda: same(sorted(set(shipped) - known), [], "models without a comparison"))]
+    todo += [(f"check {m}", lambda m=m: check_model(program, m)) for m in shipped]
+    for case in cases("models.json"):
+        for method, finer in METHODS:
+            name = f"{case['model']} {method}"
+            todo.append((name, lambda c=case, m=method, f=finer: compare(program, c, m, f, show)))
+    return run_all(todo, workers=1 if show else 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
