@@ -126,6 +126,13 @@ static int check_notes(const journey *trip, const options *given, const notes *b
     return 0;
 }
 
+static void take_state(journey *trip)
+{
+    subject *s = &trip->subject;
+    nh_run_state(trip->run, 0, &s->t, s->q, s->v);
+    nh_run_wrapped_state(trip->run, 0, NULL, s->wrapped_q, NULL);
+}
+
 static int restore(journey *trip, const options *given, notes *before)
 {
     nh_piece piece[NH_PIECES_MAX];
@@ -134,15 +141,19 @@ static int restore(journey *trip, const options *given, notes *before)
     nh_status status = nh_checkpoint_read(given->resume, piece, &pieces, &report);
     if (status != NH_OK)
         return complain_report(&report);
-    if (pieces != 2 || piece[1].size != sizeof *before)
+    take_state(trip); /* the start */
+    status = nh_record_add(trip->record, trip->subject.t, trip->subject.q, trip->subject.v,
+                           trip->subject.wrapped_q, &report);
+    if (status != NH_OK)
+        answer = complain_report(&report);
+    else if (pieces != 2 || piece[1].size != sizeof *before)
         answer = complain("%s: this is not a checkpoint of 'nonholo run'", given->resume);
     if (!answer && nh_run_restore(trip->run, piece[0].bytes, piece[0].size, &report) != NH_OK)
         answer = complain_report(&report);
     if (!answer) {
         subject *s = &trip->subject;
         memcpy(before, piece[1].bytes, sizeof *before);
-        nh_run_state(trip->run, 0, &s->t, s->q, s->v);
-        nh_run_wrapped_state(trip->run, 0, NULL, s->wrapped_q, NULL);
+        take_state(trip);
         if (nh_record_restore(trip->record, &before->record, s->t, s->q, s->v, s->wrapped_q, &report) != NH_OK)
             answer = complain_report(&report);
     }

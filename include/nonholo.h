@@ -649,7 +649,8 @@ typedef struct nh_record_state {
     double first_energy, energy_error, constraint_max;
 } nh_record_state;
 NH_API nh_record_state nh_record_save(const nh_record *record);
-/* Rows of before are counted and not kept; the last row becomes what is at the given state. */
+/* For a record that has seen the start state and nothing else. Rows of before are counted and not kept;
+ * the last row becomes what is at the given state. NH_BAD_ARGUMENT when the start was another. */
 NH_API nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t,
                                    const double *q, const double *v, const double *wrapped_q,
                                    nh_report *report);

@@ -213,8 +213,9 @@ nh_record_state nh_record_save(const nh_record *record)
 nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t, const double *q,
                             const double *v, const double *wrapped_q, nh_report *report)
 {
+    if (record->rows != 1 || record->first_energy != state->first_energy)
+        return nh_fail(report, NH_BAD_ARGUMENT, "what was recorded before began at another start state");
     record->keep = false;
-    record->rows = 0;
     nh_status status = nh_record_add(record, t, q, v, wrapped_q, report);
     record->rows = state->rows;
     record->first_energy = state->first_energy;
