@@ -342,22 +342,6 @@ def examples_of_the_help_run(program, folder):
             same(done.returncode, 0, f"{line}: {done.stderr.decode()}")
 
 
-def tour_of_the_readme_runs(program, folder):
-    """The model and every command of README.md, in its order."""
-    with open(os.path.join(HERE, "..", "..", "README.md")) as file:
-        blocks = re.findall(r"```\n(.*?)```", file.read(), re.S)
-    model = next(block for block in blocks if "\nmodel skate\n" in block)
-    with open(os.path.join(folder, "skate.nh"), "w") as file:
-        file.write(model)
-    commands = re.findall(r"^build/nonholo (.*)", "".join(blocks), re.M)
-    check(len(commands) >= 6, f"{len(commands)} commands")
-    for command in commands:
-        words = shlex.split(command.replace("1e7", "1e5"), comments=True)
-        done = program(*words, cwd=folder)
-        same((done.returncode, done.stderr), (0, ""), command)
-    same(sorted(os.listdir(folder)), ["compare.svg", "skate.csv", "skate.nh", "skate.svg"], "files")
-
-
 # ---- lists and checks --------------------------------------------------------------------------
 
 
