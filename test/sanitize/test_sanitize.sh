@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_sanitize.sh BUILD SOURCE: builds everything once more with the address, leak and undefined
-# behaviour sanitizers and runs the program and the examples through it. The command line tests
-# compare standard error exactly, so that any complaint of a sanitizer fails them.
+# behaviour sanitizers and runs the library, the program and the examples through it. The command line
+# tests compare standard error exactly, so that any complaint of a sanitizer fails them.
 set -eu
 build=$1/sanitize
 source=$2
@@ -10,6 +10,10 @@ if [ ! -f "$build/build.ninja" ]; then
         -Dbuildtype=debugoptimized -Dprefix=/usr/local >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
 fi
 ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
-# Test suites that are not about speed or installation, and not this one.
-meson test -C "$build" --no-rebuild --print-errorlogs --no-suite sanitize --no-suite install \
-    --no-suite slow --timeout-multiplier 10
+# Not the tests of numbers over long times, of installation and of the manual.
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 10 \
+    'language' 'tables' 'statistics' 'ensemble engine' 'verdicts' 'trajectories in one call' \
+    'functions of the user' 'broken methods are noticed' 'compositions' 'identities' 'numbers' \
+    'command line' 'bad models' 'reference cases' 'general systems' 'ensembles by command' 'data files' \
+    'example minimal' 'example text' 'example functions' 'example ensemble'
