@@ -41,6 +41,16 @@ static bool kick(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return solve_mass(s, s->rate, work) && push_all(out, work, s->n) && push_entries(out, &s->B);
 }
 
+static bool push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    nh_expr h = nh_variable(s->g, NH_X, 0);
+    bool ok = solve_mass(s, s->rate, work);
+    for (int i = 0; ok && i < s->n; i++)
+        ok = nh_expr_list_push(out, nh_add(s->g, nh_variable(s->g, NH_V, (uint32_t)i),
+                                           nh_multiply(s->g, h, work[i])));
+    return ok && push_entries(out, &s->B);
+}
+
 /* ---- Schur complements ---- */
 
 /* rows . columns^T for sparse rows, only where they meet: the users of each column are looked up. */
@@ -143,18 +153,45 @@ static bool response(nh_mechanics *s, nh_matrix *out)
     return ok;
 }
 
+/* d = S^-1 k, with S = R B. */
+static bool schur_solve(nh_mechanics *s, const nh_matrix *R, const nh_matrix *B, const nh_expr *k,
+                        nh_expr *d)
+{
+    nh_matrix S = {0};
+    memcpy(d, k, (size_t)s->m * sizeof *d);
+    bool ok = product(s->g, &S, R, B) && solve_with(s->g, &S, d);
+    nh_matrix_free(&S);
+    return ok;
+}
+
 /* S^-1 k and k, with S = R B for the reactions that are given. */
 static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh_expr_list *out)
 {
-    nh_matrix B = {0}, S = {0};
+    nh_matrix B = {0};
     nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
-    bool ok = d && given_reactions(s, &B) && product(s->g, &S, R, &B);
-    if (ok) {
-        memcpy(d, k, (size_t)s->m * sizeof *d);
-        ok = solve_with(s->g, &S, d) && push_all(out, d, s->m) && push_all(out, k, s->m);
-    }
+    bool ok = d && given_reactions(s, &B) && schur_solve(s, R, &B, k, d) && push_all(out, d, s->m) &&
+              push_all(out, k, s->m);
     nh_matrix_free(&B);
-    nh_matrix_free(&S);
+    free(d);
+    return ok;
+}
+
+/* v - B S^-1 k with S = K B, for the reactions that are given. */
+static bool settle(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
+{
+    nh_graph *g = s->g;
+    nh_matrix B = {0};
+    nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
+    bool ok = d && given_reactions(s, &B) && schur_solve(s, &s->K, &B, s->k, d);
+    for (int i = 0; i < s->n; i++)
+        v[i] = nh_variable(g, NH_V, (uint32_t)i);
+    for (int j = 0; ok && j < s->m; j++)
+        for (size_t e = 0; e < B.row[j].count; e++) {
+            nh_partial b = B.row[j].entry[e];
+            v[b.index] = nh_subtract(g, v[b.index], nh_multiply(g, b.value, d[j]));
+        }
+    ok = ok && push_all(out, v, s->n);
+    nh_matrix_free(&B);
     free(d);
     return ok;
 }
@@ -290,6 +327,8 @@ bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
     case NH_FN_HOUSEHOLDER_BRACKET:
     case NH_FN_DIFFERENCE_GRADIENT:
     case NH_FN_DIFFERENCE_BRACKET: ok = nh_frame_function(s, fn, out); break;
+    case NH_FN_PUSH: ok = push(s, work, out); break;
+    case NH_FN_SETTLE: ok = settle(s, work, out); break;
     case NH_FN_COUNT: ok = false; break;
     }
     free(work);

@@ -8,12 +8,15 @@
  * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
 #include "method/kernel.h"
 
-/* The multipliers where they move what the constraints depend on: the first solve is done, more follow
- * until v settles. */
-static int settle(kernel *k, double t1, const real *qm, const real *B, real *q, real *v, real *close,
-                  real *change)
+/* The multipliers where they move what the constraints depend on: solve after solve until v settles. */
+static int iterate(kernel *k, double t1, const real *qm, const real *B, real *q, real *v)
 {
+    LOCAL(close, 2 * M); /* correction of the multipliers, residual */
+    LOCAL(change, N);
     for (watch w = watch_begin();;) {
+        EACH(i, N) q[i] = fma_(broadcast(k->h / 2), v[i], qm[i]);
+        CALL(CLOSE, t1, q, v, B, close);
+        EACH(i, M) close[i] = -close[i];
         EACH(i, N) change[i] = broadcast(0);
         add_B(k, change, B, close);
         EACH(i, N) v[i] = select_(w.active, v[i] + change[i], v[i]);
@@ -22,40 +25,32 @@ static int settle(kernel *k, double t1, const real *qm, const real *B, real *q, 
             return NH_KERNEL_OK;
         if (w.iteration >= 30)
             return not_converged(k, &w);
-        EACH(i, N) q[i] = fma_(broadcast(k->h / 2), v[i], qm[i]);
-        CALL(CLOSE, t1, q, v, B, close);
-        EACH(i, M) close[i] = -close[i];
     }
 }
 
 static int step(kernel *k)
 {
     const double h = k->h, t = k->t;
-    LOCAL(kick, N + NB + 1); /* g, B, h/2 */
-    LOCAL(close, 2 * M);     /* correction of the multipliers, residual */
+    LOCAL(pushed, N + NB + 1); /* v with the force's push, still off the constraints; B; h/2 */
     LOCAL(qm, N);
     LOCAL(q, N);
-    LOCAL(v, N);
-    LOCAL(change, N);
-    real *g = kick, *B = kick + N;
+    LOCAL(settled, N);
+    LOCAL(step, 1);
+    real *B = pushed + N, *v = REACTION_IS_LINEAR ? settled : pushed;
 
+    step[0] = broadcast(h);
     EACH(i, N) qm[i] = fma_(broadcast(h / 2), k->v[i], k->q[i]);
-    CALL(KICK, t + h / 2, qm, k->v, 0, kick);
-    EACH(i, N)
-    {
-        v[i] = fma_(broadcast(h), g[i], k->v[i]); /* still off the constraints */
-        q[i] = fma_(broadcast(h / 2), v[i], qm[i]);
-    }
-    B[NB] = broadcast(h / 2);
+    CALL(PUSH, t + h / 2, qm, k->v, step, pushed);
 
-    /* The multiplier moves v along M^-1 A(qm)^T until A(q1) v = 0. That is linear, and the first
-     * solve is exact, unless it also moves the coordinates that A depends on. */
-    CALL(CLOSE, t + h, q, v, B, close);
-    EACH(i, M) close[i] = -close[i];
-    if (REACTION_IS_LINEAR)
-        add_B(k, v, B, close);
-    else
-        TRY_(settle(k, t + h, qm, B, q, v, close, change));
+    /* The multiplier moves v along M^-1 A(qm)^T until A(q1) v = 0. That is linear, and one solve is
+     * exact, unless it also moves the coordinates that A depends on. */
+    if (REACTION_IS_LINEAR) {
+        EACH(i, N) q[i] = fma_(broadcast(h / 2), pushed[i], qm[i]);
+        CALL(SETTLE, t + h, q, pushed, B, settled);
+    } else {
+        B[NB] = broadcast(h / 2);
+        TRY_(iterate(k, t + h, qm, B, q, pushed));
+    }
     COMMIT(i, fma_(broadcast(h / 2), v[i], qm[i]), v[i], (k->v[i] + v[i]) * (h / 2), v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
@@ -68,7 +63,13 @@ KERNEL(dla01, no_start, step);
 static size_t scratch(const nh_shape *s, const double *option)
 {
     (void)option;
-    return (size_t)(5 * s->n + s->nb + 1 + 2 * s->m);
+    return (size_t)(5 * s->n + s->nb + 2 + 2 * s->m);
+}
+
+static unsigned functions_of(const nh_shape *shape, const double *option)
+{
+    (void)option;
+    return NH_USES(PUSH) | (shape->reaction_is_linear ? NH_USES(SETTLE) : NH_USES(CLOSE));
 }
 
 const nh_method nh_method_dla01 = {
@@ -81,7 +82,7 @@ const nh_method nh_method_dla01 = {
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE),
+    .functions_of = functions_of,
     .scratch = scratch,
 };
 #endif

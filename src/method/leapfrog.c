@@ -50,27 +50,21 @@ static int start(kernel *k)
 static int step(kernel *k)
 {
     const double h = k->h, t = k->t;
-    LOCAL(kick, N + NB + 1);
-    LOCAL(close, 2 * M);
+    LOCAL(pushed, N + NB); /* v1 still off the constraints; B */
     LOCAL(q, N);
     LOCAL(v, N);
     LOCAL(half, N);
-    real *g = kick, *B = kick + N;
+    LOCAL(step, 1);
 
+    step[0] = broadcast(h / 2);
     EACH(i, N)
     {
         half[i] = k->v[i] + HALF_KICK[i];
         q[i] = fma_(broadcast(h), half[i], k->q[i]);
     }
-    CALL(KICK, t + h, q, k->v, 0, kick);
-    EACH(i, N) v[i] = fma_(broadcast(h / 2), g[i], half[i]);
-
-    B[NB] = broadcast(0); /* the reaction of this solve does not move q */
-    CALL(CLOSE, t + h, q, v, B, close);
-    EACH(i, M) close[i] = -close[i];
-    add_B(k, v, B, close);
-    EACH(i, N) HALF_KICK[i] = g[i] * (h / 2);
-    add_B(k, HALF_KICK, B, close);
+    CALL(PUSH, t + h, q, half, step, pushed);
+    CALL(SETTLE, t + h, q, pushed, pushed + N, v); /* the reaction of this solve does not move q */
+    EACH(i, N) HALF_KICK[i] = v[i] - half[i];
     COMMIT(i, q[i], v[i], half[i] * h, v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
@@ -111,7 +105,8 @@ const nh_method nh_method_leapfrog = {
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION),
+    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION) | NH_USES(PUSH) |
+                 NH_USES(SETTLE),
     .memory = memory,
     .scratch = scratch,
 };

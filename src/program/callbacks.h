@@ -402,6 +402,35 @@ static inline int user_close_mean(nh_callback_space *s, const double *q, const d
     return user_solve_schur(s, S, out);
 }
 
+static inline int user_push(nh_callback_space *s, const double *q, const double *v, double h, double *out)
+{
+    const int n = CALLBACK_N;
+    USER_TRY(user_kick(s, q, v, out, out + n));
+    for (int i = 0; i < n; i++)
+        out[i] = v[i] + h * out[i];
+    return 0;
+}
+
+static inline int user_settle(nh_callback_space *s, const double *q, const double *v, const double *B,
+                              double *out)
+{
+    const int n = CALLBACK_N, m = CALLBACK_M;
+    double one[2], *d = m == 1 ? one : s->k_up;
+    if (m == 1)
+        USER_TRY(user_close_one(s, q, v, B, d));
+    else {
+        USER_TRY(user_get_constraint(s, q, s->A, s->b));
+        user_constraint_values(s, s->A, s->b, v, d);
+        user_schur(s, s->A, B, s->S);
+        USER_TRY(user_solve_schur(s, s->S, d));
+    }
+    user_copy(out, v, n);
+    for (int j = 0, e = 0; j < m; j++)
+        for (const int end = B_FIRST[j + 1]; e < end; e++)
+            out[B_COLUMN[e]] -= B[e] * d[j];
+    return 0;
+}
+
 static inline int user_potential(nh_callback_space *s, const double *q, double *out)
 {
     out[0] = 0;
@@ -588,6 +617,10 @@ static inline int user_call(nh_callback_space *s, int fn, double t, const double
     case NH_FN_CLOSE:
         return CALLBACK_M == 1 && REACTION_LINEAR ? user_close_one(s, q, v, x, out)
                                                   : user_close_constraints(s, q, v, x, out);
+    case NH_FN_PUSH:
+        return user_push(s, q, v, x[0], out);
+    case NH_FN_SETTLE:
+        return user_settle(s, q, v, x, out);
     case NH_FN_ACCELERATION:
         return user_acceleration(s, t, q, v, out);
     case NH_FN_STAGE:

@@ -24,6 +24,7 @@ static const char *const fn_name[NH_FN_COUNT] = {
     [NH_FN_HOUSEHOLDER_BRACKET] = "HOUSEHOLDER_BRACKET",
     [NH_FN_DIFFERENCE_GRADIENT] = "DIFFERENCE_GRADIENT",
     [NH_FN_DIFFERENCE_BRACKET] = "DIFFERENCE_BRACKET",
+    [NH_FN_PUSH] = "PUSH", [NH_FN_SETTLE] = "SETTLE",
 };
 
 static void number(nh_text *out, double x)

@@ -378,6 +378,8 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
     case NH_FN_OBSERVE: return 1 + m + (size_t)nh_system_observables(system);
     case NH_FN_MATRICES: return n * n + m * n;
     case NH_FN_CLOSE_MEAN: return 2 * m;
+    case NH_FN_PUSH: return n + (size_t)s->nb;
+    case NH_FN_SETTLE: return n;
     case NH_FN_ENERGY: return 1 + n;
     case NH_FN_POTENTIAL: return 1 + n;
     case NH_FN_NORMAL: return (size_t)s->nk + (size_t)s->nb;
