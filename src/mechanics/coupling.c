@@ -84,6 +84,8 @@ static nh_expr driver_potential(nh_mechanics *s, int driver)
     nh_graph *g = s->g;
     nh_expr *zero = calloc((size_t)s->n + 1, sizeof *zero);
     if (!zero)
+        nh_graph_fail(s->g);
+    if (!zero)
         return NH_ZERO;
     nh_expr V = nh_negate(g, nh_substitute(g, s->problem->lagrangian, NH_V, zero, (size_t)s->n));
     nh_node n = nh_look(g, V);

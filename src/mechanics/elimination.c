@@ -107,7 +107,7 @@ static bool join_neighbours(line *near, int k, long *work)
 
 /* Buckets of unknowns by degree make the choice of the next cheap. Entries of buckets go stale when
  * a degree changes; they are skipped when met. */
-static bool find_order(const nh_matrix *a, int *order)
+static bool find_order(const nh_matrix *a, int *order, bool *too_much)
 {
     int n = a->rows, done = 0;
     long work = 0;
@@ -134,6 +134,7 @@ static bool find_order(const nh_matrix *a, int *order)
             degree = near[i].count < degree ? near[i].count : degree;
         }
     }
+    *too_much = work >= WORK_MAX;
     lines_free(near, n);
     lines_free(bucket, n + 1);
     free(gone);
@@ -203,7 +204,8 @@ static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k
 nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
 {
     size_t n = (size_t)a->rows;
-    *singular = -1;
+    bool too_much = false;
+    *singular = NH_NO_MEMORY_LEFT;
     nh_elimination *lu = calloc(1, sizeof *lu);
     if (!lu)
         return NULL;
@@ -213,7 +215,7 @@ nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
                            .lower = calloc(n + 1, sizeof *lu->lower),
                            .upper = calloc(n + 1, sizeof *lu->upper)};
     work_matrix w = {0};
-    bool ok = lu->order && lu->pivot && lu->lower && lu->upper && find_order(a, lu->order) &&
+    bool ok = lu->order && lu->pivot && lu->lower && lu->upper && find_order(a, lu->order, &too_much) &&
               fill_work(&w, a);
     for (size_t turn = 0; ok && turn < n; turn++) {
         int k = lu->order[turn];
@@ -224,6 +226,8 @@ nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
     lines_free(w.row, a->rows);
     lines_free(w.column, a->rows);
     if (!ok) {
+        if (too_much)
+            *singular = NH_TOO_MUCH_FILL;
         nh_elimination_free(lu);
         return NULL;
     }

@@ -122,7 +122,7 @@ static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
                        "%s: the mass matrix is singular: the Lagrangian gives '%s' no kinetic energy of "
                        "its own; every coordinate needs a velocity term that can be solved for",
                        problem->file, problem->velocity_name[singular]);
-    if (nh_graph_failed(s->g))
+    if (singular != NH_TOO_MUCH_FILL)
         return nh_fail_memory(report);
     return nh_fail(report, NH_TOO_LARGE,
                    "%s: the mass matrix couples too many of the %d coordinates to be solved for; "

@@ -38,6 +38,8 @@ static void mass_facts(nh_mechanics *s)
 static bool is_mechanical(nh_mechanics *s)
 {
     nh_expr *zero = calloc((size_t)s->n + 1, sizeof *zero);
+    if (!zero)
+        nh_graph_fail(s->g);
     bool plain = zero != NULL;
     for (int i = 0; plain && i < s->n; i++) {
         plain = nh_substitute(s->g, s->p[i], NH_V, zero, (size_t)s->n) == NH_ZERO;
@@ -53,6 +55,8 @@ static bool is_mechanical(nh_mechanics *s)
 static nh_expr at_rest(nh_mechanics *s, nh_expr e)
 {
     nh_expr *zero = calloc((size_t)s->n + 1, sizeof *zero);
+    if (!zero)
+        nh_graph_fail(s->g);
     nh_expr result = zero ? nh_substitute(s->g, e, NH_V, zero, (size_t)s->n) : e;
     free(zero);
     return result;
@@ -76,6 +80,8 @@ static void constraint_kinds(nh_mechanics *s)
 static bool reaction_is_linear(const nh_mechanics *s)
 {
     bool *moved = calloc((size_t)s->n + 1, sizeof *moved), linear = moved && s->facts.affine;
+    if (!moved)
+        nh_graph_fail(s->g);
     for (int j = 0; moved && j < s->m; j++)
         for (size_t e = 0; e < s->B.row[j].count; e++)
             moved[s->B.row[j].entry[e].index] = true;
@@ -90,6 +96,8 @@ static bool reaction_is_linear(const nh_mechanics *s)
 static bool reactions_do_no_work(nh_mechanics *s)
 {
     nh_expr *v = malloc(((size_t)s->n + 1) * sizeof *v);
+    if (!v)
+        nh_graph_fail(s->g);
     bool idle = v != NULL;
     for (int i = 0; idle && i < s->n; i++)
         v[i] = nh_variable(s->g, NH_V, (uint32_t)i);

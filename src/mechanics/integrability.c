@@ -49,7 +49,7 @@ static bool list_derivatives(probe *p)
     nh_mechanics *s = p->s;
     bool ok = true;
     for (size_t e = 0; ok && e < p->A_entries.count; e++) {
-        nh_partials dq, dt;
+        nh_partials dq = {0}, dt = {0};
         nh_expr entry = p->A_entries.item[e];
         ok = nh_gradient(s->g, entry, NH_Q, &dq) && nh_gradient(s->g, entry, NH_TIME, &dt);
         nh_expr along = NH_ZERO; /* X travels in the velocity inputs, its time part in X[0] */
@@ -181,6 +181,8 @@ void nh_find_integrability(nh_mechanics *s, const double *q, const double *v)
         for (int i = 0; i < s->m && s->m <= 50; i++)
             s->constraint_integrable[i] = judge(&p, i, 1, q);
     }
+    if (!memory || p.A_entries.count == 0)
+        nh_graph_fail(s->g);
     nh_expr_list_free(&p.A_entries);
     nh_expr_list_free(&p.d_entries);
     free(memory);

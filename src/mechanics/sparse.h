@@ -36,7 +36,8 @@ nh_expr nh_row_apply(nh_graph *g, const nh_partials *a, const nh_expr *x);
  * expressions being one node, a symmetric matrix costs no more than its L D L^T. */
 typedef struct nh_elimination nh_elimination;
 
-/* On failure *singular is the row without a pivot, or -1 when memory or the limit on fill ran out. */
+/* On failure *singular is the row without a pivot, or one of these. */
+enum { NH_NO_MEMORY_LEFT = -1, NH_TOO_MUCH_FILL = -2 };
 nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular);
 void nh_elimination_free(nh_elimination *lu);
 

@@ -165,6 +165,11 @@ void nh_graph_free(nh_graph *g)
     free(g);
 }
 
+void nh_graph_fail(nh_graph *g)
+{
+    g->failed = true;
+}
+
 bool nh_graph_failed(const nh_graph *g)
 {
     return g->failed;

@@ -43,6 +43,7 @@ typedef struct nh_graph nh_graph;
 nh_graph *nh_graph_create(void); /* NULL without memory */
 void nh_graph_free(nh_graph *g);
 bool nh_graph_failed(const nh_graph *g);
+void nh_graph_fail(nh_graph *g); /* for those who build on it and run out of memory themselves */
 size_t nh_graph_size(const nh_graph *g); /* nodes */
 
 /* ---- making expressions (simplified on the way) ---- */

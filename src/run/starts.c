@@ -22,6 +22,7 @@ typedef struct ray { /* from the centre into phase space */
     const double *centre; /* NULL: the origin */
     double *u, *w;        /* directions; u of an angle is the angle itself */
     double *q, *v;        /* the point last looked at */
+    bool out_of_memory;   /* which says nothing about the ray */
 } ray;
 
 static bool is_angle(const nh_system *system, int coordinate)
@@ -50,10 +51,11 @@ static double excess(ray *r, double s)
     for (int i = 0; i < r->system->velocities; i++)
         r->v[i] = s * r->w[i];
     nh_report report;
-    if (nh_system_project(r->system, r->t, r->q, r->v, &report) != NH_OK ||
-        nh_system_energy(r->system, r->t, r->q, r->v, &found) != NH_OK)
-        return NAN;
-    return found - r->energy;
+    nh_status status = nh_system_project(r->system, r->t, r->q, r->v, &report);
+    if (status == NH_OK)
+        status = nh_system_energy(r->system, r->t, r->q, r->v, &found);
+    r->out_of_memory |= status == NH_NO_MEMORY;
+    return status == NH_OK ? found - r->energy : NAN;
 }
 
 /* Regula falsi with the Illinois rule, until nothing moves any more. */
@@ -121,14 +123,16 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
     double *space = malloc((n + k + 1) * sizeof *space);
     if (!space)
         return nh_fail_memory(report);
-    ray r = {system, t, energy, centre, space, space + n, q, v};
+    ray r = {system, t, energy, centre, space, space + n, q, v, false};
     bool found = false;
-    for (uint32_t attempt = 0; attempt < ATTEMPTS && !found; attempt++) {
+    for (uint32_t attempt = 0; attempt < ATTEMPTS && !found && !r.out_of_memory; attempt++) {
         nh_stream stream = {.seed = seed, .item = item, .attempt = attempt};
         draw(&r, &stream);
         found = find(&r);
     }
     free(space);
+    if (r.out_of_memory)
+        return nh_fail_memory(report);
     if (found)
         return nh_system_check_start(system, t, q, v, report);
     return nh_fail(report, NH_BAD_START,
