@@ -17,11 +17,16 @@
 
 #include "base/status.h"
 
-enum { BLOCKS = 64, POINTS_LEAST = 3 * BLOCKS };
+enum {
+    BLOCKS = 64,
+    POINTS_LEAST = 3 * BLOCKS,
+    WALK_LEAST = 16 * BLOCKS /* with fewer points, oscillations are in the means still and look like a walk */
+};
 
 typedef struct blocks {
     double x[BLOCKS], mean[BLOCKS], top[BLOCKS]; /* top: the largest |y| */
     int count;
+    int64_t points;
 } blocks;
 
 int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
@@ -62,6 +67,7 @@ const char *nh_verdict_name(nh_verdict verdict)
 static void cut(blocks *b, const double *x, const double *y, int64_t count)
 {
     b->count = BLOCKS;
+    b->points = count;
     for (int i = 0; i < BLOCKS; i++) {
         int64_t first = count * i / BLOCKS, end = count * (i + 1) / BLOCKS;
         b->x[i] = b->mean[i] = b->top[i] = 0;
@@ -135,17 +141,20 @@ static bool walks(const double *b, int count)
 }
 
 /* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more, and a
- * better one than the heights themselves. */
+ * better one than the heights themselves and than their roots, which a square would make a line of. */
 static bool is_exponential(const blocks *b, nh_line *line)
 {
-    double logs[BLOCKS], rest[BLOCKS];
+    double logs[BLOCKS], roots[BLOCKS], rest[BLOCKS];
     nh_line straight;
-    for (int i = 0; i < b->count; i++)
+    for (int i = 0; i < b->count; i++) {
         logs[i] = log(fmax(b->top[i], DBL_MIN));
+        roots[i] = sqrt(b->top[i]);
+    }
     double of_logs = explained(b->x, logs, b->count, line, rest);
     double of_heights = explained(b->x, b->top, b->count, &straight, rest);
+    double of_roots = explained(b->x, roots, b->count, &straight, rest);
     double rise = line->slope * (b->x[b->count - 1] - b->x[0]);
-    return rise > log(30) && of_logs > 0.9 && of_logs > of_heights;
+    return rise > log(30) && of_logs > 0.9 && of_logs > of_heights && of_logs > of_roots;
 }
 
 /* The standard deviation of a walk after one unit of x, from the steps between neighbouring blocks. The
@@ -159,6 +168,15 @@ static double walk_rate(const blocks *b)
     return sqrt(1.5 * sum / (b->x[b->count - 1] - b->x[0]));
 }
 
+/* Growth that is no line and no exponential, like t^2: what is bounded has shown its size half way. */
+static bool keeps_growing(const blocks *b)
+{
+    double first = 0, second = 0;
+    for (int i = 0; i < b->count; i++)
+        *(i < b->count / 2 ? &first : &second) = fmax(i < b->count / 2 ? first : second, b->top[i]);
+    return second > 2.5 * first;
+}
+
 /* Of an error that is neither round-off nor exponential. */
 static nh_verdict tell_apart(const blocks *b, nh_line *line)
 {
@@ -170,7 +188,9 @@ static nh_verdict tell_apart(const blocks *b, nh_line *line)
     /* a drift under oscillations; slow ones, of which there are few periods, do not count as one */
     if (share > 0.5 && !walks(rest, b->count) && next < 0.65)
         return NH_VERDICT_LINEAR;
-    return walks(b->mean, b->count) ? NH_VERDICT_RANDOM_WALK : NH_VERDICT_BOUNDED;
+    if (b->points >= WALK_LEAST && walks(b->mean, b->count))
+        return NH_VERDICT_RANDOM_WALK;
+    return share > 0.5 && keeps_growing(b) ? NH_VERDICT_LINEAR : NH_VERDICT_BOUNDED;
 }
 
 static void describe(nh_judgement *j, double round_off)

@@ -52,6 +52,12 @@ static double explosion(double t, double *memory)
     return 1e-9 * exp(0.005 * t) * (1 + 0.3 * sin(t));
 }
 
+static double acceleration(double t, double *memory)
+{
+    (void)memory;
+    return 1e-6 * t * t + 0.1 * sin(t);
+}
+
 static double walk(double t, double *memory)
 {
     *memory += 1e-4 * sqrt(0.1) * normal();
@@ -106,6 +112,7 @@ static void test_kinds(void)
                  {"drift", drift, NH_VERDICT_LINEAR, SERIES, -2e-6},
                  {"plain drift", plain_drift, NH_VERDICT_LINEAR, SERIES, 3e-7},
                  {"explosion", explosion, NH_VERDICT_EXPONENTIAL, SERIES, 0.005},
+                 {"acceleration", acceleration, NH_VERDICT_LINEAR, SERIES, 2e-3},
                  {"walk", walk, NH_VERDICT_RANDOM_WALK, SERIES - 4, NAN},
                  {"rounding", rounding, NH_VERDICT_ROUND_OFF, SERIES, NAN},
                  {"blow-up", blow_up, NH_VERDICT_NOT_FINITE, SERIES, NAN}};
