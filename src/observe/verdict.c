@@ -25,6 +25,7 @@ enum {
 
 typedef struct blocks {
     double x[BLOCKS], mean[BLOCKS], top[BLOCKS]; /* top: the largest |y| */
+    double width; /* of the oscillations: the range within a block, in the mean */
     int count;
     int64_t points;
 } blocks;
@@ -64,13 +65,25 @@ const char *nh_verdict_name(nh_verdict verdict)
 
 /* ---- what the blocks say ------------------------------------------------------------------- */
 
+static double range(const double *b, int64_t count)
+{
+    double least = INFINITY, greatest = -INFINITY;
+    for (int64_t i = 0; i < count; i++) {
+        least = fmin(least, b[i]);
+        greatest = fmax(greatest, b[i]);
+    }
+    return greatest - least;
+}
+
 static void cut(blocks *b, const double *x, const double *y, int64_t count)
 {
     b->count = BLOCKS;
     b->points = count;
+    b->width = 0;
     for (int i = 0; i < BLOCKS; i++) {
         int64_t first = count * i / BLOCKS, end = count * (i + 1) / BLOCKS;
         b->x[i] = b->mean[i] = b->top[i] = 0;
+        b->width += range(y + first, end - first) / BLOCKS;
         for (int64_t j = first; j < end; j++) {
             b->x[i] += x[j] / (double)(end - first);
             b->mean[i] += y[j] / (double)(end - first);
@@ -119,16 +132,6 @@ static double persistence(const double *b, int count)
             product += step * (b[i + 2] - b[i + 1] - mean);
     }
     return product / square;
-}
-
-static double range(const double *b, int count)
-{
-    double least = INFINITY, greatest = -INFINITY;
-    for (int i = 0; i < count; i++) {
-        least = fmin(least, b[i]);
-        greatest = fmax(greatest, b[i]);
-    }
-    return greatest - least;
 }
 
 static bool walks(const double *b, int count)
@@ -188,7 +191,9 @@ static nh_verdict tell_apart(const blocks *b, nh_line *line)
     /* a drift under oscillations; slow ones, of which there are few periods, do not count as one */
     if (share > 0.5 && !walks(rest, b->count) && next < 0.65)
         return NH_VERDICT_LINEAR;
-    if (b->points >= WALK_LEAST && walks(b->mean, b->count))
+    /* a walk must lead out of the oscillations, whose means may wander within them as the blocks cut them */
+    bool leads_out = range(b->mean, b->count) > 0.5 * b->width;
+    if (b->points >= WALK_LEAST && leads_out && walks(b->mean, b->count))
         return NH_VERDICT_RANDOM_WALK;
     return share > 0.5 && keeps_growing(b) ? NH_VERDICT_LINEAR : NH_VERDICT_BOUNDED;
 }

@@ -29,6 +29,12 @@ static double oscillation(double t, double *memory)
     return 1e-3 * (sin(1.3 * t) + 0.5 * cos(0.011 * t) + 0.2 * normal()) - 1e-3;
 }
 
+static double beat(double t, double *memory) /* its period and the blocks' length are nearly the same */
+{
+    (void)memory;
+    return 3.7e-3 * (cos(6.283185307179586 * t / 30.9) + 0.3 * cos(13.1 * t / 31.2) - 1);
+}
+
 static double noise(double t, double *memory)
 {
     (void)t, (void)memory;
@@ -108,6 +114,7 @@ static void test_kinds(void)
         int least; /* of SERIES; only the random walks are sometimes taken for something else */
         double rate;
     } kinds[] = {{"oscillation", oscillation, NH_VERDICT_BOUNDED, SERIES, NAN},
+                 {"beat", beat, NH_VERDICT_BOUNDED, SERIES, NAN},
                  {"noise", noise, NH_VERDICT_BOUNDED, SERIES, NAN},
                  {"drift", drift, NH_VERDICT_LINEAR, SERIES, -2e-6},
                  {"plain drift", plain_drift, NH_VERDICT_LINEAR, SERIES, 3e-7},
