@@ -71,9 +71,9 @@ static void measure(const trial *t, double h, int64_t steps, double *value)
     nh_run_free(run);
 }
 
-static nh_status all_sizes(const trial *t, const nh_setup *setup, double accuracy, nh_outcome *out)
+static nh_status all_sizes(const trial *t, double accuracy, nh_outcome *out)
 {
-    int sizes = setup->halvings + 1;
+    int sizes = out->halvings + 1;
     double level[32], h[32], error[32];
     nh_point mark[32];
     int64_t steps = llround(t->time / out->step);
@@ -132,14 +132,14 @@ nh_status nh_study_errors(nh_target *target, const nh_setup *setup, const nh_con
     t.at = calloc((size_t)(t.n + t.nv) + 1, sizeof *t.at);
     if (!t.at)
         return nh_fail_memory(&out->report);
-    nh_status status = allocate(out, setup->halvings + 1);
+    nh_status status = allocate(out, out->halvings + 1);
     if (status == NH_OK)
         status = find_target(target, &t, &out->report);
     if (status == NH_OK) {
         t.q1 = target->state;
         t.v1 = t.q1 + t.n;
         t.scale = fmax(1, fmax(largest(t.q1, NULL, t.n), largest(t.v1, NULL, t.nv)));
-        status = all_sizes(&t, setup, target->accuracy.error, out);
+        status = all_sizes(&t, target->accuracy.error, out);
     }
     free(t.at);
     return status;

@@ -50,6 +50,7 @@ typedef struct nh_setup {
     uint64_t seed;
     const char *swept; /* the parameter that makes the members differ, or NULL */
     double sweep[NH_FIGURE_ITEMS];
+    int quick_halvings; /* 0: as many */
     int halvings; /* > 0: errors at the end for `step` and so many halvings of it, not in time */
     nh_place place;
 } nh_setup;
@@ -126,6 +127,7 @@ typedef struct nh_outcome {
     double step;
     double *t;    /* [points] */
     double *data; /* [members][names][points] */
+    int halvings;   /* of the step; 0: a course in time */
     nh_order order; /* of a study of step sizes */
 } nh_outcome;
 

@@ -269,7 +269,9 @@ static nh_status carry_out(study *s)
         status = start_all(s, &out->report);
     if (status == NH_OK)
         list_optional(s);
-    if (status == NH_OK && s->setup->halvings > 0)
+    bool fewer = s->figure->quick && s->setup->quick_halvings > 0;
+    s->out->halvings = fewer ? s->setup->quick_halvings : s->setup->halvings;
+    if (status == NH_OK && s->out->halvings > 0)
         return nh_study_errors(s->target, s->setup, s->method, s->system[0], s->time, s->q, s->v, out);
     if (status == NH_OK)
         status = lay_out(s);
