@@ -134,13 +134,18 @@ static double persistence(const double *b, int count)
     return product / square;
 }
 
+/* A walk is as restless in every quarter; what settles down, or begins slowly, is none. */
 static bool walks(const double *b, int count)
 {
-    double quarters = 0, next = persistence(b, count);
-    for (int i = 0; i < 4; i++)
-        quarters += range(b + count * i / 4, count / 4) / 4;
+    double quarters = 0, least = INFINITY, most = 0, next = persistence(b, count);
+    for (int i = 0; i < 4; i++) {
+        double one = range(b + count * i / 4, count / 4);
+        quarters += one / 4;
+        least = fmin(least, one);
+        most = fmax(most, one);
+    }
     return wandering(b, count) > 0.5 && next > -0.25 && next < 0.65 &&
-           range(b, count) > 1.3 * quarters;
+           range(b, count) > 1.3 * quarters && least > 0.1 * most;
 }
 
 /* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more, and a

@@ -35,6 +35,12 @@ static double beat(double t, double *memory) /* its period and the blocks' lengt
     return 3.7e-3 * (cos(6.283185307179586 * t / 30.9) + 0.3 * cos(13.1 * t / 31.2) - 1);
 }
 
+static double settling(double t, double *memory) /* lost at once, then at rest */
+{
+    (void)memory;
+    return exp(-t / 60) - 1 + 1e-3 * sin(3 * t);
+}
+
 static double noise(double t, double *memory)
 {
     (void)t, (void)memory;
@@ -115,6 +121,7 @@ static void test_kinds(void)
         double rate;
     } kinds[] = {{"oscillation", oscillation, NH_VERDICT_BOUNDED, SERIES, NAN},
                  {"beat", beat, NH_VERDICT_BOUNDED, SERIES, NAN},
+                 {"settling", settling, NH_VERDICT_BOUNDED, SERIES, NAN},
                  {"noise", noise, NH_VERDICT_BOUNDED, SERIES, NAN},
                  {"drift", drift, NH_VERDICT_LINEAR, SERIES, -2e-6},
                  {"plain drift", plain_drift, NH_VERDICT_LINEAR, SERIES, 3e-7},
