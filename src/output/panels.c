@@ -90,32 +90,40 @@ static void put_range(const page *p, char axis, const double *range)
                 nh_number_text(range[1], to));
 }
 
-/* The width of all curves, for marks that do not run into each other. */
-static double width_of(const nh_panel *panel)
+/* Where the curves begin and end. */
+static void find_ends(const nh_panel *panel, double *least, double *greatest)
 {
-    double least = INFINITY, greatest = -INFINITY;
+    *least = INFINITY;
+    *greatest = -INFINITY;
     for (int c = 0; c < panel->curves; c++)
         for (int64_t i = 0; i < panel->curve[c].count; i++)
             if (can_draw(panel, panel->curve[c].x[i], panel->curve[c].y[i])) {
-                least = fmin(least, panel->curve[c].x[i]);
-                greatest = fmax(greatest, panel->curve[c].x[i]);
+                *least = fmin(*least, panel->curve[c].x[i]);
+                *greatest = fmax(*greatest, panel->curve[c].x[i]);
             }
-    if (panel->x_range)
-        return panel->x_range[1] - panel->x_range[0];
-    return greatest - least;
 }
 
-/* Four to eight marks, at 1, 2 or 5 times a power of ten; the axis ends where the curves do. */
+/* Four to eight marks that do not run into each other, at 1, 2 or 5 times a power of ten; the axis begins at
+ * zero, if the curves nearly do, and ends at a tenth of a mark behind them at most. */
 static void put_marks(const page *p, const nh_panel *panel)
 {
-    double width = width_of(panel);
+    double least, greatest;
+    find_ends(panel, &least, &greatest);
+    if (panel->x_range)
+        least = panel->x_range[0], greatest = panel->x_range[1];
+    double width = greatest - least;
     if (panel->x_log || !(width > 0) || !isfinite(width)) {
         fputs("set xtics autofreq\n", p->script);
         return;
     }
     double unit = pow(10, floor(log10(width / 4))), count = width / 4 / unit;
-    fprintf(p->script, "set xtics %g\n%s", unit * (count >= 5 ? 5 : count >= 2 ? 2 : 1),
-            panel->x_range || panel->equal ? "" : "set autoscale xfix\n");
+    unit *= count >= 5 ? 5 : count >= 2 ? 2 : 1;
+    fprintf(p->script, "set xtics %g\n", unit);
+    if (panel->x_range || panel->equal)
+        return;
+    bool from_zero = least >= 0 && least < 0.05 * greatest;
+    fprintf(p->script, "set xrange [%.10g:%.10g]\n", from_zero ? 0 : least,
+            ceil(greatest / unit * 10 - 1e-6) * unit / 10);
 }
 
 static bool is_empty(const nh_panel *panel)
