@@ -2,7 +2,7 @@
 # Installs the Debian packages that the build needs and does not find. Asks the package manager
 # only when something is missing; without the right to install it prints the command and stops.
 # NONHOLO_SETUP=no skips all of it. 'setup.sh extras' adds what optional parts need: the Python module and its
-# tests, HDF5 files, MPI, the manual.
+# tests, HDF5 files, MPI, the manual, the tests of pages.
 set -eu
 [ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
 
@@ -35,6 +35,7 @@ if [ "${1:-}" = extras ]; then
     command -v mpicc >/dev/null 2>&1 || missing="$missing libopenmpi-dev openmpi-bin"
     need pandoc pandoc
     need patchelf patchelf
+    need chromium chromium # looks at pages of --plot FILE.html in the tests
 fi
 [ -z "$missing" ] && exit 0
 

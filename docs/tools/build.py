@@ -18,8 +18,8 @@ DOCS = os.path.join(SOURCE, "docs")
 
 CONTENTS = [
     ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
-    ("Reference", ["language", "commands", "c-api"]),
-    ("Understanding", ["which-method", "methods", "papers", "performance", "reproducibility"]),
+    ("Reference", ["language", "figure-files", "commands", "c-api"]),
+    ("Understanding", ["which-method", "methods", "figures", "papers", "performance", "reproducibility"]),
     ("Changing", ["architecture", "adding", "contributing"]),
 ]
 TITLES = {"index": "Overview"}
@@ -49,7 +49,7 @@ def papers():
     """What the papers say, when those pages are there."""
     folder = os.path.join(DOCS, "papers")
     names = sorted(n for n in os.listdir(folder) if n.endswith(".md")) if os.path.isdir(folder) else []
-    parts = [re.sub(r"^#", "##", read(folder, n), flags=re.M) for n in names]
+    parts = [re.sub(r"^#", "##", read(folder, n), flags=re.M).replace("(../images/", "(images/") for n in names]
     head = "# Papers\n\nWhat the papers say, what running their formulas showed, and where they were misprinted.\n\n"
     return head + ("\n\n".join(parts) if parts else "`nonholo reproduce all` draws their figures and checks their findings.\n")
 
@@ -64,6 +64,7 @@ def made_pages():
     }
     finished = {
         "language": lambda: "<h1>The model language</h1>\n" + man_page("nonholo-model.5"),
+        "figure-files": lambda: "<h1>Figure files</h1>\n" + man_page("nonholo-figure.5"),
         "commands": lambda: "<h1>The commands</h1>\n" + man_page("nonholo.1"),
     }
     return markdown, finished

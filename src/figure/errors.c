@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ typedef struct trial {
     const char *compose;
     const nh_system *system;
     const double *q, *v;
-    double time, *q1, *v1; /* of the reference */
+    double time;
+    const double *q1, *v1; /* the reference's end */
     double *at;            /* room for a state */
     int n, nv;
     double scale;
@@ -69,9 +71,9 @@ static void measure(const trial *t, double h, int64_t steps, double *value)
     nh_run_free(run);
 }
 
-static nh_status all_sizes(const trial *t, const nh_setup *setup, double accuracy, nh_outcome *out)
+static nh_status all_sizes(const trial *t, double accuracy, nh_outcome *out)
 {
-    int sizes = setup->halvings + 1;
+    int sizes = out->halvings + 1;
     double level[32], h[32], error[32];
     nh_point mark[32];
     int64_t steps = llround(t->time / out->step);
@@ -100,26 +102,45 @@ static nh_status allocate(nh_outcome *out, int sizes)
     return out->t && out->data ? NH_OK : nh_fail_memory(&out->report);
 }
 
-nh_status nh_study_errors(const nh_setup *setup, const nh_contestant *method, const nh_system *system,
-                          double time, const double *q, const double *v, nh_outcome *out)
+/* The first method of a case computes the reference; the others wait for it. */
+static nh_status find_target(nh_target *target, const trial *t, nh_report *report)
 {
-    nh_accuracy accuracy;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!target->known) {
+        target->known = true;
+        target->state = calloc((size_t)(t->n + t->nv) + 1, sizeof *target->state);
+        target->status = target->state ? nh_reference(t->system, 0, t->q, t->v, t->time, 1e-13,
+                                                      target->state, target->state + t->n,
+                                                      &target->accuracy, &target->report)
+                                       : nh_fail_memory(&target->report);
+    }
+    pthread_mutex_unlock(&lock);
+    if (target->status)
+        *report = target->report;
+    return target->status;
+}
+
+nh_status nh_study_errors(nh_target *target, const nh_setup *setup, const nh_contestant *method,
+                          const nh_system *system, double time, const double *q, const double *v,
+                          nh_outcome *out)
+{
     trial t = {.method = method, .system = system, .q = q, .v = v, .time = time};
     t.compose = method->compose ? method->compose : setup->compose;
     t.n = nh_system_coordinates(system);
     t.nv = nh_system_velocities(system);
-    t.q1 = calloc(2 * (size_t)(t.n + t.nv) + 1, sizeof *t.q1);
-    if (!t.q1)
+    t.at = calloc((size_t)(t.n + t.nv) + 1, sizeof *t.at);
+    if (!t.at)
         return nh_fail_memory(&out->report);
-    t.v1 = t.q1 + t.n;
-    t.at = t.v1 + t.nv;
-    nh_status status = allocate(out, setup->halvings + 1);
+    nh_status status = allocate(out, out->halvings + 1);
     if (status == NH_OK)
-        status = nh_reference(system, 0, q, v, time, 1e-13, t.q1, t.v1, &accuracy, &out->report);
+        status = find_target(target, &t, &out->report);
     if (status == NH_OK) {
+        t.q1 = target->state;
+        t.v1 = t.q1 + t.n;
         t.scale = fmax(1, fmax(largest(t.q1, NULL, t.n), largest(t.v1, NULL, t.nv)));
-        status = all_sizes(&t, setup, accuracy.error, out);
+        status = all_sizes(&t, target->accuracy.error, out);
     }
-    free(t.q1);
+    free(t.at);
     return status;
 }

@@ -86,8 +86,12 @@ static void forget(nh_figure *f)
 {
     for (int i = 0; f->outcome && i < f->case_count * f->method_count; i++)
         nh_outcome_free(&f->outcome[i]);
+    for (int i = 0; f->target && i < f->case_count; i++)
+        free(f->target[i].state);
+    free(f->target);
     free(f->outcome);
     free(f->result);
+    f->target = NULL;
     f->outcome = NULL;
     f->result = NULL;
     f->result_count = 0;
@@ -188,7 +192,8 @@ nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_repor
     forget(f);
     f->quick = options->quick && f->quick_is_shorter;
     f->outcome = calloc((size_t)c.all, sizeof *f->outcome);
-    if (!f->outcome)
+    f->target = calloc((size_t)f->case_count, sizeof *f->target);
+    if (!f->outcome || !f->target)
         return nh_fail_memory(report);
     pthread_mutex_init(&c.lock, NULL);
     work_together(&c, options->threads < 1 ? 1 : options->threads);

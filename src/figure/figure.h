@@ -50,6 +50,7 @@ typedef struct nh_setup {
     uint64_t seed;
     const char *swept; /* the parameter that makes the members differ, or NULL */
     double sweep[NH_FIGURE_ITEMS];
+    int quick_halvings; /* 0: as many */
     int halvings; /* > 0: errors at the end for `step` and so many halvings of it, not in time */
     nh_place place;
 } nh_setup;
@@ -126,8 +127,18 @@ typedef struct nh_outcome {
     double step;
     double *t;    /* [points] */
     double *data; /* [members][names][points] */
+    int halvings;   /* of the step; 0: a course in time */
     nh_order order; /* of a study of step sizes */
 } nh_outcome;
+
+/* The end state that errors of a case are measured from; computed once. */
+typedef struct nh_target {
+    bool known;
+    nh_status status;
+    nh_report report;
+    nh_accuracy accuracy;
+    double *state; /* q, v */
+} nh_target;
 
 struct nh_figure {
     nh_arena arena;
@@ -142,6 +153,7 @@ struct nh_figure {
     bool has_table;
     int case_count, method_count, panel_count, finding_count;
     bool quick_is_shorter;
+    nh_target *target;   /* [cases] while and after a run */
     nh_outcome *outcome; /* [cases][methods] after a run, else NULL */
     bool quick;          /* how it was run */
     nh_finding *result;  /* of each finding; `in every case` makes several */
@@ -167,7 +179,7 @@ int nh_outcome_find(const nh_outcome *outcome, const char *name); /* -1: not mea
 
 /* study.c, errors.c: fill one outcome; threads call it with different ones. */
 nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outcome *out);
-nh_status nh_study_errors(const nh_setup *setup, const nh_contestant *method,
+nh_status nh_study_errors(nh_target *target, const nh_setup *setup, const nh_contestant *method,
                           const nh_system *system, double time, const double *q, const double *v,
                           nh_outcome *out);
 void nh_outcome_free(nh_outcome *outcome);

@@ -166,7 +166,7 @@ static nh_status read_halvings(nh_reader *r)
     return status;
 }
 
-/* quick time T, quick members N */
+/* quick time T, quick members N, quick halvings N */
 static nh_status read_quick(nh_reader *r)
 {
     nh_setup *s = setup_of(r);
@@ -174,10 +174,11 @@ static nh_status read_quick(nh_reader *r)
     r->figure->quick_is_shorter = true;
     if (nh_take_if(r, "time"))
         return take_positive(r, "a time", &s->quick_time);
-    if (!nh_take_if(r, "members"))
-        return nh_reader_fail(r, "expected 'time' or 'members'");
-    nh_status status = nh_take_count(r, "a number of members", 1, 100000, &count);
-    s->quick_members = (int)count;
+    bool halvings = nh_take_if(r, "halvings");
+    if (!halvings && !nh_take_if(r, "members"))
+        return nh_reader_fail(r, "expected 'time', 'members' or 'halvings'");
+    nh_status status = nh_take_count(r, "a whole number", 1, halvings ? 30 : 100000, &count);
+    *(halvings ? &s->quick_halvings : &s->quick_members) = (int)count;
     return status;
 }
 

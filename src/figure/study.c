@@ -11,6 +11,7 @@ enum { POINTS_ALONE = 100000, POINTS_TOGETHER = 2000, NAMES_MOST = 64 };
 typedef struct study {
     const nh_figure *figure;
     const nh_setup *setup;
+    nh_target *target;
     const nh_contestant *method;
     nh_outcome *out;
     nh_system **system; /* one, or one a member of a sweep */
@@ -268,8 +269,10 @@ static nh_status carry_out(study *s)
         status = start_all(s, &out->report);
     if (status == NH_OK)
         list_optional(s);
-    if (status == NH_OK && s->setup->halvings > 0)
-        return nh_study_errors(s->setup, s->method, s->system[0], s->time, s->q, s->v, out);
+    bool fewer = s->figure->quick && s->setup->quick_halvings > 0;
+    s->out->halvings = fewer ? s->setup->quick_halvings : s->setup->halvings;
+    if (status == NH_OK && s->out->halvings > 0)
+        return nh_study_errors(s->target, s->setup, s->method, s->system[0], s->time, s->q, s->v, out);
     if (status == NH_OK)
         status = lay_out(s);
     bool together = s->systems == 1;
@@ -291,6 +294,7 @@ nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outco
     const nh_setup *setup = &figure->cases[by_case].setup;
     const nh_contestant *method = &figure->methods[by_method];
     study s = {.figure = figure, .setup = setup, .method = method, .out = out};
+    s.target = &figure->target[by_case];
     s.members = setup->members ? setup->members : 1;
     if (figure->quick && setup->quick_members && setup->quick_members < s.members)
         s.members = setup->quick_members;

@@ -17,11 +17,17 @@
 
 #include "base/status.h"
 
-enum { BLOCKS = 64, POINTS_LEAST = 3 * BLOCKS };
+enum {
+    BLOCKS = 64,
+    POINTS_LEAST = 3 * BLOCKS,
+    WALK_LEAST = 16 * BLOCKS /* with fewer points, oscillations are in the means still and look like a walk */
+};
 
 typedef struct blocks {
     double x[BLOCKS], mean[BLOCKS], top[BLOCKS]; /* top: the largest |y| */
+    double width; /* of the oscillations: the range within a block, in the mean */
     int count;
+    int64_t points;
 } blocks;
 
 int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
@@ -59,12 +65,25 @@ const char *nh_verdict_name(nh_verdict verdict)
 
 /* ---- what the blocks say ------------------------------------------------------------------- */
 
+static double range(const double *b, int64_t count)
+{
+    double least = INFINITY, greatest = -INFINITY;
+    for (int64_t i = 0; i < count; i++) {
+        least = fmin(least, b[i]);
+        greatest = fmax(greatest, b[i]);
+    }
+    return greatest - least;
+}
+
 static void cut(blocks *b, const double *x, const double *y, int64_t count)
 {
     b->count = BLOCKS;
+    b->points = count;
+    b->width = 0;
     for (int i = 0; i < BLOCKS; i++) {
         int64_t first = count * i / BLOCKS, end = count * (i + 1) / BLOCKS;
         b->x[i] = b->mean[i] = b->top[i] = 0;
+        b->width += range(y + first, end - first) / BLOCKS;
         for (int64_t j = first; j < end; j++) {
             b->x[i] += x[j] / (double)(end - first);
             b->mean[i] += y[j] / (double)(end - first);
@@ -115,37 +134,35 @@ static double persistence(const double *b, int count)
     return product / square;
 }
 
-static double range(const double *b, int count)
-{
-    double least = INFINITY, greatest = -INFINITY;
-    for (int i = 0; i < count; i++) {
-        least = fmin(least, b[i]);
-        greatest = fmax(greatest, b[i]);
-    }
-    return greatest - least;
-}
-
+/* A walk is as restless in every quarter; what settles down, or begins slowly, is none. */
 static bool walks(const double *b, int count)
 {
-    double quarters = 0, next = persistence(b, count);
-    for (int i = 0; i < 4; i++)
-        quarters += range(b + count * i / 4, count / 4) / 4;
+    double quarters = 0, least = INFINITY, most = 0, next = persistence(b, count);
+    for (int i = 0; i < 4; i++) {
+        double one = range(b + count * i / 4, count / 4);
+        quarters += one / 4;
+        least = fmin(least, one);
+        most = fmax(most, one);
+    }
     return wandering(b, count) > 0.5 && next > -0.25 && next < 0.65 &&
-           range(b, count) > 1.3 * quarters;
+           range(b, count) > 1.3 * quarters && least > 0.1 * most;
 }
 
 /* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more, and a
- * better one than the heights themselves. */
+ * better one than the heights themselves and than their roots, which a square would make a line of. */
 static bool is_exponential(const blocks *b, nh_line *line)
 {
-    double logs[BLOCKS], rest[BLOCKS];
+    double logs[BLOCKS], roots[BLOCKS], rest[BLOCKS];
     nh_line straight;
-    for (int i = 0; i < b->count; i++)
+    for (int i = 0; i < b->count; i++) {
         logs[i] = log(fmax(b->top[i], DBL_MIN));
+        roots[i] = sqrt(b->top[i]);
+    }
     double of_logs = explained(b->x, logs, b->count, line, rest);
     double of_heights = explained(b->x, b->top, b->count, &straight, rest);
+    double of_roots = explained(b->x, roots, b->count, &straight, rest);
     double rise = line->slope * (b->x[b->count - 1] - b->x[0]);
-    return rise > log(30) && of_logs > 0.9 && of_logs > of_heights;
+    return rise > log(30) && of_logs > 0.9 && of_logs > of_heights && of_logs > of_roots;
 }
 
 /* The standard deviation of a walk after one unit of x, from the steps between neighbouring blocks. The
@@ -159,6 +176,15 @@ static double walk_rate(const blocks *b)
     return sqrt(1.5 * sum / (b->x[b->count - 1] - b->x[0]));
 }
 
+/* Growth that is no line and no exponential, like t^2: what is bounded has shown its size half way. */
+static bool keeps_growing(const blocks *b)
+{
+    double first = 0, second = 0;
+    for (int i = 0; i < b->count; i++)
+        *(i < b->count / 2 ? &first : &second) = fmax(i < b->count / 2 ? first : second, b->top[i]);
+    return second > 2.5 * first;
+}
+
 /* Of an error that is neither round-off nor exponential. */
 static nh_verdict tell_apart(const blocks *b, nh_line *line)
 {
@@ -170,7 +196,11 @@ static nh_verdict tell_apart(const blocks *b, nh_line *line)
     /* a drift under oscillations; slow ones, of which there are few periods, do not count as one */
     if (share > 0.5 && !walks(rest, b->count) && next < 0.65)
         return NH_VERDICT_LINEAR;
-    return walks(b->mean, b->count) ? NH_VERDICT_RANDOM_WALK : NH_VERDICT_BOUNDED;
+    /* a walk must lead out of the oscillations, whose means may wander within them as the blocks cut them */
+    bool leads_out = range(b->mean, b->count) > 0.5 * b->width;
+    if (b->points >= WALK_LEAST && leads_out && walks(b->mean, b->count))
+        return NH_VERDICT_RANDOM_WALK;
+    return share > 0.5 && keeps_growing(b) ? NH_VERDICT_LINEAR : NH_VERDICT_BOUNDED;
 }
 
 static void describe(nh_judgement *j, double round_off)

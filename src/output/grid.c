@@ -83,7 +83,7 @@ nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
 {
     if (nh_is_page(path))
         return nh_page_of_grid(grid, path, title, report);
-    sheet s = {.grid = grid, .width = SIDE + grid->columns * CELL_WIDTH + 60};
+    sheet s = {.grid = grid, .width = SIDE + grid->columns * CELL_WIDTH + 100};
     s.height = HEAD + grid->rows * CELL_HEIGHT + FOOT;
     s.width = s.width < 640 ? 640 : s.width;
     nh_status status = nh_gnuplot_begin(&s.gnuplot, path, s.width, s.height, report);

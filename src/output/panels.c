@@ -8,7 +8,7 @@
 enum {
     COLOURS = 7,
     MARKS = 6,
-    PANEL_WIDTH = 480,
+    PANEL_WIDTH = 500,
     PANEL_HEIGHT = 330,
     MARGIN = 60,
     LEGEND_ROW = 26
@@ -90,6 +90,42 @@ static void put_range(const page *p, char axis, const double *range)
                 nh_number_text(range[1], to));
 }
 
+/* Where the curves begin and end. */
+static void find_ends(const nh_panel *panel, double *least, double *greatest)
+{
+    *least = INFINITY;
+    *greatest = -INFINITY;
+    for (int c = 0; c < panel->curves; c++)
+        for (int64_t i = 0; i < panel->curve[c].count; i++)
+            if (can_draw(panel, panel->curve[c].x[i], panel->curve[c].y[i])) {
+                *least = fmin(*least, panel->curve[c].x[i]);
+                *greatest = fmax(*greatest, panel->curve[c].x[i]);
+            }
+}
+
+/* Four to eight marks that do not run into each other, at 1, 2 or 5 times a power of ten; the axis begins at
+ * zero, if the curves nearly do, and ends at a tenth of a mark behind them at most. */
+static void put_marks(const page *p, const nh_panel *panel)
+{
+    double least, greatest;
+    find_ends(panel, &least, &greatest);
+    if (panel->x_range)
+        least = panel->x_range[0], greatest = panel->x_range[1];
+    double width = greatest - least;
+    if (panel->x_log || !(width > 0) || !isfinite(width)) {
+        fputs("set xtics autofreq\n", p->script);
+        return;
+    }
+    double unit = pow(10, floor(log10(width / 4))), count = width / 4 / unit;
+    unit *= count >= 5 ? 5 : count >= 2 ? 2 : 1;
+    fprintf(p->script, "set xtics %g\n", unit);
+    if (panel->x_range || panel->equal)
+        return;
+    bool from_zero = least >= 0 && least < 0.05 * greatest;
+    fprintf(p->script, "set xrange [%.10g:%.10g]\n", from_zero ? 0 : least,
+            ceil(greatest / unit * 10 - 1e-6) * unit / 10);
+}
+
 static bool is_empty(const nh_panel *panel)
 {
     for (int i = 0; i < panel->curves; i++)
@@ -132,6 +168,7 @@ static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
     put_axis(p, 'y', panel->y_label, panel->y_log && !is_empty(panel));
     if (is_empty(panel)) /* gnuplot finds no scale by itself */
         fputs("set xrange [0:1]\nset yrange [0:1]\n", p->script);
+    put_marks(p, panel);
     put_range(p, 'x', panel->x_range);
     put_range(p, 'y', panel->y_range);
     fputs(panel->equal ? "set size ratio -1\n" : "set size noratio\n", p->script);
@@ -170,8 +207,8 @@ static void put_page(const page *p, const char *title)
             "set key at screen 0.5, screen %.4f center top vertical Left reverse maxrows %d\n"
             "set multiplot layout %d,%d margins %.4f,%.4f,%.4f,%.4f spacing %.4f,%.4f title ",
             1 - 45.0 / p->height, (p->names + p->name_columns - 1) / p->name_columns, p->rows,
-            p->columns, 85.0 / p->width, 1 - 25.0 / p->width, 55.0 / p->height, top,
-            85.0 / p->width, gap);
+            p->columns, 100.0 / p->width, 1 - 30.0 / p->width, 55.0 / p->height, top,
+            105.0 / p->width, gap);
     quote(p, title);
     fputs(" font ',15'\n", p->script);
 }

@@ -131,6 +131,10 @@ def the_list(program, folder):
                  "modin-verdier-fig6 modin-verdier-fig7 modin-verdier-fig8 celledoni-fig2 celledoni-fig3 celledoni-fig4 "
                  "jay-fig1 jay-fig2 jay-fig3 jay-fig4").split():
         check(name in names, f"{name} is not among {names}")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../figures/orders.fig")
+    cases = set(re.findall(r"^case (\S+)$", open(source).read(), re.M))
+    models = {line.split()[0] for line in program("models").stdout.splitlines()}
+    same(models - cases, set(), "models without a column in figures/orders.fig")
     done = program("reproduce", "jay-fig11")
     same(done.returncode, 2)
     check("did you mean 'jay-fig1'?" in done.stderr, done.stderr)

@@ -29,6 +29,18 @@ static double oscillation(double t, double *memory)
     return 1e-3 * (sin(1.3 * t) + 0.5 * cos(0.011 * t) + 0.2 * normal()) - 1e-3;
 }
 
+static double beat(double t, double *memory) /* its period and the blocks' length are nearly the same */
+{
+    (void)memory;
+    return 3.7e-3 * (cos(6.283185307179586 * t / 30.9) + 0.3 * cos(13.1 * t / 31.2) - 1);
+}
+
+static double settling(double t, double *memory) /* lost at once, then at rest */
+{
+    (void)memory;
+    return exp(-t / 60) - 1 + 1e-3 * sin(3 * t);
+}
+
 static double noise(double t, double *memory)
 {
     (void)t, (void)memory;
@@ -50,6 +62,12 @@ static double explosion(double t, double *memory)
 {
     (void)memory;
     return 1e-9 * exp(0.005 * t) * (1 + 0.3 * sin(t));
+}
+
+static double acceleration(double t, double *memory)
+{
+    (void)memory;
+    return 1e-6 * t * t + 0.1 * sin(t);
 }
 
 static double walk(double t, double *memory)
@@ -102,10 +120,13 @@ static void test_kinds(void)
         int least; /* of SERIES; only the random walks are sometimes taken for something else */
         double rate;
     } kinds[] = {{"oscillation", oscillation, NH_VERDICT_BOUNDED, SERIES, NAN},
+                 {"beat", beat, NH_VERDICT_BOUNDED, SERIES, NAN},
+                 {"settling", settling, NH_VERDICT_BOUNDED, SERIES, NAN},
                  {"noise", noise, NH_VERDICT_BOUNDED, SERIES, NAN},
                  {"drift", drift, NH_VERDICT_LINEAR, SERIES, -2e-6},
                  {"plain drift", plain_drift, NH_VERDICT_LINEAR, SERIES, 3e-7},
                  {"explosion", explosion, NH_VERDICT_EXPONENTIAL, SERIES, 0.005},
+                 {"acceleration", acceleration, NH_VERDICT_LINEAR, SERIES, 2e-3},
                  {"walk", walk, NH_VERDICT_RANDOM_WALK, SERIES - 4, NAN},
                  {"rounding", rounding, NH_VERDICT_ROUND_OFF, SERIES, NAN},
                  {"blow-up", blow_up, NH_VERDICT_NOT_FINITE, SERIES, NAN}};
