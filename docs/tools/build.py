@@ -45,13 +45,23 @@ def man_page(name):
     return re.sub(r"<h2([^>]*)>([A-Z ]+)</h2>", lambda m: f"<h2{m[1]}>{m[2].capitalize()}</h2>", body)
 
 
+def figure_rows():
+    """A row for each figure that can be reproduced, out of its file."""
+    folder = os.path.join(SOURCE, "figures")
+    for name in sorted(os.listdir(folder) if os.path.isdir(folder) else []):
+        said = dict(re.findall(r"^(figure|title|source) (.*)$", read(folder, name), re.M))
+        if "figure" in said:
+            yield f"| `{said['figure']}` | {said.get('title', '')} | {said.get('source', '')} |"
+
+
 def papers():
-    """What the papers say, when those pages are there."""
+    """The figures, and what is written in docs/papers about the papers."""
     folder = os.path.join(DOCS, "papers")
     names = sorted(n for n in os.listdir(folder) if n.endswith(".md")) if os.path.isdir(folder) else []
-    parts = [re.sub(r"^#", "##", read(folder, n), flags=re.M).replace("(../images/", "(images/") for n in names]
-    head = "# Papers\n\nWhat the papers say, what running their formulas showed, and where they were misprinted.\n\n"
-    return head + ("\n\n".join(parts) if parts else "`nonholo reproduce all` draws their figures and checks their findings.\n")
+    text = ["# Papers", "", "The figures of the papers behind the methods, and our own. `nonholo reproduce NAME` computes one anew, draws it, and prints",
+            "each finding with the value that it measured; `nonholo reproduce all` does so for every one.", "",
+            "| figure | what | source |", "|---|---|---|", *figure_rows(), ""]
+    return "\n".join(text + [re.sub(r"^#", "##", read(folder, n), flags=re.M).replace("(../images/", "(images/") for n in names])
 
 
 def made_pages():
