@@ -12,9 +12,10 @@
 #include <time.h>
 
 #include "hand.h"
+#include "hand_disks.h"
 #include "hand_gauss.h"
 
-enum { STEPS = 20000, REPEATS = 25, LANE_MEMBERS = 64 };
+enum { STEPS = 20000, REPEATS = 25, LANE_MEMBERS = 64, ENSEMBLE_MEMBERS = 1024 };
 #define STEP 0.05
 
 static double now(void)
@@ -128,7 +129,7 @@ static double time_once(contestant *c, const double *q, const double *v, long st
         memcpy(&chaotic.x, q, 7 * sizeof *q);
         memcpy(&chaotic.vx, v, 7 * sizeof *v);
     }
-    double state[14];
+    double state[2 * DISK_SIZE];
     for (int i = 0; c->implicit && i < c->size; i++) {
         state[i] = q[i];
         state[c->size + i] = v[i];
@@ -153,7 +154,9 @@ static void contest(const char *title, contestant *c, int count, const double *q
     for (int repeat = 0; repeat < REPEATS; repeat++)
         for (int i = 0; i < count; i++) {
             /* slow ones need fewer steps to be timed well */
-            long steps = repeat && c[i].best > 2e-7 ? STEPS / 16 : c[i].members > 1 ? STEPS / 16 : STEPS;
+            long steps = c[i].members > LANE_MEMBERS                          ? STEPS / 200
+                         : (repeat && c[i].best > 2e-7) || c[i].members > 1 ? STEPS / 16
+                                                                            : STEPS;
             double seconds = time_once(c + i, q, v, steps);
             if (repeat == 0 || seconds < c[i].best)
                 c[i].best = seconds;
@@ -222,6 +225,60 @@ static void bench_gauss(const nh_system *model, contestant hand, const double *q
     contest(title, c, sizeof c / sizeof *c, q, v);
 }
 
+/* Two rolling disks, n = 8, m = 4. */
+static void bench_disks(void)
+{
+    static const char *const two[] = {"N=2"};
+    double q[DISK_SIZE], v[DISK_SIZE];
+    nh_system *model = load("disk-chain", two, 1, q, v);
+    contestant dla01[] = {
+        {"hand-written", .implicit = hand_dla01_disks, .members = 1, .size = DISK_SIZE},
+        {"compiled", make_run(model, "dla01", NH_BACKEND_COMPILED, 1), .members = 1},
+        {"tape", make_run(model, "dla01", NH_BACKEND_TAPE, 1), .members = 1},
+    };
+    contestant leapfrog[] = {
+        {"hand-written", .implicit = hand_leapfrog_disks, .members = 1, .size = DISK_SIZE},
+        {"compiled", make_run(model, "leapfrog", NH_BACKEND_COMPILED, 1), .members = 1},
+        {"tape", make_run(model, "leapfrog", NH_BACKEND_TAPE, 1), .members = 1},
+    };
+    contest("dla01, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel", dla01, 3, q, v);
+    contest("leapfrog, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel", leapfrog, 3,
+            q, v);
+    nh_system_free(model);
+}
+
+/* Many trajectories on one core, a trajectory: against a scalar program with the C library's sine. */
+static void bench_ensemble(const nh_system *model, contestant hand, contestant hand_gauss, const double *q,
+                           const double *v)
+{
+    char title[128];
+    contestant dla01[] = {hand,
+                          {"dla01, compiled, 1024 trajectories",
+                           make_run(model, "dla01", NH_BACKEND_COMPILED, ENSEMBLE_MEMBERS),
+                           .members = ENSEMBLE_MEMBERS}};
+    contestant gauss[] = {hand_gauss,
+                          {"gauss:stages=3, compiled, 1024 trajectories",
+                           make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, ENSEMBLE_MEMBERS),
+                           .members = ENSEMBLE_MEMBERS}};
+    snprintf(title, sizeof title, "ensembles on one core, %s: a trajectory", nh_system_name(model));
+    contest(title, dla01, 2, q, v);
+    contest(title, gauss, 2, q, v);
+}
+
+/* What carrying the rounding errors costs. */
+static void bench_compensation(const nh_system *model, const double *q, const double *v)
+{
+    nh_report report;
+    nh_run *run[2];
+    for (int on = 0; on < 2; on++) {
+        nh_run_options options = {.method = "gauss:stages=6", .step = 0.1, .backend = NH_BACKEND_COMPILED,
+                                  .steps = STEPS, .compensated = on ? NH_YES : NH_NO};
+        stop_if(nh_run_create(run + on, model, &options, &report), &report);
+    }
+    contestant c[] = {{"plain sums", run[0], .members = 1}, {"compensated", run[1], .members = 1}};
+    contest("gauss:stages=6, pendulum-cvt: compensated sums, multiple of plain ones", c, 2, q, v);
+}
+
 /* What a step of every method costs, as a multiple of a step of dla01. */
 static void bench_methods(const nh_system *model, const double *q, const double *v)
 {
@@ -284,6 +341,9 @@ int main(void)
     bench_method("leapfrog", model, functions,
                  (contestant){"hand-written", .cvt = hand_leapfrog_cvt, .members = 1}, q, v);
     bench_gauss(model, (contestant){"hand-written", .implicit = hand_gauss3_cvt, .members = 1, .size = 3}, q, v);
+    bench_ensemble(model, (contestant){"hand-written, libm's sine", .cvt = hand_dla01_cvt_libm, .members = 1},
+                   (contestant){"hand-written gauss", .implicit = hand_gauss3_cvt, .members = 1, .size = 3}, q, v);
+    bench_compensation(model, q, v);
     bench_methods(model, q, v);
     nh_system_free(functions);
     nh_system_free(model);
@@ -296,9 +356,13 @@ int main(void)
                  (contestant){"hand-written", .chaotic = hand_leapfrog_chaotic, .members = 1}, q, v);
     bench_gauss(model, (contestant){"hand-written", .implicit = hand_gauss3_chaotic, .members = 1, .size = 7},
                 q, v);
+    bench_ensemble(model, (contestant){"hand-written", .chaotic = hand_dla01_chaotic, .members = 1},
+                   (contestant){"hand-written gauss", .implicit = hand_gauss3_chaotic, .members = 1, .size = 7},
+                   q, v);
     bench_methods(model, q, v);
     nh_system_free(functions);
     nh_system_free(model);
+    bench_disks();
     bench_size();
     return 0;
 }

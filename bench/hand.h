@@ -31,6 +31,29 @@ static void hand_dla01_cvt(cvt_state *state, double h, long steps)
     *state = (cvt_state){x, y, xi, vx, vy, w};
 }
 
+/* The same as most people would write it, with the C library's sine. */
+static void hand_dla01_cvt_libm(cvt_state *state, double h, long steps)
+{
+    double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
+    for (long i = 0; i < steps; i++) {
+        x += h / 2 * vx;
+        y += h / 2 * vy;
+        xi += h / 2 * w;
+        double sm = __builtin_sin(xi);
+        vx -= h * x;
+        vy -= h * y;
+        w += h * sm;
+        xi += h / 2 * w;
+        double s1 = __builtin_sin(xi);
+        double l = (vy + s1 * vx) / (1 + s1 * sm);
+        vx -= sm * l;
+        vy -= l;
+        x += h / 2 * vx;
+        y += h / 2 * vy;
+    }
+    *state = (cvt_state){x, y, xi, vx, vy, w};
+}
+
 static void hand_leapfrog_cvt(cvt_state *state, double h, long steps)
 {
     double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;

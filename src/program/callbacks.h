@@ -405,6 +405,13 @@ static inline int user_close_mean(nh_callback_space *s, const double *q, const d
 static inline int user_push(nh_callback_space *s, const double *q, const double *v, double h, double *out)
 {
     const int n = CALLBACK_N;
+    if (MASS_IDENTITY) {
+        USER_TRY(user_get_both(s, q, s->gradient, s->A));
+        for (int i = 0; i < n; i++)
+            out[i] = v[i] - h * s->gradient[i];
+        user_pack(s, s->A, out + n);
+        return 0;
+    }
     USER_TRY(user_kick(s, q, v, out, out + n));
     for (int i = 0; i < n; i++)
         out[i] = v[i] + h * out[i];

@@ -1,11 +1,10 @@
-/* A tape is straight-line arithmetic, and so is its machine code: values are kept in vector
- * registers as long as there is room, every result is also stored in its place, and an instruction
- * that no processor has is a call. Operations and their order are those of the tape, so bits are as
- * well.
+/* A tape is straight-line arithmetic, and so is its machine code: values are kept in vector registers
+ * as long as there is room and stored when it is needed, and an instruction that no processor has is
+ * a call. Operations and their order are those of the tape, so bits are as well.
  *
- * The code does arithmetic on six arrays and calls a fixed list of C functions; whatever the model,
- * it reads and writes only places of the tape, all of them settled here. Memory is never writable
- * and executable at once. */
+ * The code does arithmetic on five arrays and calls a fixed list of C functions; whatever the model, it
+ * reads and writes only places of the tape, all of them settled here. Memory is never writable and
+ * executable at once. */
 #define _GNU_SOURCE
 #include "program/machine.h"
 
@@ -41,9 +40,10 @@ typedef struct writer {
     nh_place_of_value
         held[CACHED];         /* what each vector register holds; array NH_PLACE_ARRAYS: nothing */
     size_t used[CACHED], now; /* when it was last wanted */
+    bool unsaved[CACHED];     /* its place in the slots does not have it yet */
     /* of the present tape */
     const nh_tape *tape;
-    bool calls, negates, reads_time, touches[NH_PLACE_ARRAYS];
+    bool calls, has_sign, reads_time, touches[NH_PLACE_ARRAYS];
 } writer;
 
 /* ---- bytes ---- */
@@ -122,12 +122,25 @@ static bool same(nh_place_of_value a, nh_place_of_value b)
     return a.array == b.array && a.index == b.index;
 }
 
+/* The register is free; what it held is nobody's any more. */
+static void drop(writer *w, int r)
+{
+    w->held[r].array = NH_PLACE_ARRAYS;
+    w->used[r] = 0;
+    w->unsaved[r] = false;
+}
+
 static void forget(writer *w)
 {
-    for (int r = 0; r < CACHED; r++) {
-        w->held[r].array = NH_PLACE_ARRAYS;
-        w->used[r] = 0;
-    }
+    for (int r = 0; r < CACHED; r++)
+        drop(w, r);
+}
+
+static void save(writer *w, int r)
+{
+    if (w->unsaved[r])
+        store(w, r, w->held[r]);
+    w->unsaved[r] = false;
 }
 
 static int free_register(writer *w)
@@ -136,7 +149,8 @@ static int free_register(writer *w)
     for (int r = 1; r < CACHED; r++)
         if (w->used[r] < w->used[oldest])
             oldest = r;
-    w->held[oldest].array = NH_PLACE_ARRAYS;
+    save(w, oldest);
+    drop(w, oldest);
     w->used[oldest] = ++w->now;
     return oldest;
 }
@@ -154,23 +168,29 @@ static int value_of(writer *w, nh_place_of_value place)
     return r;
 }
 
-/* A place gets a new value: whoever held the old one does no longer. */
+/* A place gets a new value: whoever held the old one does no longer. Results are stored at once, the
+ * rest when its register is wanted for something else. */
 static void keep(writer *w, int reg, nh_place_of_value place)
 {
-    store(w, reg, place);
     for (int r = 0; r < CACHED; r++)
-        if (same(w->held[r], place))
-            w->held[r].array = NH_PLACE_ARRAYS, w->used[r] = 0;
+        if (r != reg && same(w->held[r], place))
+            drop(w, r);
+    save(w, reg);
     w->held[reg] = place;
     w->used[reg] = ++w->now;
+    w->unsaved[reg] = place.array == NH_PLACE_SLOTS;
+    if (place.array != NH_PLACE_SLOTS)
+        store(w, reg, place);
 }
 
 /* ---- instructions ---- */
 
+/* The sign bit of every lane, before it is first needed. */
 static void put_sign(writer *w)
 {
-    if (!w->negates)
+    if (w->has_sign)
         return;
+    w->has_sign = true;
     put(w, 0x48), put(w, 0xB8), put_number(w, 1ull << 63, 8); /* mov rax, sign bit */
     int lanes = w->lanes;
     w->lanes = 1;
@@ -193,16 +213,20 @@ static void put_zero_upper(writer *w)
         put(w, 0xC5), put(w, 0xF8), put(w, 0x77);
 }
 
+/* Functions called are of the same variant, so they take the vector registers as they are. */
 static void call(writer *w, int op, const nh_place_of_value *at)
 {
     static const int argument[] = {RDI, RSI, RDX, RCX};
-    for (int i = 0; i < 4; i++)
+    for (int r = 0; r < CACHED; r++)
+        save(w, r);
+    for (int i = 0; i <= nh_op_operands((uint32_t)op); i++)
         put_address(w, argument[i], at[i]);
-    put_zero_upper(w);
+    if (op == NH_OP_SINCOS)
+        put_address(w, argument[3], at[3]);
     put(w, 0x48), put(w, 0xB8), put_number(w, (uint64_t)(uintptr_t)w->operation[op], 8);
     put(w, 0xFF), put(w, 0xD0); /* call rax */
     forget(w);
-    put_sign(w);
+    w->has_sign = false;
 }
 
 static void arithmetic(writer *w, int opcode, const nh_place_of_value *at, bool unary)
@@ -226,6 +250,7 @@ static void fused(writer *w, int opcode, const nh_place_of_value *at)
 static void negate(writer *w, const nh_place_of_value *at)
 {
     int a = value_of(w, at[1]), to = free_register(w);
+    put_sign(w);
     on_registers(w, MAP_0F, PP_66, 0, 0x57, to, a, SIGN); /* vxorpd */
     keep(w, to, at[0]);
 }
@@ -278,13 +303,12 @@ static void instruction(writer *w, const nh_placed *i)
 static void look_at(writer *w, const nh_tape *tape)
 {
     w->tape = tape;
-    w->calls = w->negates = w->reads_time = false;
+    w->calls = w->has_sign = w->reads_time = false;
     memset(w->touches, 0, sizeof w->touches);
     w->touches[NH_PLACE_SLOTS] = true;
     for (size_t i = 0; i < tape->instructions; i++) {
         const nh_placed *x = tape->placed + i;
         w->calls |= w->operation[x->op] != NULL;
-        w->negates |= x->op == NH_OP_NEG;
         w->touches[x->to_array] = w->touches[x->a_array] = true;
         w->touches[x->b_array] = w->touches[x->c_array] = true;
     }
@@ -334,7 +358,6 @@ static void begin(writer *w, const void *slots)
             on_registers(w, MAP_0F38, PP_66, 0, 0x19, 0, NONE, 0); /* vbroadcastsd */
         keep(w, 0, place_at(w, NH_TIME, 0));
     }
-    put_sign(w);
 }
 
 static void end(writer *w)
