@@ -96,7 +96,7 @@ static bool append(nh_graph *g, stored_node *n, const nh_operand *operand)
     }
     if (n->kind != NH_INPUT) {
         n->first = (uint32_t)g->operands;
-        ptrdiff_t inside = operand >= g->operand && operand < g->operand + g->operands
+        ptrdiff_t inside = g->operand && operand >= g->operand && operand < g->operand + g->operands
                                ? operand - g->operand
                                : -1;
         if (g->operands + n->count > UINT32_MAX ||

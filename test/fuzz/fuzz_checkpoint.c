@@ -68,6 +68,44 @@ static void as_ensemble(const uint8_t *data, size_t size)
     nh_ensemble_free(e);
 }
 
+/* A genuine one of a run or an ensemble with some bytes of it replaced. */
+static void as_changed(const uint8_t *data, size_t size, bool ensemble)
+{
+    static void *genuine[2];
+    static size_t length[2];
+    nh_report report;
+    if (!genuine[ensemble] && ensemble) {
+        nh_ensemble *e;
+        nh_ensemble_options options = {.system = sys, .starts = NH_STARTS_RANDOM, .members = 9, .energy = 6,
+                                       .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
+                                       .steps = 4, .every = 2};
+        if (nh_ensemble_create(&e, &options, &report) != NH_OK ||
+            nh_ensemble_result(e, &genuine[1], &length[1], &report) != NH_OK)
+            abort();
+        nh_ensemble_free(e);
+    } else if (!genuine[ensemble]) {
+        nh_run *run;
+        if (nh_run_create(&run, sys, &how, &report) != NH_OK ||
+            nh_run_save(run, &genuine[0], &length[0], &report) != NH_OK)
+            abort();
+        nh_run_free(run);
+    }
+    size_t at = size < 2 ? 0 : (size_t)(data[0] << 8 | data[1]) % length[ensemble];
+    size_t count = size < 2 ? 0 : size - 2;
+    count = count > length[ensemble] - at ? length[ensemble] - at : count;
+    uint8_t *bytes = malloc(length[ensemble]);
+    if (!bytes)
+        return;
+    memcpy(bytes, genuine[ensemble], length[ensemble]);
+    if (count)
+        memcpy(bytes + at, data + 2, count);
+    if (ensemble)
+        as_ensemble(bytes, length[1]);
+    else
+        as_run(bytes, length[0]);
+    free(bytes);
+}
+
 /* The first byte says which. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -78,7 +116,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         as_file(data + 1, size - 1);
     else if (data[0] == 'r')
         as_run(data + 1, size - 1);
-    else
+    else if (data[0] == 'e')
         as_ensemble(data + 1, size - 1);
+    else
+        as_changed(data + 1, size - 1, data[0] & 1);
     return 0;
 }
