@@ -57,7 +57,7 @@ static bool same(const nh_graph *g, const stored_node *a, const stored_node *b,
         return false;
     if (a->kind == NH_INPUT)
         return a->first == b->first;
-    const nh_operand *a_operand = g->operand + a->first;
+    const nh_operand *a_operand = a->count ? g->operand + a->first : NULL;
     for (uint32_t i = 0; i < a->count; i++)
         if (a_operand[i].expr != b_operand[i].expr ||
             bits(a_operand[i].number) != bits(b_operand[i].number))
