@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test sanitize bench docs install clean help configure
+.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test coverage
 
 all: configure
 	@ninja -C $(BUILD)
@@ -23,6 +23,20 @@ test: all
 # the tests once more with the address, leak and undefined-behaviour sanitizers (part of 'make test')
 sanitize: all
 	@test/sanitize/test_sanitize.sh $(abspath $(BUILD)) $(CURDIR)
+
+# libFuzzer on what reads strangers' input; FUZZ_TIME seconds each
+FUZZ_TIME ?= 600
+fuzz: all
+	@tools/fuzz.sh $(abspath $(BUILD)) $(FUZZ_TIME)
+
+# kill -9 at random moments, KILLS rounds a case (the tests do one)
+KILLS ?= 20
+kill-test: all
+	@python3 test/cli/test_kill.py $(BUILD)/nonholo $(KILLS)
+
+# line coverage of src/ by the whole test suite, in a build of its own; takes long
+coverage:
+	@tools/coverage.sh $(abspath $(BUILD))
 
 bench: all
 	@ninja -C $(BUILD) bench
@@ -45,6 +59,9 @@ help:
 	@echo "make demo       simulate a sleigh and a gearbox; pictures in $(BUILD)/demo"
 	@echo "make test       build and run every test"
 	@echo "make sanitize   run the tests under the sanitizers"
+	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
+	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) rounds a case"
+	@echo "make coverage   line coverage of the tests (needs gcovr)"
 	@echo "make bench      the speed table of this machine"
 	@echo "make docs       the manual, in $(BUILD)/manual"
 	@echo "make install    install to PREFIX ($(PREFIX)); DESTDIR is respected"

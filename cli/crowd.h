@@ -2,6 +2,8 @@
 #ifndef CLI_CROWD_H
 #define CLI_CROWD_H
 
+#include <stdio.h>
+
 #include "keeper.h"
 #include "progress.h"
 #include "subject.h"
@@ -22,6 +24,9 @@ typedef struct crowd {
     double *row;               /* of that table */
     nh_archive *archive;       /* of all members' trajectories, while it is written */
     keeper keeper;
+    char *folder; /* where ranks meet */
+    FILE *spill;  /* rows on their way to rank 0 */
+    char *checkpoint; /* this rank's */
     int64_t done;              /* steps of all members, at the last checkpoint */
     progress bar;
     nh_status status;          /* of the computation as a whole */

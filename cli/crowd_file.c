@@ -1,10 +1,14 @@
 /* What of an ensemble goes to disk while it is computed: trajectories, and checkpoints. */
+#define _GNU_SOURCE
 #include "command.h"
 #include "crowd.h"
 #include "message.h"
+#include "ranks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Something failed in a hook: the ensemble stops, and this is why. */
 static int note(crowd *c, nh_status status, const nh_report *report)
@@ -16,7 +20,7 @@ static int note(crowd *c, nh_status status, const nh_report *report)
 
 /* ---- trajectories -------------------------------------------------------------------------- */
 
-static int open_archive(crowd *c, const options *given)
+static int open_archive(crowd *c, const options *given, bool resumed)
 {
     int columns = nh_ensemble_columns(c->ensemble), sweeps = c->wanted.sweeps;
     const char **names = calloc((size_t)columns, sizeof *names), *swept[SWEEPS_MAX];
@@ -44,7 +48,7 @@ static int open_archive(crowd *c, const options *given)
                             .swept_name = swept,
                             .swept = sweeps,
                             .resumable = given->checkpoint || given->resume,
-                            .resume = given->resume};
+                            .resume = resumed};
     nh_report report;
     nh_status status = nh_archive_create(&c->archive, given->output, &plan, &report);
     free(names);
@@ -97,23 +101,36 @@ int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t d
     c->done = done;
     if (c->archive)
         status = nh_archive_flush(c->archive, &position, &report);
+    else if (c->spill)
+        status = spill_flush(c, &position, &report);
     nh_piece piece[2] = {{(void *)bytes, size}, {&position, sizeof position}};
     if (status == NH_OK)
-        status = nh_checkpoint_write(c->keeper.given->checkpoint, piece, 2, &report);
+        status = nh_checkpoint_write(c->checkpoint, piece, 2, &report);
     return note(c, status, &report) || keeper_interrupted();
 }
 
-static int restore(crowd *c, const options *given)
+/* Each rank has a checkpoint of its own; one that had none yet begins anew. */
+static char *rank_file(const crowd *c, const char *path)
+{
+    char *name = NULL;
+    if (c->wanted.ranks == 1)
+        return strdup(path);
+    return asprintf(&name, "%s.rank%d", path, c->wanted.rank) < 0 ? NULL : name;
+}
+
+static int restore(crowd *c, const char *file, int64_t *position)
 {
     nh_piece piece[NH_PIECES_MAX];
     int pieces = 0, answer = 0;
     nh_report report;
-    if (nh_checkpoint_read(given->resume, piece, &pieces, &report) != NH_OK)
+    if (nh_checkpoint_read(file, piece, &pieces, &report) != NH_OK)
         return complain_report(&report);
     if (pieces != 2 || piece[1].size != sizeof(int64_t))
-        answer = complain("%s: this is not a checkpoint of 'nonholo ensemble'", given->resume);
+        answer = complain("%s: this is not a checkpoint of 'nonholo ensemble'", file);
     else if (nh_ensemble_restore(c->ensemble, piece[0].bytes, piece[0].size, &report) != NH_OK)
         answer = complain_report(&report);
+    if (!answer)
+        memcpy(position, piece[1].bytes, sizeof *position);
     for (int i = 0; i < pieces; i++)
         nh_bytes_free(piece[i].bytes);
     return answer;
@@ -124,11 +141,21 @@ int open_crowd_files(crowd *c, const options *given)
     bool table = given->output && strlen(given->output) > 4 &&
                  strcmp(given->output + strlen(given->output) - 4, ".csv") == 0;
     int answer = 0;
-    if (given->output && table && given->table && (given->checkpoint || given->resume))
+    int64_t position = 0;
+    bool several = c->wanted.ranks > 1;
+    if (table && given->table && (given->checkpoint || given->resume))
         return complain("a table of members cannot be resumed; -o FILE.h5 can");
-    if (given->resume)
-        answer = restore(c, given);
-    if (!answer && given->output && !table)
-        answer = open_archive(c, given);
+    if (table && given->table && several)
+        return complain("a table of members is written by one process; -o FILE.h5 by several");
+    char *before = given->resume ? rank_file(c, given->resume) : NULL;
+    c->checkpoint = given->checkpoint ? rank_file(c, given->checkpoint) : NULL;
+    bool resumed = before && (!several || access(before, F_OK) == 0);
+    if (resumed)
+        answer = restore(c, before, &position);
+    if (!answer && several)
+        answer = ranks_begin(c, given, position);
+    if (!answer && given->output && !table && c->wanted.rank == 0)
+        answer = open_archive(c, given, resumed);
+    free(before);
     return answer;
 }

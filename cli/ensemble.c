@@ -5,14 +5,16 @@
 #include "crowd.h"
 #include "message.h"
 #include "method_list.h"
+#include "ranks.h"
 #include "timing.h"
 
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { POINTS = 500, TABLE_STATISTICS = 0, AROUND_START = 1 };
+enum { ALREADY_DONE = -1, POINTS = 500, TABLE_STATISTICS = 0, AROUND_START = 1 };
 
 /* The processors that this process may use: a batch system may have given us fewer than there are. */
 static int processors(void)
@@ -110,6 +112,7 @@ static void settle_wishes(crowd *c, const options *given, int64_t steps)
     c->wanted.run = run_options(given, given->method, given->step, steps);
     c->wanted.steps = steps;
     c->wanted.every = given->every > 0 ? given->every : every;
+    find_ranks(&c->wanted.rank, &c->wanted.ranks);
     c->wanted.threads = given->threads > 0 ? (int)given->threads : processors();
 }
 
@@ -127,6 +130,8 @@ static int prepare(crowd *c, const options *given, int64_t steps)
     if (answer)
         return answer;
     settle_wishes(c, given, steps);
+    if (rank_is_done(c, given))
+        return ALREADY_DONE;
     nh_report report;
     if (nh_ensemble_create(&c->ensemble, &c->wanted, &report) != NH_OK)
         return complain_report(&report);
@@ -164,17 +169,22 @@ static int compute(crowd *c, const options *given)
         if (answer)
             return answer;
     }
+    bool other = c->spill != NULL, whole = given->output && !ends_in_csv(given->output);
     nh_ensemble_hooks hooks = {.user = c,
                                .progress = show_progress,
-                               .member = members ? add_member : c->archive ? add_member_to_archive : NULL,
-                               .rows = c->archive ? add_rows : NULL,
+                               .member = members          ? add_member
+                                         : c->archive     ? add_member_to_archive
+                                         : other && whole ? spill_member
+                                                          : NULL,
+                               .rows = c->archive ? add_rows : other && whole ? spill_rows : NULL,
                                .due = given->checkpoint ? checkpoint_is_due : NULL,
                                .checkpoint = given->checkpoint ? write_crowd_checkpoint : NULL};
     nh_report report;
-    progress_begin(&c->bar, c->wanted.steps * nh_ensemble_members(c->ensemble), given->quiet);
+    progress_begin(&c->bar, c->wanted.steps * nh_ensemble_members(c->ensemble) / c->wanted.ranks,
+                   given->quiet || other);
     c->status = nh_ensemble_run(c->ensemble, &hooks, &report);
     progress_end(&c->bar);
-    return c->status == NH_OK ? 0 : tell_stop(c, &report);
+    return c->status == NH_OK ? ranks_end(c) : tell_stop(c, &report);
 }
 
 static int write_files(crowd *c, const options *given)
@@ -243,12 +253,17 @@ static int run(const options *given)
     answer = prepare(&c, given, steps);
     if (!answer)
         answer = compute(&c, given);
-    if (!answer)
+    if (!answer && c.wanted.rank == 0)
         answer = finish(&c, given);
+    if (!answer && c.checkpoint)
+        unlink(c.checkpoint);
+    answer = answer == ALREADY_DONE ? DONE : answer;
     nh_archive_leave(c.archive);
     nh_table_abandon(c.table);
     nh_ensemble_free(c.ensemble);
     subject_free(&c.subject);
+    ranks_free(&c);
+    free(c.checkpoint);
     free(c.list_q);
     free(c.list_v);
     free(c.row);

@@ -437,6 +437,13 @@ NH_API nh_status nh_ensemble_run(nh_ensemble *ensemble, const nh_ensemble_hooks 
 NH_API nh_status nh_ensemble_restore(nh_ensemble *ensemble, const void *bytes, size_t size,
                                      nh_report *report);
 
+/* After nh_ensemble_run: what one rank gathered, as bytes, and its joining to another rank's, which gives
+ * the bits that one process would have gathered. */
+NH_API nh_status nh_ensemble_result(nh_ensemble *ensemble, void **bytes, size_t *size,
+                                    nh_report *report);
+NH_API nh_status nh_ensemble_join(nh_ensemble *ensemble, int rank, const void *bytes, size_t size,
+                                  nh_report *report);
+
 NH_API int64_t nh_ensemble_members(const nh_ensemble *ensemble); /* of all combinations */
 NH_API int64_t nh_ensemble_combinations(const nh_ensemble *ensemble);
 NH_API double nh_ensemble_swept_value(const nh_ensemble *ensemble, int64_t combination, int sweep);

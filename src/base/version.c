@@ -10,12 +10,6 @@
 #else
 #define HDF5 "no HDF5"
 #endif
-#ifdef NH_HAVE_MPI
-#define MPI "MPI"
-#else
-#define MPI "no MPI"
-#endif
-
 const char *nh_version(void)
 {
     return NH_VERSION;
@@ -23,5 +17,5 @@ const char *nh_version(void)
 
 const char *nh_version_parts(void)
 {
-    return KERNELS "; " HDF5 ", " MPI "; compiled by " __VERSION__;
+    return KERNELS "; " HDF5 "; compiled by " __VERSION__;
 }

@@ -57,7 +57,7 @@ static bool same(const nh_graph *g, const stored_node *a, const stored_node *b,
         return false;
     if (a->kind == NH_INPUT)
         return a->first == b->first;
-    const nh_operand *a_operand = g->operand + a->first;
+    const nh_operand *a_operand = a->count ? g->operand + a->first : NULL;
     for (uint32_t i = 0; i < a->count; i++)
         if (a_operand[i].expr != b_operand[i].expr ||
             bits(a_operand[i].number) != bits(b_operand[i].number))
@@ -96,7 +96,7 @@ static bool append(nh_graph *g, stored_node *n, const nh_operand *operand)
     }
     if (n->kind != NH_INPUT) {
         n->first = (uint32_t)g->operands;
-        ptrdiff_t inside = operand >= g->operand && operand < g->operand + g->operands
+        ptrdiff_t inside = g->operand && operand >= g->operand && operand < g->operand + g->operands
                                ? operand - g->operand
                                : -1;
         if (g->operands + n->count > UINT32_MAX ||

@@ -261,6 +261,22 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
     return NH_OK;
 }
 
+/* Sums that an ensemble could have: digits as nh_exact_carry leaves them, and counts that fit the members. */
+static bool is_sound(const nh_exact *sum)
+{
+    for (int i = 0; i < NH_EXACT_DIGITS - 1; i++)
+        if (sum->digit[i] < 0 || sum->digit[i] > 0xffffffff)
+            return false;
+    int64_t last = sum->digit[NH_EXACT_DIGITS - 1];
+    return last > -(INT64_C(1) << 60) && last < INT64_C(1) << 60;
+}
+
+static bool is_sound_cell(const nh_ensemble *e, const nh_gathering *g)
+{
+    return g->count >= 0 && g->count <= e->members && g->infinite >= 0 && g->infinite <= e->members &&
+           is_sound(&g->sum) && is_sound(&g->squares);
+}
+
 static nh_status unpack_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
 {
     int64_t failures = nh_unpack_integer(p);
@@ -339,7 +355,69 @@ nh_status nh_ensemble_restore(nh_ensemble *e, const void *bytes, size_t size, nh
     status = unpack_failures(&p, e, report);
     size_t cells = (size_t)e->records * (size_t)e->columns;
     nh_unpack_bytes(&p, e->statistic, cells * sizeof *e->statistic);
-    if (status == NH_OK && p.failed)
+    bool sound = !p.failed;
+    for (size_t i = 0; sound && i < cells; i++)
+        sound = is_sound_cell(e, e->statistic + i);
+    if (status == NH_OK && !sound)
         status = damaged(report);
     return status == NH_OK ? unpack_blocks(&p, e, report) : status;
+}
+
+/* ---- ranks ---- */
+
+nh_status nh_ensemble_result(nh_ensemble *e, void **bytes, size_t *size, nh_report *report)
+{
+    nh_piece piece;
+    e->threads = 0; /* their sums are in the whole already */
+    e->waiters = NULL;
+    nh_status status = nh_ensemble_pack(e, &piece, report);
+    *bytes = piece.bytes;
+    *size = piece.size;
+    return status;
+}
+
+static nh_status join_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
+{
+    int64_t failures = nh_unpack_integer(p), kept = failures < NH_FAILURES_KEPT ? failures : NH_FAILURES_KEPT;
+    if (p->failed || failures < 0 || failures > e->members)
+        return damaged(report);
+    for (int64_t i = 0; i < kept; i++) {
+        int64_t member = nh_unpack_integer(p);
+        nh_report one;
+        nh_unpack_bytes(p, &one, sizeof one);
+        one.text[sizeof one.text - 1] = '\0';
+        nh_ensemble_note_failure(e, member, &one);
+    }
+    e->failures += failures - kept;
+    return p->failed ? damaged(report) : NH_OK;
+}
+
+nh_status nh_ensemble_join(nh_ensemble *e, int rank, const void *bytes, size_t size, nh_report *report)
+{
+    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
+    char digest[NH_DIGEST_TEXT];
+    if (!nh_system_digest(e->system, &e->choice, digest))
+        return nh_fail_memory(report);
+    int own = e->options.rank;
+    e->options.rank = rank;
+    nh_status status = expect_identity(&p, e, digest, report);
+    e->options.rank = own;
+    if (status != NH_OK)
+        return status;
+    for (int i = 0; i < 3; i++) /* width, taken, told */
+        nh_unpack_integer(&p);
+    e->steps_done += nh_unpack_integer(&p);
+    e->seconds += nh_unpack_real(&p);
+    status = join_failures(&p, e, report);
+    size_t cells = (size_t)e->records * (size_t)e->columns;
+    if (status == NH_OK && nh_unpack_left(&p) < cells * sizeof(nh_gathering))
+        return damaged(report);
+    for (size_t i = 0; status == NH_OK && i < cells; i++) {
+        nh_gathering one;
+        nh_unpack_bytes(&p, &one, sizeof one);
+        if (!is_sound_cell(e, &one))
+            return damaged(report);
+        nh_gather_join(e->statistic + i, &one);
+    }
+    return status;
 }

@@ -1,0 +1,55 @@
+#!/bin/sh
+# fuzz.sh BUILD SECONDS [TARGET...]: runs the fuzz targets of test/fuzz with libFuzzer (clang), the address
+# and the undefined-behaviour sanitizer. Objects are kept in BUILD/fuzz. What a target finds stays there as
+# crash-*, leak-* or timeout-*; the exit code is 1 then.
+set -eu
+build=$1 seconds=$2
+shift 2
+targets=${*:-model method checkpoint emit}
+root=$(cd "$(dirname "$0")/.." && pwd)
+compiler=${FUZZ_CC:-clang}
+command -v "$compiler" >/dev/null || { echo "nonholo: fuzzing needs clang" >&2; exit 1; }
+out=$build/fuzz
+mkdir -p "$out/objects"
+sanitize="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined"
+echo '#define NH_VERSION "fuzz"' >"$out/version.h"
+flags="-std=gnu17 -O1 -g -w -include $out/version.h -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE"
+flags="$flags -ffp-contract=off -fno-math-errno -I$root/include -I$root/src $sanitize"
+
+compile() { # source object flags...
+    source=$1 object=$out/objects/$2.o
+    shift 2
+    [ "$object" -nt "$source" ] || echo "$compiler $flags $* -c $source -o $object"
+}
+cd "$root"
+{
+    for source in $(python3 tools/sources.py rooms); do
+        compile "$source" "$(echo "$source" | tr / _)"
+    done
+    for source in "$build"/shipped.c "$build"/embedded.c; do
+        compile "$source" "$(basename "$source")"
+    done
+    for source in $(python3 tools/sources.py methods) src/program/interpret.c; do
+        name=$(echo "$source" | tr / _)
+        compile "$source" "$name.1" -DLANES=1 -DNH_DESCRIBE -DNH_VARIANT=base1
+        compile "$source" "$name.4" -DLANES=4 -DNH_VARIANT=base4
+    done
+} | xargs -P "$(nproc)" -I LINE sh -c "LINE"
+failed=0
+for target in $targets; do
+    # shellcheck disable=SC2086  # lists of words
+    $compiler $flags -fsanitize=fuzzer "test/fuzz/fuzz_$target.c" "$out"/objects/*.o -lm -ldl -lpthread \
+        -o "$out/fuzz_$target"
+    corpus=$out/corpus-$target
+    mkdir -p "$corpus"
+    case $target in
+    model | emit) seeds="models test/bad_models" ;;
+    *) seeds=test/fuzz/corpus/$target ;;
+    esac
+    echo "== $target, $seconds seconds"
+    # shellcheck disable=SC2086
+    (cd "$out" && ./fuzz_"$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=3000 \
+        -print_final_stats=1 -verbosity=0 "$corpus" $(for s in $seeds; do echo "$root/$s"; done)) 2>"$out/$target.log" || failed=1
+    grep -E "number_of_executed|new_units|ERROR|SUMMARY|runtime error|tape:" "$out/$target.log" || tail -5 "$out/$target.log"
+done
+exit $failed
