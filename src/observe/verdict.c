@@ -185,6 +185,15 @@ static bool keeps_growing(const blocks *b)
     return second > 2.5 * first;
 }
 
+/* Whether nearly all differences of neighbours have one sign: half of a walk's have. */
+static bool goes_one_way(const blocks *b)
+{
+    int up = 0;
+    for (int i = 0; i + 1 < b->count; i++)
+        up += b->mean[i + 1] > b->mean[i];
+    return up > 0.8 * (b->count - 1) || up < 0.2 * (b->count - 1);
+}
+
 /* Of an error that is neither round-off nor exponential. */
 static nh_verdict tell_apart(const blocks *b, nh_line *line)
 {
@@ -195,6 +204,8 @@ static nh_verdict tell_apart(const blocks *b, nh_line *line)
         return NH_VERDICT_LINEAR;
     /* a drift under oscillations; slow ones, of which there are few periods, do not count as one */
     if (share > 0.5 && !walks(rest, b->count) && next < 0.65)
+        return NH_VERDICT_LINEAR;
+    if (share > 0.5 && goes_one_way(b))
         return NH_VERDICT_LINEAR;
     /* a walk must lead out of the oscillations, whose means may wander within them as the blocks cut them */
     bool leads_out = range(b->mean, b->count) > 0.5 * b->width;
