@@ -19,9 +19,10 @@ flags="$flags -ffp-contract=off -fno-math-errno -I$root/include -I$root/src $san
 compile() { # source object flags...
     source=$1 object=$out/objects/$2.o
     shift 2
-    [ "$object" -nt "$source" ] || echo "$compiler $flags $* -c $source -o $object"
+    { [ "$object" -nt "$source" ] && [ "$object" -nt "$newest" ]; } || echo "$compiler $flags $* -c $source -o $object"
 }
 cd "$root"
+newest=$(ls -t include/*.h src/*/*.h | head -1)
 {
     for source in $(python3 tools/sources.py rooms); do
         compile "$source" "$(echo "$source" | tr / _)"
