@@ -12,71 +12,64 @@
 
 #include "program/callbacks.h"
 
-nh_callback_space *nh_callback_space_create(const nh_system *system)
+static nh_callback_space space_of(const nh_system *system)
 {
-    size_t n = (size_t)system->shape.n, m = (size_t)system->shape.m;
-    size_t varying = system->shape.constant_mass ? 0 : n * n;
-    nh_callback_space *space = calloc(1, sizeof *space);
-    if (!space)
-        return NULL;
     const nh_functions *f = &system->functions;
-    *space = (nh_callback_space){.user = f->user,
-                                 .mass_function = f->mass,
-                                 .mass_derivative_function = f->mass_derivative,
-                                 .potential_function = f->potential,
-                                 .gradient_function = f->gradient,
-                                 .constraint_function = f->constraint,
-                                 .gradient_and_constraint_function = f->gradient_and_constraint,
-                                 .reaction_function = f->reaction,
-                                 .n = system->shape.n,
-                                 .m = system->shape.m,
-                                 .nb = system->shape.nb,
-                                 .b_first = system->shape.b_first,
-                                 .b_column = system->shape.b_column,
-                                 .reaction_is_linear = system->shape.reaction_is_linear,
-                                 .constant_mass = system->shape.constant_mass,
-                                 .diagonal_mass = system->diagonal_mass,
-                                 .mass_factor = system->mass_factor,
-                                 .factorise = nh_dense_factor,
-                                 .solve = nh_dense_solve};
-    struct {
+    const nh_shape *shape = &system->shape;
+    return (nh_callback_space){.user = f->user,
+                               .mass_function = f->mass,
+                               .mass_derivative_function = f->mass_derivative,
+                               .potential_function = f->potential,
+                               .gradient_function = f->gradient,
+                               .constraint_function = f->constraint,
+                               .gradient_and_constraint_function = f->gradient_and_constraint,
+                               .reaction_function = f->reaction,
+                               .n = shape->n,
+                               .m = shape->m,
+                               .nb = shape->nb,
+                               .b_first = shape->b_first,
+                               .b_column = shape->b_column,
+                               .reaction_is_linear = shape->reaction_is_linear,
+                               .constant_mass = shape->constant_mass,
+                               .diagonal_mass = system->diagonal_mass,
+                               .mass_factor = system->mass_factor,
+                               .factorise = nh_dense_factor,
+                               .solve = nh_dense_solve};
+}
+
+/* Gives every array of the space its part of one block; the first is A, by which the block is freed. */
+static bool share_out(nh_callback_space *s)
+{
+    size_t n = (size_t)s->n, m = (size_t)s->m, varying = s->constant_mass ? 0 : n * n, all = 0;
+    const struct {
         double **at;
         size_t count;
-    } part[] = {
-        {&space->A, m * n},
-        {&space->b, m},
-        {&space->gradient, n},
-        {&space->mass, varying},
-        {&space->mass_beside, n * n},
-        {&space->mass_derivative, varying * n},
-        {&space->moved, n},
-        {&space->p, n},
-        {&space->A_beside, m * n},
-        {&space->b_beside, m},
-        {&space->k_up, m},
-        {&space->k_down, m},
-        {&space->B, m * n},
-        {&space->packed, m * n},
-        {&space->direction, n},
-        {&space->psi, m},
-        {&space->force, 2 * n},
-        {&space->N_psi, m * n},
-        {&space->S, m * m},
-        {&space->slope, m},
-    };
-    size_t parts = sizeof part / sizeof *part, doubles = 0;
+    } part[] = {{&s->A, m * n}, {&s->b, m}, {&s->gradient, n}, {&s->mass, varying},
+                {&s->mass_beside, n * n}, {&s->mass_derivative, varying * n}, {&s->moved, n},
+                {&s->p, n}, {&s->A_beside, m * n}, {&s->b_beside, m}, {&s->k_up, m}, {&s->k_down, m},
+                {&s->B, m * n}, {&s->packed, m * n}, {&s->S, m * m}, {&s->slope, m},
+                {&s->direction, n}, {&s->psi, m}, {&s->force, 2 * n}, {&s->N_psi, m * n}};
+    const size_t parts = sizeof part / sizeof *part;
     for (size_t i = 0; i < parts; i++)
-        doubles += part[i].count;
-    space->A = calloc(doubles + 1, sizeof(double)); /* one block; the other parts follow A */
-    space->pivot = calloc(m + 1, sizeof *space->pivot);
-    if (!space->A || !space->pivot) {
-        nh_callback_space_free(space);
-        return NULL;
-    }
-    double *next = space->A;
-    for (size_t i = 0; i < parts; i++) {
+        all += part[i].count;
+    double *next = calloc(all + 1, sizeof *next);
+    for (size_t i = 0; next && i < parts; i++) {
         *part[i].at = next;
         next += part[i].count;
+    }
+    return next != NULL;
+}
+
+nh_callback_space *nh_callback_space_create(const nh_system *system)
+{
+    nh_callback_space *space = malloc(sizeof *space);
+    if (!space)
+        return NULL;
+    *space = space_of(system);
+    space->pivot = calloc((size_t)space->m + 1, sizeof *space->pivot);
+    if (!space->pivot || !share_out(space)) {
+        nh_callback_space_free(space);
+        return NULL;
     }
     return space;
 }
