@@ -3,25 +3,27 @@
 #ifndef NH_BENCH_HAND_H
 #define NH_BENCH_HAND_H
 
+#include <math.h>
+
 #include "base/trig.h"
 
 /* ---- pendulum CVT: |v|^2/2 - (x^2 + y^2)/2 - cos xi,  y' + sin(xi) x' = 0 ---- */
 
 typedef struct cvt_state { double x, y, xi, vx, vy, w; } cvt_state;
 
-static void hand_dla01_cvt(cvt_state *state, double h, long steps)
+__attribute__((always_inline)) static inline void hand_dla01_cvt_with(double (*sine)(double), cvt_state *state, double h, long steps)
 {
     double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
     for (long i = 0; i < steps; i++) {
         x += h / 2 * vx;
         y += h / 2 * vy;
         xi += h / 2 * w;
-        double sm = sin_(xi);
+        double sm = sine(xi);
         vx -= h * x;
         vy -= h * y;
         w += h * sm;
         xi += h / 2 * w;
-        double s1 = sin_(xi);
+        double s1 = sine(xi);
         double l = (vy + s1 * vx) / (1 + s1 * sm);
         vx -= sm * l;
         vy -= l;
@@ -31,27 +33,15 @@ static void hand_dla01_cvt(cvt_state *state, double h, long steps)
     *state = (cvt_state){x, y, xi, vx, vy, w};
 }
 
-/* The same as most people would write it, with the C library's sine. */
+static void hand_dla01_cvt(cvt_state *state, double h, long steps)
+{
+    hand_dla01_cvt_with(sin_, state, h, steps);
+}
+
+/* As most people would write it, with the C library's sine. */
 static void hand_dla01_cvt_libm(cvt_state *state, double h, long steps)
 {
-    double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
-    for (long i = 0; i < steps; i++) {
-        x += h / 2 * vx;
-        y += h / 2 * vy;
-        xi += h / 2 * w;
-        double sm = __builtin_sin(xi);
-        vx -= h * x;
-        vy -= h * y;
-        w += h * sm;
-        xi += h / 2 * w;
-        double s1 = __builtin_sin(xi);
-        double l = (vy + s1 * vx) / (1 + s1 * sm);
-        vx -= sm * l;
-        vy -= l;
-        x += h / 2 * vx;
-        y += h / 2 * vy;
-    }
-    *state = (cvt_state){x, y, xi, vx, vy, w};
+    hand_dla01_cvt_with(sin, state, h, steps);
 }
 
 static void hand_leapfrog_cvt(cvt_state *state, double h, long steps)
