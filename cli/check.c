@@ -152,13 +152,15 @@ static void print_structure(const finding *f)
     printf("%s\n", mass_name(facts));
     put_label("lagrangian");
     printf("%s, %s, %s\n", facts->separable ? "separable" : "not separable",
-           facts->autonomous ? "does not depend on time" : "depends on time",
+           facts->autonomous ? "does not depend on time" : "the system depends on time",
            facts->conservative ? "no external force" : "with external forces");
     if (nh_system_constraints(f->system) > 0) {
         put_label("reactions");
         printf("%s\n", facts->reaction_is_linear
                            ? "move no coordinate that a constraint depends on: explicit steps"
-                           : "move coordinates that a constraint depends on: steps need iteration");
+                       : facts->affine
+                           ? "move coordinates that a constraint depends on: steps need iteration"
+                           : "enter a constraint that is not linear in the velocities: steps need iteration");
     }
     put_label("structure");
     if (facts->coupled && facts->driver >= 0)
