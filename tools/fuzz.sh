@@ -5,7 +5,7 @@
 set -eu
 build=$1 seconds=$2
 shift 2
-targets=${*:-model method checkpoint emit}
+targets=${*:-model method checkpoint figure emit}
 root=$(cd "$(dirname "$0")/.." && pwd)
 compiler=${FUZZ_CC:-clang}
 command -v "$compiler" >/dev/null || { echo "nonholo: fuzzing needs clang" >&2; exit 1; }
@@ -27,7 +27,7 @@ newest=$(ls -t include/*.h src/*/*.h | head -1)
     for source in $(python3 tools/sources.py rooms); do
         compile "$source" "$(echo "$source" | tr / _)"
     done
-    for source in "$build"/shipped.c "$build"/embedded.c; do
+    for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c; do
         compile "$source" "$(basename "$source")"
     done
     for source in $(python3 tools/sources.py methods) src/program/interpret.c; do
@@ -45,6 +45,7 @@ for target in $targets; do
     mkdir -p "$corpus"
     case $target in
     model | emit) seeds="models test/bad_models" ;;
+    figure) seeds=figures ;;
     *) seeds=test/fuzz/corpus/$target ;;
     esac
     echo "== $target, $seconds seconds"
