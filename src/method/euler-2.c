@@ -21,20 +21,7 @@ static spark_kind kind(const double *option)
     return (spark_kind){.stages = 1, .points = 2};
 }
 
-static size_t memory(const nh_shape *shape, const double *option)
-{
-    return spark_memory(kind(option), shape);
-}
-
-static size_t scratch(const nh_shape *shape, const double *option)
-{
-    return spark_scratch(kind(option), shape);
-}
-
-static size_t table_size(const double *option)
-{
-    return spark_table_size(kind(option));
-}
+SPARK_SIZES
 
 /* Points: the stage, the end. */
 static void table(const double *option, double *out)
@@ -56,12 +43,6 @@ const nh_method nh_method_euler_2 = {
                 "q1 = q0 + h V_1,   p1 = p0 + h (F_1 + K_1^T Psi_1),   0 = k(t1, q1, v1)",
     .order = 1,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
-    .takes_nonideal = true,
-    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
-    .compensate = true,
-    .memory = memory,
-    .scratch = scratch,
-    .table_size = table_size,
-    .table = table,
+    SPARK_SHARED,
 };
 #endif

@@ -26,20 +26,7 @@ static spark_kind kind(const double *option)
     return (spark_kind){.stages = 2, .points = 4};
 }
 
-static size_t memory(const nh_shape *shape, const double *option)
-{
-    return spark_memory(kind(option), shape);
-}
-
-static size_t scratch(const nh_shape *shape, const double *option)
-{
-    return spark_scratch(kind(option), shape);
-}
-
-static size_t table_size(const double *option)
-{
-    return spark_table_size(kind(option));
-}
+SPARK_SIZES
 
 /* Points: both stages, the middle, the end. */
 static void table(const double *option, double *out)
@@ -63,12 +50,6 @@ const nh_method nh_method_lobatto_ab_midpoint = {
                 "p1 = p_m + h/2 (F_2 + K_2^T Psi_2),   0 = k(t1, q1, v1)",
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    .takes_nonideal = true,
-    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
-    .compensate = true,
-    .memory = memory,
-    .scratch = scratch,
-    .table_size = table_size,
-    .table = table,
+    SPARK_SHARED,
 };
 #endif

@@ -23,20 +23,7 @@ static spark_kind kind(const double *option)
     return (spark_kind){.stages = (int)option[0], .points = (int)option[0] + 1};
 }
 
-static size_t memory(const nh_shape *shape, const double *option)
-{
-    return spark_memory(kind(option), shape);
-}
-
-static size_t scratch(const nh_shape *shape, const double *option)
-{
-    return spark_scratch(kind(option), shape);
-}
-
-static size_t table_size(const double *option)
-{
-    return spark_table_size(kind(option));
-}
+SPARK_SIZES
 
 static void table(const double *option, double *out)
 {
@@ -70,12 +57,6 @@ const nh_method nh_method_lobatto_ab = {
     .options = 1,
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    .takes_nonideal = true,
-    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
-    .compensate = true,
-    .memory = memory,
-    .scratch = scratch,
-    .table_size = table_size,
-    .table = table,
+    SPARK_SHARED,
 };
 #endif

@@ -159,12 +159,6 @@ const nh_method nh_method_yardstick = { /* nh_method_reference is a function for
     .options = 1,
     .order = 0, /* adaptive */
     .keeps = NH_KEEPS_CONSTRAINTS,
-    .takes_nonideal = true,
-    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),
-    .compensate = true,
-    .memory = memory,
-    .scratch = scratch,
-    .table_size = table_size,
-    .table = table,
+    SPARK_SHARED,
 };
 #endif

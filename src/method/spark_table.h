@@ -152,4 +152,25 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     spark_complete(kind, t, NULL);
 }
 
+/* What the descriptors of all SPARK methods share. SPARK_SIZES defines the functions of sizes for a
+ * method's `kind`, a function of its options; its own are `kind` and `table`. */
+#define SPARK_SIZES                                                                                \
+    static size_t memory(const nh_shape *shape, const double *option)                              \
+    {                                                                                              \
+        return spark_memory(kind(option), shape);                                                  \
+    }                                                                                              \
+    static size_t scratch(const nh_shape *shape, const double *option)                             \
+    {                                                                                              \
+        return spark_scratch(kind(option), shape);                                                 \
+    }                                                                                              \
+    static size_t table_size(const double *option)                                                 \
+    {                                                                                              \
+        return spark_table_size(kind(option));                                                     \
+    }
+
+#define SPARK_SHARED                                                                               \
+    .takes_nonideal = true, .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),           \
+    .compensate = true, .memory = memory, .scratch = scratch, .table_size = table_size,            \
+    .table = table
+
 #endif
