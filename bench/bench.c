@@ -3,35 +3,16 @@
  * Machines are noisy, so every entry is the least of many short, interleaved timings, and only
  * ratios are shown next to each other. */
 #define _POSIX_C_SOURCE 200809L
-#include <nonholo.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
 #include "hand.h"
 #include "hand_disks.h"
 #include "hand_gauss.h"
 
 enum { STEPS = 20000, REPEATS = 25, LANE_MEMBERS = 64, ENSEMBLE_MEMBERS = 1024 };
 #define STEP 0.05
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void stop_if(nh_status status, const nh_report *report)
-{
-    if (status == NH_OK)
-        return;
-    fprintf(stderr, "bench: %s\n", report->text);
-    exit(1);
-}
 
 /* ---- the user's own functions: the pendulum CVT and the chaotic particle ---- */
 
@@ -169,18 +150,6 @@ static void contest(const char *title, contestant *c, int count, const double *q
     fflush(stdout);
 }
 
-static nh_system *load(const char *name, const char *const *settings, size_t count, double *q, double *v)
-{
-    nh_report report;
-    nh_model *model;
-    nh_system *system;
-    stop_if(nh_model_open(&model, name, &report), &report);
-    stop_if(nh_system_build(&system, model, settings, count, &report), &report);
-    stop_if(nh_system_start(system, NULL, q, v, &report), &report);
-    nh_model_free(model);
-    return system;
-}
-
 static nh_system *from_functions(const nh_functions *functions)
 {
     nh_report report;
@@ -303,10 +272,10 @@ static void bench_methods(const nh_system *model, const double *q, const double 
 /* Time a step on the tape as the chaotic particle grows. */
 static void bench_size(void)
 {
-    static const char *const sizes[] = {"N=50", "N=500", "N=5000"};
+    static const char *const sizes[] = {"N=50", "N=500", "N=5000", "N=50000"};
     printf("dla01, chaotic-particle on the tape: growth with n\n");
-    for (int i = 0; i < 3; i++) {
-        double *q = calloc(20002, sizeof *q), *v = calloc(20002, sizeof *v), begin = now();
+    for (int i = 0; i < 4; i++) {
+        double *q = calloc(100001, sizeof *q), *v = calloc(100001, sizeof *v), begin = now();
         nh_system *system = load("chaotic-particle", sizes + i, 1, q, v);
         nh_run *run = make_run(system, "dla01", NH_BACKEND_TAPE, 1);
         double derive = now() - begin, best = INFINITY;
@@ -364,5 +333,7 @@ int main(void)
     nh_system_free(model);
     bench_disks();
     bench_size();
+    bench_chain();
+    bench_output();
     return 0;
 }

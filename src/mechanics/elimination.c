@@ -245,29 +245,137 @@ void nh_elimination_free(nh_elimination *lu)
     free(lu);
 }
 
+/* ---- solutions ---- */
+
+/* x_k is known as far as L goes: those eliminated after it get their share. */
+static void forward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
+{
+    for (int a = 0; x[k] != NH_ZERO && a < lu->lower[k].count; a++) {
+        entry l = lu->lower[k].item[a];
+        x[l.at] = nh_subtract(g, x[l.at], nh_multiply(g, l.value, x[k]));
+    }
+}
+
+static bool backward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
+{
+    nh_expr_list terms = {0};
+    bool ok = nh_expr_list_push(&terms, x[k]);
+    for (int b = 0; ok && b < lu->upper[k].count; b++) {
+        entry u = lu->upper[k].item[b];
+        if (x[u.at] != NH_ZERO)
+            ok = nh_expr_list_push(&terms, nh_negate(g, nh_multiply(g, u.value, x[u.at])));
+    }
+    x[k] = ok ? nh_divide(g, nh_sum(g, terms.item, terms.count), lu->pivot[k]) : NH_ZERO;
+    nh_expr_list_free(&terms);
+    return ok;
+}
+
 bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
 {
-    for (int turn = 0; turn < lu->n; turn++) {
-        int k = lu->order[turn];
-        for (int a = 0; x[k] != NH_ZERO && a < lu->lower[k].count; a++) {
-            entry l = lu->lower[k].item[a];
-            x[l.at] = nh_subtract(g, x[l.at], nh_multiply(g, l.value, x[k]));
-        }
+    bool ok = true;
+    for (int turn = 0; turn < lu->n; turn++)
+        forward(g, lu, x, lu->order[turn]);
+    for (int turn = lu->n; ok && turn-- > 0;)
+        ok = backward(g, lu, x, lu->order[turn]);
+    return ok && !nh_graph_failed(g);
+}
+
+/* The unknowns that few given entries reach, so that a solution costs what it has of entries. */
+typedef struct reach {
+    line *users; /* users[j]: the k with u_kj */
+    int *turn;   /* when an unknown is eliminated */
+    int *met;    /* by turns: those reached */
+    int count;
+    bool *is_met;
+    nh_expr *x; /* zero but for those reached */
+} reach;
+
+static bool reach_init(reach *r, const nh_elimination *lu)
+{
+    size_t n = (size_t)lu->n + 1;
+    *r = (reach){.users = calloc(n, sizeof *r->users),
+                 .turn = calloc(n, sizeof *r->turn),
+                 .met = calloc(n, sizeof *r->met),
+                 .is_met = calloc(n, sizeof *r->is_met),
+                 .x = malloc(n * sizeof *r->x)};
+    bool ok = r->users && r->turn && r->met && r->is_met && r->x;
+    for (int i = 0; ok && i < lu->n; i++) {
+        r->turn[lu->order[i]] = i;
+        r->x[i] = NH_ZERO;
+        for (int b = 0; ok && b < lu->upper[i].count; b++)
+            ok = line_put(r->users + lu->upper[i].item[b].at, i, 0);
     }
-    for (int turn = lu->n; turn-- > 0;) {
-        int k = lu->order[turn];
-        nh_expr_list terms = {0};
-        bool ok = nh_expr_list_push(&terms, x[k]);
-        for (int b = 0; ok && b < lu->upper[k].count; b++) {
-            entry u = lu->upper[k].item[b];
-            if (x[u.at] != NH_ZERO)
-                ok = nh_expr_list_push(&terms,
-                                       nh_negate(g, nh_multiply(g, u.value, x[u.at])));
-        }
-        x[k] = ok ? nh_divide(g, nh_sum(g, terms.item, terms.count), lu->pivot[k]) : NH_ZERO;
-        nh_expr_list_free(&terms);
-        if (!ok)
-            return false;
+    return ok;
+}
+
+static void reach_free(reach *r, int n)
+{
+    lines_free(r->users, n);
+    free(r->turn);
+    free(r->met);
+    free(r->is_met);
+    free(r->x);
+}
+
+static void meet(reach *r, int unknown)
+{
+    if (!r->is_met[unknown])
+        r->met[r->count++] = r->turn[unknown];
+    r->is_met[unknown] = true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Along L to what is eliminated later, then along U back to what is eliminated before. */
+static void find_reach(reach *r, const nh_elimination *lu, const nh_partials *given)
+{
+    r->count = 0;
+    for (size_t e = 0; e < given->count; e++) {
+        meet(r, (int)given->entry[e].index);
+        r->x[given->entry[e].index] = given->entry[e].value;
     }
-    return !nh_graph_failed(g);
+    const line *const edges[] = {lu->lower, r->users};
+    for (int way = 0; way < 2; way++)
+        for (int i = 0; i < r->count; i++) {
+            const line *from = edges[way] + lu->order[r->met[i]];
+            for (int a = 0; a < from->count; a++)
+                meet(r, from->item[a].at);
+        }
+    qsort(r->met, (size_t)r->count, sizeof *r->met, compare_numbers);
+}
+
+/* Moves the solution out, columns ascending, and leaves everything zero for the next one. */
+static bool take_solution(reach *r, const nh_elimination *lu, nh_partials *out)
+{
+    bool ok = true;
+    for (int i = 0; i < r->count; i++)
+        r->met[i] = lu->order[r->met[i]];
+    qsort(r->met, (size_t)r->count, sizeof *r->met, compare_numbers);
+    for (int i = 0; i < r->count; i++) {
+        int k = r->met[i];
+        ok = ok && nh_row_append(out, (uint32_t)k, r->x[k]);
+        r->x[k] = NH_ZERO;
+        r->is_met[k] = false;
+    }
+    return ok;
+}
+
+bool nh_elimination_solve_rows(nh_graph *g, const nh_elimination *lu, const nh_matrix *given,
+                               nh_matrix *out)
+{
+    reach r;
+    bool ok = reach_init(&r, lu);
+    for (int j = 0; ok && j < given->rows; j++) {
+        find_reach(&r, lu, given->row + j);
+        for (int i = 0; i < r.count; i++)
+            forward(g, lu, r.x, lu->order[r.met[i]]);
+        for (int i = r.count; ok && i-- > 0;)
+            ok = backward(g, lu, r.x, lu->order[r.met[i]]);
+        ok = ok && take_solution(&r, lu, out->row + j);
+    }
+    reach_free(&r, lu->n);
+    return ok && !nh_graph_failed(g);
 }

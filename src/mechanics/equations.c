@@ -130,24 +130,6 @@ static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
                    problem->file, s->n);
 }
 
-/* B = M^-1 K^T, one column a constraint. */
-static bool derive_reactions(nh_mechanics *s)
-{
-    nh_expr *column = malloc(((size_t)s->n + 1) * sizeof *column);
-    bool ok = column != NULL;
-    for (int j = 0; ok && j < s->m; j++) {
-        for (int i = 0; i < s->n; i++)
-            column[i] = NH_ZERO;
-        for (size_t e = 0; e < s->K.row[j].count; e++)
-            column[s->K.row[j].entry[e].index] = s->K.row[j].entry[e].value;
-        ok = nh_elimination_solve(s->g, s->mass_factors, column);
-        for (int i = 0; ok && i < s->n; i++)
-            ok = nh_row_append(s->B.row + j, (uint32_t)i, column[i]);
-    }
-    free(column);
-    return ok;
-}
-
 nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report *report)
 {
     *out = NULL;
@@ -169,7 +151,7 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
         status = factorise_mass(s, report);
     if (status == NH_OK) {
         derive_energy(s, v);
-        if (!derive_reactions(s) || nh_graph_failed(s->g))
+        if (!nh_elimination_solve_rows(s->g, s->mass_factors, &s->K, &s->B)) /* B = M^-1 K^T */
             status = nh_fail_memory(report);
     }
     if (status == NH_OK)

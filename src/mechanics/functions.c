@@ -53,39 +53,64 @@ static bool push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 
 /* ---- Schur complements ---- */
 
-/* rows . columns^T for sparse rows, only where they meet: the users of each column are looked up. */
+/* Which rows of a matrix have an entry in a column: row[first[c]] .. row[first[c + 1]]. */
+typedef struct users {
+    int *first, *row;
+} users;
+
+static bool list_users(users *u, const nh_matrix *a)
+{
+    int n = a->columns;
+    u->first = calloc((size_t)n + 2, sizeof *u->first);
+    u->row = malloc((nh_matrix_entries(a) + 1) * sizeof *u->row);
+    if (!u->first || !u->row)
+        return false;
+    for (int j = 0; j < a->rows; j++)
+        for (size_t e = 0; e < a->row[j].count; e++)
+            u->first[a->row[j].entry[e].index + 2]++;
+    for (int c = 0; c < n; c++)
+        u->first[c + 2] += u->first[c + 1];
+    for (int j = 0; j < a->rows; j++)
+        for (size_t e = 0; e < a->row[j].count; e++)
+            u->row[u->first[a->row[j].entry[e].index + 1]++] = j;
+    return true;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The rows that share a column with `row`, each once, ascending. last[j] is the turn in which j was met. */
+static int list_met(const users *u, const nh_partials *row, int turn, int *last, int *met)
+{
+    int count = 0;
+    for (size_t e = 0; e < row->count; e++)
+        for (int i = u->first[row->entry[e].index]; i < u->first[row->entry[e].index + 1]; i++)
+            if (last[u->row[i]] != turn) {
+                last[u->row[i]] = turn;
+                met[count++] = u->row[i];
+            }
+    qsort(met, (size_t)count, sizeof *met, ascending);
+    return count;
+}
+
+/* rows . columns^T for sparse rows, only where they meet. */
 static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh_matrix *columns)
 {
-    int m = columns->rows, n = columns->columns;
-    int *count = calloc((size_t)n + 2, sizeof *count), *user = NULL, *met = NULL;
-    bool ok = count && nh_matrix_init(out, rows->rows, m) &&
-              (user = malloc((nh_matrix_entries(columns) + 1) * sizeof *user)) &&
-              (met = malloc(((size_t)m + 1) * sizeof *met));
-    if (ok) {
-        for (int j = 0; j < m; j++)
-            for (size_t e = 0; e < columns->row[j].count; e++)
-                count[columns->row[j].entry[e].index + 2]++;
-        for (int c = 0; c < n; c++)
-            count[c + 2] += count[c + 1];
-        for (int j = 0; j < m; j++)
-            for (size_t e = 0; e < columns->row[j].count; e++)
-                user[count[columns->row[j].entry[e].index + 1]++] = j;
-        for (int j = 0; j < m; j++)
-            met[j] = -1;
-    }
+    size_t m = (size_t)columns->rows;
+    users u = {0};
+    int *last = calloc(m + 1, sizeof *last), *met = malloc((m + 1) * sizeof *met);
+    bool ok = last && met && list_users(&u, columns) && nh_matrix_init(out, rows->rows, (int)m);
     for (int i = 0; ok && i < rows->rows; i++) {
-        for (size_t e = 0; e < rows->row[i].count; e++) {
-            uint32_t c = rows->row[i].entry[e].index;
-            for (int u = count[c]; u < count[c + 1]; u++)
-                met[user[u]] = i;
-        }
-        for (int j = 0; ok && j < m; j++)
-            if (met[j] == i)
-                ok = nh_row_append(out->row + i, (uint32_t)j,
-                                   nh_row_dot(g, rows->row + i, columns->row + j));
+        int count = list_met(&u, rows->row + i, i + 1, last, met);
+        for (int e = 0; ok && e < count; e++)
+            ok = nh_row_append(out->row + i, (uint32_t)met[e],
+                               nh_row_dot(g, rows->row + i, columns->row + met[e]));
     }
-    free(count);
-    free(user);
+    free(u.first);
+    free(u.row);
+    free(last);
     free(met);
     return ok && !nh_graph_failed(g);
 }

@@ -1,0 +1,168 @@
+/* Writing every step: as a multiple of the computation alone, and text against fprintf. */
+#define _POSIX_C_SOURCE 200809L
+#include "bench.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 200000, REPEATS = 5, SIZE = 3 };
+#define FILE_NAME "nonholo-bench-every-step"
+
+typedef struct work {
+    nh_system *system;
+    nh_run *run;
+    const char *method;
+    double q[SIZE], v[SIZE];
+} work;
+
+static void restart(work *w)
+{
+    nh_report report;
+    stop_if(nh_run_start(w->run, 0, 0, w->q, w->v, &report), &report);
+}
+
+/* One step and its state, as everything below has it. */
+static void next_row(work *w, double *t, double *q, double *v)
+{
+    nh_report report;
+    stop_if(nh_run_advance(w->run, 1, &report), &report);
+    nh_run_state(w->run, 0, t, q, v);
+}
+
+static double compute_at_once(work *w)
+{
+    nh_report report;
+    double begin = now();
+    stop_if(nh_run_advance(w->run, ROWS, &report), &report);
+    return now() - begin;
+}
+
+static double compute_rows(work *w)
+{
+    double q[SIZE], v[SIZE], t, begin = now();
+    for (int i = 0; i < ROWS; i++)
+        next_row(w, &t, q, v);
+    return now() - begin;
+}
+
+/* The file's name with this ending is written, timed and removed. */
+static double write_archive(work *w, const char *ending)
+{
+    char path[64];
+    snprintf(path, sizeof path, FILE_NAME ".%s", ending);
+    nh_report report;
+    nh_archive *archive;
+    nh_archive_plan plan = {.system = w->system, .method = w->method, .step = 0.05, .steps = ROWS - 1, .every = 1};
+    double q[SIZE], v[SIZE], t, begin = now();
+    stop_if(nh_archive_create(&archive, path, &plan, &report), &report);
+    for (int i = 0; i < ROWS; i++) {
+        next_row(w, &t, q, v);
+        stop_if(nh_archive_row(archive, t, q, v, NULL, NULL, &report), &report);
+    }
+    stop_if(nh_archive_close(archive, &report), &report);
+    double seconds = now() - begin;
+    unlink(path);
+    return seconds;
+}
+
+static double write_npy(work *w)
+{
+    return write_archive(w, "npy");
+}
+
+static double write_hdf5(work *w)
+{
+    return write_archive(w, "h5");
+}
+
+static double write_csv(work *w)
+{
+    return write_archive(w, "csv");
+}
+
+/* What most programs do; like ours, the data reach the disk before the clock stops. */
+static double write_fprintf(work *w)
+{
+    double q[SIZE], v[SIZE], t, begin = now();
+    FILE *file = fopen(FILE_NAME ".txt", "w");
+    if (!file)
+        exit(1);
+    for (int i = 0; i < ROWS; i++) {
+        next_row(w, &t, q, v);
+        fprintf(file, "%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n", t, q[0], q[1], q[2], v[0], v[1], v[2]);
+    }
+    fflush(file);
+    fsync(fileno(file));
+    fclose(file);
+    double seconds = now() - begin;
+    unlink(FILE_NAME ".txt");
+    return seconds;
+}
+
+/* The numbers alone, without a file. */
+static void bench_digits(void)
+{
+    double best[2] = {INFINITY, INFINITY};
+    char text[64];
+    size_t length = 0;
+    for (int repeat = 0; repeat < REPEATS; repeat++)
+        for (int way = 0; way < 2; way++) {
+            double begin = now();
+            for (int i = 0; i < ROWS; i++) {
+                double x = sin(0.37 * i);
+                if (way == 0)
+                    snprintf(text, sizeof text, "%.17g", x);
+                else
+                    nh_number_text(x, text);
+                length += strlen(text);
+            }
+            best[way] = fmin(best[way], now() - begin);
+        }
+    printf("numbers as text: %%.17g %.0f ns, shortest that reads back %.0f ns: %.1f times faster (%zu bytes)\n",
+           1e9 * best[0] / ROWS, 1e9 * best[1] / ROWS, best[0] / best[1], length);
+}
+
+static void bench_method(const char *method)
+{
+    static const struct {
+        const char *label;
+        double (*time)(work *);
+    } way[] = {{"computed at once, nothing written", compute_at_once},
+               {"computed step by step, nothing written", compute_rows},
+               {".npy", write_npy},
+               {".h5", write_hdf5},
+               {".csv", write_csv},
+               {"fprintf %.17g", write_fprintf}};
+    enum { WAYS = sizeof way / sizeof *way };
+    nh_report report;
+    work w = {.method = method};
+    w.system = load("pendulum-cvt", NULL, 0, w.q, w.v);
+    nh_run_options options = {.method = method, .step = 0.05, .backend = NH_BACKEND_COMPILED, .compensated = NH_NO};
+    stop_if(nh_run_create(&w.run, w.system, &options, &report), &report);
+    bool has_hdf5 = !strstr(nh_version_parts(), "no hdf5");
+    double best[WAYS];
+    for (int repeat = 0; repeat < REPEATS; repeat++)
+        for (int i = 0; i < WAYS; i++) {
+            if (way[i].time == write_hdf5 && !has_hdf5)
+                continue;
+            restart(&w);
+            double seconds = way[i].time(&w);
+            best[i] = repeat == 0 ? seconds : fmin(best[i], seconds);
+        }
+    printf("%s, pendulum-cvt, compiled: every step written, multiple of computing step by step\n", method);
+    for (int i = 0; i < WAYS; i++)
+        if (way[i].time != write_hdf5 || has_hdf5)
+            printf("  %-44s %8.1f ns %8.2f\n", way[i].label, 1e9 * best[i] / ROWS, best[i] / best[1]);
+    printf("  text against fprintf: %.1f times faster\n", best[WAYS - 1] / best[WAYS - 2]);
+    nh_run_free(w.run);
+    nh_system_free(w.system);
+}
+
+void bench_output(void)
+{
+    bench_digits();
+    bench_method("dla01");
+    bench_method("gauss:stages=3");
+    fflush(stdout);
+}
