@@ -156,11 +156,13 @@ static void print_structure(const finding *f)
            facts->conservative ? "no external force" : "with external forces");
     if (nh_system_constraints(f->system) > 0) {
         put_label("reactions");
-        printf("%s\n", facts->reaction_is_linear
-                           ? "move no coordinate that a constraint depends on: explicit steps"
-                       : facts->affine
-                           ? "move coordinates that a constraint depends on: steps need iteration"
-                           : "enter a constraint that is not linear in the velocities: steps need iteration");
+        printf(
+            "%s\n",
+            facts->reaction_is_linear
+                ? "move no coordinate that a constraint depends on: explicit steps"
+            : facts->affine
+                ? "move coordinates that a constraint depends on: steps need iteration"
+                : "enter a constraint that is not linear in the velocities: steps need iteration");
     }
     put_label("structure");
     if (facts->coupled && facts->driver >= 0)

@@ -107,9 +107,8 @@ static void print_verdicts(const contest *c)
         for (int i = 0; i < shown_count(c); i++) {
             int quantity = shown_quantity(c, i);
             printf("  %*s", column_width(c, i, 18),
-                   quantity < JUDGED
-                       ? nh_verdict_name(c->courses[m].judgement[quantity].verdict)
-                       : "-");
+                   quantity < JUDGED ? nh_verdict_name(c->courses[m].judgement[quantity].verdict)
+                                     : "-");
         }
         printf("\n");
     }

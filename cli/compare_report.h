@@ -4,21 +4,22 @@
 
 #include "method_list.h"
 
-enum { PANELS_MAX = 9, BINS = 1000 }; /* of the picture: quantities, and points in time */
+enum { PANELS_MAX = 9, BINS = 1000 };        /* of the picture: quantities, and points in time */
 enum { JUDGED = 32, JUDGED_POINTS = 20000 }; /* quantities with a verdict, and points it looks at */
 
 /* One method: what became of each quantity. The quantities are the integrals of the system, the
- * latitude if there is one, and the largest |k| if there are constraints, whose error is its value. */
+ * latitude if there is one, and the largest |k| if there are constraints, whose error is its value.
+ */
 typedef struct course {
     const candidate *method;
-    nh_trend *trend;   /* [quantities] of the error in time */
-    double *last;      /* [quantities] the error at the end */
-    double *series;    /* [JUDGED + 1][JUDGED_POINTS]: the errors, and last the times */
+    nh_trend *trend; /* [quantities] of the error in time */
+    double *last;    /* [quantities] the error at the end */
+    double *series;  /* [JUDGED + 1][JUDGED_POINTS]: the errors, and last the times */
     int64_t points;
     nh_judgement *judgement; /* [JUDGED] */
-    double *bins;      /* [PANELS_MAX][BINS] largest errors, NaN where there is none */
-    double *bin_times; /* [BINS] */
-    int64_t steps;     /* done */
+    double *bins;            /* [PANELS_MAX][BINS] largest errors, NaN where there is none */
+    double *bin_times;       /* [BINS] */
+    int64_t steps;           /* done */
     double ns_per_step, seconds;
     const char *backend;
     nh_status status;

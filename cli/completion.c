@@ -1,5 +1,5 @@
-/* nonholo completion: scripts that let a shell complete commands, options, models and methods, made from the
- * same tables as the parser and the help. */
+/* nonholo completion: scripts that let a shell complete commands, options, models and methods, made
+ * from the same tables as the parser and the help. */
 #include "command.h"
 #include "message.h"
 
@@ -61,7 +61,9 @@ static sort operands_of(const command *c)
     const char *word = c->operands[0] == '[' ? c->operands + 1 : c->operands;
     if (c->operands_most == 0)
         return NOTHING;
-    return strncmp(word, "MODEL", 5) == 0 ? MODELS : strncmp(word, "METHOD", 6) == 0 ? METHODS : NOTHING;
+    return strncmp(word, "MODEL", 5) == 0    ? MODELS
+           : strncmp(word, "METHOD", 6) == 0 ? METHODS
+                                             : NOTHING;
 }
 
 /* ---- bash ---------------------------------------------------------------------------------- */
@@ -69,7 +71,8 @@ static sort operands_of(const command *c)
 static void bash_answer(sort what, const char *choices)
 {
     if (what == FILES || what == NOTHING) {
-        printf("%s; return ;;\n", what == FILES ? "COMPREPLY=($(compgen -f -- \"$word\"))" : "COMPREPLY=()");
+        printf("%s; return ;;\n",
+               what == FILES ? "COMPREPLY=($(compgen -f -- \"$word\"))" : "COMPREPLY=()");
         return;
     }
     printf("COMPREPLY=($(compgen -W '");
@@ -129,7 +132,8 @@ static void print_bash(void)
     for (int i = 0; i < COMMANDS; i++)
         bash_words(commands[i]);
     puts("    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))");
-    puts("    [ -n \"$files\" ] && COMPREPLY+=($(compgen -f -X '!*.nh' -- \"$word\") $(compgen -d -S / -- \"$word\"))");
+    puts("    [ -n \"$files\" ] && COMPREPLY+=($(compgen -f -X '!*.nh' -- \"$word\") $(compgen -d "
+         "-S / -- \"$word\"))");
     puts("}\ncomplete -o filenames -F _nonholo nonholo");
 }
 
@@ -203,7 +207,8 @@ static void print_zsh(void)
         put_quoted(commands[i]->summary, ":\\");
         puts("'");
     }
-    puts("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi");
+    puts("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        "
+         "return\n    fi");
     puts("    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $command in");
     for (int i = 0; i < COMMANDS; i++) {
         printf("        %s) _arguments", commands[i]->name);
@@ -230,8 +235,9 @@ const command command_completion = {
     .name = "completion",
     .summary = "print a completion script for a shell",
     .operands = "bash|zsh",
-    .help = "Prints a script that lets the shell complete commands, options, models and methods. An\n"
-            "installed nonholo has its scripts where bash and zsh look for them.",
+    .help =
+        "Prints a script that lets the shell complete commands, options, models and methods. An\n"
+        "installed nonholo has its scripts where bash and zsh look for them.",
     .examples = "source <(nonholo completion bash)\n"
                 "nonholo completion zsh > ~/.zfunc/_nonholo",
     .options = 0,

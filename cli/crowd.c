@@ -28,7 +28,8 @@ static void fill_measures(double *out, const nh_statistic *s)
 /* ---- statistics ---------------------------------------------------------------------------- */
 
 /* t, members, then mean, variance, min and max of each column. */
-static nh_status statistics_table(nh_table **out, const crowd *c, const char *path, nh_report *report)
+static nh_status statistics_table(nh_table **out, const crowd *c, const char *path,
+                                  nh_report *report)
 {
     int columns = nh_ensemble_columns(c->ensemble), count = 2 + MEASURES * columns;
     char(*text)[160] = calloc((size_t)count, sizeof *text);
@@ -39,7 +40,8 @@ static nh_status statistics_table(nh_table **out, const crowd *c, const char *pa
         name[1] = "members";
         for (int i = 2; i < count; i++) {
             snprintf(text[i], sizeof text[i], "%.120s_%s",
-                     nh_ensemble_column_name(c->ensemble, (i - 2) / MEASURES), measures[(i - 2) % MEASURES]);
+                     nh_ensemble_column_name(c->ensemble, (i - 2) / MEASURES),
+                     measures[(i - 2) % MEASURES]);
             name[i] = text[i];
         }
         status = nh_table_create(out, path, name, count, report);
@@ -133,9 +135,11 @@ int add_member(void *user, const nh_member *m)
 /* ---- the picture --------------------------------------------------------------------------- */
 
 /* Mean, mean plus and minus a standard deviation, and the range of one column. */
-static void fill_curves(const crowd *c, int column, double *data, nh_curve *curve, const double *time)
+static void fill_curves(const crowd *c, int column, double *data, nh_curve *curve,
+                        const double *time)
 {
-    static const char *const names[] = {"mean", "mean + deviation", "mean - deviation", "least", "greatest"};
+    static const char *const names[] = {"mean", "mean + deviation", "mean - deviation", "least",
+                                        "greatest"};
     int64_t records = nh_ensemble_records(c->ensemble);
     for (int64_t r = 0; r < records; r++) {
         nh_statistic s = nh_ensemble_statistic(c->ensemble, r, column);
@@ -145,7 +149,8 @@ static void fill_curves(const crowd *c, int column, double *data, nh_curve *curv
             data[i * records + r] = value[i];
     }
     for (int i = 0; i < 5; i++)
-        curve[i] = (nh_curve){.name = names[i], .x = time, .y = data + i * records, .count = records};
+        curve[i] =
+            (nh_curve){.name = names[i], .x = time, .y = data + i * records, .count = records};
 }
 
 int plot_crowd(crowd *c, const char *path)
@@ -153,7 +158,8 @@ int plot_crowd(crowd *c, const char *path)
     const nh_ensemble *e = c->ensemble;
     int panels = 0, wanted[PANELS_MAX];
     size_t records = (size_t)nh_ensemble_records(e);
-    for (int i = 1; i < nh_ensemble_columns(e) && panels < PANELS_MAX; i++) /* not the energy itself */
+    for (int i = 1; i < nh_ensemble_columns(e) && panels < PANELS_MAX;
+         i++) /* not the energy itself */
         if (i != 2 || nh_system_constraints(c->subject.system) > 0)
             wanted[panels++] = i;
     double *data = calloc(records * (1 + 5 * (size_t)panels), sizeof *data);
@@ -171,8 +177,9 @@ int plot_crowd(crowd *c, const char *path)
                               .curves = 5};
     }
     char title[256];
-    snprintf(title, sizeof title, "%s, %s, step %.10g, %lld members", nh_system_name(c->subject.system),
-             c->method, c->wanted.run.step, (long long)nh_ensemble_members(e));
+    snprintf(title, sizeof title, "%s, %s, step %.10g, %lld members",
+             nh_system_name(c->subject.system), c->method, c->wanted.run.step,
+             (long long)nh_ensemble_members(e));
     nh_report report;
     nh_status status = nh_panels_plot(panel, panels, path, title, &report);
     free(data);

@@ -24,17 +24,18 @@ typedef struct crowd {
     double *row;               /* of that table */
     nh_archive *archive;       /* of all members' trajectories, while it is written */
     keeper keeper;
-    char *folder; /* where ranks meet */
-    FILE *spill;  /* rows on their way to rank 0 */
+    char *folder;     /* where ranks meet */
+    FILE *spill;      /* rows on their way to rank 0 */
     char *checkpoint; /* this rank's */
-    int64_t done;              /* steps of all members, at the last checkpoint */
+    int64_t done;     /* steps of all members, at the last checkpoint */
     progress bar;
-    nh_status status;          /* of the computation as a whole */
+    nh_status status; /* of the computation as a whole */
     nh_report failure;
 } crowd;
 
-/* Start states out of a file of comma separated values: the first line names coordinates and velocities,
- * those that it leaves out are the subject's. Returns 0, or the exit code after having complained. */
+/* Start states out of a file of comma separated values: the first line names coordinates and
+ * velocities, those that it leaves out are the subject's. Returns 0, or the exit code after having
+ * complained. */
 int read_starts(crowd *c, const char *path);
 
 /* The table of -o: statistics at the end, members as they come. */
@@ -42,7 +43,8 @@ int begin_member_table(crowd *c, const char *path);
 int add_member(void *user, const nh_member *member); /* a hook */
 int write_statistics(crowd *c, const char *path);
 
-/* Trajectories of all members, in HDF5; and checkpoints. Hooks give 1 after a failure, with c->failure. */
+/* Trajectories of all members, in HDF5; and checkpoints. Hooks give 1 after a failure, with
+ * c->failure. */
 int open_crowd_files(crowd *c, const options *given);
 int add_rows(void *user, const nh_rows *rows);
 int add_member_to_archive(void *user, const nh_member *member);

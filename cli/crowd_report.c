@@ -47,7 +47,8 @@ static void print_failures(const crowd *c)
     int64_t member, failures = nh_ensemble_failures(c->ensemble);
     if (failures > 0)
         printf("  failed: %lld\n", (long long)failures);
-    for (int i = 0; i < FAILURES_SHOWN && (report = nh_ensemble_failure(c->ensemble, i, &member)); i++)
+    for (int i = 0; i < FAILURES_SHOWN && (report = nh_ensemble_failure(c->ensemble, i, &member));
+         i++)
         printf("    %s\n", report->text);
 }
 
@@ -55,8 +56,9 @@ void print_crowd_text(const crowd *c)
 {
     const nh_ensemble *e = c->ensemble;
     printf("%s, %s, step %.10g, %lld steps to t = %.10g, %lld members\n",
-           nh_system_name(c->subject.system), c->method, c->wanted.run.step, (long long)c->wanted.steps,
-           nh_ensemble_time(e, nh_ensemble_records(e) - 1), (long long)nh_ensemble_members(e));
+           nh_system_name(c->subject.system), c->method, c->wanted.run.step,
+           (long long)c->wanted.steps, nh_ensemble_time(e, nh_ensemble_records(e) - 1),
+           (long long)nh_ensemble_members(e));
     print_statistics(c);
     printf("  largest of all times: energy error %.3g", largest_error(c, 1));
     if (nh_system_constraints(c->subject.system) > 0)

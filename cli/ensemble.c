@@ -16,7 +16,8 @@
 
 enum { ALREADY_DONE = -1, POINTS = 500, TABLE_STATISTICS = 0, AROUND_START = 1 };
 
-/* The processors that this process may use: a batch system may have given us fewer than there are. */
+/* The processors that this process may use: a batch system may have given us fewer than there are.
+ */
 static int processors(void)
 {
     cpu_set_t set;
@@ -32,13 +33,15 @@ static int check_kind(const options *given)
     if (!random && given->sweep_count == 0 && !given->starts)
         return complain("ensemble needs --members N, --sweep NAME=a:b:n or --starts FILE.csv");
     if (random && (given->starts || given->q || given->v))
-        return complain("--members makes random starts; %s gives them",
-                        given->starts ? "--starts" : given->q ? "--q" : "--v");
+        return complain("--members makes random starts; %s gives them", given->starts ? "--starts"
+                                                                        : given->q    ? "--q"
+                                                                                      : "--v");
     if (random && given->project)
         return complain("random starts satisfy the constraints: --project is for given ones");
     if (!random && (!isnan(given->energy) || given->seed >= 0 || given->around))
-        return complain("%s is for random starts: --members N",
-                        given->seed >= 0 ? "--seed" : given->around ? "--around" : "--energy");
+        return complain("%s is for random starts: --members N", given->seed >= 0 ? "--seed"
+                                                                : given->around  ? "--around"
+                                                                                 : "--energy");
     if (given->starts && (given->q || given->v))
         return complain("--starts and --%s both give start states", given->q ? "q" : "v");
     if (given->sweep_count > SWEEPS_MAX)
@@ -74,7 +77,8 @@ static int require_method(const subject *s, const options *given)
         return 0;
     char names[1024];
     list_applicable(names, sizeof names, s->system);
-    return complain("ensemble needs --method; these apply to %s: %s", nh_system_name(s->system), names);
+    return complain("ensemble needs --method; these apply to %s: %s", nh_system_name(s->system),
+                    names);
 }
 
 /* --q and --v are a list of one. */
@@ -120,7 +124,8 @@ static int prepare(crowd *c, const options *given, int64_t steps)
 {
     int answer = 0;
     for (int i = 0; i < given->sweep_count && !answer; i++)
-        answer = parse_sweep(given->sweeps[i], &c->sweep[i], c->sweep_name[i], sizeof c->sweep_name[i]);
+        answer =
+            parse_sweep(given->sweeps[i], &c->sweep[i], c->sweep_name[i], sizeof c->sweep_name[i]);
     if (!answer)
         answer = subject_open(&c->subject, given);
     if (!answer)
@@ -176,7 +181,9 @@ static int compute(crowd *c, const options *given)
                                          : c->archive     ? add_member_to_archive
                                          : other && whole ? spill_member
                                                           : NULL,
-                               .rows = c->archive ? add_rows : other && whole ? spill_rows : NULL,
+                               .rows = c->archive       ? add_rows
+                                       : other && whole ? spill_rows
+                                                        : NULL,
                                .due = given->checkpoint ? checkpoint_is_due : NULL,
                                .checkpoint = given->checkpoint ? write_crowd_checkpoint : NULL};
     nh_report report;
@@ -280,10 +287,11 @@ const command command_ensemble = {
             "together. Tells mean, variance and range of energy error, constraints and\n"
             "observables over the members. The numbers do not depend on the number of threads\n"
             "or on the order of members. A member that fails is named; the others go on.",
-    .examples = "nonholo ensemble chaotic-particle --members 1000 --energy 1.535 --method dla01 \\\n"
-                "        --step 0.2 --time 1000 -o statistics.csv --plot drift.svg\n"
-                "nonholo ensemble pendulum-cvt --sweep eps=0:0.5:51 --method dla01 --step 0.1 \\\n"
-                "        --time 300 -o members.csv --table members",
+    .examples =
+        "nonholo ensemble chaotic-particle --members 1000 --energy 1.535 --method dla01 \\\n"
+        "        --step 0.2 --time 1000 -o statistics.csv --plot drift.svg\n"
+        "nonholo ensemble pendulum-cvt --sweep eps=0:0.5:51 --method dla01 --step 0.1 \\\n"
+        "        --time 300 -o members.csv --table members",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
                OPTIONS_ENSEMBLE | OPTIONS_KEEP,
     .operands_least = 1,

@@ -36,8 +36,8 @@ int keeper_begin(keeper *k, const options *given)
     *k = (keeper){.given = given, .last_time = clock_seconds()};
     if (given->checkpoint_every && !given->checkpoint)
         return complain("--checkpoint-every is for --checkpoint FILE");
-    int answer = parse_interval(given->checkpoint_every ? given->checkpoint_every : "60s", &k->seconds,
-                                &k->steps);
+    int answer = parse_interval(given->checkpoint_every ? given->checkpoint_every : "60s",
+                                &k->seconds, &k->steps);
     if (answer)
         return answer;
     listen_to(SIGINT);
@@ -50,7 +50,8 @@ bool keeper_due(keeper *k, int64_t steps)
     if (!k->given->checkpoint)
         return false;
     double now = k->seconds > 0 ? clock_seconds() : 0;
-    bool due = k->seconds > 0 ? now - k->last_time >= k->seconds : steps - k->last_steps >= k->steps;
+    bool due =
+        k->seconds > 0 ? now - k->last_time >= k->seconds : steps - k->last_steps >= k->steps;
     if (due) {
         k->last_time = now;
         k->last_steps = steps;

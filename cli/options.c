@@ -93,8 +93,8 @@ static const specification specifications[] = {
      "threads for many trajectories (a single one uses one)", 1, 4096},
     {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy",
      "write the recorded points", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html", "draw the recorded points", 0,
-     0},
+    {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html",
+     "draw the recorded points", 0, 0},
     {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf|.html", "draw the errors", 0, 0},
     {"checkpoint", 0, TEXT, OPTIONS_KEEP, AT(checkpoint), "FILE",
      "keep in FILE what is needed to go on after an interruption", 0, 0},
@@ -236,8 +236,9 @@ int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
     }
     snprintf(name, size, "%.*s", (int)length, text);
     *sweep = (nh_sweep){.parameter = name};
-    if (parts != 3 || *rest || length == 0 || length >= size || !parse_real(part[0], &sweep->from) ||
-        !parse_real(part[1], &sweep->to) || !parse_count(part[2], 1, INTEGERS, &sweep->count))
+    if (parts != 3 || *rest || length == 0 || length >= size ||
+        !parse_real(part[0], &sweep->from) || !parse_real(part[1], &sweep->to) ||
+        !parse_count(part[2], 1, INTEGERS, &sweep->count))
         return complain("--sweep needs NAME=a:b:n, n values from a to b, not '%s'", text);
     return 0;
 }
@@ -258,7 +259,9 @@ int parse_interval(const char *text, double *seconds, int64_t *steps)
     }
     if (!unit && parse_count(number, 1, INTEGERS, steps))
         return 0;
-    return complain("--checkpoint-every needs a time such as 60s, 10m or 2h, or a number of steps, not '%s'", text);
+    return complain(
+        "--checkpoint-every needs a time such as 60s, 10m or 2h, or a number of steps, not '%s'",
+        text);
 }
 
 static int take_value(options *given, const specification *s, const char *text)

@@ -11,12 +11,13 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_SPEED = 1 << 3,  /* --backend, --threads */
        OPTIONS_OUTPUT = 1 << 4, /* -o, --plot */
        OPTIONS_ALL = 1 << 5,
-       OPTIONS_METHODS = 1 << 6, /* --methods, --compose, --compensated */
-       OPTIONS_ORDER = 1 << 7,   /* --step, --time, --halvings, --steps-list, --tolerance */
-       OPTIONS_PLOT = 1 << 8,    /* --plot alone */
-       OPTIONS_KEEP = 1 << 10,   /* --checkpoint, --checkpoint-every, --resume */
+       OPTIONS_METHODS = 1 << 6,    /* --methods, --compose, --compensated */
+       OPTIONS_ORDER = 1 << 7,      /* --step, --time, --halvings, --steps-list, --tolerance */
+       OPTIONS_PLOT = 1 << 8,       /* --plot alone */
+       OPTIONS_KEEP = 1 << 10,      /* --checkpoint, --checkpoint-every, --resume */
        OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
-       OPTIONS_ENSEMBLE = 1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
+       OPTIONS_ENSEMBLE =
+           1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
 
 typedef struct options {
@@ -29,15 +30,16 @@ typedef struct options {
     char *start;    /* every --start joined by commas, or NULL */
     char **methods; /* every --methods, split as method_list.h tells */
     int method_count;
-    char **sweeps;  /* every --sweep, as it stands */
+    char **sweeps; /* every --sweep, as it stands */
     int sweep_count;
     const char *starts, *checkpoint, *checkpoint_every, *resume; /* NULL when not given */
-    const char *folder; /* --out, NULL when not given */
+    const char *folder;                                          /* --out, NULL when not given */
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
     double step, time, tolerance, energy;                              /* NaN when not given */
     double t0;
     int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
-    int backend, compensated, around, table, progress; /* index into the choices of the table: the standard first */
+    int backend, compensated, around, table,
+        progress; /* index into the choices of the table: the standard first */
     bool quick, project, json, quiet, help;
 } options;
 
@@ -64,7 +66,8 @@ int parse_steps_list(const char *text, int room, int64_t *steps);
 /* "NAME=a:b:n" cut apart; the name is copied into `name`. Complains when it is something else. */
 int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size);
 
-/* "60s", "10m", "2h" or a number of steps; the other one becomes 0. Complains when it is neither. */
+/* "60s", "10m", "2h" or a number of steps; the other one becomes 0. Complains when it is neither.
+ */
 int parse_interval(const char *text, double *seconds, int64_t *steps);
 
 /* A list of exactly `count` numbers out of "1,2,-3"; `name` is the option that messages name. */

@@ -183,8 +183,11 @@ int order_draw(const survey *s, const char *path)
     if (curve && name) {
         for (size_t m = 0; m < count; m++) {
             name_curve(&s->series[m], name[m], sizeof name[m]);
-            curve[m] = (nh_curve){
-                .name = name[m], .x = s->h, .y = s->series[m].error, .count = s->sizes, .marked = true};
+            curve[m] = (nh_curve){.name = name[m],
+                                  .x = s->h,
+                                  .y = s->series[m].error,
+                                  .count = s->sizes,
+                                  .marked = true};
         }
         nh_panel panel = {.x_label = "step",
                           .y_label = "error of the end state",

@@ -80,7 +80,8 @@ void progress_update(progress *p, int64_t done)
         return;
     }
     p->drawn = true;
-    double share = (double)done / (double)p->total, rate = (double)(done - p->first) / (now - p->begun);
+    double share = (double)done / (double)p->total,
+           rate = (double)(done - p->first) / (now - p->begun);
     char left[40], bar[BAR + 1] = "";
     describe_time(left, sizeof left, (double)(p->total - done) / rate);
     for (int i = 0; i < BAR; i++)

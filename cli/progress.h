@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 typedef struct progress {
-    bool shown;          /* there is somebody to tell */
-    bool drawn;          /* there is a bar to clear */
-    int64_t total;       /* steps, or whatever `unit` says */
+    bool shown;    /* there is somebody to tell */
+    bool drawn;    /* there is a bar to clear */
+    int64_t total; /* steps, or whatever `unit` says */
     const char *unit;
     int64_t first;       /* steps done before this began */
     double begun;        /* seconds of a steady clock */

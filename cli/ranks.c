@@ -135,7 +135,8 @@ nh_status spill_flush(crowd *c, int64_t *position, nh_report *report)
         return NH_OK;
     }
     report->status = NH_FILE_FAILED;
-    snprintf(report->text, sizeof report->text, "cannot write rows of rank %d: %s", c->wanted.rank, strerror(errno));
+    snprintf(report->text, sizeof report->text, "cannot write rows of rank %d: %s", c->wanted.rank,
+             strerror(errno));
     return NH_FILE_FAILED;
 }
 
@@ -180,7 +181,9 @@ static int take_spill(crowd *c, int rank)
     if (file)
         fclose(file);
     unlink(path);
-    return failed ? (complain("what rank %d computed could not be read from %s", rank, path), FAILED) : 0;
+    return failed
+               ? (complain("what rank %d computed could not be read from %s", rank, path), FAILED)
+               : 0;
 }
 
 static int hand_over(crowd *c)

@@ -1,6 +1,6 @@
-/* Several processes that share one ensemble: mpirun, srun and their like start them and tell each its rank in
- * the environment. They meet through files in a folder that all of them see; the library of MPI is not
- * needed. */
+/* Several processes that share one ensemble: mpirun, srun and their like start them and tell each
+ * its rank in the environment. They meet through files in a folder that all of them see; the
+ * library of MPI is not needed. */
 #ifndef CLI_RANKS_H
 #define CLI_RANKS_H
 
@@ -9,12 +9,12 @@
 /* Rank and number of ranks out of the environment; 0 of 1 when there is no launcher. */
 void find_ranks(int *rank, int *ranks);
 
-/* Makes the folder and opens the file for rows of ranks other than 0, at `position`. Returns 0, or the exit
- * code after having complained. */
+/* Makes the folder and opens the file for rows of ranks other than 0, at `position`. Returns 0, or
+ * the exit code after having complained. */
 int ranks_begin(crowd *c, const options *given, int64_t position);
 bool rank_is_done(crowd *c, const options *given); /* in an earlier process that was interrupted */
 
-int spill_rows(void *user, const nh_rows *rows);       /* hooks of ranks other than 0 */
+int spill_rows(void *user, const nh_rows *rows); /* hooks of ranks other than 0 */
 int spill_member(void *user, const nh_member *member);
 nh_status spill_flush(crowd *c, int64_t *position, nh_report *report);
 

@@ -37,8 +37,8 @@ static int write_files(const press *p, const nh_figure *figure)
     char path[4096];
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/%s.%s", p->folder, nh_figure_name(figure), endings[i]);
-        nh_status status = i == 3 ? nh_figure_write(figure, path, &report)
-                                  : nh_figure_draw(figure, path, &report);
+        nh_status status =
+            i == 3 ? nh_figure_write(figure, path, &report) : nh_figure_draw(figure, path, &report);
         if (status != NH_OK)
             return complain_report(&report);
     }
@@ -191,8 +191,8 @@ static int tell(press *p, int answer)
         json_integer(&p->out, "not_checked", p->unchecked);
         json_end(&p->out);
     } else if (!answer)
-        printf("%d finding%s passed, %d failed%s\n", p->passed, p->passed == 1 ? "" : "s", p->failed,
-               p->unchecked ? " (quick: some need the full time)" : "");
+        printf("%d finding%s passed, %d failed%s\n", p->passed, p->passed == 1 ? "" : "s",
+               p->failed, p->unchecked ? " (quick: some need the full time)" : "");
     return answer ? answer : p->failed > 0 ? FAILED : DONE;
 }
 
@@ -239,10 +239,11 @@ const command command_reproduce = {
     .name = "reproduce",
     .summary = "compute the papers' figures and check their findings",
     .operands = "[NAME... | FILE.fig... | all] [--quick] [--out DIR] [OPTION...]",
-    .help = "Computes figures, draws them (SVG, PNG and a page for a browser), writes their curves\n"
-            "(CSV) and checks what the paper found: each finding prints what was measured, what was\n"
-            "expected, and pass or FAIL. Exit code 1 when one fails. Without a name the figures are\n"
-            "listed; a figure of your own is a text file (see nonholo-figure(5)).",
+    .help =
+        "Computes figures, draws them (SVG, PNG and a page for a browser), writes their curves\n"
+        "(CSV) and checks what the paper found: each finding prints what was measured, what was\n"
+        "expected, and pass or FAIL. Exit code 1 when one fails. Without a name the figures are\n"
+        "listed; a figure of your own is a text file (see nonholo-figure(5)).",
     .examples = "nonholo reproduce\n"
                 "nonholo reproduce modin-verdier-fig7 --out figures\n"
                 "nonholo reproduce all --quick\n"

@@ -64,8 +64,8 @@ static nh_status record_now(journey *trip)
     return status;
 }
 
-/* How many steps at a time: about a twentieth of a second, so that an interruption is soon heard. The
- * results do not depend on it. */
+/* How many steps at a time: about a twentieth of a second, so that an interruption is soon heard.
+ * The results do not depend on it. */
 static int64_t adapt(int64_t piece, double seconds)
 {
     if (seconds < 0.02 && piece < INT64_C(1) << 40)

@@ -33,7 +33,8 @@ static const char **column_names(const journey *trip, int *count)
     return names;
 }
 
-/* Killed after the file was complete and before the checkpoint was removed: nothing is left to do. */
+/* Killed after the file was complete and before the checkpoint was removed: nothing is left to do.
+ */
 static bool is_finished(const journey *trip, const options *given)
 {
     char part[PATH_MAX];
@@ -81,13 +82,15 @@ nh_status write_point(journey *trip)
     const subject *s = &trip->subject;
     if (!trip->archive)
         return NH_OK;
-    int before = 1 + s->coordinates + s->velocities, columns = nh_record_columns(trip->record) - before;
+    int before = 1 + s->coordinates + s->velocities,
+        columns = nh_record_columns(trip->record) - before;
     int64_t last = nh_record_rows(trip->record) - 1;
     for (int i = 0; i < columns; i++)
         trip->row[i] = nh_record_value(trip->record, last, before + i);
     if (trip->multipliers)
         nh_system_acceleration(s->system, s->t, s->wrapped_q, s->v, NULL, trip->multipliers);
-    return nh_archive_row(trip->archive, s->t, s->q, s->v, trip->row, trip->multipliers, &trip->failure);
+    return nh_archive_row(trip->archive, s->t, s->q, s->v, trip->row, trip->multipliers,
+                          &trip->failure);
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------- */
@@ -115,11 +118,12 @@ nh_status write_checkpoint(journey *trip, nh_report *report)
 static int check_notes(const journey *trip, const options *given, const notes *before)
 {
     if (!given->output != !before->has_output)
-        return complain("%s is of a run %s -o; the same command line goes on with it", given->resume,
-                        before->has_output ? "with" : "without");
+        return complain("%s is of a run %s -o; the same command line goes on with it",
+                        given->resume, before->has_output ? "with" : "without");
     if (given->output && (before->steps != trip->steps || before->every != trip->every))
-        return complain("%s is of a run of %lld steps, recorded every %lld; with -o these must stay",
-                        given->resume, (long long)before->steps, (long long)before->every);
+        return complain(
+            "%s is of a run of %lld steps, recorded every %lld; with -o these must stay",
+            given->resume, (long long)before->steps, (long long)before->every);
     if (nh_run_steps(trip->run) > trip->steps)
         return complain("%s is %lld steps on the way already, more than %lld", given->resume,
                         (long long)nh_run_steps(trip->run), (long long)trip->steps);
@@ -154,7 +158,8 @@ static int restore(journey *trip, const options *given, notes *before)
         subject *s = &trip->subject;
         memcpy(before, piece[1].bytes, sizeof *before);
         take_state(trip);
-        if (nh_record_restore(trip->record, &before->record, s->t, s->q, s->v, s->wrapped_q, &report) != NH_OK)
+        if (nh_record_restore(trip->record, &before->record, s->t, s->q, s->v, s->wrapped_q,
+                              &report) != NH_OK)
             answer = complain_report(&report);
     }
     if (!answer) {

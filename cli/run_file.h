@@ -4,8 +4,8 @@
 
 #include "run_report.h"
 
-/* Restores --resume, and opens -o, anew or where the checkpoint left it. Returns 0, or the exit code
- * after having complained. */
+/* Restores --resume, and opens -o, anew or where the checkpoint left it. Returns 0, or the exit
+ * code after having complained. */
 int open_files(journey *trip, const options *given);
 
 /* The last recorded point goes to the file. */

@@ -99,7 +99,8 @@ static int read_row(reader *r)
     int answer = make_room(r), column = 0;
     if (answer)
         return answer;
-    double *q = r->c->list_q + r->rows * s->coordinates, *v = r->c->list_v + r->rows * s->velocities;
+    double *q = r->c->list_q + r->rows * s->coordinates,
+           *v = r->c->list_v + r->rows * s->velocities;
     memcpy(q, s->q, (size_t)s->coordinates * sizeof *q);
     memcpy(v, s->v, (size_t)s->velocities * sizeof *v);
     char *rest = r->line, *item, *end;
@@ -113,7 +114,8 @@ static int read_row(reader *r)
         *(place < s->coordinates ? q + place : v + place - s->coordinates) = value;
     }
     if (column < r->columns)
-        return complain("%s:%lld: %d numbers for %d columns", r->path, r->number, column, r->columns);
+        return complain("%s:%lld: %d numbers for %d columns", r->path, r->number, column,
+                        r->columns);
     r->rows++;
     return 0;
 }

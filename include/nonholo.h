@@ -1,11 +1,13 @@
-/* nonholo: mechanical systems with velocity constraints, simulated by the integrators made for them.
+/* nonholo: mechanical systems with velocity constraints, simulated by the integrators made for
+ * them.
  *
  * The way of a simulation:
  *
  *     nh_model   a text in the model language            nh_model_open, nh_model_parse
  *     nh_system  a model with its parameters settled     nh_system_build
  *                (or your own C functions)               nh_system_from_functions
- *     nh_run     a system, a method, a step, a state     nh_run_create, nh_run_start, nh_run_advance
+ *     nh_run     a system, a method, a step, a state     nh_run_create, nh_run_start,
+ * nh_run_advance
  *
  * Models and systems never change once built and may be shared by threads; a run belongs to one
  * thread at a time. Functions that can fail return an nh_status and describe the failure in the
@@ -33,8 +35,8 @@ extern "C" {
 typedef enum nh_status {
     NH_OK = 0,
     /* the request was wrong: command line exit code 2 */
-    NH_BAD_ARGUMENT,   /* a value out of range, an unknown name, method or option */
-    NH_BAD_MODEL,      /* the text is not a model; line and column say where, when there is a place */
+    NH_BAD_ARGUMENT, /* a value out of range, an unknown name, method or option */
+    NH_BAD_MODEL,    /* the text is not a model; line and column say where, when there is a place */
     NH_NOT_APPLICABLE, /* the method needs something this system does not have */
     NH_BAD_START,      /* the start state does not satisfy the constraints */
     NH_TOO_LARGE,      /* beyond a limit on sizes */
@@ -60,7 +62,8 @@ typedef struct nh_report {
     char text[2048];
 } nh_report;
 
-/* True when the status means that the request itself was wrong (exit code 2 of the command line). */
+/* True when the status means that the request itself was wrong (exit code 2 of the command line).
+ */
 NH_API bool nh_status_is_usage(nh_status status);
 NH_API const char *nh_status_name(nh_status status);
 
@@ -92,8 +95,9 @@ typedef struct nh_system nh_system;
 
 /* Settles the parameters ("NAME=EXPRESSION" each, overriding the model's values) and derives the
  * equations of motion. The system does not keep a pointer to the model. */
-NH_API nh_status nh_system_build(nh_system **out, const nh_model *model, const char *const *settings,
-                                 size_t setting_count, nh_report *report);
+NH_API nh_status nh_system_build(nh_system **out, const nh_model *model,
+                                 const char *const *settings, size_t setting_count,
+                                 nh_report *report);
 NH_API void nh_system_free(nh_system *system);
 
 /* Your own functions instead of a text: L = v.M(q)v/2 - V(q), constraints A(q)v + b(q) = 0.
@@ -103,20 +107,23 @@ typedef struct nh_functions {
     const char *name;
     int coordinates, constraints;
     void *user;
-    int (*mass)(void *user, const double *q, double *M); /* NULL: the identity */
+    int (*mass)(void *user, const double *q, double *M);             /* NULL: the identity */
     int (*mass_derivative)(void *user, const double *q, double *dM); /* NULL: differences */
     int (*potential)(void *user, const double *q, double *V);        /* NULL: no potential */
     int (*gradient)(void *user, const double *q, double *gradV);     /* NULL: differences of V */
     int (*constraint)(void *user, const double *q, double *A, double *b); /* b is zeroed before */
     /* Optional, beside the two above: gradV, A and b at once, where they share work. */
-    int (*gradient_and_constraint)(void *user, const double *q, double *gradV, double *A, double *b);
+    int (*gradient_and_constraint)(void *user, const double *q, double *gradV, double *A,
+                                   double *b);
     bool constant_mass;      /* M does not depend on q: it is factorised once */
     bool reaction_is_linear; /* A and b depend only on coordinates that no reaction moves */
-    /* Optional, m x n: which coordinates the reaction of each constraint moves, that is, where the rows
-     * of A M^-1 are ever nonzero. What it leaves out is never computed. Read while the system is built. */
+    /* Optional, m x n: which coordinates the reaction of each constraint moves, that is, where the
+     * rows of A M^-1 are ever nonzero. What it leaves out is never computed. Read while the system
+     * is built. */
     const bool *reaction_pattern;
-    /* Optional, for constraints that are not ideal (with friction, say): the force with which they act,
-     * N(t, q, v, psi) instead of A(q)^T psi. The SPARK methods (gauss, lobatto, euler) take it. */
+    /* Optional, for constraints that are not ideal (with friction, say): the force with which they
+     * act, N(t, q, v, psi) instead of A(q)^T psi. The SPARK methods (gauss, lobatto, euler) take
+     * it. */
     int (*reaction)(void *user, double t, const double *q, const double *v, const double *psi,
                     double *force);
 } nh_functions;
@@ -200,27 +207,28 @@ NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int
 NH_API bool nh_system_constraint_depends_on_time(const nh_system *system, int index);
 /* Whether constraint `index` alone is a total time derivative or proportional to one. */
 NH_API nh_answer nh_system_constraint_integrable(const nh_system *system, int index);
-/* One line for each conserved quantity that was found, e.g. "energy", "momentum of x1"; NULL at the end. */
+/* One line for each conserved quantity that was found, e.g. "energy", "momentum of x1"; NULL at the
+ * end. */
 NH_API const char *nh_system_conserved(const nh_system *system, int index);
 
 /* ---- methods ----------------------------------------------------------------------------- */
 
-enum { /* what a method keeps */
-    NH_KEEPS_CONSTRAINTS = 1 << 0, /* at the nodes, to round-off */
-    NH_KEEPS_ENERGY = 1 << 1,      /* to round-off */
-    NH_KEEPS_SYMMETRY = 1 << 2,    /* its own adjoint, so reversible on reversible systems */
-    NH_KEEPS_FIBRATION = 1 << 3    /* on coupled systems the driver does not feel the passengers */
+enum {                                /* what a method keeps */
+       NH_KEEPS_CONSTRAINTS = 1 << 0, /* at the nodes, to round-off */
+       NH_KEEPS_ENERGY = 1 << 1,      /* to round-off */
+       NH_KEEPS_SYMMETRY = 1 << 2,    /* its own adjoint, so reversible on reversible systems */
+       NH_KEEPS_FIBRATION = 1 << 3 /* on coupled systems the driver does not feel the passengers */
 };
 enum { /* what a method needs */
-    NH_NEEDS_CONSTANT_MASS = 1 << 0,
-    NH_NEEDS_AFFINE_CONSTRAINTS = 1 << 1,
-    NH_NEEDS_SEPARABLE = 1 << 2,
-    NH_NEEDS_AUTONOMOUS = 1 << 3,
-    NH_NEEDS_CONSERVATIVE = 1 << 4,
-    NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
-    NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6,
-    NH_NEEDS_MECHANICAL = 1 << 7, /* L = v.M(q)v/2 - V(q) */
-    NH_NEEDS_FRAME = 1 << 8       /* a frame in the model */
+       NH_NEEDS_CONSTANT_MASS = 1 << 0,
+       NH_NEEDS_AFFINE_CONSTRAINTS = 1 << 1,
+       NH_NEEDS_SEPARABLE = 1 << 2,
+       NH_NEEDS_AUTONOMOUS = 1 << 3,
+       NH_NEEDS_CONSERVATIVE = 1 << 4,
+       NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
+       NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6,
+       NH_NEEDS_MECHANICAL = 1 << 7, /* L = v.M(q)v/2 - V(q) */
+       NH_NEEDS_FRAME = 1 << 8       /* a frame in the model */
 };
 
 typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;
@@ -259,8 +267,8 @@ NH_API unsigned nh_choice_needs(const nh_choice *choice);
 NH_API nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system,
                                    nh_report *report);
 
-/* The method to take for a system ("gauss:stages=2"), or NULL when none applies, and the reason in a
- * phrase; and a cheaper one where there is one, else NULL. */
+/* The method to take for a system ("gauss:stages=2"), or NULL when none applies, and the reason in
+ * a phrase; and a cheaper one where there is one, else NULL. */
 NH_API const char *nh_advise(const nh_system *system, const char **reason);
 NH_API const char *nh_advise_fast(const nh_system *system, const char **reason);
 
@@ -278,13 +286,14 @@ typedef struct nh_run nh_run;
 typedef enum nh_backend { NH_BACKEND_AUTO, NH_BACKEND_TAPE, NH_BACKEND_COMPILED } nh_backend;
 
 typedef struct nh_run_options {
-    const char *method;   /* as nh_choice_parse reads it */
-    const char *compose;  /* NULL, or the name of a composition around a symmetric method */
-    double step;          /* > 0 */
-    nh_backend backend;   /* auto: compiled when `steps` is long enough to pay */
-    int64_t steps;        /* how many are expected; only auto looks at it */
-    int members;          /* trajectories advanced together (over SIMD lanes); 0 means 1 */
-    nh_answer compensated; /* carry the rounding errors of the state: NH_UNKNOWN = as the method advises */
+    const char *method;    /* as nh_choice_parse reads it */
+    const char *compose;   /* NULL, or the name of a composition around a symmetric method */
+    double step;           /* > 0 */
+    nh_backend backend;    /* auto: compiled when `steps` is long enough to pay */
+    int64_t steps;         /* how many are expected; only auto looks at it */
+    int members;           /* trajectories advanced together (over SIMD lanes); 0 means 1 */
+    nh_answer compensated; /* carry the rounding errors of the state: NH_UNKNOWN = as the method
+                              advises */
 } nh_run_options;
 
 /* Everything is allocated here; nothing later. The system must outlive the run. */
@@ -305,8 +314,8 @@ NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 
 /* q with full turns of the angles added back. */
 NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v);
-/* q with angles between -3.5 and 3.5, as they are computed with: functions of q are exact to round-off
- * there, however often an angle has turned. */
+/* q with angles between -3.5 and 3.5, as they are computed with: functions of q are exact to
+ * round-off there, however often an angle has turned. */
 NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v);
 
 /* All members at once: q[members][coordinates], v[members][velocities]; either may be NULL in
@@ -318,10 +327,10 @@ NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
 
 /* ---- checkpoints ------------------------------------------------------------------------- */
 
-/* Everything that a run is at a moment, as bytes: states with what rounding left out, full turns, the
- * memory of methods, and what the run is of. A run created alike goes on from it with the same bits;
- * one of another model, method, step or version is refused with the reason. `bytes` is freed with
- * nh_bytes_free. */
+/* Everything that a run is at a moment, as bytes: states with what rounding left out, full turns,
+ * the memory of methods, and what the run is of. A run created alike goes on from it with the same
+ * bits; one of another model, method, step or version is refused with the reason. `bytes` is freed
+ * with nh_bytes_free. */
 NH_API nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *report);
 NH_API nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report *report);
 NH_API void nh_bytes_free(void *bytes);
@@ -336,7 +345,8 @@ enum { NH_PIECES_MAX = 8 };
 NH_API nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, int pieces,
                                      nh_report *report);
 /* Reads up to NH_PIECES_MAX pieces, each to be freed with nh_bytes_free. */
-NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_report *report);
+NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces,
+                                    nh_report *report);
 
 /* ---- ensembles --------------------------------------------------------------------------- */
 
@@ -362,13 +372,14 @@ typedef struct nh_sweep { /* `count` values from `from` to `to`, both included *
 
 typedef enum nh_starts {
     NH_STARTS_MODEL,  /* the model's start with `start` applied, for each value of a sweep */
-    NH_STARTS_RANDOM, /* nh_random_start: item = number of the start, the same for all values of a sweep */
+    NH_STARTS_RANDOM, /* nh_random_start: item = number of the start, the same for all values of a
+                         sweep */
     NH_STARTS_LIST    /* q[members][coordinates], v[members][velocities] */
 } nh_starts;
 
 typedef struct nh_ensemble_options {
-    /* Either a model with settings as of nh_system_build, or a ready system (no sweeps then; functions
-     * of the user are called from several threads). */
+    /* Either a model with settings as of nh_system_build, or a ready system (no sweeps then;
+     * functions of the user are called from several threads). */
     const nh_model *model;
     const char *const *settings;
     size_t setting_count;
@@ -393,34 +404,35 @@ typedef struct nh_ensemble_options {
     int rank, ranks;      /* this process does each `ranks`-th piece from `rank` on; 0, 0: all */
 } nh_ensemble_options;
 
-/* Several consecutive members at several consecutive recorded times. Rows of a member that failed are
- * NaN. */
+/* Several consecutive members at several consecutive recorded times. Rows of a member that failed
+ * are NaN. */
 typedef struct nh_rows {
     int64_t first_member, first_record;
     int members, records, columns;
-    const double *value; /* [members][records][columns] */
-    const double *q, *v; /* [members][records][coordinates or velocities] */
+    const double *value;       /* [members][records][columns] */
+    const double *q, *v;       /* [members][records][coordinates or velocities] */
     const double *multipliers; /* [members][records][constraints], of the continuous equations */
 } nh_rows;
 
 /* What became of one member. */
 typedef struct nh_member {
-    int64_t member, combination; /* combination: of the swept values */
-    nh_status status;            /* NH_OK, or why it failed */
-    int64_t steps;               /* done */
+    int64_t member, combination;                              /* combination: of the swept values */
+    nh_status status;                                         /* NH_OK, or why it failed */
+    int64_t steps;                                            /* done */
     double t, first_energy, energy_error_max, constraint_max; /* maxima over recorded times */
-    const double *q, *v;         /* where it ended */
+    const double *q, *v;                                      /* where it ended */
 } nh_member;
 
-/* What nh_ensemble_run calls on the way, one at a time but from any thread; each may be NULL. A value
- * other than 0 stops the ensemble: NH_CALLBACK_STOPPED. */
+/* What nh_ensemble_run calls on the way, one at a time but from any thread; each may be NULL. A
+ * value other than 0 stops the ensemble: NH_CALLBACK_STOPPED. */
 typedef struct nh_ensemble_hooks {
     void *user;
-    int (*rows)(void *user, const nh_rows *rows);         /* in any order */
-    int (*member)(void *user, const nh_member *member);   /* in the order of the members (of the rank) */
+    int (*rows)(void *user, const nh_rows *rows); /* in any order */
+    int (*member)(void *user,
+                  const nh_member *member); /* in the order of the members (of the rank) */
     int (*progress)(void *user, int64_t done, int64_t all); /* steps of all members */
-    /* Whether it is time for a checkpoint; and what nh_ensemble_restore wants to go on from there, with
-     * rows told of so far. */
+    /* Whether it is time for a checkpoint; and what nh_ensemble_restore wants to go on from there,
+     * with rows told of so far. */
     int (*due)(void *user, int64_t done);
     int (*checkpoint)(void *user, const void *bytes, size_t size, int64_t done);
 } nh_ensemble_hooks;
@@ -432,13 +444,13 @@ NH_API void nh_ensemble_free(nh_ensemble *ensemble);
 NH_API nh_status nh_ensemble_run(nh_ensemble *ensemble, const nh_ensemble_hooks *hooks,
                                  nh_report *report);
 
-/* Before nh_ensemble_run: goes on from a checkpoint of an ensemble created alike (with any number of
- * threads), to the same bits. Another one is refused with the reason. */
+/* Before nh_ensemble_run: goes on from a checkpoint of an ensemble created alike (with any number
+ * of threads), to the same bits. Another one is refused with the reason. */
 NH_API nh_status nh_ensemble_restore(nh_ensemble *ensemble, const void *bytes, size_t size,
                                      nh_report *report);
 
-/* After nh_ensemble_run: what one rank gathered, as bytes, and its joining to another rank's, which gives
- * the bits that one process would have gathered. */
+/* After nh_ensemble_run: what one rank gathered, as bytes, and its joining to another rank's, which
+ * gives the bits that one process would have gathered. */
 NH_API nh_status nh_ensemble_result(nh_ensemble *ensemble, void **bytes, size_t *size,
                                     nh_report *report);
 NH_API nh_status nh_ensemble_join(nh_ensemble *ensemble, int rank, const void *bytes, size_t size,
@@ -452,15 +464,15 @@ NH_API const nh_system *nh_ensemble_system(const nh_ensemble *ensemble);
 NH_API nh_backend nh_ensemble_backend(const nh_ensemble *ensemble); /* after the run */
 NH_API double nh_ensemble_seconds(const nh_ensemble *ensemble); /* stepping, summed over threads */
 
-/* Columns: energy, energy_error (E - E of the member's start), constraint (largest |k|), observables,
- * and with measure_state coordinates and velocities. */
+/* Columns: energy, energy_error (E - E of the member's start), constraint (largest |k|),
+ * observables, and with measure_state coordinates and velocities. */
 NH_API int64_t nh_ensemble_records(const nh_ensemble *ensemble);
 NH_API double nh_ensemble_time(const nh_ensemble *ensemble, int64_t record);
 NH_API int nh_ensemble_columns(const nh_ensemble *ensemble);
 NH_API const char *nh_ensemble_column_name(const nh_ensemble *ensemble, int column);
 
-/* Over the members that got as far as a recorded time. Sums are exact, so that no bit of this depends
- * on the order of members. */
+/* Over the members that got as far as a recorded time. Sums are exact, so that no bit of this
+ * depends on the order of members. */
 typedef struct nh_statistic {
     int64_t count;
     double mean, variance, least, greatest; /* variance: about the mean, divided by count */
@@ -482,10 +494,10 @@ NH_API nh_status nh_system_integral_values(const nh_system *system, double t, co
                                            const double *v, double *values);
 
 /* The latitude, the hidden integral of a coupled system whose driver moves periodically and whose
- * passengers are linear oscillators, an even number of them (Modin & Verdier 2020, sec. 3.2): there is no
- * formula for it; it is computed for the driver energy of the state given. `value` wants angles wrapped as
- * nh_run_wrapped_state gives them. Otherwise NH_NOT_APPLICABLE, with the reason. Values may be asked for by
- * several threads at once. */
+ * passengers are linear oscillators, an even number of them (Modin & Verdier 2020, sec. 3.2): there
+ * is no formula for it; it is computed for the driver energy of the state given. `value` wants
+ * angles wrapped as nh_run_wrapped_state gives them. Otherwise NH_NOT_APPLICABLE, with the reason.
+ * Values may be asked for by several threads at once. */
 typedef struct nh_latitude nh_latitude;
 NH_API nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,
                                     const double *v, nh_report *report);
@@ -494,19 +506,20 @@ NH_API double nh_latitude_value(const nh_latitude *latitude, const double *q, co
 /* Whether some start of the system may have one. */
 NH_API bool nh_system_may_have_latitude(const nh_system *system);
 
-/* Quantities by name: "t", a coordinate, a velocity, "energy", an observable, "latitude"; "constraint", the
- * largest |k|, and "constraint:NAME", the k of one; "momentum of ..." as nh_system_conserved lists them;
- * "rho1", "rho2", ..., the momenta in the model's frame. About two states, one step apart:
- * "midpoint_constraint" and "midpoint:NAME", k half way, and "leapfrog_invariant", what leapfrog keeps
- * exactly of a coupled system with linear passengers: |v_half|^2/2 and the potential in both places. */
+/* Quantities by name: "t", a coordinate, a velocity, "energy", an observable, "latitude";
+ * "constraint", the largest |k|, and "constraint:NAME", the k of one; "momentum of ..." as
+ * nh_system_conserved lists them; "rho1", "rho2", ..., the momenta in the model's frame. About two
+ * states, one step apart: "midpoint_constraint" and "midpoint:NAME", k half way, and
+ * "leapfrog_invariant", what leapfrog keeps exactly of a coupled system with linear passengers:
+ * |v_half|^2/2 and the potential in both places. */
 typedef struct nh_watch nh_watch;
 typedef struct nh_state {
     double t;
     const double *q, *wrapped_q, *v; /* wrapped_q as of nh_run_wrapped_state */
 } nh_state;
 
-/* Watches the quantities named, from `start` on, of runs with this step. NH_BAD_ARGUMENT for an unknown
- * name, NH_NOT_APPLICABLE for one that this system or start does not have. */
+/* Watches the quantities named, from `start` on, of runs with this step. NH_BAD_ARGUMENT for an
+ * unknown name, NH_NOT_APPLICABLE for one that this system or start does not have. */
 NH_API nh_status nh_watch_create(nh_watch **out, const nh_system *system, const char *const *names,
                                  int count, double step, const nh_state *start, nh_report *report);
 NH_API void nh_watch_free(nh_watch *watch);
@@ -514,19 +527,20 @@ NH_API bool nh_watch_looks_back(const nh_watch *watch); /* needs the state one s
 /* `before` may be NULL where there is none; what needs it is NaN then. values[count] as named. */
 NH_API nh_status nh_watch_values(const nh_watch *watch, const nh_state *now, const nh_state *before,
                                  double *values);
-/* The names that a system has, the ones about two states last; NULL at the end. The latitude may still be
- * refused for a start. Valid until the thread's next call. */
+/* The names that a system has, the ones about two states last; NULL at the end. The latitude may
+ * still be refused for a start. Valid until the thread's next call. */
 NH_API const char *nh_quantity_name(const nh_system *system, int index);
 
 /* How far a run is from going back where it came from: `steps` steps, velocities turned round (and
- * moved to the constraints, if the method left them), `steps` steps; the largest difference from the start, relative to the larger of 1 and the largest component. */
+ * moved to the constraints, if the method left them), `steps` steps; the largest difference from
+ * the start, relative to the larger of 1 and the largest component. */
 NH_API nh_status nh_reversibility_defect(const nh_system *system, const nh_run_options *options,
                                          int64_t steps, double t, const double *q, const double *v,
                                          double *defect, nh_report *report);
 
-/* A solution to measure others by: nh_reference_method() with steps refined until two solutions agree
- * to `tolerance` (relative to the larger of 1 and the largest component), or until round-off lets
- * them agree no better. NH_NOT_CONVERGED when they do not even agree to 1e-6. */
+/* A solution to measure others by: nh_reference_method() with steps refined until two solutions
+ * agree to `tolerance` (relative to the larger of 1 and the largest component), or until round-off
+ * lets them agree no better. NH_NOT_CONVERGED when they do not even agree to 1e-6. */
 typedef struct nh_accuracy {
     double error;  /* estimate, relative in the same way */
     int64_t steps; /* of the solution given */
@@ -537,23 +551,26 @@ NH_API nh_status nh_reference(const nh_system *system, double t0, const double *
                               nh_accuracy *accuracy, nh_report *report);
 NH_API const char *nh_reference_method(void);
 
-/* A series y(x), summed up as it comes: begin with {0}. `largest` is that of |y|, `mean_y` the mean. */
+/* A series y(x), summed up as it comes: begin with {0}. `largest` is that of |y|, `mean_y` the
+ * mean. */
 typedef struct nh_trend {
     int64_t count;
     double largest, mean_x, mean_y, xx, xy, yy;
 } nh_trend;
 NH_API void nh_trend_add(nh_trend *trend, double x, double y);
 
-/* The least-squares line. `slope_error` is one standard deviation if what is left beside the line is
- * independent from point to point; for oscillating errors take it as a lower bound. NaN: too few. */
+/* The least-squares line. `slope_error` is one standard deviation if what is left beside the line
+ * is independent from point to point; for oscillating errors take it as a lower bound. NaN: too
+ * few. */
 typedef struct nh_line {
     double slope, intercept, slope_error;
 } nh_line;
 NH_API nh_line nh_trend_line(const nh_trend *trend);
 NH_API nh_line nh_fit_slope(const double *x, const double *y, int64_t count);
 
-/* The mean of y over the `window` of x around each point, in place of it; what is nearer to an end than half
- * a window is left out. x rises. Returns how many are left, written to mean_x and mean_y[count]. */
+/* The mean of y over the `window` of x around each point, in place of it; what is nearer to an end
+ * than half a window is left out. x rises. Returns how many are left, written to mean_x and
+ * mean_y[count]. */
 NH_API int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
                                double *mean_x, double *mean_y);
 
@@ -568,8 +585,9 @@ typedef enum nh_verdict {
     NH_VERDICT_UNKNOWN      /* too few points to tell, or none of these */
 } nh_verdict;
 
-/* `rate`: of a linear drift its slope; of exponential growth the exponent; of a random walk the standard
- * deviation after one unit of x; else NaN. `text` is one line: "drifts by 1.79e-05 per unit of time". */
+/* `rate`: of a linear drift its slope; of exponential growth the exponent; of a random walk the
+ * standard deviation after one unit of x; else NaN. `text` is one line: "drifts by 1.79e-05 per
+ * unit of time". */
 typedef struct nh_judgement {
     nh_verdict verdict;
     double largest; /* |y| */
@@ -583,16 +601,17 @@ NH_API const char *nh_verdict_name(nh_verdict verdict); /* "bounded", "linear dr
 /* The level for a quantity of this size after so many steps. */
 NH_API double nh_round_off_level(double size, int64_t steps);
 
-/* A mean square that grows like rate*x from 0 on: least squares through the origin. `exponent` is that of
- * the power x^exponent which fits best: 1 for a random walk, 2 for a common drift, 0 for a bounded error. */
+/* A mean square that grows like rate*x from 0 on: least squares through the origin. `exponent` is
+ * that of the power x^exponent which fits best: 1 for a random walk, 2 for a common drift, 0 for a
+ * bounded error. */
 typedef struct nh_walk {
     double rate, rate_error, exponent;
 } nh_walk;
 NH_API nh_walk nh_fit_walk(const double *x, const double *mean_square, int64_t count);
 
-/* The order of a method out of its errors at falling steps h. `level` is where round-off begins, for
- * each point. The fit takes the part whose local orders agree; mark[count] tells what became of each
- * point. */
+/* The order of a method out of its errors at falling steps h. `level` is where round-off begins,
+ * for each point. The fit takes the part whose local orders agree; mark[count] tells what became of
+ * each point. */
 typedef enum nh_order_verdict {
     NH_ORDER_MEASURED,  /* three points or more agree on it */
     NH_ORDER_ROUGH,     /* out of two points only */
@@ -600,7 +619,12 @@ typedef enum nh_order_verdict {
     NH_ORDER_IRREGULAR, /* the errors do not fall like a power of h */
     NH_ORDER_FAILED     /* no point has an error */
 } nh_order_verdict;
-typedef enum nh_point { NH_POINT_LEFT_OUT, NH_POINT_USED, NH_POINT_ROUND_OFF, NH_POINT_FAILED } nh_point;
+typedef enum nh_point {
+    NH_POINT_LEFT_OUT,
+    NH_POINT_USED,
+    NH_POINT_ROUND_OFF,
+    NH_POINT_FAILED
+} nh_point;
 typedef struct nh_order {
     double order, uncertainty; /* NaN when there is none */
     int points;                /* that the fit used */
@@ -637,16 +661,17 @@ NH_API double nh_record_residual(const nh_record *record, int64_t row); /* large
 NH_API double nh_record_energy_error(const nh_record *record);          /* largest |E - E0| */
 NH_API double nh_record_constraint_max(const nh_record *record);        /* largest |k| of all */
 
-/* Advances `run` by `steps` and records each `every`-th state of a member and the last one, also the
- * last before a failure. A record without rows takes the state at the beginning first. */
+/* Advances `run` by `steps` and records each `every`-th state of a member and the last one, also
+ * the last before a failure. A record without rows takes the state at the beginning first. */
 NH_API nh_status nh_record_follow(nh_record *record, nh_run *run, int member, int64_t steps,
                                   int64_t every, nh_report *report);
 
-/* All rows as they lie in memory, `stride` numbers from one to the next: the columns, then the largest
- * |k|. Valid until a row is added; NULL when rows are not kept. */
+/* All rows as they lie in memory, `stride` numbers from one to the next: the columns, then the
+ * largest |k|. Valid until a row is added; NULL when rows are not kept. */
 NH_API const double *nh_record_table(const nh_record *record, int *stride);
 
-/* The multipliers of the continuous equations at each row, which must be kept: multipliers[rows][constraints]. */
+/* The multipliers of the continuous equations at each row, which must be kept:
+ * multipliers[rows][constraints]. */
 NH_API nh_status nh_record_multipliers(const nh_record *record, double *multipliers,
                                        nh_report *report);
 
@@ -656,8 +681,9 @@ typedef struct nh_record_state {
     double first_energy, energy_error, constraint_max;
 } nh_record_state;
 NH_API nh_record_state nh_record_save(const nh_record *record);
-/* For a record that has seen the start state and nothing else. Rows of before are counted and not kept;
- * the last row becomes what is at the given state. NH_BAD_ARGUMENT when the start was another. */
+/* For a record that has seen the start state and nothing else. Rows of before are counted and not
+ * kept; the last row becomes what is at the given state. NH_BAD_ARGUMENT when the start was
+ * another. */
 NH_API nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t,
                                    const double *q, const double *v, const double *wrapped_q,
                                    nh_report *report);
@@ -667,14 +693,13 @@ NH_API nh_status nh_record_write(const nh_record *record, const char *path, nh_r
 
 /* A file of trajectories, written while they are computed, never more than a block of it in memory.
  *
- *     .h5, .nc   HDF5 after the conventions of NetCDF-4: q(member, time, coordinate), v(member, time,
- *                velocity), multiplier(member, time, constraint), the columns (member, time), labelled
- *                axes, and attributes that tell where the numbers come from. Its whole size is taken
- *                from the disk at the beginning and it is there under its name from then on: a process
- *                that is killed leaves a file that opens; records(member) tells how many rows of it
- *                count, the rest is NaN.
- *     .csv, .npy a table of one trajectory: t, coordinates, velocities, columns; of .npy an array with
- *                named fields. Appears under its name when it is complete. */
+ *     .h5, .nc   HDF5 after the conventions of NetCDF-4: q(member, time, coordinate), v(member,
+ * time, velocity), multiplier(member, time, constraint), the columns (member, time), labelled axes,
+ * and attributes that tell where the numbers come from. Its whole size is taken from the disk at
+ * the beginning and it is there under its name from then on: a process that is killed leaves a file
+ * that opens; records(member) tells how many rows of it count, the rest is NaN. .csv, .npy a table
+ * of one trajectory: t, coordinates, velocities, columns; of .npy an array with named fields.
+ * Appears under its name when it is complete. */
 typedef struct nh_archive nh_archive;
 
 typedef struct nh_archive_plan {
@@ -693,7 +718,7 @@ typedef struct nh_archive_plan {
     /* Swept parameters, HDF5 only: their names, and values[members][swept]. */
     const char *const *swept_name;
     int swept;
-    bool resumable;   /* what is there of a file shall stay when the process ends early: FILE.part */
+    bool resumable; /* what is there of a file shall stay when the process ends early: FILE.part */
     int64_t position; /* with `resume`: nh_archive_position of then */
     bool resume;      /* go on with the file that is there */
 } nh_archive_plan;
@@ -708,25 +733,28 @@ NH_API nh_status nh_archive_can_write(const char *path, int64_t members, nh_repo
 NH_API nh_status nh_archive_row(nh_archive *archive, double t, const double *q, const double *v,
                                 const double *values, const double *multipliers, nh_report *report);
 NH_API nh_status nh_archive_rows(nh_archive *archive, const nh_rows *rows, nh_report *report);
-/* What became of a member: its row of the swept values, whether it failed. HDF5 only, else nothing. */
-NH_API nh_status nh_archive_member(nh_archive *archive, const nh_member *member, const double *swept,
-                                   nh_report *report);
+/* What became of a member: its row of the swept values, whether it failed. HDF5 only, else nothing.
+ */
+NH_API nh_status nh_archive_member(nh_archive *archive, const nh_member *member,
+                                   const double *swept, nh_report *report);
 NH_API nh_status nh_archive_statistics(nh_archive *archive, const nh_ensemble *ensemble,
                                        nh_report *report);
 
 /* Everything so far to the disk; a later process may go on from here with `position`. */
 NH_API nh_status nh_archive_flush(nh_archive *archive, int64_t *position, nh_report *report);
 
-/* The end: complete, or with as many rows as there are (HDF5 is cut to them). Frees it in any case. */
+/* The end: complete, or with as many rows as there are (HDF5 is cut to them). Frees it in any case.
+ */
 NH_API nh_status nh_archive_close(nh_archive *archive, nh_report *report);
 /* Frees it and leaves what is there of a resumable file for later; of another nothing is left. */
 NH_API void nh_archive_leave(nh_archive *archive);
 
-/* Any table of numbers, row by row: never more than a block of it is in memory. Like a record's file it
- * appears under its name when it is committed. nh_record_can_write tells whether `path` will do. */
+/* Any table of numbers, row by row: never more than a block of it is in memory. Like a record's
+ * file it appears under its name when it is committed. nh_record_can_write tells whether `path`
+ * will do. */
 typedef struct nh_table nh_table;
-NH_API nh_status nh_table_create(nh_table **out, const char *path, const char *const *names, int columns,
-                                 nh_report *report);
+NH_API nh_status nh_table_create(nh_table **out, const char *path, const char *const *names,
+                                 int columns, nh_report *report);
 NH_API void nh_table_add(nh_table *table, const double *row); /* failures come out at the end */
 NH_API nh_status nh_table_commit(nh_table *table, nh_report *report); /* frees it in any case */
 NH_API void nh_table_abandon(nh_table *table);
@@ -735,9 +763,9 @@ NH_API void nh_table_abandon(nh_table *table);
 NH_API nh_status nh_record_plot(const nh_record *record, const char *path, const char *title,
                                 nh_report *report);
 
-/* A picture of any curves, in panels; the ending decides as above. Curves of one number have one colour
- * in all panels, and the names in the legend are those of the first panel. NaN leaves a gap; on a
- * logarithmic scale values <= 0 do too. */
+/* A picture of any curves, in panels; the ending decides as above. Curves of one number have one
+ * colour in all panels, and the names in the legend are those of the first panel. NaN leaves a gap;
+ * on a logarithmic scale values <= 0 do too. */
 typedef struct nh_curve {
     const char *name;
     const double *x, *y;
@@ -751,14 +779,14 @@ typedef struct nh_panel {
     bool x_log, y_log;
     const nh_curve *curve;
     int curves;
-    bool equal;              /* one unit is as long on both axes */
+    bool equal;                      /* one unit is as long on both axes */
     const double *x_range, *y_range; /* two numbers each; NULL: as the curves want it */
 } nh_panel;
 NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
                                 const char *title, nh_report *report);
 
-/* A table as a picture: a coloured cell for each row and column; columns with the same group stand under its
- * name. `shade` is an nh_verdict, or -1 for an empty cell. */
+/* A table as a picture: a coloured cell for each row and column; columns with the same group stand
+ * under its name. `shade` is an nh_verdict, or -1 for an empty cell. */
 typedef struct nh_cell {
     int shade;
     char text[16];
@@ -766,7 +794,7 @@ typedef struct nh_cell {
 typedef struct nh_grid {
     const char *const *row, *const *column, *const *group; /* group: of each column, may be NULL */
     int rows, columns;
-    const nh_cell *cell;      /* [rows][columns] */
+    const nh_cell *cell;       /* [rows][columns] */
     const char *shade_name[8]; /* of each shade that occurs, for the legend; NULL: not in it */
 } nh_grid;
 NH_API nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
@@ -779,8 +807,8 @@ NH_API nh_status nh_record_can_plot(const char *path, nh_report *report);
 
 /* ---- figures ----------------------------------------------------------------------------- */
 
-/* A figure as a text: what is computed, what is drawn, what is expected of it (nonholo-figure(5)). Nothing in
- * such a text is executed but the arithmetic of models. */
+/* A figure as a text: what is computed, what is drawn, what is expected of it (nonholo-figure(5)).
+ * Nothing in such a text is executed but the arithmetic of models. */
 typedef struct nh_figure nh_figure;
 
 /* A shipped figure by its name, or the file at a path (anything with a '/' or ending in ".fig"). */
@@ -802,10 +830,12 @@ typedef struct nh_figure_options {
     void *user;
 } nh_figure_options;
 
-/* Computes everything and checks the findings. A finding that fails is a result, not a failure; neither is
- * a method that does not apply to a case, or does not reach the end (nh_figure_remark tells). */
-NH_API nh_status nh_figure_run(nh_figure *figure, const nh_figure_options *options, nh_report *report);
-NH_API double nh_figure_seconds(const nh_figure *figure); /* the last run took */
+/* Computes everything and checks the findings. A finding that fails is a result, not a failure;
+ * neither is a method that does not apply to a case, or does not reach the end (nh_figure_remark
+ * tells). */
+NH_API nh_status nh_figure_run(nh_figure *figure, const nh_figure_options *options,
+                               nh_report *report);
+NH_API double nh_figure_seconds(const nh_figure *figure);                /* the last run took */
 NH_API const char *nh_figure_remark(const nh_figure *figure, int index); /* NULL at the end */
 
 typedef struct nh_finding {
@@ -819,12 +849,13 @@ typedef struct nh_finding {
 NH_API int nh_figure_findings(const nh_figure *figure);
 NH_API const nh_finding *nh_figure_finding(const nh_figure *figure, int index);
 
-/* After a run: the picture (.svg, .png, .pdf, .html), and the curves as they are drawn (.csv: panel, curve,
- * x, y). */
+/* After a run: the picture (.svg, .png, .pdf, .html), and the curves as they are drawn (.csv:
+ * panel, curve, x, y). */
 NH_API nh_status nh_figure_draw(const nh_figure *figure, const char *path, nh_report *report);
 NH_API nh_status nh_figure_write(const nh_figure *figure, const char *path, nh_report *report);
 
-/* Shortest text that reads back as the same number; `text` holds at least 32 bytes. Returns text. */
+/* Shortest text that reads back as the same number; `text` holds at least 32 bytes. Returns text.
+ */
 NH_API char *nh_number_text(double value, char *text);
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
 # Installs the Debian packages that the build needs and does not find. Asks the package manager
 # only when something is missing; without the right to install it prints the command and stops.
 # NONHOLO_SETUP=no skips all of it. 'setup.sh extras' adds what optional parts need: the Python module and its
-# tests, HDF5 files, MPI, the manual, the tests of pages.
+# tests, MPI, the manual, the tests of pages.
 set -eu
 [ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
 
@@ -16,6 +16,7 @@ need pkg-config pkg-config
 need python3 python3
 need gnuplot gnuplot-nox
 need scdoc scdoc
+pkg-config --exists hdf5-serial 2>/dev/null || missing="$missing libhdf5-dev"
 system_python=/usr/bin/python3 # the one that Debian's packages are for
 [ -x "$system_python" ] || system_python=python3
 need_module() { # module package
@@ -28,7 +29,6 @@ if [ "${1:-}" = extras ]; then
     need_module xarray python3-xarray
     need_module mesonpy python3-mesonpy
     need_module ensurepip python3-venv
-    pkg-config --exists hdf5-serial 2>/dev/null || missing="$missing libhdf5-dev"
     need_module h5py python3-h5py
     need_module h5netcdf python3-h5netcdf
     need_module netCDF4 python3-netcdf4

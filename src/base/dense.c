@@ -53,8 +53,9 @@ int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *depen
     int rank = 0;
     if (dependent)
         *dependent = -1;
-    /* Row by row: each is cleared of the pivots found so far; what is left of it, compared with what
-     * it was, tells whether it is new. Earlier rows get the pivots, so the culprit is a later one. */
+    /* Row by row: each is cleared of the pivots found so far; what is left of it, compared with
+     * what it was, tells whether it is new. Earlier rows get the pivots, so the culprit is a later
+     * one. */
     for (int i = 0; i < rows; i++) {
         double *row = a + i * columns, size = 0, left = 0;
         for (int j = 0; j < columns; j++)

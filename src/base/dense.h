@@ -9,9 +9,9 @@
 bool nh_dense_factor(int n, double *a, int *pivot);
 void nh_dense_solve(int n, const double *lu, const int *pivot, double *x);
 
-/* Rank of a (rows x columns) by elimination; a is destroyed. A row counts when more than `tolerance`
- * of it is left after the earlier rows are taken out. `dependent` (may be NULL) gets the first row
- * that depends on earlier ones, or -1. */
+/* Rank of a (rows x columns) by elimination; a is destroyed. A row counts when more than
+ * `tolerance` of it is left after the earlier rows are taken out. `dependent` (may be NULL) gets
+ * the first row that depends on earlier ones, or -1. */
 int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent);
 
 #endif

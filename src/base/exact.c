@@ -134,8 +134,8 @@ double nh_gathered_mean(nh_gathering *g)
     return high / (double)g->count + low / (double)g->count;
 }
 
-/* (count S2 - S1^2) / count^2 with products in two parts: what is left after the cancellation is good
- * as long as the variance is more than 1e-28 of the mean square. */
+/* (count S2 - S1^2) / count^2 with products in two parts: what is left after the cancellation is
+ * good as long as the variance is more than 1e-28 of the mean square. */
 double nh_gathered_variance(nh_gathering *g)
 {
     double s, s_low, q, q_low, n = (double)g->count;

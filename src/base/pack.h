@@ -1,6 +1,6 @@
-/* Bytes in a row, for checkpoints: written one thing after another and read in the same order. Reading
- * never leaves the bytes: what is not there makes `failed` true and reads as zero. Numbers stand as
- * they are in memory; the first of them tells whether this machine keeps them alike. */
+/* Bytes in a row, for checkpoints: written one thing after another and read in the same order.
+ * Reading never leaves the bytes: what is not there makes `failed` true and reads as zero. Numbers
+ * stand as they are in memory; the first of them tells whether this machine keeps them alike. */
 #ifndef NH_BASE_PACK_H
 #define NH_BASE_PACK_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct nh_pack {
-    unsigned char *data; /* owned by a pack that is written, borrowed by one that is read */
+    unsigned char *data;   /* owned by a pack that is written, borrowed by one that is read */
     size_t size, room, at; /* at: where reading goes on */
     bool failed;
 } nh_pack;

@@ -3,8 +3,8 @@
  * Kernels and the tape's interpreter are written over `real` and compiled for one lane and for
  * several; every operation here gives each lane the bits that one lane alone would get. That is why
  * the compiler may not contract multiplications and additions, and why fused ones are written out:
- * where the target has them, fma_ rounds once, elsewhere twice, but always the same way for one lane
- * and for many. This header is also part of every emitted kernel, so it includes nothing. */
+ * where the target has them, fma_ rounds once, elsewhere twice, but always the same way for one
+ * lane and for many. This header is also part of every emitted kernel, so it includes nothing. */
 #ifndef NH_BASE_REAL_H
 #define NH_BASE_REAL_H
 
@@ -71,8 +71,9 @@ typedef long long mask __attribute__((vector_size(LANES * 8)));
 
 #define LANE(x, l) ((x)[l])
 
-/* The compiler splits wide vectors into machine vectors for arithmetic, but takes comparisons, built-in
- * functions and broadcasts apart lane by lane. So those are written over quads, which AVX has. */
+/* The compiler splits wide vectors into machine vectors for arithmetic, but takes comparisons,
+ * built-in functions and broadcasts apart lane by lane. So those are written over quads, which AVX
+ * has. */
 #if defined(__AVX__) && LANES % 4 == 0
 #define NH_QUADS 1
 typedef double nh_quad __attribute__((vector_size(32), may_alias));

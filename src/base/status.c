@@ -45,5 +45,6 @@ const char *nh_status_name(nh_status status)
         [NH_FILE_FAILED] = "file operation failed",
         [NH_NO_COMPILER] = "no working compiler",
     };
-    return status >= 0 && (size_t)status < sizeof names / sizeof names[0] ? names[status] : "unknown";
+    return status >= 0 && (size_t)status < sizeof names / sizeof names[0] ? names[status]
+                                                                          : "unknown";
 }

@@ -14,12 +14,16 @@
 
 #define TRIG_WIDE 400000.0
 #define TRIG_SIGN (-0x7fffffffffffffffLL - 1) /* the bit of the sign */
-#define TRIG_ROUND 0x1.8p52 /* adding and subtracting it rounds to an integer, kept in the low bits */
+#define TRIG_ROUND                                                                                 \
+    0x1.8p52 /* adding and subtracting it rounds to an integer, kept in the low bits */
 
 static inline mask trig_bits(real x)
 {
 #if LANES == 1
-    union { double d; long long i; } u = {x};
+    union {
+        double d;
+        long long i;
+    } u = {x};
     return u.i;
 #else
     return (mask)x;
@@ -39,7 +43,10 @@ static inline mask trig_shift(mask x, int by)
 static inline real trig_flip(real x, mask sign)
 {
 #if LANES == 1
-    union { double d; long long i; } u = {x};
+    union {
+        double d;
+        long long i;
+    } u = {x};
     u.i ^= sign;
     return u.d;
 #else
@@ -89,8 +96,7 @@ static inline real cos_(real x)
 {
     if (__builtin_expect(trig_is_wide(x), 0))
         return trig_wide_cos(x);
-    real shifted =
-        fma_(x, broadcast(0x1.45f306dc9c883p-2), broadcast(-0.5)) + TRIG_ROUND;
+    real shifted = fma_(x, broadcast(0x1.45f306dc9c883p-2), broadcast(-0.5)) + TRIG_ROUND;
     real k = (shifted - TRIG_ROUND) + 0.5;
     return trig_flip(trig_sin_half(trig_less_pi(x, k)), trig_shift(~trig_bits(shifted), 63));
 }

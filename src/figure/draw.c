@@ -9,8 +9,8 @@
 
 enum { BINS = 450, BINS_OF_MANY = 120, PATH_POINTS = 4000 };
 
-/* All panels have the same slots, a colour each: the methods; or, when some panel shows several cases, the
- * pairs of case and method that are drawn anywhere. */
+/* All panels have the same slots, a colour each: the methods; or, when some panel shows several
+ * cases, the pairs of case and method that are drawn anywhere. */
 typedef struct slot {
     int by_case, by_method; /* by_case -1: that of the panel */
     char name[160];
@@ -104,8 +104,8 @@ static bool add_point(points *p, double x, double y)
     return true;
 }
 
-/* The least and the greatest of a stretch, in the order in which they come; on a logarithmic scale only the
- * greatest, since an error that changes its sign has no lower end there. */
+/* The least and the greatest of a stretch, in the order in which they come; on a logarithmic scale
+ * only the greatest, since an error that changes its sign has no lower end there. */
 static bool add_extremes(points *out, const nh_series *s, int64_t from, int64_t to, bool is_log)
 {
     int64_t low = from, high = from;
@@ -142,7 +142,8 @@ static bool pair_up(points *out, const nh_series *x, const nh_series *y, bool y_
     return true;
 }
 
-static nh_status add_member(points *out, const nh_drawing *p, const nh_outcome *o, int member, int bins)
+static nh_status add_member(points *out, const nh_drawing *p, const nh_outcome *o, int member,
+                            int bins)
 {
     nh_series y, x = {0};
     nh_status status = nh_series_make(&y, o, &p->y, member);
@@ -209,7 +210,9 @@ static nh_status make_panel(atlas *a, int number)
     if (status == NH_OK && !isnan(p->guide))
         status = make_guide(&curves[a->slots], curves, a->slots, p);
     a->panel[number] = (nh_panel){.title = p->title,
-                                  .x_label = p->x_label ? p->x_label : p->has_x ? p->x.quantity : "t",
+                                  .x_label = p->x_label ? p->x_label
+                                             : p->has_x ? p->x.quantity
+                                                        : "t",
                                   .y_label = p->y_label ? p->y_label : p->y.quantity,
                                   .x_log = p->x_log,
                                   .y_log = p->y_log,

@@ -1,6 +1,6 @@
-/* Errors over step sizes: the distance of the end state from a reference solution, and what it cost.
- * The outcome's series run over the steps: h, error, steps, evaluations (of functions of the system, to the
- * end), seconds. */
+/* Errors over step sizes: the distance of the end state from a reference solution, and what it
+ * cost. The outcome's series run over the steps: h, error, steps, evaluations (of functions of the
+ * system, to the end), seconds. */
 #include "figure/figure.h"
 #include "observe/cost.h"
 
@@ -38,7 +38,8 @@ static double time_again(const trial *t, nh_run *run, int64_t steps)
 {
     double least = nh_run_seconds(run), total = least;
     for (int i = 0; i < 9 && total < 0.02; i++) {
-        if (nh_run_start(run, 0, 0, t->q, t->v, NULL) != NH_OK || nh_run_advance(run, steps, NULL) != NH_OK)
+        if (nh_run_start(run, 0, 0, t->q, t->v, NULL) != NH_OK ||
+            nh_run_advance(run, steps, NULL) != NH_OK)
             break;
         least = fmin(least, nh_run_seconds(run) - total);
         total = nh_run_seconds(run);
@@ -110,10 +111,10 @@ static nh_status find_target(nh_target *target, const trial *t, nh_report *repor
     if (!target->known) {
         target->known = true;
         target->state = calloc((size_t)(t->n + t->nv) + 1, sizeof *target->state);
-        target->status = target->state ? nh_reference(t->system, 0, t->q, t->v, t->time, 1e-13,
-                                                      target->state, target->state + t->n,
-                                                      &target->accuracy, &target->report)
-                                       : nh_fail_memory(&target->report);
+        target->status =
+            target->state ? nh_reference(t->system, 0, t->q, t->v, t->time, 1e-13, target->state,
+                                         target->state + t->n, &target->accuracy, &target->report)
+                          : nh_fail_memory(&target->report);
     }
     pthread_mutex_unlock(&lock);
     if (target->status)

@@ -12,7 +12,7 @@
 
 static const char *const operations[NH_OPERATIONS] = {
     "error", "relative", "log", "abs", "mean", "per", "variance", "mean-square", "each"};
-static const char *const measures[NH_MEASURES] = {"max",  "last",     "slope", "drift",  "rate",
+static const char *const measures[NH_MEASURES] = {"max",      "last",  "slope",  "drift",  "rate",
                                                   "exponent", "order", "growth", "verdict"};
 
 static int index_of(const char *word, const char *const *list, int count)
@@ -41,7 +41,8 @@ static int next_operation(const nh_reader *r)
 {
     const nh_word *word = &r->line.word[r->line.at], *behind = word + 1;
     bool last = r->line.at + 1 >= r->line.count || strcmp(behind->text, "of") == 0;
-    return nh_at_end(r) || word->quoted || last ? -1 : index_of(word->text, operations, NH_OPERATIONS);
+    return nh_at_end(r) || word->quoted || last ? -1
+                                                : index_of(word->text, operations, NH_OPERATIONS);
 }
 
 nh_status nh_read_chain(nh_reader *r, nh_chain *chain)
@@ -74,8 +75,9 @@ nh_status nh_read_measure(nh_reader *r, nh_measure *measure)
         nh_suggest suggest = nh_suggest_begin(nh_next_word(r));
         for (int i = 0; i < NH_MEASURES; i++)
             nh_suggest_offer(&suggest, measures[i]);
-        return nh_reader_fail(r, "expected what is measured: max, last, slope, drift, rate, exponent, "
-                                 "order, growth or verdict%s",
+        return nh_reader_fail(r,
+                              "expected what is measured: max, last, slope, drift, rate, exponent, "
+                              "order, growth or verdict%s",
                               nh_suggest_end(&suggest).text);
     }
     r->line.at++;
@@ -142,7 +144,8 @@ static nh_status read_measurement(nh_reader *r, nh_measurement *m)
 static nh_status read_tolerance(nh_reader *r, nh_expectation *e)
 {
     if (!nh_take_if(r, "within"))
-        return nh_reader_fail(r, "expected 'within' and what is allowed: 1%%, factor 2, or a number");
+        return nh_reader_fail(r,
+                              "expected 'within' and what is allowed: 1%%, factor 2, or a number");
     if (nh_take_if(r, "factor")) {
         e->tolerance = NH_WITHIN_FACTOR;
         return nh_take_number(r, "a factor", &e->allowed);

@@ -63,8 +63,7 @@ nh_status nh_figure_open(nh_figure **out, const char *name_or_path, nh_report *r
 {
     size_t length = strlen(name_or_path);
     *out = NULL;
-    if (strchr(name_or_path, '/') ||
-        (length > 4 && strcmp(name_or_path + length - 4, ".fig") == 0))
+    if (strchr(name_or_path, '/') || (length > 4 && strcmp(name_or_path + length - 4, ".fig") == 0))
         return open_file(out, name_or_path, report);
     nh_suggest suggest = nh_suggest_begin(name_or_path);
     for (int i = 0; i < nh_shipped_figure_total; i++) {
@@ -76,10 +75,11 @@ nh_status nh_figure_open(nh_figure **out, const char *name_or_path, nh_report *r
             return nh_figure_parse(out, file, figure->text, figure->length, report);
         }
     }
-    return nh_fail(report, NH_BAD_ARGUMENT,
-                   "there is no figure '%.100s'%s\n'nonholo reproduce' lists the figures; a file is "
-                   "given by a path with a '/' or ending in .fig",
-                   name_or_path, nh_suggest_end(&suggest).text);
+    return nh_fail(
+        report, NH_BAD_ARGUMENT,
+        "there is no figure '%.100s'%s\n'nonholo reproduce' lists the figures; a file is "
+        "given by a path with a '/' or ending in .fig",
+        name_or_path, nh_suggest_end(&suggest).text);
 }
 
 static void forget(nh_figure *f)
@@ -161,8 +161,8 @@ static void work_together(crew *c, int threads)
         pthread_join(thread[i], NULL);
 }
 
-/* A wrong request (a model that is not there, a quantity that does not exist) is a failure of the figure; a method
- * that does not apply or does not reach the end is a result. */
+/* A wrong request (a model that is not there, a quantity that does not exist) is a failure of the
+ * figure; a method that does not apply or does not reach the end is a result. */
 static nh_status first_mistake(const nh_figure *f, nh_report *report)
 {
     for (int i = 0; i < f->case_count * f->method_count; i++) {
@@ -172,8 +172,8 @@ static nh_status first_mistake(const nh_figure *f, nh_report *report)
              o->status != NH_FILE_FAILED))
             continue;
         return nh_fail(report, o->status, "%s, %s of case '%s': %s", f->source.file,
-                       f->methods[i % f->method_count].label,
-                       f->cases[i / f->method_count].name, o->report.text);
+                       f->methods[i % f->method_count].label, f->cases[i / f->method_count].name,
+                       o->report.text);
     }
     return NH_OK;
 }

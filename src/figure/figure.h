@@ -1,7 +1,7 @@
 /* A figure as it is read from its file: what is computed, what is drawn, what is expected.
  *
- * Every case is computed with every method; the outcomes are series in time (or over step sizes), which
- * panels draw and findings measure. */
+ * Every case is computed with every method; the outcomes are series in time (or over step sizes),
+ * which panels draw and findings measure. */
 #ifndef NH_FIGURE_FIGURE_H
 #define NH_FIGURE_FIGURE_H
 
@@ -73,7 +73,8 @@ typedef struct nh_drawing { /* a panel */
     bool in_case[NH_FIGURE_LIST], by_method[NH_FIGURE_LIST]; /* what is drawn */
     bool some_case, some_method;                             /* false: all */
     double y_range[2], x_range[2];                           /* NaN: as the data want it */
-    double guide; /* a line of this slope through 0, or of this power on logarithmic scales; NaN: none */
+    double guide; /* a line of this slope through 0, or of this power on logarithmic scales; NaN:
+                     none */
     double guide_factor;
     nh_place place;
 } nh_drawing;
@@ -125,8 +126,8 @@ typedef struct nh_outcome {
     const char **name; /* what was measured, in the order of the data */
     int64_t points, steps;
     double step;
-    double *t;    /* [points] */
-    double *data; /* [members][names][points] */
+    double *t;      /* [points] */
+    double *data;   /* [members][names][points] */
     int halvings;   /* of the step; 0: a course in time */
     nh_order order; /* of a study of step sizes */
 } nh_outcome;

@@ -17,8 +17,8 @@ static double largest(const nh_series *s)
     return s->count > 0 ? most : NAN;
 }
 
-/* The factor from one step to the next while y grows and is small, below a hundredth of its largest: the
- * eigenvalue of the method at the equilibrium that y leaves. */
+/* The factor from one step to the next while y grows and is small, below a hundredth of its
+ * largest: the eigenvalue of the method at the equilibrium that y leaves. */
 static double growth(const nh_outcome *o, const nh_series *s)
 {
     nh_trend trend = {0};
@@ -82,8 +82,7 @@ double nh_measure_outcome(const nh_outcome *o, nh_measure measure, const nh_chai
         double one = of_series(o, &s, measure);
         value = m == 0 || fabs(one) > fabs(value) || isnan(one) ? one : value;
         if (m == 0)
-            *judged = nh_judge(s.x, s.y, s.count,
-                               nh_round_off_level(size_of(o, chain), o->steps));
+            *judged = nh_judge(s.x, s.y, s.count, nh_round_off_level(size_of(o, chain), o->steps));
         nh_series_free(&s);
         if (nh_chain_has(chain, NH_OP_VARIANCE) || nh_chain_has(chain, NH_OP_MEAN_SQUARE))
             break;
@@ -107,7 +106,10 @@ static bool agrees(const nh_expectation *e, double found, double expected)
 
 static void describe_expected(const nh_expectation *e, double value, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s%.10g", e->relation == '=' ? "" : e->relation == '<' ? "< " : "> ",
+    int used = snprintf(text, size, "%s%.10g",
+                        e->relation == '='   ? ""
+                        : e->relation == '<' ? "< "
+                                             : "> ",
                         value);
     if (e->relation != '=' || used < 0)
         return;
@@ -148,7 +150,8 @@ static void check_verdict(const nh_figure *f, const nh_expectation *e, int by_ca
 static void check_one(nh_figure *f, const nh_expectation *e, int by_case)
 {
     nh_finding *out = &f->result[f->result_count++];
-    *out = (nh_finding){.text = e->text, .in_case = f->case_count > 1 ? f->cases[by_case].label : ""};
+    *out =
+        (nh_finding){.text = e->text, .in_case = f->case_count > 1 ? f->cases[by_case].label : ""};
     if (f->quick && e->needs_time)
         return;
     out->checked = true;

@@ -1,5 +1,5 @@
-/* A figure's text, line by line. Statements are read in statement.c and expectation.c; nothing in a figure
- * file is ever executed but the arithmetic of models. */
+/* A figure's text, line by line. Statements are read in statement.c and expectation.c; nothing in a
+ * figure file is ever executed but the arithmetic of models. */
 #include "figure/words.h"
 
 #include <math.h>
@@ -32,7 +32,8 @@ const char *nh_next_word(const nh_reader *r)
 
 bool nh_take_if(nh_reader *r, const char *word)
 {
-    bool is = !nh_at_end(r) && !r->line.word[r->line.at].quoted && strcmp(nh_next_word(r), word) == 0;
+    bool is =
+        !nh_at_end(r) && !r->line.word[r->line.at].quoted && strcmp(nh_next_word(r), word) == 0;
     r->line.at += is;
     return is;
 }
@@ -104,16 +105,18 @@ static nh_status cut_word(nh_reader *r, const char *line, size_t length, size_t 
     if (words->count == NH_WORDS_MOST)
         return nh_fail_at(r->report, &r->figure->source, (nh_place){number, 1},
                           "a statement has at most %d words", NH_WORDS_MOST);
-    for (end += quoted; end < length && (quoted ? line[end] != '"' : !strchr(" \t", line[end])); end++)
+    for (end += quoted; end < length && (quoted ? line[end] != '"' : !strchr(" \t", line[end]));
+         end++)
         ;
     nh_place place = {number, column_of(line, from)};
     if (quoted && end == length)
-        return nh_fail_at(r->report, &r->figure->source, place, "a quote is not closed on its line");
-    words->word[words->count++] =
-        (nh_word){.text = nh_arena_text(&r->figure->arena, line + from + quoted, end - from - quoted),
-                  .rest = nh_arena_text(&r->figure->arena, line + from, length - from),
-                  .place = place,
-                  .quoted = quoted};
+        return nh_fail_at(r->report, &r->figure->source, place,
+                          "a quote is not closed on its line");
+    words->word[words->count++] = (nh_word){
+        .text = nh_arena_text(&r->figure->arena, line + from + quoted, end - from - quoted),
+        .rest = nh_arena_text(&r->figure->arena, line + from, length - from),
+        .place = place,
+        .quoted = quoted};
     *at = end + quoted;
     return r->figure->arena.failed ? nh_fail_memory(r->report) : NH_OK;
 }
@@ -138,11 +141,11 @@ static nh_status cut_line(nh_reader *r, const char *line, size_t length, int num
 
 static nh_status check_whole(nh_figure *figure, nh_report *report)
 {
-    const char *missing = !figure->name ? "its name: 'figure NAME'"
+    const char *missing = !figure->name                                 ? "its name: 'figure NAME'"
                           : !figure->case_count && !figure->setup.model ? "a model"
-                          : !figure->method_count ? "a method"
-                          : !figure->panel_count && !figure->has_table ? "a panel"
-                                                                       : NULL;
+                          : !figure->method_count                       ? "a method"
+                          : !figure->panel_count && !figure->has_table  ? "a panel"
+                                                                        : NULL;
     if (!missing)
         return NH_OK;
     return nh_fail(report, NH_BAD_MODEL, "%s: the figure lacks %s", figure->source.file, missing);

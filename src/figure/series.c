@@ -92,10 +92,11 @@ static nh_status apply(nh_series *s, const nh_outcome *o, nh_operation op, doubl
     return NH_OK;
 }
 
-static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, int from, int member);
+static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, int from,
+                      int member);
 
-/* The mean square or the variance over the members, of what the rest of the chain makes of each. Sums go by
- * the number of the member, so that they do not depend on threads. */
+/* The mean square or the variance over the members, of what the rest of the chain makes of each.
+ * Sums go by the number of the member, so that they do not depend on threads. */
 static nh_status collapse(nh_series *s, const nh_outcome *o, const nh_chain *chain, int from)
 {
     nh_status status = make(s, o, chain, from + 1, 0);
@@ -122,7 +123,8 @@ static nh_status collapse(nh_series *s, const nh_outcome *o, const nh_chain *cha
     return status;
 }
 
-static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, int from, int member)
+static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, int from,
+                      int member)
 {
     if (from == chain->ops)
         return plain(s, o, chain, member);
@@ -133,7 +135,8 @@ static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, 
     return status ? status : apply(s, o, op, chain->value[from]);
 }
 
-nh_status nh_series_make(nh_series *out, const nh_outcome *outcome, const nh_chain *chain, int member)
+nh_status nh_series_make(nh_series *out, const nh_outcome *outcome, const nh_chain *chain,
+                         int member)
 {
     *out = (nh_series){0};
     nh_status status = make(out, outcome, chain, 0, member);

@@ -100,7 +100,8 @@ static nh_status read_step(nh_reader *r)
 {
     nh_figure *f = r->figure;
     bool own = r->section == NH_IN_METHOD;
-    return take_positive(r, "a step", own ? &f->methods[f->method_count - 1].step : &setup_of(r)->step);
+    return take_positive(r, "a step",
+                         own ? &f->methods[f->method_count - 1].step : &setup_of(r)->step);
 }
 
 static nh_status read_time(nh_reader *r)
@@ -218,8 +219,9 @@ static nh_status take_label(nh_reader *r, const char **label, const char *standa
 
 static nh_status check_room(nh_reader *r, int count, const char *what)
 {
-    return count < NH_FIGURE_LIST ? NH_OK
-                                  : nh_reader_fail(r, "a figure has at most %d %s", NH_FIGURE_LIST, what);
+    return count < NH_FIGURE_LIST
+               ? NH_OK
+               : nh_reader_fail(r, "a figure has at most %d %s", NH_FIGURE_LIST, what);
 }
 
 /* case NAME "label" */
@@ -265,10 +267,8 @@ static nh_status read_panel(nh_reader *r)
     if (status)
         return status;
     nh_drawing *p = &f->panels[f->panel_count++];
-    *p = (nh_drawing){.x_range = {NAN, NAN},
-                      .y_range = {NAN, NAN},
-                      .guide = NAN,
-                      .place = r->line.word[0].place};
+    *p = (nh_drawing){
+        .x_range = {NAN, NAN}, .y_range = {NAN, NAN}, .guide = NAN, .place = r->line.word[0].place};
     r->section = NH_IN_PANEL;
     return take_label(r, &p->title, "");
 }
@@ -427,21 +427,36 @@ static const struct statement {
     unsigned sections;
     nh_status (*read)(nh_reader *r);
 } statements[] = {
-    {"figure", FIGURE, read_figure},      {"title", FIGURE, read_title},
-    {"source", FIGURE, read_credit},      {"model", FIGURE | CASE, read_model},
-    {"set", FIGURE | CASE, read_set},     {"start", FIGURE | CASE, read_start},
-    {"project", FIGURE | CASE, read_project}, {"step", FIGURE | CASE | METHOD, read_step},
-    {"time", FIGURE | CASE, read_time},   {"every", FIGURE | CASE, read_every},
-    {"compose", FIGURE | CASE | METHOD, read_compose}, {"members", FIGURE | CASE, read_members},
-    {"sweep", FIGURE | CASE, read_sweep}, {"halvings", FIGURE | CASE, read_halvings},
-    {"quick", FIGURE | CASE, read_quick}, {"method", ANYWHERE, read_method},
-    {"panel", ANYWHERE, read_panel},      {"draw", PANEL | TABLE, read_draw},
-    {"against", PANEL, read_against},     {"methods", PANEL, read_methods},
-    {"x", PANEL, read_x},                 {"y", PANEL, read_y},
-    {"log", PANEL, read_log},             {"equal", PANEL, read_equal},
-    {"marks", PANEL, read_marks},         {"guide", PANEL, read_guide},
-    {"table", ANYWHERE, read_table},      {"finding", ANYWHERE, read_finding},
-    {"long", ANYWHERE, read_long},        {"cases", PANEL, read_cases},
+    {"figure", FIGURE, read_figure},
+    {"title", FIGURE, read_title},
+    {"source", FIGURE, read_credit},
+    {"model", FIGURE | CASE, read_model},
+    {"set", FIGURE | CASE, read_set},
+    {"start", FIGURE | CASE, read_start},
+    {"project", FIGURE | CASE, read_project},
+    {"step", FIGURE | CASE | METHOD, read_step},
+    {"time", FIGURE | CASE, read_time},
+    {"every", FIGURE | CASE, read_every},
+    {"compose", FIGURE | CASE | METHOD, read_compose},
+    {"members", FIGURE | CASE, read_members},
+    {"sweep", FIGURE | CASE, read_sweep},
+    {"halvings", FIGURE | CASE, read_halvings},
+    {"quick", FIGURE | CASE, read_quick},
+    {"method", ANYWHERE, read_method},
+    {"panel", ANYWHERE, read_panel},
+    {"draw", PANEL | TABLE, read_draw},
+    {"against", PANEL, read_against},
+    {"methods", PANEL, read_methods},
+    {"x", PANEL, read_x},
+    {"y", PANEL, read_y},
+    {"log", PANEL, read_log},
+    {"equal", PANEL, read_equal},
+    {"marks", PANEL, read_marks},
+    {"guide", PANEL, read_guide},
+    {"table", ANYWHERE, read_table},
+    {"finding", ANYWHERE, read_finding},
+    {"long", ANYWHERE, read_long},
+    {"cases", PANEL, read_cases},
     {"case", ANYWHERE, read_case},
 };
 enum { STATEMENTS = sizeof statements / sizeof *statements };
@@ -452,13 +467,14 @@ static nh_status unknown_statement(nh_reader *r, const char *name)
     for (int i = 0; i < STATEMENTS; i++)
         nh_suggest_offer(&suggest, statements[i].name);
     r->line.at = 0;
-    return nh_reader_fail(r, "there is no statement '%.40s'%s", name, nh_suggest_end(&suggest).text);
+    return nh_reader_fail(r, "there is no statement '%.40s'%s", name,
+                          nh_suggest_end(&suggest).text);
 }
 
 nh_status nh_read_statement(nh_reader *r)
 {
-    static const char *const sections[] = {"at the beginning", "in a case", "of a method", "in a panel",
-                                           "in a table"};
+    static const char *const sections[] = {"at the beginning", "in a case", "of a method",
+                                           "in a panel", "in a table"};
     const char *name = r->line.word[r->line.at++].text;
     if (!r->figure->name && strcmp(name, "figure") != 0) {
         r->line.at = 0;

@@ -19,8 +19,9 @@ typedef struct study {
     double *q, *v; /* [members][n], starts */
     int n, nv;
     int64_t steps, every;
-    double time, *now, *before; /* rooms for a state (q, wrapped q, v): one, and one for each member */
-    nh_watch **watch;           /* of each lane: what a member began with decides about its latitude */
+    double time, *now,
+        *before;      /* rooms for a state (q, wrapped q, v): one, and one for each member */
+    nh_watch **watch; /* of each lane: what a member began with decides about its latitude */
 } study;
 
 void nh_outcome_free(nh_outcome *outcome)
@@ -118,8 +119,8 @@ static nh_status start_one(study *s, int member, nh_report *report)
     char text[2048];
     join_start(s->setup, text, sizeof text);
     if (s->setup->members > 0 && !s->setup->swept)
-        return nh_random_start(system, 0, s->setup->energy, s->setup->seed, (uint64_t)member, NULL, q,
-                               v, report);
+        return nh_random_start(system, 0, s->setup->energy, s->setup->seed, (uint64_t)member, NULL,
+                               q, v, report);
     nh_status status = nh_system_start(system, text[0] ? text : NULL, q, v, report);
     if (status == NH_OK && s->setup->project)
         status = nh_system_project(system, 0, q, v, report);
@@ -164,7 +165,8 @@ static double *before_of(const study *s, int lane)
 }
 
 /* Measures a lane of the run as point number `point` of a member. */
-static nh_status note(study *s, const nh_run *run, int lane, int member, int64_t point, bool with_before)
+static nh_status note(study *s, const nh_run *run, int lane, int member, int64_t point,
+                      bool with_before)
 {
     nh_outcome *out = s->out;
     double values[NAMES_MOST], t = take_state(s, run, lane, s->now);
@@ -176,7 +178,8 @@ static nh_status note(study *s, const nh_run *run, int lane, int member, int64_t
     return status;
 }
 
-/* The lanes of one run from the start to the end. Quantities of two states want a stop one step before. */
+/* The lanes of one run from the start to the end. Quantities of two states want a stop one step
+ * before. */
 static nh_status follow(study *s, nh_run *run, int first, int lanes)
 {
     nh_outcome *out = s->out;
@@ -272,7 +275,8 @@ static nh_status carry_out(study *s)
     bool fewer = s->figure->quick && s->setup->quick_halvings > 0;
     s->out->halvings = fewer ? s->setup->quick_halvings : s->setup->halvings;
     if (status == NH_OK && s->out->halvings > 0)
-        return nh_study_errors(s->target, s->setup, s->method, s->system[0], s->time, s->q, s->v, out);
+        return nh_study_errors(s->target, s->setup, s->method, s->system[0], s->time, s->q, s->v,
+                               out);
     if (status == NH_OK)
         status = lay_out(s);
     bool together = s->systems == 1;
@@ -301,9 +305,11 @@ nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outco
     s.time = figure->quick && !isnan(setup->quick_time) ? setup->quick_time : setup->time;
     out->step = isnan(method->step) ? setup->step : method->step;
     if (!setup->model || isnan(s.time) || isnan(out->step))
-        return nh_fail(&out->report, NH_BAD_ARGUMENT, "%s: case '%s' lacks a model, a step or a time",
-                       figure->source.file, figure->cases[by_case].name);
-    nh_status status = list_names(figure, by_case, out) ? carry_out(&s) : nh_fail_memory(&out->report);
+        return nh_fail(&out->report, NH_BAD_ARGUMENT,
+                       "%s: case '%s' lacks a model, a step or a time", figure->source.file,
+                       figure->cases[by_case].name);
+    nh_status status =
+        list_names(figure, by_case, out) ? carry_out(&s) : nh_fail_memory(&out->report);
     release(&s);
     return status;
 }

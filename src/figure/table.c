@@ -1,4 +1,5 @@
-/* A figure that is a table: for every method and every quantity of every case, what became of it. */
+/* A figure that is a table: for every method and every quantity of every case, what became of it.
+ */
 #include "figure/figure.h"
 #include "output/file.h"
 
@@ -67,7 +68,8 @@ static void find_columns(sheet *s)
             s->by_case[s->columns] = c;
             s->by_column[s->columns] = i;
             s->group[s->columns] = f->cases[c].label;
-            s->column[s->columns++] = orders ? f->cases[c].label : short_name(f->table.column[i].quantity);
+            s->column[s->columns++] =
+                orders ? f->cases[c].label : short_name(f->table.column[i].quantity);
         }
     for (int m = 0; m < f->method_count; m++)
         s->row[m] = f->methods[m].label;
@@ -116,11 +118,11 @@ static void fill_order(nh_cell *cell, const nh_outcome *o, int nominal)
 {
     const nh_order *order = &o->order;
     bool found = isfinite(order->order);
-    cell->shade = order->verdict == NH_ORDER_ROUND_OFF     ? NH_VERDICT_ROUND_OFF
-                  : !found || o->status                    ? NH_VERDICT_UNKNOWN
-                  : order->order > nominal + 0.25          ? NH_VERDICT_RANDOM_WALK
-                  : order->order < nominal - 0.25          ? NH_VERDICT_LINEAR
-                                                           : NH_VERDICT_BOUNDED;
+    cell->shade = order->verdict == NH_ORDER_ROUND_OFF ? NH_VERDICT_ROUND_OFF
+                  : !found || o->status                ? NH_VERDICT_UNKNOWN
+                  : order->order > nominal + 0.25      ? NH_VERDICT_RANDOM_WALK
+                  : order->order < nominal - 0.25      ? NH_VERDICT_LINEAR
+                                                       : NH_VERDICT_BOUNDED;
     if (order->verdict == NH_ORDER_ROUND_OFF)
         snprintf(cell->text, sizeof cell->text, "round-off");
     else if (found && !o->status)

@@ -18,7 +18,13 @@ typedef struct nh_line_words {
     int count, at;                   /* at: the next one to be read */
 } nh_line_words;
 
-typedef enum nh_section { NH_IN_FIGURE, NH_IN_CASE, NH_IN_METHOD, NH_IN_PANEL, NH_IN_TABLE } nh_section;
+typedef enum nh_section {
+    NH_IN_FIGURE,
+    NH_IN_CASE,
+    NH_IN_METHOD,
+    NH_IN_PANEL,
+    NH_IN_TABLE
+} nh_section;
 
 /* A reader of statements: the figure so far, the section, the line. */
 typedef struct nh_reader {
@@ -29,12 +35,14 @@ typedef struct nh_reader {
 } nh_reader;
 
 /* The message points at the next word. */
-__attribute__((format(printf, 2, 3))) nh_status nh_reader_fail(nh_reader *r, const char *format, ...);
+__attribute__((format(printf, 2, 3))) nh_status nh_reader_fail(nh_reader *r, const char *format,
+                                                               ...);
 
 /* Takes the next word; NH_BAD_MODEL when there is none: "expected WHAT". */
 nh_status nh_take_word(nh_reader *r, const char *what, const char **text);
 nh_status nh_take_number(nh_reader *r, const char *what, double *value);
-nh_status nh_take_count(nh_reader *r, const char *what, int64_t least, int64_t most, int64_t *value);
+nh_status nh_take_count(nh_reader *r, const char *what, int64_t least, int64_t most,
+                        int64_t *value);
 bool nh_take_if(nh_reader *r, const char *word); /* and tells whether it was this one */
 bool nh_at_end(const nh_reader *r);
 const char *nh_next_word(const nh_reader *r); /* "" at the end */

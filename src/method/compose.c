@@ -27,15 +27,27 @@ typedef struct composition {
 static const composition compositions[] = {
     {"triple-jump", "three parts; raises the order by 2", 3, 2, 0, {0}},
     {"suzuki", "five parts; raises the order by 2 with smaller errors", 5, 2, 0, {0}},
-    {"yoshida6", "seven parts; order 6 from order 2", 7, 0, 6,
+    {"yoshida6",
+     "seven parts; order 6 from order 2",
+     7,
+     0,
+     6,
      {0.78451361047755726382, 0.23557321335935813368, -1.17767998417887100695}},
-    {"yoshida8", "fifteen parts; order 8 from order 2", 15, 0, 8,
+    {"yoshida8",
+     "fifteen parts; order 8 from order 2",
+     15,
+     0,
+     8,
      {0.91484424622974, 0.253693336566229, -1.44485223686048, -0.158240635368243, 1.93813913762276,
       -1.96061023297549, 0.102799849391985}},
-    {"kahan-li8", "seventeen parts; order 8 from order 2 with small errors", 17, 0, 8,
-     {0.13020248308889008088, 0.56116298177510838456, -0.38947496264484728641, 0.15884190655515560090,
-      -0.39590389413323757734, 0.18453964097831570709, 0.25837438768632204729,
-      0.29501172360931029887}},
+    {"kahan-li8",
+     "seventeen parts; order 8 from order 2 with small errors",
+     17,
+     0,
+     8,
+     {0.13020248308889008088, 0.56116298177510838456, -0.38947496264484728641,
+      0.15884190655515560090, -0.39590389413323757734, 0.18453964097831570709,
+      0.25837438768632204729, 0.29501172360931029887}},
 };
 enum { COMPOSITIONS = sizeof compositions / sizeof *compositions };
 
@@ -77,13 +89,15 @@ int nh_composition_order(const char *name, const nh_choice *choice, nh_report *r
         return 0;
     if (!(nh_choice_keeps(choice) & NH_KEEPS_SYMMETRY)) {
         nh_fail(report, NH_NOT_APPLICABLE,
-                "'%s' composes symmetric methods; %s with these options is not symmetric", name, method);
+                "'%s' composes symmetric methods; %s with these options is not symmetric", name,
+                method);
         return 0;
     }
     if (!c->raises && order != 2) {
         nh_fail(report, NH_NOT_APPLICABLE,
-                "'%s' is made for methods of order 2; %s has order %d here: triple-jump or suzuki serve", name,
-                method, order);
+                "'%s' is made for methods of order 2; %s has order %d here: triple-jump or suzuki "
+                "serve",
+                name, method, order);
         return 0;
     }
     return c->raises ? order + c->raises : c->order;

@@ -8,7 +8,8 @@
  * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
 #include "method/kernel.h"
 
-/* The multipliers where they move what the constraints depend on: solve after solve until v settles. */
+/* The multipliers where they move what the constraints depend on: solve after solve until v
+ * settles. */
 static int iterate(kernel *k, double t1, const real *qm, const real *B, real *q, real *v)
 {
     LOCAL(close, 2 * M); /* correction of the multipliers, residual */
@@ -51,7 +52,8 @@ static int step(kernel *k)
         B[NB] = broadcast(h / 2);
         TRY_(iterate(k, t + h, qm, B, q, pushed));
     }
-    COMMIT(i, fma_(broadcast(h / 2), v[i], qm[i]), v[i], (k->v[i] + v[i]) * (h / 2), v[i] - k->v[i]);
+    COMMIT(i, fma_(broadcast(h / 2), v[i], qm[i]), v[i], (k->v[i] + v[i]) * (h / 2),
+           v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
 

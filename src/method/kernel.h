@@ -47,7 +47,8 @@ typedef struct kernel {
 #else
 
 #include "mechanics/mechanics.h"
-typedef struct kernel { /* what steps read often is copied here, where the compiler keeps it at hand */
+typedef struct kernel { /* what steps read often is copied here, where the compiler keeps it at hand
+                         */
     nh_kernel_io *io;
     double h, t;
     real *q, *v, *q_low, *v_low, *memory, *top;
@@ -78,10 +79,10 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
     real *name = k->top;                                                                           \
     k->top += (count)
 #define EACH(i, count) for (int i = 0; i < (count); i++)
-#define EVALUATE(FN, t, q, v, x, out)                                                              \
-    k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
+#define EVALUATE(FN, t, q, v, x, out) k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
 
-/* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern. */
+/* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern.
+ */
 static inline void add_B(const kernel *k, real *restrict out, const real *B, const real *l)
 {
     const int *restrict first = k->b_first, *restrict column = k->b_column;
@@ -110,7 +111,8 @@ static inline void apply_K(const kernel *k, real *out, const real *K, const real
 }
 
 /* S[i * stride + j] += c (K B)_ij */
-static inline void add_KB(const kernel *k, real *S, int stride, double c, const real *K, const real *B)
+static inline void add_KB(const kernel *k, real *S, int stride, double c, const real *K,
+                          const real *B)
 {
     const nh_shape *s = k->io->shape;
     for (int i = 0; i < s->m; i++)
@@ -153,8 +155,8 @@ static inline void accumulate(real *x, real *low, real dx)
     *x = sum;
 }
 
-/* The end of a step, as expressions of the coordinate i: q += dq, v += dv where sums are compensated,
- * else q = q1, v = v1. */
+/* The end of a step, as expressions of the coordinate i: q += dq, v += dv where sums are
+ * compensated, else q = q1, v = v1. */
 #define COMMIT(i, q1, v1, dq, dv)                                                                  \
     do {                                                                                           \
         if (COMPENSATED) {                                                                         \
@@ -206,8 +208,8 @@ static inline void watch_update(watch *w, real change, real scale)
      * although all of them fall: one that is well below the last but one is not the end. */
     real small = max_(scale * 1e-10, w->floor);
     done |= ~less(change, w->previous) & ~less(change, w->before * 0.25) & less(change, small);
-    /* The error left is the correction times the rate of convergence, of which the worse of the last
-     * two is believed; the first correction says nothing about it. */
+    /* The error left is the correction times the rate of convergence, of which the worse of the
+     * last two is believed; the first correction says nothing about it. */
     real rate = change / w->previous;
     if (w->iteration == 0)
         rate = broadcast(1);
@@ -227,9 +229,9 @@ static inline real largest(const kernel *k, const real *x, int count)
     return most;
 }
 
-/* What the rounding of positions does to velocities found by iteration: a force may turn a change of
- * q within a step into as much of h v, not into more where the step is of any use. Slow motion far
- * from the origin settles no better than that. */
+/* What the rounding of positions does to velocities found by iteration: a force may turn a change
+ * of q within a step into as much of h v, not into more where the step is of any use. Slow motion
+ * far from the origin settles no better than that. */
 static inline real position_noise(const kernel *k, const real *q, int count)
 {
     return largest(k, q, count) * (0x1p-48 / __builtin_fabs(k->h));
@@ -306,7 +308,8 @@ static inline void wrap_angles(kernel *k)
 {
 #define WRAP(place, coordinate)                                                                    \
     if (wide_angle(k->q[coordinate]))                                                              \
-    wrap_angle(k->q + coordinate, k->q_low + coordinate, (real *)k->io->turns + place, COMPENSATED);
+        wrap_angle(k->q + coordinate, k->q_low + coordinate, (real *)k->io->turns + place,         \
+                   COMPENSATED);
     NH_ANGLES(WRAP)
 }
 
@@ -385,8 +388,8 @@ static inline int no_start(kernel *k)
         return status;                                                                             \
     }
 
-/* Advances several groups, step by step in turn: a step waits for the one before it, but not for those
- * of other groups, so while one waits another computes. */
+/* Advances several groups, step by step in turn: a step waits for the one before it, but not for
+ * those of other groups, so while one waits another computes. */
 #define ADVANCE_TEAM(body)                                                                         \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \

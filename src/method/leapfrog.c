@@ -4,15 +4,15 @@
  *     q1 = q0 + h vh
  *     v1 = vh - h/2 M^-1 (gradV(q1) + A(q1)^T l1),    A(q1) v1 + b(q1) = 0
  *
- * Order 2, fully explicit: one force evaluation and one solve for l1 a step. On coupled systems with
- * quadratic potential it keeps an energy of its own exactly.
- * Modin & Verdier (2020), eq. 30; McLachlan & Perlmutter (2006). */
+ * Order 2, fully explicit: one force evaluation and one solve for l1 a step. On coupled systems
+ * with quadratic potential it keeps an energy of its own exactly. Modin & Verdier (2020), eq. 30;
+ * McLachlan & Perlmutter (2006). */
 #include "method/kernel.h"
 
 enum { START_CONTINUOUS, START_NEWMARK, START_ZERO };
 
-/* Memory: the half kick -h/2 M^-1 (gradV + A^T l) at the last node. A step ends with it and the next
- * begins with it, so it is all that has to be carried. */
+/* Memory: the half kick -h/2 M^-1 (gradV + A^T l) at the last node. A step ends with it and the
+ * next begins with it, so it is all that has to be carried. */
 #define HALF_KICK (k->memory)
 
 /* The impulse -h/2 l with which the explicit newmark step (0, 0, 0) begins: the discrete constraint
@@ -95,7 +95,8 @@ const nh_method nh_method_leapfrog = {
                 "v1 = vh - h/2 M^-1 (gradV(q1) + A(q1)^T l1),   A(q1) v1 + b(q1) = 0\n"
                 "l0 comes from the step before.",
     .option = {{.name = "start",
-                .help = "the first multiplier: of the continuous equations, of a newmark step, or zero",
+                .help =
+                    "the first multiplier: of the continuous equations, of a newmark step, or zero",
                 .type = NH_OPTION_CHOICE,
                 .standard = 0,
                 .least = 0,
@@ -105,8 +106,8 @@ const nh_method nh_method_leapfrog = {
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION) | NH_USES(PUSH) |
-                 NH_USES(SETTLE),
+    .functions =
+        NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION) | NH_USES(PUSH) | NH_USES(SETTLE),
     .memory = memory,
     .scratch = scratch,
 };

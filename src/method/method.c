@@ -147,8 +147,8 @@ static nh_status unknown_option(const nh_method *method, const char *key, nh_rep
         strncat(list, method->option[i].name, sizeof list - strlen(list) - 1);
     }
     if (method->options == 0)
-        return nh_fail(report, NH_BAD_ARGUMENT, "method '%s' has no options, so '%s' is none of them",
-                       method->name, key);
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "method '%s' has no options, so '%s' is none of them", method->name, key);
     return nh_fail(report, NH_BAD_ARGUMENT, "method '%s' has no option '%s'; its options: %s",
                    method->name, key, list);
 }
@@ -173,8 +173,9 @@ static nh_status read_value(const nh_method *method, const nh_option *option, co
     if (option->type == NH_OPTION_CHOICE) {
         int index = choice_index(option->choices, text);
         if (index < 0)
-            return nh_fail(report, NH_BAD_ARGUMENT, "method '%s': option '%s' is one of %s, not '%s'",
-                           method->name, option->name, option->choices, text);
+            return nh_fail(report, NH_BAD_ARGUMENT,
+                           "method '%s': option '%s' is one of %s, not '%s'", method->name,
+                           option->name, option->choices, text);
         *value = index;
         return NH_OK;
     }
@@ -186,8 +187,9 @@ static nh_status read_value(const nh_method *method, const nh_option *option, co
                        method->name, option->name,
                        option->type == NH_OPTION_INTEGER ? "a whole number" : "a number", text);
     if (*value < option->least || *value > option->greatest)
-        return nh_fail(report, NH_BAD_ARGUMENT, "method '%s': option '%s' lies between %g and %g, not %s",
-                       method->name, option->name, option->least, option->greatest, text);
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "method '%s': option '%s' lies between %g and %g, not %s", method->name,
+                       option->name, option->least, option->greatest, text);
     return NH_OK;
 }
 
@@ -203,7 +205,8 @@ static bool take_word(const char **text, const char *stop, char *word)
     return true;
 }
 
-static nh_status read_options(nh_choice *choice, const char *text, unsigned *given, nh_report *report)
+static nh_status read_options(nh_choice *choice, const char *text, unsigned *given,
+                              nh_report *report)
 {
     const nh_method *method = choice->method;
     char key[WORD_MAX], value[WORD_MAX];
@@ -211,7 +214,8 @@ static nh_status read_options(nh_choice *choice, const char *text, unsigned *giv
         bool fits = take_word(&text, "=,", key);
         if (!fits || *text != '=' || !*key)
             return nh_fail(report, NH_BAD_ARGUMENT,
-                           "method '%s': options are written NAME:key=value,key=value; '%.40s' is not key=value",
+                           "method '%s': options are written NAME:key=value,key=value; '%.40s' is "
+                           "not key=value",
                            method->name, key);
         text++;
         if (!take_word(&text, ",", value))
@@ -229,8 +233,8 @@ static nh_status read_options(nh_choice *choice, const char *text, unsigned *giv
         if (status != NH_OK)
             return status;
         if (*text == ',' && !*++text)
-            return nh_fail(report, NH_BAD_ARGUMENT, "method '%s': an option is missing after the last ','",
-                           method->name);
+            return nh_fail(report, NH_BAD_ARGUMENT,
+                           "method '%s': an option is missing after the last ','", method->name);
     }
     return NH_OK;
 }
@@ -314,42 +318,48 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
     const char *method = choice->method->name, *name = system->name;
     unsigned needs = nh_choice_needs(choice);
     if (needs & NH_NEEDS_CONSTANT_MASS && !f->constant_mass)
-        return nh_fail(report, NH_NOT_APPLICABLE, "%s needs a constant mass matrix; %s has M(q)", method,
-                       name);
+        return nh_fail(report, NH_NOT_APPLICABLE, "%s needs a constant mass matrix; %s has M(q)",
+                       method, name);
     if (needs & NH_NEEDS_SEPARABLE && !f->separable)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s needs forces that do not depend on velocities; those of %s do", method, name);
+                       "%s needs forces that do not depend on velocities; those of %s do", method,
+                       name);
     if (needs & NH_NEEDS_AFFINE_CONSTRAINTS && !f->affine)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s needs constraints that are linear or affine in the velocities; '%s' of %s is nonlinear",
+                       "%s needs constraints that are linear or affine in the velocities; '%s' of "
+                       "%s is nonlinear",
                        method, first_constraint_that_is(system, NH_NONLINEAR), name);
     if (needs & NH_NEEDS_LINEAR_CONSTRAINTS && !f->linear)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s needs constraints that are linear in the velocities; '%s' of %s is not", method,
-                       first_constraint_that_is(system, NH_AFFINE), name);
+                       "%s needs constraints that are linear in the velocities; '%s' of %s is not",
+                       method, first_constraint_that_is(system, NH_AFFINE), name);
     if (needs & NH_NEEDS_AUTONOMOUS && !f->autonomous)
-        return nh_fail(report, NH_NOT_APPLICABLE, "%s needs a system that does not depend on time; %s does",
-                       method, name);
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s needs a system that does not depend on time; %s does", method, name);
     if (needs & NH_NEEDS_CONSERVATIVE && !f->conservative)
-        return nh_fail(report, NH_NOT_APPLICABLE, "%s needs a system without external forces; %s has some",
-                       method, name);
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s needs a system without external forces; %s has some", method, name);
     if (needs & NH_NEEDS_MECHANICAL && !f->mechanical)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s needs a Lagrangian v.M(q)v/2 - V(q); that of %s has other terms in the velocities",
-                       method, name);
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "%s needs a Lagrangian v.M(q)v/2 - V(q); that of %s has other terms in the velocities",
+            method, name);
     if (needs & NH_NEEDS_FRAME && !f->has_frame)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s with frame=model needs a 'frame' in the model, and %s gives none; frame=polar and "
-                       "frame=householder make their own",
-                       method, name);
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "%s with frame=model needs a 'frame' in the model, and %s gives none; frame=polar and "
+            "frame=householder make their own",
+            method, name);
     if (system->shape.nonideal && !choice->method->takes_nonideal)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s needs ideal constraints, and %s gives their force by a function; gauss, lobatto and "
+                       "%s needs ideal constraints, and %s gives their force by a function; gauss, "
+                       "lobatto and "
                        "euler take it",
                        method, name);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s needs derivatives that only a model text gives; %s is made of C functions", method,
-                       name);
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "%s needs derivatives that only a model text gives; %s is made of C functions", method,
+            name);
     return NH_OK;
 }

@@ -22,7 +22,7 @@ struct nh_method {
     /* when it depends on the options or the system */
     unsigned (*functions_of)(const nh_shape *shape, const double *option);
     bool takes_nonideal; /* constraints whose force is not K^T psi */
-    bool compensate;    /* whether carrying rounding errors is advised: it is when it costs little */
+    bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */
     const char *(*refuse)(const double *option);
     /* Sizes in reals; NULL means none. */

@@ -1,4 +1,5 @@
-/* Newton's method on a Jacobian by differences: for steps that fixed-point iteration does not solve.
+/* Newton's method on a Jacobian by differences: for steps that fixed-point iteration does not
+ * solve.
  *
  * Only the careful kernels (one lane, built into the library) have it: fast ones give such a step
  * back, and the run hands it to a careful one. Needs no derivatives from the system, so it serves
@@ -44,8 +45,8 @@ static inline int newton_jacobian(kernel *k, newton_residual *residual, int d, d
 }
 
 /* Solves residual(x) = 0 for d unknowns, from x on. `space` holds newton_scratch(d) doubles. */
-static inline int newton_solve(kernel *k, newton_residual *residual, int d, double *x, double *space,
-                               double *work)
+static inline int newton_solve(kernel *k, newton_residual *residual, int d, double *x,
+                               double *space, double *work)
 {
     double *J = space, *r = J + d * d, *r_moved = r + d;
     int *pivot = (int *)(r_moved + d);

@@ -1,8 +1,9 @@
-/* The yardstick: Gauss's method with eight stages (gauss.c), order 16, each step cut into 1, 2, 4, ...
- * equal parts until two of these solutions agree to the tolerance, or until round-off lets them agree
- * no better. The finer one is taken.
+/* The yardstick: Gauss's method with eight stages (gauss.c), order 16, each step cut into 1, 2, 4,
+ * ... equal parts until two of these solutions agree to the tolerance, or until round-off lets them
+ * agree no better. The finer one is taken.
  *
- * For any Lagrangian and any constraints. Not fast: every step is done at least three times over. */
+ * For any Lagrangian and any constraints. Not fast: every step is done at least three times over.
+ */
 #define STAGES 8
 #define BETWEEN 0
 #define SPLIT 0
@@ -12,7 +13,7 @@
 enum { PARTS_MAX = 4096 };
 
 /* Memory: that of spark.h, then the number of parts of the last step. */
-#define MEMORY_SIZE ((POINTS) * N + S * M)
+#define MEMORY_SIZE ((POINTS)*N + S * M)
 #define MEMORY_PARTS (k->memory[MEMORY_SIZE])
 
 typedef struct snapshot { /* a state with all that belongs to it */
@@ -39,8 +40,8 @@ static inline void go_back(kernel *k, const snapshot *s)
     EACH(i, MEMORY_SIZE) k->memory[i] = s->memory[i];
 }
 
-/* From the snapshot over the whole step in equal parts. What spark.h remembers of the step before only
- * helps a step of the same length. */
+/* From the snapshot over the whole step in equal parts. What spark.h remembers of the step before
+ * only helps a step of the same length. */
 static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
 {
     const double h = k->h, t = k->t;
@@ -144,14 +145,16 @@ static void table(const double *option, double *out)
     spark_gauss(kind, spark_parts_of(kind, out));
 }
 
-const nh_method nh_method_yardstick = { /* nh_method_reference is a function for users */
+const nh_method nh_method_yardstick = {
+    /* nh_method_reference is a function for users */
     .name = "reference",
     .summary = "the yardstick: Gauss of order 16 in as many parts as the tolerance asks for",
     .reference = "Jay 2009 (6.1) with eight stages",
     .formulas = "gauss:stages=8 with h, h/2, h/4, .. until two solutions agree to the tolerance",
     .option = {{.name = "tolerance",
-                .help = "how well two solutions of a step must agree, relative to the larger of 1 and "
-                        "the largest component",
+                .help =
+                    "how well two solutions of a step must agree, relative to the larger of 1 and "
+                    "the largest component",
                 .type = NH_OPTION_REAL,
                 .standard = 1e-13,
                 .least = 1e-15,

@@ -125,7 +125,8 @@ static inline int evaluate_points(kernel *k, const spark *s)
     return NH_KERNEL_OK;
 }
 
-/* Constraints that are not ideal: STAGE tells what their force is beyond what follows with B or K. */
+/* Constraints that are not ideal: STAGE tells what their force is beyond what follows with B or K.
+ */
 static inline int evaluate_rest(kernel *k, const spark *s, int j, real *reaction)
 {
     const real *values = s->values, *rest = STAGE_REST(j);

@@ -12,7 +12,7 @@
 /* ---- which nodes lie between f and the inputs ---- */
 
 typedef struct reach {
-    nh_expr *node;   /* descending */
+    nh_expr *node; /* descending */
     size_t count;
     uint32_t *place; /* hash table from handle to place in `node` + 1 */
     size_t mask;
@@ -158,19 +158,30 @@ static nh_expr call_partial(nh_graph *g, nh_function which, nh_expr f, nh_expr a
 {
     nh_expr square = nh_multiply(g, a, a);
     switch (which) {
-    case NH_SIN: return nh_call(g, NH_COS, a);
-    case NH_COS: return nh_negate(g, nh_call(g, NH_SIN, a));
-    case NH_TAN: return nh_add(g, NH_ONE, nh_multiply(g, f, f));
-    case NH_ASIN: return nh_power(g, nh_subtract(g, NH_ONE, square), nh_number(g, -0.5));
+    case NH_SIN:
+        return nh_call(g, NH_COS, a);
+    case NH_COS:
+        return nh_negate(g, nh_call(g, NH_SIN, a));
+    case NH_TAN:
+        return nh_add(g, NH_ONE, nh_multiply(g, f, f));
+    case NH_ASIN:
+        return nh_power(g, nh_subtract(g, NH_ONE, square), nh_number(g, -0.5));
     case NH_ACOS:
         return nh_negate(g, nh_power(g, nh_subtract(g, NH_ONE, square), nh_number(g, -0.5)));
-    case NH_ATAN: return nh_power(g, nh_add(g, NH_ONE, square), nh_number(g, -1));
-    case NH_SINH: return nh_call(g, NH_COSH, a);
-    case NH_COSH: return nh_call(g, NH_SINH, a);
-    case NH_TANH: return nh_subtract(g, NH_ONE, nh_multiply(g, f, f));
-    case NH_EXP: return f;
-    case NH_LOG: return nh_power(g, a, nh_number(g, -1));
-    default: return NH_ZERO;
+    case NH_ATAN:
+        return nh_power(g, nh_add(g, NH_ONE, square), nh_number(g, -1));
+    case NH_SINH:
+        return nh_call(g, NH_COSH, a);
+    case NH_COSH:
+        return nh_call(g, NH_SINH, a);
+    case NH_TANH:
+        return nh_subtract(g, NH_ONE, nh_multiply(g, f, f));
+    case NH_EXP:
+        return f;
+    case NH_LOG:
+        return nh_power(g, a, nh_number(g, -1));
+    default:
+        return NH_ZERO;
     }
 }
 
@@ -179,8 +190,8 @@ static void call2_contribute(sweep *s, nh_expr f, nh_node n, nh_expr adjoint)
     nh_graph *g = s->g;
     nh_expr a = n.operand[0].expr, b = n.operand[1].expr;
     if (n.which == NH_ATAN2) {
-        nh_expr scale = nh_divide(
-            g, adjoint, nh_add(g, nh_multiply(g, a, a), nh_multiply(g, b, b)));
+        nh_expr scale =
+            nh_divide(g, adjoint, nh_add(g, nh_multiply(g, a, a), nh_multiply(g, b, b)));
         contribute(s, a, nh_multiply(g, scale, b));
         contribute(s, b, nh_negate(g, nh_multiply(g, scale, a)));
     } else {
@@ -369,7 +380,8 @@ bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t,
     if (value) {
         for (size_t i = 0; i < reached; i++) {
             nh_node n = nh_look(g, order[i]);
-            value[order[i]] = n.kind == NH_INPUT ? input_value(n, t, q, v, x) : node_value(n, value);
+            value[order[i]] =
+                n.kind == NH_INPUT ? input_value(n, t, q, v, x) : node_value(n, value);
         }
         for (size_t i = 0; i < count; i++)
             out[i] = value[list[i]];

@@ -187,8 +187,8 @@ nh_expr nh_number(nh_graph *g, double value)
 
 nh_expr nh_variable(nh_graph *g, nh_input kind, uint32_t index)
 {
-    return nh_graph_intern(g, (stored_node){.kind = NH_INPUT, .which = (uint8_t)kind, .first = index},
-                           NULL);
+    return nh_graph_intern(
+        g, (stored_node){.kind = NH_INPUT, .which = (uint8_t)kind, .first = index}, NULL);
 }
 
 nh_node nh_look(const nh_graph *g, nh_expr e)
@@ -218,7 +218,8 @@ bool nh_depends(const nh_graph *g, nh_expr e, nh_input kind)
     return g->node[e].depends >> kind & 1;
 }
 
-bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out, size_t *out_count)
+bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out,
+              size_t *out_count)
 {
     *out = NULL;
     *out_count = 0;

@@ -33,8 +33,19 @@ typedef enum nh_kind {
 } nh_kind;
 
 typedef enum nh_function {
-    NH_SIN, NH_COS, NH_TAN, NH_ASIN, NH_ACOS, NH_ATAN, NH_SINH, NH_COSH, NH_TANH, NH_EXP, NH_LOG,
-    NH_ATAN2, NH_POW,
+    NH_SIN,
+    NH_COS,
+    NH_TAN,
+    NH_ASIN,
+    NH_ACOS,
+    NH_ATAN,
+    NH_SINH,
+    NH_COSH,
+    NH_TANH,
+    NH_EXP,
+    NH_LOG,
+    NH_ATAN2,
+    NH_POW,
     NH_FUNCTIONS
 } nh_function;
 
@@ -59,7 +70,8 @@ nh_expr nh_power(nh_graph *g, nh_expr a, nh_expr b);
 nh_expr nh_sqrt(nh_graph *g, nh_expr a);
 nh_expr nh_call(nh_graph *g, nh_function f, nh_expr a);
 nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b);
-nh_expr nh_sum(nh_graph *g, const nh_expr *terms, size_t count); /* linear time, unlike repeated nh_add */
+nh_expr nh_sum(nh_graph *g, const nh_expr *terms,
+               size_t count); /* linear time, unlike repeated nh_add */
 
 /* ---- looking at them ---- */
 typedef struct nh_operand {
@@ -68,11 +80,11 @@ typedef struct nh_operand {
 } nh_operand;
 typedef struct nh_node {
     nh_kind kind;
-    int which;      /* nh_input of an input, nh_function of a call */
-    uint32_t index; /* of an input */
-    double number;  /* the number itself, the constant of a sum, the factor of a product */
+    int which;        /* nh_input of an input, nh_function of a call */
+    uint32_t index;   /* of an input */
+    double number;    /* the number itself, the constant of a sum, the factor of a product */
     unsigned depends; /* bit (1 << nh_input) for every kind of input below */
-    size_t count;   /* operands of a sum, a product or a call */
+    size_t count;     /* operands of a sum, a product or a call */
     const nh_operand *operand; /* valid until the next expression is made */
 } nh_node;
 nh_node nh_look(const nh_graph *g, nh_expr e);
@@ -82,7 +94,8 @@ double nh_function_value(nh_function f, double a, double b); /* b of the two-ope
 
 /* Every node below the given ones (themselves included), ascending, in *out (to be freed by the
  * caller). False without memory. */
-bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out, size_t *out_count);
+bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out,
+              size_t *out_count);
 
 /* ---- calculus ---- */
 typedef struct nh_partial {

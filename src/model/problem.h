@@ -1,16 +1,19 @@
 /* A problem: a model with its parameters settled, as expressions of one graph.
  *
- * Positions are inputs NH_Q, velocities NH_V, time NH_TIME. Velocity i of i < coordinates belongs to
- * coordinate i; the remaining ones (statement `velocity`) live on a Lie algebra and have none. */
+ * Positions are inputs NH_Q, velocities NH_V, time NH_TIME. Velocity i of i < coordinates belongs
+ * to coordinate i; the remaining ones (statement `velocity`) live on a Lie algebra and have none.
+ */
 #ifndef NH_MODEL_PROBLEM_H
 #define NH_MODEL_PROBLEM_H
 
 #include "model/graph.h"
 
-typedef struct nh_place { int line, column; } nh_place;
+typedef struct nh_place {
+    int line, column;
+} nh_place;
 
 typedef struct nh_problem_constraint {
-    char *name;    /* "no_slip"; a family's carry the index, "slip[3]"; unnamed ones "constraint 1" */
+    char *name; /* "no_slip"; a family's carry the index, "slip[3]"; unnamed ones "constraint 1" */
     nh_expr value; /* left minus right: k(t, q, v) = 0 */
     nh_place place;
 } nh_problem_constraint;
@@ -20,28 +23,34 @@ typedef struct nh_bracket { /* [w_a, w_b] contains c * w_result; both orders are
     double c;
 } nh_bracket;
 
-typedef struct nh_named_expr { char *name; nh_expr value; } nh_named_expr;
-typedef struct nh_named_value { char *name; double value; } nh_named_value;
+typedef struct nh_named_expr {
+    char *name;
+    nh_expr value;
+} nh_named_expr;
+typedef struct nh_named_value {
+    char *name;
+    double value;
+} nh_named_value;
 
 typedef struct nh_problem {
     char *name, *file, *text; /* of the model */
     nh_graph *graph;
     int coordinates, velocities, constraints, frames, brackets, observables, parameters;
-    char **coordinate_name;        /* "x", "y[3]" */
-    char **velocity_name;          /* "x'", "y[3]'", "w1" */
-    bool *angle;                   /* [coordinates] */
+    char **coordinate_name; /* "x", "y[3]" */
+    char **velocity_name;   /* "x'", "y[3]'", "w1" */
+    bool *angle;            /* [coordinates] */
     nh_expr lagrangian;
     nh_place lagrangian_place;
-    nh_expr *force;                /* [velocities]; NH_ZERO where none */
+    nh_expr *force; /* [velocities]; NH_ZERO where none */
     nh_problem_constraint *constraint;
-    nh_expr *frame;                /* [frames][velocities], row by row; frames may be 0 */
+    nh_expr *frame; /* [frames][velocities], row by row; frames may be 0 */
     nh_place frame_place;
     nh_bracket *bracket;
     nh_named_expr *observable;
-    nh_named_value *parameter;     /* settled values, in the order of the file */
+    nh_named_value *parameter; /* settled values, in the order of the file */
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities
      * in terms of positions. NH_ZERO where the model is silent. */
-    nh_expr *start_q, *start_v;    /* [coordinates], [velocities] */
+    nh_expr *start_q, *start_v; /* [coordinates], [velocities] */
 } nh_problem;
 
 /* `settings`: "NAME=EXPRESSION" each. */

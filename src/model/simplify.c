@@ -3,8 +3,8 @@
  * A term of a sum is a coefficient times a monic expression (a product with factor 1, or anything
  * that is neither sum nor number); equal terms meet because equal expressions are one node. The
  * rules applied are few: constants fold, like terms and like factors merge, zeros vanish,
- * r sin^2 u + r cos^2 u = r, and odd and even functions shed a leading minus. They are what it takes
- * for structural zeros and constant mass matrices to be seen; nothing is expanded. */
+ * r sin^2 u + r cos^2 u = r, and odd and even functions shed a leading minus. They are what it
+ * takes for structural zeros and constant mass matrices to be seen; nothing is expanded. */
 #include "model/graph_internal.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ static nh_expr monic(nh_graph *g, nh_expr e, double *coefficient)
 }
 
 /* Adds coefficient * e to a sum under construction. */
-static void collect_term(nh_graph *g, operand_list *terms, double *constant, nh_expr e, double coefficient)
+static void collect_term(nh_graph *g, operand_list *terms, double *constant, nh_expr e,
+                         double coefficient)
 {
     const stored_node *n = g->node + e;
     if (n->kind == NH_NUMBER) {
@@ -195,7 +196,8 @@ static bool is_integer(double p)
 }
 
 /* Multiplies a product under construction by e^power. */
-static void collect_factor(nh_graph *g, operand_list *factors, double *factor, nh_expr e, double power)
+static void collect_factor(nh_graph *g, operand_list *factors, double *factor, nh_expr e,
+                           double power)
 {
     stored_node n = g->node[e];
     if (n.kind == NH_NUMBER) {
@@ -282,20 +284,34 @@ nh_expr nh_sqrt(nh_graph *g, nh_expr a)
 double nh_function_value(nh_function f, double a, double b)
 {
     switch (f) {
-    case NH_SIN: return sin(a);
-    case NH_COS: return cos(a);
-    case NH_TAN: return tan(a);
-    case NH_ASIN: return asin(a);
-    case NH_ACOS: return acos(a);
-    case NH_ATAN: return atan(a);
-    case NH_SINH: return sinh(a);
-    case NH_COSH: return cosh(a);
-    case NH_TANH: return tanh(a);
-    case NH_EXP: return exp(a);
-    case NH_LOG: return log(a);
-    case NH_ATAN2: return atan2(a, b);
-    case NH_POW: return pow(a, b);
-    case NH_FUNCTIONS: break;
+    case NH_SIN:
+        return sin(a);
+    case NH_COS:
+        return cos(a);
+    case NH_TAN:
+        return tan(a);
+    case NH_ASIN:
+        return asin(a);
+    case NH_ACOS:
+        return acos(a);
+    case NH_ATAN:
+        return atan(a);
+    case NH_SINH:
+        return sinh(a);
+    case NH_COSH:
+        return cosh(a);
+    case NH_TANH:
+        return tanh(a);
+    case NH_EXP:
+        return exp(a);
+    case NH_LOG:
+        return log(a);
+    case NH_ATAN2:
+        return atan2(a, b);
+    case NH_POW:
+        return pow(a, b);
+    case NH_FUNCTIONS:
+        break;
     }
     return NAN;
 }
@@ -321,8 +337,8 @@ nh_expr nh_call(nh_graph *g, nh_function f, nh_expr a)
     if (nh_is_number(g, a, &c))
         return nh_number(g, nh_function_value(f, c, 0));
     bool even = f == NH_COS || f == NH_COSH;
-    bool odd = f == NH_SIN || f == NH_TAN || f == NH_ASIN || f == NH_ATAN || f == NH_SINH ||
-               f == NH_TANH;
+    bool odd =
+        f == NH_SIN || f == NH_TAN || f == NH_ASIN || f == NH_ATAN || f == NH_SINH || f == NH_TANH;
     if ((even || odd) && leads_with_minus(g, a)) {
         nh_expr positive = call1(g, f, nh_negate(g, a));
         return odd ? nh_negate(g, positive) : positive;

@@ -1,8 +1,8 @@
 /* The axis of the rotation that one period of the driver makes, followed through the period.
  *
- * F' = S F/psi' from the unit matrix over psi in [0, 2 pi], by the 5-stage Gauss method in 512 cells, or
- * in 2048 where the axis varies quickly;
- * R = F(2 pi) n0 = n0, n(psi) = F(psi) n0, kept as a Fourier series without what is below round-off. */
+ * F' = S F/psi' from the unit matrix over psi in [0, 2 pi], by the 5-stage Gauss method in 512
+ * cells, or in 2048 where the axis varies quickly; R = F(2 pi) n0 = n0, n(psi) = F(psi) n0, kept as
+ * a Fourier series without what is below round-off. */
 #include "observe/latitude.h"
 
 #include "base/quadrature.h"

@@ -20,7 +20,8 @@ static int count_call(const void *self, int fn, double t, const void *q, const v
 }
 
 nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wanted, double t,
-                               const double *q, const double *v, double *per_step, nh_report *report)
+                               const double *q, const double *v, double *per_step,
+                               nh_report *report)
 {
     nh_run *run;
     nh_run_options options = *wanted;

@@ -7,12 +7,14 @@
  *     u = (C^T (x - c), k.M x'),    u' = S(xi) u,    S = [[0, w], [-w^T, 0]],   w = C^T k,
  *
  * and |u|^2/2 is their energy. Over one period of the driver u is turned by a rotation; in an odd
- * dimension a rotation has an axis, and the component of u along it does not change. The axis n(psi) at
- * every phase psi of the driver comes from F' = S F/psi' over one period; latitude = n(psi).u.
+ * dimension a rotation has an axis, and the component of u along it does not change. The axis
+ * n(psi) at every phase psi of the driver comes from F' = S F/psi' over one period; latitude =
+ * n(psi).u.
  *
  * The phase: a rotating driver is its own; an oscillating one about the bottom b of its well has
  *
- *     s(xi) = sign(xi - b) sqrt(V(xi) - V(b)),   psi = atan2(sqrt(mu/2) xi', s),   psi' = -sqrt(2/mu) s'.
+ *     s(xi) = sign(xi - b) sqrt(V(xi) - V(b)),   psi = atan2(sqrt(mu/2) xi', s),   psi' =
+ * -sqrt(2/mu) s'.
  *
  * Both stay defined at states whose driver energy is not quite that of the start. */
 #include "observe/latitude.h"
@@ -83,8 +85,8 @@ static bool matrices(const nh_latitude *l, double xi, double *M, double *A)
     return true;
 }
 
-/* M k[passengers], k the unit kernel vector: a cross product of the rows of A, so it follows xi without
- * a jump of its sign. */
+/* M k[passengers], k the unit kernel vector: a cross product of the rows of A, so it follows xi
+ * without a jump of its sign. */
 static bool kernel(const nh_latitude *l, double xi, double *k, double *Mk)
 {
     int p = l->passengers;
@@ -116,7 +118,8 @@ static bool kernel(const nh_latitude *l, double xi, double *k, double *Mk)
 
 /* ---- the driver's phase -------------------------------------------------------------------- */
 
-/* s(xi) and its slope. Near the bottom V - V(b) cancels, and is the integral of the slope instead. */
+/* s(xi) and its slope. Near the bottom V - V(b) cancels, and is the integral of the slope instead.
+ */
 static double swing(const nh_latitude *l, double xi, double *slope)
 {
     double from = xi - l->bottom, force, rise = potential(l, xi, &force) - l->least;
@@ -318,9 +321,10 @@ static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *re
         return nh_fail(report, NH_NOT_APPLICABLE, "%s is not a driver with passengers",
                        system->name);
     if (!facts->linear_passengers || l->passengers > NH_PASSENGERS_MAX || l->passengers % 2)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "the passengers of %s are not an even number (up to %d) of linear oscillators",
-                       system->name, NH_PASSENGERS_MAX);
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "the passengers of %s are not an even number (up to %d) of linear oscillators",
+            system->name, NH_PASSENGERS_MAX);
     for (int i = 0, at = 0; i < n; i++)
         if (i != facts->driver)
             l->passenger[at++] = i;

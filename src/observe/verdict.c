@@ -1,16 +1,16 @@
 /* What became of an error in time: bounded, drifting, wandering off.
  *
- * The series is cut into BLOCKS stretches. Their means b_i are free of fast oscillations, and three things
- * tell them apart:
+ * The series is cut into BLOCKS stretches. Their means b_i are free of fast oscillations, and three
+ * things tell them apart:
  *
  *     the line through the b_i, and what is left beside it;
- *     whether they wander: D(L) = mean of (b_{i+L} - b_i)^2 grows like L (not L^0: noise), one step from b_i
- *     to b_{i+1} says little about the next (slow oscillations go on as they went), and the whole has a
- *     wider range than its quarters;
- *     the line through log max |y| of each stretch, for exponential growth.
+ *     whether they wander: D(L) = mean of (b_{i+L} - b_i)^2 grows like L (not L^0: noise), one step
+ * from b_i to b_{i+1} says little about the next (slow oscillations go on as they went), and the
+ * whole has a wider range than its quarters; the line through log max |y| of each stretch, for
+ * exponential growth.
  *
- * A random walk lies near a line more often than one would think, but what is left beside that line is a
- * random walk again, while beside a drift only oscillations are left. */
+ * A random walk lies near a line more often than one would think, but what is left beside that line
+ * is a random walk again, while beside a drift only oscillations are left. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,9 @@
 enum {
     BLOCKS = 64,
     POINTS_LEAST = 3 * BLOCKS,
-    WALK_LEAST = 16 * BLOCKS /* with fewer points, oscillations are in the means still and look like a walk */
+    WALK_LEAST =
+        16 *
+        BLOCKS /* with fewer points, oscillations are in the means still and look like a walk */
 };
 
 typedef struct blocks {
@@ -58,8 +60,9 @@ double nh_round_off_level(double size, int64_t steps)
 
 const char *nh_verdict_name(nh_verdict verdict)
 {
-    static const char *const names[] = {"round-off",   "bounded",    "linear drift", "exponential growth",
-                                        "random walk", "not finite", "unclear"};
+    static const char *const names[] = {
+        "round-off",   "bounded",    "linear drift", "exponential growth",
+        "random walk", "not finite", "unclear"};
     return names[verdict];
 }
 
@@ -120,8 +123,8 @@ static double wandering(const double *b, int count)
     return nh_trend_line(&trend).slope;
 }
 
-/* How much one difference of neighbours says about the next: -1/2 for noise, 1/4 for the means of a walk,
- * near 1 for what is smooth. */
+/* How much one difference of neighbours says about the next: -1/2 for noise, 1/4 for the means of a
+ * walk, near 1 for what is smooth. */
 static double persistence(const double *b, int count)
 {
     double mean = (b[count - 1] - b[0]) / (count - 1), product = 0, square = DBL_MIN;
@@ -148,8 +151,9 @@ static bool walks(const double *b, int count)
            range(b, count) > 1.3 * quarters && least > 0.1 * most;
 }
 
-/* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more, and a
- * better one than the heights themselves and than their roots, which a square would make a line of. */
+/* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more,
+ * and a better one than the heights themselves and than their roots, which a square would make a
+ * line of. */
 static bool is_exponential(const blocks *b, nh_line *line)
 {
     double logs[BLOCKS], roots[BLOCKS], rest[BLOCKS];
@@ -165,9 +169,9 @@ static bool is_exponential(const blocks *b, nh_line *line)
     return rise > log(30) && of_logs > 0.9 && of_logs > of_heights && of_logs > of_roots;
 }
 
-/* The standard deviation of a walk after one unit of x, from the steps between neighbouring blocks. The
- * difference of the means of two neighbouring stretches of a walk has 2/3 of the variance of a step from
- * middle to middle. */
+/* The standard deviation of a walk after one unit of x, from the steps between neighbouring blocks.
+ * The difference of the means of two neighbouring stretches of a walk has 2/3 of the variance of a
+ * step from middle to middle. */
 static double walk_rate(const blocks *b)
 {
     double sum = 0;
@@ -176,7 +180,8 @@ static double walk_rate(const blocks *b)
     return sqrt(1.5 * sum / (b->x[b->count - 1] - b->x[0]));
 }
 
-/* Growth that is no line and no exponential, like t^2: what is bounded has shown its size half way. */
+/* Growth that is no line and no exponential, like t^2: what is bounded has shown its size half way.
+ */
 static bool keeps_growing(const blocks *b)
 {
     double first = 0, second = 0;
@@ -207,7 +212,8 @@ static nh_verdict tell_apart(const blocks *b, nh_line *line)
         return NH_VERDICT_LINEAR;
     if (share > 0.5 && goes_one_way(b))
         return NH_VERDICT_LINEAR;
-    /* a walk must lead out of the oscillations, whose means may wander within them as the blocks cut them */
+    /* a walk must lead out of the oscillations, whose means may wander within them as the blocks
+     * cut them */
     bool leads_out = range(b->mean, b->count) > 0.5 * b->width;
     if (b->points >= WALK_LEAST && leads_out && walks(b->mean, b->count))
         return NH_VERDICT_RANDOM_WALK;
@@ -227,7 +233,8 @@ static void describe(nh_judgement *j, double round_off)
         snprintf(j->text, sizeof j->text, "drifts by %.3g per unit of time", j->rate);
         break;
     case NH_VERDICT_EXPONENTIAL:
-        snprintf(j->text, sizeof j->text, "grows exponentially, tenfold in %.3g", log(10) / j->rate);
+        snprintf(j->text, sizeof j->text, "grows exponentially, tenfold in %.3g",
+                 log(10) / j->rate);
         break;
     case NH_VERDICT_RANDOM_WALK:
         snprintf(j->text, sizeof j->text, "random walk, about %.2g sqrt(t)", j->rate);
@@ -275,7 +282,8 @@ nh_walk nh_fit_walk(const double *x, const double *mean_square, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         xx += x[i] * x[i];
         xy += x[i] * mean_square[i];
-        /* early times weigh as much as late ones on a logarithmic scale, but are mostly oscillation */
+        /* early times weigh as much as late ones on a logarithmic scale, but are mostly oscillation
+         */
         if (x[i] > 0.05 * x[count - 1] && mean_square[i] > 0)
             nh_trend_add(&logs, log(x[i]), log(mean_square[i]));
     }

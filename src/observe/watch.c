@@ -149,9 +149,9 @@ static nh_status find(const nh_system *system, const char *name, quantity *out, 
     for (int i = 0; quantity_at(system, list, i, out); i++)
         if (strcmp(name, name_of(system, *out, text, sizeof text)) == 0)
             return NH_OK;
-    static const char *const elsewhere[] = {"driver_energy",       "passenger_energy", "latitude",
-                                            "leapfrog_invariant",  "constraint",       "rho1",
-                                            "midpoint_constraint", "rho2"};
+    static const char *const elsewhere[] = {
+        "driver_energy", "passenger_energy",    "latitude", "leapfrog_invariant", "constraint",
+        "rho1",          "midpoint_constraint", "rho2"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (strcmp(name, elsewhere[i]) == 0)
             return nh_fail(report, NH_NOT_APPLICABLE, "%s has no %s", system->name, name);
@@ -238,7 +238,8 @@ static nh_status constraint_value(const nh_watch *w, quantity q, double t, const
     return status;
 }
 
-/* k at the mean of two states. An angle that was wrapped in between is brought back beside the other. */
+/* k at the mean of two states. An angle that was wrapped in between is brought back beside the
+ * other. */
 static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *now,
                                 const nh_state *before, double *value)
 {
@@ -252,8 +253,8 @@ static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *n
     return constraint_value(w, q, (now->t + before->t) / 2, x, v, value);
 }
 
-/* |v_half|^2/2 + (x1.gradU(x0) + x0.gradU(0))/2, of the passengers: for quadratic U = x.Kx/2 - f.x this is
- * x0.K x1/2 - f.(x0 + x1)/2. */
+/* |v_half|^2/2 + (x1.gradU(x0) + x0.gradU(0))/2, of the passengers: for quadratic U = x.Kx/2 - f.x
+ * this is x0.K x1/2 - f.(x0 + x1)/2. */
 static nh_status leapfrog_value(const nh_watch *w, const nh_state *now, const nh_state *before,
                                 double *value)
 {
@@ -283,8 +284,8 @@ static nh_status leapfrog_value(const nh_watch *w, const nh_state *now, const nh
     return status;
 }
 
-static nh_status measure(const nh_watch *w, quantity q, const nh_state *now,
-                         const nh_state *before, double *value)
+static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, const nh_state *before,
+                         double *value)
 {
     const nh_system *s = w->system;
     nh_status status = NH_OK;

@@ -1,5 +1,5 @@
-/* Files of trajectories that are written while they are computed: HDF5, or a table of one trajectory as
- * text (.csv) or as a NumPy array with named fields (.npy). */
+/* Files of trajectories that are written while they are computed: HDF5, or a table of one
+ * trajectory as text (.csv) or as a NumPy array with named fields (.npy). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@ struct nh_archive {
     format format;
     int64_t planned; /* records */
     int n, k, m, columns;
-    int64_t rows;    /* of a single trajectory */
+    int64_t rows; /* of a single trajectory */
     double last_time;
-    nh_file *file;   /* of a table */
+    nh_file *file; /* of a table */
     double *row;
-    size_t header;   /* bytes of .npy before the numbers */
+    size_t header; /* bytes of .npy before the numbers */
     nh_hdf5 *hdf5;
     int buffered, room; /* rows for HDF5 */
     double *q, *v, *value, *multiplier;
@@ -43,7 +43,8 @@ static nh_status find_format(const char *path, int64_t members, format *out, nh_
                        "%s: data is written to files ending in .h5, .nc, .csv or .npy", path);
     *out = (format)ending;
     if (members > 1 && !is_hdf5(*out))
-        return nh_fail(report, NH_BAD_ARGUMENT, "%s: trajectories of several members need .h5 or .nc", path);
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s: trajectories of several members need .h5 or .nc", path);
     return NH_OK;
 }
 
@@ -84,8 +85,8 @@ static void describe_npy(const nh_archive *a, int64_t rows, nh_text *out)
     nh_text_add(out, "], 'fortran_order': False, 'shape': (%lld,), }", (long long)rows);
 }
 
-/* Version 2.0 of the format: magic, version, length of the rest in 4 bytes, the dictionary, spaces up to a
- * multiple of 64 bytes. */
+/* Version 2.0 of the format: magic, version, length of the rest in 4 bytes, the dictionary, spaces
+ * up to a multiple of 64 bytes. */
 static bool make_npy_header(const nh_archive *a, int64_t rows, char **bytes, size_t *size)
 {
     nh_text text = {0};

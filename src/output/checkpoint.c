@@ -1,5 +1,6 @@
-/* Checkpoint files: a line that says what it is, the number of pieces, their sizes, the pieces, and the
- * digest of all before. Nothing of it is believed before the digest agrees and the sizes add up. */
+/* Checkpoint files: a line that says what it is, the number of pieces, their sizes, the pieces, and
+ * the digest of all before. Nothing of it is believed before the digest agrees and the sizes add
+ * up. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,8 @@ static const char magic[] = "nonholo checkpoint 1\n";
 enum { MAGIC = sizeof magic - 1, DIGEST = NH_DIGEST_TEXT - 1 };
 static const int64_t size_limit = INT64_C(1) << 40;
 
-nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, int pieces, nh_report *report)
+nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, int pieces,
+                              nh_report *report)
 {
     nh_pack p = {0};
     nh_pack_bytes(&p, magic, MAGIC);
@@ -97,8 +99,9 @@ static nh_status take_pieces(nh_pack *p, const char *path, nh_piece *piece, int 
             return nh_fail_memory(report);
         nh_unpack_bytes(p, one->bytes, one->size);
     }
-    return nh_unpack_left(p) == 0 ? NH_OK
-                                  : damaged(path, "the checkpoint is longer than its pieces", report);
+    return nh_unpack_left(p) == 0
+               ? NH_OK
+               : damaged(path, "the checkpoint is longer than its pieces", report);
 }
 
 nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_report *report)

@@ -61,7 +61,8 @@ static char *temporary_name(const char *path)
     return name;
 }
 
-/* How a file begins: anew, under a name that a later process finds, or where an earlier one stopped. */
+/* How a file begins: anew, under a name that a later process finds, or where an earlier one
+ * stopped. */
 typedef enum beginning { NEW, PART, RESUMED } beginning;
 
 static char *part_name(const char *path)
@@ -76,8 +77,10 @@ static int open_resumed(const char *name, int64_t length)
     struct stat info;
     if (descriptor < 0)
         return -1;
-    bool long_enough = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= length;
-    if (long_enough && ftruncate(descriptor, length) == 0 && lseek(descriptor, 0, SEEK_END) == length)
+    bool long_enough =
+        fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= length;
+    if (long_enough && ftruncate(descriptor, length) == 0 &&
+        lseek(descriptor, 0, SEEK_END) == length)
         return descriptor;
     int error = long_enough ? errno : ENODATA;
     close(descriptor);
@@ -116,8 +119,9 @@ static nh_status begin(nh_file **out, const char *path, beginning how, int64_t l
     file->length = how == RESUMED ? length : 0;
     if (file->descriptor < 0) {
         int error = errno;
-        nh_status status = fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
-                                     how == RESUMED && file->temporary ? file->temporary : path, error);
+        nh_status status =
+            fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
+                      how == RESUMED && file->temporary ? file->temporary : path, error);
         release(file);
         return status;
     }

@@ -13,8 +13,8 @@ typedef struct nh_file nh_file;
 
 nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report);
 
-/* The same, but the temporary name is PATH.part, and nh_file_leave lets it stay for nh_file_resume, which
- * goes on at a length that the file had. */
+/* The same, but the temporary name is PATH.part, and nh_file_leave lets it stay for nh_file_resume,
+ * which goes on at a length that the file had. */
 nh_status nh_file_begin_part(nh_file **out, const char *path, nh_report *report);
 nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_report *report);
 void nh_file_leave(nh_file *file);

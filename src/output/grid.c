@@ -7,8 +7,9 @@
 
 enum { CELL_WIDTH = 64, CELL_HEIGHT = 23, SIDE = 190, HEAD = 150, FOOT = 45 };
 
-const nh_shade nh_shades[NH_SHADES] = {{"#2166ac", "white"}, {"#bcd9ea", "black"}, {"#f7b799", "black"}, {"#b2182b", "white"},
-              {"#fdefb2", "black"}, {"#222222", "white"}, {"#e6e6e6", "black"}};
+const nh_shade nh_shades[NH_SHADES] = {
+    {"#2166ac", "white"}, {"#bcd9ea", "black"}, {"#f7b799", "black"}, {"#b2182b", "white"},
+    {"#fdefb2", "black"}, {"#222222", "white"}, {"#e6e6e6", "black"}};
 
 typedef struct sheet {
     const nh_grid *grid;
@@ -47,7 +48,8 @@ static void put_cell(const sheet *s, int row, int column)
     put_label(s, x + CELL_WIDTH / 2.0, y + CELL_HEIGHT / 2.0, cell->text, more);
 }
 
-/* The names of the columns, standing up; above them those of their groups, and a line between groups. */
+/* The names of the columns, standing up; above them those of their groups, and a line between
+ * groups. */
 static void put_heads(const sheet *s)
 {
     const nh_grid *g = s->grid;
@@ -59,8 +61,10 @@ static void put_heads(const sheet *s)
             put_label(s, x + 4, 55, g->group[c], "left font ',10'");
         if (begins)
             fprintf(s->script,
-                    "set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f nohead lw 1.5\n",
-                    x / s->width, 1 - 45.0 / s->height, x / s->width, 1 - (s->height - FOOT) / (double)s->height);
+                    "set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f nohead lw "
+                    "1.5\n",
+                    x / s->width, 1 - 45.0 / s->height, x / s->width,
+                    1 - (s->height - FOOT) / (double)s->height);
     }
     for (int r = 0; r < g->rows; r++)
         put_label(s, SIDE - 8, HEAD + (r + 0.5) * CELL_HEIGHT, g->row[r], "right font ',10'");
@@ -98,6 +102,7 @@ nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
             put_cell(&s, r, c);
     put_legend(&s);
     fputs("set lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
-          "plot [0:1][0:1] NaN notitle\n", s.script);
+          "plot [0:1][0:1] NaN notitle\n",
+          s.script);
     return nh_gnuplot_finish(s.gnuplot, report);
 }

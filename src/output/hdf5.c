@@ -1,8 +1,9 @@
 /* Trajectories as HDF5, after the conventions of NetCDF-4.
  *
- * A file that a killed process leaves behind must open. So all of its structure and all of its space are
- * made at the beginning, under a temporary name: datasets are contiguous, filled with NaN, and no
- * metadata changes afterwards. Then it is renamed, and rows are written to places that do not move. */
+ * A file that a killed process leaves behind must open. So all of its structure and all of its
+ * space are made at the beginning, under a temporary name: datasets are contiguous, filled with
+ * NaN, and no metadata changes afterwards. Then it is renamed, and rows are written to places that
+ * do not move. */
 #ifdef NH_HAVE_HDF5
 
 #define _GNU_SOURCE
@@ -60,7 +61,8 @@ static nh_status check_space(const nh_hdf5 *file, nh_report *report)
 {
     struct statvfs disk;
     const nh_archive_plan *p = &file->plan;
-    double row = 1.0 + p->columns + nh_system_coordinates(p->system) + nh_system_velocities(p->system) +
+    double row = 1.0 + p->columns + nh_system_coordinates(p->system) +
+                 nh_system_velocities(p->system) +
                  (p->multipliers ? nh_system_constraints(p->system) : 0);
     double bytes = 8 * row * (double)file->members * (double)file->records + 65536;
     if (statvfs(file->folder, &disk) != 0)
@@ -68,10 +70,11 @@ static nh_status check_space(const nh_hdf5 *file, nh_report *report)
     double there = (double)disk.f_bavail * (double)disk.f_frsize;
     if (bytes < there)
         return NH_OK;
-    return nh_fail(report, NH_FILE_FAILED,
-                   "cannot write %s: it needs %.3g MB and the disk has %.3g MB left; record fewer points "
-                   "(--every)",
-                   file->path, bytes * 1e-6, there * 1e-6);
+    return nh_fail(
+        report, NH_FILE_FAILED,
+        "cannot write %s: it needs %.3g MB and the disk has %.3g MB left; record fewer points "
+        "(--every)",
+        file->path, bytes * 1e-6, there * 1e-6);
 }
 
 static bool name_places(nh_hdf5 *file, const char *path)
@@ -128,7 +131,8 @@ static nh_status make(nh_hdf5 *file, nh_report *report)
         return nh_hdf5_fail(file, "cannot create", report);
     bool made = nh_hdf5_make_axes(file) && nh_hdf5_make_variables(file) && nh_hdf5_describe(file) &&
                 H5Fflush(file->file, H5F_SCOPE_GLOBAL) >= 0;
-    status = made ? synchronise(file, file->temporary, report) : nh_hdf5_fail(file, "cannot write", report);
+    status = made ? synchronise(file, file->temporary, report)
+                  : nh_hdf5_fail(file, "cannot write", report);
     if (status == NH_OK && rename(file->temporary, file->path) != 0)
         status = nh_hdf5_fail(file, "cannot write", report);
     file->named = status == NH_OK;
@@ -142,11 +146,12 @@ static nh_status find(nh_hdf5 *file, nh_report *report)
         return nh_hdf5_fail(file, "cannot go on with", report);
     if (nh_hdf5_find_variables(file))
         return NH_OK;
-    return nh_fail(report, NH_FILE_FAILED, "cannot go on with %s: it is not the file of this run", file->path);
+    return nh_fail(report, NH_FILE_FAILED, "cannot go on with %s: it is not the file of this run",
+                   file->path);
 }
 
-nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan, int64_t records,
-                       nh_report *report)
+nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
+                       int64_t records, nh_report *report)
 {
     *out = NULL;
     nh_status status = check_place(path, report);
@@ -219,7 +224,8 @@ void nh_hdf5_leave(nh_hdf5 *file, bool keep)
     release(file);
 }
 
-/* A trajectory that ended early: the same file with fewer records takes the place of the long one. */
+/* A trajectory that ended early: the same file with fewer records takes the place of the long one.
+ */
 static nh_status cut(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report)
 {
     nh_hdf5 *shorter;
@@ -269,8 +275,8 @@ nh_status nh_hdf5_can_write(const char *path, nh_report *report)
     return refuse(report);
 }
 
-nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan, int64_t records,
-                       nh_report *report)
+nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
+                       int64_t records, nh_report *report)
 {
     (void)path, (void)plan, (void)records;
     *out = NULL;
@@ -283,7 +289,8 @@ nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report)
     return refuse(report);
 }
 
-nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept, nh_report *report)
+nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept,
+                         nh_report *report)
 {
     (void)file, (void)member, (void)swept;
     return refuse(report);

@@ -1,4 +1,5 @@
-/* HDF5 files of trajectories, as archive.c uses them. Without HDF5 at build time the functions refuse. */
+/* HDF5 files of trajectories, as archive.c uses them. Without HDF5 at build time the functions
+ * refuse. */
 #ifndef NH_OUTPUT_HDF5_H
 #define NH_OUTPUT_HDF5_H
 
@@ -8,15 +9,15 @@ typedef struct nh_hdf5 nh_hdf5;
 
 nh_status nh_hdf5_can_write(const char *path, nh_report *report);
 /* `records` are those planned; with plan->resume the file must be there and be like it. */
-nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan, int64_t records,
-                       nh_report *report);
+nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
+                       int64_t records, nh_report *report);
 nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report);
 nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept,
                          nh_report *report);
 nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_ensemble *ensemble, nh_report *report);
 nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report);
-/* `used`: how many records of a single trajectory there are; fewer than planned: the file is cut, and
- * `steps` is the last step recorded. */
+/* `used`: how many records of a single trajectory there are; fewer than planned: the file is cut,
+ * and `steps` is the last step recorded. */
 nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report);
 void nh_hdf5_leave(nh_hdf5 *file, bool keep);
 

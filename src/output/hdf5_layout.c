@@ -112,11 +112,12 @@ bool nh_hdf5_describe(nh_hdf5 *file)
     return put_text(file->file, "source", source) &&
            put_text(file->file, "build", nh_version_parts()) &&
            put_text(file->file, "model", nh_system_name(p->system)) &&
-           put_text(file->file, "method", p->method ? p->method : "") &&
-           put_options(file) && (!p->compose || put_text(file->file, "compose", p->compose)) &&
+           put_text(file->file, "method", p->method ? p->method : "") && put_options(file) &&
+           (!p->compose || put_text(file->file, "compose", p->compose)) &&
            put_real(file->file, "step", p->step) && put_integer(file->file, "steps", p->steps) &&
            put_integer(file->file, "every", p->every) &&
-           (!p->random || put_integer(file->file, "seed", (int64_t)p->seed)) && put_parameters(file) &&
+           (!p->random || put_integer(file->file, "seed", (int64_t)p->seed)) &&
+           put_parameters(file) &&
            (!p->model_text || put_long_text(file, "model_text", p->model_text));
 }
 
@@ -137,7 +138,8 @@ static hid_t creation_of(bool reals)
     return creation;
 }
 
-static hid_t make_set(const nh_hdf5 *file, const char *name, hid_t type, int rank, const hsize_t *size)
+static hid_t make_set(const nh_hdf5 *file, const char *name, hid_t type, int rank,
+                      const hsize_t *size)
 {
     bool reals = H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
     hid_t space = rank ? H5Screate_simple(rank, size, NULL) : H5Screate(H5S_SCALAR);
@@ -149,7 +151,8 @@ static hid_t make_set(const nh_hdf5 *file, const char *name, hid_t type, int ran
 }
 
 /* An axis with its labels. */
-static bool make_axis(const nh_hdf5 *file, const char *name, hid_t type, int64_t size, const void *label)
+static bool make_axis(const nh_hdf5 *file, const char *name, hid_t type, int64_t size,
+                      const void *label)
 {
     hsize_t count = (hsize_t)size;
     hid_t set = make_set(file, name, type, 1, &count);
@@ -211,8 +214,8 @@ bool nh_hdf5_make_axes(nh_hdf5 *file)
 /* ---- variables ---- */
 
 /* A variable over the named axes, NULL at the end. */
-static hid_t make_variable(const nh_hdf5 *file, const char *name, hid_t type, const char *const *axis,
-                           const hsize_t *size)
+static hid_t make_variable(const nh_hdf5 *file, const char *name, hid_t type,
+                           const char *const *axis, const hsize_t *size)
 {
     int rank = 0;
     while (axis[rank])
@@ -234,9 +237,9 @@ static hid_t make_variable(const nh_hdf5 *file, const char *name, hid_t type, co
 /* Names of columns that are names of something else here. */
 static void name_of_column(const nh_hdf5 *file, int column, char *name, size_t size)
 {
-    static const char *const taken[] = {"member",   "time",       "coordinate", "velocity", "constraint",
-                                        "q",        "v",          "multiplier", "records",  "failed",
-                                        "model_text", NULL};
+    static const char *const taken[] = {"member",     "time",   "coordinate", "velocity",
+                                        "constraint", "q",      "v",          "multiplier",
+                                        "records",    "failed", "model_text", NULL};
     const char *own = file->plan.column[column], *prefix = "";
     for (int i = 0; taken[i]; i++)
         if (strcmp(own, taken[i]) == 0 && strcmp(own, "constraint") != 0)
@@ -281,8 +284,8 @@ static bool make_member_variables(nh_hdf5 *file)
         file->swept[i] = make_variable(file, name, H5T_NATIVE_DOUBLE, axes, &size);
         done = file->swept[i] >= 0;
     }
-    return done &&
-           put_text(file->count, "long_name", "how many records of the member were written; the rest is NaN");
+    return done && put_text(file->count, "long_name",
+                            "how many records of the member were written; the rest is NaN");
 }
 
 bool nh_hdf5_make_variables(nh_hdf5 *file)
@@ -301,7 +304,8 @@ bool nh_hdf5_make_variables(nh_hdf5 *file)
     done = done && (file->v = make_variable(file, "v", H5T_NATIVE_DOUBLE, v, size)) >= 0;
     size[2] = (hsize_t)m;
     if (done && m > 0 && file->plan.multipliers)
-        done = (file->multiplier = make_variable(file, "multiplier", H5T_NATIVE_DOUBLE, l, size)) >= 0;
+        done =
+            (file->multiplier = make_variable(file, "multiplier", H5T_NATIVE_DOUBLE, l, size)) >= 0;
     return done && make_columns(file) && make_member_variables(file);
 }
 
@@ -356,7 +360,8 @@ bool nh_hdf5_find_variables(nh_hdf5 *file)
     size[2] = (hsize_t)m;
     if (done && m > 0 && file->plan.multipliers)
         done = (file->multiplier = find_set(file, "multiplier", 3, size)) >= 0;
-    done = done && find_columns(file, size) && (file->count = find_set(file, "records", 1, size)) >= 0 &&
+    done = done && find_columns(file, size) &&
+           (file->count = find_set(file, "records", 1, size)) >= 0 &&
            (file->failed = find_set(file, "failed", 1, size)) >= 0;
     for (int i = 0; done && i < file->plan.swept; i++) {
         char name[256];

@@ -1,4 +1,5 @@
-/* The inside of an HDF5 file: what is in it (hdf5_layout.c) and how rows get there (hdf5_rows.c). */
+/* The inside of an HDF5 file: what is in it (hdf5_layout.c) and how rows get there (hdf5_rows.c).
+ */
 #ifndef NH_OUTPUT_HDF5_PARTS_H
 #define NH_OUTPUT_HDF5_PARTS_H
 
@@ -15,10 +16,10 @@ struct nh_hdf5 {
     bool named; /* it is there under its name */
     hid_t file;
     hid_t q, v, multiplier, count, failed; /* -1 where there is none */
-    hid_t *column;    /* [columns] */
-    hid_t *statistic; /* [columns][NH_HDF5_MEASURES] */
-    hid_t *swept;     /* [swept] */
-    double *space;    /* a column of a block of rows */
+    hid_t *column;                         /* [columns] */
+    hid_t *statistic;                      /* [columns][NH_HDF5_MEASURES] */
+    hid_t *swept;                          /* [swept] */
+    double *space;                         /* a column of a block of rows */
     size_t space_size;
 };
 
@@ -34,7 +35,8 @@ bool nh_hdf5_make_room(nh_hdf5 *file);
 bool nh_hdf5_make_axes(nh_hdf5 *file);
 bool nh_hdf5_make_variables(nh_hdf5 *file);
 bool nh_hdf5_describe(nh_hdf5 *file); /* attributes */
-bool nh_hdf5_find_variables(nh_hdf5 *file); /* of a file that is there; false when it is another one */
+bool nh_hdf5_find_variables(
+    nh_hdf5 *file); /* of a file that is there; false when it is another one */
 nh_status nh_hdf5_copy(nh_hdf5 *to, nh_hdf5 *from, int64_t records, nh_report *report);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Writes (or reads) a box of a dataset; the memory holds just the box. */
-static bool move_box(hid_t set, hid_t type, int rank, const hsize_t *from, const hsize_t *size, void *data,
-                     bool reading)
+static bool move_box(hid_t set, hid_t type, int rank, const hsize_t *from, const hsize_t *size,
+                     void *data, bool reading)
 {
     hid_t all = H5Dget_space(set), box = H5Screate_simple(rank, size, NULL);
     bool done = all >= 0 && box >= 0 &&
@@ -81,7 +81,8 @@ nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report)
     return status;
 }
 
-nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept, nh_report *report)
+nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept,
+                         nh_report *report)
 {
     signed char failed = member->status != NH_OK;
     hsize_t from = (hsize_t)member->member, one = 1;
@@ -89,7 +90,8 @@ nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *s
     nh_hdf5_hush(&silence);
     bool done = move_box(file->failed, H5T_NATIVE_INT8, 1, &from, &one, &failed, false);
     for (int i = 0; done && i < file->plan.swept; i++)
-        done = move_box(file->swept[i], H5T_NATIVE_DOUBLE, 1, &from, &one, (void *)(swept + i), false);
+        done =
+            move_box(file->swept[i], H5T_NATIVE_DOUBLE, 1, &from, &one, (void *)(swept + i), false);
     nh_status status = done ? NH_OK : nh_hdf5_fail(file, "cannot write", report);
     nh_hdf5_unhush(&silence);
     return status;
@@ -109,8 +111,8 @@ static bool put_statistic(nh_hdf5 *file, const nh_ensemble *e, int column)
     }
     bool done = true;
     for (size_t m = 0; done && m < NH_HDF5_MEASURES; m++)
-        done = move_box(file->statistic[(size_t)column * NH_HDF5_MEASURES + m], H5T_NATIVE_DOUBLE, 1,
-                        &from, &size, file->space + m * records, false);
+        done = move_box(file->statistic[(size_t)column * NH_HDF5_MEASURES + m], H5T_NATIVE_DOUBLE,
+                        1, &from, &size, file->space + m * records, false);
     return done;
 }
 

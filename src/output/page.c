@@ -75,14 +75,17 @@ static nh_status begin(nh_file **file, const char *path, const char *title, nh_r
     nh_status status = nh_file_begin(file, path, report);
     if (status != NH_OK)
         return status;
-    nh_file_text(*file, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
+    nh_file_text(*file,
+                 "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
     put_html(*file, title);
-    nh_file_text(*file, "</title>\n<style>\nbody { font-family: sans-serif; margin: 20px; color: #111; "
-                        "background: #fff }\nh1 { font-size: 20px; font-weight: normal; text-align: center }\n"
-                        "#plots { display: flex; flex-wrap: wrap; gap: 16px; justify-content: center }\n"
-                        "p { text-align: center; color: #555; font-size: 13px }\n"
-                        "table { border-spacing: 2px; margin: auto } td { padding: 4px 8px; text-align: center; "
-                        "font-size: 13px } th { font-size: 13px; font-weight: normal; text-align: right }\n");
+    nh_file_text(
+        *file,
+        "</title>\n<style>\nbody { font-family: sans-serif; margin: 20px; color: #111; "
+        "background: #fff }\nh1 { font-size: 20px; font-weight: normal; text-align: center }\n"
+        "#plots { display: flex; flex-wrap: wrap; gap: 16px; justify-content: center }\n"
+        "p { text-align: center; color: #555; font-size: 13px }\n"
+        "table { border-spacing: 2px; margin: auto } td { padding: 4px 8px; text-align: center; "
+        "font-size: 13px } th { font-size: 13px; font-weight: normal; text-align: right }\n");
     return NH_OK;
 }
 
@@ -99,15 +102,18 @@ static void put_uplot(nh_file *file, const char *title)
     nh_file_text(file, nh_uplot_licence);
     nh_file_text(file, "-->\n</head>\n<body>\n<h1>");
     put_html(file, title);
-    nh_file_text(file, "</h1>\n<div id=\"plots\"></div>\n<p>Drag to zoom, double-click to see all again; click "
-                       "a name to hide its curve.</p>\n<script>\n");
+    nh_file_text(
+        file,
+        "</h1>\n<div id=\"plots\"></div>\n<p>Drag to zoom, double-click to see all again; click "
+        "a name to hide its curve.</p>\n<script>\n");
     nh_file_text(file, nh_uplot_script);
     nh_file_text(file, "\n</script>\n<script>\nconst panels = [\n");
 }
 
 /* ---- panels -------------------------------------------------------------------------------- */
 
-static void put_values(nh_file *file, const char *key, const double *values, int64_t count, bool is_log)
+static void put_values(nh_file *file, const char *key, const double *values, int64_t count,
+                       bool is_log)
 {
     nh_file_text(file, key);
     nh_file_text(file, ":[");
@@ -225,7 +231,8 @@ static void put_legend(nh_file *file, const nh_grid *grid)
     nh_file_text(file, "</tr></table>\n");
 }
 
-nh_status nh_page_of_grid(const nh_grid *grid, const char *path, const char *title, nh_report *report)
+nh_status nh_page_of_grid(const nh_grid *grid, const char *path, const char *title,
+                          nh_report *report)
 {
     nh_file *file;
     nh_status status = begin(&file, path, title, report);

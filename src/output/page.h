@@ -1,4 +1,5 @@
-/* Pages for a browser: one file each, with everything in it, that can be zoomed and asked for values. */
+/* Pages for a browser: one file each, with everything in it, that can be zoomed and asked for
+ * values. */
 #ifndef NH_OUTPUT_PAGE_H
 #define NH_OUTPUT_PAGE_H
 
@@ -16,8 +17,9 @@ nh_status nh_page_of_grid(const nh_grid *grid, const char *path, const char *tit
 nh_status nh_page_of_record(const nh_record *record, const char *path, const char *title,
                             nh_report *report);
 
-/* Colours of the cells of a grid, in the order of nh_verdict: blue for what is kept, red for what is lost
- * (Brewer's RdBu: told apart by colour-blind eyes too); the ink is white on the dark ones. */
+/* Colours of the cells of a grid, in the order of nh_verdict: blue for what is kept, red for what
+ * is lost (Brewer's RdBu: told apart by colour-blind eyes too); the ink is white on the dark ones.
+ */
 enum { NH_SHADES = 7 };
 typedef struct nh_shade {
     const char *fill, *ink;

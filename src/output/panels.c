@@ -103,8 +103,8 @@ static void find_ends(const nh_panel *panel, double *least, double *greatest)
             }
 }
 
-/* Four to eight marks that do not run into each other, at 1, 2 or 5 times a power of ten; the axis begins at
- * zero, if the curves nearly do, and ends at a tenth of a mark behind them at most. */
+/* Four to eight marks that do not run into each other, at 1, 2 or 5 times a power of ten; the axis
+ * begins at zero, if the curves nearly do, and ends at a tenth of a mark behind them at most. */
 static void put_marks(const page *p, const nh_panel *panel)
 {
     double least, greatest;

@@ -71,8 +71,8 @@ static double worst(double a, double b)
     return isnan(a) || a >= b ? a : b;
 }
 
-/* The latitude belongs to the driver energy at the start; a start without one, whose driver does not
- * move periodically, leaves the column NaN. */
+/* The latitude belongs to the driver energy at the start; a start without one, whose driver does
+ * not move periodically, leaves the column NaN. */
 static nh_status measure_latitude(nh_record *record, const double *q, const double *v,
                                   double *value)
 {
@@ -210,11 +210,13 @@ nh_record_state nh_record_save(const nh_record *record)
                              .constraint_max = record->constraint_max};
 }
 
-nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t, const double *q,
-                            const double *v, const double *wrapped_q, nh_report *report)
+nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t,
+                            const double *q, const double *v, const double *wrapped_q,
+                            nh_report *report)
 {
     if (record->rows != 1 || record->first_energy != state->first_energy)
-        return nh_fail(report, NH_BAD_ARGUMENT, "what was recorded before began at another start state");
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "what was recorded before began at another start state");
     record->keep = false;
     nh_status status = nh_record_add(record, t, q, v, wrapped_q, report);
     record->rows = state->rows;

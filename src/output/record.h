@@ -7,16 +7,16 @@
 struct nh_record {
     const nh_system *system;
     int coordinates, velocities, constraints;
-    int observables;   /* with the latitude, where there may be one */
+    int observables; /* with the latitude, where there may be one */
     bool may_have_latitude;
     nh_latitude *latitude; /* of the first row's driver energy; NULL: NaN in its column */
-    int columns;       /* t, q, v, energy, observables */
-    int width;         /* columns and one more: the largest |k| of the row */
-    bool keep;         /* false: rows are counted, the table holds only the last */
-    int64_t rows;      /* recorded */
-    int64_t room;      /* rows the table has memory for */
-    double *table;     /* [rows][width] */
-    double *residuals; /* [constraints], scratch */
+    int columns;           /* t, q, v, energy, observables */
+    int width;             /* columns and one more: the largest |k| of the row */
+    bool keep;             /* false: rows are counted, the table holds only the last */
+    int64_t rows;          /* recorded */
+    int64_t room;          /* rows the table has memory for */
+    double *table;         /* [rows][width] */
+    double *residuals;     /* [constraints], scratch */
     double first_energy, energy_error, constraint_max;
 };
 

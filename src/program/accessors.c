@@ -82,8 +82,7 @@ const char *nh_system_observable_name(const nh_system *system, int index)
 {
     static const char *const built_in[] = {"driver_energy", "passenger_energy"};
     int before = built_in_observables(system);
-    return index < before ? built_in[index]
-                          : problem_of(system)->observable[index - before].name;
+    return index < before ? built_in[index] : problem_of(system)->observable[index - before].name;
 }
 
 /* Calls NH_FN_OBSERVE and hands out a part of what it returns: [first, first + count). */
@@ -127,8 +126,8 @@ nh_status nh_system_partial_energies(const nh_system *system, double t, const do
     return observe_part(system, t, q, v, 1 + (size_t)system->constraints, 2, values);
 }
 
-nh_status nh_system_acceleration(const nh_system *system, double t, const double *q, const double *v,
-                                 double *acceleration, double *multipliers)
+nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
+                                 const double *v, double *acceleration, double *multipliers)
 {
     size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
     double *both = malloc((n + m + 1) * sizeof *both);

@@ -1,4 +1,5 @@
-/* The user's C functions with defaults for what is not given, and their mass matrix; see callbacks.h. */
+/* The user's C functions with defaults for what is not given, and their mass matrix; see
+ * callbacks.h. */
 #ifndef NH_PROGRAM_CALLBACK_SPACE_H
 #define NH_PROGRAM_CALLBACK_SPACE_H
 
@@ -14,8 +15,8 @@ struct nh_callback_space {
     int (*constraint_function)(void *user, const double *q, double *A, double *b);
     int (*gradient_and_constraint_function)(void *user, const double *q, double *g, double *A,
                                             double *b);
-    int (*reaction_function)(void *user, double t, const double *q, const double *v, const double *psi,
-                             double *force);
+    int (*reaction_function)(void *user, double t, const double *q, const double *v,
+                             const double *psi, double *force);
     int n, m, nb, reaction_is_linear, constant_mass, diagonal_mass;
     const int *b_first, *b_column; /* entries of B, as in nh_shape */
     const double *mass_factor; /* of a constant mass matrix; NULL: it varies, or is the identity */

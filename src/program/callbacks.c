@@ -37,18 +37,34 @@ static nh_callback_space space_of(const nh_system *system)
                                .solve = nh_dense_solve};
 }
 
-/* Gives every array of the space its part of one block; the first is A, by which the block is freed. */
+/* Gives every array of the space its part of one block; the first is A, by which the block is
+ * freed. */
 static bool share_out(nh_callback_space *s)
 {
     size_t n = (size_t)s->n, m = (size_t)s->m, varying = s->constant_mass ? 0 : n * n, all = 0;
     const struct {
         double **at;
         size_t count;
-    } part[] = {{&s->A, m * n}, {&s->b, m}, {&s->gradient, n}, {&s->mass, varying},
-                {&s->mass_beside, n * n}, {&s->mass_derivative, varying * n}, {&s->moved, n},
-                {&s->p, n}, {&s->A_beside, m * n}, {&s->b_beside, m}, {&s->k_up, m}, {&s->k_down, m},
-                {&s->B, m * n}, {&s->packed, m * n}, {&s->S, m * m}, {&s->slope, m},
-                {&s->direction, n}, {&s->psi, m}, {&s->force, 2 * n}, {&s->N_psi, m * n}};
+    } part[] = {{&s->A, m * n},
+                {&s->b, m},
+                {&s->gradient, n},
+                {&s->mass, varying},
+                {&s->mass_beside, n * n},
+                {&s->mass_derivative, varying * n},
+                {&s->moved, n},
+                {&s->p, n},
+                {&s->A_beside, m * n},
+                {&s->b_beside, m},
+                {&s->k_up, m},
+                {&s->k_down, m},
+                {&s->B, m * n},
+                {&s->packed, m * n},
+                {&s->S, m * m},
+                {&s->slope, m},
+                {&s->direction, n},
+                {&s->psi, m},
+                {&s->force, 2 * n},
+                {&s->N_psi, m * n}};
     const size_t parts = sizeof part / sizeof *part;
     for (size_t i = 0; i < parts; i++)
         all += part[i].count;

@@ -1,8 +1,9 @@
 /* Systems made of the user's C functions: the functions of mechanics.h from M(q), V, gradV, A, b.
  * Derivatives that the user does not give are central differences.
  *
- * Like the methods' kernels this is compiled into the library with sizes read at run time, and again
- * in kernels emitted for one system, where they are constants. So it includes nothing of the library. */
+ * Like the methods' kernels this is compiled into the library with sizes read at run time, and
+ * again in kernels emitted for one system, where they are constants. So it includes nothing of the
+ * library. */
 #ifndef NH_PROGRAM_CALLBACKS_H
 #define NH_PROGRAM_CALLBACKS_H
 
@@ -123,7 +124,8 @@ static inline int user_close_one(nh_callback_space *s, const double *q, const do
     const int n = CALLBACK_N;
     USER_TRY(user_get_constraint(s, q, s->A, s->b));
     const double *A = s->A;
-    double k[2] = {s->b[0], 0}, S[2] = {0, 0}; /* two sums each: an addition need not wait for the last */
+    double k[2] = {s->b[0], 0},
+           S[2] = {0, 0}; /* two sums each: an addition need not wait for the last */
     for (int e = 0; e < CALLBACK_NB; e++)
         S[e & 1] += A[B_COLUMN[e]] * B[e];
     if (MASS_IDENTITY) /* A has entries only where B has */
@@ -180,7 +182,8 @@ static inline int user_close_mean(nh_callback_space *s, const double *q, const d
     return user_solve_schur(s, S, out);
 }
 
-static inline int user_push(nh_callback_space *s, const double *q, const double *v, double h, double *out)
+static inline int user_push(nh_callback_space *s, const double *q, const double *v, double h,
+                            double *out)
 {
     const int n = CALLBACK_N;
     if (MASS_IDENTITY) {
@@ -196,8 +199,8 @@ static inline int user_push(nh_callback_space *s, const double *q, const double 
     return 0;
 }
 
-static inline int user_settle(nh_callback_space *s, const double *q, const double *v, const double *B,
-                              double *out)
+static inline int user_settle(nh_callback_space *s, const double *q, const double *v,
+                              const double *B, double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
     double one[2], *d = m == 1 ? one : s->k_up;
@@ -226,8 +229,8 @@ static inline int user_potential(nh_callback_space *s, const double *q, double *
     return 0;
 }
 
-/* Constraints that are not ideal: the rows of N_psi = dN/dpsi take the place of A in B, and what N is
- * beyond N_psi psi (or, where methods multiply by A, beyond A^T psi) goes to `rest`. */
+/* Constraints that are not ideal: the rows of N_psi = dN/dpsi take the place of A in B, and what N
+ * is beyond N_psi psi (or, where methods multiply by A, beyond A^T psi) goes to `rest`. */
 static inline int user_nonideal(nh_callback_space *s, double t, const double *q, const double *v,
                                 const double *psi, double *rest)
 {
@@ -251,10 +254,10 @@ static inline int user_nonideal(nh_callback_space *s, double t, const double *q,
     return 0;
 }
 
-/* Moves the multipliers until a, which they make out of a0, keeps the constraints: Newton's method on
- * A (a0 + M^-1 N(psi)) + slope = 0, in one turn where N is linear. */
-static inline int user_solve_nonideal(nh_callback_space *s, double t, const double *q, const double *v,
-                                      const double *slope, double *a, double *psi)
+/* Moves the multipliers until a, which they make out of a0, keeps the constraints: Newton's method
+ * on A (a0 + M^-1 N(psi)) + slope = 0, in one turn where N is linear. */
+static inline int user_solve_nonideal(nh_callback_space *s, double t, const double *q,
+                                      const double *v, const double *slope, double *a, double *psi)
 {
     enum { TURNS = 50 };
     const int n = CALLBACK_N, m = CALLBACK_M;
@@ -291,8 +294,8 @@ static inline int user_solve_nonideal(nh_callback_space *s, double t, const doub
     return 1;
 }
 
-static inline int user_acceleration(nh_callback_space *s, double t, const double *q, const double *v,
-                                    double *out)
+static inline int user_acceleration(nh_callback_space *s, double t, const double *q,
+                                    const double *v, double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
     double *a = out, *lambda = out + n, *S = s->S, *B = s->packed, *slope = s->slope;
@@ -391,8 +394,8 @@ static inline int user_matrices(nh_callback_space *s, const double *q, double *o
 }
 
 /* As nh_call_fn: the status of the user's functions, -1 for what they cannot give. */
-static inline int user_call(nh_callback_space *s, int fn, double t, const double *q, const double *v,
-                            const double *x, double *out)
+static inline int user_call(nh_callback_space *s, int fn, double t, const double *q,
+                            const double *v, const double *x, double *out)
 {
     const int n = CALLBACK_N;
     const double *L;

@@ -22,13 +22,20 @@ enum { PATH_SIZE = 4096, MESSAGE_MAX = 600 };
 
 /* No contraction: fused multiply-adds are written out where they are wanted. The superword
  * vectoriser makes small kernels slower. */
-static const char *const flags[] = {"-std=gnu17", "-O3",  "-fPIC",    "-shared",
-                                    "-w",         "-x",   "c",        "-ffp-contract=off",
-                                    "-fno-math-errno",    "-fno-trapping-math",
+static const char *const flags[] = {"-std=gnu17",
+                                    "-O3",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-w",
+                                    "-x",
+                                    "c",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
                                     "-fno-tree-slp-vectorize"};
-/* What gcc alone understands: kernels keep more values than there are registers, and these choose the
- * ones to spill better (1.04 instead of 1.20 of a hand-written leapfrog on the chaotic particle); lanes
- * are moved 32 bytes at a time. Another compiler is asked again without them. */
+/* What gcc alone understands: kernels keep more values than there are registers, and these choose
+ * the ones to spill better (1.04 instead of 1.20 of a hand-written leapfrog on the chaotic
+ * particle); lanes are moved 32 bytes at a time. Another compiler is asked again without them. */
 static const char *const gcc_flags[] = {"-fschedule-insns", "-fsched-pressure", "-fira-region=one"};
 enum { FLAGS = sizeof flags / sizeof *flags, GCC_FLAGS = sizeof gcc_flags / sizeof *gcc_flags };
 
@@ -178,7 +185,8 @@ static int spawn_compiler(const char *source, const char *object, const char *me
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int failed = posix_spawnp(&child, argument[0], &actions, NULL, (char *const *)argument, environ);
+    int failed =
+        posix_spawnp(&child, argument[0], &actions, NULL, (char *const *)argument, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed)
         return -1;
@@ -246,8 +254,8 @@ static void keep(const char *made, const char *work_sum, const char *object, con
 }
 
 typedef struct paths {
-    char folder[PATH_SIZE], work[PATH_SIZE], source[PATH_SIZE], made[PATH_SIZE], messages[PATH_SIZE],
-        work_sum[PATH_SIZE], object[PATH_SIZE], sum[PATH_SIZE];
+    char folder[PATH_SIZE], work[PATH_SIZE], source[PATH_SIZE], made[PATH_SIZE],
+        messages[PATH_SIZE], work_sum[PATH_SIZE], object[PATH_SIZE], sum[PATH_SIZE];
 } paths;
 
 static bool join(char *out, const char *folder, const char *name, const char *ending)
@@ -282,7 +290,8 @@ static nh_status compile_in(nh_loaded *out, paths *p, const nh_text *source, nh_
         spawn_compiler(p->source, p->made, p->messages, variant, false) != 0)
         return compiler_failed(p->messages, report);
     if (!load(out, p->made))
-        return nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s", dlerror());
+        return nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s",
+                       dlerror());
     if (p->folder[0])
         keep(p->made, p->work_sum, p->object, p->sum);
     return NH_OK;
@@ -315,11 +324,14 @@ nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, 
         return NH_OK;
     }
     /* A fresh private folder for every compilation: nothing can be swapped under us. */
-    fits = fits && join(p->work, p->folder[0] ? p->folder : temporary && *temporary ? temporary : "/tmp",
+    fits = fits && join(p->work,
+                        p->folder[0]              ? p->folder
+                        : temporary && *temporary ? temporary
+                                                  : "/tmp",
                         "nonholo-", "XXXXXX");
     if (!fits || !mkdtemp(p->work))
-        status = nh_fail(report, NH_FILE_FAILED, "cannot make a working folder for the compiler: %s",
-                         strerror(errno));
+        status = nh_fail(report, NH_FILE_FAILED,
+                         "cannot make a working folder for the compiler: %s", strerror(errno));
     else if (!join(p->source, p->work, "kernel", ".c") || !join(p->made, p->work, name, ".so") ||
              !join(p->messages, p->work, "messages", ".txt") ||
              !join(p->work_sum, p->work, name, ".sum"))

@@ -13,8 +13,9 @@ typedef struct nh_loaded {
     const nh_kernel *kernel;
 } nh_loaded;
 
-/* Compiles the source (or takes it from the cache) and loads it. The cache is a folder that only the
- * user can write to; its files are named by what they were made from and verified before use. */
+/* Compiles the source (or takes it from the cache) and loads it. The cache is a folder that only
+ * the user can write to; its files are named by what they were made from and verified before use.
+ */
 nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, nh_report *report);
 void nh_loaded_close(nh_loaded *loaded);
 

@@ -1,6 +1,6 @@
 /* An emitted kernel is: the definition of `real` and of sizes as constants, the system's functions
- * as straight-line code, the products with K and B unrolled over their pattern, and the method's own
- * source, unchanged. Every number is written in hexadecimal, so nothing is lost. */
+ * as straight-line code, the products with K and B unrolled over their pattern, and the method's
+ * own source, unchanged. Every number is written in hexadecimal, so nothing is lost. */
 #include "program/emit.h"
 
 #include <math.h>
@@ -9,14 +9,26 @@
 #include "base/status.h"
 
 static const char *const fn_name[NH_FN_COUNT] = {
-    [NH_FN_KICK] = "KICK",   [NH_FN_CLOSE] = "CLOSE", [NH_FN_ACCELERATION] = "ACCELERATION",
-    [NH_FN_STAGE] = "STAGE", [NH_FN_END] = "END",     [NH_FN_SOLVE] = "SOLVE",
-    [NH_FN_CONSTRAINT] = "CONSTRAINT", [NH_FN_OBSERVE] = "OBSERVE", [NH_FN_CLOSE_MEAN] = "CLOSE_MEAN",
-    [NH_FN_ENERGY] = "ENERGY", [NH_FN_POTENTIAL] = "POTENTIAL",
-    [NH_FN_MATRICES] = "MATRICES", [NH_FN_NORMAL] = "NORMAL", [NH_FN_TWIST] = "TWIST",
-    [NH_FN_FIELD] = "FIELD", [NH_FN_FIELD_ALONG] = "FIELD_ALONG",
-    [NH_FN_MODEL_MOMENTA] = "MODEL_MOMENTA", [NH_FN_MODEL_VELOCITY] = "MODEL_VELOCITY",
-    [NH_FN_MODEL_GRADIENT] = "MODEL_GRADIENT", [NH_FN_MODEL_BRACKET] = "MODEL_BRACKET",
+    [NH_FN_KICK] = "KICK",
+    [NH_FN_CLOSE] = "CLOSE",
+    [NH_FN_ACCELERATION] = "ACCELERATION",
+    [NH_FN_STAGE] = "STAGE",
+    [NH_FN_END] = "END",
+    [NH_FN_SOLVE] = "SOLVE",
+    [NH_FN_CONSTRAINT] = "CONSTRAINT",
+    [NH_FN_OBSERVE] = "OBSERVE",
+    [NH_FN_CLOSE_MEAN] = "CLOSE_MEAN",
+    [NH_FN_ENERGY] = "ENERGY",
+    [NH_FN_POTENTIAL] = "POTENTIAL",
+    [NH_FN_MATRICES] = "MATRICES",
+    [NH_FN_NORMAL] = "NORMAL",
+    [NH_FN_TWIST] = "TWIST",
+    [NH_FN_FIELD] = "FIELD",
+    [NH_FN_FIELD_ALONG] = "FIELD_ALONG",
+    [NH_FN_MODEL_MOMENTA] = "MODEL_MOMENTA",
+    [NH_FN_MODEL_VELOCITY] = "MODEL_VELOCITY",
+    [NH_FN_MODEL_GRADIENT] = "MODEL_GRADIENT",
+    [NH_FN_MODEL_BRACKET] = "MODEL_BRACKET",
     [NH_FN_HOUSEHOLDER_SIGNS] = "HOUSEHOLDER_SIGNS",
     [NH_FN_HOUSEHOLDER_MOMENTA] = "HOUSEHOLDER_MOMENTA",
     [NH_FN_HOUSEHOLDER_VELOCITY] = "HOUSEHOLDER_VELOCITY",
@@ -24,7 +36,8 @@ static const char *const fn_name[NH_FN_COUNT] = {
     [NH_FN_HOUSEHOLDER_BRACKET] = "HOUSEHOLDER_BRACKET",
     [NH_FN_DIFFERENCE_GRADIENT] = "DIFFERENCE_GRADIENT",
     [NH_FN_DIFFERENCE_BRACKET] = "DIFFERENCE_BRACKET",
-    [NH_FN_PUSH] = "PUSH", [NH_FN_SETTLE] = "SETTLE",
+    [NH_FN_PUSH] = "PUSH",
+    [NH_FN_SETTLE] = "SETTLE",
 };
 
 static void number(nh_text *out, double x)
@@ -59,19 +72,34 @@ static void value(nh_text *out, const nh_tape *tape, uint32_t v)
 
 /* How an instruction is written: %a, %b, %c stand for its operands. */
 static const char *const pattern[NH_OP_COUNT] = {
-    [NH_OP_ADD] = "a + b",         [NH_OP_SUB] = "a - b",        [NH_OP_MUL] = "a * b",
-    [NH_OP_DIV] = "a / b",         [NH_OP_NEG] = "-a",           [NH_OP_FMA] = "fma_(a, b, c)",
-    [NH_OP_FNMA] = "fma_(-a, b, c)", [NH_OP_SQRT] = "sqrt_(a)",  [NH_OP_SIN] = "sin_(a)",
-    [NH_OP_COS] = "cos_(a)",       [NH_OP_TAN] = "tan_(a)",      [NH_OP_ASIN] = "asin_(a)",
-    [NH_OP_ACOS] = "acos_(a)",     [NH_OP_ATAN] = "atan_(a)",    [NH_OP_SINH] = "sinh_(a)",
-    [NH_OP_COSH] = "cosh_(a)",     [NH_OP_TANH] = "tanh_(a)",    [NH_OP_EXP] = "exp_(a)",
-    [NH_OP_LOG] = "log_(a)",       [NH_OP_ATAN2] = "atan2_(a, b)", [NH_OP_POW] = "pow_(a, b)",
+    [NH_OP_ADD] = "a + b",
+    [NH_OP_SUB] = "a - b",
+    [NH_OP_MUL] = "a * b",
+    [NH_OP_DIV] = "a / b",
+    [NH_OP_NEG] = "-a",
+    [NH_OP_FMA] = "fma_(a, b, c)",
+    [NH_OP_FNMA] = "fma_(-a, b, c)",
+    [NH_OP_SQRT] = "sqrt_(a)",
+    [NH_OP_SIN] = "sin_(a)",
+    [NH_OP_COS] = "cos_(a)",
+    [NH_OP_TAN] = "tan_(a)",
+    [NH_OP_ASIN] = "asin_(a)",
+    [NH_OP_ACOS] = "acos_(a)",
+    [NH_OP_ATAN] = "atan_(a)",
+    [NH_OP_SINH] = "sinh_(a)",
+    [NH_OP_COSH] = "cosh_(a)",
+    [NH_OP_TANH] = "tanh_(a)",
+    [NH_OP_EXP] = "exp_(a)",
+    [NH_OP_LOG] = "log_(a)",
+    [NH_OP_ATAN2] = "atan2_(a, b)",
+    [NH_OP_POW] = "pow_(a, b)",
 };
 
 /* A letter of the pattern is an operand when it stands alone. */
 static bool is_operand(const char *at, const char *begin)
 {
-    bool before = at > begin && ((at[-1] >= 'a' && at[-1] <= 'z') || (at[-1] >= '0' && at[-1] <= '9'));
+    bool before =
+        at > begin && ((at[-1] >= 'a' && at[-1] <= 'z') || (at[-1] >= '0' && at[-1] <= '9'));
     bool after = (at[1] >= 'a' && at[1] <= 'z') || (at[1] >= '0' && at[1] <= '9') || at[1] == '_';
     return *at >= 'a' && *at <= 'c' && !before && !after;
 }
@@ -97,7 +125,8 @@ static void instruction(nh_text *out, const nh_tape *tape, nh_instruction i)
 static void function(nh_text *out, const char *name, const nh_tape *tape)
 {
     nh_text_add(out,
-                "static inline void fn_%s(double t, const real *q, const real *v, const real *x, real *out)\n"
+                "static inline void fn_%s(double t, const real *q, const real *v, const real *x, "
+                "real *out)\n"
                 "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
                 name);
     for (size_t i = 0; i < tape->instructions; i++)
@@ -115,7 +144,8 @@ static void function(nh_text *out, const char *name, const nh_tape *tape)
 
 /* ---- products with K and B ---- */
 
-static void add_transposed(nh_text *out, const char *name, int m, const int *first, const int *column)
+static void add_transposed(nh_text *out, const char *name, int m, const int *first,
+                           const int *column)
 {
     nh_text_add(out,
                 "#define add_%s(k, out, a, l) nh_add_%s(out, a, l)\n"
@@ -124,27 +154,30 @@ static void add_transposed(nh_text *out, const char *name, int m, const int *fir
                 name, name, name);
     for (int j = 0; j < m; j++)
         for (int e = first[j]; e < first[j + 1]; e++)
-            nh_text_add(out, "    out[%d] = fma_(a[%d], l[%d], out[%d]);\n", column[e], e, j, column[e]);
+            nh_text_add(out, "    out[%d] = fma_(a[%d], l[%d], out[%d]);\n", column[e], e, j,
+                        column[e]);
     nh_text_add_plain(out, "}\n\n");
 }
 
 static void apply_K(nh_text *out, const nh_shape *s)
 {
-    nh_text_add_plain(out, "#define apply_K(k, out, a, x) nh_apply_K(out, a, x)\n"
-                           "static inline void nh_apply_K(real *out, const real *a, const real *x)\n"
-                           "{\n    (void)out; (void)a; (void)x;\n");
+    nh_text_add_plain(out,
+                      "#define apply_K(k, out, a, x) nh_apply_K(out, a, x)\n"
+                      "static inline void nh_apply_K(real *out, const real *a, const real *x)\n"
+                      "{\n    (void)out; (void)a; (void)x;\n");
     for (int j = 0; j < s->m; j++)
         for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
-            nh_text_add(out, "    out[%d] = fma_(a[%d], x[%d], out[%d]);\n", j, e, s->k_column[e], j);
+            nh_text_add(out, "    out[%d] = fma_(a[%d], x[%d], out[%d]);\n", j, e, s->k_column[e],
+                        j);
     nh_text_add_plain(out, "}\n\n");
 }
 
 static void add_KB(nh_text *out, const nh_shape *s)
 {
-    nh_text_add_plain(
-        out, "#define add_KB(k, S, stride, c, a, b) nh_add_KB(S, stride, c, a, b)\n"
-             "static inline void nh_add_KB(real *S, int stride, double c, const real *a, const real *b)\n"
-             "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n");
+    nh_text_add_plain(out, "#define add_KB(k, S, stride, c, a, b) nh_add_KB(S, stride, c, a, b)\n"
+                           "static inline void nh_add_KB(real *S, int stride, double c, const real "
+                           "*a, const real *b)\n"
+                           "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n");
     for (int i = 0; i < s->m; i++)
         for (int j = 0; j < s->m; j++) {
             int pair = i * s->m + j;
@@ -152,9 +185,11 @@ static void add_KB(nh_text *out, const nh_shape *s)
                 continue; /* adding c times zero changes nothing */
             nh_text_add_plain(out, "    {\n        real sum = broadcast(0);\n");
             for (int e = s->pair_first[pair]; e < s->pair_first[pair + 1]; e++)
-                nh_text_add(out, "        sum = fma_(a[%d], b[%d], sum);\n", s->pair_k[e], s->pair_b[e]);
+                nh_text_add(out, "        sum = fma_(a[%d], b[%d], sum);\n", s->pair_k[e],
+                            s->pair_b[e]);
             nh_text_add(out,
-                        "        S[%d * stride + %d] = fma_(broadcast(c), sum, S[%d * stride + %d]);\n    }\n",
+                        "        S[%d * stride + %d] = fma_(broadcast(c), sum, S[%d * stride + "
+                        "%d]);\n    }\n",
                         i, j, i, j);
         }
     nh_text_add_plain(out, "}\n\n");
@@ -165,14 +200,16 @@ static void add_KB(nh_text *out, const nh_shape *s)
 static void sizes(nh_text *out, const nh_emission *what)
 {
     const nh_shape *s = &what->system->shape;
-    nh_text_add(out,
-                "#define NH_EMITTED 1\n#define LANES %d\n#define N %d\n#define M %d\n#define NK %d\n"
-                "#define NB %d\n#define MEMORY %zu\n#define REACTION_IS_LINEAR %d\n"
-                "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n"
-                "#define COMPENSATED %d\n#define FLAT %d\n#define SLOPE_DEGREE (%d)\n#define NONIDEAL %d\n#define PLAIN_MOMENTUM %d\n#define DRIVER (%d)\n",
-                what->lanes, s->n, s->m, s->nk, s->nb, what->memory, s->reaction_is_linear,
-                s->constant_mass, s->separable, s->affine, what->compensated,
-                s->flat, s->slope_degree, s->nonideal, s->plain_momentum, s->driver);
+    nh_text_add(
+        out,
+        "#define NH_EMITTED 1\n#define LANES %d\n#define N %d\n#define M %d\n#define NK %d\n"
+        "#define NB %d\n#define MEMORY %zu\n#define REACTION_IS_LINEAR %d\n"
+        "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n"
+        "#define COMPENSATED %d\n#define FLAT %d\n#define SLOPE_DEGREE (%d)\n#define NONIDEAL "
+        "%d\n#define PLAIN_MOMENTUM %d\n#define DRIVER (%d)\n",
+        what->lanes, s->n, s->m, s->nk, s->nb, what->memory, s->reaction_is_linear,
+        s->constant_mass, s->separable, s->affine, what->compensated, s->flat, s->slope_degree,
+        s->nonideal, s->plain_momentum, s->driver);
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
     nh_text_add_plain(out, "#define NH_ANGLES(X)");
     for (int a = 0; a < s->angles; a++)
@@ -185,7 +222,8 @@ static void sizes(nh_text *out, const nh_emission *what)
     }
     nh_text_add_plain(out, "};\n#define OPTION_INT(i) NH_OPTION_INT_##i\n");
     for (int i = 0; i < NH_OPTIONS_MAX; i++)
-        if (fabs(what->option[i]) < 1e9) /* a literal, so that #if and the sizes of arrays can use it */
+        if (fabs(what->option[i]) <
+            1e9) /* a literal, so that #if and the sizes of arrays can use it */
             nh_text_add(out, "#define NH_OPTION_INT_%d %d\n", i, (int)what->option[i]);
     nh_text_add_plain(out, "static const double nh_table[] = {");
     for (size_t i = 0; i < what->table_size; i++) {
@@ -195,8 +233,8 @@ static void sizes(nh_text *out, const nh_emission *what)
     nh_text_add_plain(out, "0};\n");
 }
 
-/* The method's source begins with `real`, then the system's functions can be written, then the rest.
- * NH_FUNCTIONS_HERE in kernel.h marks the place. */
+/* The method's source begins with `real`, then the system's functions can be written, then the
+ * rest. NH_FUNCTIONS_HERE in kernel.h marks the place. */
 #define MARK "/* NH_FUNCTIONS_HERE */"
 
 static void integers(nh_text *out, const char *name, const int *value, int count)

@@ -4,35 +4,34 @@
 #include "base/real.h"
 #include "base/trig.h"
 
-/* Jumping from each instruction straight to the next lets the processor predict every pair apart. */
+/* Jumping from each instruction straight to the next lets the processor predict every pair apart.
+ */
 #define NEXT goto *label[(++i)->op]
 #define AT(name) base[i->name##_array][i->name]
 #define UNARY(NAME, expression)                                                                    \
-    NAME:                                                                                          \
-    {                                                                                              \
-        real a = AT(a);                                                                          \
-        AT(to) = (expression);                                                                   \
+    NAME : {                                                                                       \
+        real a = AT(a);                                                                            \
+        AT(to) = (expression);                                                                     \
         NEXT;                                                                                      \
     }
 #define BINARY(NAME, expression)                                                                   \
-    NAME:                                                                                          \
-    {                                                                                              \
-        real a = AT(a), b = AT(b);                                                             \
-        AT(to) = (expression);                                                                   \
+    NAME : {                                                                                       \
+        real a = AT(a), b = AT(b);                                                                 \
+        AT(to) = (expression);                                                                     \
         NEXT;                                                                                      \
     }
 
 static void run(const nh_placed *i, real *const *base)
 {
     static const void *const label[NH_OP_COUNT] = {
-        [NH_OP_ADD] = &&add,     [NH_OP_SUB] = &&sub,     [NH_OP_MUL] = &&mul,
-        [NH_OP_DIV] = &&div,     [NH_OP_NEG] = &&neg,     [NH_OP_FMA] = &&fma,
-        [NH_OP_FNMA] = &&fnma,   [NH_OP_SQRT] = &&sqrt,   [NH_OP_SIN] = &&sin,
-        [NH_OP_COS] = &&cos,     [NH_OP_SINCOS] = &&sincos, [NH_OP_TAN] = &&tan,
-        [NH_OP_ASIN] = &&asin,   [NH_OP_ACOS] = &&acos,   [NH_OP_ATAN] = &&atan,
-        [NH_OP_SINH] = &&sinh,   [NH_OP_COSH] = &&cosh,   [NH_OP_TANH] = &&tanh,
-        [NH_OP_EXP] = &&exp,     [NH_OP_LOG] = &&log,     [NH_OP_ATAN2] = &&atan2,
-        [NH_OP_POW] = &&pow,     [NH_OP_END] = &&end,
+        [NH_OP_ADD] = &&add,   [NH_OP_SUB] = &&sub,       [NH_OP_MUL] = &&mul,
+        [NH_OP_DIV] = &&div,   [NH_OP_NEG] = &&neg,       [NH_OP_FMA] = &&fma,
+        [NH_OP_FNMA] = &&fnma, [NH_OP_SQRT] = &&sqrt,     [NH_OP_SIN] = &&sin,
+        [NH_OP_COS] = &&cos,   [NH_OP_SINCOS] = &&sincos, [NH_OP_TAN] = &&tan,
+        [NH_OP_ASIN] = &&asin, [NH_OP_ACOS] = &&acos,     [NH_OP_ATAN] = &&atan,
+        [NH_OP_SINH] = &&sinh, [NH_OP_COSH] = &&cosh,     [NH_OP_TANH] = &&tanh,
+        [NH_OP_EXP] = &&exp,   [NH_OP_LOG] = &&log,       [NH_OP_ATAN2] = &&atan2,
+        [NH_OP_POW] = &&pow,   [NH_OP_END] = &&end,
     };
     goto *label[i->op];
     BINARY(add, a + b)
@@ -40,12 +39,12 @@ static void run(const nh_placed *i, real *const *base)
     BINARY(mul, a * b)
     BINARY(div, a / b)
     UNARY(neg, -a)
-fma: {
+fma : {
     real a = AT(a), b = AT(b), c = AT(c);
     AT(to) = fma_(a, b, c);
     NEXT;
 }
-fnma: {
+fnma : {
     real a = AT(a), b = AT(b), c = AT(c);
     AT(to) = fma_(-a, b, c);
     NEXT;
@@ -53,7 +52,7 @@ fnma: {
     UNARY(sqrt, sqrt_(a))
     UNARY(sin, sin_(a))
     UNARY(cos, cos_(a))
-sincos: {
+sincos : {
     real sine, cosine;
     sincos_(AT(a), &sine, &cosine);
     AT(to) = sine;
@@ -78,15 +77,18 @@ end:
 #define PASTE2(name, variant) name##variant
 #define PASTE(name, variant) PASTE2(name, variant)
 
-int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const void *q, const void *v,
-                                     const void *x, void *out)
+int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const void *q,
+                                     const void *v, const void *x, void *out)
 {
     const nh_interpreter *in = self;
     const nh_tape *tape = in->tape[fn];
     real time = broadcast(t), *to = out;
-    real *const base[NH_PLACE_ARRAYS] = {[NH_TIME] = &time,   [NH_Q] = (real *)q,
-                                         [NH_V] = (real *)v,  [NH_X] = (real *)x,
-                                         [NH_PLACE_SLOTS] = in->slots[fn], [NH_PLACE_OUT] = to};
+    real *const base[NH_PLACE_ARRAYS] = {[NH_TIME] = &time,
+                                         [NH_Q] = (real *)q,
+                                         [NH_V] = (real *)v,
+                                         [NH_X] = (real *)x,
+                                         [NH_PLACE_SLOTS] = in->slots[fn],
+                                         [NH_PLACE_OUT] = to};
     run(tape->placed, base);
     for (size_t i = 0; i < tape->copies; i++)
         to[tape->copy[i].index] = base[tape->copy[i].from.array][tape->copy[i].from.index];
@@ -128,9 +130,9 @@ static void sincos_at(void *to, const void *a, const void *b, void *c)
 }
 
 nh_operations PASTE(nh_operations_, NH_VARIANT) = {
-    [NH_OP_SIN] = sin_at,   [NH_OP_COS] = cos_at,   [NH_OP_SINCOS] = sincos_at,
-    [NH_OP_TAN] = tan_at,   [NH_OP_ASIN] = asin_at, [NH_OP_ACOS] = acos_at,
-    [NH_OP_ATAN] = atan_at, [NH_OP_SINH] = sinh_at, [NH_OP_COSH] = cosh_at,
-    [NH_OP_TANH] = tanh_at, [NH_OP_EXP] = exp_at,   [NH_OP_LOG] = log_at,
+    [NH_OP_SIN] = sin_at,     [NH_OP_COS] = cos_at,   [NH_OP_SINCOS] = sincos_at,
+    [NH_OP_TAN] = tan_at,     [NH_OP_ASIN] = asin_at, [NH_OP_ACOS] = acos_at,
+    [NH_OP_ATAN] = atan_at,   [NH_OP_SINH] = sinh_at, [NH_OP_COSH] = cosh_at,
+    [NH_OP_TANH] = tanh_at,   [NH_OP_EXP] = exp_at,   [NH_OP_LOG] = log_at,
     [NH_OP_ATAN2] = atan2_at, [NH_OP_POW] = pow_at,
 };

@@ -5,14 +5,16 @@
 #include "program/kernel_io.h"
 #include "program/tape.h"
 
-/* The tapes that a kernel may call and where their values live: as many slots as the tape says and one
- * more. Constants are put into the slots when the workspace is made and are never written again. */
+/* The tapes that a kernel may call and where their values live: as many slots as the tape says and
+ * one more. Constants are put into the slots when the workspace is made and are never written
+ * again. */
 typedef struct nh_interpreter {
     const nh_tape *tape[NH_FN_COUNT];
     void *slots[NH_FN_COUNT];
 } nh_interpreter;
 
-/* An instruction that machine code leaves to C: sines, exponentials and the like. NULL for others. */
+/* An instruction that machine code leaves to C: sines, exponentials and the like. NULL for others.
+ */
 typedef void nh_operation(void *to, const void *a, const void *b, void *c);
 typedef nh_operation *const nh_operations[NH_OP_COUNT];
 

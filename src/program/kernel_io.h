@@ -4,7 +4,8 @@
 #define NH_PROGRAM_KERNEL_IO_H
 
 /* Sizes and patterns of a system. Sparse matrices K and B are lists of entries by constraint:
- * those of constraint j are first[j] .. first[j+1]-1, column[] says which coordinate each is for. */
+ * those of constraint j are first[j] .. first[j+1]-1, column[] says which coordinate each is for.
+ */
 typedef struct nh_shape {
     int n, m, nk, nb;
     const int *k_first, *k_column, *b_first, *b_column;
@@ -12,7 +13,7 @@ typedef struct nh_shape {
      * NULL when m is too large for it. */
     const int *pair_first, *pair_k, *pair_b;
     int angles;
-    const int *angle; /* coordinates that are angles */
+    const int *angle;                                         /* coordinates that are angles */
     int reaction_is_linear, constant_mass, separable, affine; /* as in nh_facts */
     int nonideal;       /* the force of the constraints is more than K^T psi */
     int slope_degree;   /* of gradV as a polynomial of q; -1 where it is none */
@@ -26,15 +27,15 @@ typedef int nh_call_fn(const void *self, int fn, double t, const void *q, const 
                        const void *x, void *out);
 
 typedef struct nh_kernel_io {
-    double step, time; /* h, and t when index was 0 */
-    int parts;         /* of a composed step, else 1 */
-    const double *part; /* their lengths in units of h, then where they begin */
-    long long index;   /* steps done */
-    double *q, *v;     /* [n] */
+    double step, time;     /* h, and t when index was 0 */
+    int parts;             /* of a composed step, else 1 */
+    const double *part;    /* their lengths in units of h, then where they begin */
+    long long index;       /* steps done */
+    double *q, *v;         /* [n] */
     double *q_low, *v_low; /* [n], what rounding left out; used when compensated */
-    double *turns;     /* [angles], full turns taken off */
-    double *memory;    /* of the method, survives between steps */
-    double *scratch;   /* for a step; general kernels only */
+    double *turns;         /* [angles], full turns taken off */
+    double *memory;        /* of the method, survives between steps */
+    double *scratch;       /* for a step; general kernels only */
     const double *option, *table;
     const nh_shape *shape;
     nh_call_fn *const *call; /* what computes each function; all of them get `self` */
@@ -45,15 +46,20 @@ typedef struct nh_kernel_io {
     int iterations;
 } nh_kernel_io;
 
-enum { NH_KERNEL_OK = 0, NH_KERNEL_NOT_CONVERGED = 1, NH_KERNEL_STOPPED = 2, NH_KERNEL_REFUSED = 3 };
+enum {
+    NH_KERNEL_OK = 0,
+    NH_KERNEL_NOT_CONVERGED = 1,
+    NH_KERNEL_STOPPED = 2,
+    NH_KERNEL_REFUSED = 3
+};
 
 enum { NH_TEAM_MAX = 4 };
 
 typedef struct nh_kernel {
     int (*start)(nh_kernel_io *io); /* after the state was set */
     /* Advances up to NH_TEAM_MAX groups of lanes (emitted kernels: one), all from the same index.
-     * Stops at the first failure: each index tells how far that group went, and the failing group is
-     * the first of those that are behind. */
+     * Stops at the first failure: each index tells how far that group went, and the failing group
+     * is the first of those that are behind. */
     int (*advance)(nh_kernel_io *io, int groups, long long steps);
 } nh_kernel;
 

@@ -16,13 +16,13 @@ typedef struct lowering {
     nh_expr *node; /* reached nodes, ascending */
     size_t nodes;
     /* for every reached node */
-    uint32_t *value;      /* where it is, or NONE */
-    uint32_t *square;     /* its square, once made */
-    uint32_t *reciprocal; /* 1 / node, once made */
-    uint32_t *users;      /* how many nodes and outputs use it */
-    uint32_t *divisions;  /* how many products divide by it */
+    uint32_t *value;               /* where it is, or NONE */
+    uint32_t *square;              /* its square, once made */
+    uint32_t *reciprocal;          /* 1 / node, once made */
+    uint32_t *users;               /* how many nodes and outputs use it */
+    uint32_t *divisions;           /* how many products divide by it */
     uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
-    bool *fused;          /* a product that only one sum uses: taken into its multiply-adds */
+    bool *fused; /* a product that only one sum uses: taken into its multiply-adds */
     nh_tape *tape;
     size_t input_room, constant_room, code_room;
     bool failed;
@@ -299,12 +299,22 @@ static void lower_node(lowering *w, size_t place)
         return;
     nh_node n = nh_look(w->g, w->node[place]);
     switch (n.kind) {
-    case NH_NUMBER: w->value[place] = constant(w, n.number); break;
-    case NH_INPUT: w->value[place] = lower_input(w, n); break;
-    case NH_SUM: w->value[place] = sum_terms(w, n.number, n.operand, n.count); break;
-    case NH_PRODUCT: w->value[place] = lower_product(w, n); break;
+    case NH_NUMBER:
+        w->value[place] = constant(w, n.number);
+        break;
+    case NH_INPUT:
+        w->value[place] = lower_input(w, n);
+        break;
+    case NH_SUM:
+        w->value[place] = sum_terms(w, n.number, n.operand, n.count);
+        break;
+    case NH_PRODUCT:
+        w->value[place] = lower_product(w, n);
+        break;
     case NH_CALL1:
-    case NH_CALL2: w->value[place] = lower_call(w, n); break;
+    case NH_CALL2:
+        w->value[place] = lower_call(w, n);
+        break;
     }
 }
 
@@ -385,15 +395,19 @@ int nh_op_operands(uint32_t op)
 {
     switch (op) {
     case NH_OP_FMA:
-    case NH_OP_FNMA: return 3;
+    case NH_OP_FNMA:
+        return 3;
     case NH_OP_ADD:
     case NH_OP_SUB:
     case NH_OP_MUL:
     case NH_OP_DIV:
     case NH_OP_ATAN2:
-    case NH_OP_POW: return 2;
-    case NH_OP_END: return 0;
-    default: return 1;
+    case NH_OP_POW:
+        return 2;
+    case NH_OP_END:
+        return 0;
+    default:
+        return 1;
     }
 }
 

@@ -1,10 +1,10 @@
-/* A tape is straight-line arithmetic, and so is its machine code: values are kept in vector registers
- * as long as there is room and stored when it is needed, and an instruction that no processor has is
- * a call. Operations and their order are those of the tape, so bits are as well.
+/* A tape is straight-line arithmetic, and so is its machine code: values are kept in vector
+ * registers as long as there is room and stored when it is needed, and an instruction that no
+ * processor has is a call. Operations and their order are those of the tape, so bits are as well.
  *
- * The code does arithmetic on five arrays and calls a fixed list of C functions; whatever the model, it
- * reads and writes only places of the tape, all of them settled here. Memory is never writable and
- * executable at once. */
+ * The code does arithmetic on five arrays and calls a fixed list of C functions; whatever the
+ * model, it reads and writes only places of the tape, all of them settled here. Memory is never
+ * writable and executable at once. */
 #define _GNU_SOURCE
 #include "program/machine.h"
 
@@ -22,9 +22,9 @@ enum { MAP_0F = 1, MAP_0F38 = 2 };          /* VEX: table of instructions */
 enum { PP_NONE = 0, PP_66 = 1, PP_F2 = 3 }; /* VEX: prefix that is part of the instruction */
 enum { CACHED = 15, SIGN = 15, NONE = 0 };  /* registers 0 .. 14 hold values, 15 the sign bit */
 enum { INSTRUCTIONS_MAX = 500000, DISPLACEMENT_MAX = 1 << 30 };
-/* Longer code is fetched no faster than a tape is interpreted: with the disk chain, machine code takes 0.4 of
- * the interpreter's time with 4096 disks, 0.6 to 0.8 with 8192 (fewer than 400,000 instructions), and as
- * much or more with 16384. */
+/* Longer code is fetched no faster than a tape is interpreted: with the disk chain, machine code
+ * takes 0.4 of the interpreter's time with 4096 disks, 0.6 to 0.8 with 8192 (fewer than 400,000
+ * instructions), and as much or more with 16384. */
 
 /* Which register points to each array: those that the caller passes as arguments of nh_call_fn, and
  * where the code makes calls itself, those that calls leave alone. */
@@ -171,8 +171,8 @@ static int value_of(writer *w, nh_place_of_value place)
     return r;
 }
 
-/* A place gets a new value: whoever held the old one does no longer. Results are stored at once, the
- * rest when its register is wanted for something else. */
+/* A place gets a new value: whoever held the old one does no longer. Results are stored at once,
+ * the rest when its register is wanted for something else. */
 static void keep(writer *w, int reg, nh_place_of_value place)
 {
     for (int r = 0; r < CACHED; r++)

@@ -9,8 +9,8 @@ enum { NOWHERE = NH_PLACE_ARRAYS };
 typedef struct placing {
     nh_tape *t;
     nh_place_of_value *place; /* of every value */
-    uint32_t *last;  /* the last instruction that reads it */
-    uint32_t *spare; /* slots free for reuse */
+    uint32_t *last;           /* the last instruction that reads it */
+    uint32_t *spare;          /* slots free for reuse */
     size_t spares;
 } placing;
 
@@ -81,7 +81,7 @@ static void place_instruction(placing *w, size_t i)
     nh_place_of_value none = {0}, to = w->place[x.to], at_a = w->place[x.a];
     nh_place_of_value at_b = operands > 1 ? w->place[x.b] : none;
     nh_place_of_value at_c = operands > 2 || x.op == NH_OP_SINCOS ? w->place[x.c] : none;
-    w->t->placed[i] = (nh_placed){(uint16_t)x.op, to.array, at_a.array, at_b.array, at_c.array,
+    w->t->placed[i] = (nh_placed){(uint16_t)x.op, to.array,   at_a.array, at_b.array, at_c.array,
                                   to.index,       at_a.index, at_b.index, at_c.index};
 }
 

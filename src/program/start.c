@@ -56,10 +56,11 @@ nh_status nh_system_check_start(const nh_system *system, double t, const double 
     free(k);
     if (status != NH_OK || fabs(residual) <= START_TOLERANCE * size)
         return status;
-    status = nh_fail(report, NH_BAD_START,
-                     "the start state is off the constraints: %s has residual %.6g; give velocities that "
-                     "satisfy it, or let --project move them there",
-                     nh_system_constraint_name(system, worst), residual);
+    status = nh_fail(
+        report, NH_BAD_START,
+        "the start state is off the constraints: %s has residual %.6g; give velocities that "
+        "satisfy it, or let --project move them there",
+        nh_system_constraint_name(system, worst), residual);
     if (report)
         report->residual = fabs(residual);
     return status;
@@ -109,7 +110,8 @@ nh_status nh_system_project(const nh_system *system, double t, const double *q, 
     if (m == 0)
         return NH_OK;
     if (n > 5000)
-        return nh_fail(report, NH_TOO_LARGE, "projection of a start state handles up to 5000 velocities, not %zu", n);
+        return nh_fail(report, NH_TOO_LARGE,
+                       "projection of a start state handles up to 5000 velocities, not %zu", n);
     double *space = malloc((n * n + 2 * m * n + m + m * m) * sizeof *space);
     int *pivot = malloc((n + m + 1) * sizeof *pivot);
     nh_status status = space && pivot ? NH_OK : nh_fail_memory(report);

@@ -58,7 +58,8 @@ static bool make_pairs(nh_shape *s)
     if (!first)
         return false;
     for (size_t p = 0; p < blocks; p++)
-        first[p + 1] = first[p] + list_pairs(s, (int)(p / (size_t)s->m), (int)(p % (size_t)s->m), NULL, NULL);
+        first[p + 1] =
+            first[p] + list_pairs(s, (int)(p / (size_t)s->m), (int)(p % (size_t)s->m), NULL, NULL);
     int *k = malloc(((size_t)first[blocks] + 1) * sizeof *k);
     int *b = malloc(((size_t)first[blocks] + 1) * sizeof *b);
     s->pair_k = k;
@@ -243,17 +244,20 @@ nh_status nh_system_build(nh_system **out, const nh_model *model, const char *co
 static nh_status check_functions(const nh_functions *f, nh_report *report)
 {
     if (f->coordinates < 1 || f->coordinates > 10000)
-        return nh_fail(report, NH_BAD_ARGUMENT, "a system of C functions needs 1 to 10000 coordinates, not %d",
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a system of C functions needs 1 to 10000 coordinates, not %d",
                        f->coordinates);
     if (f->constraints < 0 || f->constraints >= f->coordinates)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "%d constraints on %d coordinates: there must be fewer constraints than coordinates",
-                       f->constraints, f->coordinates);
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "%d constraints on %d coordinates: there must be fewer constraints than coordinates",
+            f->constraints, f->coordinates);
     if (f->constraints > 0 && !f->constraint)
         return nh_fail(report, NH_BAD_ARGUMENT, "the function 'constraint' is missing");
     if (f->gradient_and_constraint && !f->constraint)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "'gradient_and_constraint' is an addition to 'constraint', which is missing");
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "'gradient_and_constraint' is an addition to 'constraint', which is missing");
     return NH_OK;
 }
 
@@ -289,7 +293,8 @@ static char **numbered_names(int count, const char *format)
     return names;
 }
 
-nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions, nh_report *report)
+nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions,
+                                   nh_report *report)
 {
     *out = NULL;
     nh_status status = check_functions(functions, report);
@@ -330,8 +335,8 @@ void nh_system_free(nh_system *system)
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         nh_tape_free(system->tape[fn]);
     nh_shape *s = &system->shape;
-    const int *array[] = {s->k_first, s->k_column, s->b_first, s->b_column,
-                          s->pair_first, s->pair_k, s->pair_b, s->angle};
+    const int *array[] = {s->k_first,    s->k_column, s->b_first, s->b_column,
+                          s->pair_first, s->pair_k,   s->pair_b,  s->angle};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++)
         free((void *)array[i]);
     free_names(system->name_of_coordinate, system->coordinates);
@@ -368,36 +373,59 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
     const nh_shape *s = &system->shape;
     size_t n = (size_t)s->n, m = (size_t)s->m, r = n - m;
     switch (fn) {
-    case NH_FN_KICK: return n + (size_t)s->nb;
-    case NH_FN_CLOSE: return 2 * m;
-    case NH_FN_ACCELERATION: return n + m;
-    case NH_FN_STAGE: return 2 * n + m + (size_t)s->nk + (size_t)s->nb;
-    case NH_FN_END: return n + m + (size_t)s->nk;
-    case NH_FN_SOLVE: return n;
-    case NH_FN_CONSTRAINT: return m;
-    case NH_FN_OBSERVE: return 1 + m + (size_t)nh_system_observables(system);
-    case NH_FN_MATRICES: return n * n + m * n;
-    case NH_FN_CLOSE_MEAN: return 2 * m;
-    case NH_FN_PUSH: return n + (size_t)s->nb;
-    case NH_FN_SETTLE: return n;
-    case NH_FN_ENERGY: return 1 + n;
-    case NH_FN_POTENTIAL: return 1 + n;
-    case NH_FN_NORMAL: return (size_t)s->nk + (size_t)s->nb;
-    case NH_FN_TWIST: return n * (n - 1) / 2;
+    case NH_FN_KICK:
+        return n + (size_t)s->nb;
+    case NH_FN_CLOSE:
+        return 2 * m;
+    case NH_FN_ACCELERATION:
+        return n + m;
+    case NH_FN_STAGE:
+        return 2 * n + m + (size_t)s->nk + (size_t)s->nb;
+    case NH_FN_END:
+        return n + m + (size_t)s->nk;
+    case NH_FN_SOLVE:
+        return n;
+    case NH_FN_CONSTRAINT:
+        return m;
+    case NH_FN_OBSERVE:
+        return 1 + m + (size_t)nh_system_observables(system);
+    case NH_FN_MATRICES:
+        return n * n + m * n;
+    case NH_FN_CLOSE_MEAN:
+        return 2 * m;
+    case NH_FN_PUSH:
+        return n + (size_t)s->nb;
+    case NH_FN_SETTLE:
+        return n;
+    case NH_FN_ENERGY:
+        return 1 + n;
+    case NH_FN_POTENTIAL:
+        return 1 + n;
+    case NH_FN_NORMAL:
+        return (size_t)s->nk + (size_t)s->nb;
+    case NH_FN_TWIST:
+        return n * (n - 1) / 2;
     case NH_FN_FIELD:
-    case NH_FN_FIELD_ALONG: return r * n + r * r;
+    case NH_FN_FIELD_ALONG:
+        return r * n + r * r;
     case NH_FN_MODEL_MOMENTA:
-    case NH_FN_HOUSEHOLDER_MOMENTA: return r;
+    case NH_FN_HOUSEHOLDER_MOMENTA:
+        return r;
     case NH_FN_MODEL_VELOCITY:
-    case NH_FN_HOUSEHOLDER_VELOCITY: return n;
+    case NH_FN_HOUSEHOLDER_VELOCITY:
+        return n;
     case NH_FN_MODEL_GRADIENT:
     case NH_FN_HOUSEHOLDER_GRADIENT:
-    case NH_FN_DIFFERENCE_GRADIENT: return n + r;
+    case NH_FN_DIFFERENCE_GRADIENT:
+        return n + r;
     case NH_FN_MODEL_BRACKET:
     case NH_FN_HOUSEHOLDER_BRACKET:
-    case NH_FN_DIFFERENCE_BRACKET: return r * n + r * (r - 1) / 2;
-    case NH_FN_HOUSEHOLDER_SIGNS: return m;
-    case NH_FN_COUNT: break;
+    case NH_FN_DIFFERENCE_BRACKET:
+        return r * n + r * (r - 1) / 2;
+    case NH_FN_HOUSEHOLDER_SIGNS:
+        return m;
+    case NH_FN_COUNT:
+        break;
     }
     return 0;
 }
@@ -432,6 +460,7 @@ nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const 
         return nh_fail_memory(report);
     int status = nh_callbacks_call(space, fn, t, q, v, x, out);
     nh_callback_space_free(space);
-    return status == 0 ? NH_OK
-                       : nh_fail(report, NH_CALLBACK_STOPPED, "a function of the user returned %d", status);
+    return status == 0
+               ? NH_OK
+               : nh_fail(report, NH_CALLBACK_STOPPED, "a function of the user returned %d", status);
 }

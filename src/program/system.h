@@ -9,10 +9,10 @@
 #include "program/variant.h"
 
 struct nh_system {
-    nh_mechanics *mechanics;   /* NULL when the system is made of C functions */
-    nh_functions functions;    /* those, else all zero */
-    double *mass_factor;       /* of C functions with constant mass: Cholesky factor, or NULL */
-    bool diagonal_mass;        /* ... which is diagonal */
+    nh_mechanics *mechanics; /* NULL when the system is made of C functions */
+    nh_functions functions;  /* those, else all zero */
+    double *mass_factor;     /* of C functions with constant mass: Cholesky factor, or NULL */
+    bool diagonal_mass;      /* ... which is diagonal */
     char *name;
     char **name_of_coordinate, **name_of_velocity; /* of C functions: "q1", "q1'" */
     int coordinates, velocities, constraints;
@@ -28,7 +28,8 @@ const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *repo
 /* How many numbers a function returns. */
 size_t nh_system_outputs(const nh_system *system, nh_fn fn);
 
-/* Evaluates a function once, for one lane. Status of the user's functions as NH_CALLBACK_STOPPED. */
+/* Evaluates a function once, for one lane. Status of the user's functions as NH_CALLBACK_STOPPED.
+ */
 nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const double *q,
                              const double *v, const double *x, double *out, nh_report *report);
 

@@ -1,8 +1,9 @@
 /* A tape: a function as a list of instructions over numbered values.
  *
- * Tapes are what both backends start from. The interpreter runs them as they are; the emitter writes
- * each instruction as a line of C. Both do the same operations in the same order, so they give the
- * same bits. Values are in single assignment: instruction i of the list makes value `to` once.
+ * Tapes are what both backends start from. The interpreter runs them as they are; the emitter
+ * writes each instruction as a line of C. Both do the same operations in the same order, so they
+ * give the same bits. Values are in single assignment: instruction i of the list makes value `to`
+ * once.
  *
  * Where the interpreter finds and keeps values is settled afterwards: a place is an array (the
  * function's arguments, its results, or slots that are reused) and an index into it. Arguments are
@@ -24,9 +25,17 @@ typedef enum nh_op {
     NH_OP_SIN,
     NH_OP_COS,
     NH_OP_SINCOS, /* to = sin a, to2 = cos a */
-    NH_OP_TAN, NH_OP_ASIN, NH_OP_ACOS, NH_OP_ATAN, NH_OP_SINH, NH_OP_COSH, NH_OP_TANH, NH_OP_EXP,
+    NH_OP_TAN,
+    NH_OP_ASIN,
+    NH_OP_ACOS,
+    NH_OP_ATAN,
+    NH_OP_SINH,
+    NH_OP_COSH,
+    NH_OP_TANH,
+    NH_OP_EXP,
     NH_OP_LOG,
-    NH_OP_ATAN2, NH_OP_POW,
+    NH_OP_ATAN2,
+    NH_OP_POW,
     NH_OP_END,
     NH_OP_COUNT
 } nh_op;
@@ -61,13 +70,13 @@ typedef struct nh_tape_copy { /* a result that no instruction makes: out[index] 
 typedef struct nh_tape {
     size_t inputs, constants, outputs, instructions, values;
     nh_tape_input *input;
-    double *constant;         /* value numbers inputs .. inputs+constants-1 */
-    uint32_t *output;         /* value number of every output */
-    nh_instruction *code;     /* in values; ends with NH_OP_END (not counted) */
-    nh_placed *placed;        /* the same in places */
+    double *constant;     /* value numbers inputs .. inputs+constants-1 */
+    uint32_t *output;     /* value number of every output */
+    nh_instruction *code; /* in values; ends with NH_OP_END (not counted) */
+    nh_placed *placed;    /* the same in places */
     nh_tape_copy *copy;
     size_t copies;
-    size_t slots;             /* constants, then the reused rest */
+    size_t slots; /* constants, then the reused rest */
 } nh_tape;
 
 int nh_op_operands(uint32_t op); /* how many it reads */

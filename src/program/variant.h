@@ -4,20 +4,24 @@
 #ifndef NH_PROGRAM_VARIANT_H
 #define NH_PROGRAM_VARIANT_H
 
-/* Lanes of the wide variants built in (meson.build passes the same to the compiler): one AVX vector. In
- * emitted kernels all values are registers, and two vectors side by side hide each other's waiting. */
+/* Lanes of the wide variants built in (meson.build passes the same to the compiler): one AVX
+ * vector. In emitted kernels all values are registers, and two vectors side by side hide each
+ * other's waiting. */
 enum { NH_TAPE_LANES = 4, NH_COMPILED_LANES = 8 };
 
 #ifdef NH_HAVE_AVX2_VARIANTS
-#define NH_EACH_VARIANT(X, ...) X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__) X(avx1, ##__VA_ARGS__) X(avx4, ##__VA_ARGS__)
+#define NH_EACH_VARIANT(X, ...)                                                                    \
+    X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__) X(avx1, ##__VA_ARGS__) X(avx4, ##__VA_ARGS__)
 #else
 #define NH_EACH_VARIANT(X, ...) X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__)
 #endif
 
 typedef enum nh_variant {
-    NH_BASE_ONE, NH_BASE_WIDE,
+    NH_BASE_ONE,
+    NH_BASE_WIDE,
 #ifdef NH_HAVE_AVX2_VARIANTS
-    NH_AVX_ONE, NH_AVX_WIDE,
+    NH_AVX_ONE,
+    NH_AVX_WIDE,
 #endif
     NH_VARIANTS
 } nh_variant;

@@ -1,9 +1,9 @@
 /* Advancing a run.
  *
- * Groups are advanced in chunks of steps. The state before a chunk is kept, so that a failure inside
- * it can be located to the step and every member be put back to the last step that all completed. A
- * step that the fast kernel gives back is done by the careful one, lane by lane, with the same bits
- * as if that had done them all. */
+ * Groups are advanced in chunks of steps. The state before a chunk is kept, so that a failure
+ * inside it can be located to the step and every member be put back to the last step that all
+ * completed. A step that the fast kernel gives back is done by the careful one, lane by lane, with
+ * the same bits as if that had done them all. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 
 enum { CHUNK = 1024, DIAGNOSE_MAX = 400 };
 
-static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int lanes, int64_t index)
+static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int lanes,
+                          int64_t index)
 {
     const nh_shape *s = &run->system->shape;
     size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
@@ -67,7 +68,8 @@ static nh_status name_the_cause(const nh_run *run, int member)
     if (space && pivot) {
         double *q = space + size, *v = q + n;
         nh_run_state(run, member, &t, q, v);
-        nh_status status = nh_system_evaluate(run->system, NH_FN_MATRICES, t, q, v, NULL, space, NULL);
+        nh_status status =
+            nh_system_evaluate(run->system, NH_FN_MATRICES, t, q, v, NULL, space, NULL);
         if (status == NH_OK && nh_dense_rank(m, n, space + n * n, 1e-7, NULL) < m)
             cause = NH_DEPENDENT_CONSTRAINTS;
         if (status == NH_OK && nh_dense_rank(n, n, space, 1e-9, NULL) < n)
@@ -88,22 +90,24 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
         snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + f->member));
     nh_status status;
     if (f->kernel_status == NH_KERNEL_STOPPED || f->kernel_status == NH_KERNEL_REFUSED)
-        status = nh_fail(report, NH_CALLBACK_STOPPED, "%sstep %lld, t = %.10g: a function of the user %s", who,
-                         step, t,
+        status = nh_fail(report, NH_CALLBACK_STOPPED,
+                         "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
                          f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
                                                                : "could not be evaluated there");
     else if (f->kernel_status == NH_KERNEL_NOT_CONVERGED)
-        status = nh_fail(report, NH_NOT_CONVERGED,
-                         "%sstep %lld, t = %.10g: the equations of the step were not solved (last correction "
-                         "%.2g after %d iterations); a smaller --step, now %g, usually helps",
-                         who, step, t, f->residual, f->iterations, run->step);
+        status = nh_fail(
+            report, NH_NOT_CONVERGED,
+            "%sstep %lld, t = %.10g: the equations of the step were not solved (last correction "
+            "%.2g after %d iterations); a smaller --step, now %g, usually helps",
+            who, step, t, f->residual, f->iterations, run->step);
     else {
         status = name_the_cause(run, f->member);
-        const char *what = status == NH_DEPENDENT_CONSTRAINTS ? "the constraints depend on each other there"
-                           : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
+        const char *what = status == NH_DEPENDENT_CONSTRAINTS
+                               ? "the constraints depend on each other there"
+                           : status == NH_SINGULAR_MASS ? "the mass matrix is singular there"
                                                         : "the state is no longer finite";
-        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller --step, now %g, may help", who, step,
-                t, what, run->step);
+        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller --step, now %g, may help",
+                who, step, t, what, run->step);
     }
     if (report) {
         report->step = step;
@@ -130,7 +134,8 @@ static void copy_lane(double *to, int to_lanes, int to_lane, const double *from,
                       int from_lane, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        to[i * (size_t)to_lanes + (size_t)to_lane] = from[i * (size_t)from_lanes + (size_t)from_lane];
+        to[i * (size_t)to_lanes + (size_t)to_lane] =
+            from[i * (size_t)from_lanes + (size_t)from_lane];
 }
 
 /* Lanes out of use repeat one that counts, so that they fail only with it. */
@@ -201,7 +206,8 @@ static bool start_all(nh_run *run, failure *f)
 }
 
 /* From step `index` on to `to`; the state before step `from` is saved. */
-static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, int64_t to, failure *f)
+static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, int64_t to,
+                          failure *f)
 {
     const engine *e = fast_engine(run);
     while (index < to) {
@@ -231,7 +237,8 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, in
 }
 
 /* Some groups together; where one of them fails each goes on alone. */
-static bool advance_team(nh_run *run, group *const *team, int size, int64_t from, int64_t to, failure *f)
+static bool advance_team(nh_run *run, group *const *team, int size, int64_t from, int64_t to,
+                         failure *f)
 {
     const engine *e = fast_engine(run);
     nh_kernel_io io[NH_TEAM_MAX];

@@ -35,7 +35,8 @@ nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order)
 static int block_width(const nh_ensemble *e)
 {
     int64_t shares = 4 * (int64_t)e->options.threads * e->options.ranks;
-    int64_t width = (e->each / shares + NH_COMPILED_LANES - 1) / NH_COMPILED_LANES * NH_COMPILED_LANES;
+    int64_t width =
+        (e->each / shares + NH_COMPILED_LANES - 1) / NH_COMPILED_LANES * NH_COMPILED_LANES;
     width = width < NH_COMPILED_LANES ? NH_COMPILED_LANES : width > WIDTH_MAX ? WIDTH_MAX : width;
     return (int)(width < e->each ? width : e->each);
 }
@@ -88,10 +89,11 @@ static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, 
         s->constraints == e->system->constraints &&
         nh_system_observables(s) == nh_system_observables(e->system))
         return NH_OK;
-    return nh_fail(report, NH_BAD_ARGUMENT,
-                   "the swept parameters change the number of coordinates, constraints or observables of %s; "
-                   "members of one ensemble must be alike",
-                   s->name);
+    return nh_fail(
+        report, NH_BAD_ARGUMENT,
+        "the swept parameters change the number of coordinates, constraints or observables of %s; "
+        "members of one ensemble must be alike",
+        s->name);
 }
 
 nh_status nh_ensemble_open(const nh_ensemble *e, int64_t combination, const nh_system **out,
@@ -122,13 +124,14 @@ void nh_ensemble_close(const nh_ensemble *e, const nh_system *system)
 
 /* ---- starts ---- */
 
-static nh_status random_start(const nh_ensemble *e, const nh_system *system, int64_t start, double *q,
-                              double *v, nh_report *report)
+static nh_status random_start(const nh_ensemble *e, const nh_system *system, int64_t start,
+                              double *q, double *v, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
     size_t n = (size_t)system->coordinates;
     double energy = o->energy, *centre = malloc((n + 1) * sizeof *centre);
-    nh_status status = centre ? nh_system_start(system, o->start, q, v, report) : nh_fail_memory(report);
+    nh_status status =
+        centre ? nh_system_start(system, o->start, q, v, report) : nh_fail_memory(report);
     if (status == NH_OK)
         memcpy(centre, q, n * sizeof *centre);
     if (status == NH_OK && isnan(energy) &&
@@ -200,7 +203,8 @@ static nh_status settle_members(nh_ensemble *e, nh_report *report)
     for (int i = 0; i < o->sweeps; i++)
         all *= (double)o->sweep[i].count;
     if (all > members_limit)
-        return nh_fail(report, NH_TOO_LARGE, "an ensemble of %.3g members; at most %.3g are possible", all,
+        return nh_fail(report, NH_TOO_LARGE,
+                       "an ensemble of %.3g members; at most %.3g are possible", all,
                        members_limit);
     for (int i = 0; i < o->sweeps; i++)
         e->combinations *= o->sweep[i].count;
@@ -220,9 +224,10 @@ static nh_status settle_records(nh_ensemble *e, nh_report *report)
     size_t cell = sizeof *e->statistic;
     double bytes = (double)e->records * e->columns * (double)cell * (o->threads + 1);
     if (bytes > statistics_limit)
-        return nh_fail(report, NH_TOO_LARGE,
-                       "statistics of %d columns at %lld times would need %.0f GB; record fewer (--every)",
-                       e->columns, (long long)e->records, bytes * 1e-9);
+        return nh_fail(
+            report, NH_TOO_LARGE,
+            "statistics of %d columns at %lld times would need %.0f GB; record fewer (--every)",
+            e->columns, (long long)e->records, bytes * 1e-9);
     e->statistic = calloc((size_t)e->records * (size_t)e->columns, cell);
     e->failure = calloc(NH_FAILURES_KEPT + 1, sizeof *e->failure);
     return e->statistic && e->failure ? NH_OK : nh_fail_memory(report);
@@ -237,13 +242,15 @@ static nh_status settle(nh_ensemble *e, nh_report *report)
         e->system = e->own;
     }
     if (status == NH_OK)
-        status = nh_choice_parse(&e->choice, e->options.run.method ? e->options.run.method : "", report);
+        status =
+            nh_choice_parse(&e->choice, e->options.run.method ? e->options.run.method : "", report);
     if (status == NH_OK)
         status = nh_choice_applies(&e->choice, e->system, report);
     return status == NH_OK ? settle_records(e, report) : status;
 }
 
-nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options, nh_report *report)
+nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options,
+                             nh_report *report)
 {
     *out = NULL;
     nh_status status = check_options(options, report);

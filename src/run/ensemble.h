@@ -1,4 +1,5 @@
-/* The inside of an ensemble: what is to be done, cut into blocks of members, and what was gathered. */
+/* The inside of an ensemble: what is to be done, cut into blocks of members, and what was gathered.
+ */
 #ifndef NH_RUN_ENSEMBLE_H
 #define NH_RUN_ENSEMBLE_H
 
@@ -16,15 +17,15 @@ typedef struct nh_failure { /* of a member */
 
 struct nh_ensemble {
     nh_ensemble_options options;
-    nh_system *own;          /* the first combination's, when it was built here */
+    nh_system *own; /* the first combination's, when it was built here */
     const nh_system *system;
     nh_choice choice;
     int64_t combinations, each, members; /* each: starts of one combination */
-    int width;               /* members of a full block */
+    int width;                           /* members of a full block */
     int64_t blocks_each, blocks;
     int64_t records;
     int columns;
-    double energy;           /* of random starts, when it is the same for all combinations; else NaN */
+    double energy; /* of random starts, when it is the same for all combinations; else NaN */
     nh_gathering *statistic; /* [records][columns], all workers' together */
     nh_failure *failure;     /* sorted by member */
     int64_t failures;        /* how many members failed; at most NH_FAILURES_KEPT are kept */
@@ -38,14 +39,15 @@ struct nh_ensemble {
     int threads;
 
     /* while it runs; under the lock */
-    pthread_mutex_t lock, making; /* making: one kernel is compiled at a time, the others find it made */
+    pthread_mutex_t lock,
+        making; /* making: one kernel is compiled at a time, the others find it made */
     pthread_cond_t turn;
     nh_ensemble_hooks hooks;
     int64_t taken, told; /* blocks of this rank handed out, and told of in order */
     int64_t steps_done;
-    bool pause;            /* a checkpoint is wanted: workers wait with what they have */
-    int64_t pauses;        /* how many there were */
-    int working, waiting;  /* workers that have not ended, and those that wait */
+    bool pause;           /* a checkpoint is wanted: workers wait with what they have */
+    int64_t pauses;       /* how many there were */
+    int working, waiting; /* workers that have not ended, and those that wait */
     struct worker *waiters;
     bool stop;
     nh_status status;
@@ -57,8 +59,9 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report);
 
 /* A block is a run of members of one combination. */
 typedef struct nh_block {
-    int64_t number, combination, first_member, first_start; /* first_start: within the combination */
-    int64_t order;                                          /* among the blocks of this rank */
+    int64_t number, combination, first_member,
+        first_start; /* first_start: within the combination */
+    int64_t order;   /* among the blocks of this rank */
     int members;
 } nh_block;
 

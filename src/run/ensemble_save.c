@@ -10,7 +10,8 @@ static const char magic[] = "nonholo ensemble 1";
 
 static nh_status damaged(nh_report *report)
 {
-    return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged: it is too short or too long");
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "the checkpoint is damaged: it is too short or too long");
 }
 
 /* ---- what it is of ---- */
@@ -58,14 +59,16 @@ static nh_status expect_system(nh_pack *p, const nh_ensemble *e, nh_report *repo
     return status;
 }
 
-static nh_status expect_equations(nh_pack *p, const nh_ensemble *e, const char *digest, nh_report *report)
+static nh_status expect_equations(nh_pack *p, const nh_ensemble *e, const char *digest,
+                                  nh_report *report)
 {
     char there[NH_DIGEST_TEXT + 1];
     nh_unpack_text(p, there, sizeof there);
     if (p->failed || strcmp(there, digest) == 0)
         return NH_OK;
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "the checkpoint is of another model called %s: its equations differ", e->system->name);
+                   "the checkpoint is of another model called %s: its equations differ",
+                   e->system->name);
 }
 
 /* Numbers that must be the same, in the order of pack_identity. */
@@ -123,7 +126,8 @@ static nh_status expect_sweeps(nh_pack *p, const nh_ensemble *e, nh_report *repo
     return status;
 }
 
-static nh_status expect_identity(nh_pack *p, const nh_ensemble *e, const char *digest, nh_report *report)
+static nh_status expect_identity(nh_pack *p, const nh_ensemble *e, const char *digest,
+                                 nh_report *report)
 {
     char text[64];
     nh_unpack_text(p, text, sizeof text);
@@ -176,8 +180,10 @@ nh_status nh_worker_unpack(nh_pack *p, worker *w, nh_report *report)
         m->first_energy = nh_unpack_real(p);
         m->energy_error_max = nh_unpack_real(p);
         m->constraint_max = nh_unpack_real(p);
-        nh_unpack_bytes(p, w->q + i * w->system->coordinates, (size_t)w->system->coordinates * sizeof *w->q);
-        nh_unpack_bytes(p, w->v + i * w->system->velocities, (size_t)w->system->velocities * sizeof *w->v);
+        nh_unpack_bytes(p, w->q + i * w->system->coordinates,
+                        (size_t)w->system->coordinates * sizeof *w->q);
+        nh_unpack_bytes(p, w->v + i * w->system->velocities,
+                        (size_t)w->system->velocities * sizeof *w->v);
         w->alive += m->status == NH_OK;
     }
     int64_t size = nh_unpack_integer(p);
@@ -261,7 +267,8 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
     return NH_OK;
 }
 
-/* Sums that an ensemble could have: digits as nh_exact_carry leaves them, and counts that fit the members. */
+/* Sums that an ensemble could have: digits as nh_exact_carry leaves them, and counts that fit the
+ * members. */
 static bool is_sound(const nh_exact *sum)
 {
     for (int i = 0; i < NH_EXACT_DIGITS - 1; i++)
@@ -273,8 +280,8 @@ static bool is_sound(const nh_exact *sum)
 
 static bool is_sound_cell(const nh_ensemble *e, const nh_gathering *g)
 {
-    return g->count >= 0 && g->count <= e->members && g->infinite >= 0 && g->infinite <= e->members &&
-           is_sound(&g->sum) && is_sound(&g->squares);
+    return g->count >= 0 && g->count <= e->members && g->infinite >= 0 &&
+           g->infinite <= e->members && is_sound(&g->sum) && is_sound(&g->squares);
 }
 
 static nh_status unpack_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
@@ -292,7 +299,8 @@ static nh_status unpack_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
     return p->failed ? damaged(report) : NH_OK;
 }
 
-/* In their order: members are told of in order, so a later block must not be taken before an earlier. */
+/* In their order: members are told of in order, so a later block must not be taken before an
+ * earlier. */
 static void sort_blocks(nh_ensemble *e)
 {
     for (int i = 1; i < e->unfinished; i++)
@@ -341,7 +349,8 @@ nh_status nh_ensemble_restore(nh_ensemble *e, const void *bytes, size_t size, nh
     nh_status status = expect_identity(&p, e, digest, report);
     if (status != NH_OK)
         return status;
-    int64_t width = nh_unpack_integer(&p), taken = nh_unpack_integer(&p), told = nh_unpack_integer(&p);
+    int64_t width = nh_unpack_integer(&p), taken = nh_unpack_integer(&p),
+            told = nh_unpack_integer(&p);
     if (p.failed || width < 1 || width > 1 << 20 || width > e->each)
         return damaged(report);
     e->width = (int)width;
@@ -378,7 +387,8 @@ nh_status nh_ensemble_result(nh_ensemble *e, void **bytes, size_t *size, nh_repo
 
 static nh_status join_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
 {
-    int64_t failures = nh_unpack_integer(p), kept = failures < NH_FAILURES_KEPT ? failures : NH_FAILURES_KEPT;
+    int64_t failures = nh_unpack_integer(p),
+            kept = failures < NH_FAILURES_KEPT ? failures : NH_FAILURES_KEPT;
     if (p->failed || failures < 0 || failures > e->members)
         return damaged(report);
     for (int64_t i = 0; i < kept; i++) {
@@ -392,7 +402,8 @@ static nh_status join_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
     return p->failed ? damaged(report) : NH_OK;
 }
 
-nh_status nh_ensemble_join(nh_ensemble *e, int rank, const void *bytes, size_t size, nh_report *report)
+nh_status nh_ensemble_join(nh_ensemble *e, int rank, const void *bytes, size_t size,
+                           nh_report *report)
 {
     nh_pack p = {.data = (unsigned char *)bytes, .size = size};
     char digest[NH_DIGEST_TEXT];

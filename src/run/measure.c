@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* Energies and constraints are functions of the wrapped angles, exact however often they have turned;
- * the model's own observables may count turns. */
+/* Energies and constraints are functions of the wrapped angles, exact however often they have
+ * turned; the model's own observables may count turns. */
 static bool counts_turns(const nh_measure *m)
 {
     return m->run->system->shape.angles > 0 &&
@@ -37,15 +37,16 @@ nh_status nh_measure_create(nh_measure *m, const nh_run *run, bool multipliers, 
     m->acceleration = nh_aligned_doubles(nh_system_outputs(system, NH_FN_ACCELERATION) * lanes);
     m->one_q = nh_aligned_doubles(n);
     m->one_v = nh_aligned_doubles(n);
-    bool all = m->q && m->v && m->turned_q && m->values && m->turned && m->acceleration && m->one_q &&
-               m->one_v;
+    bool all = m->q && m->v && m->turned_q && m->values && m->turned && m->acceleration &&
+               m->one_q && m->one_v;
     return all ? NH_OK : nh_fail_memory(report);
 }
 
 void nh_measure_free(nh_measure *m)
 {
     nh_engine_free(&m->engine);
-    double *all[] = {m->q, m->v, m->turned_q, m->values, m->turned, m->acceleration, m->one_q, m->one_v};
+    double *all[] = {m->q,     m->v,    m->turned_q, m->values, m->turned, m->acceleration,
+                     m->one_q, m->one_v};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -71,7 +72,8 @@ static void gather(nh_measure *m, int first, bool turned)
 static nh_status call(nh_measure *m, nh_fn fn, const double *q, double *out)
 {
     double t = m->run->time + (double)m->run->steps * m->run->step;
-    return m->engine.call[fn](m->engine.self, fn, t, q, m->v, NULL, out) == 0 ? NH_OK : NH_CALLBACK_STOPPED;
+    return m->engine.call[fn](m->engine.self, fn, t, q, m->v, NULL, out) == 0 ? NH_OK
+                                                                              : NH_CALLBACK_STOPPED;
 }
 
 static void fill_row(const nh_measure *m, int lane, bool turned, double *row)

@@ -1,5 +1,5 @@
-/* What is measured of every member of a run: energy, constraints, observables, and on demand multipliers;
- * over lanes where there are lanes, with the bits of one member alone. */
+/* What is measured of every member of a run: energy, constraints, observables, and on demand
+ * multipliers; over lanes where there are lanes, with the bits of one member alone. */
 #ifndef NH_RUN_MEASURE_H
 #define NH_RUN_MEASURE_H
 
@@ -7,19 +7,21 @@
 
 typedef struct nh_measure {
     const nh_run *run;
-    engine engine;           /* of NH_FN_OBSERVE and NH_FN_ACCELERATION */
+    engine engine; /* of NH_FN_OBSERVE and NH_FN_ACCELERATION */
     int lanes, observables;
     bool multipliers;
-    double *q, *v, *turned_q;        /* states, lanes side by side; turned_q with full turns added back */
+    double *q, *v, *turned_q; /* states, lanes side by side; turned_q with full turns added back */
     double *values, *turned, *acceleration; /* what the functions return */
-    double *one_q, *one_v;           /* a member's state */
+    double *one_q, *one_v;                  /* a member's state */
 } nh_measure;
 
-nh_status nh_measure_create(nh_measure *measure, const nh_run *run, bool multipliers, nh_report *report);
+nh_status nh_measure_create(nh_measure *measure, const nh_run *run, bool multipliers,
+                            nh_report *report);
 void nh_measure_free(nh_measure *measure);
 
-/* Of the members [first, first + measure->lanes), as far as there are: row l of `rows`, `width` numbers
- * apart, gets energy, the largest |k|, the observables, and the multipliers where they are wanted. */
+/* Of the members [first, first + measure->lanes), as far as there are: row l of `rows`, `width`
+ * numbers apart, gets energy, the largest |k|, the observables, and the multipliers where they are
+ * wanted. */
 nh_status nh_measure_members(nh_measure *measure, int first, double *rows, size_t width);
 
 #endif

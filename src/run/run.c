@@ -82,9 +82,10 @@ static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant
     const nh_method *method = run->choice.method;
     size_t scratch = method->scratch ? method->scratch(&run->system->shape, run->choice.option) : 0;
     if (scratch > SCRATCH_MAX)
-        return nh_fail(report, NH_TOO_LARGE,
-                       "%s on %s would need %.0f GB of workspace; fewer stages or another method needs less",
-                       method->name, run->system->name, (double)scratch * 8e-9);
+        return nh_fail(
+            report, NH_TOO_LARGE,
+            "%s on %s would need %.0f GB of workspace; fewer stages or another method needs less",
+            method->name, run->system->name, (double)scratch * 8e-9);
     e->kernel = nh_method_kernel(method, variant);
     e->scratch = nh_aligned_doubles(scratch * (size_t)lanes);
     if (!e->scratch)
@@ -101,7 +102,8 @@ void nh_engine_free(engine *e)
     nh_callback_space_free(e->callbacks);
 }
 
-/* An engine whose kernel is compiled for this system, which calls nothing but functions of the user. */
+/* An engine whose kernel is compiled for this system, which calls nothing but functions of the
+ * user. */
 static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run, nh_variant variant,
                                 int lanes, nh_report *report)
 {
@@ -144,9 +146,10 @@ static void choose_backend(nh_run *run, const nh_run_options *options)
 {
     run->backend = options->backend;
     if (run->backend == NH_BACKEND_AUTO)
-        run->backend = tape_seconds(run, options->steps) > COMPILE_PAYS_SECONDS && nh_compiler_exists()
-                           ? NH_BACKEND_COMPILED
-                           : NH_BACKEND_TAPE;
+        run->backend =
+            tape_seconds(run, options->steps) > COMPILE_PAYS_SECONDS && nh_compiler_exists()
+                ? NH_BACKEND_COMPILED
+                : NH_BACKEND_TAPE;
 }
 
 static bool make_groups(nh_run *run, int lanes)
@@ -191,10 +194,12 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
 static nh_status check_options(const nh_run_options *options, nh_report *report)
 {
     if (!(options->step > 0) || !isfinite(options->step))
-        return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g", options->step);
+        return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g",
+                       options->step);
     if (options->members < 0 || options->members > 1 << 26)
-        return nh_fail(report, NH_BAD_ARGUMENT, "the number of members must lie between 1 and %d, not %d",
-                       1 << 26, options->members);
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the number of members must lie between 1 and %d, not %d", 1 << 26,
+                       options->members);
     if (!options->method)
         return nh_fail(report, NH_BAD_ARGUMENT, "no method given");
     return NH_OK;
@@ -209,7 +214,8 @@ static nh_status settle_method(nh_run *run, const nh_run_options *options, nh_re
         return status;
     run->parts = 1;
     if (options->compose)
-        status = nh_composition_parts(options->compose, &run->choice, run->part, &run->parts, report);
+        status =
+            nh_composition_parts(options->compose, &run->choice, run->part, &run->parts, report);
     if (status != NH_OK)
         return status;
     const nh_method *method = run->choice.method;

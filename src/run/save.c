@@ -1,8 +1,9 @@
 /* A run as bytes, and back.
  *
- * What a run is of comes first, in words and numbers, so that a refusal can name the difference: version,
- * model, parameters, method and options, step, composition. The functions that its kernels call are
- * named by a digest of their tapes. Then the members, one after the other, whatever the lanes. */
+ * What a run is of comes first, in words and numbers, so that a refusal can name the difference:
+ * version, model, parameters, method and options, step, composition. The functions that its kernels
+ * call are named by a digest of their tapes. Then the members, one after the other, whatever the
+ * lanes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +76,9 @@ static void pack_identity(nh_pack *p, const nh_run *run, const char *digest)
 
 static nh_status differs(nh_report *report, const char *what, const char *there, const char *here)
 {
-    return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is of another run: its %s is %s, here it is %s",
-                   what, there, here);
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "the checkpoint is of another run: its %s is %s, here it is %s", what, there,
+                   here);
 }
 
 nh_status nh_expect_text(nh_pack *p, const char *what, const char *here, nh_report *report)
@@ -123,7 +125,8 @@ static nh_status expect_method(nh_pack *p, const nh_run *run, nh_report *report)
     const nh_option *option = nh_method_options(run->choice.method, &count);
     nh_status status = nh_expect_text(p, "method", nh_method_name(run->choice.method), report);
     for (int i = 0; status == NH_OK && i < NH_OPTIONS_MAX; i++)
-        status = nh_expect_real(p, i < count ? option[i].name : "method's option", run->choice.option[i], report);
+        status = nh_expect_real(p, i < count ? option[i].name : "method's option",
+                                run->choice.option[i], report);
     if (status == NH_OK)
         status = nh_expect_real(p, "step", run->step, report);
     if (status == NH_OK)
@@ -135,14 +138,16 @@ static nh_status expect_method(nh_pack *p, const nh_run *run, nh_report *report)
     return status;
 }
 
-static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *digest, nh_report *report)
+static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *digest,
+                                 nh_report *report)
 {
     char text[64];
     nh_unpack_text(p, text, sizeof text);
     if (p->failed || strcmp(text, magic) != 0)
         return nh_fail(report, NH_BAD_ARGUMENT, "this is not a checkpoint of a run");
     if (nh_unpack_real(p) != 1.0 / 3)
-        return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is of a machine that keeps numbers otherwise");
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the checkpoint is of a machine that keeps numbers otherwise");
     nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
     if (status == NH_OK)
         status = nh_expect_text(p, "model", run->system->name, report);
@@ -226,7 +231,8 @@ nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report 
     double seconds = nh_unpack_real(&p);
     size_t each = (1 + run->state_size) * 8;
     if (p.failed || steps < 0 || nh_unpack_left(&p) != (size_t)run->members * each)
-        return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged: it is too short or too long");
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the checkpoint is damaged: it is too short or too long");
     run->time = time;
     run->steps = steps;
     run->seconds = seconds;

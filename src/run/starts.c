@@ -2,10 +2,10 @@
  *
  *     q = centre + s u,   v = P(q) (s w),   E(q, v) = energy
  *
- * u and w are normal random directions, P moves velocities to the constraints (M-orthogonally), angles
- * are uniform and not scaled; s > 0 is found by bracketing and regula falsi. For a quadratic energy
- * about the centre the states are uniform on its surface. A direction on which the energy is never met
- * is given back and another one drawn. */
+ * u and w are normal random directions, P moves velocities to the constraints (M-orthogonally),
+ * angles are uniform and not scaled; s > 0 is found by bracketing and regula falsi. For a quadratic
+ * energy about the centre the states are uniform on its surface. A direction on which the energy is
+ * never met is given back and another one drawn. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,8 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
                           nh_report *report)
 {
     if (!isfinite(energy))
-        return nh_fail(report, NH_BAD_ARGUMENT, "the energy of random starts must be a finite number");
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the energy of random starts must be a finite number");
     size_t n = (size_t)system->coordinates, k = (size_t)system->velocities;
     double *space = malloc((n + k + 1) * sizeof *space);
     if (!space)
@@ -135,8 +136,9 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
         return nh_fail_memory(report);
     if (found)
         return nh_system_check_start(system, t, q, v, report);
-    return nh_fail(report, NH_BAD_START,
-                   "%d random directions from the %s hold no state of energy %.10g that satisfies the "
-                   "constraints",
-                   ATTEMPTS, centre ? "start state" : "origin", energy);
+    return nh_fail(
+        report, NH_BAD_START,
+        "%d random directions from the %s hold no state of energy %.10g that satisfies the "
+        "constraints",
+        ATTEMPTS, centre ? "start state" : "origin", energy);
 }

@@ -10,8 +10,7 @@ void nh_run_states(const nh_run *run, double *t, double *q, double *v)
 {
     int coordinates = run->system->coordinates, velocities = run->system->shape.n;
     for (int64_t i = 0; i < run->members; i++)
-        nh_run_state(run, (int)i, t, q ? q + i * coordinates : NULL,
-                     v ? v + i * velocities : NULL);
+        nh_run_state(run, (int)i, t, q ? q + i * coordinates : NULL, v ? v + i * velocities : NULL);
 }
 
 nh_status nh_run_start_all(nh_run *run, double t, const double *q, const double *v,

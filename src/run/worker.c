@@ -1,5 +1,5 @@
-/* One thread's share of an ensemble: it takes block after block, starts the members, advances them from
- * one recorded time to the next and gathers what is measured there. */
+/* One thread's share of an ensemble: it takes block after block, starts the members, advances them
+ * from one recorded time to the next and gathers what is measured there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "run/worker.h"
 
 enum { PIECE = 16384, ROWS_BYTES = 1 << 20 };
-
 
 static void stop(worker *w, nh_status status, const nh_report *report)
 {
@@ -128,7 +127,8 @@ static double worst(double a, double b)
 
 static double *row_of(worker *w, int index)
 {
-    return w->value + ((size_t)index * (size_t)w->room + (size_t)w->records) * (size_t)w->e->columns;
+    return w->value +
+           ((size_t)index * (size_t)w->room + (size_t)w->records) * (size_t)w->e->columns;
 }
 
 /* The columns of a member that lives, out of what was measured. */
@@ -242,7 +242,8 @@ static void make_checkpoint_if_all_wait(worker *w)
     nh_report report;
     nh_piece piece;
     nh_status status = nh_ensemble_pack(e, &piece, &report);
-    if (status == NH_OK && e->hooks.checkpoint(e->hooks.user, piece.bytes, piece.size, e->steps_done) != 0)
+    if (status == NH_OK &&
+        e->hooks.checkpoint(e->hooks.user, piece.bytes, piece.size, e->steps_done) != 0)
         status = nh_fail(&report, NH_CALLBACK_STOPPED, "stopped");
     nh_bytes_free(piece.bytes);
     e->pause = false;
@@ -253,7 +254,8 @@ static void make_checkpoint_if_all_wait(worker *w)
     pthread_cond_broadcast(&e->turn);
 }
 
-/* Under the lock: waits until the checkpoint is made. `holds`: with a block that belongs into it. */
+/* Under the lock: waits until the checkpoint is made. `holds`: with a block that belongs into it.
+ */
 static void pause_here(worker *w, bool holds)
 {
     nh_ensemble *e = w->e;
@@ -337,10 +339,12 @@ static bool make_room(worker *w)
     w->value = calloc(rows * columns + 1, sizeof *w->value);
     w->row_q = calloc(rows * n + 1, sizeof *w->row_q);
     w->row_v = calloc(rows * k + 1, sizeof *w->row_v);
-    w->row_multiplier = calloc(rows * (size_t)e->system->constraints + 1, sizeof *w->row_multiplier);
+    w->row_multiplier =
+        calloc(rows * (size_t)e->system->constraints + 1, sizeof *w->row_multiplier);
     w->raw_width = 2 + columns + (size_t)e->system->constraints;
     w->raw = calloc(NH_TAPE_LANES * w->raw_width, sizeof *w->raw);
-    return w->member && w->q && w->v && w->value && w->row_q && w->row_v && w->row_multiplier && w->raw;
+    return w->member && w->q && w->v && w->value && w->row_q && w->row_v && w->row_multiplier &&
+           w->raw;
 }
 
 static void free_room(worker *w)
@@ -426,7 +430,8 @@ static bool take(worker *w, nh_piece *saved)
     pthread_mutex_lock(&e->lock);
     while (e->pause && !e->stop) /* a checkpoint is being made: it holds no block of ours */
         pause_here(w, false);
-    bool more = !e->stop && (e->unfinished_next < e->unfinished || e->taken < nh_ensemble_own_blocks(e));
+    bool more =
+        !e->stop && (e->unfinished_next < e->unfinished || e->taken < nh_ensemble_own_blocks(e));
     if (more && e->unfinished_next < e->unfinished) {
         w->block = nh_ensemble_block(e, e->unfinished_order[e->unfinished_next]);
         *saved = e->unfinished_piece[e->unfinished_next++];

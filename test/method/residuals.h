@@ -1,5 +1,5 @@
-/* Constraints of the shipped models, written out by hand: the matrix recomputes what the library says
- * about them. Each returns the largest |k|. */
+/* Constraints of the shipped models, written out by hand: the matrix recomputes what the library
+ * says about them. Each returns the largest |k|. */
 #ifndef TEST_RESIDUALS_H
 #define TEST_RESIDUALS_H
 
@@ -73,25 +73,31 @@ static double across(const double *v, double turn, double px, double py, double 
     return (v[1] + turn * px) * cos(angle) - (v[0] - turn * py) * sin(angle);
 }
 
-static double snakeboard_residual(const double *q, const double *v) /* x, y, theta, psi, phi1, phi2; r = 1/2 */
+static double snakeboard_residual(const double *q,
+                                  const double *v) /* x, y, theta, psi, phi1, phi2; r = 1/2 */
 {
     double rx = cos(q[2]) / 2, ry = sin(q[2]) / 2;
-    return fmax(fabs(across(v, v[2], rx, ry, q[2] + q[4])), fabs(across(v, v[2], -rx, -ry, q[2] + q[5])));
+    return fmax(fabs(across(v, v[2], rx, ry, q[2] + q[4])),
+                fabs(across(v, v[2], -rx, -ry, q[2] + q[5])));
 }
 
-static double two_wheels_residual(const double *q, const double *v) /* x, y, theta, right, left; b = .4, r = .15 */
+static double two_wheels_residual(const double *q,
+                                  const double *v) /* x, y, theta, right, left; b = .4, r = .15 */
 {
     double ahead = v[0] * cos(q[2]) + v[1] * sin(q[2]), turn = 0.4 * v[2];
     double rolls = fmax(fabs(ahead + turn - 0.15 * v[3]), fabs(ahead - turn - 0.15 * v[4]));
     return fmax(rolls, fabs(across(v, 0, 0, 0, q[2])));
 }
 
-static double bicycle_residual(const double *q, const double *v) /* x, y, theta, lean, steer; b = 1 */
+static double bicycle_residual(const double *q,
+                               const double *v) /* x, y, theta, lean, steer; b = 1 */
 {
-    return fmax(fabs(across(v, 0, 0, 0, q[2])), fabs(across(v, v[2], cos(q[2]), sin(q[2]), q[2] + q[4])));
+    return fmax(fabs(across(v, 0, 0, 0, q[2])),
+                fabs(across(v, v[2], cos(q[2]), sin(q[2]), q[2] + q[4])));
 }
 
-static double trailers_residual(const double *q, const double *v) /* x, y, theta0..theta3, delta; b = 1, l = 1.2 */
+static double trailers_residual(const double *q,
+                                const double *v) /* x, y, theta0..theta3, delta; b = 1, l = 1.2 */
 {
     double axle[2] = {v[0], v[1]};
     double worst = fabs(across(v, v[2], cos(q[2]), sin(q[2]), q[2] + q[6]));
@@ -110,18 +116,20 @@ static double sphere_residual(const double *q, const double *v) /* x, y, phi, th
     return fmax(fabs(v[0] - wy), fabs(v[1] + wx));
 }
 
-static double chain_residual(const double *q, const double *v) /* x1..3, y1..3, theta1..3, phi1..3; r = 1 */
+static double chain_residual(const double *q,
+                             const double *v) /* x1..3, y1..3, theta1..3, phi1..3; r = 1 */
 {
     double worst = 0;
     for (int i = 0; i < 3; i++)
-        worst = fmax(worst, fmax(fabs(v[i] - v[9 + i] * cos(q[6 + i])), fabs(v[3 + i] - v[9 + i] * sin(q[6 + i]))));
+        worst = fmax(worst, fmax(fabs(v[i] - v[9 + i] * cos(q[6 + i])),
+                                 fabs(v[3 + i] - v[9 + i] * sin(q[6 + i]))));
     return worst;
 }
 
 typedef double residual_function(const double *q, const double *v);
 
-/* NULL for constraints that depend on time: turntable-ball; and for the rattleback, whose long ones are compared through
- * its end state (test/cli/test_models.py). */
+/* NULL for constraints that depend on time: turntable-ball; and for the rattleback, whose long ones
+ * are compared through its end state (test/cli/test_models.py). */
 static residual_function *residual_of(const char *model)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Methods that are the same method, or each other's halves, adjoints or conjugates: to round-off. */
+/* Methods that are the same method, or each other's halves, adjoints or conjugates: to round-off.
+ */
 #include <nonholo.h>
 
 #include <stdlib.h>
@@ -9,7 +10,9 @@ enum { SIZE = 16, STEPS = 20 };
 #define STEP 0.1
 #define TOLERANCE 1e-13 /* measured: at most 2.5e-15 */
 
-typedef struct state { double q[SIZE], v[SIZE]; } state;
+typedef struct state {
+    double q[SIZE], v[SIZE];
+} state;
 
 static nh_system *system_now;
 static const char *model_now;
@@ -41,8 +44,8 @@ static state advance(state s, const char *method, double step, int steps)
 {
     nh_report report;
     nh_run *run;
-    nh_run_options options = {.method = method, .step = step, .backend = NH_BACKEND_TAPE,
-                              .compensated = NH_NO};
+    nh_run_options options = {
+        .method = method, .step = step, .backend = NH_BACKEND_TAPE, .compensated = NH_NO};
     must(nh_run_create(&run, system_now, &options, &report), &report);
     must(nh_run_start(run, 0, 0, s.q, s.v, &report), &report);
     must(nh_run_advance(run, steps, &report), &report);
@@ -112,9 +115,10 @@ static void conjugate(state s)
 
 int main(void)
 {
-    static const char *const separable[] = {"chaotic-particle", "pendulum-cvt", "harmonic-cvt",
-                                            "nonholonomic-particle", "rolling-disk", "mobile-robot-wheel",
-                                            "chaotic-particle-holonomic"};
+    static const char *const separable[] = {
+        "chaotic-particle",          "pendulum-cvt", "harmonic-cvt",
+        "nonholonomic-particle",     "rolling-disk", "mobile-robot-wheel",
+        "chaotic-particle-holonomic"};
     state s;
     for (size_t i = 0; i < sizeof separable / sizeof *separable; i++) {
         open_model(separable[i], &s);
@@ -132,7 +136,8 @@ int main(void)
         adjoint(s, "newmark-pair:beta=0.1", "newmark-pair:beta=0.1");
         nh_system_free(system_now);
     }
-    static const char *const affine[] = {"chaotic-particle", "harmonic-cvt", "nonholonomic-particle"};
+    static const char *const affine[] = {"chaotic-particle", "harmonic-cvt",
+                                         "nonholonomic-particle"};
     for (size_t i = 0; i < sizeof affine / sizeof *affine; i++) {
         open_model(affine[i], &s);
         equal_methods(s, "newmark:constraint=average", "newmark:constraint=point");

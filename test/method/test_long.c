@@ -1,9 +1,8 @@
 /* Long runs of the methods that keep every integral, and what the frame-free transport promises.
  *
- *     pendulum CVT, eps = .5, rotating driver, h = .1, T = 3000: driver, passenger and total energy and
- *     the constraint at round-off
- *     100,000 steps on systems with a mass matrix M(q): energy and constraint
- *     turned coordinates: the same trajectory with the polar frame
+ *     pendulum CVT, eps = .5, rotating driver, h = .1, T = 3000: driver, passenger and total energy
+ * and the constraint at round-off 100,000 steps on systems with a mass matrix M(q): energy and
+ * constraint turned coordinates: the same trajectory with the polar frame
  *
  * Values are printed beside what is allowed. */
 #include <nonholo.h>
@@ -35,8 +34,8 @@ static nh_system *load(const char *name, const char *const *settings, size_t cou
     return system;
 }
 
-static nh_run *begin(const nh_system *system, const char *method, double step, const char *start, double *q,
-                     double *v)
+static nh_run *begin(const nh_system *system, const char *method, double step, const char *start,
+                     double *q, double *v)
 {
     nh_report report;
     nh_run *run;
@@ -51,7 +50,8 @@ typedef struct worst {
     double energy, driver, passenger, constraint;
 } worst;
 
-static void look(const nh_system *system, const double *q, const double *v, double *value, worst *now)
+static void look(const nh_system *system, const double *q, const double *v, double *value,
+                 worst *now)
 {
     double k[SIZE];
     nh_system_energy(system, 0, q, v, value);
@@ -87,9 +87,10 @@ static void check_cvt(const char *method)
     const char *const settings[] = {"eps=0.5", "sign=-1", "shift=1"};
     nh_system *system = load("pendulum-cvt", settings, 3);
     worst w = follow(system, method, 0.1, 30000, "xi'=2.82842712");
-    printf("%-24s on the CVT, T = 3000: energy %.1e, driver %.1e, passenger %.1e (1e-12), constraint "
-           "%.1e (1e-14)\n",
-           method, w.energy, w.driver, w.passenger, w.constraint);
+    printf(
+        "%-24s on the CVT, T = 3000: energy %.1e, driver %.1e, passenger %.1e (1e-12), constraint "
+        "%.1e (1e-14)\n",
+        method, w.energy, w.driver, w.passenger, w.constraint);
     CHECK(w.energy < 1e-12 && w.driver < 1e-12 && w.passenger < 1e-12);
     CHECK(w.constraint < 1e-14);
     nh_system_free(system);
@@ -100,15 +101,15 @@ static void check_varying_mass(const char *model, double allowed)
     nh_system *system = load(model, NULL, 0);
     CHECK(!nh_system_facts(system)->constant_mass);
     worst w = follow(system, "avf-p", 0.05, 100000, NULL);
-    printf("avf-p on %s, 100,000 steps: energy %.1e (%.0e), constraint %.1e (1e-13)\n", model, w.energy,
-           allowed, w.constraint);
+    printf("avf-p on %s, 100,000 steps: energy %.1e (%.0e), constraint %.1e (1e-13)\n", model,
+           w.energy, allowed, w.constraint);
     CHECK(w.energy < allowed);
     CHECK(w.constraint < 1e-13);
     nh_system_free(system);
 }
 
-/* The CVT with its passengers turned by the angle a: x = c X - s Y, y = s X + c Y; one spring may be
- * stiffer. */
+/* The CVT with its passengers turned by the angle a: x = c X - s Y, y = s X + c Y; one spring may
+ * be stiffer. */
 static const char turned_text[] =
     "model turned\n"
     "parameter a = 0, eps = 0.5, stiff = 1\n"
@@ -119,7 +120,8 @@ static const char turned_text[] =
     "constraint belt: vy + sin(xi)*vx = 0\n"
     "start X = cos(a) + sin(a), Y = cos(a) - sin(a), xi = 0, xi' = 2.82842712\n";
 
-static void run_turned(const char *method, const char *const *settings, int64_t steps, double *q, double *v)
+static void run_turned(const char *method, const char *const *settings, int64_t steps, double *q,
+                       double *v)
 {
     nh_report report;
     nh_model *model;
@@ -149,7 +151,8 @@ static void check_turned(void)
     double polar = apart_when_turned("avf-p", "stiff=1", 30000);
     double stiff = apart_when_turned("avf-p", "stiff=2", 30000);
     double collocation = apart_when_turned("collocation:stages=2,frame=polar", "stiff=1", 3000);
-    printf("turned coordinates: avf-p %.1e and %.1e at T = 3000, collocation %.1e at T = 300 (1e-12)\n",
+    printf("turned coordinates: avf-p %.1e and %.1e at T = 3000, collocation %.1e at T = 300 "
+           "(1e-12)\n",
            polar, stiff, collocation);
     CHECK(polar < 1e-12 && stiff < 1e-12 && collocation < 1e-12);
 }

@@ -8,8 +8,8 @@
  *     bits         tape = compiled = lanes, and any cutting of a run into pieces
  *     composition  the order that it promises around every symmetric method
  *
- * and every check is shown to fail on every method broken on purpose. test_matrix MODE, with MODE one of
- * "all", "tape" (no compiler), "broken", "compositions". */
+ * and every check is shown to fail on every method broken on purpose. test_matrix MODE, with MODE
+ * one of "all", "tape" (no compiler), "broken", "compositions". */
 #include <nonholo.h>
 
 #include <stdlib.h>
@@ -23,13 +23,28 @@ enum { SIZE = 16, LIST_MAX = 64 };
 
 /* Option settings beyond each method's default. */
 static const char *const variants[] = {
-    "dla:alpha=0", "dla:alpha=1", "dla:alpha=0.3", "leapfrog:start=newmark", "gauss:stages=1",
-    "gauss:stages=3", "newmark:beta=0.1", "newmark:constraint=average", "newmark:alpha=0",
-    "newmark:beta=0.1,beta2=0.3,alpha=0.7", "newmark-pair:beta=0.1", "jay-negrut:beta=0.25",
-    "jay-negrut:beta=0.3,gamma=0.7", "lobatto-ab:stages=3", "lobatto-abd:stages=3",
-    "discrete-gradient:gradient=gonzalez", "discrete-gradient:gradient=itoh-abe,frame=model",
-    "discrete-gradient:frame=householder", "discrete-gradient:frame=difference",
-    "discrete-gradient:frame=model", "collocation:stages=1", "collocation:frame=model",
+    "dla:alpha=0",
+    "dla:alpha=1",
+    "dla:alpha=0.3",
+    "leapfrog:start=newmark",
+    "gauss:stages=1",
+    "gauss:stages=3",
+    "newmark:beta=0.1",
+    "newmark:constraint=average",
+    "newmark:alpha=0",
+    "newmark:beta=0.1,beta2=0.3,alpha=0.7",
+    "newmark-pair:beta=0.1",
+    "jay-negrut:beta=0.25",
+    "jay-negrut:beta=0.3,gamma=0.7",
+    "lobatto-ab:stages=3",
+    "lobatto-abd:stages=3",
+    "discrete-gradient:gradient=gonzalez",
+    "discrete-gradient:gradient=itoh-abe,frame=model",
+    "discrete-gradient:frame=householder",
+    "discrete-gradient:frame=difference",
+    "discrete-gradient:frame=model",
+    "collocation:stages=1",
+    "collocation:frame=model",
     "collocation:frame=householder",
 };
 
@@ -50,9 +65,9 @@ typedef struct problem {
     const char *name;
     nh_system *system;
     int n, m;
-    double q[SIZE], v[SIZE]; /* a start without special symmetry, on the constraints */
+    double q[SIZE], v[SIZE];         /* a start without special symmetry, on the constraints */
     double q_end[SIZE], v_end[SIZE]; /* at t = TIME units, by the reference */
-    double unit;                     /* of time in which the model moves about as fast as the others */
+    double unit; /* of time in which the model moves about as fast as the others */
 } problem;
 
 #define TIME 1.0
@@ -82,7 +97,9 @@ static nh_run *start_run(const job *j, const double *q, const double *v)
 {
     nh_report report;
     nh_run *run;
-    nh_run_options options = {.method = j->method, .compose = j->compose, .step = j->step,
+    nh_run_options options = {.method = j->method,
+                              .compose = j->compose,
+                              .step = j->step,
                               .backend = j->backend,
                               .compensated = j->compose ? NH_YES : NH_UNKNOWN};
     must(nh_run_create(&run, j->p->system, &options, &report), &report);
@@ -116,8 +133,8 @@ static double distance(const double *a, const double *b, int count)
     return largest;
 }
 
-/* The worst that was seen of what is allowed up to a tolerance; shown at the end, so that the tolerance
- * can be judged. */
+/* The worst that was seen of what is allowed up to a tolerance; shown at the end, so that the
+ * tolerance can be judged. */
 typedef struct extreme {
     const char *what;
     double allowed, seen;
@@ -171,10 +188,10 @@ static double measured_order(const job *j, int nominal)
     return order;
 }
 
-/* The order to be measured: the nominal one, but where a model is so simple that a method falls together
- * with a better one. Itoh and Abe's gradient of a sum of functions of one variable each is the
- * symmetric one; newmark does not see where the constraint is taken when it does not depend on q;
- * jay-negrut does not see gamma when nothing but reactions of constant direction acts. */
+/* The order to be measured: the nominal one, but where a model is so simple that a method falls
+ * together with a better one. Itoh and Abe's gradient of a sum of functions of one variable each is
+ * the symmetric one; newmark does not see where the constraint is taken when it does not depend on
+ * q; jay-negrut does not see gamma when nothing but reactions of constant direction acts. */
 static int expected_order(const problem *p, const char *method, const nh_choice *choice)
 {
     int coupled_terms = strncmp(p->name, "chaotic-particle", 16) == 0 ||
@@ -239,8 +256,9 @@ static int check_reversal(const job *j)
         for (int i = 0; i < p->n; i++)
             v[i] = -v[i];
     }
-    return within(&reversal_seen, j,
-                  fmax(distance(q, p->q, nh_system_coordinates(p->system)), distance(v, p->v, p->n)));
+    return within(
+        &reversal_seen, j,
+        fmax(distance(q, p->q, nh_system_coordinates(p->system)), distance(v, p->v, p->n)));
 }
 
 /* The driver must not notice other passengers. */
@@ -265,7 +283,8 @@ static int check_fibration(const job *j)
 
 /* ---- bits ---- */
 
-static int same_state(const double *qa, const double *va, const double *qb, const double *vb, const problem *p)
+static int same_state(const double *qa, const double *va, const double *qb, const double *vb,
+                      const problem *p)
 {
     return distance(qa, qb, nh_system_coordinates(p->system)) == 0 && distance(va, vb, p->n) == 0;
 }
@@ -313,8 +332,12 @@ static int check_lanes(const job *j)
     nh_report report;
     nh_run *run;
     double q[SIZE], v[SIZE], q1[SIZE], v1[SIZE];
-    nh_run_options options = {.method = j->method, .compose = j->compose, .step = j->step,
-                              .backend = j->backend, .members = MEMBERS, .compensated = NH_UNKNOWN};
+    nh_run_options options = {.method = j->method,
+                              .compose = j->compose,
+                              .step = j->step,
+                              .backend = j->backend,
+                              .members = MEMBERS,
+                              .compensated = NH_UNKNOWN};
     must(nh_run_create(&run, j->p->system, &options, &report), &report);
     for (int i = 0; i < MEMBERS; i++) {
         member_start(j->p, i, q, v);
@@ -350,14 +373,16 @@ static void report_order(const job *j, int expected)
     double order = measured_order(j, expected);
     snprintf(what, sizeof what, "order %d (measured %.3f) %s", expected, order,
              j->compose ? j->compose : "");
-    /* Round-off comes before the leading term of an order-8 composition shows: measured 8.0 .. 9.4. */
+    /* Round-off comes before the leading term of an order-8 composition shows: measured 8.0 .. 9.4.
+     */
     double above = j->compose && expected == 8 ? 1.5 : 0.15;
     report_check(j->method, j->p, what,
                  isnan(order) || (order >= expected - 0.15 && order <= expected + above));
 }
 
 /* A compilation takes a second, so the backends are compared on models that differ in kind: several
- * terms in the constraint, an angle, a varying mass matrix. The reference cases compare many more. */
+ * terms in the constraint, an angle, a varying mass matrix. The reference cases compare many more.
+ */
 static int worth_compiling(const problem *p)
 {
     return strcmp(p->name, "chaotic-particle") == 0 || strcmp(p->name, "pendulum-cvt") == 0 ||
@@ -371,7 +396,8 @@ static void check_one(const problem *p, const char *method, const nh_choice *cho
     job j = {.p = p, .method = method, .step = p->unit * STEP, .backend = NH_BACKEND_TAPE};
     int expected = expected_order(p, method, choice);
     if (expected == 1)
-        j.step = p->unit * STEP / 4; /* gamma < 1/2 feeds energy in: at STEP the coin flies apart by t = 17 */
+        j.step = p->unit * STEP /
+                 4;    /* gamma < 1/2 feeds energy in: at STEP the coin flies apart by t = 17 */
     if (expected == 0) /* chooses its own steps: exact */
         report_check(method, p, "exactness", error_at(&j, 8) < 1e-12);
     else
@@ -395,7 +421,7 @@ static void check_one(const problem *p, const char *method, const nh_choice *cho
 /* Models with fast motions. */
 static double unit_of(const char *name)
 {
-    return strcmp(name, "rattleback") == 0                                     ? 0.01
+    return strcmp(name, "rattleback") == 0                                   ? 0.01
            : strcmp(name, "bicycle") == 0 || strcmp(name, "snakeboard") == 0 ? 0.1
                                                                              : 1;
 }
@@ -423,7 +449,9 @@ static problem *load_problems(int *count)
         must(nh_system_project(p->system, 0, p->q, p->v, &report), &report);
         memcpy(p->q_end, p->q, sizeof p->q);
         memcpy(p->v_end, p->v, sizeof p->v);
-        job reference = {.p = p, .method = "gauss:stages=8", .step = p->unit * TIME / 64,
+        job reference = {.p = p,
+                         .method = "gauss:stages=8",
+                         .step = p->unit * TIME / 64,
                          .backend = NH_BACKEND_TAPE};
         go(&reference, 64, p->q_end, p->v_end);
     }
@@ -485,7 +513,8 @@ static void check_lacking(const problem *p)
     j.method = "dla01";
     report_check("dla01", p, "its energy error is noticed", !check_energy(&j));
     j.method = "gonzalez-f";
-    report_check("gonzalez-f", p, "a driver that feels passengers is noticed", !check_fibration(&j));
+    report_check("gonzalez-f", p, "a driver that feels passengers is noticed",
+                 !check_fibration(&j));
 }
 
 static const problem *find_problem(const problem *all, int count, const char *name)
@@ -516,7 +545,9 @@ static void check_compositions(const problem *p)
     for (int i = 0; i < nh_method_count(); i++)
         for (int c = 0; c < nh_composition_count(); c++) {
             nh_choice choice;
-            job j = {.p = p, .method = nh_method_name(nh_method_at(i)), .compose = nh_composition_name(c),
+            job j = {.p = p,
+                     .method = nh_method_name(nh_method_at(i)),
+                     .compose = nh_composition_name(c),
                      .backend = NH_BACKEND_TAPE};
             if (nh_choice_parse(&choice, j.method, NULL) != NH_OK ||
                 nh_choice_applies(&choice, p->system, NULL) != NH_OK)

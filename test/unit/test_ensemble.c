@@ -24,7 +24,8 @@ static void random_numbers(void)
     uint32_t counter[4] = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, out[4];
     uint32_t key[2] = {0xa4093822, 0x299f31d0};
     nh_philox(counter, key, out);
-    CHECK(memcmp(out, (uint32_t[]){0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}, sizeof out) == 0);
+    CHECK(memcmp(out, (uint32_t[]){0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}, sizeof out) ==
+          0);
     double sum = 0, squares = 0, least = 1, greatest = 0;
     enum { COUNT = 100000 };
     nh_stream s = {.seed = 7};
@@ -117,8 +118,9 @@ static void random_starts(const char *name, double energy)
 /* ---- ensembles ---- */
 
 /* A particle in a potential -x^4: it reaches infinity in finite time when it is thrown hard. */
-static const char runaway[] = "model runaway\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - x^2/2 + x^4\n"
-                              "constraint y' = x*x'\nstart x = 0.1\nobserve height = y\n";
+static const char runaway[] =
+    "model runaway\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - x^2/2 + x^4\n"
+    "constraint y' = x*x'\nstart x = 0.1\nobserve height = y\n";
 enum { MEMBERS = 43, FAILING = 17 };
 
 typedef struct kept { /* what came through the hooks */
@@ -218,7 +220,8 @@ static void failing_member(const nh_ensemble *e, const kept *k, int failing)
     CHECK(nh_ensemble_failures(e) == 1);
     const nh_report *report = nh_ensemble_failure(e, 0, &member);
     CHECK(report && member == failing && report->status == NH_NOT_CONVERGED);
-    CHECK(report && strncmp(report->text, failing == FAILING ? "member 17, step " : "member 25, step ", 16) == 0);
+    CHECK(report && strncmp(report->text,
+                            failing == FAILING ? "member 17, step " : "member 25, step ", 16) == 0);
     CHECK(nh_ensemble_failure(e, 1, &member) == NULL);
     for (int i = 0; i < MEMBERS; i++) {
         CHECK((k->status[i] != NH_OK) == (i == failing));
@@ -264,7 +267,8 @@ static void lists(void)
     nh_model_free(model);
 }
 
-/* Ranks share blocks; what they gather together is what one gathers. Counted here, bits by MPI's test. */
+/* Ranks share blocks; what they gather together is what one gathers. Counted here, bits by MPI's
+ * test. */
 static void ranks_and_sweeps(void)
 {
     nh_model *model;
@@ -308,8 +312,13 @@ static void refusals(void)
     nh_report report;
     nh_ensemble *e;
     CHECK(nh_model_open(&model, "pendulum-cvt", &report) == NH_OK);
-    nh_ensemble_options good = {.model = model, .members = 10, .starts = NH_STARTS_RANDOM, .energy = 6,
-                                .run = {.method = "dla01", .step = 0.1}, .steps = 100, .every = 10};
+    nh_ensemble_options good = {.model = model,
+                                .members = 10,
+                                .starts = NH_STARTS_RANDOM,
+                                .energy = 6,
+                                .run = {.method = "dla01", .step = 0.1},
+                                .steps = 100,
+                                .every = 10};
     nh_ensemble_options bad = good;
     bad.model = NULL;
     CHECK(nh_ensemble_create(&e, &bad, &report) == NH_BAD_ARGUMENT && !e);
@@ -330,7 +339,8 @@ static void refusals(void)
     CHECK(strncmp(report.text, "member 0: 1000 random directions", 32) == 0);
     nh_ensemble_free(e);
     CHECK(nh_ensemble_create(&e, &good, &report) == NH_OK);
-    CHECK(nh_ensemble_run(e, &(nh_ensemble_hooks){.progress = stop_soon}, &report) == NH_CALLBACK_STOPPED);
+    CHECK(nh_ensemble_run(e, &(nh_ensemble_hooks){.progress = stop_soon}, &report) ==
+          NH_CALLBACK_STOPPED);
     nh_ensemble_free(e);
     nh_model_free(model);
 }

@@ -1,4 +1,5 @@
-/* A whole trajectory in one call against the same one step by step; all members at once against one by one. */
+/* A whole trajectory in one call against the same one step by step; all members at once against one
+ * by one. */
 #include "check.h"
 
 #include <math.h>

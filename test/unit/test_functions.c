@@ -1,6 +1,6 @@
-/* Systems of the user's own C functions: the general kernel and the one compiled for the system's sizes
- * give the same bits, for constant and varying mass, one constraint and two, and both pass on what a
- * user's function returns. */
+/* Systems of the user's own C functions: the general kernel and the one compiled for the system's
+ * sizes give the same bits, for constant and varying mass, one constraint and two, and both pass on
+ * what a user's function returns. */
 #include <nonholo.h>
 
 #include <math.h>
@@ -60,20 +60,29 @@ static int disk_constraint(void *user, const double *q, double *A, double *b)
     return user && q[3] > *(const double *)user ? -1 : 0;
 }
 
-static const nh_functions sleigh = {.name = "sleigh", .coordinates = 3, .constraints = 1,
-                                    .mass = sleigh_mass, .potential = sleigh_potential,
+static const nh_functions sleigh = {.name = "sleigh",
+                                    .coordinates = 3,
+                                    .constraints = 1,
+                                    .mass = sleigh_mass,
+                                    .potential = sleigh_potential,
                                     .constraint = sleigh_constraint};
-static const nh_functions disk = {.name = "disk", .coordinates = 4, .constraints = 2, .mass = disk_mass,
-                                  .gradient = disk_gradient, .constraint = disk_constraint,
-                                  .constant_mass = true, .reaction_is_linear = true};
+static const nh_functions disk = {.name = "disk",
+                                  .coordinates = 4,
+                                  .constraints = 2,
+                                  .mass = disk_mass,
+                                  .gradient = disk_gradient,
+                                  .constraint = disk_constraint,
+                                  .constant_mass = true,
+                                  .reaction_is_linear = true};
 
-/* A skate whose edge rubs: besides pushing sideways with psi it brakes with mu |psi|, smoothed. Unit
- * masses; the direction of motion is across the push, so psi = v theta' as without friction, and the
- * speed v along the edge and the angle follow v' = -mu sqrt(psi^2 + d^2), theta'' = 0. */
+/* A skate whose edge rubs: besides pushing sideways with psi it brakes with mu |psi|, smoothed.
+ * Unit masses; the direction of motion is across the push, so psi = v theta' as without friction,
+ * and the speed v along the edge and the angle follow v' = -mu sqrt(psi^2 + d^2), theta'' = 0. */
 #define MU 0.3
 #define SMOOTH 0.1
 
-static int rub(void *user, double t, const double *q, const double *v, const double *psi, double *force)
+static int rub(void *user, double t, const double *q, const double *v, const double *psi,
+               double *force)
 {
     (void)user, (void)t, (void)v;
     double s = sin(q[2]), c = cos(q[2]), brake = MU * sqrt(psi[0] * psi[0] + SMOOTH * SMOOTH);
@@ -83,8 +92,11 @@ static int rub(void *user, double t, const double *q, const double *v, const dou
     return 0;
 }
 
-static const nh_functions rubbing = {.name = "rubbing skate", .coordinates = 3, .constraints = 1,
-                                     .constraint = sleigh_constraint, .constant_mass = true,
+static const nh_functions rubbing = {.name = "rubbing skate",
+                                     .coordinates = 3,
+                                     .constraints = 1,
+                                     .constraint = sleigh_constraint,
+                                     .constant_mass = true,
                                      .reaction = rub};
 
 /* The same with a mass matrix that varies on paper only, so that momenta are used. */
@@ -100,8 +112,8 @@ typedef struct state {
     double q[4], v[4];
 } state;
 
-static nh_status end_of(const nh_functions *functions, const char *method, nh_backend backend, state *s,
-                        int64_t *steps)
+static nh_status end_of(const nh_functions *functions, const char *method, nh_backend backend,
+                        state *s, int64_t *steps)
 {
     nh_system *system;
     nh_run *run = NULL;
@@ -155,7 +167,8 @@ static void skate_by_hand(double *y, double omega, double time, int steps)
     }
 }
 
-static double error_of(const nh_functions *functions, const char *method, double step, const double *exact)
+static double error_of(const nh_functions *functions, const char *method, double step,
+                       const double *exact)
 {
     nh_system *system;
     nh_run *run;
@@ -184,8 +197,11 @@ static void nonideal(void)
     static const struct {
         const char *method;
         double order;
-    } list[] = {{"gauss:stages=1", 2}, {"gauss:stages=2", 4}, {"lobatto-ab:stages=3", 4},
-                {"lobatto-abd:stages=3", 4}, {"lobatto-abd:stages=2", 2}};
+    } list[] = {{"gauss:stages=1", 2},
+                {"gauss:stages=2", 4},
+                {"lobatto-ab:stages=3", 4},
+                {"lobatto-abd:stages=3", 4},
+                {"lobatto-abd:stages=2", 2}};
     for (int i = 0; i < 5; i++)
         for (int mass = 0; mass < 2; mass++) {
             const nh_functions *f = mass ? &varying : &rubbing;
@@ -224,7 +240,8 @@ int main(void)
     state general = rolling, compiled = rolling;
     int64_t steps[2];
     CHECK(end_of(&bounded, "dla01", NH_BACKEND_TAPE, &general, steps) == NH_CALLBACK_STOPPED);
-    CHECK(end_of(&bounded, "dla01", NH_BACKEND_COMPILED, &compiled, steps + 1) == NH_CALLBACK_STOPPED);
+    CHECK(end_of(&bounded, "dla01", NH_BACKEND_COMPILED, &compiled, steps + 1) ==
+          NH_CALLBACK_STOPPED);
     CHECK(steps[0] > 0 && steps[0] == steps[1]);
     CHECK(memcmp(&general, &compiled, sizeof general) == 0);
     nonideal();

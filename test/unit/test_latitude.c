@@ -1,5 +1,5 @@
-/* The latitude: constant along an accurate flow for every driver, exact where it is a formula, refused where
- * there is none; and the other quantities that a watch knows. */
+/* The latitude: constant along an accurate flow for every driver, exact where it is a formula,
+ * refused where there is none; and the other quantities that a watch knows. */
 #include <nonholo.h>
 
 #include "check.h"
@@ -70,9 +70,10 @@ static outcome follow(const nh_system *system, const char *start, const char *me
     return out;
 }
 
-/* EXPERIMENTS: gauss with 6 stages at h = .1 keeps it to 1e-11 over T = 3000, avf-p to a slope of 1e-9. The slope is that
- * of the running mean: avf-p's latitude oscillates by 1e-3, and the few periods of T = 3000 alone can tilt the
- * plain line by 1.2e-9 (eps = .5, oscillating), which falls to 2e-11 at T = 30000. */
+/* EXPERIMENTS: gauss with 6 stages at h = .1 keeps it to 1e-11 over T = 3000, avf-p to a slope of
+ * 1e-9. The slope is that of the running mean: avf-p's latitude oscillates by 1e-3, and the few
+ * periods of T = 3000 alone can tilt the plain line by 1.2e-9 (eps = .5, oscillating), which falls
+ * to 2e-11 at T = 30000. */
 static void test_drivers(void)
 {
     static const char *const eps[] = {"eps=0", "eps=0.1", "eps=0.5"};
@@ -92,13 +93,14 @@ static void test_drivers(void)
     }
 }
 
-/* Other drivers: hanging at pi and so wrapped in the middle of its swing; turning backwards; one that is no
- * angle; passengers with springs of two kinds. */
+/* Other drivers: hanging at pi and so wrapped in the middle of its swing; turning backwards; one
+ * that is no angle; passengers with springs of two kinds. */
 static void test_other_systems(void)
 {
     nh_system *system = build("pendulum-cvt", NULL, 0);
     CHECK(follow(system, "xi=2.5, xi'=1", "gauss:stages=6", 0.1, 5000, "latitude").largest < 1e-11);
-    CHECK(follow(system, "xi=0.5, xi'=-3", "gauss:stages=6", 0.1, 5000, "latitude").largest < 1e-11);
+    CHECK(follow(system, "xi=0.5, xi'=-3", "gauss:stages=6", 0.1, 5000, "latitude").largest <
+          1e-11);
     nh_system_free(system);
     const char *settings[] = {"k1=2", "k2=.7"};
     system = build("harmonic-cvt", settings, 2);
@@ -110,10 +112,10 @@ static void test_refusals(void)
 {
     static const struct {
         const char *model, *setting, *start;
-    } none[] = {{"knife-edge", NULL, NULL},                  /* no springs */
-                {"chaplygin-sleigh", NULL, NULL},            /* not coupled */
-                {"harmonic-cvt", "k1=0", NULL},              /* one spring is missing */
-                {"pendulum-cvt", NULL, "xi=pi, xi'=0"}};     /* the driver rests */
+    } none[] = {{"knife-edge", NULL, NULL},              /* no springs */
+                {"chaplygin-sleigh", NULL, NULL},        /* not coupled */
+                {"harmonic-cvt", "k1=0", NULL},          /* one spring is missing */
+                {"pendulum-cvt", NULL, "xi=pi, xi'=0"}}; /* the driver rests */
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         nh_system *system = build(none[i].model, &none[i].setting, none[i].setting ? 1 : 0);
         double q[3], v[3];
@@ -126,7 +128,8 @@ static void test_refusals(void)
     }
 }
 
-/* What leapfrog keeps exactly, also with a constant force; dd keeps the constraint half way only. */
+/* What leapfrog keeps exactly, also with a constant force; dd keeps the constraint half way only.
+ */
 static void test_two_states(void)
 {
     nh_system *system = build("pendulum-cvt", NULL, 0);

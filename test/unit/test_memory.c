@@ -126,8 +126,13 @@ static nh_status files(const nh_system *system, nh_run *run, nh_report *report)
 {
     static const char *const names[] = {"energy"};
     char path[128];
-    nh_archive_plan plan = {.system = system, .method = "dla01", .step = 0.1, .steps = 10, .every = 10,
-                            .column = names, .columns = 1};
+    nh_archive_plan plan = {.system = system,
+                            .method = "dla01",
+                            .step = 0.1,
+                            .steps = 10,
+                            .every = 10,
+                            .column = names,
+                            .columns = 1};
     nh_archive *archive = NULL;
     nh_record *record = NULL;
     nh_piece piece = {0};
@@ -165,7 +170,8 @@ static nh_status run_and_files(const char *name, const char *method, nh_report *
     nh_system *system = NULL;
     nh_run *run = NULL;
     double q[8], v[8];
-    nh_run_options options = {.method = method, .step = 0.1, .backend = NH_BACKEND_TAPE, .members = 5};
+    nh_run_options options = {
+        .method = method, .step = 0.1, .backend = NH_BACKEND_TAPE, .members = 5};
     nh_status status = nh_model_open(&model, name, report);
     if (status == NH_OK)
         status = nh_system_build(&system, model, NULL, 0, report);
@@ -190,10 +196,15 @@ static nh_status ensemble(const char *name, const char *method, nh_report *repor
     nh_model *model = NULL;
     nh_ensemble *e = NULL;
     nh_sweep sweep = {"eps", 0, 1, 2};
-    nh_ensemble_options options = {.starts = NH_STARTS_RANDOM, .members = 9, .energy = 6, .sweep = &sweep,
-                                   .sweeps = 1, .run = {.method = method, .step = 0.1,
-                                                        .backend = NH_BACKEND_TAPE},
-                                   .steps = 20, .every = 5};
+    nh_ensemble_options options = {
+        .starts = NH_STARTS_RANDOM,
+        .members = 9,
+        .energy = 6,
+        .sweep = &sweep,
+        .sweeps = 1,
+        .run = {.method = method, .step = 0.1, .backend = NH_BACKEND_TAPE},
+        .steps = 20,
+        .every = 5};
     nh_status status = nh_model_open(&model, name, report);
     options.model = model;
     if (status == NH_OK)
@@ -208,7 +219,8 @@ static nh_status ensemble(const char *name, const char *method, nh_report *repor
 typedef nh_status way(const char *name, const char *method, nh_report *report);
 
 /* Fails the n-th allocation for n = 0, stride, ... until nothing fails any more. */
-static void walk(const char *what, way *go, const char *name, const char *method, bool on, long stride)
+static void walk(const char *what, way *go, const char *name, const char *method, bool on,
+                 long stride)
 {
     long n = 0, refused = 0, spared = 0, leaks = 0, wrong = 0;
     for (;; n += stride) {
@@ -231,15 +243,17 @@ static void walk(const char *what, way *go, const char *name, const char *method
         refused += status == NH_NO_MEMORY;
         wrong += status != NH_OK && status != NH_NO_MEMORY;
         leaks += living != 0;
-        if ((living != 0 && leaks <= 5) || (status != NH_OK && status != NH_NO_MEMORY && wrong <= 5))
+        if ((living != 0 && leaks <= 5) ||
+            (status != NH_OK && status != NH_NO_MEMORY && wrong <= 5))
             fprintf(stderr, "%s, allocation %ld%s: %ld not freed, status '%s': %.100s\n", what, n,
                     on ? " and all after" : "", living, nh_status_name(status), report.text);
     }
-    printf("%s%s: %ld allocations, %ld refused, %ld done without, %ld leaks, %ld with another reason\n", what,
-           on ? ", from then on" : "", n, refused, spared, leaks, wrong);
+    printf("%s%s: %ld allocations, %ld refused, %ld done without, %ld leaks, %ld with another "
+           "reason\n",
+           what, on ? ", from then on" : "", n, refused, spared, leaks, wrong);
     CHECK(leaks == 0);
-    /* While a system is derived, memory that is missing may still look like another property of it: in 2 of
-     * 2186 places of the ensemble, which is refused all the same, with that reason. */
+    /* While a system is derived, memory that is missing may still look like another property of it:
+     * in 2 of 2186 places of the ensemble, which is refused all the same, with that reason. */
     CHECK(wrong <= (go == ensemble ? 2 : 0));
     CHECK(refused > 10);
 }

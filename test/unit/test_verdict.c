@@ -29,7 +29,8 @@ static double oscillation(double t, double *memory)
     return 1e-3 * (sin(1.3 * t) + 0.5 * cos(0.011 * t) + 0.2 * normal()) - 1e-3;
 }
 
-static double beat(double t, double *memory) /* its period and the blocks' length are nearly the same */
+static double beat(double t,
+                   double *memory) /* its period and the blocks' length are nearly the same */
 {
     (void)memory;
     return 3.7e-3 * (cos(6.283185307179586 * t / 30.9) + 0.3 * cos(13.1 * t / 31.2) - 1);
@@ -176,7 +177,7 @@ static void test_running_mean(void)
         y[i] = 2 * x[i] + (i % 2 ? 1 : -1);
     }
     int64_t count = nh_running_mean(x, y, 101, 3.05, mx, my);
-    CHECK(count == 69); /* the ends are left out */
+    CHECK(count == 69);                 /* the ends are left out */
     for (int64_t i = 0; i < count; i++) /* 31 points, so one sign has one more */
         CHECK_NEAR(my[i], 2 * mx[i], 1.0 / 31 + 1e-12);
 }
