@@ -69,8 +69,8 @@ static int chaotic_both(void *user, const double *q, double *g, double *A, doubl
 
 typedef struct contestant {
     const char *label;
-    nh_run *run;                              /* ours, or */
-    void (*cvt)(cvt_state *, double, long);   /* by hand */
+    nh_run *run;                            /* ours, or */
+    void (*cvt)(cvt_state *, double, long); /* by hand */
     void (*chaotic)(chaotic_state *, double, long);
     long (*implicit)(double *, double, long);
     int members;
@@ -78,7 +78,8 @@ typedef struct contestant {
     double best; /* seconds a step and trajectory */
 } contestant;
 
-static nh_run *make_run(const nh_system *system, const char *method, nh_backend backend, int members)
+static nh_run *make_run(const nh_system *system, const char *method, nh_backend backend,
+                        int members)
 {
     nh_report report;
     nh_run *run;
@@ -135,7 +136,7 @@ static void contest(const char *title, contestant *c, int count, const double *q
     for (int repeat = 0; repeat < REPEATS; repeat++)
         for (int i = 0; i < count; i++) {
             /* slow ones need fewer steps to be timed well */
-            long steps = c[i].members > LANE_MEMBERS                          ? STEPS / 200
+            long steps = c[i].members > LANE_MEMBERS                        ? STEPS / 200
                          : (repeat && c[i].best > 2e-7) || c[i].members > 1 ? STEPS / 16
                                                                             : STEPS;
             double seconds = time_once(c + i, q, v, steps);
@@ -175,8 +176,8 @@ static void bench_method(const char *method, const nh_system *model, const nh_sy
         {"compiled over 64 lanes, a trajectory",
          make_run(model, method, NH_BACKEND_COMPILED, LANE_MEMBERS), .members = LANE_MEMBERS},
     };
-    snprintf(title, sizeof title, "%s, %s: time a step, multiple of the hand-written kernel", method,
-             nh_system_name(model));
+    snprintf(title, sizeof title, "%s, %s: time a step, multiple of the hand-written kernel",
+             method, nh_system_name(model));
     contest(title, c, sizeof c / sizeof *c, q, v);
 }
 
@@ -187,9 +188,11 @@ static void bench_gauss(const nh_system *model, contestant hand, const double *q
         hand,
         {"compiled", make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, 1), .members = 1},
         {"compiled over 64 lanes, a trajectory",
-         make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, LANE_MEMBERS), .members = LANE_MEMBERS},
+         make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, LANE_MEMBERS),
+         .members = LANE_MEMBERS},
     };
-    snprintf(title, sizeof title, "gauss:stages=3, %s: time a step, multiple of the hand-written kernel",
+    snprintf(title, sizeof title,
+             "gauss:stages=3, %s: time a step, multiple of the hand-written kernel",
              nh_system_name(model));
     contest(title, c, sizeof c / sizeof *c, q, v);
 }
@@ -210,15 +213,17 @@ static void bench_disks(void)
         {"compiled", make_run(model, "leapfrog", NH_BACKEND_COMPILED, 1), .members = 1},
         {"tape", make_run(model, "leapfrog", NH_BACKEND_TAPE, 1), .members = 1},
     };
-    contest("dla01, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel", dla01, 3, q, v);
-    contest("leapfrog, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel", leapfrog, 3,
-            q, v);
+    contest("dla01, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel", dla01,
+            3, q, v);
+    contest("leapfrog, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel",
+            leapfrog, 3, q, v);
     nh_system_free(model);
 }
 
-/* Many trajectories on one core, a trajectory: against a scalar program with the C library's sine. */
-static void bench_ensemble(const nh_system *model, contestant hand, contestant hand_gauss, const double *q,
-                           const double *v)
+/* Many trajectories on one core, a trajectory: against a scalar program with the C library's sine.
+ */
+static void bench_ensemble(const nh_system *model, contestant hand, contestant hand_gauss,
+                           const double *q, const double *v)
 {
     char title[128];
     contestant dla01[] = {hand,
@@ -240,8 +245,11 @@ static void bench_compensation(const nh_system *model, const double *q, const do
     nh_report report;
     nh_run *run[2];
     for (int on = 0; on < 2; on++) {
-        nh_run_options options = {.method = "gauss:stages=6", .step = 0.1, .backend = NH_BACKEND_COMPILED,
-                                  .steps = STEPS, .compensated = on ? NH_YES : NH_NO};
+        nh_run_options options = {.method = "gauss:stages=6",
+                                  .step = 0.1,
+                                  .backend = NH_BACKEND_COMPILED,
+                                  .steps = STEPS,
+                                  .compensated = on ? NH_YES : NH_NO};
         stop_if(nh_run_create(run + on, model, &options, &report), &report);
     }
     contestant c[] = {{"plain sums", run[0], .members = 1}, {"compensated", run[1], .members = 1}};
@@ -254,7 +262,8 @@ static void bench_methods(const nh_system *model, const double *q, const double 
     contestant c[32];
     nh_choice choice;
     int count = 0;
-    c[count++] = (contestant){"dla01", make_run(model, "dla01", NH_BACKEND_COMPILED, 1), .members = 1};
+    c[count++] =
+        (contestant){"dla01", make_run(model, "dla01", NH_BACKEND_COMPILED, 1), .members = 1};
     for (int i = 0; i < nh_method_count() && count < 32; i++) {
         const char *name = nh_method_name(nh_method_at(i));
         if (strcmp(name, "dla01") != 0 && strncmp(name, "euler", 5) != 0 &&
@@ -283,8 +292,8 @@ static void bench_size(void)
         contestant c = {"", run, .members = 1};
         for (int repeat = 0; repeat < 5; repeat++)
             best = fmin(best, time_once(&c, q, v, 1000000 / n));
-        printf("  n = %-6d derived in %6.3f s, %10.1f ns a step, %6.2f ns a coordinate\n", n, derive,
-               1e9 * best, 1e9 * best / n);
+        printf("  n = %-6d derived in %6.3f s, %10.1f ns a step, %6.2f ns a coordinate\n", n,
+               derive, 1e9 * best, 1e9 * best / n);
         nh_run_free(run);
         nh_system_free(system);
         free(q);
@@ -296,22 +305,35 @@ int main(void)
 {
     double q[7], v[7];
     static const bool cvt_pattern[] = {1, 1, 0}, chaotic_pattern[] = {1, 0, 0, 0, 1, 1, 1};
-    nh_functions cvt = {.name = "cvt", .coordinates = 3, .constraints = 1,
-                        .constraint = cvt_constraint, .gradient_and_constraint = cvt_both,
-                        .constant_mass = true, .reaction_is_linear = true,
+    nh_functions cvt = {.name = "cvt",
+                        .coordinates = 3,
+                        .constraints = 1,
+                        .constraint = cvt_constraint,
+                        .gradient_and_constraint = cvt_both,
+                        .constant_mass = true,
+                        .reaction_is_linear = true,
                         .reaction_pattern = cvt_pattern};
-    nh_functions chaotic = {.name = "chaotic", .coordinates = 7, .constraints = 1,
-                            .constraint = chaotic_constraint, .gradient_and_constraint = chaotic_both,
-                            .constant_mass = true, .reaction_is_linear = true,
+    nh_functions chaotic = {.name = "chaotic",
+                            .coordinates = 7,
+                            .constraints = 1,
+                            .constraint = chaotic_constraint,
+                            .gradient_and_constraint = chaotic_both,
+                            .constant_mass = true,
+                            .reaction_is_linear = true,
                             .reaction_pattern = chaotic_pattern};
     static const char *const three[] = {"N=3"};
     nh_system *functions = from_functions(&cvt), *model = load("pendulum-cvt", NULL, 0, q, v);
-    bench_method("dla01", model, functions, (contestant){"hand-written", .cvt = hand_dla01_cvt, .members = 1}, q, v);
+    bench_method("dla01", model, functions,
+                 (contestant){"hand-written", .cvt = hand_dla01_cvt, .members = 1}, q, v);
     bench_method("leapfrog", model, functions,
                  (contestant){"hand-written", .cvt = hand_leapfrog_cvt, .members = 1}, q, v);
-    bench_gauss(model, (contestant){"hand-written", .implicit = hand_gauss3_cvt, .members = 1, .size = 3}, q, v);
-    bench_ensemble(model, (contestant){"hand-written, libm's sine", .cvt = hand_dla01_cvt_libm, .members = 1},
-                   (contestant){"hand-written gauss", .implicit = hand_gauss3_cvt, .members = 1, .size = 3}, q, v);
+    bench_gauss(model,
+                (contestant){"hand-written", .implicit = hand_gauss3_cvt, .members = 1, .size = 3},
+                q, v);
+    bench_ensemble(
+        model, (contestant){"hand-written, libm's sine", .cvt = hand_dla01_cvt_libm, .members = 1},
+        (contestant){"hand-written gauss", .implicit = hand_gauss3_cvt, .members = 1, .size = 3}, q,
+        v);
     bench_compensation(model, q, v);
     bench_methods(model, q, v);
     nh_system_free(functions);
@@ -322,11 +344,15 @@ int main(void)
     bench_method("dla01", model, functions,
                  (contestant){"hand-written", .chaotic = hand_dla01_chaotic, .members = 1}, q, v);
     bench_method("leapfrog", model, functions,
-                 (contestant){"hand-written", .chaotic = hand_leapfrog_chaotic, .members = 1}, q, v);
-    bench_gauss(model, (contestant){"hand-written", .implicit = hand_gauss3_chaotic, .members = 1, .size = 7},
-                q, v);
+                 (contestant){"hand-written", .chaotic = hand_leapfrog_chaotic, .members = 1}, q,
+                 v);
+    bench_gauss(
+        model,
+        (contestant){"hand-written", .implicit = hand_gauss3_chaotic, .members = 1, .size = 7}, q,
+        v);
     bench_ensemble(model, (contestant){"hand-written", .chaotic = hand_dla01_chaotic, .members = 1},
-                   (contestant){"hand-written gauss", .implicit = hand_gauss3_chaotic, .members = 1, .size = 7},
+                   (contestant){"hand-written gauss", .implicit = hand_gauss3_chaotic, .members = 1,
+                                .size = 7},
                    q, v);
     bench_methods(model, q, v);
     nh_system_free(functions);

@@ -23,8 +23,8 @@ static inline void stop_if(nh_status status, const nh_report *report)
     exit(1);
 }
 
-static inline nh_system *load(const char *name, const char *const *settings, size_t count, double *q,
-                              double *v)
+static inline nh_system *load(const char *name, const char *const *settings, size_t count,
+                              double *q, double *v)
 {
     nh_report report;
     nh_model *model;

@@ -1,4 +1,5 @@
-/* A chain of N rolling disks (n = 4N, m = 2N): growth with N, and a dense Schur complement as yardstick. */
+/* A chain of N rolling disks (n = 4N, m = 2N): growth with N, and a dense Schur complement as
+ * yardstick. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -9,7 +10,8 @@
 enum { DENSE_DISKS = 256, SMALLEST = 16, LARGEST = 16384, REPEATS = 12 };
 #define H 0.01
 
-/* ---- what a program with dense linear algebra does: dla01 with the constants of disk-chain.nh ---- */
+/* ---- what a program with dense linear algebra does: dla01 with the constants of disk-chain.nh
+ * ---- */
 
 /* Solves a x = b by elimination with exchange of rows; a row-major, both overwritten. */
 static void dense_solve(int n, double *a, double *b)
@@ -106,7 +108,8 @@ static chain make_chain(int N)
     nh_report report;
     double begin = now();
     c.system = load("disk-chain", settings, 1, c.q, c.v);
-    nh_run_options options = {.method = "dla01", .step = H, .backend = NH_BACKEND_TAPE, .compensated = NH_NO};
+    nh_run_options options = {
+        .method = "dla01", .step = H, .backend = NH_BACKEND_TAPE, .compensated = NH_NO};
     stop_if(nh_run_create(&c.run, c.system, &options, &report), &report);
     c.derived = now() - begin;
     stop_if(nh_run_start(c.run, 0, 0, c.q, c.v, &report), &report);
@@ -139,7 +142,8 @@ static void compare_with_dense(void)
     nh_report report;
     chain c = make_chain(DENSE_DISKS);
     size_t n = 4 * DENSE_DISKS, m = 2 * DENSE_DISKS;
-    double *S = malloc(m * m * sizeof *S), *l = malloc(2 * m * sizeof *l), *q = malloc(2 * n * sizeof *q);
+    double *S = malloc(m * m * sizeof *S), *l = malloc(2 * m * sizeof *l),
+           *q = malloc(2 * n * sizeof *q);
     double best = INFINITY, difference = 0, t;
     if (!S || !l || !q)
         exit(1);
@@ -171,8 +175,8 @@ void bench_chain(void)
         first = first > 0 ? first : disk;
         struct rusage usage;
         getrusage(RUSAGE_SELF, &usage);
-        printf("  N = %-6d derived in %6.3f s, %10.1f ns a disk %8.2f   (at most %ld MB so far)\n", N, c.derived,
-               1e9 * disk, disk / first, usage.ru_maxrss / 1024);
+        printf("  N = %-6d derived in %6.3f s, %10.1f ns a disk %8.2f   (at most %ld MB so far)\n",
+               N, c.derived, 1e9 * disk, disk / first, usage.ru_maxrss / 1024);
         fflush(stdout);
         free_chain(&c);
     }

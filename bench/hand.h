@@ -9,9 +9,12 @@
 
 /* ---- pendulum CVT: |v|^2/2 - (x^2 + y^2)/2 - cos xi,  y' + sin(xi) x' = 0 ---- */
 
-typedef struct cvt_state { double x, y, xi, vx, vy, w; } cvt_state;
+typedef struct cvt_state {
+    double x, y, xi, vx, vy, w;
+} cvt_state;
 
-__attribute__((always_inline)) static inline void hand_dla01_cvt_with(double (*sine)(double), cvt_state *state, double h, long steps)
+__attribute__((always_inline)) static inline void
+hand_dla01_cvt_with(double (*sine)(double), cvt_state *state, double h, long steps)
 {
     double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
     for (long i = 0; i < steps; i++) {
@@ -68,9 +71,12 @@ static void hand_leapfrog_cvt(cvt_state *state, double h, long steps)
     *state = (cvt_state){x, y, xi, vx, vy, w};
 }
 
-/* ---- chaotic particle, N = 3: V = (|q|^2 + z1^2 z2^2 + sum y_i^2 z_i^2)/2,  x' + sum y_i z_i' = 0 ---- */
+/* ---- chaotic particle, N = 3: V = (|q|^2 + z1^2 z2^2 + sum y_i^2 z_i^2)/2,  x' + sum y_i z_i' = 0
+ * ---- */
 
-typedef struct chaotic_state { double x, y[3], z[3], vx, vy[3], vz[3]; } chaotic_state;
+typedef struct chaotic_state {
+    double x, y[3], z[3], vx, vy[3], vz[3];
+} chaotic_state;
 
 #define EACH3(i) _Pragma("GCC unroll 3") for (int i = 0; i < 3; i++)
 

@@ -1,13 +1,14 @@
-/* Two upright disks that roll on a plane, tied by springs (models/disk-chain.nh with N = 2): n = 8, m = 4.
- * A disk's two conditions are solved as a 2 x 2 system on paper. State: x, y, theta, phi of both disks
- * by kind, as the model lists them, then the velocities. */
+/* Two upright disks that roll on a plane, tied by springs (models/disk-chain.nh with N = 2): n = 8,
+ * m = 4. A disk's two conditions are solved as a 2 x 2 system on paper. State: x, y, theta, phi of
+ * both disks by kind, as the model lists them, then the velocities. */
 #ifndef NH_BENCH_HAND_DISKS_H
 #define NH_BENCH_HAND_DISKS_H
 
 #include "base/trig.h"
 
 enum { DISKS = 2, DISK_SIZE = 4 * DISKS };
-static const double disk_J = 0.25, disk_I = 0.5, disk_k = 1, disk_kt = 0.3; /* mass and radius are 1 */
+static const double disk_J = 0.25, disk_I = 0.5, disk_k = 1,
+                    disk_kt = 0.3; /* mass and radius are 1 */
 
 typedef struct disks {
     double x[DISKS], y[DISKS], theta[DISKS], phi[DISKS], vx[DISKS], vy[DISKS], w[DISKS], u[DISKS];
@@ -23,8 +24,8 @@ static inline void disks_kick(disks *d, double h)
 }
 
 /* Moves v along M^-1 A^T of the heading (cm, sm) until A v = 0 at the heading (c, s). */
-static inline void disk_settle(disks *d, int i, double cm, double sm, double c, double s, double *l1,
-                               double *l2)
+static inline void disk_settle(disks *d, int i, double cm, double sm, double c, double s,
+                               double *l1, double *l2)
 {
     const double j = 1 / disk_I;
     double a11 = 1 + j * c * cm, a12 = j * c * sm, a21 = j * s * cm, a22 = 1 + j * s * sm;
@@ -73,7 +74,8 @@ static long hand_dla01_disks(double *state, double h, long steps)
 static long hand_leapfrog_disks(double *state, double h, long steps)
 {
     disks d;
-    double l1[DISKS] = {0}, l2[DISKS] = {0}, c[DISKS], s[DISKS]; /* impulses of the last half kick */
+    double l1[DISKS] = {0}, l2[DISKS] = {0}, c[DISKS],
+           s[DISKS]; /* impulses of the last half kick */
     __builtin_memcpy(&d, state, sizeof d);
     for (int i = 0; i < DISKS; i++)
         sincos_(d.theta[i], s + i, c + i);

@@ -92,8 +92,8 @@ static void chaotic_reduced(const double *y, double *dy)
     }
 }
 
-double peer_multiplier(const peer_problem *problem, const double *q, const double *v, const double *A,
-                       const double *g)
+double peer_multiplier(const peer_problem *problem, const double *q, const double *v,
+                       const double *A, const double *g)
 {
     double power = -problem->drift(q, v), size = 0;
     for (int i = 0; i < problem->n; i++) {
@@ -117,9 +117,25 @@ void peer_eliminated(const peer_problem *problem, const double *y, double *dy)
 }
 
 const peer_problem peer_problems[PEER_PROBLEMS] = {
-    {.name = "pendulum-cvt", .label = "pendulum CVT", .n = 3, .T = 3000, .normal = cvt_normal,
-     .gradient = cvt_gradient, .drift = cvt_drift, .dropped = 1, .given = cvt_given, .reduced = cvt_reduced},
-    {.name = "chaotic-particle", .label = "chaotic particle, N = 3", .setting = "N=3", .n = 7, .T = 50,
-     .normal = chaotic_normal, .gradient = chaotic_gradient, .drift = chaotic_drift, .dropped = 0,
-     .given = chaotic_given, .reduced = chaotic_reduced},
+    {.name = "pendulum-cvt",
+     .label = "pendulum CVT",
+     .n = 3,
+     .T = 3000,
+     .normal = cvt_normal,
+     .gradient = cvt_gradient,
+     .drift = cvt_drift,
+     .dropped = 1,
+     .given = cvt_given,
+     .reduced = cvt_reduced},
+    {.name = "chaotic-particle",
+     .label = "chaotic particle, N = 3",
+     .setting = "N=3",
+     .n = 7,
+     .T = 50,
+     .normal = chaotic_normal,
+     .gradient = chaotic_gradient,
+     .drift = chaotic_drift,
+     .dropped = 0,
+     .given = chaotic_given,
+     .reduced = chaotic_reduced},
 };

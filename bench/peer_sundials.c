@@ -1,5 +1,6 @@
-/* SUNDIALS: IDA on the equations of index 1 (the multiplier is an unknown), CVODE with the multiplier
- * eliminated, without and with projection to the constraint. CVODE allows projection with BDF only. */
+/* SUNDIALS: IDA on the equations of index 1 (the multiplier is an unknown), CVODE with the
+ * multiplier eliminated, without and with projection to the constraint. CVODE allows projection
+ * with BDF only. */
 #include "peers.h"
 
 #include <cvode/cvode.h>
@@ -101,9 +102,11 @@ static bool solve_ida(const peer_problem *p, double tolerance, double *q, double
     bool ok = open_tools(&s, 2 * p->n + 1) && (ida = IDACreate(s.context));
     if (ok) {
         start_index_1(p, &s);
-        ok = IDAInit(ida, residual, 0, s.y, s.dy) == 0 && IDASStolerances(ida, tolerance, tolerance) == 0 &&
-             IDASetUserData(ida, (void *)p) == 0 && IDASetLinearSolver(ida, s.linear, s.matrix) == 0 &&
-             IDASetId(ida, s.id) == 0 && IDASetSuppressAlg(ida, 1) == 0 && IDASetMaxNumSteps(ida, -1) == 0 &&
+        ok = IDAInit(ida, residual, 0, s.y, s.dy) == 0 &&
+             IDASStolerances(ida, tolerance, tolerance) == 0 &&
+             IDASetUserData(ida, (void *)p) == 0 &&
+             IDASetLinearSolver(ida, s.linear, s.matrix) == 0 && IDASetId(ida, s.id) == 0 &&
+             IDASetSuppressAlg(ida, 1) == 0 && IDASetMaxNumSteps(ida, -1) == 0 &&
              IDASetErrFile(ida, NULL) == 0 && IDASolve(ida, p->T, &t, s.y, s.dy, IDA_NORMAL) >= 0;
         take_end(p, s.y, q, v);
         IDAFree(&ida);
@@ -122,7 +125,8 @@ static int rate(realtype t, N_Vector y, N_Vector dy, void *user)
 }
 
 /* Velocities move to the constraint along its normal. */
-static int project(realtype t, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error, void *user)
+static int project(realtype t, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error,
+                   void *user)
 {
     (void)t, (void)tolerance;
     const peer_problem *p = user;
@@ -143,17 +147,21 @@ static int project(realtype t, N_Vector y, N_Vector correction, realtype toleran
     return 0;
 }
 
-static bool solve_cvode(const peer_problem *p, double tolerance, double *q, double *v, bool projected)
+static bool solve_cvode(const peer_problem *p, double tolerance, double *q, double *v,
+                        bool projected)
 {
     tools s;
     void *cvode = NULL;
     double t;
-    bool ok = open_tools(&s, 2 * p->n) && (cvode = CVodeCreate(projected ? CV_BDF : CV_ADAMS, s.context));
+    bool ok =
+        open_tools(&s, 2 * p->n) && (cvode = CVodeCreate(projected ? CV_BDF : CV_ADAMS, s.context));
     if (ok) {
         put_start(p, s.y);
-        ok = CVodeInit(cvode, rate, 0, s.y) == 0 && CVodeSStolerances(cvode, tolerance, tolerance) == 0 &&
+        ok = CVodeInit(cvode, rate, 0, s.y) == 0 &&
+             CVodeSStolerances(cvode, tolerance, tolerance) == 0 &&
              CVodeSetUserData(cvode, (void *)p) == 0 && CVodeSetMaxNumSteps(cvode, -1) == 0 &&
-             CVodeSetErrFile(cvode, NULL) == 0 && CVodeSetNonlinearSolver(cvode, s.nonlinear) == 0 &&
+             CVodeSetErrFile(cvode, NULL) == 0 &&
+             CVodeSetNonlinearSolver(cvode, s.nonlinear) == 0 &&
              (!projected || CVodeSetProjFn(cvode, project) == 0) &&
              CVode(cvode, p->T, s.y, &t, CV_NORMAL) >= 0;
         take_end(p, s.y, q, v);

@@ -1,7 +1,8 @@
-/* Our methods against solvers of others at equal accuracy: the error at time T against a solution of
- * gauss:stages=8, and the time that it took.
+/* Our methods against solvers of others at equal accuracy: the error at time T against a solution
+ * of gauss:stages=8, and the time that it took.
  *
- *     nonholo-peers [FOLDER]     tables to standard output; work-precision-peers.csv and .svg into FOLDER
+ *     nonholo-peers [FOLDER]     tables to standard output; work-precision-peers.csv and .svg into
+ * FOLDER
  *
  * For each tolerance of a peer the table names the fastest of our runs whose error is no larger. */
 #define _POSIX_C_SOURCE 200809L
@@ -13,7 +14,7 @@
 #include "bench.h"
 
 enum { POINTS_MAX = 48, CURVES_MAX = 64, REPEATS = 3 };
-#define SLOW 4.5     /* seconds: a peer is not asked for more */
+#define SLOW 4.5 /* seconds: a peer is not asked for more */
 #define SLOW_OURS 0.1
 
 typedef struct point {
@@ -39,7 +40,9 @@ typedef struct study {
 
 static const peer *const peers[] = {
 #ifdef HAVE_SUNDIALS
-    &nh_peer_ida, &nh_peer_cvode_adams, &nh_peer_cvode_projected,
+    &nh_peer_ida,
+    &nh_peer_cvode_adams,
+    &nh_peer_cvode_projected,
 #endif
 #ifdef HAVE_GSL
     &nh_peer_gsl,
@@ -62,8 +65,8 @@ static double error_at_end(const study *s, const double *q, const double *v)
     return error;
 }
 
-/* What is left of the constraint. After many turns of an angle its sine is only known to the rounding of
- * the turns, so for ours q comes without them. */
+/* What is left of the constraint. After many turns of an angle its sine is only known to the
+ * rounding of the turns, so for ours q comes without them. */
 static double residual_of(const study *s, const double *q, const double *v)
 {
     double A[PEER_SIZE], off = 0;
@@ -89,7 +92,8 @@ static void add_point(const study *s, series *r, double setting, const ending *e
 {
     double error = error_at_end(s, e->q, e->v);
     if (isfinite(error) && r->points < POINTS_MAX)
-        r->point[r->points++] = (point){setting, error, e->seconds, residual_of(s, e->wrapped_q, e->v)};
+        r->point[r->points++] =
+            (point){setting, error, e->seconds, residual_of(s, e->wrapped_q, e->v)};
 }
 
 /* The least of some timings, of one where it takes long. */
@@ -100,7 +104,8 @@ static void measure_peer(study *s, const peer *p)
     for (double tolerance = 1e-4; tolerance > 0.5e-13 && e.seconds < SLOW; tolerance /= 10) {
         bool ok = true;
         e.seconds = INFINITY;
-        for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && e.seconds < 0.1)); repeat++) {
+        for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && e.seconds < 0.1));
+             repeat++) {
             double begin = now();
             ok = p->solve(&s->problem, tolerance, e.q, e.v);
             e.seconds = fmin(e.seconds, now() - begin);
@@ -187,17 +192,20 @@ static void print_tables(const study *s)
         const series *r = s->series + i;
         if (r->ours)
             continue;
-        printf("%s, T = %g: %s against the fastest of ours with at most the same error\n", s->problem.label,
-               s->problem.T, r->label);
-        printf("  tolerance      error       time  constraint       ours      error  constraint   times faster\n");
+        printf("%s, T = %g: %s against the fastest of ours with at most the same error\n",
+               s->problem.label, s->problem.T, r->label);
+        printf("  tolerance      error       time  constraint       ours      error  constraint   "
+               "times faster\n");
         for (int j = 0; j < r->points; j++) {
             const point *p = r->point + j;
             const char *label = "";
             const point *ours = best_of_ours(s, p->error, &label);
-            printf("  %9.1e %10.1e %8.2f ms %11.0e", p->setting, p->error, 1e3 * p->seconds, p->residual);
+            printf("  %9.1e %10.1e %8.2f ms %11.0e", p->setting, p->error, 1e3 * p->seconds,
+                   p->residual);
             if (ours)
-                printf(" %7.3f ms %10.1e %11.0e %14.1f   %s, step %.3g\n", 1e3 * ours->seconds, ours->error,
-                       ours->residual, p->seconds / ours->seconds, label, ours->setting);
+                printf(" %7.3f ms %10.1e %11.0e %14.1f   %s, step %.3g\n", 1e3 * ours->seconds,
+                       ours->error, ours->residual, p->seconds / ours->seconds, label,
+                       ours->setting);
             else
                 printf("   none of ours is as accurate\n");
         }
@@ -222,8 +230,8 @@ static void write_points(const study *all, const char *folder)
             for (int j = 0; j < all[k].series[i].points; j++) {
                 const point *p = all[k].series[i].point + j;
                 fprintf(file, "\"%s\",\"%s\",%d,%.17g,%.17g,%.17g,%.17g\n", all[k].problem.label,
-                        all[k].series[i].label, all[k].series[i].ours, p->setting, p->error, p->seconds,
-                        p->residual);
+                        all[k].series[i].label, all[k].series[i].ours, p->setting, p->error,
+                        p->seconds, p->residual);
             }
     fclose(file);
 }
@@ -239,16 +247,26 @@ static void draw(study *all, const char *folder)
                 r->x[j] = r->point[j].seconds;
                 r->y[j] = r->point[j].error;
             }
-            curve[k][i] = (nh_curve){.name = r->label, .x = r->x, .y = r->y, .count = r->points,
-                                     .marked = !r->ours, .faint = r->ours};
+            curve[k][i] = (nh_curve){.name = r->label,
+                                     .x = r->x,
+                                     .y = r->y,
+                                     .count = r->points,
+                                     .marked = !r->ours,
+                                     .faint = r->ours};
         }
-        panel[k] = (nh_panel){.title = all[k].problem.label, .x_label = "seconds", .y_label = "error at T",
-                              .x_log = true, .y_log = true, .curve = curve[k], .curves = all[k].count};
+        panel[k] = (nh_panel){.title = all[k].problem.label,
+                              .x_label = "seconds",
+                              .y_label = "error at T",
+                              .x_log = true,
+                              .y_log = true,
+                              .curve = curve[k],
+                              .curves = all[k].count};
     }
     char path[4096];
     nh_report report;
     snprintf(path, sizeof path, "%s/work-precision-peers.svg", folder);
-    if (nh_record_can_plot(path, &report) != NH_OK) /* gnuplot may be missing: the numbers are in the .csv */
+    if (nh_record_can_plot(path, &report) !=
+        NH_OK) /* gnuplot may be missing: the numbers are in the .csv */
         fprintf(stderr, "peers: no picture: %s\n", report.text);
     else
         stop_if(nh_panels_plot(panel, PEER_PROBLEMS, path, "Work and precision", &report), &report);
@@ -261,7 +279,8 @@ static void find_reference(study *s)
     nh_report report;
     nh_accuracy accuracy;
     peer_problem *p = &s->problem;
-    stop_if(nh_reference(s->system, 0, p->q, p->v, p->T, 1e-13, s->q, s->v, &accuracy, &report), &report);
+    stop_if(nh_reference(s->system, 0, p->q, p->v, p->T, 1e-13, s->q, s->v, &accuracy, &report),
+            &report);
     ending e;
     nh_run_options options = {.method = "gauss:stages=8", .step = 0.1, .compensated = NH_YES};
     if (run_to_end(s, options, &e))
@@ -271,8 +290,8 @@ static void find_reference(study *s)
 
 static void measure_all_of_ours(study *s)
 {
-    static const char *const also[] = {"gauss:stages=3", "gauss:stages=4", "gauss:stages=5", "gauss:stages=6",
-                                       "gauss:stages=8"};
+    static const char *const also[] = {"gauss:stages=3", "gauss:stages=4", "gauss:stages=5",
+                                       "gauss:stages=6", "gauss:stages=8"};
     for (int i = 0; i < nh_method_count(); i++)
         if (strcmp(nh_method_name(nh_method_at(i)), "reference") != 0)
             measure_ours(s, nh_method_name(nh_method_at(i)), NULL, 0.5);

@@ -1,4 +1,5 @@
-/* The peers: general solvers of others on the same problems, each in the form that suits it best. */
+/* The peers: general solvers of others on the same problems, each in the form that suits it best.
+ */
 #ifndef PEERS_H
 #define PEERS_H
 
@@ -33,8 +34,8 @@ extern const peer nh_peer_gsl;                                               /* 
 
 /* y' of the equations with the multiplier eliminated; y = q, v. */
 void peer_eliminated(const peer_problem *problem, const double *y, double *dy);
-double peer_multiplier(const peer_problem *problem, const double *q, const double *v, const double *A,
-                       const double *g);
+double peer_multiplier(const peer_problem *problem, const double *q, const double *v,
+                       const double *A, const double *g);
 
 /* peer_problems.c */
 enum { PEER_PROBLEMS = 2 };

@@ -53,7 +53,8 @@ static double write_archive(work *w, const char *ending)
     snprintf(path, sizeof path, FILE_NAME ".%s", ending);
     nh_report report;
     nh_archive *archive;
-    nh_archive_plan plan = {.system = w->system, .method = w->method, .step = 0.05, .steps = ROWS - 1, .every = 1};
+    nh_archive_plan plan = {
+        .system = w->system, .method = w->method, .step = 0.05, .steps = ROWS - 1, .every = 1};
     double q[SIZE], v[SIZE], t, begin = now();
     stop_if(nh_archive_create(&archive, path, &plan, &report), &report);
     for (int i = 0; i < ROWS; i++) {
@@ -90,7 +91,8 @@ static double write_fprintf(work *w)
         exit(1);
     for (int i = 0; i < ROWS; i++) {
         next_row(w, &t, q, v);
-        fprintf(file, "%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n", t, q[0], q[1], q[2], v[0], v[1], v[2]);
+        fprintf(file, "%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n", t, q[0], q[1], q[2], v[0],
+                v[1], v[2]);
     }
     fflush(file);
     fsync(fileno(file));
@@ -119,7 +121,8 @@ static void bench_digits(void)
             }
             best[way] = fmin(best[way], now() - begin);
         }
-    printf("numbers as text: %%.17g %.0f ns, shortest that reads back %.0f ns: %.1f times faster (%zu bytes)\n",
+    printf("numbers as text: %%.17g %.0f ns, shortest that reads back %.0f ns: %.1f times faster "
+           "(%zu bytes)\n",
            1e9 * best[0] / ROWS, 1e9 * best[1] / ROWS, best[0] / best[1], length);
 }
 
@@ -138,7 +141,8 @@ static void bench_method(const char *method)
     nh_report report;
     work w = {.method = method};
     w.system = load("pendulum-cvt", NULL, 0, w.q, w.v);
-    nh_run_options options = {.method = method, .step = 0.05, .backend = NH_BACKEND_COMPILED, .compensated = NH_NO};
+    nh_run_options options = {
+        .method = method, .step = 0.05, .backend = NH_BACKEND_COMPILED, .compensated = NH_NO};
     stop_if(nh_run_create(&w.run, w.system, &options, &report), &report);
     bool has_hdf5 = !strstr(nh_version_parts(), "no hdf5");
     double best[WAYS];
@@ -150,10 +154,12 @@ static void bench_method(const char *method)
             double seconds = way[i].time(&w);
             best[i] = repeat == 0 ? seconds : fmin(best[i], seconds);
         }
-    printf("%s, pendulum-cvt, compiled: every step written, multiple of computing step by step\n", method);
+    printf("%s, pendulum-cvt, compiled: every step written, multiple of computing step by step\n",
+           method);
     for (int i = 0; i < WAYS; i++)
         if (way[i].time != write_hdf5 || has_hdf5)
-            printf("  %-44s %8.1f ns %8.2f\n", way[i].label, 1e9 * best[i] / ROWS, best[i] / best[1]);
+            printf("  %-44s %8.1f ns %8.2f\n", way[i].label, 1e9 * best[i] / ROWS,
+                   best[i] / best[1]);
     printf("  text against fprintf: %.1f times faster\n", best[WAYS - 1] / best[WAYS - 2]);
     nh_run_free(w.run);
     nh_system_free(w.system);

@@ -2,7 +2,7 @@
 # Installs the Debian packages that the build needs and does not find. Asks the package manager
 # only when something is missing; without the right to install it prints the command and stops.
 # NONHOLO_SETUP=no skips all of it. 'setup.sh extras' adds what optional parts need: the Python module and its
-# tests, MPI, the manual, the tests of pages.
+# tests, MPI, the manual, the tests of pages, the solvers of others that 'make bench' compares with.
 set -eu
 [ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
 
@@ -33,6 +33,8 @@ if [ "${1:-}" = extras ]; then
     need_module h5netcdf python3-h5netcdf
     need_module netCDF4 python3-netcdf4
     command -v mpicc >/dev/null 2>&1 || missing="$missing libopenmpi-dev openmpi-bin"
+    [ -e /usr/include/ida/ida.h ] || missing="$missing libsundials-dev"
+    pkg-config --exists gsl 2>/dev/null || missing="$missing libgsl-dev"
     need pandoc pandoc
     need patchelf patchelf
     need chromium chromium # looks at pages of --plot FILE.html in the tests

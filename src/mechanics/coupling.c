@@ -2,7 +2,8 @@
  *
  *     L = x'.M x'/2 - U(x) + mu xi'^2/2 - V(xi),    A(xi) x' = 0,    dim ker A = 1
  *
- * The driver xi moves by itself; what it does decides in which direction the passengers x may go. */
+ * The driver xi moves by itself; what it does decides in which direction the passengers x may go.
+ */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
@@ -98,8 +99,8 @@ static nh_expr driver_potential(nh_mechanics *s, int driver)
             result = nh_add(g, result, nh_scale(g, o.number, o.expr));
         else if (on == -2 && split) {
             nh_partials d;
-            split = nh_gradient(g, o.expr, NH_Q, &d) &&
-                    nh_partial_of(&d, (uint32_t)driver) == NH_ZERO;
+            split =
+                nh_gradient(g, o.expr, NH_Q, &d) && nh_partial_of(&d, (uint32_t)driver) == NH_ZERO;
             nh_partials_free(&d);
         }
     }

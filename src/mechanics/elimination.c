@@ -22,7 +22,7 @@ typedef struct line { /* sparse row or column, unordered */
 
 struct nh_elimination {
     int n;
-    int *order;  /* order[step] = unknown that is eliminated */
+    int *order; /* order[step] = unknown that is eliminated */
     nh_expr *pivot;
     line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
     line *upper; /* upper[k]: (j, u_kj) */
@@ -215,8 +215,8 @@ nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
                            .lower = calloc(n + 1, sizeof *lu->lower),
                            .upper = calloc(n + 1, sizeof *lu->upper)};
     work_matrix w = {0};
-    bool ok = lu->order && lu->pivot && lu->lower && lu->upper && find_order(a, lu->order, &too_much) &&
-              fill_work(&w, a);
+    bool ok = lu->order && lu->pivot && lu->lower && lu->upper &&
+              find_order(a, lu->order, &too_much) && fill_work(&w, a);
     for (size_t turn = 0; ok && turn < n; turn++) {
         int k = lu->order[turn];
         ok = eliminate_one(g, lu, &w, k) && !nh_graph_failed(g);

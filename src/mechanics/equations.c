@@ -63,8 +63,7 @@ static bool derive_momenta_and_forces(nh_mechanics *s)
     for (int i = 0; i < problem->brackets; i++) {
         nh_bracket c = problem->bracket[i];
         nh_expr w = nh_variable(g, NH_V, (uint32_t)c.a);
-        s->F[c.b] =
-            nh_add(g, s->F[c.b], nh_scale(g, c.c, nh_multiply(g, w, s->p[c.result])));
+        s->F[c.b] = nh_add(g, s->F[c.b], nh_scale(g, c.c, nh_multiply(g, w, s->p[c.result])));
     }
     return !nh_graph_failed(g);
 }
@@ -118,10 +117,11 @@ static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
         return NH_OK;
     const nh_problem *problem = s->problem;
     if (singular >= 0)
-        return nh_fail(report, NH_BAD_MODEL,
-                       "%s: the mass matrix is singular: the Lagrangian gives '%s' no kinetic energy of "
-                       "its own; every coordinate needs a velocity term that can be solved for",
-                       problem->file, problem->velocity_name[singular]);
+        return nh_fail(
+            report, NH_BAD_MODEL,
+            "%s: the mass matrix is singular: the Lagrangian gives '%s' no kinetic energy of "
+            "its own; every coordinate needs a velocity term that can be solved for",
+            problem->file, problem->velocity_name[singular]);
     if (singular != NH_TOO_MUCH_FILL)
         return nh_fail_memory(report);
     return nh_fail(report, NH_TOO_LARGE,

@@ -159,7 +159,8 @@ static nh_answer reversibility(nh_mechanics *s, const double *q, const double *v
         for (size_t i = 0; answer == NH_YES && i < count; i++)
             if (!isfinite(there[i]) || !isfinite(back[i]))
                 answer = NH_UNKNOWN;
-            else if (!are_equal(there[i], back[i]) && (i < others || !are_equal(there[i], -back[i])))
+            else if (!are_equal(there[i], back[i]) &&
+                     (i < others || !are_equal(there[i], -back[i])))
                 answer = NH_NO;
     }
     free(x);
@@ -204,10 +205,11 @@ static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, n
     bool still = rank_at(s, near, near + s->n, &rank, &dependent) && rank < s->m;
     free(near);
     if (still)
-        return nh_fail(report, NH_BAD_MODEL,
-                       "%s: the constraints depend on each other: '%s' follows from those before it "
-                       "(rank %d of %d); leave it out",
-                       s->problem->file, s->problem->constraint[dependent].name, rank, s->m);
+        return nh_fail(
+            report, NH_BAD_MODEL,
+            "%s: the constraints depend on each other: '%s' follows from those before it "
+            "(rank %d of %d); leave it out",
+            s->problem->file, s->problem->constraint[dependent].name, rank, s->m);
     return NH_OK;
 }
 
@@ -235,11 +237,12 @@ static nh_status check_angles(nh_mechanics *s, const double *q, const double *v,
             status = nh_fail_memory(report);
         for (size_t i = 0; ok && status == NH_OK && i < count; i++)
             if (fabs(after[i] - before[i]) > 1e-8 * (1 + fabs(before[i])))
-                status = nh_fail(report, NH_BAD_MODEL,
-                                 "%s: '%s' is declared an angle, but %s changes when it grows by 2 pi; "
-                                 "declare it without 'angle'",
-                                 problem->file, problem->coordinate_name[a],
-                                 i == 0 ? "the Lagrangian" : "a force or constraint");
+                status =
+                    nh_fail(report, NH_BAD_MODEL,
+                            "%s: '%s' is declared an angle, but %s changes when it grows by 2 pi; "
+                            "declare it without 'angle'",
+                            problem->file, problem->coordinate_name[a],
+                            i == 0 ? "the Lagrangian" : "a force or constraint");
         if (a >= 64)
             break; /* a family's angles are alike; each costs a pass over the whole model */
     }

@@ -354,10 +354,11 @@ static nh_status bad_frame(const nh_mechanics *s, nh_report *report, int a, cons
                 "vectors of a frame are velocities that the constraints allow",
                 problem->file, line, a + 1, constraint, residual);
     else
-        nh_fail(report, NH_BAD_MODEL,
-                "%s:%d: frame vector %d depends on those before it; the vectors of a frame span all "
-                "velocities that the constraints allow",
-                problem->file, line, a + 1);
+        nh_fail(
+            report, NH_BAD_MODEL,
+            "%s:%d: frame vector %d depends on those before it; the vectors of a frame span all "
+            "velocities that the constraints allow",
+            problem->file, line, a + 1);
     if (report)
         report->line = line;
     return NH_BAD_MODEL;

@@ -46,8 +46,8 @@ static bool push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     nh_expr h = nh_variable(s->g, NH_X, 0);
     bool ok = solve_mass(s, s->rate, work);
     for (int i = 0; ok && i < s->n; i++)
-        ok = nh_expr_list_push(out, nh_add(s->g, nh_variable(s->g, NH_V, (uint32_t)i),
-                                           nh_multiply(s->g, h, work[i])));
+        ok = nh_expr_list_push(
+            out, nh_add(s->g, nh_variable(s->g, NH_V, (uint32_t)i), nh_multiply(s->g, h, work[i])));
     return ok && push_entries(out, &s->B);
 }
 
@@ -81,7 +81,8 @@ static int ascending(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The rows that share a column with `row`, each once, ascending. last[j] is the turn in which j was met. */
+/* The rows that share a column with `row`, each once, ascending. last[j] is the turn in which j was
+ * met. */
 static int list_met(const users *u, const nh_partials *row, int turn, int *last, int *met)
 {
     int count = 0;
@@ -194,8 +195,8 @@ static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh
 {
     nh_matrix B = {0};
     nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
-    bool ok = d && given_reactions(s, &B) && schur_solve(s, R, &B, k, d) && push_all(out, d, s->m) &&
-              push_all(out, k, s->m);
+    bool ok = d && given_reactions(s, &B) && schur_solve(s, R, &B, k, d) &&
+              push_all(out, d, s->m) && push_all(out, k, s->m);
     nh_matrix_free(&B);
     free(d);
     return ok;
@@ -320,9 +321,15 @@ bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
     if (!ok)
         return false;
     switch (fn) {
-    case NH_FN_KICK: ok = kick(s, work, out); break;
-    case NH_FN_CLOSE: ok = close_constraints(s, out); break;
-    case NH_FN_ACCELERATION: ok = acceleration(s, work, out); break;
+    case NH_FN_KICK:
+        ok = kick(s, work, out);
+        break;
+    case NH_FN_CLOSE:
+        ok = close_constraints(s, out);
+        break;
+    case NH_FN_ACCELERATION:
+        ok = acceleration(s, work, out);
+        break;
     case NH_FN_STAGE:
         ok = push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
              push_entries(out, &s->K) && push_entries(out, &s->B);
@@ -330,17 +337,33 @@ bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
     case NH_FN_END:
         ok = push_all(out, s->p, s->n) && push_all(out, s->k, s->m) && push_entries(out, &s->K);
         break;
-    case NH_FN_SOLVE: ok = solve_given(s, work, out); break;
-    case NH_FN_CONSTRAINT: ok = push_all(out, s->k, s->m); break;
-    case NH_FN_OBSERVE: ok = observe(s, out); break;
-    case NH_FN_MATRICES: ok = push_dense(out, &s->mass) && push_dense(out, &s->K); break;
-    case NH_FN_CLOSE_MEAN: ok = close_mean(s, out); break;
-    case NH_FN_ENERGY: ok = energy(s, work, out); break;
-    case NH_FN_POTENTIAL: ok = potential(s, work, out); break;
+    case NH_FN_SOLVE:
+        ok = solve_given(s, work, out);
+        break;
+    case NH_FN_CONSTRAINT:
+        ok = push_all(out, s->k, s->m);
+        break;
+    case NH_FN_OBSERVE:
+        ok = observe(s, out);
+        break;
+    case NH_FN_MATRICES:
+        ok = push_dense(out, &s->mass) && push_dense(out, &s->K);
+        break;
+    case NH_FN_CLOSE_MEAN:
+        ok = close_mean(s, out);
+        break;
+    case NH_FN_ENERGY:
+        ok = energy(s, work, out);
+        break;
+    case NH_FN_POTENTIAL:
+        ok = potential(s, work, out);
+        break;
     case NH_FN_NORMAL:
     case NH_FN_TWIST:
     case NH_FN_FIELD:
-    case NH_FN_FIELD_ALONG: ok = nh_transport_function(s, fn, out); break;
+    case NH_FN_FIELD_ALONG:
+        ok = nh_transport_function(s, fn, out);
+        break;
     case NH_FN_MODEL_MOMENTA:
     case NH_FN_MODEL_VELOCITY:
     case NH_FN_MODEL_GRADIENT:
@@ -351,10 +374,18 @@ bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
     case NH_FN_HOUSEHOLDER_GRADIENT:
     case NH_FN_HOUSEHOLDER_BRACKET:
     case NH_FN_DIFFERENCE_GRADIENT:
-    case NH_FN_DIFFERENCE_BRACKET: ok = nh_frame_function(s, fn, out); break;
-    case NH_FN_PUSH: ok = push(s, work, out); break;
-    case NH_FN_SETTLE: ok = settle(s, work, out); break;
-    case NH_FN_COUNT: ok = false; break;
+    case NH_FN_DIFFERENCE_BRACKET:
+        ok = nh_frame_function(s, fn, out);
+        break;
+    case NH_FN_PUSH:
+        ok = push(s, work, out);
+        break;
+    case NH_FN_SETTLE:
+        ok = settle(s, work, out);
+        break;
+    case NH_FN_COUNT:
+        ok = false;
+        break;
     }
     free(work);
     return ok && !nh_graph_failed(s->g);

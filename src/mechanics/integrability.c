@@ -2,8 +2,9 @@
  *
  * A constraint linear or affine in v is a one-form w = A dq + b dt on (q, t). The distribution on
  * which all of them vanish is integrable exactly when dw(X, Y) = 0 for every w and all X, Y in it.
- * dw(X, Y) is evaluated at points near the start for pairs of random admissible vectors: a form that
- * vanishes on such pairs at several points vanishes. Velocities on a Lie algebra add -w([X, Y]). */
+ * dw(X, Y) is evaluated at points near the start for pairs of random admissible vectors: a form
+ * that vanishes on such pairs at several points vanishes. Velocities on a Lie algebra add -w([X,
+ * Y]). */
 #include "mechanics/mechanics.h"
 
 #include <math.h>
@@ -54,9 +55,9 @@ static bool list_derivatives(probe *p)
         ok = nh_gradient(s->g, entry, NH_Q, &dq) && nh_gradient(s->g, entry, NH_TIME, &dt);
         nh_expr along = NH_ZERO; /* X travels in the velocity inputs, its time part in X[0] */
         for (size_t i = 0; ok && i < dq.count; i++)
-            along = nh_add(s->g, along,
-                           nh_multiply(s->g, dq.entry[i].value,
-                                       nh_variable(s->g, NH_V, dq.entry[i].index)));
+            along = nh_add(
+                s->g, along,
+                nh_multiply(s->g, dq.entry[i].value, nh_variable(s->g, NH_V, dq.entry[i].index)));
         if (ok && dt.count)
             along = nh_add(s->g, along,
                            nh_multiply(s->g, dt.entry[0].value, nh_variable(s->g, NH_X, 0)));
@@ -133,10 +134,10 @@ static bool try_pair(probe *p, int first, int rows, uint64_t *random, double *la
     }
     const double *A = p->A + first * p->n;
     bool ok = make_admissible(A, rows, p->n, p->X) && make_admissible(A, rows, p->n, p->Y) &&
-              nh_evaluate(s->g, p->d_entries.item, p->d_entries.count, 0.1, p->q, p->X,
-                          p->X + s->n, p->dX) &&
-              nh_evaluate(s->g, p->d_entries.item, p->d_entries.count, 0.1, p->q, p->Y,
-                          p->Y + s->n, p->dY);
+              nh_evaluate(s->g, p->d_entries.item, p->d_entries.count, 0.1, p->q, p->X, p->X + s->n,
+                          p->dX) &&
+              nh_evaluate(s->g, p->d_entries.item, p->d_entries.count, 0.1, p->q, p->Y, p->Y + s->n,
+                          p->dY);
     for (int i = first; ok && i < first + rows; i++)
         *largest = fmax(*largest, defect(p, i));
     return ok;
@@ -150,7 +151,8 @@ static nh_answer judge(probe *p, int first, int rows, const double *q)
     for (int point = 0; point < POINTS; point++) {
         for (int i = 0; i < s->n; i++)
             p->q[i] = q[i] + 0.2 * random_number(&random);
-        if (!nh_evaluate(s->g, p->A_entries.item, p->A_entries.count, 0.1, p->q, p->v, NULL, p->A) ||
+        if (!nh_evaluate(s->g, p->A_entries.item, p->A_entries.count, 0.1, p->q, p->v, NULL,
+                         p->A) ||
             !try_pair(p, first, rows, &random, &largest))
             return NH_UNKNOWN;
     }

@@ -36,17 +36,18 @@ typedef enum nh_fn {
     NH_FN_OBSERVE,
     /* t q v         -> M[n*n] row-major, K[m*n] row-major; for start states and diagnosis */
     NH_FN_MATRICES,
-    /* t q v, x=(B,c,a,t1,q1[n]) -> d[m] = S^-1 k, k[m];  here k = (1-a) k(t, q, v) + a k(t1, q1, v),
-     * S = d/dl of it when v moves by B l and q1 by c B l */
+    /* t q v, x=(B,c,a,t1,q1[n]) -> d[m] = S^-1 k, k[m];  here k = (1-a) k(t, q, v) + a k(t1, q1,
+     * v), S = d/dl of it when v moves by B l and q1 by c B l */
     NH_FN_CLOSE_MEAN,
-    /* t q v         -> energy, b[n]: the part of F that belongs to the algebra of velocities without
-     * coordinates; F - b = -dH/dq */
+    /* t q v         -> energy, b[n]: the part of F that belongs to the algebra of velocities
+     * without coordinates; F - b = -dH/dq */
     NH_FN_ENERGY,
     /* t q           -> V, gradV[n]: the energy at rest and its slope */
     NH_FN_POTENTIAL,
     /* q             -> K[nk], B[nb] */
     NH_FN_NORMAL,
-    /* q, x=(w[n],c) -> T[n(n-1)/2], above the diagonal: c (d_j o_i - d_i o_j) + 2 o.[i, j], o = M w */
+    /* q, x=(w[n],c) -> T[n(n-1)/2], above the diagonal: c (d_j o_i - d_i o_j) + 2 o.[i, j], o = M w
+     */
     NH_FN_TWIST,
     /* q, x=Y[r*n]   -> W[r*n], S[r*r]: the field that carries a basis (transport.c); r = n - m */
     NH_FN_FIELD,
@@ -77,29 +78,30 @@ typedef enum nh_fn {
 } nh_fn;
 
 typedef struct nh_mechanics {
-    nh_problem *problem; /* owned */
-    nh_graph *g;         /* of the problem */
-    int n, m;            /* velocities, constraints */
+    nh_problem *problem;   /* owned */
+    nh_graph *g;           /* of the problem */
+    int n, m;              /* velocities, constraints */
     nh_expr *p, *F, *rate; /* [n] */
     nh_matrix mass;        /* n x n */
     nh_elimination *mass_factors;
-    nh_expr *k, *drift;    /* [m] */
-    nh_matrix K;           /* m x n */
-    nh_matrix kq;          /* dk/dq, m x n */
-    nh_matrix B;           /* M^-1 K^T kept as its transpose: row j belongs to constraint j, m x n */
+    nh_expr *k, *drift; /* [m] */
+    nh_matrix K;        /* m x n */
+    nh_matrix kq;       /* dk/dq, m x n */
+    nh_matrix B;        /* M^-1 K^T kept as its transpose: row j belongs to constraint j, m x n */
     nh_expr energy;
     nh_expr driver_energy, passenger_energy; /* when facts.coupled */
     nh_facts facts;
-    nh_constraint_kind *kind;   /* [m] */
+    nh_constraint_kind *kind;         /* [m] */
     nh_answer *constraint_integrable; /* [m] */
-    char **conserved;           /* NULL at the end */
+    char **conserved;                 /* NULL at the end */
 } nh_mechanics;
 
 /* Takes the problem over, also on failure. */
 nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report *report);
 void nh_mechanics_free(nh_mechanics *mechanics);
 
-/* The outputs of a function, appended to the list. Makes new expressions: not for several threads. */
+/* The outputs of a function, appended to the list. Makes new expressions: not for several threads.
+ */
 bool nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out);
 
 /* Parts of nh_mechanics_function: frame.c, transport.c. */

@@ -72,8 +72,8 @@ nh_expr nh_row_dot(nh_graph *g, const nh_partials *a, const nh_partials *b)
     bool ok = true;
     for (size_t i = 0, j = 0; i < a->count && j < b->count && ok;) {
         if (a->entry[i].index == b->entry[j].index)
-            ok = nh_expr_list_push(&terms,
-                                   nh_multiply(g, a->entry[i++].value, b->entry[j++].value));
+            ok =
+                nh_expr_list_push(&terms, nh_multiply(g, a->entry[i++].value, b->entry[j++].value));
         else if (a->entry[i].index < b->entry[j].index)
             i++;
         else
@@ -90,8 +90,7 @@ nh_expr nh_row_apply(nh_graph *g, const nh_partials *a, const nh_expr *x)
     bool ok = true;
     for (size_t i = 0; i < a->count && ok; i++)
         if (x[a->entry[i].index] != NH_ZERO)
-            ok = nh_expr_list_push(&terms,
-                                   nh_multiply(g, a->entry[i].value, x[a->entry[i].index]));
+            ok = nh_expr_list_push(&terms, nh_multiply(g, a->entry[i].value, x[a->entry[i].index]));
     nh_expr sum = ok ? nh_sum(g, terms.item, terms.count) : NH_ZERO;
     nh_expr_list_free(&terms);
     return sum;

@@ -43,8 +43,8 @@ void nh_elimination_free(nh_elimination *lu);
 
 /* Replaces x by a^-1 x; zeros in x are used. False without memory. */
 bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x);
-/* Row j of `out`, which has no entries yet, becomes a^-1 times row j of `given`; costs no more than the
- * entries that there are. */
+/* Row j of `out`, which has no entries yet, becomes a^-1 times row j of `given`; costs no more than
+ * the entries that there are. */
 bool nh_elimination_solve_rows(nh_graph *g, const nh_elimination *lu, const nh_matrix *given,
                                nh_matrix *out);
 

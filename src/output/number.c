@@ -72,22 +72,37 @@ static decimal shortest(uint64_t fraction, int biased)
     return (decimal){s + up, k};
 }
 
-/* Decimal digits of a positive integer without trailing zeros; their number before stripping moves
- * the exponent to that of the leading digit. */
+/* Eight digits, zeros in front included, two by two: half as many divisions, and short ones. */
+static void eight_digits(uint32_t number, char *text)
+{
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+        "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+        "8081828384858687888990919293949596979899";
+    for (int i = 6; i >= 0; i -= 2) {
+        memcpy(text + i, pairs + 2 * (number % 100), 2);
+        number /= 100;
+    }
+}
+
+/* Decimal digits of a positive integer of at most 17 without zeros at either end; the exponent
+ * becomes that of the leading digit. */
 static int digits_of(decimal *number, char *digits)
 {
-    char reversed[20];
-    int count = 0;
-    while (number->digits % 10 == 0) {
-        number->digits /= 10;
-        number->exponent++;
-    }
-    for (uint64_t rest = number->digits; rest; rest /= 10)
-        reversed[count++] = (char)('0' + rest % 10);
-    for (int i = 0; i < count; i++)
-        digits[i] = reversed[count - 1 - i];
-    number->exponent += count - 1;
-    return count;
+    enum { ALL = 17, HALF = 100000000 };
+    char all[ALL];
+    uint64_t front = number->digits / HALF;
+    all[0] = (char)('0' + front / HALF);
+    eight_digits((uint32_t)(front % HALF), all + 1);
+    eight_digits((uint32_t)(number->digits % HALF), all + 9);
+    int first = 0, end = ALL;
+    while (all[first] == '0')
+        first++;
+    while (all[end - 1] == '0')
+        end--;
+    memcpy(digits, all + first, (size_t)(end - first));
+    number->exponent += ALL - 1 - first;
+    return end - first;
 }
 
 /* 0.000123, 12.5, 4500: for exponents that stay readable. */

@@ -240,11 +240,13 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, in
 static bool advance_team(nh_run *run, group *const *team, int size, int64_t from, int64_t to,
                          failure *f)
 {
+    if (size == 1)
+        return advance_group(run, team[0], from, from, to, f);
     const engine *e = fast_engine(run);
     nh_kernel_io io[NH_TEAM_MAX];
     for (int i = 0; i < size; i++)
         io[i] = io_of(run, e, team[i]->block, team[i]->lanes, from);
-    if (size > 1 && run->parts == 1)
+    if (run->parts == 1)
         e->kernel->advance(io, size, to - from);
     for (int i = 0; i < size; i++)
         if (!advance_group(run, team[i], from, io[i].index, to, f))
