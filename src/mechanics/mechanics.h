@@ -72,7 +72,8 @@ typedef enum nh_fn {
     NH_FN_DIFFERENCE_BRACKET,
     /* t q v, x=h    -> v[n] + h M^-1 rate, B[nb] */
     NH_FN_PUSH,
-    /* t q v, x=B    -> v[n] + B l on the constraints: k(t, q, v + B l) = 0 when k is affine in v */
+    /* t q v, x=B    -> v[n] + B l on the constraints: k(t, q, v + B l) = 0 when k is affine in v.
+     * Where q is the array of the PUSH before it, it has not been changed since. */
     NH_FN_SETTLE,
     NH_FN_COUNT
 } nh_fn;

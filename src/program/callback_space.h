@@ -29,6 +29,7 @@ struct nh_callback_space {
     double *B, *packed, *S, *slope, *direction; /* B with and without its zeros */
     double *psi, *force, *N_psi;                /* of constraints that are not ideal */
     int *pivot;
+    const double *pushed_at; /* the array q of the last PUSH, whose A and b are still there */
 };
 
 #ifdef NH_EMITTED

@@ -122,7 +122,8 @@ static inline int user_close_one(nh_callback_space *s, const double *q, const do
                                  const double *B, double *out)
 {
     const int n = CALLBACK_N;
-    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    if (q != s->pushed_at)
+        USER_TRY(user_get_constraint(s, q, s->A, s->b));
     const double *A = s->A;
     double k[2] = {s->b[0], 0},
            S[2] = {0, 0}; /* two sums each: an addition need not wait for the last */
@@ -191,11 +192,12 @@ static inline int user_push(nh_callback_space *s, const double *q, const double 
         for (int i = 0; i < n; i++)
             out[i] = v[i] - h * s->gradient[i];
         user_pack(s, s->A, out + n);
-        return 0;
+    } else {
+        USER_TRY(user_kick(s, q, v, out, out + n));
+        for (int i = 0; i < n; i++)
+            out[i] = v[i] + h * out[i];
     }
-    USER_TRY(user_kick(s, q, v, out, out + n));
-    for (int i = 0; i < n; i++)
-        out[i] = v[i] + h * out[i];
+    s->pushed_at = q;
     return 0;
 }
 
@@ -207,7 +209,8 @@ static inline int user_settle(nh_callback_space *s, const double *q, const doubl
     if (m == 1)
         USER_TRY(user_close_one(s, q, v, B, d));
     else {
-        USER_TRY(user_get_constraint(s, q, s->A, s->b));
+        if (q != s->pushed_at)
+            USER_TRY(user_get_constraint(s, q, s->A, s->b));
         user_constraint_values(s, s->A, s->b, v, d);
         user_schur(s, s->A, B, s->S);
         USER_TRY(user_solve_schur(s, s->S, d));
@@ -403,6 +406,7 @@ static inline int user_call(nh_callback_space *s, int fn, double t, const double
     case NH_FN_KICK:
         return user_kick(s, q, v, out, out + n);
     case NH_FN_CLOSE:
+        s->pushed_at = 0;
         return CALLBACK_M == 1 && REACTION_LINEAR ? user_close_one(s, q, v, x, out)
                                                   : user_close_constraints(s, q, v, x, out);
     case NH_FN_PUSH:
