@@ -13,7 +13,7 @@
 
 #include "bench.h"
 
-enum { POINTS_MAX = 48, CURVES_MAX = 64, REPEATS = 3 };
+enum { POINTS_MAX = 48, CURVES_MAX = 64, REPEATS = 8 };
 #define SLOW 4.5 /* seconds: a peer is not asked for more */
 #define SLOW_OURS 0.1
 
@@ -96,7 +96,7 @@ static void add_point(const study *s, series *r, double setting, const ending *e
             (point){setting, error, e->seconds, residual_of(s, e->wrapped_q, e->v)};
 }
 
-/* The least of some timings, of one where it takes long. */
+/* The least of some timings, fewer where one takes long. */
 static void measure_peer(study *s, const peer *p)
 {
     series *r = new_series(s, p->label, false);
@@ -104,7 +104,7 @@ static void measure_peer(study *s, const peer *p)
     for (double tolerance = 1e-4; tolerance > 0.5e-13 && e.seconds < SLOW; tolerance /= 10) {
         bool ok = true;
         e.seconds = INFINITY;
-        for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && e.seconds < 0.1));
+        for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && repeat * e.seconds < 0.2));
              repeat++) {
             double begin = now();
             ok = p->solve(&s->problem, tolerance, e.q, e.v);
@@ -129,7 +129,7 @@ static bool run_to_end(const study *s, nh_run_options options, ending *e)
     options.backend = NH_BACKEND_COMPILED;
     e->seconds = INFINITY;
     bool ok = nh_run_create(&run, s->system, &options, &report) == NH_OK;
-    for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && e->seconds < 0.05)); repeat++) {
+    for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && repeat * e->seconds < 0.1)); repeat++) {
         stop_if(nh_run_start(run, 0, 0, s->problem.q, s->problem.v, &report), &report);
         double begin = now();
         ok = nh_run_advance(run, steps, &report) == NH_OK;
