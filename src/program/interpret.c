@@ -95,19 +95,17 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
     return 0;
 }
 
-/* ---- single instructions, for machine code ---- */
+/* ---- single instructions, for machine code: numbers come and go in registers ---- */
 
 #define OPERATION1(name)                                                                           \
-    static void name##at(void *to, const void *a, const void *b, void *c)                          \
+    static real name##of(real a)                                                                   \
     {                                                                                              \
-        (void)b, (void)c;                                                                          \
-        *(real *)to = name(*(const real *)a);                                                      \
+        return name(a);                                                                            \
     }
 #define OPERATION2(name)                                                                           \
-    static void name##at(void *to, const void *a, const void *b, void *c)                          \
+    static real name##of(real a, real b)                                                           \
     {                                                                                              \
-        (void)c;                                                                                   \
-        *(real *)to = name(*(const real *)a, *(const real *)b);                                    \
+        return name(a, b);                                                                         \
     }
 OPERATION1(sin_)
 OPERATION1(cos_)
@@ -123,16 +121,17 @@ OPERATION1(log_)
 OPERATION2(atan2_)
 OPERATION2(pow_)
 
-static void sincos_at(void *to, const void *a, const void *b, void *c)
+static real sincos_of(real a, real *cosine)
 {
-    (void)b;
-    sincos_(*(const real *)a, to, c);
+    real sine;
+    sincos_(a, &sine, cosine);
+    return sine;
 }
 
+#define ENTRY(op, function) [NH_OP_##op] = (nh_operation *)function
 nh_operations PASTE(nh_operations_, NH_VARIANT) = {
-    [NH_OP_SIN] = sin_at,     [NH_OP_COS] = cos_at,   [NH_OP_SINCOS] = sincos_at,
-    [NH_OP_TAN] = tan_at,     [NH_OP_ASIN] = asin_at, [NH_OP_ACOS] = acos_at,
-    [NH_OP_ATAN] = atan_at,   [NH_OP_SINH] = sinh_at, [NH_OP_COSH] = cosh_at,
-    [NH_OP_TANH] = tanh_at,   [NH_OP_EXP] = exp_at,   [NH_OP_LOG] = log_at,
-    [NH_OP_ATAN2] = atan2_at, [NH_OP_POW] = pow_at,
+    ENTRY(SIN, sin_of),   ENTRY(COS, cos_of),     ENTRY(SINCOS, sincos_of), ENTRY(TAN, tan_of),
+    ENTRY(ASIN, asin_of), ENTRY(ACOS, acos_of),   ENTRY(ATAN, atan_of),     ENTRY(SINH, sinh_of),
+    ENTRY(COSH, cosh_of), ENTRY(TANH, tanh_of),   ENTRY(EXP, exp_of),       ENTRY(LOG, log_of),
+    ENTRY(POW, pow_of),   ENTRY(ATAN2, atan2_of),
 };

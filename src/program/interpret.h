@@ -13,9 +13,10 @@ typedef struct nh_interpreter {
     void *slots[NH_FN_COUNT];
 } nh_interpreter;
 
-/* An instruction that machine code leaves to C: sines, exponentials and the like. NULL for others.
- */
-typedef void nh_operation(void *to, const void *a, const void *b, void *c);
+/* An instruction that machine code leaves to C: sines, exponentials and the like; NULL for others. The
+ * real type is real (real a), real (real a, real b), or for sines and cosines together
+ * real (real a, real *cosine). */
+typedef void nh_operation(void);
 typedef nh_operation *const nh_operations[NH_OP_COUNT];
 
 #endif

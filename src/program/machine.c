@@ -216,20 +216,33 @@ static void put_zero_upper(writer *w)
         put(w, 0xC5), put(w, 0xF8), put(w, 0x77);
 }
 
-/* Functions called are of the same variant, so they take the vector registers as they are. */
+static void move(writer *w, int to, int from)
+{
+    if (to != from)
+        on_registers(w, MAP_0F, PP_66, 0, 0x28, to, NONE, from); /* vmovapd */
+}
+
+/* Functions called are of the same variant, so they take and give numbers in vector registers: operands in
+ * the first two, the result in the first; a second result is stored by the function. */
 static void call(writer *w, int op, const nh_place_of_value *at)
 {
-    static const int argument[] = {RDI, RSI, RDX, RCX};
+    bool two = nh_op_operands((uint32_t)op) > 1;
+    int a = value_of(w, at[1]), b = two ? value_of(w, at[2]) : a;
     for (int r = 0; r < CACHED; r++)
         save(w, r);
-    for (int i = 0; i <= nh_op_operands((uint32_t)op); i++)
-        put_address(w, argument[i], at[i]);
+    if (two) { /* by the register of signs, which is lost anyway, lest one overwrites the other */
+        move(w, SIGN, a);
+        move(w, 1, b);
+        a = SIGN;
+    }
+    move(w, 0, a);
     if (op == NH_OP_SINCOS)
-        put_address(w, argument[3], at[3]);
+        put_address(w, RDI, at[3]);
     put(w, 0x48), put(w, 0xB8), put_number(w, (uint64_t)(uintptr_t)w->operation[op], 8);
     put(w, 0xFF), put(w, 0xD0); /* call rax */
     forget(w);
     w->has_sign = false;
+    keep(w, 0, at[0]);
 }
 
 static void arithmetic(writer *w, int opcode, const nh_place_of_value *at, bool unary)
@@ -245,7 +258,7 @@ static void fused(writer *w, int opcode, const nh_place_of_value *at)
 {
     int a = value_of(w, at[1]), b = value_of(w, at[2]), c = value_of(w, at[3]),
         to = free_register(w);
-    on_registers(w, MAP_0F, PP_66, 0, 0x28, to, NONE, c); /* vmovapd */
+    move(w, to, c);
     on_registers(w, MAP_0F38, PP_66, 1, w->lanes > 1 ? opcode : opcode + 1, to, a, b);
     keep(w, to, at[0]);
 }
