@@ -11,7 +11,7 @@
 #include "hand_disks.h"
 #include "hand_gauss.h"
 
-enum { STEPS = 20000, REPEATS = 25, LANE_MEMBERS = 64, ENSEMBLE_MEMBERS = 1024 };
+enum { STEPS = 20000, REPEATS = 60, LANE_MEMBERS = 64, ENSEMBLE_MEMBERS = 1024 };
 #define STEP 0.05
 
 /* ---- the user's own functions: the pendulum CVT and the chaotic particle ---- */

@@ -1,6 +1,6 @@
 /* SUNDIALS: IDA on the equations of index 1 (the multiplier is an unknown), CVODE with the
  * multiplier eliminated, without and with projection to the constraint. CVODE allows projection
- * with BDF only. */
+ * with BDF. */
 #include "peers.h"
 
 #include <cvode/cvode.h>
