@@ -19,10 +19,10 @@ DOCS = os.path.join(SOURCE, "docs")
 CONTENTS = [
     ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
     ("Reference", ["language", "figure-files", "commands", "c-api"]),
-    ("Understanding", ["which-method", "methods", "figures", "papers", "performance", "reproducibility"]),
+    ("Understanding", ["which-method", "methods", "figures", "papers", "performance", "long-runs", "reproducibility"]),
     ("Changing", ["architecture", "adding", "contributing"]),
 ]
-TITLES = {"index": "Overview"}
+TITLES = {"index": "Overview", "long-runs": "Long runs"}
 
 
 def read(*path):
