@@ -282,7 +282,7 @@ static bool advance_all(nh_run *run, int64_t from, int64_t to, failure *f)
             team[size++] = run->group + i;
         if (size < most && i + 1 < run->groups)
             continue;
-        if (!advance_team(run, team, size, from, to, f))
+        if (size > 0 && !advance_team(run, team, size, from, to, f)) /* 0: all others are deserted */
             return false;
         size = 0;
     }
