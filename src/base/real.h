@@ -71,39 +71,21 @@ typedef long long mask __attribute__((vector_size(LANES * 8)));
 
 #define LANE(x, l) ((x)[l])
 
-/* The compiler splits wide vectors into machine vectors for arithmetic, but takes comparisons,
- * built-in functions and broadcasts apart lane by lane. So those are written over quads, which AVX
- * has. */
-#if defined(__AVX__) && LANES % 4 == 0
-#define NH_QUADS 1
-typedef double nh_quad __attribute__((vector_size(32), may_alias));
-typedef long long nh_quad_mask __attribute__((vector_size(32), may_alias));
-typedef union nh_quads {
-    real whole;
-    mask whole_mask;
-    nh_quad part[LANES / 4];
-    nh_quad_mask part_mask[LANES / 4];
-} nh_quads;
-#define EACH_QUAD(l) _Pragma("GCC unroll 4") for (int l = 0; l < LANES / 4; l++)
+/* Four lanes are one AVX register, whose instructions are named where the compiler would not find
+ * them by itself. */
+#if defined(__AVX__) && LANES == 4
+#define NH_QUAD 1
 #endif
 
 static inline real broadcast(double x)
 {
-#ifdef NH_QUADS
-    nh_quads r;
-    EACH_QUAD(l) r.part[l] = (nh_quad){x, x, x, x};
-    return r.whole;
-#else
     return x - (real){0};
-#endif
 }
 
 static inline real fma_(real a, real b, real c)
 {
-#if NH_HAS_FMA && defined(NH_QUADS)
-    nh_quads x = {a}, y = {b}, z = {c}, r;
-    EACH_QUAD(l) r.part[l] = __builtin_ia32_vfmaddpd256(x.part[l], y.part[l], z.part[l]);
-    return r.whole;
+#if NH_HAS_FMA && defined(NH_QUAD)
+    return __builtin_ia32_vfmaddpd256(a, b, c);
 #elif NH_HAS_FMA
     real r;
     for (int l = 0; l < LANES; l++)
@@ -116,28 +98,22 @@ static inline real fma_(real a, real b, real c)
 
 static inline mask less(real a, real b)
 {
-#ifdef NH_QUADS
-    nh_quads x = {a}, y = {b}, r;
-    EACH_QUAD(l) r.part_mask[l] = x.part[l] < y.part[l];
-    return r.whole_mask;
-#else
     return a < b;
-#endif
 }
 
 static inline real select_(mask m, real a, real b)
 {
+#ifdef NH_QUAD
+    return __builtin_ia32_blendvpd256(b, a, (real)m);
+#else
     return (real)(((mask)a & m) | ((mask)b & ~m));
+#endif
 }
 
 static inline int any(mask m)
 {
-#ifdef NH_QUADS
-    nh_quads x = {.whole_mask = m};
-    nh_quad_mask some = x.part_mask[0];
-    for (int l = 1; l < LANES / 4; l++)
-        some |= x.part_mask[l];
-    return !__builtin_ia32_ptestz256(some, some);
+#ifdef NH_QUAD
+    return !__builtin_ia32_ptestz256(m, m);
 #else
     long long sum = 0;
     for (int l = 0; l < LANES; l++)
@@ -148,10 +124,8 @@ static inline int any(mask m)
 
 static inline real sqrt_(real x)
 {
-#ifdef NH_QUADS
-    nh_quads y = {x}, r;
-    EACH_QUAD(l) r.part[l] = __builtin_ia32_sqrtpd256(y.part[l]);
-    return r.whole;
+#ifdef NH_QUAD
+    return __builtin_ia32_sqrtpd256(x);
 #else
     real r;
     for (int l = 0; l < LANES; l++)
@@ -167,9 +141,14 @@ static inline real abs_(real x)
 
 #endif
 
+/* b where a < b, else a (also where either is not a number). */
 static inline real max_(real a, real b)
 {
+#if LANES > 1 && defined(NH_QUAD)
+    return __builtin_ia32_maxpd256(b, a);
+#else
     return select_(less(a, b), b, a);
+#endif
 }
 
 /* A function of the C library, lane by lane. */

@@ -285,8 +285,10 @@ static inline void load(kernel *k, nh_kernel_io *io)
     k->h = io->step;
     __builtin_memcpy(k->q, io->q, sizeof k->q);
     __builtin_memcpy(k->v, io->v, sizeof k->v);
-    __builtin_memcpy(k->q_low, io->q_low, sizeof k->q_low);
-    __builtin_memcpy(k->v_low, io->v_low, sizeof k->v_low);
+    if (COMPENSATED) {
+        __builtin_memcpy(k->q_low, io->q_low, sizeof k->q_low);
+        __builtin_memcpy(k->v_low, io->v_low, sizeof k->v_low);
+    }
     if (MEMORY > 0)
         __builtin_memcpy(k->memory, io->memory, sizeof k->memory);
 }
@@ -296,8 +298,10 @@ static inline void store(const kernel *k)
     nh_kernel_io *io = k->io;
     __builtin_memcpy(io->q, k->q, sizeof k->q);
     __builtin_memcpy(io->v, k->v, sizeof k->v);
-    __builtin_memcpy(io->q_low, k->q_low, sizeof k->q_low);
-    __builtin_memcpy(io->v_low, k->v_low, sizeof k->v_low);
+    if (COMPENSATED) {
+        __builtin_memcpy(io->q_low, k->q_low, sizeof k->q_low);
+        __builtin_memcpy(io->v_low, k->v_low, sizeof k->v_low);
+    }
     if (MEMORY > 0)
         __builtin_memcpy(io->memory, k->memory, sizeof k->memory);
 }
@@ -389,31 +393,45 @@ static inline int no_start(kernel *k)
     }
 
 /* Advances several groups, step by step in turn: a step waits for the one before it, but not for
- * those of other groups, so while one waits another computes. */
+ * those of other groups, so while one waits another computes. Their states stay side by side in
+ * `team`; where those of an emitted kernel are too large for that, one is loaded for each step. */
+#if !defined(NH_EMITTED)
+enum { TEAM = NH_TEAM_MAX };
+#else
+enum { TEAM = (4 * N + MEMORY) * LANES <= 4096 ? NH_TEAM_MAX : 1 };
+#endif
 #define ADVANCE_TEAM(body)                                                                         \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \
-        kernel k[NH_TEAM_MAX];                                                                     \
+        kernel team[TEAM];                                                                         \
         int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
         long long index = io->index, last = index + steps;                                         \
-        for (int g = 0; g < groups; g++)                                                           \
-            load(k + g, io + g);                                                                   \
+        for (int g = 0; g < groups && TEAM > 1; g++)                                               \
+            load(team + g, io + g);                                                                \
         for (; index < last; index++) {                                                            \
             const double t = io->time + (double)index * io->step;                                  \
             for (done = 0; done < groups && !status; done += !status) {                            \
-                status = whole_##body(k + done, io, t);                                            \
+                kernel *k = team + done % TEAM;                                                    \
+                if (TEAM == 1)                                                                     \
+                    load(k, io + done);                                                            \
+                status = whole_##body(k, io, t);                                                   \
                 if (!status && (index & 15) == 15)                                                 \
-                    wrap_angles(k + done);                                                         \
+                    wrap_angles(k);                                                                \
+                if (TEAM == 1)                                                                     \
+                    store(k);                                                                      \
             }                                                                                      \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
         }                                                                                          \
-        for (int g = 0; g < groups; g++)                                                           \
+        for (int g = 0; g < groups; g++) {                                                         \
             io[g].index = index + (status && g < done);                                            \
+            if (TEAM > 1)                                                                          \
+                store(team + g);                                                                   \
+        }                                                                                          \
         return status;                                                                             \
     }
 
-#if LANES > 1 && !defined(NH_EMITTED)
+#if LANES > 1
 #define ADVANCE ADVANCE_TEAM
 #else
 #define ADVANCE ADVANCE_ONE

@@ -43,21 +43,30 @@ enum { TURNS_MAX = 50 };
 #define EACH_STAGE(j) _Pragma("GCC unroll 32") for (int j = 0; j < S; j++)
 #define EACH_POINT(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) EACH(i, end) if (i >= (first))
+#define EACH_PAIR(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i += 2)
+#define EACH_OF_PAIR(i, pair) EACH(i, POINTS) if (i == (pair) || i == (pair) + 1)
 #else
 #define EACH_STAGE(j) for (int j = 0; j < S; j++)
 #define EACH_POINT(i) for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
+#define EACH_PAIR(i) for (int i = 0; i < POINTS; i += 2)
+#define EACH_OF_PAIR(i, pair) for (int i = (pair); i < POINTS && i <= (pair) + 1; i++)
 #endif
+/* Components n at points i, two points at a time: what a sum over the stages reads is read once for
+ * both, and the weights of both fit into registers. */
+#define EACH_AT_POINTS(n, i) EACH_PAIR(pair_) EACH(n, N) EACH_OF_PAIR(i, pair_)
 
 /* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for
- * the impulses, rows of g for the rises. */
+ * the impulses, rows of g for the rises, from the last step alone and from the last two. */
 #define TABLE_C (TABLE)
 #define TABLE_A(i) (TABLE + POINTS + (i)*S)
 #define TABLE_F(i) (TABLE_A(i) + POINTS * S)
 #define TABLE_R(i) (TABLE_F(i) + SPLIT * POINTS * S)
 #define TABLE_U(r) (TABLE + POINTS + (2 + SPLIT) * POINTS * S + (r)*POINTS)
-#define TABLE_E(j) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + (j)*S)
-#define TABLE_G(i) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + S * S + (i)*POINTS)
+#define TABLE_E(steps, j)                                                                          \
+    (TABLE + POINTS + (3 + SPLIT) * POINTS * S + ((steps)-1) * (S * S + POINTS * POINTS) +         \
+     (j) * (steps)*S)
+#define TABLE_G(steps, i) (TABLE_E(steps, S) + (i) * (steps)*POINTS)
 
 /* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
  * stages). */
@@ -73,9 +82,12 @@ enum { TURNS_MAX = 50 };
 #define POINT_k(i) ((i) < S ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
 #define POINT_K(i) (POINT_k(i) + M)
 
-/* Memory: rises and impulses of the last step. */
-#define MEMORY_Z (k->memory)
-#define MEMORY_X (k->memory + POINTS * N)
+/* Memory: rises and impulses of the last step and of the one before it, and how many of them are
+ * known. */
+#define MEMORY_Z(back) (k->memory + (back) * (POINTS * N + S * M))
+#define MEMORY_X(back) (MEMORY_Z(back) + POINTS * N)
+#define MEMORY_KNOWN (k->memory[2 * (POINTS * N + S * M)])
+#define SPARK_MEMORY (2 * (POINTS * N + S * M) + 1)
 
 /* Arrays that the parts of a step share. */
 typedef struct spark {
@@ -107,14 +119,14 @@ static inline int evaluate_points(kernel *k, const spark *s)
     const double h = k->h;
     const real *Z = s->Z;
     real *values = s->values;
+    EACH_AT_POINTS(n, i)
+    {
+        s->V[i * N + n] = k->v[n] + Z[i * N + n];
+        s->Q[i * N + n] = fma_(broadcast(h), weighted(k, TABLE_A(i), Z, n), s->base[i * N + n]);
+    }
     EACH_POINT(i)
     {
-        real *Q = s->Q + i * N, *V = s->V + i * N;
-        EACH(n, N)
-        {
-            V[n] = k->v[n] + Z[i * N + n];
-            Q[n] = fma_(broadcast(h), weighted(k, TABLE_A(i), Z, n), s->base[i * N + n]);
-        }
+        const real *Q = s->Q + i * N, *V = s->V + i * N;
         if (NONIDEAL && i < S)
             EACH(e, M) s->defect[e] = s->X[i * M + e] / h;
         if (i < S)
@@ -166,19 +178,19 @@ static inline int evaluate_pushes(kernel *k, const spark *s)
     return NH_KERNEL_OK;
 }
 
-/* How far the momentum of point i is from where the pushes want it. */
-static inline void momentum_gap(kernel *k, const spark *s, int i, real *gap)
+/* How far the momenta of the points are from where the pushes want them. */
+static inline void momentum_gaps(kernel *k, const spark *s, real *gap)
 {
-    const real *values = s->values, *p = POINT_P(i);
-    EACH(n, N)
+    const real *values = s->values;
+    EACH_AT_POINTS(n, i)
     {
         real sum = weighted(k, TABLE_F(i), s->push, n);
         if (SPLIT)
             sum = sum + weighted(k, TABLE_R(i), s->reaction, n);
         if (PLAIN_MOMENTUM)
-            gap[n] = sum - s->Z[i * N + n];
+            gap[i * N + n] = sum - s->Z[i * N + n];
         else
-            gap[n] = sum + (s->p0[n] - p[n]);
+            gap[i * N + n] = sum + (s->p0[n] - POINT_P(i)[n]);
     }
 }
 
@@ -190,13 +202,13 @@ static inline int evaluate(kernel *k, const spark *s)
 
 static inline int correct_rises(kernel *k, const spark *s)
 {
-    EACH_POINT(i)
-    {
-        real *dZ = s->dZ + i * N;
-        momentum_gap(k, s, i, dZ);
-        if (!PLAIN_MOMENTUM)
+    momentum_gaps(k, s, s->dZ);
+    if (!PLAIN_MOMENTUM)
+        EACH_POINT(i)
+        {
+            real *dZ = s->dZ + i * N;
             CALL(SOLVE, k->t + TABLE_C[i] * k->h, s->Q + i * N, s->V + i * N, dZ, dZ);
-    }
+        }
     return NH_KERNEL_OK;
 }
 
@@ -271,11 +283,11 @@ static inline void make_system(kernel *k, const spark *s)
         make_answer(k, s);
 }
 
-/* dX such that the conditions hold when Z and X are corrected by dZ and dX; dZ goes along. */
+/* dX such that the conditions hold when Z and X are corrected by dZ and dX. */
 static inline void correct_impulses(kernel *k, const spark *s)
 {
     const real *values = s->values;
-    real *dX = s->dX, *defect = s->defect, *D = s->V; /* the velocities were used */
+    real *dX = s->dX, *defect = s->defect;
     EACH_STAGE(r) EACH(e, M) dX[r * M + e] = broadcast(0);
     EACH_POINT(i)
     {
@@ -292,12 +304,29 @@ static inline void correct_impulses(kernel *k, const spark *s)
     }
     if (!DIRECT)
         substitute(k, s->matrix, dX);
+}
+
+/* dZ goes along with dX. With p = M v the gap is taken again, as its first taking was needed for
+ * the constraints alone. */
+static inline void follow_impulses(kernel *k, const spark *s)
+{
+    const real *values = s->values;
+    real *D = s->V; /* the velocities were used */
     EACH_STAGE(j)
     {
-        EACH(n, N) D[j * N + n] = broadcast(0);
-        add_B(k, D + j * N, STAGE_B(j), dX + j * M);
+        real *reaction = PLAIN_MOMENTUM ? (SPLIT ? s->reaction : s->push) + j * N : D + j * N;
+        if (!PLAIN_MOMENTUM)
+            EACH(n, N) reaction[n] = broadcast(0);
+        add_B(k, reaction, STAGE_B(j), s->dX + j * M);
     }
-    EACH_POINT(i) EACH(n, N) s->dZ[i * N + n] = s->dZ[i * N + n] + weighted(k, TABLE_R(i), D, n);
+    if (PLAIN_MOMENTUM)
+        momentum_gaps(k, s, s->dZ);
+    else
+        EACH_AT_POINTS(n, i)
+        {
+            real *dZ = s->dZ + i * N + n;
+            *dZ = *dZ + weighted(k, TABLE_R(i), D, n);
+        }
 }
 
 /* ---- Newton's method, for steps on which the fixed point fails ---- */
@@ -314,7 +343,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     if (status)
         return status;
     const double *values = s->values;
-    EACH_POINT(i) momentum_gap(k, s, i, r + i * N);
+    momentum_gaps(k, s, r);
     for (int c = 0; c < S; c++)
         for (int e = 0; e < M; e++) {
             double sum = 0;
@@ -342,29 +371,65 @@ static int newton(kernel *k, spark *s)
 
 static int start(kernel *k)
 {
-    EACH_POINT(i) EACH(n, N) MEMORY_Z[i * N + n] = broadcast(0);
-    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = broadcast(0);
+    EACH(i, SPARK_MEMORY) k->memory[i] = broadcast(0);
     return NH_KERNEL_OK;
 }
 
-/* The last step continued into this one. */
-static inline void predict(kernel *k, const spark *s)
+/* Unknowns as the last step, or the last two, continue into this one. */
+static inline void extrapolate(kernel *k, const spark *s, const int steps)
 {
     EACH_STAGE(i) EACH(e, M)
     {
         real sum = broadcast(0);
-        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E(i)[j]), MEMORY_X[j * M + e], sum);
+        for (int back = 0; back < steps; back++)
+            EACH_STAGE(j)
+            {
+                const double weight = TABLE_E(steps, i)[back * S + j];
+                sum = fma_(broadcast(weight), MEMORY_X(back)[j * M + e], sum);
+            }
         s->X[i * M + e] = sum;
     }
-    EACH_POINT(i) EACH(n, N)
+    EACH_AT_POINTS(n, i)
     {
         real sum = broadcast(0);
-        EACH_POINT(j)
-        if (TABLE_G(i)[j] != 0)
-            sum = fma_(broadcast(TABLE_G(i)[j]), MEMORY_Z[j * N + n], sum);
+        for (int back = 0; back < steps; back++)
+            EACH_POINT(j)
+            {
+                const double weight = TABLE_G(steps, i)[back * POINTS + j];
+                if (weight != 0)
+                    sum = fma_(broadcast(weight), MEMORY_Z(back)[j * N + n], sum);
+            }
         s->Z[i * N + n] = sum;
+    }
+}
+
+static inline void predict(kernel *k, const spark *s)
+{
+    if (LANE(MEMORY_KNOWN, 0) == 2)
+        extrapolate(k, s, 2);
+    else
+        extrapolate(k, s, 1);
+    EACH_AT_POINTS(n, i)
+    {
         s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
     }
+}
+
+/* Parts of a composed step differ in length, so that only the last is of use to the next. */
+static inline void remember(kernel *k, const spark *s)
+{
+    const int both = !COMPOSED(k->io) && LANE(MEMORY_KNOWN, 0) > 0;
+    EACH_POINT(i) EACH(n, N)
+    {
+        MEMORY_Z(1)[i * N + n] = MEMORY_Z(0)[i * N + n];
+        MEMORY_Z(0)[i * N + n] = s->Z[i * N + n];
+    }
+    EACH_STAGE(j) EACH(e, M)
+    {
+        MEMORY_X(1)[j * M + e] = MEMORY_X(0)[j * M + e];
+        MEMORY_X(0)[j * M + e] = s->X[j * M + e];
+    }
+    MEMORY_KNOWN = broadcast(1 + both);
 }
 
 /* A driver that its passengers do not move is watched on its own, so that not even the number of
@@ -434,6 +499,7 @@ static int solve(kernel *k, spark *s)
         if (w.all.iteration == 0)
             make_system(k, s);
         correct_impulses(k, s);
+        follow_impulses(k, s);
         apply(k, &w, s);
         look(k, &w, s);
     }
@@ -451,8 +517,7 @@ static inline void finish(kernel *k, const spark *s)
         q1[n] = k->q[n] + dq[n];
         v1[n] = k->v[n] + end[n];
     }
-    EACH_POINT(i) EACH(n, N) MEMORY_Z[i * N + n] = Z[i * N + n];
-    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = s->X[j * M + e];
+    remember(k, s);
     commit(k, q1, v1, dq, end);
 }
 

@@ -57,9 +57,9 @@ enum { NH_TEAM_MAX = 4 };
 
 typedef struct nh_kernel {
     int (*start)(nh_kernel_io *io); /* after the state was set */
-    /* Advances up to NH_TEAM_MAX groups of lanes (emitted kernels: one), all from the same index.
-     * Stops at the first failure: each index tells how far that group went, and the failing group
-     * is the first of those that are behind. */
+    /* Advances one trajectory, or up to NH_TEAM_MAX groups of lanes, all from the same index. Stops
+     * at the first failure: each index tells how far that group went, and the failing group is the
+     * first of those that are behind. */
     int (*advance)(nh_kernel_io *io, int groups, long long steps);
 } nh_kernel;
 

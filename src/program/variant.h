@@ -4,10 +4,10 @@
 #ifndef NH_PROGRAM_VARIANT_H
 #define NH_PROGRAM_VARIANT_H
 
-/* Lanes of the wide variants built in (meson.build passes the same to the compiler): one AVX
- * vector. In emitted kernels all values are registers, and two vectors side by side hide each
- * other's waiting. */
-enum { NH_TAPE_LANES = 4, NH_COMPILED_LANES = 8 };
+/* Lanes of the wide variants (meson.build passes the same to the compiler): one AVX register.
+ * Waiting is hidden by a team of groups in turn, see kernel.h; two registers side by side in every
+ * operation were slower, for want of registers. */
+enum { NH_LANES = 4 };
 
 #ifdef NH_HAVE_AVX2_VARIANTS
 #define NH_EACH_VARIANT(X, ...)                                                                    \

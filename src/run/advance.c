@@ -274,15 +274,15 @@ static void restore(nh_run *run)
 
 static bool advance_all(nh_run *run, int64_t from, int64_t to, failure *f)
 {
-    bool built_in = run->backend == NH_BACKEND_TAPE;
-    int most = built_in && run->group[0].lanes > 1 ? NH_TEAM_MAX : 1, size = 0;
+    int most = run->group[0].lanes > 1 ? NH_TEAM_MAX : 1, size = 0;
     group *team[NH_TEAM_MAX];
     for (int i = 0; i < run->groups; i++) {
         if (!is_deserted(run->group + i))
             team[size++] = run->group + i;
         if (size < most && i + 1 < run->groups)
             continue;
-        if (size > 0 && !advance_team(run, team, size, from, to, f)) /* 0: all others are deserted */
+        if (size > 0 &&
+            !advance_team(run, team, size, from, to, f)) /* 0: all others are deserted */
             return false;
         size = 0;
     }

@@ -35,9 +35,8 @@ nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order)
 static int block_width(const nh_ensemble *e)
 {
     int64_t shares = 4 * (int64_t)e->options.threads * e->options.ranks;
-    int64_t width =
-        (e->each / shares + NH_COMPILED_LANES - 1) / NH_COMPILED_LANES * NH_COMPILED_LANES;
-    width = width < NH_COMPILED_LANES ? NH_COMPILED_LANES : width > WIDTH_MAX ? WIDTH_MAX : width;
+    int64_t width = (e->each / shares + NH_LANES - 1) / NH_LANES * NH_LANES;
+    width = width < NH_LANES ? NH_LANES : width > WIDTH_MAX ? WIDTH_MAX : width;
     return (int)(width < e->each ? width : e->each);
 }
 

@@ -19,7 +19,7 @@ nh_status nh_measure_create(nh_measure *m, const nh_run *run, bool multipliers, 
     const nh_system *system = run->system;
     bool in_lanes = run->members > 1 && system->mechanics;
     *m = (nh_measure){.run = run,
-                      .lanes = in_lanes ? NH_TAPE_LANES : 1,
+                      .lanes = in_lanes ? NH_LANES : 1,
                       .observables = nh_system_observables(system),
                       .multipliers = multipliers && system->constraints > 0};
     unsigned functions = NH_USES(OBSERVE) | (m->multipliers ? NH_USES(ACCELERATION) : 0);

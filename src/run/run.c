@@ -181,7 +181,7 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     choose_backend(run, options);
     bool compiled = run->backend == NH_BACKEND_COMPILED;
     bool in_lanes = run->members > 1 && run->system->mechanics;
-    int lanes = !in_lanes ? 1 : compiled ? NH_COMPILED_LANES : NH_TAPE_LANES;
+    int lanes = in_lanes ? NH_LANES : 1;
     if (!make_groups(run, lanes))
         return nh_fail_memory(report);
     if (compiled)

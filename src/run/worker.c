@@ -342,7 +342,7 @@ static bool make_room(worker *w)
     w->row_multiplier =
         calloc(rows * (size_t)e->system->constraints + 1, sizeof *w->row_multiplier);
     w->raw_width = 2 + columns + (size_t)e->system->constraints;
-    w->raw = calloc(NH_TAPE_LANES * w->raw_width, sizeof *w->raw);
+    w->raw = calloc(NH_LANES * w->raw_width, sizeof *w->raw);
     return w->member && w->q && w->v && w->value && w->row_q && w->row_v && w->row_multiplier &&
            w->raw;
 }
