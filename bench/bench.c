@@ -1,18 +1,20 @@
 /* The speed table: our kernels against steps written by hand, as ratios inside one run.
  *
- * Machines are noisy, so every entry is the least of many short, interleaved timings, and only
- * ratios are shown next to each other. */
+ * Machines are noisy: while a neighbour uses the same core, code that keeps it busy takes half as
+ * long again, and code that mostly waits for itself as long as ever. So all contests are held in
+ * rounds over the whole time of the bench, every entry is the least of its timings, and only ratios
+ * are shown next to each other. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
 
 #include "bench.h"
+#include "contest.h"
 #include "hand.h"
 #include "hand_disks.h"
 #include "hand_gauss.h"
 
-enum { STEPS = 20000, REPEATS = 60, LANE_MEMBERS = 64, ENSEMBLE_MEMBERS = 1024 };
-#define STEP 0.05
+enum { LANE_MEMBERS = 64, ENSEMBLE_MEMBERS = 1024 };
 
 /* ---- the user's own functions: the pendulum CVT and the chaotic particle ---- */
 
@@ -65,182 +67,92 @@ static int chaotic_both(void *user, const double *q, double *g, double *A, doubl
     return chaotic_constraint(user, q, A, b);
 }
 
-/* ---- contestants ---- */
+/* ---- contests ---- */
 
-typedef struct contestant {
-    const char *label;
-    nh_run *run;                            /* ours, or */
-    void (*cvt)(cvt_state *, double, long); /* by hand */
-    void (*chaotic)(chaotic_state *, double, long);
-    long (*implicit)(double *, double, long);
-    int members;
-    int size;    /* coordinates of a hand-written implicit step */
-    double best; /* seconds a step and trajectory */
-} contestant;
+/* A problem with all that takes part in its contests. */
+typedef struct problem {
+    nh_system *model, *functions; /* the user's own functions */
+    int n;
+    double q[COORDINATES_MAX], v[COORDINATES_MAX];
+    hand_steps *dla01, *leapfrog, *gauss;
+    hand_steps *scalar; /* what an ensemble by dla01 is measured by */
+    const char *scalar_label;
+} problem;
 
-static nh_run *make_run(const nh_system *system, const char *method, nh_backend backend,
-                        int members)
-{
-    nh_report report;
-    nh_run *run;
-    nh_run_options options = {.method = method,
-                              .step = STEP,
-                              .backend = backend,
-                              .members = members,
-                              .steps = (int64_t)STEPS * REPEATS,
-                              .compensated = NH_NO};
-    stop_if(nh_run_create(&run, system, &options, &report), &report);
-    return run;
-}
-
-static void restart(nh_run *run, int members, const double *q, const double *v)
-{
-    nh_report report;
-    for (int i = 0; i < members; i++)
-        stop_if(nh_run_start(run, i, 0, q, v, &report), &report);
-}
-
-static double time_once(contestant *c, const double *q, const double *v, long steps)
-{
-    nh_report report;
-    if (c->run)
-        restart(c->run, c->members, q, v);
-    cvt_state cvt = {q[0], q[1], q[2], v[0], v[1], v[2]};
-    chaotic_state chaotic;
-    if (c->chaotic) {
-        memcpy(&chaotic.x, q, 7 * sizeof *q);
-        memcpy(&chaotic.vx, v, 7 * sizeof *v);
-    }
-    double state[2 * DISK_SIZE];
-    for (int i = 0; c->implicit && i < c->size; i++) {
-        state[i] = q[i];
-        state[c->size + i] = v[i];
-    }
-    double begin = now();
-    if (c->run)
-        stop_if(nh_run_advance(c->run, steps, &report), &report);
-    else if (c->implicit)
-        c->implicit(state, STEP, steps);
-    else if (c->cvt)
-        c->cvt(&cvt, STEP, steps);
-    else
-        c->chaotic(&chaotic, STEP, steps);
-    double seconds = (now() - begin) / (double)steps / c->members;
-    volatile double keep = cvt.x + (c->chaotic ? chaotic.x : 0); /* the work must be done */
-    (void)keep;
-    return seconds;
-}
-
-static void contest(const char *title, contestant *c, int count, const double *q, const double *v)
-{
-    for (int repeat = 0; repeat < REPEATS; repeat++)
-        for (int i = 0; i < count; i++) {
-            /* slow ones need fewer steps to be timed well */
-            long steps = c[i].members > LANE_MEMBERS                        ? STEPS / 200
-                         : (repeat && c[i].best > 2e-7) || c[i].members > 1 ? STEPS / 16
-                                                                            : STEPS;
-            double seconds = time_once(c + i, q, v, steps);
-            if (repeat == 0 || seconds < c[i].best)
-                c[i].best = seconds;
-        }
-    printf("%s\n", title);
-    for (int i = 0; i < count; i++) {
-        printf("  %-44s %8.1f ns %8.2f\n", c[i].label, 1e9 * c[i].best, c[i].best / c[0].best);
-        nh_run_free(c[i].run);
-    }
-    fflush(stdout);
-}
-
-static nh_system *from_functions(const nh_functions *functions)
-{
-    nh_report report;
-    nh_system *system;
-    stop_if(nh_system_from_functions(&system, functions, &report), &report);
-    return system;
-}
-
-static void bench_method(const char *method, const nh_system *model, const nh_system *functions,
-                         contestant hand, const double *q, const double *v)
+static void add(const problem *p, const char *what, const contestant *c, int count)
 {
     char title[128];
-    contestant c[] = {
-        hand,
-        {"compiled", make_run(model, method, NH_BACKEND_COMPILED, 1), .members = 1},
-        {"user's C functions, compiled kernel", make_run(functions, method, NH_BACKEND_COMPILED, 1),
-         .members = 1},
-        {"user's C functions, general kernel", make_run(functions, method, NH_BACKEND_TAPE, 1),
-         .members = 1},
-        {"tape", make_run(model, method, NH_BACKEND_TAPE, 1), .members = 1},
-        {"tape over 64 lanes, a trajectory", make_run(model, method, NH_BACKEND_TAPE, LANE_MEMBERS),
-         .members = LANE_MEMBERS},
-        {"compiled over 64 lanes, a trajectory",
-         make_run(model, method, NH_BACKEND_COMPILED, LANE_MEMBERS), .members = LANE_MEMBERS},
-    };
-    snprintf(title, sizeof title, "%s, %s: time a step, multiple of the hand-written kernel",
-             method, nh_system_name(model));
-    contest(title, c, sizeof c / sizeof *c, q, v);
+    snprintf(title, sizeof title, "%s, %s", nh_system_name(p->model), what);
+    add_contest(title, c, count, p->n, p->q, p->v);
 }
 
-static void bench_gauss(const nh_system *model, contestant hand, const double *q, const double *v)
+static void add_method(const problem *p, const char *method, hand_steps *by_hand)
 {
-    char title[128];
+    const nh_system *model = p->model, *functions = p->functions;
+    char what[64];
     contestant c[] = {
-        hand,
-        {"compiled", make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, 1), .members = 1},
+        {"hand-written", .by_hand = by_hand},
+        {"compiled", .run = make_run(model, method, NH_BACKEND_COMPILED, 1)},
+        {"user's C functions, compiled kernel",
+         .run = make_run(functions, method, NH_BACKEND_COMPILED, 1)},
+        {"user's C functions, general kernel",
+         .run = make_run(functions, method, NH_BACKEND_TAPE, 1)},
+        {"tape", .run = make_run(model, method, NH_BACKEND_TAPE, 1)},
+        {"tape over 64 lanes, a trajectory",
+         .run = make_run(model, method, NH_BACKEND_TAPE, LANE_MEMBERS), .members = LANE_MEMBERS},
         {"compiled over 64 lanes, a trajectory",
-         make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, LANE_MEMBERS),
+         .run = make_run(model, method, NH_BACKEND_COMPILED, LANE_MEMBERS),
          .members = LANE_MEMBERS},
     };
-    snprintf(title, sizeof title,
-             "gauss:stages=3, %s: time a step, multiple of the hand-written kernel",
-             nh_system_name(model));
-    contest(title, c, sizeof c / sizeof *c, q, v);
+    snprintf(what, sizeof what, "%s: time a step, multiple of hand-written", method);
+    add(p, what, c, sizeof c / sizeof *c);
 }
 
-/* Two rolling disks, n = 8, m = 4. */
-static void bench_disks(void)
+static void add_gauss(const problem *p)
 {
-    static const char *const two[] = {"N=2"};
-    double q[DISK_SIZE], v[DISK_SIZE];
-    nh_system *model = load("disk-chain", two, 1, q, v);
-    contestant dla01[] = {
-        {"hand-written", .implicit = hand_dla01_disks, .members = 1, .size = DISK_SIZE},
-        {"compiled", make_run(model, "dla01", NH_BACKEND_COMPILED, 1), .members = 1},
-        {"tape", make_run(model, "dla01", NH_BACKEND_TAPE, 1), .members = 1},
+    const char *method = "gauss:stages=3";
+    contestant c[] = {
+        {"hand-written", .by_hand = p->gauss},
+        {"compiled", .run = make_run(p->model, method, NH_BACKEND_COMPILED, 1)},
+        {"compiled, 1024 trajectories, each",
+         .run = make_run(p->model, method, NH_BACKEND_COMPILED, ENSEMBLE_MEMBERS),
+         .members = ENSEMBLE_MEMBERS},
     };
-    contestant leapfrog[] = {
-        {"hand-written", .implicit = hand_leapfrog_disks, .members = 1, .size = DISK_SIZE},
-        {"compiled", make_run(model, "leapfrog", NH_BACKEND_COMPILED, 1), .members = 1},
-        {"tape", make_run(model, "leapfrog", NH_BACKEND_TAPE, 1), .members = 1},
-    };
-    contest("dla01, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel", dla01,
-            3, q, v);
-    contest("leapfrog, two rolling disks (n = 8, m = 4): multiple of the hand-written kernel",
-            leapfrog, 3, q, v);
-    nh_system_free(model);
+    add(p, "gauss:stages=3: time a step, multiple of hand-written", c, sizeof c / sizeof *c);
 }
 
-/* Many trajectories on one core, a trajectory: against a scalar program with the C library's sine.
- */
-static void bench_ensemble(const nh_system *model, contestant hand, contestant hand_gauss,
-                           const double *q, const double *v)
+/* Many trajectories on one core, against a scalar program; on the CVT with the C library's sine. */
+static void add_ensemble(const problem *p)
 {
-    char title[128];
-    contestant dla01[] = {hand,
-                          {"dla01, compiled, 1024 trajectories",
-                           make_run(model, "dla01", NH_BACKEND_COMPILED, ENSEMBLE_MEMBERS),
-                           .members = ENSEMBLE_MEMBERS}};
-    contestant gauss[] = {hand_gauss,
-                          {"gauss:stages=3, compiled, 1024 trajectories",
-                           make_run(model, "gauss:stages=3", NH_BACKEND_COMPILED, ENSEMBLE_MEMBERS),
-                           .members = ENSEMBLE_MEMBERS}};
-    snprintf(title, sizeof title, "ensembles on one core, %s: a trajectory", nh_system_name(model));
-    contest(title, dla01, 2, q, v);
-    contest(title, gauss, 2, q, v);
+    contestant c[] = {
+        {p->scalar_label, .by_hand = p->scalar},
+        {"compiled, 1024 trajectories, each",
+         .run = make_run(p->model, "dla01", NH_BACKEND_COMPILED, ENSEMBLE_MEMBERS),
+         .members = ENSEMBLE_MEMBERS},
+    };
+    add(p, "dla01, ensembles on one core: multiple of one scalar trajectory", c, 2);
+}
+
+/* What a step of every method costs, as a multiple of a step of dla01. */
+static void add_every_method(const problem *p)
+{
+    contestant c[CONTESTANTS_MAX];
+    nh_choice choice;
+    int count = 0;
+    c[count++] = (contestant){"dla01", .run = make_run(p->model, "dla01", NH_BACKEND_COMPILED, 1)};
+    for (int i = 0; i < nh_method_count() && count < CONTESTANTS_MAX; i++) {
+        const char *name = nh_method_name(nh_method_at(i));
+        if (strcmp(name, "dla01") != 0 && strncmp(name, "euler", 5) != 0 &&
+            nh_choice_parse(&choice, name, NULL) == NH_OK &&
+            nh_choice_applies(&choice, p->model, NULL) == NH_OK)
+            c[count++] =
+                (contestant){name, .run = make_run(p->model, name, NH_BACKEND_COMPILED, 1)};
+    }
+    add(p, "every method, compiled: time a step, multiple of dla01", c, count);
 }
 
 /* What carrying the rounding errors costs. */
-static void bench_compensation(const nh_system *model, const double *q, const double *v)
+static void add_compensation(const problem *p)
 {
     nh_report report;
     nh_run *run[2];
@@ -248,35 +160,39 @@ static void bench_compensation(const nh_system *model, const double *q, const do
         nh_run_options options = {.method = "gauss:stages=6",
                                   .step = 0.1,
                                   .backend = NH_BACKEND_COMPILED,
-                                  .steps = STEPS,
                                   .compensated = on ? NH_YES : NH_NO};
-        stop_if(nh_run_create(run + on, model, &options, &report), &report);
+        stop_if(nh_run_create(run + on, p->model, &options, &report), &report);
     }
-    contestant c[] = {{"plain sums", run[0], .members = 1}, {"compensated", run[1], .members = 1}};
-    contest("gauss:stages=6, pendulum-cvt: compensated sums, multiple of plain ones", c, 2, q, v);
+    contestant c[] = {{"plain sums", .run = run[0]}, {"compensated", .run = run[1]}};
+    add(p, "gauss:stages=6: compensated sums, multiple of plain ones", c, 2);
 }
 
-/* What a step of every method costs, as a multiple of a step of dla01. */
-static void bench_methods(const nh_system *model, const double *q, const double *v)
+static void add_problem(const problem *p)
 {
-    contestant c[32];
-    nh_choice choice;
-    int count = 0;
-    c[count++] =
-        (contestant){"dla01", make_run(model, "dla01", NH_BACKEND_COMPILED, 1), .members = 1};
-    for (int i = 0; i < nh_method_count() && count < 32; i++) {
-        const char *name = nh_method_name(nh_method_at(i));
-        if (strcmp(name, "dla01") != 0 && strncmp(name, "euler", 5) != 0 &&
-            nh_choice_parse(&choice, name, NULL) == NH_OK &&
-            nh_choice_applies(&choice, model, NULL) == NH_OK)
-            c[count++] =
-                (contestant){name, make_run(model, name, NH_BACKEND_COMPILED, 1), .members = 1};
-    }
-    char title[128];
-    snprintf(title, sizeof title, "every method, compiled, %s: time a step, multiple of dla01",
-             nh_system_name(model));
-    contest(title, c, count, q, v);
+    add_method(p, "dla01", p->dla01);
+    add_method(p, "leapfrog", p->leapfrog);
+    add_ensemble(p);
+    add_gauss(p);
+    add_every_method(p);
 }
+
+/* Two rolling disks, n = 8, m = 4. */
+static void add_disks(const problem *p)
+{
+    static const char *const methods[] = {"dla01", "leapfrog"};
+    for (int i = 0; i < 2; i++) {
+        char what[64];
+        contestant c[] = {
+            {"hand-written", .by_hand = i ? p->leapfrog : p->dla01},
+            {"compiled", .run = make_run(p->model, methods[i], NH_BACKEND_COMPILED, 1)},
+            {"tape", .run = make_run(p->model, methods[i], NH_BACKEND_TAPE, 1)},
+        };
+        snprintf(what, sizeof what, "%s: time a step, multiple of hand-written", methods[i]);
+        add(p, what, c, 3);
+    }
+}
+
+/* ---- size ---- */
 
 /* Time a step on the tape as the chaotic particle grows. */
 static void bench_size(void)
@@ -289,9 +205,8 @@ static void bench_size(void)
         nh_run *run = make_run(system, "dla01", NH_BACKEND_TAPE, 1);
         double derive = now() - begin, best = INFINITY;
         int n = nh_system_coordinates(system);
-        contestant c = {"", run, .members = 1};
-        for (int repeat = 0; repeat < 5; repeat++)
-            best = fmin(best, time_once(&c, q, v, 1000000 / n));
+        for (int repeat = 0; repeat < 12; repeat++)
+            best = fmin(best, time_run(run, q, v, 1000000 / n));
         printf("  n = %-6d derived in %6.3f s, %10.1f ns a step, %6.2f ns a coordinate\n", n,
                derive, 1e9 * best, 1e9 * best / n);
         nh_run_free(run);
@@ -301,63 +216,60 @@ static void bench_size(void)
     }
 }
 
+static nh_system *from_functions(const nh_functions *functions)
+{
+    nh_report report;
+    nh_system *system;
+    stop_if(nh_system_from_functions(&system, functions, &report), &report);
+    return system;
+}
+
 int main(void)
 {
-    double q[7], v[7];
     static const bool cvt_pattern[] = {1, 1, 0}, chaotic_pattern[] = {1, 0, 0, 0, 1, 1, 1};
-    nh_functions cvt = {.name = "cvt",
-                        .coordinates = 3,
-                        .constraints = 1,
-                        .constraint = cvt_constraint,
-                        .gradient_and_constraint = cvt_both,
-                        .constant_mass = true,
-                        .reaction_is_linear = true,
-                        .reaction_pattern = cvt_pattern};
-    nh_functions chaotic = {.name = "chaotic",
-                            .coordinates = 7,
-                            .constraints = 1,
-                            .constraint = chaotic_constraint,
-                            .gradient_and_constraint = chaotic_both,
-                            .constant_mass = true,
-                            .reaction_is_linear = true,
-                            .reaction_pattern = chaotic_pattern};
-    static const char *const three[] = {"N=3"};
-    nh_system *functions = from_functions(&cvt), *model = load("pendulum-cvt", NULL, 0, q, v);
-    bench_method("dla01", model, functions,
-                 (contestant){"hand-written", .cvt = hand_dla01_cvt, .members = 1}, q, v);
-    bench_method("leapfrog", model, functions,
-                 (contestant){"hand-written", .cvt = hand_leapfrog_cvt, .members = 1}, q, v);
-    bench_gauss(model,
-                (contestant){"hand-written", .implicit = hand_gauss3_cvt, .members = 1, .size = 3},
-                q, v);
-    bench_ensemble(
-        model, (contestant){"hand-written, libm's sine", .cvt = hand_dla01_cvt_libm, .members = 1},
-        (contestant){"hand-written gauss", .implicit = hand_gauss3_cvt, .members = 1, .size = 3}, q,
-        v);
-    bench_compensation(model, q, v);
-    bench_methods(model, q, v);
-    nh_system_free(functions);
-    nh_system_free(model);
-
-    functions = from_functions(&chaotic);
-    model = load("chaotic-particle", three, 1, q, v);
-    bench_method("dla01", model, functions,
-                 (contestant){"hand-written", .chaotic = hand_dla01_chaotic, .members = 1}, q, v);
-    bench_method("leapfrog", model, functions,
-                 (contestant){"hand-written", .chaotic = hand_leapfrog_chaotic, .members = 1}, q,
-                 v);
-    bench_gauss(
-        model,
-        (contestant){"hand-written", .implicit = hand_gauss3_chaotic, .members = 1, .size = 7}, q,
-        v);
-    bench_ensemble(model, (contestant){"hand-written", .chaotic = hand_dla01_chaotic, .members = 1},
-                   (contestant){"hand-written gauss", .implicit = hand_gauss3_chaotic, .members = 1,
-                                .size = 7},
-                   q, v);
-    bench_methods(model, q, v);
-    nh_system_free(functions);
-    nh_system_free(model);
-    bench_disks();
+    nh_functions cvt_functions = {.name = "cvt",
+                                  .coordinates = 3,
+                                  .constraints = 1,
+                                  .constraint = cvt_constraint,
+                                  .gradient_and_constraint = cvt_both,
+                                  .constant_mass = true,
+                                  .reaction_is_linear = true,
+                                  .reaction_pattern = cvt_pattern};
+    nh_functions chaotic_functions = {.name = "chaotic",
+                                      .coordinates = 7,
+                                      .constraints = 1,
+                                      .constraint = chaotic_constraint,
+                                      .gradient_and_constraint = chaotic_both,
+                                      .constant_mass = true,
+                                      .reaction_is_linear = true,
+                                      .reaction_pattern = chaotic_pattern};
+    static const char *const three[] = {"N=3"}, *const two[] = {"N=2"};
+    problem cvt = {.functions = from_functions(&cvt_functions),
+                   .n = 3,
+                   .dla01 = hand_dla01_cvt,
+                   .leapfrog = hand_leapfrog_cvt,
+                   .gauss = hand_gauss3_cvt,
+                   .scalar = hand_dla01_cvt_libm,
+                   .scalar_label = "hand-written, libm's sine"};
+    problem chaotic = {.functions = from_functions(&chaotic_functions),
+                       .n = 7,
+                       .dla01 = hand_dla01_chaotic,
+                       .leapfrog = hand_leapfrog_chaotic,
+                       .gauss = hand_gauss3_chaotic,
+                       .scalar = hand_dla01_chaotic,
+                       .scalar_label = "hand-written"};
+    problem chain = {.n = DISK_SIZE, .dla01 = hand_dla01_disks, .leapfrog = hand_leapfrog_disks};
+    cvt.model = load("pendulum-cvt", NULL, 0, cvt.q, cvt.v);
+    chaotic.model = load("chaotic-particle", three, 1, chaotic.q, chaotic.v);
+    chain.model = load("disk-chain", two, 1, chain.q, chain.v);
+    add_problem(&cvt);
+    add_compensation(&cvt);
+    add_problem(&chaotic);
+    add_disks(&chain);
+    hold_contests();
+    nh_system_free(cvt.model), nh_system_free(cvt.functions);
+    nh_system_free(chaotic.model), nh_system_free(chaotic.functions);
+    nh_system_free(chain.model);
     bench_size();
     bench_chain();
     bench_output();

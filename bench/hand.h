@@ -1,5 +1,6 @@
 /* The yardstick: steps written by hand for one problem each, as a careful programmer would who will
- * never simulate anything else. State in registers, no zeros multiplied, the same inline sine. */
+ * never simulate anything else. State in registers, no zeros multiplied, the same inline sine. All
+ * of them are hand_steps (contest.h). */
 #ifndef NH_BENCH_HAND_H
 #define NH_BENCH_HAND_H
 
@@ -9,14 +10,13 @@
 
 /* ---- pendulum CVT: |v|^2/2 - (x^2 + y^2)/2 - cos xi,  y' + sin(xi) x' = 0 ---- */
 
-typedef struct cvt_state {
-    double x, y, xi, vx, vy, w;
-} cvt_state;
+#define CVT_FROM(s) double x = (s)[0], y = (s)[1], xi = (s)[2], vx = (s)[3], vy = (s)[4], w = (s)[5]
+#define CVT_TO(s) ((s)[0] = x, (s)[1] = y, (s)[2] = xi, (s)[3] = vx, (s)[4] = vy, (s)[5] = w)
 
-__attribute__((always_inline)) static inline void
-hand_dla01_cvt_with(double (*sine)(double), cvt_state *state, double h, long steps)
+__attribute__((always_inline)) static inline long
+hand_dla01_cvt_with(double (*sine)(double), double *state, double h, long steps)
 {
-    double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
+    CVT_FROM(state);
     for (long i = 0; i < steps; i++) {
         x += h / 2 * vx;
         y += h / 2 * vy;
@@ -33,23 +33,24 @@ hand_dla01_cvt_with(double (*sine)(double), cvt_state *state, double h, long ste
         x += h / 2 * vx;
         y += h / 2 * vy;
     }
-    *state = (cvt_state){x, y, xi, vx, vy, w};
+    CVT_TO(state);
+    return steps;
 }
 
-static void hand_dla01_cvt(cvt_state *state, double h, long steps)
+static long hand_dla01_cvt(double *state, double h, long steps)
 {
-    hand_dla01_cvt_with(sin_, state, h, steps);
+    return hand_dla01_cvt_with(sin_, state, h, steps);
 }
 
 /* As most people would write it, with the C library's sine. */
-static void hand_dla01_cvt_libm(cvt_state *state, double h, long steps)
+static long hand_dla01_cvt_libm(double *state, double h, long steps)
 {
-    hand_dla01_cvt_with(sin, state, h, steps);
+    return hand_dla01_cvt_with(sin, state, h, steps);
 }
 
-static void hand_leapfrog_cvt(cvt_state *state, double h, long steps)
+static long hand_leapfrog_cvt(double *state, double h, long steps)
 {
-    double x = state->x, y = state->y, xi = state->xi, vx = state->vx, vy = state->vy, w = state->w;
+    CVT_FROM(state);
     double s = sin_(xi);
     double l = (cos_(xi) * w * vx - y - s * x) / (1 + s * s); /* the continuous one */
     for (long i = 0; i < steps; i++) {
@@ -68,7 +69,8 @@ static void hand_leapfrog_cvt(cvt_state *state, double h, long steps)
         vy -= d;
         l = 2 / h * d;
     }
-    *state = (cvt_state){x, y, xi, vx, vy, w};
+    CVT_TO(state);
+    return steps;
 }
 
 /* ---- chaotic particle, N = 3: V = (|q|^2 + z1^2 z2^2 + sum y_i^2 z_i^2)/2,  x' + sum y_i z_i' = 0
@@ -105,9 +107,10 @@ static inline void chaotic_drift(chaotic_state *s, double h)
     }
 }
 
-static void hand_dla01_chaotic(chaotic_state *state, double h, long steps)
+static long hand_dla01_chaotic(double *state, double h, long steps)
 {
-    chaotic_state s = *state;
+    chaotic_state s;
+    __builtin_memcpy(&s, state, sizeof s);
     for (long n = 0; n < steps; n++) {
         chaotic_drift(&s, h / 2);
         double ym[3];
@@ -125,12 +128,14 @@ static void hand_dla01_chaotic(chaotic_state *state, double h, long steps)
         EACH3(i) s.vz[i] -= ym[i] * l;
         chaotic_drift(&s, h / 2);
     }
-    *state = s;
+    __builtin_memcpy(state, &s, sizeof s);
+    return steps;
 }
 
-static void hand_leapfrog_chaotic(chaotic_state *state, double h, long steps)
+static long hand_leapfrog_chaotic(double *state, double h, long steps)
 {
-    chaotic_state s = *state;
+    chaotic_state s;
+    __builtin_memcpy(&s, state, sizeof s);
     double l = 0; /* which first multiplier does not matter for the time */
     for (long n = 0; n < steps; n++) {
         chaotic_kick(&s, h / 2);
@@ -149,7 +154,8 @@ static void hand_leapfrog_chaotic(chaotic_state *state, double h, long steps)
         EACH3(i) s.vz[i] -= s.y[i] * d;
         l = 2 / h * d;
     }
-    *state = s;
+    __builtin_memcpy(state, &s, sizeof s);
+    return steps;
 }
 
 #endif

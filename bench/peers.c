@@ -129,7 +129,8 @@ static bool run_to_end(const study *s, nh_run_options options, ending *e)
     options.backend = NH_BACKEND_COMPILED;
     e->seconds = INFINITY;
     bool ok = nh_run_create(&run, s->system, &options, &report) == NH_OK;
-    for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && repeat * e->seconds < 0.1)); repeat++) {
+    for (int repeat = 0; ok && (repeat == 0 || (repeat < REPEATS && repeat * e->seconds < 0.1));
+         repeat++) {
         stop_if(nh_run_start(run, 0, 0, s->problem.q, s->problem.v, &report), &report);
         double begin = now();
         ok = nh_run_advance(run, steps, &report) == NH_OK;
