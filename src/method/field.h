@@ -4,7 +4,12 @@
  *
  * A point z is q, rho, then Y and room for a direction. For C the derivatives of X along its own
  * vectors are wanted: with T = S^(1/2), dS = T dT + dT T and d(T^-1) = -T^-1 dT T^-1, and p.W = T
- * rho. */
+ * rho.
+ *
+ * Of a coupled system (coupling.c) the driver has a vector of the frame for itself, the last one,
+ * which is constant; the other one, X_0, is the only direction of the passengers and turns with the
+ * driver. Then C = 0, since the only entry is rho_0 X_0.M dX_0 and |X_0| = 1. So the driver's
+ * equations hold nothing of the passengers, not even their rounding. */
 #ifndef NH_METHOD_FIELD_H
 #define NH_METHOD_FIELD_H
 
@@ -15,6 +20,9 @@
 #define FIELD_U(z) ((z) + D + R * N)
 
 enum { ROOT_TURNS_MAX = 60 };
+
+/* Whether the driver of a coupled system goes by the last vector of the frame alone. */
+#define DRIVER_ALONE (DRIVER >= 0 && FLAT && R == 2)
 
 static inline void times(int n, const real *a, const real *b, real *out)
 {
@@ -28,16 +36,36 @@ static inline void times(int n, const real *a, const real *b, real *out)
 
 /* ---- T = S^(1/2) and its inverse I ---- */
 
+/* For two: dT = (det T dS + adj T dS adj T) / (2 tr T det T) solves T dT + dT T = dS. */
+static inline void root_slope_of_two(const real *T, const real *dS, real *dT)
+{
+    real det = fma_(T[0], T[3], -(T[1] * T[2]));
+    real adjugate[4] = {T[3], -T[1], -T[2], T[0]}, half[4], both[4];
+    real scale = broadcast(0.5) / ((T[0] + T[3]) * det);
+    times(2, adjugate, dS, half);
+    times(2, half, adjugate, both);
+    EACH(e, 4) dT[e] = fma_(det, dS[e], both[e]) * scale;
+}
+
+/* The formula loses a digit's unit, in the diagonal too; one step of Newton's method brings it
+ * back, so that the root of a one on the diagonal is a one. */
 static inline void root_of_two(const real *S, real *T, real *I)
 {
     real d = sqrt_(fma_(S[0], S[3], -(S[1] * S[2])));
-    real scale = broadcast(1) / sqrt_(S[0] + S[3] + d * 2.0), inverse = broadcast(1) / d;
+    real scale = broadcast(1) / sqrt_(S[0] + S[3] + d * 2.0), gap[4], more[4];
     T[0] = (S[0] + d) * scale;
     T[1] = T[2] = S[1] * scale;
     T[3] = (S[3] + d) * scale;
-    I[0] = T[3] * inverse;
-    I[1] = I[2] = -T[1] * inverse;
-    I[3] = T[0] * inverse;
+    gap[0] = fma_(-T[1], T[2], fma_(-T[0], T[0], S[0]));
+    gap[1] = gap[2] = fma_(-T[1], T[3], fma_(-T[0], T[1], S[1]));
+    gap[3] = fma_(-T[1], T[2], fma_(-T[3], T[3], S[3]));
+    root_slope_of_two(T, gap, more);
+    EACH(e, 4) T[e] = T[e] + more[e];
+    T[2] = T[1];
+    real det = fma_(T[0], T[3], -(T[1] * T[2]));
+    I[0] = T[3] / det;
+    I[1] = I[2] = -T[1] / det;
+    I[3] = T[0] / det;
 }
 
 /* Denman and Beavers without inverses: E = (3 - I T)/2, T <- T E, I <- E I. Starts near one. */
@@ -108,17 +136,6 @@ static inline int root_slope_of_many(kernel *k, const real *T, const real *dS, r
     } while (any(w.active) && w.iteration < ROOT_TURNS_MAX);
     RELEASE(k);
     return any(w.active) ? not_converged(k, &w) : NH_KERNEL_OK;
-}
-
-/* For two: dT = (det T dS + adj T dS adj T) / (2 tr T det T). */
-static inline void root_slope_of_two(const real *T, const real *dS, real *dT)
-{
-    real det = fma_(T[0], T[3], -(T[1] * T[2]));
-    real adjugate[4] = {T[3], -T[1], -T[2], T[0]}, half[4], both[4];
-    real scale = broadcast(0.5) / ((T[0] + T[3]) * det);
-    times(2, adjugate, dS, half);
-    times(2, half, adjugate, both);
-    EACH(e, 4) dT[e] = fma_(det, dS[e], both[e]) * scale;
 }
 
 static inline int root_slope(kernel *k, const real *T, const real *dS, real *dT)
@@ -196,6 +213,11 @@ static inline int field_bracket(kernel *k, real *z, real *bracket)
     LOCAL(algebra, FLAT ? 0 : PAIRS);
     real *X = bracket, *C = bracket + R * N, *rho = z + N;
     TRY_(field_at(k, z, X, T, I));
+    if (DRIVER_ALONE) {
+        C[0] = broadcast(0);
+        RELEASE(k);
+        return NH_KERNEL_OK;
+    }
     CALL(MATRICES, k->t, z, k->v, 0, mass);
     EACH(i, N)
     {
