@@ -68,6 +68,23 @@ static inline void root_of_two(const real *S, real *T, real *I)
     I[3] = T[0] / det;
 }
 
+/* One constraint takes one direction away, if M does not change: S = 1 - E with E of rank one and
+ * trace s, and with t = sqrt(1 - s) T = 1 - E/(1 + t), I = 1 + E/(t (1 + t)). What rounding adds to
+ * E is treated right to first order, so that bases that were nearly orthonormal become so. */
+static inline void root_of_one(kernel *k, const real *S, real *T, real *I)
+{
+    (void)k;
+    real s = broadcast(0);
+    EACH(a, R) s = s + (1.0 - S[a * (R + 1)]);
+    real t = sqrt_(1.0 - s), down = broadcast(1) / (t + 1.0), up = down / t;
+    EACH(e, R * R)
+    {
+        const double one = e % (R + 1) == 0;
+        T[e] = fma_(S[e] - one, down, broadcast(one));
+        I[e] = fma_(one - S[e], up, broadcast(one));
+    }
+}
+
 /* Denman and Beavers without inverses: E = (3 - I T)/2, T <- T E, I <- E I. Starts near one. */
 static inline int root_of_many(kernel *k, const real *S, real *T, real *I)
 {
@@ -107,7 +124,9 @@ static inline int root(kernel *k, const real *S, real *T, real *I)
     if (R == 1) {
         T[0] = sqrt_(S[0]);
         I[0] = broadcast(1) / T[0];
-    } else if (R == 2)
+    } else if (M == 1 && FLAT)
+        root_of_one(k, S, T, I);
+    else if (R == 2)
         root_of_two(S, T, I);
     else if (R > 2)
         return root_of_many(k, S, T, I);
@@ -149,6 +168,57 @@ static inline int root_slope(kernel *k, const real *T, const real *dS, real *dT)
     return NH_KERNEL_OK;
 }
 
+/* rho^T dT where S has lost one direction: with F = 1 - T and t = 1 - tr F,
+ * dT = dS/2 + (F dS + dS F)/(2 (1 + t)) + F dS F/(2 t (1 + t)). */
+static inline void root_slope_of_one(kernel *k, const real *T, const real *dS, const real *rho,
+                                     real *out)
+{
+    HOLD(k);
+    LOCAL(along, 2 * R);
+    real t = broadcast(1), *plain = along, *turned = along + R; /* rho^T dS, rho^T F dS */
+    EACH(a, R) t = t - (1.0 - T[a * (R + 1)]);
+    EACH(a, R) plain[a] = turned[a] = broadcast(0);
+    EACH(b, R)
+    {
+        real f = broadcast(0);
+        EACH(a, R) f = fma_(rho[a], (double)(a == b) - T[a * R + b], f);
+        EACH(a, R)
+        {
+            plain[a] = fma_(rho[b], dS[b * R + a], plain[a]);
+            turned[a] = fma_(f, dS[b * R + a], turned[a]);
+        }
+    }
+    real half = broadcast(0.5) / (t + 1.0), inverse = broadcast(1) / t;
+    EACH(a, R)
+    {
+        real sum = turned[a];
+        EACH(b, R)
+        sum = fma_(fma_(turned[b], inverse, plain[b]), (double)(a == b) - T[b * R + a], sum);
+        out[a] = fma_(half, sum, plain[a] * 0.5);
+    }
+    RELEASE(k);
+}
+
+/* rho^T dT */
+static inline int carried_slope(kernel *k, const real *T, const real *dS, const real *rho,
+                                real *out)
+{
+    if (M == 1 && FLAT && R > 1) {
+        root_slope_of_one(k, T, dS, rho, out);
+        return NH_KERNEL_OK;
+    }
+    HOLD(k);
+    LOCAL(dT, R * R);
+    TRY_(root_slope(k, T, dS, dT));
+    EACH(a, R)
+    {
+        out[a] = broadcast(0);
+        EACH(b, R) out[a] = fma_(rho[b], dT[b * R + a], out[a]);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
 /* ---- the field ---- */
 
 /* X from the outputs of FIELD: X_a = sum_b W_b I_ba */
@@ -181,16 +251,11 @@ static inline int field_along(kernel *k, const real *z, const real *p, const rea
 {
     HOLD(k);
     LOCAL(out, R * N + R * R);
-    LOCAL(dT, R * R);
     LOCAL(x, R);
     CALL(FIELD_ALONG, k->t, z, k->v, FIELD_Y(z), out);
-    TRY_(root_slope(k, T, out + R * N, dT));
+    TRY_(carried_slope(k, T, out + R * N, carried, x));
     /* p . dW I - (T rho) . I dT I: everything to the left of the last I, then that */
-    EACH(a, R)
-    {
-        x[a] = dot_(N, p, out + a * N);
-        EACH(b, R) x[a] = fma_(-carried[b], dT[b * R + a], x[a]);
-    }
+    EACH(a, R) x[a] = dot_(N, p, out + a * N) - x[a];
     EACH(a, R)
     {
         value[a] = broadcast(0);
@@ -243,6 +308,6 @@ static inline int field_bracket(kernel *k, real *z, real *bracket)
     return NH_KERNEL_OK;
 }
 #define FIELD_SCRATCH(n, r, nm)                                                                    \
-    (12 * (r) * (r) + 2 * (r) * (n) + (n) * (n) + (nm) + 3 * (n) + (r) + 1 + (n) * (n))
+    (12 * (r) * (r) + 2 * (r) * (n) + (n) * (n) + (nm) + 3 * (n) + 3 * (r) + 1 + (n) * (n))
 
 #endif
