@@ -299,8 +299,8 @@ const command command_compare = {
     .help =
         "Follows MODEL with each method and tells how far it leaves what the motion conserves:\n"
         "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
-        "the constraints. Prints the largest error of each, its drift (the slope of the\n"
-        "least-squares line with its standard deviation), a verdict (round-off, bounded, linear\n"
+        "the constraints. Prints the largest error of each, its drift (a slope that\n"
+        "oscillations do not enter, with its standard deviation), a verdict (round-off, bounded, linear\n"
         "drift, exponential growth, random walk), and the cost of a step. In a list of methods,\n"
         " key=value after a comma is an option of the method before it.",
     .examples =

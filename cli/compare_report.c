@@ -78,6 +78,14 @@ static void print_errors(const contest *c)
     }
 }
 
+/* Oscillations do not enter the slope of what was judged; sums that were made on the way serve
+ * for quantities beyond. */
+static nh_line drift_of(const course *one, int quantity)
+{
+    return quantity < JUDGED ? one->judgement[quantity].line
+                             : nh_trend_line(&one->trend[quantity]);
+}
+
 static void print_drifts(const contest *c)
 {
     print_head(c, "drift in time", 19);
@@ -85,7 +93,7 @@ static void print_drifts(const contest *c)
     for (int m = 0; m < c->method_count; m++) {
         printf("%-*s", first_width(c), c->methods[m].text);
         for (int i = 0; i < shown_count(c); i++) {
-            nh_line line = nh_trend_line(&c->courses[m].trend[shown_quantity(c, i)]);
+            nh_line line = drift_of(&c->courses[m], shown_quantity(c, i));
             char text[64] = "-";
             if (isfinite(line.slope_error))
                 snprintf(text, sizeof text, "%.3e +- %.0e", line.slope, line.slope_error);
@@ -136,7 +144,7 @@ void compare_print_text(const contest *c)
 
 static void put_quantity(json *j, const contest *c, const course *one, int i)
 {
-    nh_line line = nh_trend_line(&one->trend[i]);
+    nh_line line = drift_of(one, i);
     json_object(j, quantity_name(c, i));
     if (i < c->integrals)
         json_real(j, "start", c->start[i]);

@@ -176,26 +176,64 @@ static int newton(kernel *k, step_data *s, real *hK)
 }
 #endif
 
+/* A driver that goes by itself (field.h) is watched by itself, so that not even the number of turns
+ * that its passengers take leaves a trace in its last bits. */
+typedef struct watches {
+    watch all, driver;
+} watches;
+
+static inline int is_of_driver(const kernel *k, int d)
+{
+    return FRAME == FRAME_POLAR && DRIVER_ALONE && (d == DRIVER || d == N + 1);
+}
+
+static inline watches watches_begin(const kernel *k)
+{
+    watches w = {watch_begin(), watch_begin()};
+    if (!is_of_driver(k, N + 1))
+        w.driver.active = less(broadcast(0), broadcast(0));
+    return w;
+}
+
+/* Takes what a turn has found where it is wanted still. */
+static inline void take_turn(kernel *k, const step_data *s, watches *w, int judged, real *hK)
+{
+    real change = broadcast(0), scale = change, own_change = change, own_scale = change;
+    EACH_STAGE(j)
+    EACH(d, D)
+    {
+        const int e = j * D + d, own = is_of_driver(k, d);
+        real size = abs_(s->moved[e] - hK[e]);
+        hK[e] = select_(own ? w->driver.active : w->all.active, s->moved[e], hK[e]);
+        *(own ? &own_change : &change) = max_(own ? own_change : change, size);
+        *(own ? &own_scale : &scale) = max_(own ? own_scale : scale, abs_(hK[e]));
+    }
+    if (!judged)
+        return;
+    watch_update(&w->all, change, scale);
+    watch_update(&w->driver, own_change, own_scale);
+}
+
+static inline int is_hopeless(const watches *w)
+{
+    mask lost = (less(broadcast(1e100), w->all.previous) & w->all.active) |
+                (less(broadcast(1e100), w->driver.previous) & w->driver.active);
+    return w->all.iteration >= TURNS_MAX || any(lost);
+}
+
 static inline int fixed_point(kernel *k, step_data *s, real *hK)
 {
     const double *full = full_rule(k);
-    watch w = watch_begin();
-    for (int turns = 0; any(w.active); turns++) {
-        TRY_(turn(k, s, turns < WARM_TURNS ? TABLE_RULES : full, hK, s->moved));
-        real change = broadcast(0);
-        EACH(e, STAGES * D)
-        {
-            change = max_(change, abs_(s->moved[e] - hK[e]));
-            hK[e] = select_(w.active, s->moved[e], hK[e]);
-        }
-        if (turns < WARM_TURNS)
-            continue;
-        watch_update(&w, change, largest(k, hK, STAGES * D));
-        if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.previous))) {
+    watches w = watches_begin(k);
+    for (int turns = 0; any(w.all.active | w.driver.active); turns++) {
+        const int judged = turns >= WARM_TURNS;
+        TRY_(turn(k, s, judged ? full : TABLE_RULES, hK, s->moved));
+        take_turn(k, s, &w, judged, hK);
+        if (judged && is_hopeless(&w)) {
 #ifdef NH_CAREFUL
             return newton(k, s, hK);
 #else
-            return not_converged(k, &w);
+            return not_converged(k, any(w.all.active) ? &w.all : &w.driver);
 #endif
         }
     }
@@ -203,6 +241,25 @@ static inline int fixed_point(kernel *k, step_data *s, real *hK)
 }
 
 /* ---- the step ---- */
+
+/* The basis of a coupled system so that the driver has the last vector for itself: the other one is
+ * the vector that has less of the driver, without that. */
+static inline void set_driver_apart(kernel *k, const real *mass, real *Y)
+{
+    HOLD(k);
+    LOCAL(p, N);
+    mask first = ~less(abs_(Y[N + DRIVER]), abs_(Y[DRIVER]));
+    EACH(i, N)
+    {
+        Y[i] = i == DRIVER ? broadcast(0) : select_(first, Y[i], Y[N + i]);
+        Y[N + i] = broadcast(0);
+    }
+    EACH(i, N) p[i] = dot_(N, mass + i * N, Y);
+    real scale = broadcast(1) / sqrt_(dot_(N, p, Y));
+    EACH(i, N) Y[i] = Y[i] * scale;
+    Y[N + DRIVER] = broadcast(1) / sqrt_(mass[DRIVER * N + DRIVER]);
+    RELEASE(k);
+}
 
 static int start(kernel *k)
 {
@@ -213,6 +270,8 @@ static int start(kernel *k)
     if (FRAME == FRAME_POLAR) {
         CALL(MATRICES, k->t, k->q, k->v, 0, matrices);
         allowed_basis(k, matrices, matrices + N * N, MEMORY_Y);
+        if (DRIVER_ALONE)
+            set_driver_apart(k, matrices, MEMORY_Y);
         EACH(i, N) p[i] = dot_(N, matrices + i * N, k->v);
         EACH(a, R)
         {
@@ -375,7 +434,7 @@ static int order_of(const double *option)
 static unsigned keeps_of(const double *option)
 {
     unsigned keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_ENERGY;
-    return is_polar(option) ? keeps : keeps | NH_KEEPS_SYMMETRY;
+    return keeps | (is_polar(option) ? NH_KEEPS_FIBRATION : NH_KEEPS_SYMMETRY);
 }
 
 static unsigned needs_of(const double *option)

@@ -4,7 +4,12 @@
  *
  * A point z is q, rho, then Y and room for a direction. For C the derivatives of X along its own
  * vectors are wanted: with T = S^(1/2), dS = T dT + dT T and d(T^-1) = -T^-1 dT T^-1, and p.W = T
- * rho. */
+ * rho.
+ *
+ * Of a coupled system (coupling.c) the driver has a vector of the frame for itself, the last one,
+ * which is constant; the other one, X_0, is the only direction of the passengers and turns with the
+ * driver. Then C = 0, since the only entry is rho_0 X_0.M dX_0 and |X_0| = 1. So the driver's
+ * equations hold nothing of the passengers, not even their rounding. */
 #ifndef NH_METHOD_FIELD_H
 #define NH_METHOD_FIELD_H
 
@@ -15,6 +20,9 @@
 #define FIELD_U(z) ((z) + D + R * N)
 
 enum { ROOT_TURNS_MAX = 60 };
+
+/* Whether the driver of a coupled system goes by the last vector of the frame alone. */
+#define DRIVER_ALONE (DRIVER >= 0 && FLAT && R == 2)
 
 static inline void times(int n, const real *a, const real *b, real *out)
 {
@@ -28,16 +36,53 @@ static inline void times(int n, const real *a, const real *b, real *out)
 
 /* ---- T = S^(1/2) and its inverse I ---- */
 
+/* For two: dT = (det T dS + adj T dS adj T) / (2 tr T det T) solves T dT + dT T = dS. */
+static inline void root_slope_of_two(const real *T, const real *dS, real *dT)
+{
+    real det = fma_(T[0], T[3], -(T[1] * T[2]));
+    real adjugate[4] = {T[3], -T[1], -T[2], T[0]}, half[4], both[4];
+    real scale = broadcast(0.5) / ((T[0] + T[3]) * det);
+    times(2, adjugate, dS, half);
+    times(2, half, adjugate, both);
+    EACH(e, 4) dT[e] = fma_(det, dS[e], both[e]) * scale;
+}
+
+/* The formula loses a digit's unit, in the diagonal too; one step of Newton's method brings it
+ * back, so that the root of a one on the diagonal is a one. */
 static inline void root_of_two(const real *S, real *T, real *I)
 {
     real d = sqrt_(fma_(S[0], S[3], -(S[1] * S[2])));
-    real scale = broadcast(1) / sqrt_(S[0] + S[3] + d * 2.0), inverse = broadcast(1) / d;
+    real scale = broadcast(1) / sqrt_(S[0] + S[3] + d * 2.0), gap[4], more[4];
     T[0] = (S[0] + d) * scale;
     T[1] = T[2] = S[1] * scale;
     T[3] = (S[3] + d) * scale;
-    I[0] = T[3] * inverse;
-    I[1] = I[2] = -T[1] * inverse;
-    I[3] = T[0] * inverse;
+    gap[0] = fma_(-T[1], T[2], fma_(-T[0], T[0], S[0]));
+    gap[1] = gap[2] = fma_(-T[1], T[3], fma_(-T[0], T[1], S[1]));
+    gap[3] = fma_(-T[1], T[2], fma_(-T[3], T[3], S[3]));
+    root_slope_of_two(T, gap, more);
+    EACH(e, 4) T[e] = T[e] + more[e];
+    T[2] = T[1];
+    real det = fma_(T[0], T[3], -(T[1] * T[2]));
+    I[0] = T[3] / det;
+    I[1] = I[2] = -T[1] / det;
+    I[3] = T[0] / det;
+}
+
+/* One constraint takes one direction away, if M does not change: S = 1 - E with E of rank one and
+ * trace s, and with t = sqrt(1 - s) T = 1 - E/(1 + t), I = 1 + E/(t (1 + t)). What rounding adds to
+ * E is treated right to first order, so that bases that were nearly orthonormal become so. */
+static inline void root_of_one(kernel *k, const real *S, real *T, real *I)
+{
+    (void)k;
+    real s = broadcast(0);
+    EACH(a, R) s = s + (1.0 - S[a * (R + 1)]);
+    real t = sqrt_(1.0 - s), down = broadcast(1) / (t + 1.0), up = down / t;
+    EACH(e, R * R)
+    {
+        const double one = e % (R + 1) == 0;
+        T[e] = fma_(S[e] - one, down, broadcast(one));
+        I[e] = fma_(one - S[e], up, broadcast(one));
+    }
 }
 
 /* Denman and Beavers without inverses: E = (3 - I T)/2, T <- T E, I <- E I. Starts near one. */
@@ -79,7 +124,9 @@ static inline int root(kernel *k, const real *S, real *T, real *I)
     if (R == 1) {
         T[0] = sqrt_(S[0]);
         I[0] = broadcast(1) / T[0];
-    } else if (R == 2)
+    } else if (M == 1 && FLAT)
+        root_of_one(k, S, T, I);
+    else if (R == 2)
         root_of_two(S, T, I);
     else if (R > 2)
         return root_of_many(k, S, T, I);
@@ -110,17 +157,6 @@ static inline int root_slope_of_many(kernel *k, const real *T, const real *dS, r
     return any(w.active) ? not_converged(k, &w) : NH_KERNEL_OK;
 }
 
-/* For two: dT = (det T dS + adj T dS adj T) / (2 tr T det T). */
-static inline void root_slope_of_two(const real *T, const real *dS, real *dT)
-{
-    real det = fma_(T[0], T[3], -(T[1] * T[2]));
-    real adjugate[4] = {T[3], -T[1], -T[2], T[0]}, half[4], both[4];
-    real scale = broadcast(0.5) / ((T[0] + T[3]) * det);
-    times(2, adjugate, dS, half);
-    times(2, half, adjugate, both);
-    EACH(e, 4) dT[e] = fma_(det, dS[e], both[e]) * scale;
-}
-
 static inline int root_slope(kernel *k, const real *T, const real *dS, real *dT)
 {
     if (R == 1)
@@ -129,6 +165,57 @@ static inline int root_slope(kernel *k, const real *T, const real *dS, real *dT)
         root_slope_of_two(T, dS, dT);
     else if (R > 2)
         return root_slope_of_many(k, T, dS, dT);
+    return NH_KERNEL_OK;
+}
+
+/* rho^T dT where S has lost one direction: with F = 1 - T and t = 1 - tr F,
+ * dT = dS/2 + (F dS + dS F)/(2 (1 + t)) + F dS F/(2 t (1 + t)). */
+static inline void root_slope_of_one(kernel *k, const real *T, const real *dS, const real *rho,
+                                     real *out)
+{
+    HOLD(k);
+    LOCAL(along, 2 * R);
+    real t = broadcast(1), *plain = along, *turned = along + R; /* rho^T dS, rho^T F dS */
+    EACH(a, R) t = t - (1.0 - T[a * (R + 1)]);
+    EACH(a, R) plain[a] = turned[a] = broadcast(0);
+    EACH(b, R)
+    {
+        real f = broadcast(0);
+        EACH(a, R) f = fma_(rho[a], (double)(a == b) - T[a * R + b], f);
+        EACH(a, R)
+        {
+            plain[a] = fma_(rho[b], dS[b * R + a], plain[a]);
+            turned[a] = fma_(f, dS[b * R + a], turned[a]);
+        }
+    }
+    real half = broadcast(0.5) / (t + 1.0), inverse = broadcast(1) / t;
+    EACH(a, R)
+    {
+        real sum = turned[a];
+        EACH(b, R)
+        sum = fma_(fma_(turned[b], inverse, plain[b]), (double)(a == b) - T[b * R + a], sum);
+        out[a] = fma_(half, sum, plain[a] * 0.5);
+    }
+    RELEASE(k);
+}
+
+/* rho^T dT */
+static inline int carried_slope(kernel *k, const real *T, const real *dS, const real *rho,
+                                real *out)
+{
+    if (M == 1 && FLAT && R > 1) {
+        root_slope_of_one(k, T, dS, rho, out);
+        return NH_KERNEL_OK;
+    }
+    HOLD(k);
+    LOCAL(dT, R * R);
+    TRY_(root_slope(k, T, dS, dT));
+    EACH(a, R)
+    {
+        out[a] = broadcast(0);
+        EACH(b, R) out[a] = fma_(rho[b], dT[b * R + a], out[a]);
+    }
+    RELEASE(k);
     return NH_KERNEL_OK;
 }
 
@@ -164,16 +251,11 @@ static inline int field_along(kernel *k, const real *z, const real *p, const rea
 {
     HOLD(k);
     LOCAL(out, R * N + R * R);
-    LOCAL(dT, R * R);
     LOCAL(x, R);
     CALL(FIELD_ALONG, k->t, z, k->v, FIELD_Y(z), out);
-    TRY_(root_slope(k, T, out + R * N, dT));
+    TRY_(carried_slope(k, T, out + R * N, carried, x));
     /* p . dW I - (T rho) . I dT I: everything to the left of the last I, then that */
-    EACH(a, R)
-    {
-        x[a] = dot_(N, p, out + a * N);
-        EACH(b, R) x[a] = fma_(-carried[b], dT[b * R + a], x[a]);
-    }
+    EACH(a, R) x[a] = dot_(N, p, out + a * N) - x[a];
     EACH(a, R)
     {
         value[a] = broadcast(0);
@@ -196,6 +278,11 @@ static inline int field_bracket(kernel *k, real *z, real *bracket)
     LOCAL(algebra, FLAT ? 0 : PAIRS);
     real *X = bracket, *C = bracket + R * N, *rho = z + N;
     TRY_(field_at(k, z, X, T, I));
+    if (DRIVER_ALONE) {
+        C[0] = broadcast(0);
+        RELEASE(k);
+        return NH_KERNEL_OK;
+    }
     CALL(MATRICES, k->t, z, k->v, 0, mass);
     EACH(i, N)
     {
@@ -221,6 +308,6 @@ static inline int field_bracket(kernel *k, real *z, real *bracket)
     return NH_KERNEL_OK;
 }
 #define FIELD_SCRATCH(n, r, nm)                                                                    \
-    (12 * (r) * (r) + 2 * (r) * (n) + (n) * (n) + (nm) + 3 * (n) + (r) + 1 + (n) * (n))
+    (12 * (r) * (r) + 2 * (r) * (n) + (n) * (n) + (nm) + 3 * (n) + 3 * (r) + 1 + (n) * (n))
 
 #endif

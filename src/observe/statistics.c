@@ -1,5 +1,6 @@
-/* What a series of numbers says: its largest value, its mean, the line through it; and the order of
- * a method from its errors at several steps. */
+/* What a series of numbers says as it comes: its largest value, its mean, the line through it; and
+ * the order of a method from its errors at several steps. (The slope of a series that is known as a
+ * whole: slope.c.) */
 #include <math.h>
 
 #include "base/status.h"
@@ -33,14 +34,6 @@ nh_line nh_trend_line(const nh_trend *trend)
         line.slope_error = sqrt(rest / (double)(trend->count - 2) / trend->xx);
     }
     return line;
-}
-
-nh_line nh_fit_slope(const double *x, const double *y, int64_t count)
-{
-    nh_trend trend = {0};
-    for (int64_t i = 0; i < count; i++)
-        nh_trend_add(&trend, x[i], y[i]);
-    return nh_trend_line(&trend);
 }
 
 /* ---- the order of a method ---- */

@@ -1,36 +1,58 @@
 /* What became of an error in time: bounded, drifting, wandering off.
  *
- * The series is cut into BLOCKS stretches. Their means b_i are free of fast oscillations, and three
- * things tell them apart:
+ * Slow motions decide. With the line of slope.c taken away, e(u) on u in (0, 1), their power is
  *
- *     the line through the b_i, and what is left beside it;
- *     whether they wander: D(L) = mean of (b_{i+L} - b_i)^2 grows like L (not L^0: noise), one step
- * from b_i to b_{i+1} says little about the next (slow oscillations go on as they went), and the
- * whole has a wider range than its quarters; the line through log max |y| of each stretch, for
- * exponential growth.
+ *     I_k = |sum w_j e_j exp(-2 pi i k u_j)|^2,    w ~ sin^2(pi u), sum w = 1,    k = 2 .. 47,
  *
- * A random walk lies near a line more often than one would think, but what is left beside that line
- * is a random walk again, while beside a drift only oscillations are left. */
+ * where the smooth weights keep fast oscillations and the ends of the series out. What these powers
+ * are is known:
+ *
+ *     independent noise of variance v      1.5 v/n, whatever k
+ *     a random walk, variance V at the end 1.5 V/(4 pi^2 k^2)
+ *
+ * and they scatter about that like exponential variables, so that a median is ln 2 of the mean. An
+ * oscillation is in two or three of them, which medians do not feel. So the exponent of k says what
+ * kind of noise there is (the median of the exponents of all pairs, after Theil and Sen: -2 of a
+ * walk, 0 of noise; it scatters by .3), and the median of the powers says how much of it. Where
+ * they fall more steeply than those of a walk, slow oscillations fill the first ones, and the
+ * powers from k = 18 on say how much noise there is.
+ *
+ *     linear drift   the slope is more than four times what that noise makes of a slope (once in a
+ *                    thousand walks), leads farther than the rest is wide, and goes on through
+ *                    all of the series
+ *     random walk    the exponent lies between -1 and -3, no power stands out, and the walk that
+ *                    they belong to leads farther than everything else is wide
+ *     exponential    the logarithms of the heights of 64 stretches lie on a line, see below
+ *     bounded        else, unless the second half is far above the first
+ *
+ * How often that is wrong is measured by test/unit/test_verdict.c on series whose nature is known.
+ */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "base/status.h"
+#include "observe/slope.h"
 
 enum {
     BLOCKS = 64,
-    POINTS_LEAST = 3 * BLOCKS,
-    WALK_LEAST =
-        16 *
-        BLOCKS /* with fewer points, oscillations are in the means still and look like a walk */
+    POWERS = 48, /* k = 0 .. 47, of which 2 .. 47 are used */
+    SLOW = 2,    /* the slowest: below, the line has taken its part */
+    SLOW_END = 18,
+    POINTS_LEAST = 4 * POWERS
 };
 
-typedef struct blocks {
-    double x[BLOCKS], mean[BLOCKS], top[BLOCKS]; /* top: the largest |y| */
-    double width; /* of the oscillations: the range within a block, in the mean */
-    int count;
-    int64_t points;
-} blocks;
+static const double significant = 4;
+
+typedef struct view { /* what is seen of a series */
+    nh_slope slope;
+    double length;                 /* of time */
+    double total, rest;            /* standard deviation of y, and beside the line */
+    double exponent;               /* of the powers in k */
+    double unevenness;             /* of the powers times k^2: mean over expected mean */
+    double noise, walk;            /* variance of the noise; of the walk at the end */
+    double x[BLOCKS], top[BLOCKS]; /* of stretches: the middle, the largest |y| */
+} view;
 
 int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
                         double *mean_x, double *mean_y)
@@ -66,158 +88,202 @@ const char *nh_verdict_name(nh_verdict verdict)
     return names[verdict];
 }
 
-/* ---- what the blocks say ------------------------------------------------------------------- */
+/* ---- slow motions ---------------------------------------------------------------------------- */
 
-static double range(const double *b, int64_t count)
+static int ascending(const void *a, const void *b)
 {
-    double least = INFINITY, greatest = -INFINITY;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *value, int count)
+{
+    qsort(value, (size_t)count, sizeof *value, ascending);
+    return 0.5 * (value[(count - 1) / 2] + value[count / 2]);
+}
+
+/* I_k of what is left beside the line; one factor turns from point to point. */
+static double power_at(int k, const double *x, const double *y, int64_t count, const nh_line *line)
+{
+    const double turn = 6.283185307179586 / (double)count;
+    double re = 0, im = 0, c = cos(0.5 * k * turn), s = sin(0.5 * k * turn), cw = cos(0.5 * turn),
+           sw = sin(0.5 * turn);
+    const double ck = cos(k * turn), sk = sin(k * turn), c1 = cos(turn), s1 = sin(turn);
     for (int64_t i = 0; i < count; i++) {
-        least = fmin(least, b[i]);
-        greatest = fmax(greatest, b[i]);
+        double e = (1 - cw) * (y[i] - line->intercept - line->slope * x[i]), before = c;
+        re += e * c;
+        im += e * s;
+        c = c * ck - s * sk;
+        s = s * ck + before * sk;
+        before = cw;
+        cw = cw * c1 - sw * s1;
+        sw = sw * c1 + before * s1;
     }
-    return greatest - least;
+    return (re * re + im * im) / ((double)count * (double)count);
 }
 
-static void cut(blocks *b, const double *x, const double *y, int64_t count)
+/* The exponent of k: the median over all pairs. */
+static double exponent_of(const double *power)
 {
-    b->count = BLOCKS;
-    b->points = count;
-    b->width = 0;
-    for (int i = 0; i < BLOCKS; i++) {
-        int64_t first = count * i / BLOCKS, end = count * (i + 1) / BLOCKS;
-        b->x[i] = b->mean[i] = b->top[i] = 0;
-        b->width += range(y + first, end - first) / BLOCKS;
-        for (int64_t j = first; j < end; j++) {
-            b->x[i] += x[j] / (double)(end - first);
-            b->mean[i] += y[j] / (double)(end - first);
-            b->top[i] = fmax(b->top[i], fabs(y[j]));
-        }
+    enum { COUNT = POWERS - SLOW, PAIRS = COUNT * (COUNT - 1) / 2 };
+    double slope[PAIRS];
+    int found = 0;
+    for (int j = SLOW; j < POWERS; j++)
+        for (int k = j + 1; k < POWERS; k++)
+            slope[found++] =
+                log(fmax(power[k], DBL_MIN) / fmax(power[j], DBL_MIN)) / log((double)k / j);
+    return median(slope, found);
+}
+
+/* The variance at the end of a walk with the powers from..to-1; how far the mean is above it. */
+static double walk_of(const double *power, int from, int to, double *mean_share)
+{
+    const double four_pi_squared = 39.47841760435743, log_2 = 0.6931471805599453;
+    double red[POWERS], mean = 0;
+    for (int k = from; k < to; k++) {
+        red[k - from] = power[k] * k * k;
+        mean += red[k - from] / (to - from);
+    }
+    double middle = median(red, to - from) / log_2;
+    *mean_share = mean / middle;
+    return middle * four_pi_squared / 1.5;
+}
+
+static void look_at_slow_motions(view *v, const double *x, const double *y, int64_t count)
+{
+    const double log_2 = 0.6931471805599453;
+    double power[POWERS], share;
+    for (int k = SLOW; k < POWERS; k++)
+        power[k] = power_at(k, x, y, count, &v->slope.line);
+    v->exponent = exponent_of(power);
+    v->walk = walk_of(power, SLOW, SLOW_END, &v->unevenness);
+    if (v->exponent < -3)
+        v->walk = walk_of(power, SLOW_END, POWERS, &share);
+    v->noise = median(power + SLOW, SLOW_END - SLOW) / log_2 * (double)count / 1.5;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static void look_at_widths(view *v, const double *x, const double *y, int64_t count)
+{
+    double mean = 0, square = 0, left = 0;
+    for (int64_t i = 0; i < count; i++)
+        mean += (y[i] - y[0]) / (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        double e = y[i] - v->slope.line.intercept - v->slope.line.slope * x[i];
+        square += (y[i] - y[0] - mean) * (y[i] - y[0] - mean) / (double)count;
+        left += e * e / (double)count;
+    }
+    v->total = sqrt(square);
+    v->rest = sqrt(left);
+}
+
+static void look_at_heights(view *v, const double *x, const double *y, int64_t count)
+{
+    for (int b = 0; b < BLOCKS; b++) {
+        int64_t first = count * b / BLOCKS, end = count * (b + 1) / BLOCKS;
+        v->x[b] = 0.5 * (x[first] + x[end - 1]);
+        v->top[b] = 0;
+        for (int64_t i = first; i < end; i++)
+            v->top[b] = fmax(v->top[b], fabs(y[i]));
     }
 }
 
-/* The share of the variance that the line explains, and what is left beside it. */
-static double explained(const double *x, const double *y, int count, nh_line *line, double *rest)
+static view look(const double *x, const double *y, int64_t count)
+{
+    view v = {.slope = nh_slope_of(x, y, count), .length = x[count - 1] - x[0]};
+    look_at_slow_motions(&v, x, y, count);
+    look_at_widths(&v, x, y, count);
+    look_at_heights(&v, x, y, count);
+    return v;
+}
+
+/* ---- what it is ---------------------------------------------------------------------------- */
+
+/* Whether noise of the kind that is there would make such a slope once in a thousand times only. */
+static bool is_significant(const view *v, int64_t count)
+{
+    double variance =
+        v->exponent < -1 ? v->walk * v->slope.walk / (double)count : v->noise * v->slope.noise;
+    return fabs(v->slope.line.slope) > significant * sqrt(variance);
+}
+
+/* Whether the means of the three thirds follow each other as the line does, by a fifth of its steps
+ * or more: those of an oscillation of few periods do not, nor does what has come to rest. */
+static bool is_steady(const view *v, const double *y, int64_t count)
+{
+    double mean[3] = {0};
+    for (int64_t i = 0; i < count; i++)
+        mean[3 * i / count] += (y[i] - y[0]) / ((double)count / 3);
+    double step = v->slope.line.slope * v->length / 3;
+    return (mean[1] - mean[0]) / step > 0.2 && (mean[2] - mean[1]) / step > 0.2;
+}
+
+/* The share of the variance that a line explains. */
+static double explained(const double *x, const double *y, nh_line *line)
 {
     nh_trend trend = {0};
-    double left = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < BLOCKS; i++)
         nh_trend_add(&trend, x[i], y[i]);
     *line = nh_trend_line(&trend);
-    for (int i = 0; i < count; i++) {
-        rest[i] = y[i] - line->intercept - line->slope * x[i];
-        left += rest[i] * rest[i];
-    }
-    return trend.yy > 0 ? 1 - left / trend.yy : 0;
-}
-
-/* The power of L with which D(L) grows, from L = 1 to 8. */
-static double wandering(const double *b, int count)
-{
-    nh_trend trend = {0};
-    for (int lag = 1; lag <= 8; lag *= 2) {
-        double sum = 0;
-        for (int i = 0; i + lag < count; i++)
-            sum += (b[i + lag] - b[i]) * (b[i + lag] - b[i]);
-        nh_trend_add(&trend, log(lag), log(fmax(sum / (count - lag), DBL_MIN)));
-    }
-    return nh_trend_line(&trend).slope;
-}
-
-/* How much one difference of neighbours says about the next: -1/2 for noise, 1/4 for the means of a
- * walk, near 1 for what is smooth. */
-static double persistence(const double *b, int count)
-{
-    double mean = (b[count - 1] - b[0]) / (count - 1), product = 0, square = DBL_MIN;
-    for (int i = 0; i + 1 < count; i++) {
-        double step = b[i + 1] - b[i] - mean;
-        square += step * step;
-        if (i + 2 < count)
-            product += step * (b[i + 2] - b[i + 1] - mean);
-    }
-    return product / square;
-}
-
-/* A walk is as restless in every quarter; what settles down, or begins slowly, is none. */
-static bool walks(const double *b, int count)
-{
-    double quarters = 0, least = INFINITY, most = 0, next = persistence(b, count);
-    for (int i = 0; i < 4; i++) {
-        double one = range(b + count * i / 4, count / 4);
-        quarters += one / 4;
-        least = fmin(least, one);
-        most = fmax(most, one);
-    }
-    return wandering(b, count) > 0.5 && next > -0.25 && next < 0.65 &&
-           range(b, count) > 1.3 * quarters && least > 0.1 * most;
+    return trend.yy > 0 ? line->slope * trend.xy / trend.yy : 0;
 }
 
 /* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more,
  * and a better one than the heights themselves and than their roots, which a square would make a
  * line of. */
-static bool is_exponential(const blocks *b, nh_line *line)
+static bool is_exponential(const view *v, nh_line *line)
 {
-    double logs[BLOCKS], roots[BLOCKS], rest[BLOCKS];
-    nh_line straight;
-    for (int i = 0; i < b->count; i++) {
-        logs[i] = log(fmax(b->top[i], DBL_MIN));
-        roots[i] = sqrt(b->top[i]);
+    double logs[BLOCKS], roots[BLOCKS];
+    nh_line other;
+    for (int i = 0; i < BLOCKS; i++) {
+        logs[i] = log(fmax(v->top[i], DBL_MIN));
+        roots[i] = sqrt(v->top[i]);
     }
-    double of_logs = explained(b->x, logs, b->count, line, rest);
-    double of_heights = explained(b->x, b->top, b->count, &straight, rest);
-    double of_roots = explained(b->x, roots, b->count, &straight, rest);
-    double rise = line->slope * (b->x[b->count - 1] - b->x[0]);
+    double of_logs = explained(v->x, logs, line);
+    double of_heights = explained(v->x, v->top, &other), of_roots = explained(v->x, roots, &other);
+    double rise = line->slope * (v->x[BLOCKS - 1] - v->x[0]);
     return rise > log(30) && of_logs > 0.9 && of_logs > of_heights && of_logs > of_roots;
 }
 
-/* The standard deviation of a walk after one unit of x, from the steps between neighbouring blocks.
- * The difference of the means of two neighbouring stretches of a walk has 2/3 of the variance of a
- * step from middle to middle. */
-static double walk_rate(const blocks *b)
+/* What is bounded has shown its size half way. */
+static bool keeps_growing(const view *v)
 {
-    double sum = 0;
-    for (int i = 0; i + 1 < b->count; i++)
-        sum += (b->mean[i + 1] - b->mean[i]) * (b->mean[i + 1] - b->mean[i]);
-    return sqrt(1.5 * sum / (b->x[b->count - 1] - b->x[0]));
-}
-
-/* Growth that is no line and no exponential, like t^2: what is bounded has shown its size half way.
- */
-static bool keeps_growing(const blocks *b)
-{
-    double first = 0, second = 0;
-    for (int i = 0; i < b->count; i++)
-        *(i < b->count / 2 ? &first : &second) = fmax(i < b->count / 2 ? first : second, b->top[i]);
-    return second > 2.5 * first;
-}
-
-/* Whether nearly all differences of neighbours have one sign: half of a walk's have. */
-static bool goes_one_way(const blocks *b)
-{
-    int up = 0;
-    for (int i = 0; i + 1 < b->count; i++)
-        up += b->mean[i + 1] > b->mean[i];
-    return up > 0.8 * (b->count - 1) || up < 0.2 * (b->count - 1);
+    double half[2] = {0};
+    for (int i = 0; i < BLOCKS; i++)
+        half[2 * i / BLOCKS] = fmax(half[2 * i / BLOCKS], v->top[i]);
+    return half[1] > 2.5 * half[0];
 }
 
 /* Of an error that is neither round-off nor exponential. */
-static nh_verdict tell_apart(const blocks *b, nh_line *line)
+static nh_verdict tell_apart(const view *v, const double *y, int64_t count)
 {
-    double rest[BLOCKS];
-    double share = explained(b->x, b->mean, b->count, line, rest);
-    double next = persistence(rest, b->count);
-    if (share > 0.9 && (!walks(rest, b->count) || share > 0.999))
+    double led = fabs(v->slope.line.slope) * v->length;
+    if (is_significant(v, count) && led > v->rest && v->rest < v->total && is_steady(v, y, count))
         return NH_VERDICT_LINEAR;
-    /* a drift under oscillations; slow ones, of which there are few periods, do not count as one */
-    if (share > 0.5 && !walks(rest, b->count) && next < 0.65)
-        return NH_VERDICT_LINEAR;
-    if (share > 0.5 && goes_one_way(b))
-        return NH_VERDICT_LINEAR;
-    /* a walk must lead out of the oscillations, whose means may wander within them as the blocks
-     * cut them */
-    bool leads_out = range(b->mean, b->count) > 0.5 * b->width;
-    if (b->points >= WALK_LEAST && leads_out && walks(b->mean, b->count))
+    bool is_even =
+        v->unevenness < 3; /* oscillations stand out; of 1000 walks one has 2.6 or more */
+    if (v->exponent < -1 && v->exponent > -3 && is_even && sqrt(v->walk) > v->rest)
         return NH_VERDICT_RANDOM_WALK;
-    return share > 0.5 && keeps_growing(b) ? NH_VERDICT_LINEAR : NH_VERDICT_BOUNDED;
+    return keeps_growing(v) && v->rest < v->total ? NH_VERDICT_LINEAR : NH_VERDICT_BOUNDED;
+}
+
+static nh_verdict judge_course(const double *x, const double *y, int64_t count, nh_judgement *j)
+{
+    nh_line growth;
+    view v = look(x, y, count);
+    nh_verdict verdict = NH_VERDICT_EXPONENTIAL;
+    if (!is_exponential(&v, &growth))
+        verdict = tell_apart(&v, y, count);
+    if (verdict == NH_VERDICT_EXPONENTIAL) {
+        j->rate = growth.slope;
+        j->rate_error = growth.slope_error;
+    } else if (verdict == NH_VERDICT_LINEAR) {
+        j->rate = v.slope.line.slope;
+        j->rate_error = v.slope.line.slope_error;
+    } else if (verdict == NH_VERDICT_RANDOM_WALK)
+        j->rate = sqrt(v.walk / v.length);
+    return verdict;
 }
 
 static void describe(nh_judgement *j, double round_off)
@@ -252,8 +318,6 @@ static void describe(nh_judgement *j, double round_off)
 nh_judgement nh_judge(const double *x, const double *y, int64_t count, double round_off)
 {
     nh_judgement j = {.verdict = NH_VERDICT_UNKNOWN, .rate = NAN, .rate_error = NAN};
-    nh_line line = {NAN, NAN, NAN};
-    blocks b;
     j.line = nh_fit_slope(x, y, count);
     for (int64_t i = 0; i < count; i++)
         j.largest = isnan(j.largest) || fabs(y[i]) <= j.largest ? j.largest : fabs(y[i]);
@@ -261,16 +325,8 @@ nh_judgement nh_judge(const double *x, const double *y, int64_t count, double ro
         j.verdict = NH_VERDICT_NOT_FINITE;
     else if (count > 0 && j.largest <= round_off)
         j.verdict = NH_VERDICT_ROUND_OFF;
-    else if (count >= POINTS_LEAST) {
-        cut(&b, x, y, count);
-        j.verdict = is_exponential(&b, &line) ? NH_VERDICT_EXPONENTIAL : tell_apart(&b, &line);
-        if (j.verdict == NH_VERDICT_RANDOM_WALK)
-            j.rate = walk_rate(&b);
-        else if (j.verdict != NH_VERDICT_BOUNDED) {
-            j.rate = line.slope;
-            j.rate_error = line.slope_error;
-        }
-    }
+    else if (count >= POINTS_LEAST)
+        j.verdict = judge_course(x, y, count, &j);
     describe(&j, round_off);
     return j;
 }

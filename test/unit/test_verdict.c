@@ -141,6 +141,96 @@ static void test_kinds(void)
     }
 }
 
+/* ---- error rates: many series of each kind, every one with its own frequencies and phases ---- */
+
+enum { RATE_POINTS = 2000, RATE_SERIES = 400, LINES = 3 };
+
+typedef struct lines { /* oscillations of `least` to `most` periods */
+    double size[LINES], periods[LINES], phase[LINES];
+} lines;
+
+static lines draw_lines(double least, double most)
+{
+    lines l;
+    for (int i = 0; i < LINES; i++) {
+        l.size[i] = 0.2 + 0.8 * uniform();
+        l.periods[i] = least * pow(most / least, uniform());
+        l.phase[i] = 6.283185307179586 * uniform();
+    }
+    return l;
+}
+
+static double lines_at(const lines *l, double u)
+{
+    double sum = 0;
+    for (int i = 0; i < LINES; i++)
+        sum += l->size[i] * cos(6.283185307179586 * l->periods[i] * u + l->phase[i]);
+    return sum;
+}
+
+typedef struct recipe {
+    const char *name;
+    double least, most;                   /* periods of the oscillations; 0: none */
+    double noise, keep;                   /* noise, and how much of it stays until the next point */
+    double walk, drift, square, exponent; /* at the end */
+    nh_verdict verdict;
+    double seen; /* share of wrong verdicts when this was written; twice that and .01 are allowed */
+} recipe;
+
+static void cook(const recipe *r, double *x, double *y)
+{
+    lines l = draw_lines(fmax(r->least, 1), fmax(r->most, 1));
+    double walk = 0, noise = 0;
+    for (int i = 0; i < RATE_POINTS; i++) {
+        double u = (i + 0.5) / RATE_POINTS;
+        walk += r->walk * normal() / sqrt(RATE_POINTS);
+        noise = r->keep * noise + sqrt(1 - r->keep * r->keep) * r->noise * normal();
+        x[i] = 3000 * u;
+        y[i] =
+            (r->least > 0 ? lines_at(&l, u) : 0) + noise + walk + r->drift * u + r->square * u * u;
+        if (r->exponent > 0)
+            y[i] = exp(r->exponent * u) * (1 + 0.1 * y[i]);
+    }
+}
+
+static double wrong_share(const recipe *r)
+{
+    static double x[RATE_POINTS], y[RATE_POINTS];
+    int wrong = 0;
+    for (int s = 0; s < RATE_SERIES; s++) {
+        seed = (uint64_t)s + 777;
+        uniform();
+        cook(r, x, y);
+        wrong += nh_judge(x, y, RATE_POINTS, 1e-12).verdict != r->verdict;
+    }
+    return (double)wrong / RATE_SERIES;
+}
+
+static void test_error_rates(void)
+{
+    static const recipe recipes[] = {
+        {"fast oscillations", 20, 500, .verdict = NH_VERDICT_BOUNDED, .seen = 0},
+        {"slow oscillations", 2, 20, .verdict = NH_VERDICT_BOUNDED, .seen = 0},
+        {"slow oscillations and noise", 2, 500, 0.5, .verdict = NH_VERDICT_BOUNDED, .seen = 0.01},
+        {"noise", 0, 0, 1, .verdict = NH_VERDICT_BOUNDED, .seen = 0},
+        {"noise that lasts T/1000", 0, 0, 1, 0.6065, .verdict = NH_VERDICT_BOUNDED, .seen = 0},
+        {"walk", .walk = 1, .verdict = NH_VERDICT_RANDOM_WALK, .seen = 0.0025},
+        {"walk and small oscillations", 20, 500, .walk = 10, .verdict = NH_VERDICT_RANDOM_WALK,
+         .seen = 0.01},
+        {"walk and noise", 0, 0, 0.1, .walk = 1, .verdict = NH_VERDICT_RANDOM_WALK, .seen = 0.015},
+        {"drift and oscillations", 8, 500, 0.3, .drift = 4, .verdict = NH_VERDICT_LINEAR},
+        {"drift and slow oscillations", 2, 20, .drift = 4, .verdict = NH_VERDICT_LINEAR},
+        {"small drift, fast oscillations", 20, 500, .drift = 2, .verdict = NH_VERDICT_LINEAR},
+        {"square and oscillations", 2, 500, .square = 10, .verdict = NH_VERDICT_LINEAR},
+        {"explosion", 2, 500, .exponent = 8, .verdict = NH_VERDICT_EXPONENTIAL}};
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        double wrong = wrong_share(recipes + i);
+        printf("%-32s %5.2f%% wrong, seen %5.2f%%\n", recipes[i].name, 100 * wrong,
+               100 * recipes[i].seen);
+        CHECK(wrong <= 2 * recipes[i].seen + 0.01);
+    }
+}
+
 static void test_walk_rate(void)
 {
     double *x = malloc(POINTS * sizeof *x), *y = malloc(POINTS * sizeof *y), mean = 0;
@@ -198,6 +288,7 @@ static void test_fit_walk(void)
 int main(void)
 {
     test_kinds();
+    test_error_rates();
     test_walk_rate();
     test_short();
     test_running_mean();
