@@ -1,5 +1,5 @@
-/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. Digests are not asked to agree for the
- * latter two, since whoever forges bytes can forge those. */
+/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. Whoever forges bytes can forge a digest, so
+ * there are files with the right one too. */
 #define _GNU_SOURCE
 #include <nonholo.h>
 #include <stdint.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/sha256.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +40,22 @@ static void as_file(const uint8_t *data, size_t size)
         for (int i = 0; i < pieces; i++)
             nh_bytes_free(piece[i].bytes);
     close(descriptor);
+}
+
+/* The bytes between the opening line of a checkpoint and the digest that they have. */
+static void as_signed_file(const uint8_t *data, size_t size)
+{
+    static const char opening[] = "nonholo checkpoint 1\n";
+    size_t before = sizeof opening - 1;
+    char *bytes = malloc(before + size + NH_DIGEST_TEXT);
+    if (!bytes)
+        return;
+    memcpy(bytes, opening, before);
+    if (size)
+        memcpy(bytes + before, data, size);
+    nh_sha256_text(bytes, before + size, bytes + before + size);
+    as_file((const uint8_t *)bytes, before + size + NH_DIGEST_TEXT - 1);
+    free(bytes);
 }
 
 static void as_run(const uint8_t *data, size_t size)
@@ -114,6 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] == 'f')
         as_file(data + 1, size - 1);
+    else if (data[0] == 's')
+        as_signed_file(data + 1, size - 1);
     else if (data[0] == 'r')
         as_run(data + 1, size - 1);
     else if (data[0] == 'e')
