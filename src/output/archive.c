@@ -102,10 +102,11 @@ static bool make_npy_header(const nh_archive *a, int64_t rows, char **bytes, siz
 {
     nh_text text = {0};
     describe_npy(a, INT64_MAX, &text); /* the longest */
+    bool measured = !text.failed;
     *size = (12 + text.length + 64) / 64 * 64;
     nh_text_free(&text);
     describe_npy(a, rows, &text);
-    *bytes = text.failed ? NULL : malloc(*size);
+    *bytes = measured && !text.failed ? malloc(*size) : NULL;
     if (*bytes) {
         size_t length = *size - 12;
         memcpy(*bytes, "\x93NUMPY\x02\x00", 8);

@@ -40,7 +40,7 @@ static void release(nh_file *file)
 static char *resolve(const char *path)
 {
     char *real = realpath(path, NULL);
-    return real ? real : strdup(path);
+    return real || errno == ENOMEM ? real : strdup(path);
 }
 
 static bool is_special(const char *path)
@@ -120,8 +120,10 @@ static nh_status begin(nh_file **out, const char *path, beginning how, int64_t l
     if (file->descriptor < 0) {
         int error = errno;
         nh_status status =
-            fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
-                      how == RESUMED && file->temporary ? file->temporary : path, error);
+            error == ENOMEM
+                ? nh_fail_memory(report)
+                : fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
+                            how == RESUMED && file->temporary ? file->temporary : path, error);
         release(file);
         return status;
     }
