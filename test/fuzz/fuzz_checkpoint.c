@@ -1,5 +1,5 @@
-/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. Whoever forges bytes can forge a digest, so
- * there are files with the right one too. */
+/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. Whoever forges bytes can forge a
+ * digest, so there are files with the right one too. */
 #define _GNU_SOURCE
 #include <nonholo.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static nh_model *model;
 static nh_system *sys;
-static const nh_run_options how = {.method = "leapfrog", .step = 0.1, .members = 3,
-                                   .backend = NH_BACKEND_TAPE};
+static const nh_run_options how = {
+    .method = "leapfrog", .step = 0.1, .members = 3, .backend = NH_BACKEND_TAPE};
 
 static void open_system(void)
 {
@@ -76,9 +76,14 @@ static void as_ensemble(const uint8_t *data, size_t size)
 {
     nh_ensemble *e;
     nh_report report;
-    nh_ensemble_options options = {.system = sys, .starts = NH_STARTS_RANDOM, .members = 9, .energy = 6,
-                                   .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
-                                   .steps = 4, .every = 2};
+    nh_ensemble_options options = {
+        .system = sys,
+        .starts = NH_STARTS_RANDOM,
+        .members = 9,
+        .energy = 6,
+        .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
+        .steps = 4,
+        .every = 2};
     if (nh_ensemble_create(&e, &options, &report) != NH_OK)
         abort();
     if (nh_ensemble_restore(e, data, size, &report) == NH_OK)
@@ -94,9 +99,14 @@ static void as_changed(const uint8_t *data, size_t size, bool ensemble)
     nh_report report;
     if (!genuine[ensemble] && ensemble) {
         nh_ensemble *e;
-        nh_ensemble_options options = {.system = sys, .starts = NH_STARTS_RANDOM, .members = 9, .energy = 6,
-                                       .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
-                                       .steps = 4, .every = 2};
+        nh_ensemble_options options = {
+            .system = sys,
+            .starts = NH_STARTS_RANDOM,
+            .members = 9,
+            .energy = 6,
+            .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
+            .steps = 4,
+            .every = 2};
         if (nh_ensemble_create(&e, &options, &report) != NH_OK ||
             nh_ensemble_result(e, &genuine[1], &length[1], &report) != NH_OK)
             abort();

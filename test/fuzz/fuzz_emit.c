@@ -1,5 +1,5 @@
-/* Whatever parses must emit C that compiles, and it, the tape and the tape as machine code must agree bit by
- * bit. Slow: each input that is a model is compiled. */
+/* Whatever parses must emit C that compiles, and it, the tape and the tape as machine code must
+ * agree bit by bit. Slow: each input that is a model is compiled. */
 #include <nonholo.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     nh_report report;
     if (nh_model_parse(&model, "fuzz.nh", (const char *)data, size, &report) != NH_OK)
         return 0;
-    if (nh_system_build(&system, model, NULL, 0, &report) == NH_OK && nh_system_coordinates(system) <= MOST &&
-        nh_system_velocities(system) <= MOST)
+    if (nh_system_build(&system, model, NULL, 0, &report) == NH_OK &&
+        nh_system_coordinates(system) <= MOST && nh_system_velocities(system) <= MOST)
         compare(system);
     nh_system_free(system);
     nh_model_free(model);
