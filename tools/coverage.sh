@@ -12,5 +12,5 @@ ninja -C "$build" >/dev/null
 find "$build" -name '*.gcda' -delete
 meson test -C "$build" --no-suite own-build --timeout-multiplier 10 ||
     echo "some tests failed: the coverage is of those too" >&2
-gcovr -r "$root" --object-directory "$build" -f src/ --merge-mode-functions=merge-use-line-max --sort-percentage \
+gcovr -r "$root" --object-directory "$build" -f src/ --sort-percentage \
     --print-summary --fail-under-line "${COVERAGE_LEAST:-90}"
