@@ -29,7 +29,7 @@ FUZZ_TIME ?= 600
 fuzz: all
 	@tools/fuzz.sh $(abspath $(BUILD)) $(FUZZ_TIME)
 
-# kill -9 at random moments, KILLS rounds a case (the tests do one)
+# kill -9 at random moments, KILLS of them a case (the tests do two)
 KILLS ?= 20
 kill-test: all
 	@python3 test/cli/test_kill.py $(BUILD)/nonholo $(KILLS)
@@ -60,7 +60,7 @@ help:
 	@echo "make test       build and run every test"
 	@echo "make sanitize   run the tests under the sanitizers"
 	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
-	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) rounds a case"
+	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) times a case"
 	@echo "make coverage   line coverage of the tests (needs gcovr)"
 	@echo "make bench      the speed table of this machine"
 	@echo "make docs       the manual, in $(BUILD)/manual"

@@ -25,13 +25,30 @@ static void put_name(const char *colour)
         fputs("nonholo: ", stderr);
 }
 
+/* Messages quote names and files of strangers, which must not command the terminal. */
+static void put_safely(const char *text)
+{
+    for (; *text; text++) {
+        unsigned char letter = (unsigned char)*text;
+        bool commands = (letter < 32 && letter != '\n' && letter != '\t') || letter == 127;
+        fputc(commands ? '?' : letter, stderr);
+    }
+    fputc('\n', stderr);
+}
+
+static void put_message(const char *colour, const char *format, va_list args)
+{
+    char text[8192]; /* longer ones are cut */
+    vsnprintf(text, sizeof text, format, args);
+    put_name(colour);
+    put_safely(text);
+}
+
 int complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    put_name("1;31");
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    put_message("1;31", format, args);
     va_end(args);
     return BAD_USAGE;
 }
@@ -42,9 +59,7 @@ void remark(const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    put_name("1");
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    put_message("1", format, args);
     va_end(args);
 }
 
@@ -57,7 +72,7 @@ int complain_report(const nh_report *report)
 {
     bool begins_with_file = report->line > 0 || report->status == NH_BAD_MODEL;
     if (begins_with_file)
-        fprintf(stderr, "%s\n", report->text);
+        put_safely(report->text);
     else
         complain("%s", report->text);
     return exit_code(report->status);

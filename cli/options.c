@@ -91,7 +91,7 @@ static const specification specifications[] = {
      "how expressions are evaluated; all give the same bits", 0, 0},
     {"threads", 0, COUNT, OPTIONS_SPEED, AT(threads), "N",
      "threads for many trajectories (a single one uses one)", 1, 4096},
-    {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy",
+    {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy|.npz",
      "write the recorded points", 0, 0},
     {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html",
      "draw the recorded points", 0, 0},

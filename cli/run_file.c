@@ -22,6 +22,12 @@ static bool ends_with(const char *path, const char *ending)
     return length > tail && strcmp(path + length - tail, ending) == 0;
 }
 
+/* Formats without multipliers. */
+static bool is_table(const char *path)
+{
+    return ends_with(path, ".csv") || ends_with(path, ".npy");
+}
+
 /* Energy and observables: the columns of the record after t, q and v. */
 static const char **column_names(const journey *trip, int *count)
 {
@@ -38,8 +44,8 @@ static const char **column_names(const journey *trip, int *count)
 static bool is_finished(const journey *trip, const options *given)
 {
     char part[PATH_MAX];
-    bool table = ends_with(given->output, ".csv") || ends_with(given->output, ".npy");
-    return table && nh_run_steps(trip->run) == trip->steps && access(given->output, F_OK) == 0 &&
+    bool renamed = is_table(given->output) || ends_with(given->output, ".npz");
+    return renamed && nh_run_steps(trip->run) == trip->steps && access(given->output, F_OK) == 0 &&
            snprintf(part, sizeof part, "%s.part", given->output) < (int)sizeof part &&
            access(part, F_OK) != 0;
 }
@@ -49,7 +55,7 @@ static int open_archive(journey *trip, const options *given, const notes *before
     const subject *s = &trip->subject;
     int columns;
     const char **names = column_names(trip, &columns);
-    bool table = ends_with(given->output, ".csv") || ends_with(given->output, ".npy");
+    bool table = is_table(given->output);
     size_t constraints = (size_t)nh_system_constraints(s->system);
     trip->row = calloc((size_t)columns + 1, sizeof *trip->row);
     trip->multipliers = table ? NULL : calloc(constraints + 1, sizeof *trip->multipliers);

@@ -20,6 +20,7 @@ typedef struct reader {
     int columns;
     int *place; /* of each column: coordinate i is i, velocity i is coordinates + i */
     int64_t rows, row_room;
+    int answer; /* what a line that could not be read leads to; 0 when there is none */
 } reader;
 
 static int complain_line(const reader *r, const char *what, const char *word)
@@ -27,16 +28,48 @@ static int complain_line(const reader *r, const char *what, const char *word)
     return complain("%s:%lld: %s '%s'", r->path, r->number, what, word);
 }
 
-/* The next line without its end, or false at the end of the file. */
+/* A file without an end (a device, a pipe) must not take all memory. */
+enum { LINE_MAX_BYTES = 1 << 26 };
+static const size_t list_max_bytes = (size_t)1 << 31;
+
+static bool put(reader *r, size_t length, char letter)
+{
+    if (length == r->room) {
+        size_t room = r->room ? 2 * r->room : 256;
+        char *line = realloc(r->line, room);
+        if (!line) {
+            r->answer = (complain("out of memory"), FAILED);
+            return false;
+        }
+        r->line = line;
+        r->room = room;
+    }
+    r->line[length] = letter;
+    return true;
+}
+
+/* The next line without its end, or false at the end of the file or with an answer. */
 static bool next_line(reader *r)
 {
-    ssize_t length = getline(&r->line, &r->room, r->file);
-    if (length < 0)
-        return false;
+    size_t length = 0;
+    int letter;
     r->number++;
-    while (length > 0 && strchr("\r\n", r->line[length - 1]))
-        r->line[--length] = '\0';
-    return true;
+    while ((letter = getc_unlocked(r->file)) != EOF && letter != '\n') {
+        if (letter == '\0')
+            r->answer = complain("%s:%lld: the line holds a NUL byte", r->path, r->number);
+        if (length == LINE_MAX_BYTES)
+            r->answer = complain("%s:%lld: the line is longer than %d megabytes", r->path,
+                                 r->number, LINE_MAX_BYTES >> 20);
+        if (r->answer || !put(r, length++, (char)letter))
+            return false;
+    }
+    if (ferror(r->file))
+        r->answer = (complain("cannot read %s: %s", r->path, strerror(errno)), FAILED);
+    if (r->answer || (letter == EOF && length == 0))
+        return false;
+    while (length > 0 && r->line[length - 1] == '\r')
+        length--;
+    return put(r, length, '\0');
 }
 
 /* -1: no such coordinate or velocity. */
@@ -55,7 +88,9 @@ static int find_place(const reader *r, const char *name)
 static int read_names(reader *r)
 {
     if (!next_line(r))
-        return complain("%s: the first line names the columns, as in x,y,x',y'", r->path);
+        return r->answer
+                   ? r->answer
+                   : complain("%s: the first line names the columns, as in x,y,x',y'", r->path);
     size_t columns = 1;
     for (const char *c = r->line; *c; c++)
         columns += *c == ',';
@@ -83,6 +118,10 @@ static int make_room(reader *r)
     if (r->rows < r->row_room)
         return 0;
     size_t room = r->row_room ? 2 * (size_t)r->row_room : 64;
+    size_t numbers = (size_t)(c->subject.coordinates + c->subject.velocities);
+    if (r->rows > 0 && room > list_max_bytes / sizeof(double) / numbers)
+        return complain("%s:%lld: more than %lld start states", r->path, r->number,
+                        (long long)r->rows);
     double *q = realloc(c->list_q, (room * (size_t)c->subject.coordinates + 1) * sizeof *q);
     c->list_q = q ? q : c->list_q;
     double *v = realloc(c->list_v, (room * (size_t)c->subject.velocities + 1) * sizeof *v);
@@ -129,8 +168,7 @@ int read_starts(crowd *c, const char *path)
     while (!answer && next_line(&r))
         if (r.line[strspn(r.line, " ")]) /* empty lines are skipped */
             answer = read_row(&r);
-    if (!answer && ferror(r.file))
-        answer = (complain("cannot read %s: %s", path, strerror(errno)), FAILED);
+    answer = answer ? answer : r.answer;
     if (!answer && r.rows == 0)
         answer = complain("%s has no start states below its first line", path);
     c->list_members = r.rows;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # fuzz.sh BUILD SECONDS [TARGET...]: runs the fuzz targets of test/fuzz with libFuzzer (clang), the address
-# and the undefined-behaviour sanitizer. Objects are kept in BUILD/fuzz. What a target finds stays there as
-# crash-*, leak-* or timeout-*; the exit code is 1 then.
+# and the undefined-behaviour sanitizer. Objects and the corpora that grow are kept in BUILD/fuzz. What a
+# target finds stays there as TARGET-crash-*, TARGET-leak-* or TARGET-timeout-*; the exit code is 1 then.
+# Findings belong, made small, into test/fuzz/corpus/TARGET: the test 'fuzz corpora' goes through those.
 set -eu
 build=$1 seconds=$2
 shift 2
@@ -15,6 +16,11 @@ sanitize="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=unde
 echo '#define NH_VERSION "fuzz"' >"$out/version.h"
 flags="-std=gnu17 -O1 -g -w -include $out/version.h -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE"
 flags="$flags -ffp-contract=off -fno-math-errno -I$root/include -I$root/src $sanitize"
+case $(uname -m) in
+x86_64) levels="base avx" flags="$flags -DNH_HAVE_AVX2_VARIANTS" ;;
+*) levels=base ;;
+esac
+export XDG_CACHE_HOME="$out/cache" # compiled kernels of nonsense are nobody else's
 
 compile() { # source object flags...
     source=$1 object=$out/objects/$2.o
@@ -32,8 +38,14 @@ newest=$(ls -t include/*.h src/*/*.h | head -1)
     done
     for source in $(python3 tools/sources.py methods) src/program/interpret.c; do
         name=$(echo "$source" | tr / _)
-        compile "$source" "$name.1" -DLANES=1 -DNH_DESCRIBE -DNH_VARIANT=base1
-        compile "$source" "$name.4" -DLANES=4 -DNH_VARIANT=base4
+        for level in $levels; do
+            one=-DNH_DESCRIBE
+            [ "$level" = avx ] && one="-mavx2 -mfma"
+            # shellcheck disable=SC2086
+            compile "$source" "$name.$level.1" -DLANES=1 -DNH_VARIANT="$level"1 $one
+            # shellcheck disable=SC2086
+            compile "$source" "$name.$level.4" -DLANES=4 -DNH_VARIANT="$level"4 ${one#-DNH_DESCRIBE}
+        done
     done
 } | xargs -P "$(nproc)" -I LINE sh -c "LINE"
 failed=0
@@ -44,14 +56,17 @@ for target in $targets; do
     corpus=$out/corpus-$target
     mkdir -p "$corpus"
     case $target in
-    model | emit) seeds="models test/bad_models" ;;
-    figure) seeds=figures ;;
-    *) seeds=test/fuzz/corpus/$target ;;
+    model | emit) seeds="models test/bad_models" words=model ;;
+    figure) seeds=figures words=figure ;;
+    *) seeds= words=$target ;;
     esac
+    options="-max_total_time=$seconds -timeout=20 -rss_limit_mb=2048 -max_len=3000 -print_final_stats=1 -verbosity=0"
+    [ ! -f "test/fuzz/$words.dict" ] || options="$options -dict=$root/test/fuzz/$words.dict"
     echo "== $target, $seconds seconds"
     # shellcheck disable=SC2086
-    (cd "$out" && ./fuzz_"$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=3000 \
-        -print_final_stats=1 -verbosity=0 "$corpus" $(for s in $seeds; do echo "$root/$s"; done)) 2>"$out/$target.log" || failed=1
-    grep -E "number_of_executed|new_units|ERROR|SUMMARY|runtime error|tape:" "$out/$target.log" || tail -5 "$out/$target.log"
+    (cd "$out" && ./fuzz_"$target" $options -artifact_prefix="$target-" "$corpus" \
+        $(for s in $seeds test/fuzz/corpus/$target; do echo "$root/$s"; done)) 2>"$out/$target.log" || failed=1
+    grep -E "number_of_executed|new_units|ERROR|SUMMARY|runtime error|differ:" "$out/$target.log" || tail -5 "$out/$target.log"
+    rm -rf "$XDG_CACHE_HOME"
 done
 exit $failed

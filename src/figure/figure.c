@@ -46,7 +46,7 @@ static nh_status open_file(nh_figure **out, const char *path, nh_report *report)
     size_t room = (size_t)NH_TEXT_LARGEST + 1;
     FILE *file = fopen(path, "rb");
     if (!file)
-        return nh_fail(report, NH_FILE_FAILED, "cannot open %s: %s", path, strerror(errno));
+        return nh_fail(report, NH_FILE_FAILED, "cannot open %.1000s: %s", path, strerror(errno));
     char *text = malloc(room);
     nh_status status = text ? NH_OK : nh_fail_memory(report);
     size_t length = text ? fread(text, 1, room, file) : 0;

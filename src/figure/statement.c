@@ -189,7 +189,18 @@ static nh_status read_figure(nh_reader *r)
 {
     if (r->figure->name)
         return nh_reader_fail(r, "the figure has a name already");
-    return nh_take_word(r, "the figure's name", &r->figure->name);
+    const char *name;
+    nh_status status = nh_take_word(r, "the figure's name", &name);
+    if (status)
+        return status;
+    /* Files are called after it, and a figure is a text of strangers. */
+    if (name[0] == '.' || strlen(name) > 100 ||
+        name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")]) {
+        r->line.at--;
+        return nh_reader_fail(r, "a figure's name is of letters, digits, '-', '_' and '.'");
+    }
+    r->figure->name = name;
+    return NH_OK;
 }
 
 static nh_status read_rest(nh_reader *r, const char **text)

@@ -24,6 +24,8 @@ typedef struct study {
     nh_watch **watch; /* of each lane: what a member began with decides about its latitude */
 } study;
 
+static const double steps_most = 0x1p53, numbers_most = 0x1p28;
+
 void nh_outcome_free(nh_outcome *outcome)
 {
     free(outcome->name);
@@ -247,14 +249,19 @@ static nh_status lay_out(study *s)
 {
     nh_outcome *out = s->out;
     int64_t most = s->members > 1 ? POINTS_TOGETHER : POINTS_ALONE;
-    s->steps = llround(s->time / out->step);
+    s->steps = llround(s->time / out->step); /* nh_study has seen that there are not too many */
     s->every = s->setup->every ? s->setup->every : (s->steps + most - 1) / most;
     s->every = s->every < 1 ? 1 : s->every;
     out->points = s->steps / s->every + 1;
     out->steps = s->steps;
     out->members = s->members;
-    out->t = calloc((size_t)out->points, sizeof *out->t);
     size_t series = (size_t)s->members * (size_t)(out->names + 1);
+    if ((double)series * (double)out->points > numbers_most)
+        return nh_fail(&out->report, NH_TOO_LARGE,
+                       "%s: %lld points of %d quantities and %d members are too many to keep; "
+                       "measure fewer of them ('every')",
+                       s->figure->source.file, (long long)out->points, out->names, s->members);
+    out->t = calloc((size_t)out->points, sizeof *out->t);
     out->data = calloc(series * (size_t)out->points, sizeof *out->data);
     return out->t && out->data ? NH_OK : nh_fail_memory(&out->report);
 }
@@ -308,6 +315,9 @@ nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outco
         return nh_fail(&out->report, NH_BAD_ARGUMENT,
                        "%s: case '%s' lacks a model, a step or a time", figure->source.file,
                        figure->cases[by_case].name);
+    if (s.time / out->step > steps_most / exp2(setup->halvings))
+        return nh_fail(&out->report, NH_TOO_LARGE, "%s: time %.10g has too many steps of %.10g",
+                       figure->source.file, s.time, out->step);
     nh_status status =
         list_names(figure, by_case, out) ? carry_out(&s) : nh_fail_memory(&out->report);
     release(&s);

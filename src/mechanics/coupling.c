@@ -14,8 +14,12 @@ static int only_coordinate(nh_graph *g, nh_expr e)
     nh_expr *below;
     size_t count;
     int only = -1;
-    if (!nh_depends(g, e, NH_Q) || !nh_reach(g, &e, 1, &below, &count))
+    if (!nh_depends(g, e, NH_Q))
         return -1;
+    if (!nh_reach(g, &e, 1, &below, &count)) {
+        nh_graph_fail(g);
+        return -2;
+    }
     for (size_t i = 0; i < count; i++) {
         nh_node n = nh_look(g, below[i]);
         if (n.kind == NH_INPUT && n.which == NH_Q)

@@ -98,7 +98,7 @@ static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
 }
 
 /* Energy v.p - L. */
-static void derive_energy(nh_mechanics *s, const nh_expr *v)
+static bool derive_energy(nh_mechanics *s, const nh_expr *v)
 {
     nh_graph *g = s->g;
     nh_expr_list terms = {0};
@@ -107,6 +107,7 @@ static void derive_energy(nh_mechanics *s, const nh_expr *v)
         ok = nh_expr_list_push(&terms, nh_multiply(g, v[i], s->p[i]));
     s->energy = ok ? nh_sum(g, terms.item, terms.count) : NH_ZERO;
     nh_expr_list_free(&terms);
+    return ok && !nh_graph_failed(g);
 }
 
 static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
@@ -149,11 +150,10 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
         status = nh_fail_memory(report);
     if (status == NH_OK)
         status = factorise_mass(s, report);
-    if (status == NH_OK) {
-        derive_energy(s, v);
-        if (!nh_elimination_solve_rows(s->g, s->mass_factors, &s->K, &s->B)) /* B = M^-1 K^T */
-            status = nh_fail_memory(report);
-    }
+    if (status == NH_OK &&
+        (!derive_energy(s, v) ||
+         !nh_elimination_solve_rows(s->g, s->mass_factors, &s->K, &s->B))) /* B = M^-1 K^T */
+        status = nh_fail_memory(report);
     if (status == NH_OK)
         status = nh_mechanics_find_facts(s, report);
     free(v);

@@ -118,6 +118,16 @@ static double scatter(int i, int round)
     return 2 * (x - floor(x)) - 1;
 }
 
+/* Values of expressions; memory that is missing makes the graph fail. */
+static bool evaluate(nh_mechanics *s, const nh_expr_list *list, double t, const double *q,
+                     const double *v, double *out)
+{
+    bool done = nh_evaluate(s->g, list->item, list->count, t, q, v, NULL, out);
+    if (!done)
+        nh_graph_fail(s->g);
+    return done;
+}
+
 /* ---- reversibility: L and f even in v, every k even or odd ---- */
 
 /* The expressions that decide it: L, the forces, the constraints. */
@@ -146,6 +156,8 @@ static nh_answer reversibility(nh_mechanics *s, const double *q, const double *v
     nh_answer answer = list_deciding(s, &list) ? NH_YES : NH_UNKNOWN;
     size_t count = list.count, others = count - (size_t)s->m;
     double *x = calloc(3 * n + 2 * count + 1, sizeof *x);
+    if (!x || answer == NH_UNKNOWN)
+        nh_graph_fail(s->g);
     double *there = x + 3 * n, *back = there + count;
     for (int round = 0; x && answer == NH_YES && round < 3; round++) {
         for (size_t i = 0; i < n; i++) {
@@ -153,8 +165,7 @@ static nh_answer reversibility(nh_mechanics *s, const double *q, const double *v
             x[n + i] = v[i] + 0.5 * scatter((int)i, 20 + round);
             x[2 * n + i] = -x[n + i];
         }
-        if (!nh_evaluate(s->g, list.item, count, 0, x, x + n, NULL, there) ||
-            !nh_evaluate(s->g, list.item, count, 0, x, x + 2 * n, NULL, back))
+        if (!evaluate(s, &list, 0, x, x + n, there) || !evaluate(s, &list, 0, x, x + 2 * n, back))
             answer = NH_UNKNOWN;
         for (size_t i = 0; answer == NH_YES && i < count; i++)
             if (!isfinite(there[i]) || !isfinite(back[i]))
@@ -173,12 +184,16 @@ static bool rank_at(nh_mechanics *s, const double *q, const double *v, int *rank
 {
     nh_expr_list K = {0};
     size_t entries = (size_t)s->m * (size_t)s->n;
-    double *value = entries <= DENSE_RANK_MAX ? malloc((entries + 1) * sizeof *value) : NULL;
+    if (entries > DENSE_RANK_MAX)
+        return false;
+    double *value = malloc((entries + 1) * sizeof *value);
     bool ok = value != NULL;
     for (int i = 0; ok && i < s->m; i++)
         for (int j = 0; ok && j < s->n; j++)
             ok = nh_expr_list_push(&K, nh_matrix_at(&s->K, i, j));
-    ok = ok && nh_evaluate(s->g, K.item, K.count, 0, q, v, NULL, value);
+    if (!ok)
+        nh_graph_fail(s->g);
+    ok = ok && evaluate(s, &K, 0, q, v, value);
     for (size_t i = 0; ok && i < entries; i++)
         ok = isfinite(value[i]);
     if (ok)
@@ -230,9 +245,9 @@ static nh_status check_angles(nh_mechanics *s, const double *q, const double *v,
             x[n + i] = v[i] + 0.7 * scatter((int)i, 4);
         }
         double *before = x + 2 * n, *after = before + count;
-        ok = nh_evaluate(s->g, watched.item, count, 0.2, x, x + n, NULL, before);
+        ok = evaluate(s, &watched, 0.2, x, x + n, before);
         x[a] += 2 * 3.141592653589793;
-        ok = ok && nh_evaluate(s->g, watched.item, count, 0.2, x, x + n, NULL, after);
+        ok = ok && evaluate(s, &watched, 0.2, x, x + n, after);
         if (!ok)
             status = nh_fail_memory(report);
         for (size_t i = 0; ok && status == NH_OK && i < count; i++)
@@ -310,8 +325,10 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     f->coupled = nh_find_coupling(s);
 
     double *start = calloc(2 * ((size_t)s->n + 1), sizeof *start);
-    if (!start)
+    if (!start || nh_graph_failed(g)) {
+        free(start);
         return nh_fail_memory(report);
+    }
     nh_status status = nh_problem_start(s->problem, NULL, start, start + s->n, report);
     if (status == NH_OK)
         status = check_angles(s, start, start + s->n, report);

@@ -69,11 +69,13 @@ static bool list_derivatives(probe *p)
 }
 
 /* Removes from X what the rows of A see: X -= A^T (A A^T)^-1 A X. */
-static bool make_admissible(const double *A, int rows, int n, double *X)
+static bool make_admissible(nh_graph *g, const double *A, int rows, int n, double *X)
 {
     double *AA = calloc((size_t)rows * rows + rows + 1, sizeof *AA), *y = AA + (size_t)rows * rows;
     int *pivot = malloc(((size_t)rows + 1) * sizeof *pivot);
     bool ok = AA && pivot;
+    if (!ok)
+        nh_graph_fail(g);
     for (int pass = 0; ok && pass < 2; pass++) { /* the second pass cleans up round-off */
         for (int i = 0; i < rows; i++) {
             y[i] = 0;
@@ -123,6 +125,16 @@ static double defect(const probe *p, int i)
     return size > 0 ? fabs(sum - algebra) / size : 0;
 }
 
+/* Values of expressions at q; memory that is missing makes the graph fail. */
+static bool evaluate(const probe *p, const nh_expr_list *list, const double *v, const double *x,
+                     double *out)
+{
+    bool done = nh_evaluate(p->s->g, list->item, list->count, 0.1, p->q, v, x, out);
+    if (!done)
+        nh_graph_fail(p->s->g);
+    return done;
+}
+
 /* Draws X and Y annihilated by the rows [first, first+rows) of A and updates the largest defect of
  * those rows. */
 static bool try_pair(probe *p, int first, int rows, uint64_t *random, double *largest)
@@ -133,11 +145,10 @@ static bool try_pair(probe *p, int first, int rows, uint64_t *random, double *la
         p->Y[j] = random_number(random);
     }
     const double *A = p->A + first * p->n;
-    bool ok = make_admissible(A, rows, p->n, p->X) && make_admissible(A, rows, p->n, p->Y) &&
-              nh_evaluate(s->g, p->d_entries.item, p->d_entries.count, 0.1, p->q, p->X, p->X + s->n,
-                          p->dX) &&
-              nh_evaluate(s->g, p->d_entries.item, p->d_entries.count, 0.1, p->q, p->Y, p->Y + s->n,
-                          p->dY);
+    bool ok = make_admissible(s->g, A, rows, p->n, p->X) &&
+              make_admissible(s->g, A, rows, p->n, p->Y) &&
+              evaluate(p, &p->d_entries, p->X, p->X + s->n, p->dX) &&
+              evaluate(p, &p->d_entries, p->Y, p->Y + s->n, p->dY);
     for (int i = first; ok && i < first + rows; i++)
         *largest = fmax(*largest, defect(p, i));
     return ok;
@@ -151,8 +162,7 @@ static nh_answer judge(probe *p, int first, int rows, const double *q)
     for (int point = 0; point < POINTS; point++) {
         for (int i = 0; i < s->n; i++)
             p->q[i] = q[i] + 0.2 * random_number(&random);
-        if (!nh_evaluate(s->g, p->A_entries.item, p->A_entries.count, 0.1, p->q, p->v, NULL,
-                         p->A) ||
+        if (!evaluate(p, &p->A_entries, p->v, NULL, p->A) ||
             !try_pair(p, first, rows, &random, &largest))
             return NH_UNKNOWN;
     }
@@ -169,7 +179,8 @@ void nh_find_integrability(nh_mechanics *s, const double *q, const double *v)
     probe p = {.s = s, .n = s->n + 1, .m = s->m};
     size_t n = (size_t)p.n, mn = n * (size_t)s->m;
     double *memory = calloc(4 * n + 3 * mn, sizeof *memory);
-    if (memory && list_forms(&p) && list_derivatives(&p)) {
+    bool listed = memory && list_forms(&p) && list_derivatives(&p);
+    if (listed) {
         p.q = memory;
         p.v = memory + n;
         p.X = memory + 2 * n;
@@ -183,7 +194,7 @@ void nh_find_integrability(nh_mechanics *s, const double *q, const double *v)
         for (int i = 0; i < s->m && s->m <= 50; i++)
             s->constraint_integrable[i] = judge(&p, i, 1, q);
     }
-    if (!memory || p.A_entries.count == 0)
+    if (!listed)
         nh_graph_fail(s->g);
     nh_expr_list_free(&p.A_entries);
     nh_expr_list_free(&p.d_entries);

@@ -79,6 +79,8 @@ nh_expr nh_row_dot(nh_graph *g, const nh_partials *a, const nh_partials *b)
         else
             j++;
     }
+    if (!ok)
+        nh_graph_fail(g);
     nh_expr sum = ok ? nh_sum(g, terms.item, terms.count) : NH_ZERO;
     nh_expr_list_free(&terms);
     return sum;
@@ -91,6 +93,8 @@ nh_expr nh_row_apply(nh_graph *g, const nh_partials *a, const nh_expr *x)
     for (size_t i = 0; i < a->count && ok; i++)
         if (x[a->entry[i].index] != NH_ZERO)
             ok = nh_expr_list_push(&terms, nh_multiply(g, a->entry[i].value, x[a->entry[i].index]));
+    if (!ok)
+        nh_graph_fail(g);
     nh_expr sum = ok ? nh_sum(g, terms.item, terms.count) : NH_ZERO;
     nh_expr_list_free(&terms);
     return sum;

@@ -89,7 +89,7 @@ static nh_status open_file(nh_model **out, const char *path, nh_report *report)
     FILE *file = text ? fopen(path, "rb") : NULL;
     if (!file) {
         nh_status status =
-            text ? nh_fail(report, NH_FILE_FAILED, "cannot open %s: %s", path, strerror(errno))
+            text ? nh_fail(report, NH_FILE_FAILED, "cannot open %.1000s: %s", path, strerror(errno))
                  : nh_fail_memory(report);
         free(text);
         return status;

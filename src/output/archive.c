@@ -1,5 +1,6 @@
 /* Files of trajectories that are written while they are computed: HDF5, or a table of one
- * trajectory as text (.csv) or as a NumPy array with named fields (.npy). */
+ * trajectory as text (.csv), as a NumPy array with named fields (.npy) or as arrays by name (.npz).
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +9,10 @@
 #include "base/text.h"
 #include "output/file.h"
 #include "output/hdf5.h"
+#include "output/npz.h"
 
-typedef enum format { HDF5, NETCDF, CSV, NPY } format;
-static const char *const endings[] = {".h5", ".nc", ".csv", ".npy", NULL};
+typedef enum format { HDF5, NETCDF, CSV, NPY, NPZ } format;
+static const char *const endings[] = {".h5", ".nc", ".csv", ".npy", ".npz", NULL};
 
 enum { BLOCK_NUMBERS = 1 << 16 };
 
@@ -21,7 +23,8 @@ struct nh_archive {
     int n, k, m, columns;
     int64_t rows; /* of a single trajectory */
     double last_time;
-    nh_file *file; /* of a table */
+    nh_file *file; /* of a table; of the rows that become .npz at the end */
+    char *path;
     double *row;
     size_t header; /* bytes of .npy before the numbers */
     nh_hdf5 *hdf5;
@@ -40,7 +43,7 @@ static nh_status find_format(const char *path, int64_t members, format *out, nh_
     int ending = nh_file_ending(path, endings);
     if (ending < 0)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "%s: data is written to files ending in .h5, .nc, .csv or .npy", path);
+                       "%s: data is written to files ending in .h5, .nc, .csv, .npy or .npz", path);
     *out = (format)ending;
     if (members > 1 && !is_hdf5(*out))
         return nh_fail(report, NH_BAD_ARGUMENT,
@@ -54,6 +57,8 @@ nh_status nh_archive_can_write(const char *path, int64_t members, nh_report *rep
     nh_status status = find_format(path, members, &f, report);
     if (status == NH_OK && is_hdf5(f))
         status = nh_hdf5_can_write(path, report);
+    if (status == NH_OK && f == NPZ)
+        status = nh_file_must_be_regular(path, ".npz", report);
     return status == NH_OK ? nh_file_can_begin(path, report) : status;
 }
 
@@ -75,6 +80,12 @@ static const char *table_column(const nh_archive *a, int column)
     return a->plan.column[column - 1 - a->n - a->k];
 }
 
+/* Numbers of a row: only .npz has room for multipliers, which stand last. */
+static int row_width(const nh_archive *a)
+{
+    return table_columns(a) + (a->format == NPZ ? a->m : 0);
+}
+
 /* The dictionary in the header of .npy; its length does not depend on the number of rows. */
 static void describe_npy(const nh_archive *a, int64_t rows, nh_text *out)
 {
@@ -91,10 +102,11 @@ static bool make_npy_header(const nh_archive *a, int64_t rows, char **bytes, siz
 {
     nh_text text = {0};
     describe_npy(a, INT64_MAX, &text); /* the longest */
+    bool measured = !text.failed;
     *size = (12 + text.length + 64) / 64 * 64;
     nh_text_free(&text);
     describe_npy(a, rows, &text);
-    *bytes = text.failed ? NULL : malloc(*size);
+    *bytes = measured && !text.failed ? malloc(*size) : NULL;
     if (*bytes) {
         size_t length = *size - 12;
         memcpy(*bytes, "\x93NUMPY\x02\x00", 8);
@@ -110,6 +122,8 @@ static bool make_npy_header(const nh_archive *a, int64_t rows, char **bytes, siz
 
 static nh_status write_table_header(nh_archive *a, nh_report *report)
 {
+    if (a->format == NPZ)
+        return NH_OK;
     if (a->format == CSV) {
         for (int i = 0; i < table_columns(a); i++) {
             nh_file_text(a->file, i ? "," : "");
@@ -130,6 +144,8 @@ static nh_status write_table_header(nh_archive *a, nh_report *report)
 static nh_status count_rows_before(nh_archive *a, nh_report *report)
 {
     char *bytes;
+    if (a->format == NPZ)
+        a->rows = a->plan.position / (int64_t)sizeof(double) / row_width(a);
     if (a->format != NPY)
         return NH_OK;
     if (!make_npy_header(a, 0, &bytes, &a->header))
@@ -139,43 +155,122 @@ static nh_status count_rows_before(nh_archive *a, nh_report *report)
     return NH_OK;
 }
 
+/* Rows that nobody will go on with have a name of their own: the temporary one of PATH is that of
+ * the file which is made of them. */
+static nh_status begin_rows(nh_archive *a, nh_report *report)
+{
+    nh_text name = {0};
+    nh_text_add(&name, "%s.rows", a->path);
+    nh_status status =
+        name.failed ? nh_fail_memory(report) : nh_file_begin(&a->file, name.data, report);
+    nh_text_free(&name);
+    return status;
+}
+
 static nh_status open_table(nh_archive *a, const char *path, nh_report *report)
 {
     const nh_archive_plan *p = &a->plan;
-    a->row = calloc((size_t)table_columns(a), sizeof *a->row);
-    if (!a->row)
+    a->row = calloc((size_t)row_width(a), sizeof *a->row);
+    a->path = strdup(path);
+    if (!a->row || !a->path)
         return nh_fail_memory(report);
     if (p->resume) {
         nh_status status = nh_file_resume(&a->file, path, p->position, report);
         return status == NH_OK ? count_rows_before(a, report) : status;
     }
-    nh_status status = p->resumable ? nh_file_begin_part(&a->file, path, report)
-                                    : nh_file_begin(&a->file, path, report);
+    nh_status status = p->resumable       ? nh_file_begin_part(&a->file, path, report)
+                       : a->format == NPZ ? begin_rows(a, report)
+                                          : nh_file_begin(&a->file, path, report);
     return status == NH_OK ? write_table_header(a, report) : status;
 }
 
 static void write_table_row(nh_archive *a, double t, const double *q, const double *v,
-                            const double *values)
+                            const double *values, const double *multipliers)
 {
     double *row = a->row;
-    int columns = table_columns(a);
+    int columns = row_width(a);
     row[0] = t;
     memcpy(row + 1, q, (size_t)a->n * sizeof *row);
     memcpy(row + 1 + a->n, v, (size_t)a->k * sizeof *row);
     memcpy(row + 1 + a->n + a->k, values, (size_t)a->columns * sizeof *row);
-    if (a->format == NPY) {
+    if (columns > table_columns(a))
+        memcpy(row + table_columns(a), multipliers, (size_t)a->m * sizeof *row);
+    if (a->format != CSV) {
         nh_file_write(a->file, (const char *)row, (size_t)columns * sizeof *row);
         return;
     }
     nh_file_numbers(a->file, row, columns);
 }
 
+/* ---- .npz: rows become arrays at the end ---- */
+
+static bool is_taken(const char *name, const nh_npz_array *array, int arrays)
+{
+    for (int i = 0; i < arrays; i++)
+        if (strcmp(array[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+enum { FIXED_ARRAYS = 7 };
+
+/* t, q, v, multipliers, the names along their second axes, and an array for each column. */
+static int describe_arrays(const nh_archive *a, nh_npz_array *array, const char **names)
+{
+    const nh_system *system = a->plan.system;
+    const char **coordinate = names, **velocity = names + a->n, **constraint = velocity + a->k;
+    for (int i = 0; i < a->n; i++)
+        coordinate[i] = nh_system_coordinate_name(system, i);
+    for (int i = 0; i < a->k; i++)
+        velocity[i] = nh_system_velocity_name(system, i);
+    for (int i = 0; i < a->m; i++)
+        constraint[i] = nh_system_constraint_name(system, i);
+    nh_npz_array fixed[FIXED_ARRAYS] = {
+        {.name = "t", .first = 0, .columns = 1},
+        {.name = "q", .first = 1, .columns = a->n, .list = true},
+        {.name = "v", .first = 1 + a->n, .columns = a->k, .list = true},
+        {.name = "multipliers", .first = table_columns(a), .columns = a->m, .list = true},
+        {.name = "coordinates", .label = coordinate, .labels = a->n},
+        {.name = "velocities", .label = velocity, .labels = a->k},
+        {.name = "constraints", .label = constraint, .labels = a->m}};
+    memcpy(array, fixed, sizeof fixed);
+    int count = FIXED_ARRAYS;
+    for (int i = 0; i < a->columns; i++, count++) {
+        const char *name = a->plan.column[i];
+        snprintf(array[count].name, sizeof array[count].name, "%s%.200s",
+                 is_taken(name, fixed, FIXED_ARRAYS) ? "observable_" : "", name);
+        array[count].first = 1 + a->n + a->k + i;
+        array[count].columns = 1;
+    }
+    return count;
+}
+
+static nh_status write_npz(nh_archive *a, nh_report *report)
+{
+    nh_npz_array *array = calloc((size_t)(FIXED_ARRAYS + a->columns), sizeof *array);
+    const char **names = calloc((size_t)(a->n + a->k + a->m) + 1, sizeof *names);
+    nh_status status = array && names ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK) {
+        int arrays = describe_arrays(a, array, names);
+        status = nh_npz_write(a->path, a->file, a->rows, row_width(a), array, arrays, report);
+    }
+    free(array);
+    free(names);
+    if (status == NH_OK || !a->plan.resumable)
+        nh_file_abandon(a->file); /* the rows */
+    else
+        nh_file_leave(a->file);
+    return status;
+}
+
 static nh_status close_table(nh_archive *a, nh_report *report)
 {
+    if (a->format == NPZ)
+        return write_npz(a, report);
     char *bytes = NULL;
     size_t size;
     if (a->format == NPY && make_npy_header(a, a->rows, &bytes, &size))
-        nh_file_patch(a->file, bytes, size);
+        nh_file_patch(a->file, 0, bytes, size);
     bool failed = a->format == NPY && !bytes;
     free(bytes);
     if (failed) {
@@ -240,6 +335,7 @@ static void release(nh_archive *a)
     free(a->column);
     free(a->swept);
     free(a->row);
+    free(a->path);
     free(a->q);
     free(a->v);
     free(a->value);
@@ -292,7 +388,7 @@ nh_status nh_archive_row(nh_archive *a, double t, const double *q, const double 
     a->rows++;
     a->last_time = t;
     if (!is_hdf5(a->format)) {
-        write_table_row(a, t, q, v, values);
+        write_table_row(a, t, q, v, values, multipliers);
         return NH_OK;
     }
     size_t at = (size_t)a->buffered++;

@@ -40,7 +40,7 @@ static void release(nh_file *file)
 static char *resolve(const char *path)
 {
     char *real = realpath(path, NULL);
-    return real ? real : strdup(path);
+    return real || errno == ENOMEM ? real : strdup(path);
 }
 
 static bool is_special(const char *path)
@@ -73,7 +73,7 @@ static char *part_name(const char *path)
 
 static int open_resumed(const char *name, int64_t length)
 {
-    int descriptor = open(name, O_WRONLY | O_CLOEXEC);
+    int descriptor = open(name, O_RDWR | O_CLOEXEC);
     struct stat info;
     if (descriptor < 0)
         return -1;
@@ -100,7 +100,7 @@ static int open_new(nh_file *file, beginning how, int64_t length)
     if (how == RESUMED)
         return open_resumed(file->temporary, length);
     unlink(file->temporary); /* of an earlier process that was killed */
-    return open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
 static nh_status begin(nh_file **out, const char *path, beginning how, int64_t length,
@@ -120,8 +120,10 @@ static nh_status begin(nh_file **out, const char *path, beginning how, int64_t l
     if (file->descriptor < 0) {
         int error = errno;
         nh_status status =
-            fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
-                      how == RESUMED && file->temporary ? file->temporary : path, error);
+            error == ENOMEM
+                ? nh_fail_memory(report)
+                : fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
+                            how == RESUMED && file->temporary ? file->temporary : path, error);
         release(file);
         return status;
     }
@@ -195,16 +197,32 @@ nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report)
     return file->error ? fail_file(report, "cannot write", file->path, file->error) : NH_OK;
 }
 
-void nh_file_patch(nh_file *file, const char *data, size_t size)
+void nh_file_patch(nh_file *file, int64_t at, const char *data, size_t size)
 {
     flush_block(file);
     for (size_t done = 0; done < size && !file->error;) {
-        ssize_t count = pwrite(file->descriptor, data + done, size - done, (off_t)done);
+        ssize_t count = pwrite(file->descriptor, data + done, size - done, at + (off_t)done);
         if (count >= 0)
             done += (size_t)count;
         else if (errno != EINTR)
             file->error = errno;
     }
+}
+
+nh_status nh_file_read(nh_file *file, int64_t at, char *data, size_t size, nh_report *report)
+{
+    flush_block(file);
+    for (size_t done = 0; done < size && !file->error;) {
+        ssize_t count = pread(file->descriptor, data + done, size - done, at + (off_t)done);
+        if (count > 0)
+            done += (size_t)count;
+        else if (count == 0)
+            file->error = ENODATA;
+        else if (errno != EINTR)
+            file->error = errno;
+    }
+    return file->error ? fail_file(report, "cannot read again", file->temporary, file->error)
+                       : NH_OK;
 }
 
 void nh_file_leave(nh_file *file)
@@ -258,6 +276,13 @@ nh_status nh_file_can_begin(const char *path, nh_report *report)
     if (status == NH_OK)
         nh_file_abandon(file);
     return status;
+}
+
+nh_status nh_file_must_be_regular(const char *path, const char *format, nh_report *report)
+{
+    return is_special(path) ? nh_fail(report, NH_FILE_FAILED,
+                                      "cannot write %s: %s needs a regular file", path, format)
+                            : NH_OK;
 }
 
 int nh_file_ending(const char *path, const char *const *endings)

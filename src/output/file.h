@@ -20,8 +20,10 @@ nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_rep
 void nh_file_leave(nh_file *file);
 /* What was written goes to the disk; tells how long the file is. */
 nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report);
-/* Overwrites bytes at the beginning; the file is flushed before. */
-void nh_file_patch(nh_file *file, const char *data, size_t size);
+/* Writes bytes to a place, over what is there; the file is flushed before. */
+void nh_file_patch(nh_file *file, int64_t at, const char *data, size_t size);
+/* Reads what was written before, of a file that is no device; flushes it first. */
+nh_status nh_file_read(nh_file *file, int64_t at, char *data, size_t size, nh_report *report);
 
 /* Errors of the disk are remembered and come out of nh_file_commit. */
 void nh_file_write(nh_file *file, const char *data, size_t size);
@@ -36,6 +38,9 @@ void nh_file_abandon(nh_file *file);
 
 /* Whether nh_file_begin would succeed; leaves nothing behind. */
 nh_status nh_file_can_begin(const char *path, nh_report *report);
+
+/* A file that is read again while it is written cannot be a device or a pipe: NH_FILE_FAILED. */
+nh_status nh_file_must_be_regular(const char *path, const char *format, nh_report *report);
 
 /* One of `endings` (NULL at the end) that the path ends with, or -1. */
 int nh_file_ending(const char *path, const char *const *endings);

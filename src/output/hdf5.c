@@ -7,6 +7,7 @@
 #ifdef NH_HAVE_HDF5
 
 #define _GNU_SOURCE
+#include "output/file.h"
 #include "output/hdf5.h"
 #include "output/hdf5_parts.h"
 
@@ -43,17 +44,9 @@ void nh_hdf5_unhush(const nh_hdf5_silence *s)
 
 /* ---- the path ---- */
 
-static nh_status check_place(const char *path, nh_report *report)
-{
-    struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return nh_fail(report, NH_FILE_FAILED, "cannot write %s: HDF5 needs a regular file", path);
-    return NH_OK;
-}
-
 nh_status nh_hdf5_can_write(const char *path, nh_report *report)
 {
-    return check_place(path, report);
+    return nh_file_must_be_regular(path, "HDF5", report);
 }
 
 /* The space is taken at once, so it can be asked for at once. */
@@ -154,7 +147,7 @@ nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *p
                        int64_t records, nh_report *report)
 {
     *out = NULL;
-    nh_status status = check_place(path, report);
+    nh_status status = nh_hdf5_can_write(path, report);
     if (status != NH_OK)
         return status;
     nh_hdf5 *file = calloc(1, sizeof *file);
@@ -266,7 +259,7 @@ nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *r
 static nh_status refuse(nh_report *report)
 {
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "this nonholo was built without HDF5; .csv and .npy need nothing");
+                   "this nonholo was built without HDF5; .csv, .npy and .npz need nothing");
 }
 
 nh_status nh_hdf5_can_write(const char *path, nh_report *report)

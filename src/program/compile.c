@@ -263,7 +263,7 @@ static bool join(char *out, const char *folder, const char *name, const char *en
     return snprintf(out, PATH_SIZE, "%s/%s%s", folder, name, ending) < PATH_SIZE;
 }
 
-static void content_name(const nh_text *source, nh_variant variant, char name[NH_DIGEST_TEXT])
+static bool content_name(const nh_text *source, nh_variant variant, char name[NH_DIGEST_TEXT])
 {
     nh_text all = {0};
     int levels;
@@ -277,8 +277,11 @@ static void content_name(const nh_text *source, nh_variant variant, char name[NH
         nh_text_add(&all, " %s", level[i]);
     nh_text_add_plain(&all, "\n");
     nh_text_add_plain(&all, source->data);
-    nh_sha256_text(all.data ? all.data : "", all.length, name);
+    bool whole = !all.failed; /* the name of a part would be that of another kernel */
+    if (whole)
+        nh_sha256_text(all.data, all.length, name);
     nh_text_free(&all);
+    return whole;
 }
 
 static nh_status compile_in(nh_loaded *out, paths *p, const nh_text *source, nh_variant variant,
@@ -309,10 +312,11 @@ nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, 
 {
     *out = (nh_loaded){0};
     paths *p = calloc(1, sizeof *p);
-    if (!p)
-        return nh_fail_memory(report);
     char name[NH_DIGEST_TEXT];
-    content_name(source, variant, name);
+    if (!p || !content_name(source, variant, name)) {
+        free(p);
+        return nh_fail_memory(report);
+    }
     cache_folder(p->folder);
     const char *temporary = getenv("TMPDIR");
     nh_status status = NH_OK;

@@ -129,6 +129,8 @@ static int slope_degree(const nh_mechanics *mechanics)
     size_t size = nh_graph_size(g);
     signed char *degree = calloc(size, 1);
     int most = zero && force && degree ? 0 : -1;
+    if (most < 0)
+        nh_graph_fail(g);
     for (nh_expr e = 0; most >= 0 && e < size; e++)
         degree[e] = (signed char)degree_of_node(g, e, degree);
     for (size_t i = 0; most >= 0 && i < n; i++)
@@ -153,7 +155,7 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .affine = mechanics->facts.affine};
     return copy_pattern(&mechanics->K, &s->k_first, &s->k_column) &&
            copy_pattern(&mechanics->B, &s->b_first, &s->b_column) && make_pairs(s) &&
-           list_angles(s, mechanics->problem);
+           list_angles(s, mechanics->problem) && !nh_graph_failed(mechanics->g);
 }
 
 /* The entries of an m x n matrix by rows: those that `pattern` lists, or all. */

@@ -56,28 +56,40 @@ typedef struct failure {
     double residual;
 } failure;
 
-/* Why a state became infinite: looks at the matrices of the last good one. */
-static nh_status name_the_cause(const nh_run *run, int member)
+/* Whether the matrices have full rank: at a good state, half a step and a step ahead of it. */
+static nh_status look_at_matrices(const nh_run *run, int member, double *space)
 {
-    int n = run->system->shape.n, m = run->system->shape.m;
-    size_t size = (size_t)n * (size_t)n + (size_t)m * (size_t)n;
-    double *space = n <= DIAGNOSE_MAX ? malloc((size + 2 * (size_t)n) * sizeof *space) : NULL;
-    int *pivot = malloc((size_t)n * sizeof *pivot);
-    nh_status cause = NH_NOT_FINITE;
-    double t;
-    if (space && pivot) {
-        double *q = space + size, *v = q + n;
-        nh_run_state(run, member, &t, q, v);
-        nh_status status =
-            nh_system_evaluate(run->system, NH_FN_MATRICES, t, q, v, NULL, space, NULL);
-        if (status == NH_OK && nh_dense_rank(m, n, space + n * n, 1e-7, NULL) < m)
-            cause = NH_DEPENDENT_CONSTRAINTS;
-        if (status == NH_OK && nh_dense_rank(n, n, space, 1e-9, NULL) < n)
-            cause = NH_SINGULAR_MASS;
+    int n = run->system->shape.n, m = run->system->shape.m, nq = run->system->coordinates;
+    double *K = space + n * n, *q = K + m * n, *v = q + n, t;
+    nh_run_state(run, member, &t, q, v);
+    for (int halves = 0; halves <= 2; halves++) {
+        double ahead = halves > 0 ? run->step / 2 : 0;
+        for (int i = 0; i < nq; i++)
+            q[i] += ahead * v[i];
+        if (nh_system_evaluate(run->system, NH_FN_MATRICES, t + halves * run->step / 2, q, v, NULL,
+                               space, NULL) != NH_OK)
+            break;
+        if (nh_dense_rank(n, n, space, 1e-9, NULL) < n)
+            return NH_SINGULAR_MASS;
+        if (nh_dense_rank(m, n, K, 1e-7, NULL) < m)
+            return NH_DEPENDENT_CONSTRAINTS;
     }
+    return NH_OK;
+}
+
+/* Why a step failed as it did. */
+static nh_status name_the_cause(const nh_run *run, int member, nh_status otherwise)
+{
+    size_t n = (size_t)run->system->shape.n, m = (size_t)run->system->shape.m;
+    double *space = n <= DIAGNOSE_MAX ? calloc(n * n + m * n + 2 * n, sizeof *space) : NULL;
+    nh_status found = space ? look_at_matrices(run, member, space) : NH_OK;
     free(space);
-    free(pivot);
-    return cause;
+    return found != NH_OK ? found : otherwise;
+}
+
+static bool is_stop(int kernel_status)
+{
+    return kernel_status == NH_KERNEL_STOPPED || kernel_status == NH_KERNEL_REFUSED;
 }
 
 static nh_status describe(nh_run *run, const failure *f, nh_report *report)
@@ -88,20 +100,22 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
     char who[48] = "";
     if (run->members > 1 || run->numbering > 0)
         snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + f->member));
-    nh_status status;
-    if (f->kernel_status == NH_KERNEL_STOPPED || f->kernel_status == NH_KERNEL_REFUSED)
-        status = nh_fail(report, NH_CALLBACK_STOPPED,
-                         "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
-                         f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
-                                                               : "could not be evaluated there");
-    else if (f->kernel_status == NH_KERNEL_NOT_CONVERGED)
-        status = nh_fail(
-            report, NH_NOT_CONVERGED,
+    bool unsolved = f->kernel_status == NH_KERNEL_NOT_CONVERGED;
+    nh_status status =
+        is_stop(f->kernel_status)
+            ? NH_CALLBACK_STOPPED
+            : name_the_cause(run, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
+    if (status == NH_CALLBACK_STOPPED)
+        nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
+                f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
+                                                      : "could not be evaluated there");
+    else if (status == NH_NOT_CONVERGED)
+        nh_fail(
+            report, status,
             "%sstep %lld, t = %.10g: the equations of the step were not solved (last correction "
             "%.2g after %d iterations); a smaller --step, now %g, usually helps",
             who, step, t, f->residual, f->iterations, run->step);
     else {
-        status = name_the_cause(run, f->member);
         const char *what = status == NH_DEPENDENT_CONSTRAINTS
                                ? "the constraints depend on each other there"
                            : status == NH_SINGULAR_MASS ? "the mass matrix is singular there"

@@ -229,8 +229,6 @@ static void hand_on(worker *w, bool end)
     w->records = 0;
 }
 
-/* ---- advancing ---- */
-
 /* ---- checkpoints ---- */
 
 /* Under the lock: the last worker to arrive makes the checkpoint, and all go on (or stop). */
@@ -301,6 +299,7 @@ static bool report_progress(worker *w, int64_t steps)
         e->hooks.due(e->hooks.user, e->steps_done)) {
         e->pause = true;
         e->pauses++;
+        pthread_cond_broadcast(&e->turn); /* those that wait for their turn to tell */
     }
     bool go_on = !e->stop;
     pthread_mutex_unlock(&e->lock);

@@ -43,6 +43,8 @@ BAD = [
     ("figure a\nstep small\n", "bad.fig:2:6: expected a step, a number, not 'small'"),
     ("figure a\ntime\n", "bad.fig:2:5: expected a time"),
     ("figure a\ndraw energy\n", "bad.fig:2:1: 'draw' has no meaning at the beginning"),
+    ("figure ../a\n", "bad.fig:1:8: a figure's name is of letters, digits, '-', '_' and '.'"),
+    ("figure .a\n", "bad.fig:1:8: a figure's name is of letters, digits, '-', '_' and '.'"),
     ("figure a b\n", "bad.fig:1:10: expected the end of the line"),
     ("figure a\nmethod dla01\nfinding max energy of rk4 < 1\n",
      "bad.fig:3:23: there is no method labelled 'rk4' above"),

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 from harness import Program, check, run_all, same
 
@@ -127,13 +128,77 @@ def test_npy():
         same(list(list(rows)[-1][1:4]), end["q"])
 
 
+def read_npz(path):
+    """Arrays by name, read by hand: (shape, type, numbers or words) of each."""
+    found = {}
+    with zipfile.ZipFile(path) as archive:
+        same(archive.testzip(), None, "checksums")
+        for name in archive.namelist():
+            data = archive.read(name)
+            same(data[:8], b"\x93NUMPY\x01\x00", name)
+            begin = 10 + struct.unpack("<H", data[8:10])[0]
+            same(begin % 64, 0, name)
+            header = eval(data[10:begin], {})  # a literal, written by us
+            kind = header["descr"]
+            if kind == "<f8":
+                values = struct.unpack("<%dd" % ((len(data) - begin) // 8), data[begin:])
+            else:
+                letters, width = data[begin:].decode("utf-32-le"), int(kind[2:])
+                values = tuple(letters[i:i + width].rstrip("\0") for i in range(0, len(letters), width))
+            check(name.endswith(".npy"), name)
+            found[name[:-4]] = (header["shape"], kind[:2], values)
+    return found
+
+
+def test_npz():
+    """Arrays by name, the same numbers as in the table; numpy.load agrees where it is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, table = os.path.join(folder, "run.npz"), os.path.join(folder, "run.csv")
+        line = [*RUN, "--every", "7"]
+        nonholo.json(*line, "-o", path)
+        nonholo.json(*line, "-o", table)
+        same(sorted(os.listdir(folder)), ["run.csv", "run.npz"], "leftovers")
+        head, *rows = [r.split(",") for r in open(table).read().splitlines()]
+        rows = [list(map(float, row)) for row in rows]
+        found = read_npz(path)
+        same(found["t"], ((len(rows),), "<f", tuple(r[0] for r in rows)))
+        same(found["q"], ((len(rows), 3), "<f", tuple(x for r in rows for x in r[1:4])))
+        same(found["v"], ((len(rows), 3), "<f", tuple(x for r in rows for x in r[4:7])))
+        same(found["multipliers"][0], (len(rows), 1))
+        check(any(found["multipliers"][2]), "multipliers are all zero")
+        for i, name in enumerate(head[7:], 7):
+            same([x if x == x else None for x in found[name][2]], [r[i] if r[i] == r[i] else None for r in rows], name)
+        same([found[n][2] for n in ("coordinates", "velocities", "constraints")],
+             [("x", "y", "xi"), ("x'", "y'", "xi'"), ("gear",)])
+        code = ("import sys, json, numpy; d = numpy.load(sys.argv[1]); print(json.dumps([d['q'].tolist(),"
+                "d['t'].tolist(), d['coordinates'].tolist(), list(d['multipliers'].shape)]))")
+        read = system_python(code, path)
+        if read is None:
+            print("numpy is missing: numpy.load was not tried")
+        else:
+            same(read, [[r[1:4] for r in rows], [r[0] for r in rows], ["x", "y", "xi"], [len(rows), 1]])
+
+
+def test_npz_of_names_that_are_taken_and_without_constraints():
+    with tempfile.TemporaryDirectory() as folder:
+        model, path = os.path.join(folder, "m.nh"), os.path.join(folder, "m.npz")
+        open(model, "w").write("model free\ncoordinate x\nlagrangian x'^2/2\nstart x' = 1\nobserve v = 2*x'\n")
+        nonholo.json("run", model, "--method", "rk4", "--step", "0.5", "--steps", "2", "-o", path)
+        found = read_npz(path)
+        same(found["v"], ((3, 1), "<f", (1.0, 1.0, 1.0)))
+        same(found["observable_v"], ((3,), "<f", (2.0, 2.0, 2.0)))
+        same(found["multipliers"], ((3, 0), "<f", ()))
+        same(found["constraints"], ((0,), "<U", ()))
+
+
 def test_refused_files():
     """Told before anything is computed, with the right exit code; nothing is left behind."""
     with tempfile.TemporaryDirectory() as folder:
         for arguments, code, message in [
-            ([*RUN, "-o", "x.txt"], 2, "data is written to files ending in .h5, .nc, .csv or .npy"),
+            ([*RUN, "-o", "x.txt"], 2, "data is written to files ending in .h5, .nc, .csv, .npy or .npz"),
             ([*RUN, "-o", "missing/x.csv"], 1, "No such file or directory"),
             ([*ENSEMBLE, "-o", "x.npy"], 2, "trajectories of several members need .h5 or .nc"),
+            ([*ENSEMBLE, "-o", "x.npz"], 2, "trajectories of several members need .h5 or .nc"),
             ([*RUN, "--checkpoint-every", "5"], 2, "--checkpoint-every is for --checkpoint FILE"),
             ([*RUN, "--checkpoint", "c", "--checkpoint-every", "5x"], 2, "needs a time such as 60s"),
             ([*RUN, "--resume", "missing"], 1, "cannot read missing: No such file or directory"),
@@ -145,13 +210,15 @@ def test_refused_files():
 
 
 def test_full_device():
-    for ending in ("csv", "npy"):
+    for ending, message in (("csv", "No space left on device"), ("npy", "No space left on device"),
+                            ("npz", ".npz needs a regular file")):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "full." + ending)
             os.symlink("/dev/full", path)
             done = nonholo(*RUN, "-o", path)
             same(done.returncode, 1, done.stderr)
-            check("No space left on device" in done.stderr, done.stderr)
+            check(message in done.stderr, done.stderr)
+            same(os.listdir(folder), ["full." + ending])
     if HAS_HDF5:
         with tempfile.TemporaryDirectory() as folder:
             os.symlink("/dev/full", os.path.join(folder, "full.h5"))
@@ -170,7 +237,10 @@ def as_nobody(arguments, **keywords):
 def test_folder_that_cannot_be_written():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o555)
-        for arguments in ([*RUN, "-o", folder + "/x.csv"], [*RUN, "-o", folder + "/x.h5"],
+        for arguments in ([*RUN, "-o", folder + "/x.csv"], [*RUN, "-o", folder + "/x.npy"],
+                          [*RUN, "-o", folder + "/x.npz"], [*RUN, "-o", folder + "/x.h5"],
+                          [*RUN, "--plot", folder + "/x.svg"], [*RUN, "--plot", folder + "/x.html"],
+                          [*ENSEMBLE, "-o", folder + "/x.h5"], [*ENSEMBLE, "-o", folder + "/x.csv"],
                           [*RUN, "--checkpoint", folder + "/c", "--checkpoint-every", "100"]):
             if "x.h5" in arguments[-1] and not HAS_HDF5:
                 continue
@@ -189,7 +259,7 @@ def test_full_disk():
             print("no right to mount: the full disk was not tested")
             return
         try:
-            for ending in ["csv", "npy"] + ["h5"] * HAS_HDF5:
+            for ending in ["csv", "npy", "npz"] + ["h5"] * HAS_HDF5:
                 path = os.path.join(folder, "x." + ending)
                 open(path, "w").write("old")
                 done = nonholo(*RUN[:-1], "20000", "-o", path)

@@ -1,5 +1,5 @@
-/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. Digests are not asked to agree for the
- * latter two, since whoever forges bytes can forge those. */
+/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. Whoever forges bytes can forge a
+ * digest, so there are files with the right one too. */
 #define _GNU_SOURCE
 #include <nonholo.h>
 #include <stdint.h>
@@ -9,12 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static nh_model *model;
 static nh_system *sys;
-static const nh_run_options how = {.method = "leapfrog", .step = 0.1, .members = 3,
-                                   .backend = NH_BACKEND_TAPE};
+static const nh_run_options how = {
+    .method = "leapfrog", .step = 0.1, .members = 3, .backend = NH_BACKEND_TAPE};
 
 static void open_system(void)
 {
@@ -40,6 +42,22 @@ static void as_file(const uint8_t *data, size_t size)
     close(descriptor);
 }
 
+/* The bytes between the opening line of a checkpoint and the digest that they have. */
+static void as_signed_file(const uint8_t *data, size_t size)
+{
+    static const char opening[] = "nonholo checkpoint 1\n";
+    size_t before = sizeof opening - 1;
+    char *bytes = malloc(before + size + NH_DIGEST_TEXT);
+    if (!bytes)
+        return;
+    memcpy(bytes, opening, before);
+    if (size)
+        memcpy(bytes + before, data, size);
+    nh_sha256_text(bytes, before + size, bytes + before + size);
+    as_file((const uint8_t *)bytes, before + size + NH_DIGEST_TEXT - 1);
+    free(bytes);
+}
+
 static void as_run(const uint8_t *data, size_t size)
 {
     nh_run *run;
@@ -58,9 +76,14 @@ static void as_ensemble(const uint8_t *data, size_t size)
 {
     nh_ensemble *e;
     nh_report report;
-    nh_ensemble_options options = {.system = sys, .starts = NH_STARTS_RANDOM, .members = 9, .energy = 6,
-                                   .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
-                                   .steps = 4, .every = 2};
+    nh_ensemble_options options = {
+        .system = sys,
+        .starts = NH_STARTS_RANDOM,
+        .members = 9,
+        .energy = 6,
+        .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
+        .steps = 4,
+        .every = 2};
     if (nh_ensemble_create(&e, &options, &report) != NH_OK)
         abort();
     if (nh_ensemble_restore(e, data, size, &report) == NH_OK)
@@ -76,9 +99,14 @@ static void as_changed(const uint8_t *data, size_t size, bool ensemble)
     nh_report report;
     if (!genuine[ensemble] && ensemble) {
         nh_ensemble *e;
-        nh_ensemble_options options = {.system = sys, .starts = NH_STARTS_RANDOM, .members = 9, .energy = 6,
-                                       .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
-                                       .steps = 4, .every = 2};
+        nh_ensemble_options options = {
+            .system = sys,
+            .starts = NH_STARTS_RANDOM,
+            .members = 9,
+            .energy = 6,
+            .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
+            .steps = 4,
+            .every = 2};
         if (nh_ensemble_create(&e, &options, &report) != NH_OK ||
             nh_ensemble_result(e, &genuine[1], &length[1], &report) != NH_OK)
             abort();
@@ -114,6 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] == 'f')
         as_file(data + 1, size - 1);
+    else if (data[0] == 's')
+        as_signed_file(data + 1, size - 1);
     else if (data[0] == 'r')
         as_run(data + 1, size - 1);
     else if (data[0] == 'e')

@@ -1,6 +1,7 @@
 /* Random numbers, exact sums, and ensembles: the same bits for any threads, blocks and order, and
  * members that fail alone. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <nonholo.h>
 
@@ -345,6 +346,98 @@ static void refusals(void)
     nh_model_free(model);
 }
 
+/* ---- checkpoints on the way ---- */
+
+enum { KEPT_MOST = 4, CROWD = 150 };
+
+typedef struct watcher {
+    int64_t told, asked, made;
+    double q[CROWD][2];
+    nh_piece kept[KEPT_MOST];
+} watcher;
+
+static int hear_member(void *user, const nh_member *member)
+{
+    watcher *w = user;
+    CHECK(member->member >= w->told && member->member < CROWD); /* one after the other */
+    w->told = member->member + 1;
+    memcpy(w->q[member->member], member->q, sizeof w->q[0]);
+    return 0;
+}
+
+/* Often, but not always: workers that wait for their turn must hear of it too. */
+static int is_due(void *user, int64_t done)
+{
+    (void)done;
+    return ((watcher *)user)->asked++ % 3 == 0;
+}
+
+static int keep_checkpoint(void *user, const void *bytes, size_t size, int64_t done)
+{
+    watcher *w = user;
+    int place = (int)(w->made++ / 5);
+    (void)done;
+    if (place >= KEPT_MOST || w->kept[place].bytes)
+        return 0;
+    w->kept[place] = (nh_piece){malloc(size), size};
+    memcpy(w->kept[place].bytes, bytes, size);
+    return 0;
+}
+
+static void run_watched(const nh_ensemble_options *options, watcher *w, const nh_piece *from)
+{
+    nh_report report;
+    nh_ensemble *e;
+    CHECK(nh_ensemble_create(&e, options, &report) == NH_OK);
+    if (from)
+        CHECK(nh_ensemble_restore(e, from->bytes, from->size, &report) == NH_OK);
+    CHECK(nh_ensemble_run(
+              e,
+              &(nh_ensemble_hooks){
+                  .user = w, .member = hear_member, .due = is_due, .checkpoint = keep_checkpoint},
+              &report) == NH_OK);
+    CHECK(w->told == CROWD && w->made > 0);
+    nh_ensemble_free(e);
+}
+
+/* Threads that pause for checkpoints again and again; what a checkpoint holds goes on to the same
+ * bits. The alarm is for threads that wait for each other forever. */
+static void checkpoints(void)
+{
+    nh_model *model;
+    nh_report report;
+    CHECK(nh_model_open(&model, "harmonic-cvt", &report) == NH_OK);
+    nh_ensemble_options options = {
+        .model = model,
+        .starts = NH_STARTS_RANDOM,
+        .members = CROWD,
+        .energy = 3,
+        .threads = 3,
+        .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
+        .steps = 40,
+        .every = 2};
+    static watcher first, second;
+    alarm(100);
+    for (int round = 0; round < 20; round++) {
+        first = (watcher){0};
+        run_watched(&options, &first, NULL);
+        for (int i = 0; i < KEPT_MOST; i++) {
+            second = (watcher){0};
+            if (first.kept[i].bytes && round == 0) {
+                run_watched(&options, &second, first.kept + i);
+                for (int member = 0; member < CROWD; member++) /* those told of before stay 0 */
+                    CHECK(second.q[member][0] == 0 ||
+                          memcmp(second.q[member], first.q[member], sizeof first.q[0]) == 0);
+                for (int k = 0; k < KEPT_MOST; k++)
+                    free(second.kept[k].bytes);
+            }
+            free(first.kept[i].bytes);
+        }
+    }
+    alarm(0);
+    nh_model_free(model);
+}
+
 int main(void)
 {
     random_numbers();
@@ -357,5 +450,6 @@ int main(void)
     lists();
     ranks_and_sweeps();
     refusals();
+    checkpoints();
     return check_end();
 }

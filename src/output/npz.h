@@ -1,0 +1,21 @@
+/* Arrays by name in one file, as numpy.load reads them. See npz.c. */
+#ifndef NH_OUTPUT_NPZ_H
+#define NH_OUTPUT_NPZ_H
+
+#include "output/file.h"
+
+/* One array of the file. */
+typedef struct nh_npz_array {
+    char name[256];
+    int first, columns; /* of the rows: a number each, or with `list` a list, be it of none */
+    bool list;
+    const char *const *label; /* not NULL: these words instead */
+    int labels;
+} nh_npz_array;
+
+/* Makes `path` of `count` rows of `width` numbers each, which a file has gathered; it appears under
+ * its name when it is complete. `rows` stays as it is. */
+nh_status nh_npz_write(const char *path, nh_file *rows, int64_t count, int width,
+                       const nh_npz_array *array, int arrays, nh_report *report);
+
+#endif

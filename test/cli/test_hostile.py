@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+"""test_hostile.py NONHOLO: input made to crash the program, to exhaust it, or to have it run or write something.
+
+Each input must be answered within seconds and with little memory: by an exit code of its own, by the message
+that is expected, without control characters for the terminal, with nothing executed, and with no file but
+those that were asked for. The inputs are counted; issue 6 asks for 100."""
+
+import hashlib
+import os
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import Program, check, run_all, same
+
+nonholo = Program(sys.argv[1])
+SANITIZED = os.path.exists(os.path.join(os.path.dirname(nonholo.path), "build.ninja")) and "b_sanitize=address" in \
+    open(os.path.join(os.path.dirname(nonholo.path), "build.ninja"), errors="replace").read()
+CANARY = "canary"
+RUN = ["run", "pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "100"]
+MODEL = "model m\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint y' = x*x'\n"
+count = 0
+
+
+def limited():
+    """4 GB of addresses (sanitizers need far more) and 60 s of processor time."""
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def answer(folder, arguments, code, message, keep=(), env=None, stdin=None):
+    """Runs it in `folder` and looks at everything that it may not do."""
+    global count
+    count += 1
+    shown = [a if len(a) < 60 else a[:60] + "..." for a in arguments]
+    before, begun = set(os.listdir(folder)), time.monotonic()
+    done = subprocess.run([nonholo.path, *arguments], cwd=folder, input=stdin, capture_output=True, timeout=120,
+                          preexec_fn=limited, env=dict(os.environ, NO_COLOR="1", LC_ALL="C", **(env or {})))
+    told = done.stderr.decode("utf-8", "replace")
+    if "NONHOLO_TIMES" in os.environ:
+        print("%.2f s" % (time.monotonic() - begun), shown)
+    same(done.returncode, code, "%s\n%s" % (shown, told[-300:]))
+    check(message in told, "%s: %r is not in: %s" % (shown, message, told[-300:]))
+    bad = {c for c in done.stderr if (c < 32 and c not in b"\n\t") or c == 127}
+    check(not bad, "control characters %s on the terminal" % bad)
+    check(not os.path.exists(os.path.join(folder, CANARY)), "%s: it was executed" % shown)
+    same(set(os.listdir(folder)) - before, set(keep), "%s: files" % shown)
+    return done
+
+
+def write(folder, name, content):
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+# ---- models ----
+
+def nested(depth):
+    return "(" * depth + "x" + ")" * depth
+
+
+MODELS = [
+    # (text, exit code, part of the message[, exit code of a run])
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + " + nested(100000) + "\n", 2, "nested"),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + " + "-" * 100000 + "x\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + " + "sin(" * 5000 + "x" + ")" * 5000 + "\n", 2, "nested"),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + x" + "^x" * 50000 + "\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + x" + "'" * 50000 + "\n", 2, ""),
+    ("model m\ncoordinate y[1..999999999999]\nlagrangian y[1]'^2\n", 2, ""),
+    ("model m\ncoordinate y[1..1e308]\nlagrangian y[1]'^2\n", 2, ""),
+    ("model m\ncoordinate y[-9223372036854775808..9223372036854775807]\nlagrangian y[1]'^2\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + sum(i in 1..1000000: sum(j in 1..1000000: x*i*j))\n", 2, ""),
+    ("model m\ncoordinate x\nlet a0 = x + 1\n" + "".join("let a%d = a%d*a%d + sin(a%d)\n" % (i + 1, i, i, i)
+     for i in range(60)) + "lagrangian x'^2/2 + a60\n", 0, "", 1),  # towers of powers: not finite when computed
+    ("model m\ncoordinate x\nlet f0(s) = s + s\n" + "".join("let f%d(s) = f%d(f%d(s))\n" % (i + 1, i, i)
+     for i in range(40)) + "lagrangian x'^2/2 + f40(x)\n", 2, ""),
+    ("model m\ncoordinate x\nlet f(s) = f(s)\nlagrangian x'^2/2 + f(x)\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + x^1000000000\n", 0, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + (x+1)^(2^(2^(2^(2^2))))\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + 1e400\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + " + "9" * 100000 + "\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + 0." + "0" * 100000 + "1\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + 1/0\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + 0^-1\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + sqrt(-1)\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian 0*x'^2\n", 2, "singular"),
+    ("model m\ncoordinate x\nlagrangian x\n", 2, "singular"),
+    ("model m\ncoordinate " + "x" * 100000 + "\nlagrangian 1\n", 2, ""),
+    ("model " + "m" * 100000 + "\ncoordinate x\nlagrangian x'^2\n", 2, ""),
+    ("model m\n" + "# c\n" * 1500000, 2, "megabytes"),
+    ("model m\n" + "\n" * 3900000, 2, "no coordinates"),
+    ("model m\ncoordinate x\nlagrangian x'^2" + " " * 3000000 + "\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian (x'^2\n" + "\n" * 100000, 2, ""),
+    (b"model m\0\ncoordinate x\nlagrangian x'^2\n", 2, "NUL"),
+    (b"model m\ncoordinate \xff\xfe\nlagrangian 1\n", 2, "UTF-8"),
+    (b"model m\ncoordinate x\xc0\x80\nlagrangian 1\n", 2, "UTF-8"),
+    (b"\x1b]0;title\x07\x1b[2Jmodel m\n", 2, "control character"),
+    ("model m\ncoordinate x\u202e\u0660\nlagrangian x'^2\n", 2, ""),
+    (b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 50, 2, ""),
+    (b"\x89HDF\r\n\x1a\n" + bytes(1000), 2, ""),
+    ("model m\ncoordinate system, main, exit\nlagrangian (system'^2 + main'^2 + exit'^2)/2\n", 0, ""),
+    ("model m\ncoordinate int, return, asm\nlagrangian (int'^2 + return'^2 + asm'^2)/2 - int^2*asm\n", 0, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2; system(\"touch canary\")\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + `touch canary`\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + $(touch canary)\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 + __builtin_trap()\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 */ int main(void){} /*\n", 2, ""),
+    ("model m\n#include </etc/passwd>\ncoordinate x\nlagrangian x'^2/2\n", 0, ""),  # a comment
+    ("model m\ncoordinate x\nlagrangian x'^2/2 \\\n#define N 3\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2 %n%n%n%s%s\n", 2, ""),
+    ("model ../../m\ncoordinate x\nlagrangian x'^2/2\n", 2, ""),
+    ("model m\ncoordinate x\nvelocity w\nbracket [w, w] = w\nlagrangian x'^2 + w^2\n", 2, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2\nobserve o = " + "x*" * 100000 + "x\n", 0, ""),
+    ("model m\ncoordinate x\nlagrangian x'^2/2\nconstraint x' = 0\nconstraint x' = 0\n", 2, ""),
+]
+
+
+def test_models():
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (text, code, message, *then) in enumerate(MODELS):
+            name = "m%d.nh" % number
+            write(folder, name, text)
+            answer(folder, ["check", name], code, message)
+            if code == 0:  # what is accepted is computed, by every backend
+                for backend in ("tape", "compiled"):
+                    answer(folder, ["run", name, "--method", "gauss", "--step", "0.01", "--steps", "3", "--backend",
+                                    backend], *(then or [0]), "no longer finite" if then else "")
+            os.remove(os.path.join(folder, name))
+
+
+# ---- paths and words ----
+
+def test_paths():
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink("loop.nh", os.path.join(folder, "loop.nh"))
+        os.mkdir(os.path.join(folder, "folder.nh"))
+        for model, code, message in [
+            ("/dev/zero", 2, "longer than 4 megabytes"), ("/dev/null", 2, "no statement"), ("/dev/stdin", 2, ""),
+            ("./loop.nh", 1, "Too many levels"), ("./folder.nh", 1, "Is a directory"),
+            ("/proc/self/mem", 1, "cannot read"), ("x" * 5000 + ".nh", 1, "File name too long"),
+            ("../" * 2000 + "x.nh", 1, ""), ("$(touch canary)", 2, "no model"), ("`touch canary`.nh", 1, ""),
+            ("%s%n%x", 2, "no model"), ("\x1b[31mred", 2, "no model"), ("", 2, ""), ("a\nb", 2, "no model"),
+            ("|touch canary", 2, "no model"),
+        ]:
+            answer(folder, ["check", model], code, message)
+        for output in ("; touch canary;.csv", "$(touch canary).csv", "-.csv", "%n%s.csv", "a\nb.csv", " .csv"):
+            answer(folder, [*RUN, "--output=" + output], 0, "", keep=[output])
+            os.remove(os.path.join(folder, output))
+        for plot in ("'; touch canary; '.svg", "\"; system('touch canary'); \".svg", "a`touch canary`.svg"):
+            answer(folder, [*RUN, "--plot", plot], 0, "", keep=[plot])
+            os.remove(os.path.join(folder, plot))
+
+
+def test_options():
+    with tempfile.TemporaryDirectory() as folder:
+        for extra, code, message in [
+            (["--method", "%n%n%n"], 2, "unknown method"), (["--method", "gauss:" + "stages=" * 10000], 2, ""),
+            (["--method", "gauss:stages=1e308"], 2, ""), (["--method", "dla:alpha=" + "9" * 5000], 2, ""),
+            (["--method", "newmark:beta=nan"], 2, ""), (["--method", "x" * 100000], 2, "too long for a method's name"),
+            (["--set", "eps=" + nested(50000)], 2, ""), (["--set", "eps=1/0"], 2, ""),
+            (["--set", "=" * 1000], 2, ""), (["--start", "x=" + "sin(" * 3000 + "1" + ")" * 3000], 2, ""),
+            (["--q", ",".join(["1"] * 50000)], 2, ""), (["--q", "nan,nan,nan"], 2, ""),
+            (["--step", "1e-400"], 2, ""), (["--step", "-inf"], 2, ""), (["--steps", "1e300"], 2, ""),
+            (["--every", "0"], 2, ""), (["--t0", "nan"], 2, ""), (["--compose", "../suzuki"], 2, ""),
+        ]:
+            answer(folder, [*RUN, *extra], code, message)
+
+
+# ---- checkpoints, forged with the right digest ----
+
+def signed(body):
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def pieces(*items):
+    body = b"nonholo checkpoint 1\n" + struct.pack("<q", len(items))
+    return signed(body + b"".join(struct.pack("<q", len(i)) + i for i in items))
+
+
+def taken_apart(data):
+    at, found = data.index(b"\n") + 1, []
+    number = struct.unpack_from("<q", data, at)[0]
+    at += 8
+    for _ in range(number):
+        size = struct.unpack_from("<q", data, at)[0]
+        found.append(data[at + 8:at + 8 + size])
+        at += 8 + size
+    return found
+
+
+def make_checkpoint(folder, *extra):
+    """Of a run that is stopped on its way."""
+    path = os.path.join(folder, "c")
+    child = subprocess.Popen([nonholo.path, *RUN[:-1], "1e9", "--checkpoint", path, "--checkpoint-every", "1000", *extra],
+                             cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not os.path.exists(path):
+        check(child.poll() is None, "it ended")
+    child.kill()
+    child.wait()
+    with open(path, "rb") as file:
+        data = file.read()
+    for name in ("c", "c.part"):
+        if os.path.exists(os.path.join(folder, name)):
+            os.remove(os.path.join(folder, name))
+    return data
+
+
+def test_checkpoints():
+    magic = b"nonholo checkpoint 1\n"
+    with tempfile.TemporaryDirectory() as folder:
+        genuine = make_checkpoint(folder)
+        run, notes = taken_apart(genuine)
+        check(pieces(run, notes) == genuine, "the layout of checkpoints is another one")
+        version = run.index(b"0.1.0")
+        forged = [
+            (b"", "not a checkpoint"), (magic, "not a checkpoint"), (genuine[:-1], "digest"),
+            (genuine + b"x", "digest"), (signed(magic), "impossible number of pieces"),
+            (signed(magic + struct.pack("<q", -1)), "impossible number of pieces"),
+            (signed(magic + struct.pack("<q", 1 << 60)), "impossible number of pieces"),
+            (signed(magic + struct.pack("<qq", 1, -1)), "longer than the file"),
+            (signed(magic + struct.pack("<qq", 1, 1 << 62)), "longer than the file"),
+            (signed(genuine[:-64] + b"more"), "longer than its pieces"),
+            (signed(magic.replace(b"1", b"2") + genuine[len(magic):-64]), "version"),
+            (pieces(run), "not a checkpoint of 'nonholo run'"), (pieces(), "not a checkpoint of 'nonholo run'"),
+            (pieces(notes, run), "not a checkpoint"), (pieces(b"", notes), ""), (pieces(run[:-8], notes), ""),
+            (pieces(run + b"\0" * 8, notes), ""), (pieces(b"\xff" * len(run), notes), ""),
+            (pieces(run[:version] + b"0.0.9" + run[version + 5:], notes), "its version of nonholo is 0.0.9, here it is 0.1.0"),
+            (pieces(run, b"\xff" * len(notes)), ""), (pieces(run, b"\x7f" * len(notes)), ""),
+            (pieces(run, b"\0" * len(notes)), ""),
+        ]
+        for bad, message in forged:
+            write(folder, "bad", bad)
+            answer(folder, [*RUN[:-1], "1e9", "--resume", "bad"], 2, message)
+            os.remove(os.path.join(folder, "bad"))
+        # one byte after the other becomes another one, with the right digest: any answer but a crash
+        for at in range(0, len(run), max(1, len(run) // 40)):
+            write(folder, "bad", pieces(run[:at] + bytes([run[at] ^ 0x81]) + run[at + 1:], notes))
+            global count
+            count += 1
+            done = subprocess.run([nonholo.path, *RUN[:-1], "5000", "--resume", "bad"], cwd=folder, timeout=60,
+                                  capture_output=True, preexec_fn=limited)
+            check(done.returncode in (0, 1, 2), "byte %d: %s %s" % (at, done.returncode, done.stderr[-300:]))
+            if os.path.exists(os.path.join(folder, "bad")):
+                os.remove(os.path.join(folder, "bad"))
+
+
+def test_checkpoints_with_files():
+    """Notes that point beyond the file, behind it, before it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("r.csv", "r.npy", "r.npz"):
+            run, notes = taken_apart(make_checkpoint(folder, "-o", name))
+            for position in (-1, 1 << 62, -(1 << 63)):
+                write(folder, "bad", pieces(run, notes[:24] + struct.pack("<q", position) + notes[32:]))
+                answer(folder, [*RUN[:-1], "1e9", "-o", name, "--resume", "bad"], 1, "cannot go on with %s.part" % name)
+
+
+# ---- figures ----
+
+FIGURE = "figure f\nmodel pendulum-cvt\nstep .1\ntime 1\nmethod dla01\npanel\n  draw energy\n"
+FIGURES = [
+    ("figure ../../f\n", 2, "a figure's name is of"), ("figure /tmp/f\n", 2, "a figure's name is of"),
+    ("figure $(touch\n", 2, "a figure's name is of"), ("figure " + "f" * 5000 + "\n", 2, ""),
+    (b"figure f\0\n", 2, ""), (b"\x1b[2Jfigure f\n", 2, ""), ("figure f\n" + "case c%d\n" * 3 % (1, 1, 1), 2, ""),
+    ("figure f\nmembers 99999999999999\n", 2, ""), ("figure f\nhalvings 1000000\n", 2, ""),
+    ("figure f\nstep nan\n", 2, ""), ("figure f\ntime inf\n", 2, ""), ("figure f\nstep 1e-300\ntime 1e300\nmodel pendulum-cvt\n"
+     "method dla01\npanel\n draw energy\n", 2, "too many steps"),
+    (FIGURE.replace("time 1", "time 1e9\nevery 1"), 2, "too many to keep"),
+    (FIGURE.replace("draw", "draw " + "error " * 5000), 2, ""), (FIGURE.replace("energy", "system('touch canary')"), 2, ""),
+    ("figure f\n" + "method dla01 \"%d\"\n" * 1000 % tuple(range(1000)), 2, ""), ("figure f\n\"" + "x" * 3000000, 2, ""),
+    (FIGURE + "finding " + "max " * 3000 + "\n", 2, ""), ("figure f\nmodel /dev/zero\nstep .1\ntime 1\nmethod dla01\npanel\n draw t\n", 2, ""),
+]
+
+
+def test_figures():
+    with tempfile.TemporaryDirectory() as folder:
+        for text, code, message in FIGURES:
+            write(folder, "f.fig", text)
+            answer(folder, ["reproduce", "./f.fig", "--out", folder], code, message)
+        title = "</script><script>alert(1)</script>'; system(\"touch canary\"); `touch canary` \\"
+        write(folder, "f.fig", FIGURE.replace("model", "title \"%s\"\nmodel" % title.replace('"', "'")))
+        answer(folder, ["reproduce", "./f.fig", "--out", folder], 0, "", keep=["f.svg", "f.png", "f.html", "f.csv"])
+        check("<script>alert" not in open(os.path.join(folder, "f.html")).read(), "a title became a script")
+
+
+# ---- lists of starts, the environment ----
+
+def test_starts():
+    line = ["ensemble", "pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "2", "--starts"]
+    with tempfile.TemporaryDirectory() as folder:
+        for text, message in [
+            ("", "names the columns"), ("x\n", "no start states"), ("x,x\n1,1\n", "comes twice"), ("x\nnan\n", "not a number"),
+            ("x\n1e999\n", "not a number"), ("x\n1,2\n", "more numbers"), ("x,y\n1\n", "1 numbers for 2"),
+            ("\x1b[31m\n1\n", "no coordinate"), ("x\n0x1p\n", ""), (b"x\0y\n1\n", "a NUL byte"), ("," * 1000000 + "\n1\n", "no coordinate"), ("\0" * 1000, "a NUL byte"),
+            ("x\n" + "1" * 1000000 + "\n", "not a number"),
+        ]:
+            write(folder, "s.csv", text)
+            answer(folder, [*line, "s.csv"], 2, message)
+        answer(folder, [*line, "/dev/zero"], 2, "a NUL byte")
+        answer(folder, [*line, folder], 1, "Is a directory")
+        answer(folder, [*line, "/dev/stdin"], 2, "no coordinate", stdin=bytes(range(1, 256)) * 100)
+
+
+def build_poison(folder, source="kernel.c"):
+    """A library that leaves a canary when it is loaded."""
+    write(folder, source, '#include <stdio.h>\n__attribute__((constructor)) static void go(void) '
+          '{ FILE *f = fopen("%s", "w"); if (f) fclose(f); }\n' % CANARY)
+    made = os.path.join(folder, "poison.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", made, os.path.join(folder, source)], check=True)
+    os.remove(os.path.join(folder, source))
+    with open(made, "rb") as file:
+        data = file.read()
+    os.remove(made)
+    return data
+
+
+def test_cache():
+    """Kernels that somebody else has put into the cache are not loaded; numbers stay the same."""
+    line = [*RUN, "--backend", "compiled", "--json"]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
+        end = nonholo.json(*RUN)["q"]
+        env = {"XDG_CACHE_HOME": place}
+        answer(folder, line, 0, "", env=env)
+        cache = os.path.join(place, "nonholo")
+        made = [f for f in os.listdir(cache) if f.endswith(".so")]
+        same(len(made), 1, "kernels in the cache")
+        kernel, sum_file = os.path.join(cache, made[0]), os.path.join(cache, made[0][:-3] + ".sum")
+        poison = build_poison(folder)
+
+        def again(what):
+            done = answer(folder, line, 0, "", env=env)
+            import json
+            same(json.loads(done.stdout)["q"], end, what)
+
+        os.remove(kernel)
+        write(cache, made[0], poison)
+        again("another content")
+        os.remove(kernel)
+        os.symlink("/proc/self/exe", kernel)
+        again("a link")
+        os.remove(kernel)
+        write(cache, made[0], b"")
+        again("an empty file")
+        os.remove(sum_file)
+        os.mkdir(sum_file)
+        again("a folder instead of the digest")
+        os.rmdir(sum_file)
+        write(cache, made[0], poison)
+        write(cache, made[0][:-3] + ".sum", hashlib.sha256(poison).hexdigest())
+        os.chmod(cache, 0o777)
+        again("a folder that all may write to")
+        os.chmod(cache, 0o700)
+        os.chmod(kernel, 0o666)
+        again("a kernel that all may write to")
+        if os.geteuid() == 0:
+            os.chmod(kernel, 0o700)
+            os.chown(cache, 65534, 65534)
+            again("a folder of somebody else")
+            os.chown(cache, 0, 0)
+            os.chown(kernel, 65534, 65534)
+            again("a kernel of somebody else")
+
+
+def test_environment():
+    with tempfile.TemporaryDirectory() as folder:
+        line = [*RUN, "--backend", "compiled"]
+        fresh = os.path.join(folder, "cache")
+        os.mkdir(fresh)
+        for env, code in [
+            ({"XDG_CACHE_HOME": "../" * 3000}, 0), ({"XDG_CACHE_HOME": "/" + "x" * 8000}, 0), ({"HOME": "%n%s"}, 0),
+            ({"XDG_CACHE_HOME": fresh, "NONHOLO_CC": "touch canary; cc"}, 1),
+            ({"XDG_CACHE_HOME": fresh, "NONHOLO_CC": "/dev/null"}, 1),
+            ({"XDG_CACHE_HOME": fresh, "NONHOLO_CC": folder}, 1), ({"XDG_CACHE_HOME": fresh, "PATH": ""}, 1),
+            ({"XDG_CACHE_HOME": fresh, "NONHOLO_CC": "/bin/true"}, 1), ({"XDG_CACHE_HOME": fresh, "NONHOLO_CC": "/bin/false"}, 1),
+        ]:
+            answer(folder, line, code, "", env=env)
+
+
+
+
+code = run_all([(name, test) for name, test in list(globals().items()) if name.startswith("test_")], workers=1)
+print("%d hostile inputs" % count)
+sys.exit(code or count < 100)
