@@ -302,7 +302,7 @@ const command command_compare = {
         "the constraints. Prints the largest error of each, its drift (a slope that\n"
         "oscillations do not enter, with its standard deviation), a verdict (round-off, bounded, linear\n"
         "drift, exponential growth, random walk), and the cost of a step. In a list of methods,\n"
-        " key=value after a comma is an option of the method before it.",
+        "key=value after a comma is an option of the method before it.",
     .examples =
         "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"
         "nonholo compare chaplygin-sleigh --methods gauss:stages=1,newmark:beta=.1,alpha=.4 "

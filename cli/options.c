@@ -57,7 +57,7 @@ static const specification specifications[] = {
     {"methods", 0, METHODS, OPTIONS_METHODS, AT(methods), "A,B:k=v,C",
      "methods as of --method, separated by commas; repeatable", 0, 0},
     {"compose", 0, TEXT, OPTIONS_METHOD | OPTIONS_METHODS, AT(compose), "C",
-     "compose a symmetric method to a higher order", 0, 0},
+     "compose a symmetric method: suzuki, yoshida6, ...; 'nonholo methods NAME' lists them", 0, 0},
     {"compensated", 0, CHOICE, OPTIONS_METHOD | OPTIONS_METHODS, AT(compensated), "auto|on|off",
      "carry the rounding errors of the state", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_TIME, AT(step), "H", "time step", 0, 0},

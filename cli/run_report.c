@@ -84,8 +84,10 @@ void print_text(const journey *trip)
     printf("%s\n", line);
     print_columns(trip, width, 1, s->coordinates);
     print_columns(trip, width, 1 + s->coordinates, s->velocities);
-    printf("  %-*s  %.12g, largest error %.3g\n", width, "energy", last_value(trip, energy),
-           nh_record_energy_error(trip->record));
+    /* where it is not conserved, what it does is no error */
+    bool kept = nh_system_facts(s->system)->keeps_energy;
+    printf("  %-*s  %.12g, largest %s %.3g\n", width, "energy", last_value(trip, energy),
+           kept ? "error" : "change", nh_record_energy_error(trip->record));
     if (nh_system_constraints(s->system) > 0)
         printf("  %-*s  largest residual %.3g\n", width, "constraints",
                nh_record_constraint_max(trip->record));

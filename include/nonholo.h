@@ -1,13 +1,14 @@
-/* nonholo: mechanical systems with velocity constraints, simulated by the integrators made for
- * them.
+/* nonholo: mechanical systems with velocity constraints, simulated by integrators made for them.
  *
  * The way of a simulation:
  *
  *     nh_model   a text in the model language            nh_model_open, nh_model_parse
  *     nh_system  a model with its parameters settled     nh_system_build
  *                (or your own C functions)               nh_system_from_functions
- *     nh_run     a system, a method, a step, a state     nh_run_create, nh_run_start,
- * nh_run_advance
+ *     nh_run     a system, a method, a step, a state     nh_run_create, nh_run_start
+ *                and what follows from it                nh_run_advance, nh_run_state
+ *
+ * A whole program in ten lines is examples/minimal.c.
  *
  * Models and systems never change once built and may be shared by threads; a run belongs to one
  * thread at a time. Functions that can fail return an nh_status and describe the failure in the
@@ -67,7 +68,7 @@ typedef struct nh_report {
 NH_API bool nh_status_is_usage(nh_status status);
 NH_API const char *nh_status_name(nh_status status);
 
-/* "0.1.0"; `parts` names compiled-in and missing optional parts, e.g. "openmp, no hdf5". */
+/* "0.1.0"; `parts` names compiled-in and missing optional parts, e.g. "portable kernels; no HDF5". */
 NH_API const char *nh_version(void);
 NH_API const char *nh_version_parts(void);
 

@@ -36,6 +36,7 @@ if [ "${1:-}" = extras ]; then
     [ -e /usr/include/ida/ida.h ] || missing="$missing libsundials-dev"
     pkg-config --exists gsl 2>/dev/null || missing="$missing libgsl-dev"
     need pandoc pandoc
+    [ -e /usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf ] || missing="$missing fonts-stix" # formulas of the manual
     need patchelf patchelf
     need chromium chromium # looks at pages of --plot FILE.html in the tests
 fi

@@ -16,6 +16,8 @@ import which
 PROGRAM, SOURCE, OUT = map(os.path.abspath, sys.argv[1:4])
 DOCS = os.path.join(SOURCE, "docs")
 
+MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
+
 CONTENTS = [
     ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
     ("Reference", ["language", "figure-files", "commands", "c-api"]),
@@ -30,19 +32,46 @@ def read(*path):
         return file.read()
 
 
+ACCENTS = {"\u0307": "\u02d9", "\u0302": "\u02c6", "\u0303": "\u02dc"}  # combining characters, which browsers misplace
+
+
+def mend_math(text):
+    """Accents above their letters, and parentheses that are as tall as what is in them."""
+    for combining, alone in ACCENTS.items():
+        text = re.sub(rf'<mover>((?:(?!<mover>).)*?)<mo accent="true">{combining}</mo></mover>',
+                      rf'<mover accent="true">\1<mo stretchy="false">{alone}</mo></mover>', text)
+    opened = []
+    parts = re.split(r'(<mo stretchy="true" form="(?:prefix|postfix)">)', text)
+    for i, part in enumerate(parts):
+        if part.endswith('"prefix">'):
+            opened.append(i)
+        elif part.endswith('"postfix">') and opened:
+            first = opened.pop()
+            if not re.search("<mfrac|<mtable", "".join(parts[first:i])):
+                parts[first], parts[i] = (parts[k].replace("true", "false") for k in (first, i))
+    return "".join(parts)
+
+
 def pandoc(text, reader, *options):
     words = ["pandoc", "--from", reader, "--to", "html5", "--mathml", "--wrap=none", "--fail-if-warnings", *options]
     done = subprocess.run(words, input=text, capture_output=True, text=True)
     if done.returncode or done.stderr:
         raise SystemExit(f"pandoc: {done.stderr or done.returncode}")
-    return done.stdout
+    return mend_math(done.stdout)
+
+
+MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
 
 
 def man_page(name):
-    """A manual page as a page of the manual."""
+    """A manual page as a page of the manual: without its NAME, examples as code, other pages linked."""
     roff = subprocess.run(["scdoc"], input=read(SOURCE, "man", name + ".scd"), capture_output=True, text=True, check=True).stdout
     body = pandoc(roff, "man", "--shift-heading-level-by=1")
-    return re.sub(r"<h2([^>]*)>([A-Z ]+)</h2>", lambda m: f"<h2{m[1]}>{m[2].capitalize()}</h2>", body)
+    body = re.sub(r"<h2[^>]*>NAME</h2>\s*<p>[\w-]+ - (.*?)</p>", lambda m: f"<p>{m[1][0].upper()}{m[1][1:]}.</p>", body, flags=re.S)
+    body = re.sub(r"<h2([^>]*)>([A-Z ]+)</h2>", lambda m: f"<h2{m[1]}>{m[2].capitalize()}</h2>", body)
+    body = re.sub(r"<p>(nonholo [^<]*|mpirun [^<]*)</p>", r"<pre><code>\1</code></pre>", body)
+    link = lambda m: f'<a href="{MAN_PAGES[m[1]]}.html">{m[1]}</a>' if m[1] in MAN_PAGES else m[0]
+    return re.sub(r"<strong>([\w-]+)</strong>\(\d\)", link, body)
 
 
 def figure_rows():
@@ -62,6 +91,12 @@ def papers():
             "each finding with the value that it measured; `nonholo reproduce all` does so for every one.", "",
             "| figure | what | source |", "|---|---|---|", *figure_rows(), ""]
     return "\n".join(text + [re.sub(r"^#", "##", read(folder, n), flags=re.M).replace("(../images/", "(images/") for n in names])
+
+
+def paper_place(name):
+    """Where a paper's page begins on the page of all papers: pandoc's mark of its heading."""
+    heading = re.search(r"^# (.*)$", read(DOCS, "papers", name), re.M)[1]
+    return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
 
 
 def made_pages():
@@ -96,13 +131,16 @@ def local_links(body):
         if re.match(r"[a-z]+:|#", target):
             return match[0]
         path, _, anchor = target.partition("#")
+        if re.fullmatch(r"(docs/)?papers/\w[\w-]*\.md", path):
+            return f'<a href="papers.html#{paper_place(os.path.basename(path))}">{text}</a>'
         if path.endswith(".md") and "/" not in path.removeprefix("docs/"):
             name = os.path.basename(path)[:-3].lower()
             return f'<a href="{name}.html{"#" + anchor if anchor else ""}">{text}</a>'
         return text
 
     body = re.sub(r'<a href="([^"]+)"[^>]*>(.*?)</a>', change, body, flags=re.S)
-    return body.replace('src="docs/', 'src="')
+    body = body.replace('src="docs/', 'src="')
+    return re.sub(r'<img src="(images/figures/[^"]+)"[^>]*>', r'<a href="\1" title="in full size">\g<0></a>', body)
 
 
 def title_of(name, body):
@@ -110,13 +148,17 @@ def title_of(name, body):
     return TITLES.get(name) or re.sub("<[^>]+>", "", heading[1])
 
 
-def navigation(here, titles):
+def navigation(here, titles, body):
+    """The list of pages; under the one that is open, its parts."""
+    found = re.findall(r'<h2 id="([^"]+)"[^>]*>(.*?)</h2>', body, re.S)
+    parts = [f'<a class="part" href="#{mark}">{re.sub("<[^>]+>", "", text)}</a>' for mark, text in found]
     lines = []
     for group, names in CONTENTS:
         lines += [f"<p>{group}</p>"] if group else []
         for name in names:
             mark = ' class="here"' if name == here else ""
             lines.append(f'<a href="{name}.html"{mark}>{titles[name]}</a>')
+            lines += parts if name == here else []
     return "\n".join(lines)
 
 
@@ -127,7 +169,7 @@ def write_pages():
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     template = read(DOCS, "tools", "page.html")
     for name, body in bodies.items():
-        values = {"title": titles[name], "version": version, "nav": navigation(name, titles), "body": body}
+        values = {"title": titles[name], "version": version, "nav": navigation(name, titles, body), "body": body}
         page = re.sub(r"\$(\w+)\$", lambda m: values[m[1]], template)
         with open(os.path.join(OUT, name + ".html"), "w") as file:
             file.write(page)
@@ -170,11 +212,18 @@ def check_links():
     return wrong
 
 
+def copy_math_font():
+    """STIX (SIL Open Font Licence), where Debian's fonts-stix is installed; else readers' browsers take what they have."""
+    if os.path.exists(MATH_FONT):
+        shutil.copy(MATH_FONT, os.path.join(OUT, "math.otf"))
+
+
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
     shutil.copy(os.path.join(DOCS, "tools", "manual.css"), OUT)
     shutil.copytree(os.path.join(DOCS, "images"), os.path.join(OUT, "images"))
+    copy_math_font()
     write_pages()
     return bool(check_links())
 

@@ -18,7 +18,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 SAVED = re.compile(r"[Ss]ave this as `([\w./-]+)`[^`]*$")
 MASKS = [
     (r"(?m)^(  methods +\w[\w-]*, \w[\w-]*, ).*$", r"\1..."),  # the list grows
-    (r"\d[\d.]* ns a step, [\d.e+-]+ s, \w+", "... ns a step, ... s, ..."),
+    (r"\d[\d.e+]* [nu]s a step, [\d.e+-]+ s, \w+", "... ns a step, ... s, ..."),
     (r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)\b", "..."),
     (r"(?m)(e-\d\d|\.\.\.)( +)\d+(\.\d)?$", r"\1\2..."),  # the last column of a table: nanoseconds
 ]

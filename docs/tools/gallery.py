@@ -1,5 +1,6 @@
 """The gallery: a page with a picture and a line for every shipped model, drawn from runs of the library itself."""
 
+import html
 import math
 import os
 
@@ -8,16 +9,16 @@ import nonholo
 WIDTH, HEIGHT, EDGE = 340, 250, 34
 
 # What is shown of each model: two columns against each other ("path", both axes alike, or "curve") and how it
-# is run. A model that is not named here is drawn too: its first coordinate against time.
+# is run; others are drawn into the same picture. A model that is not named here is drawn too: its first coordinate against time.
 VIEWS = {
     "appell-hamel": dict(x="x", y="y", time=12),
-    "asymmetric-gearbox": dict(x="x", y="y", time=40),
-    "bicycle": dict(x="t", y="lean", time=6, step=0.01, alike=False, more="steer"),
+    "asymmetric-gearbox": dict(x="xi", y="xi'", time=8, alike=False),
+    "bicycle": dict(x="t", y="lean", time=6, step=0.01, alike=False, others=[("t", "steer")]),
     "chaotic-particle": dict(x="x", y="y[1]", time=60),
     "chaotic-particle-holonomic": dict(x="x", y="y[1]", time=60),
     "chaplygin-sleigh": dict(x="x1", y="x2", time=250),
     "chaplygin-sphere": dict(x="x", y="y", time=40),
-    "disk-chain": dict(x="x[1]", y="y[1]", time=40, set={"N": 5}),
+    "disk-chain": dict(x="x[1]", y="y[1]", time=40, set={"N": 3}, others=[("x[2]", "y[2]"), ("x[3]", "y[3]")]),
     "driven-sleigh": dict(x="x1", y="x2", time=120),
     "harmonic-cvt": dict(x="x1", y="x2", time=60),
     "inclined-skate": dict(x="x1", y="x2", time=30),
@@ -51,7 +52,7 @@ def bounds(values):
 
 def ticks(least, greatest):
     """A few round numbers."""
-    raw = (greatest - least) / 4
+    raw = (greatest - least) / 6
     unit = 10 ** math.floor(math.log10(raw))
     step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= raw)
     first = math.ceil(least / step)
@@ -106,16 +107,20 @@ class Sheet:
 STYLE = "text{font:10px sans-serif;fill:#555}.name{font-style:italic;fill:#111;font-size:12px}.frame{fill:none;stroke:#bbb}"
 
 
+COLOURS = ("#25a", "#c90", "#393", "#939")
+
+
 def draw(run, view):
-    xs, ys = run[view["x"]].tolist(), run[view["y"]].tolist()
-    both = ys + (run[view["more"]].tolist() if "more" in view else [])
-    sheet = Sheet(xs, both, view.get("alike", True))
-    label = view["y"] + (f", {view['more']}" if "more" in view else "")
-    parts = list(sheet.axes(view["x"], label))
-    if "more" in view:
-        parts += sheet.curve(xs, run[view["more"]].tolist(), "#c90")
-    parts += sheet.curve(xs, ys, "#25a")
-    parts += sheet.ends(xs, ys) if view.get("alike", True) else []
+    """One curve, or several on the same axes, which are then named in their colours."""
+    pairs = [(view["x"], view["y"]), *view.get("others", [])]
+    curves = [(run[x].tolist(), run[y].tolist()) for x, y in pairs]
+    alike = view.get("alike", True)
+    sheet = Sheet([a for xs, _ in curves for a in xs], [a for _, ys in curves for a in ys], alike)
+    names = ", ".join(f'<tspan fill="{colour}">{y}</tspan>' for (_, y), colour in zip(pairs, COLOURS)) if len(pairs) > 1 else view["y"]
+    parts = list(sheet.axes(view["x"] if len(pairs) == 1 or not alike else view["x"].split("[")[0], names))
+    for (xs, ys), colour in reversed(list(zip(curves, COLOURS))):
+        parts += sheet.curve(xs, ys, colour)
+        parts += sheet.ends(xs, ys) if alike else []
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">\n'
@@ -133,23 +138,35 @@ def kinds(facts):
     return said + ("" if facts.autonomous else ", depends on time")
 
 
+HEAD = """# Gallery
+
+Every shipped model, drawn from a run with `gauss:stages=3`. Paths have equal axes; an open circle is their start, a full one their end. `nonholo models NAME` prints a
+model, `nonholo check NAME` tells what it is, and each is compared with a solution that was found without nonholo (`test/cli/test_models.py`).
+
+<div class="models">
+"""
+
+
+def entry(name, summary, folder):
+    """Draws one model into a folder; gives its part of the page."""
+    model = nonholo.load(name)
+    view = VIEWS.get(name)
+    facts = model.check(view.get("set") if view else None)
+    view = view or dict(x="t", y=(facts.coordinates + facts.velocities)[0], time=20, alike=False)
+    with open(os.path.join(folder, "gallery", name + ".svg"), "w") as file:
+        file.write(draw(simulate(name, view), view))
+    title, _, rest = summary.partition(":")
+    changed = "".join(f", {k} = {v:g}" for k, v in view.get("set", {}).items())
+    said = f"{kinds(facts)}; drawn to t = {view['time']:g}{changed}. Advised: `{facts.advised}`."
+    return ["<div>", "", f"## {name}", "", f"![{title}](gallery/{name}.svg)", "", f"**{title}:**{rest}", "", said[0].upper() + said[1:], "",
+            f"<details><summary>its text</summary><pre>{html.escape(model.text.strip())}</pre></details>", "", "</div>", ""]
+
+
 def page(folder):
     """Draws the pictures into a folder; gives the text of the page."""
     os.makedirs(os.path.join(folder, "gallery"), exist_ok=True)
-    text = ["# Gallery", "", "Every shipped model, drawn from a run with `gauss:stages=3`. An open circle is the start, a full one the end; ",
-            "paths have equal axes. `nonholo models NAME` prints a model, `nonholo check NAME` tells what it is, and each is compared",
-            "with a solution that was found without nonholo (`test/cli/test_models.py`).", ""]
-    for name, summary in nonholo.models().items():
-        view = VIEWS.get(name)
-        facts = nonholo.load(name).check()
-        view = view or dict(x="t", y=(facts.coordinates + facts.velocities)[0], time=20, alike=False)
-        with open(os.path.join(folder, "gallery", name + ".svg"), "w") as file:
-            file.write(draw(simulate(name, view), view))
-        title, _, rest = summary.partition(":")
-        changed = "".join(f", {k} = {v:g}" for k, v in view.get("set", {}).items())
-        text += [f"## {name}", "", f"![{title}](gallery/{name}.svg)", "", f"**{title}:**{rest} To t = {view['time']:g}{changed}. "
-                 f"{kinds(facts)[0].upper()}{kinds(facts)[1:]}. Advised: `{facts.advised}`.", ""]
-    return "\n".join(text)
+    parts = [line for name, summary in nonholo.models().items() for line in entry(name, summary, folder)]
+    return HEAD + "\n".join(parts) + "</div>\n"
 
 
 if __name__ == "__main__":

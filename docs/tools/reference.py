@@ -8,10 +8,17 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import header
 
 
-def prose(comment):
+def plain(paragraph):
     """Comments are plain text: what Markdown would take for marks is escaped outside of `code`."""
-    parts = re.split(r"(`[^`]*`)", re.sub(r"\n\s*", " ", comment))
+    parts = re.split(r"(`[^`]*`)", re.sub(r"\n\s*", " ", paragraph))
     return "".join(p if p.startswith("`") else re.sub(r"([*_<>\[\]|])", r"\\\1", p) for p in parts)
+
+
+def prose(comment):
+    """Paragraphs, and lists whose points begin with '- '."""
+    points = re.split(r"\n\s*\n|\n(?=\s*- )", comment)
+    lines = ["- " + plain(p.strip()[2:]) if p.strip().startswith("- ") else "\n" + plain(p) + "\n" for p in points]
+    return "\n".join(lines).strip("\n")
 
 
 def page(path):
@@ -33,7 +40,7 @@ def page(path):
             flush()
             text += [f"## {item.name[0].upper()}{item.name[1:]}", ""]
             continue
-        if item.comment and "\n" not in item.comment and item.kind == "function" and len(item.comment) < 60:
+        if item.comment and "\n" not in item.comment and item.kind == "function" and len(item.code.split("\n")[-1] + item.comment) < 90:
             code.append(f"{item.code} /* {item.comment} */")
             continue
         if item.comment:

@@ -11,10 +11,27 @@ HEAD = """# Which method?
 - **Everything else**: `gauss`. Any Lagrangian, any force, any constraint; order twice the number of stages.
 - **Millions of steps, cheaply**: `dla01`, where the mass matrix is constant. One force a step; explicit where reactions do not move what the constraints depend on.
 - **Very large sparse systems**: `dla01`, whose cost grows like the model.
-- **Higher order from a symmetric method**: `--compose suzuki`, `yoshida6`, `yoshida8`.
+- **Higher order from a symmetric method**: `--compose suzuki` (order 4), `yoshida6`, `yoshida8`, `kahan-li8`.
+- **A baseline to compare with**: `rk4`; **the truth to compare with**: `reference`.
 
 The table is made from the descriptors that the program itself uses. *Cost* counts evaluations of the model's functions in one step, on `pendulum-cvt` at step 0.1; order and what is kept are
 for default options. The mathematics: [Methods](methods.md).
+
+What methods *keep*:
+
+- **constraints**: at every node, to round-off.
+- **energy**: to round-off. Methods without it may still keep the energy near its start for very long; `nonholo compare` measures what they do.
+- **symmetry**: the method is its own adjoint, so that a step with $-h$ undoes a step with $h$. Symmetric methods can be composed, and on reversible systems they are reversible.
+- **fibration**: on systems with a driver and passengers the driver does not feel the passengers, as in the motion itself.
+
+What methods *need*:
+
+- **constant mass**: the mass matrix $\\partial^2 L/\\partial v^2$ does not depend on the coordinates.
+- **linear** or **affine constraints**: $A(q) v = 0$ or $A(q) v + b(q) = 0$; without the word, constraints may be nonlinear.
+- **separable**: forces do not depend on velocities, nor momenta on coordinates.
+- **autonomous**, **no forces**: nothing depends on time; there is no `force` statement.
+- **L = T - V**: $L = \\tfrac12 v^T M(q) v - V(q)$, without terms linear in $v$.
+- **model text**: not for systems given by functions of C or Python, because derivatives are taken of the text.
 """
 
 
@@ -32,7 +49,7 @@ def page(program):
     methods = json.loads(told)["methods"]
     text = [HEAD, "| method | order | cost | keeps | needs |", "|---|---|---|---|---|"]
     for m in methods:
-        text.append(f"| [`{m['name']}`](#{m['name']}) | {m['order']} | {m['evaluations']:.3g} | {names(m['keeps'])} | {names(m['needs'])} |")
+        text.append(f"| [`{m['name']}`](#{m['name']}) | {m['order'] or 'any'} | {m['evaluations']:.3g} | {names(m['keeps'])} | {names(m['needs'])} |")
     for m in methods:
         text += ["", f"## {m['name']}", "", m["summary"][0].upper() + m["summary"][1:] + ".", "", "```", m["formulas"], "```", ""]
         text += list(option_lines(m))

@@ -6,15 +6,17 @@ import ctypes as C
 import math
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from . import _header as H
 from ._library import Error, call, check, lib
 from .progress import Bar, Progress
-from .system import Setting, Start, System, _address, as_system, settle_start
-from .trajectory import _Run, count_steps, record_every
+from .system import Setting, Start, System, _address, _text, as_system
+from .trajectory import Beginning, _Run, count_steps, record_every
+
+JUDGED_POINTS = 20000  # that a verdict looks at, as on the command line
 
 VERDICTS = {
     H.NH_ORDER_MEASURED: "measured",
@@ -28,12 +30,14 @@ VERDICTS = {
 @dataclass
 class Comparison:
     """One method in :func:`compare`: for each conserved quantity, and for ``constraints``, the largest
-    error and the drift (slope and its standard deviation; oscillations do not enter)."""
+    error, the drift (slope and its standard deviation; oscillations do not enter), and a verdict: "round-off",
+    "bounded", "linear drift", "exponential growth", "random walk", "not finite" or "unclear"."""
 
     method: str
     largest: dict[str, float]
     drift: dict[str, float]
     drift_error: dict[str, float]
+    verdict: dict[str, str]
     steps: int
     seconds: float
     ns_per_step: float
@@ -56,9 +60,10 @@ class Order:
 class _Watcher:
     """Takes the errors of all quantities where a run stands."""
 
-    def __init__(self, system: System, t0: float, q: np.ndarray, v: np.ndarray):
-        self.system, self.t0 = system, t0
-        self.q, self.v = q.copy(), v.copy()
+    def __init__(self, beginning: Beginning):
+        system = self.system = beginning.system
+        self.t0, self.stride = beginning.t0, 1
+        self.q, self.v = beginning.q.copy(), beginning.v.copy()
         self.latitude = C.c_void_p()  # only some systems, and some starts of them, have one
         lib.nh_latitude_create(C.byref(self.latitude), system._handle, _address(self.q), _address(self.v), None)
         weakref.finalize(self, lib.nh_latitude_free, self.latitude.value)
@@ -68,7 +73,7 @@ class _Watcher:
         self.k = np.zeros(len(system.constraints))
         self.times: list[float] = []
         self.errors: list[list[float]] = []
-        self.start = self._integrals(t0)
+        self.start = self._integrals(self.t0)
 
     def _integrals(self, t: float) -> np.ndarray:
         status = lib.nh_system_integral_values(
@@ -92,6 +97,16 @@ class _Watcher:
         self.times.append(t.value - self.t0)
         self.errors.append(errors)
 
+    def verdicts(self, steps: int) -> dict[str, str]:
+        """What is small against the size of a quantity is rounding."""
+        x = np.array(self.times[:: self.stride])
+        sizes = [max(1.0, abs(s)) for s in self.start.tolist()] + [1.0]
+        judged = {}
+        for name, y, size in zip(self.names, np.array(self.errors[:: self.stride]).T.copy(), sizes):
+            level = lib.nh_round_off_level(size, steps)
+            judged[name] = _text(lib.nh_verdict_name(lib.nh_judge(_address(x), _address(y), len(x), level).verdict))
+        return judged
+
     def result(self, run: _Run, failure: Error | None) -> Comparison:
         times, errors = np.array(self.times), np.array(self.errors).T.copy()
         lines = [lib.nh_fit_slope(_address(times), _address(error), len(times)) for error in errors]
@@ -101,6 +116,7 @@ class _Watcher:
             largest={n: float(np.abs(e).max()) for n, e in zip(self.names, errors)},
             drift={n: line.slope for n, line in zip(self.names, lines)},
             drift_error={n: line.slope_error for n, line in zip(self.names, lines)},
+            verdict=self.verdicts(steps),
             steps=steps,
             seconds=seconds,
             ns_per_step=1e9 * seconds / steps if steps else math.nan,
@@ -112,20 +128,9 @@ def compare(
     model: Any,
     methods: Sequence[str],
     *,
-    step: float,
-    steps: int | None = None,
-    time: float | None = None,
-    start: Start = None,
-    set: Setting | None = None,
-    q: Any = None,
-    v: Any = None,
-    t0: float = 0.0,
-    project: bool = False,
-    every: int | None = None,
-    compose: str | None = None,
-    compensated: bool | None = None,
-    backend: str = "auto",
-    progress: Progress = None,
+    step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Comparison]:
     """Follows a model with several methods: the errors of ``nonholo compare`` to the last bit.
 
@@ -135,38 +140,44 @@ def compare(
     >>> pair = nonholo.compare("pendulum-cvt", ["dla01", "rk4"], step=0.1, time=100)
     >>> [c.largest["constraints"] < 1e-12 for c in pair]
     [True, False]
+    >>> [c.verdict["energy"] for c in pair]
+    ['bounded', 'linear drift']
     """
-    system = as_system(model, set)
     count = count_steps(step, steps, time)
-    first_q, first_v = settle_start(system, t0, start, q, v, project)
-    settings = dict(compose=compose, compensated=compensated, backend=backend)
+    beginning = Beginning(as_system(model, set), t0, start, q, v, project)
     bar, results = Bar(progress), []
     for number, method in enumerate(methods):
-        run = _Run(system, method, step, count, 1, settings)
-        call(lib.nh_run_start, run.handle, 0, t0, _address(first_q), _address(first_v))
-        watcher = _Watcher(system, t0, first_q, first_v)
-        spacing = record_every(every, count, len(watcher.names) + 1)
-        failure, done = None, 0
-        try:
-            watcher.take(run)
-            while done < count:
-                now = min(spacing, count - done)
-                call(lib.nh_run_advance, run.handle, now)
-                done += now
-                watcher.take(run)
-                bar.update((number + done / count) / len(methods))
-        except Error as error:
-            failure = error
-        results.append(watcher.result(run, failure))
+        run = beginning.run(method, step, count, compose, compensated, backend)
+        share = lambda done, number=number: bar.update((number + done / count) / len(methods))
+        results.append(_watched(beginning, run, count, every, share))
     bar.end()
     return results
 
 
-def _reference(system: System, t0: float, q: np.ndarray, v: np.ndarray, time: float, tolerance: float) -> Any:
-    q1, v1, accuracy = np.zeros_like(q), np.zeros_like(v), H.nh_accuracy()
+def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, progress: Callable[[int], None]) -> Comparison:
+    """Follows a run to its end, or to where it fails."""
+    watcher = _Watcher(beginning)
+    spacing = record_every(every, count, len(watcher.names) + 1)
+    watcher.stride = (count // spacing + 2) // JUDGED_POINTS + 1
+    failure, done = None, 0
+    try:
+        watcher.take(run)
+        while done < count:
+            now = min(spacing, count - done)
+            call(lib.nh_run_advance, run.handle, now)
+            done += now
+            watcher.take(run)
+            progress(done)
+    except Error as error:
+        failure = error
+    return watcher.result(run, failure)
+
+
+def _reference(at: Beginning, time: float, tolerance: float) -> Any:
+    q1, v1, accuracy = np.zeros_like(at.q), np.zeros_like(at.v), H.nh_accuracy()
     call(
         lib.nh_reference,
-        *(system._handle, t0, _address(q), _address(v), t0 + time, tolerance),
+        *(at.system._handle, at.t0, _address(at.q), _address(at.v), at.t0 + time, tolerance),
         *(_address(q1), _address(v1), C.byref(accuracy)),
     )
     return np.concatenate([q1, v1]), accuracy
@@ -176,21 +187,9 @@ def order(
     model: Any,
     methods: Sequence[str],
     *,
-    time: float = 1.0,
-    step: float | None = None,
-    halvings: int = 7,
-    steps_list: Sequence[int] | None = None,
-    tolerance: float = 1e-13,
-    start: Start = None,
-    set: Setting | None = None,
-    q: Any = None,
-    v: Any = None,
-    t0: float = 0.0,
-    project: bool = False,
-    compose: str | None = None,
-    compensated: bool | None = None,
-    backend: str = "auto",
-    progress: Progress = None,
+    time: float = 1.0, step: float | None = None, halvings: int = 7, steps_list: Sequence[int] | None = None, tolerance: float = 1e-13,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Order]:
     """Measures the order of methods, as ``nonholo order`` does.
 
@@ -198,13 +197,11 @@ def order(
     >>> [f"{o.order:.1f}" for o in nonholo.order("pendulum-cvt", ["dla01", "gauss:stages=2"])]
     ['2.0', '4.0']
     """
-    system = as_system(model, set)
-    first_q, first_v = settle_start(system, t0, start, q, v, project)
+    beginning = Beginning(as_system(model, set), t0, start, q, v, project)
     whole = max(1, count_steps(step or time / 4, None, time))
     counts = [int(n) for n in steps_list] if steps_list is not None else [whole << i for i in range(halvings + 1)]
-    settings = dict(compose=compose, compensated=compensated, backend=backend)
-    call(lib.nh_system_check_start, system._handle, t0, _address(first_q), _address(first_v))
-    reference, accuracy = _reference(system, t0, first_q, first_v, time, tolerance)
+    call(lib.nh_system_check_start, beginning.system._handle, t0, _address(beginning.q), _address(beginning.v))
+    reference, accuracy = _reference(beginning, time, tolerance)
     scale = max(1.0, float(np.abs(reference).max()))
     sizes = [time / n for n in counts]
     level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
@@ -212,7 +209,7 @@ def order(
     for method in methods:
         errors, failures = [], []
         for n, h in zip(counts, sizes):
-            error, failure = _end_error(system, method, h, n, settings, t0, first_q, first_v, reference)
+            error, failure = _end_error(beginning, reference, n, method, h, n, compose, compensated, backend)
             errors.append(error)
             failures.append(failure)
             done += n
@@ -222,15 +219,12 @@ def order(
     return results
 
 
-def _end_error(
-    system: System, method: str, h: float, n: int, settings: dict[str, Any], t0: float, q: np.ndarray, v: np.ndarray,
-    reference: np.ndarray,
-) -> tuple[float, str]:
-    run = _Run(system, method, h, n, 1, settings)
-    q1, v1 = np.zeros_like(q), np.zeros_like(v)
+def _end_error(beginning: Beginning, reference: np.ndarray, steps: int, *how: Any) -> tuple[float, str]:
+    """The largest difference from the reference, or NaN and why there is none."""
+    q1, v1 = np.zeros_like(beginning.q), np.zeros_like(beginning.v)
     try:
-        call(lib.nh_run_start, run.handle, 0, t0, _address(q), _address(v))
-        call(lib.nh_run_advance, run.handle, n)
+        run = beginning.run(*how)
+        call(lib.nh_run_advance, run.handle, steps)
     except Error as error:
         return math.nan, str(error)
     lib.nh_run_state(run.handle, 0, None, _address(q1), _address(v1))

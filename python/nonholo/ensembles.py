@@ -15,7 +15,7 @@ from . import _header as H
 from ._library import Error, array_at, call, create, lib, number
 from .progress import Bar, Progress
 from .system import Model, Setting, Start, System, _address, _text, load, settle_start, start_text
-from .trajectory import BACKENDS, COMPENSATED, choose, count_steps, method_text, raise_with_cause
+from .trajectory import count_steps, fill_options, method_text, raise_with_cause
 
 HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
 
@@ -39,6 +39,7 @@ class Ensemble:
     failures: dict[int, str] = field(default_factory=dict)
     seconds: float = 0.0  # of stepping, added up over threads
     threads: int = 1
+    names: dict[str, list[str]] = field(default_factory=dict)  # of coordinates, velocities and constraints
 
     @property
     def members(self) -> int:
@@ -54,7 +55,22 @@ class Ensemble:
         return self.columns["energy_error"]
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self.columns[name]
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}") from None
+
+    def to_xarray(self) -> Any:
+        """An ``xarray.Dataset`` with the axes member, t, and the names of components (needs xarray)."""
+        import xarray
+
+        axes: dict[str, Any] = {"member": np.arange(self.members), "t": self.t, **self.names}
+        # "constraint" is an axis there, so the largest residual is called what it is in a trajectory
+        data: dict[str, Any] = {("residual" if n == "constraint" else n): (("member", "t"), a) for n, a in self.columns.items()}
+        data.update({name: (("member",), values) for name, values in self.parameters.items()})
+        for name, kind, values in (("q", "coordinate", self.q), ("v", "velocity", self.v), ("multiplier", "constraint", self.multipliers)):
+            data[name] = (("member", "t", kind), values)
+        return xarray.Dataset(data, coords=axes, attrs={"model": self.model, "method": self.method, "step": self.step})
 
     def __repr__(self) -> str:
         return (
@@ -175,6 +191,7 @@ def _empty(handle: int, system: System, method: str, step: float, names: list[st
         columns={name: values[:, :, i] for i, name in enumerate(columns)},
         parameters=swept,
         threads=threads,
+        names={"coordinate": system.coordinates, "velocity": system.velocities, "constraint": system.constraints},
     )
     return out, values
 
@@ -193,27 +210,11 @@ def ensemble(
     model: Any,
     method: str = "gauss",
     *,
-    step: float,
-    steps: int | None = None,
-    time: float | None = None,
-    members: int | None = None,
-    energy: float | None = None,
-    seed: int = 0,
-    around_start: bool = False,
-    starts: Sequence[Start] | None = None,
-    q: Any = None,
-    v: Any = None,
-    sweep: Mapping[str, tuple[float, float, int]] | None = None,
-    start: Start = None,
-    set: Setting | None = None,
-    t0: float = 0.0,
-    project: bool = False,
-    every: int | None = None,
-    threads: int | None = None,
-    compose: str | None = None,
-    compensated: bool | None = None,
-    backend: str = "auto",
-    progress: Progress = None,
+    step: float, steps: int | None = None, time: float | None = None, every: int | None = None, threads: int | None = None,
+    members: int | None = None, energy: float | None = None, seed: int = 0, around_start: bool = False,
+    starts: Sequence[Start] | None = None, sweep: Mapping[str, tuple[float, float, int]] | None = None,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     **options: Any,
 ) -> Ensemble:
     """Many trajectories, over lanes and threads, with Python's lock released.
@@ -254,12 +255,8 @@ def ensemble(
     if listed:
         rows = _list_starts(system, starts, q, v, t0, project)
         want.q, want.v, want.members = _address(rows[0]), _address(rows[1]), len(rows[0])
-    want.run.method = choice
-    want.run.compose = compose.encode() if compose else None
-    want.run.step = step
-    want.run.backend = choose(BACKENDS, backend, "backend")
-    want.run.compensated = choose(COMPENSATED, compensated, "compensated")
-    want.steps = want.run.steps = count_steps(step, steps, time)
+    want.steps = count_steps(step, steps, time)
+    fill_options(want.run, choice, step, want.steps, compose, compensated, backend)
     want.every = every or max(1, want.steps)
     want.threads = _threads(threads)
     handle = create(lib.nh_ensemble_create, C.byref(want))

@@ -12,6 +12,7 @@ from ._library import array_at, create, lib
 from .system import System
 
 Function = Callable[[np.ndarray], Any]
+Reaction = Callable[[float, np.ndarray, np.ndarray, np.ndarray], Any]
 TYPES: dict[str, Any] = dict(H.nh_functions._fields_)
 
 
@@ -33,15 +34,32 @@ class _Callbacks:
 
     def wrap(self, name: str, function: Function, shapes: list[tuple[int, ...]]) -> Any:
         """A C function of (user, q, outputs...) around a Python function of q that returns the outputs."""
-        def called(user: int, q: int, *outputs: int) -> int:
+
+        def evaluate(q: int, *outputs: int) -> None:
+            values = function(self._copy(q, self.n))
+            parts = values if isinstance(values, tuple) else (values,)
+            if len(parts) > len(shapes):
+                raise ValueError(f"{name} returned {len(parts)} arrays, at most {len(shapes)} are known")
+            for part, address, shape in zip(parts, outputs, shapes):
+                array_at(address, *shape)[...] = part
+
+        return self._guarded(name, evaluate)
+
+    def wrap_reaction(self, function: Reaction) -> Any:
+        def evaluate(t: float, q: int, v: int, psi: int, force: int) -> None:
+            array_at(force, self.n)[...] = function(t, self._copy(q, self.n), self._copy(v, self.n), self._copy(psi, self.m))
+
+        return self._guarded("reaction", evaluate)
+
+    @staticmethod
+    def _copy(address: int, count: int) -> np.ndarray:
+        """The memory is the library's and does not live on."""
+        return array_at(address, count).copy()
+
+    def _guarded(self, name: str, evaluate: Callable[..., None]) -> Any:
+        def called(user: int, *arguments: Any) -> int:
             try:
-                # a copy: the memory is the library's and does not live on
-                values = function(array_at(q, self.n).copy())
-                parts = values if isinstance(values, tuple) else (values,)
-                if len(parts) > len(shapes):
-                    raise ValueError(f"{name} returned {len(parts)} arrays, at most {len(shapes)} are known")
-                for part, address, shape in zip(parts, outputs, shapes):
-                    array_at(address, *shape)[...] = part
+                evaluate(*arguments)
                 return 0
             except NotHere:
                 return 1
@@ -63,6 +81,7 @@ def from_functions(
     potential: Function | None = None,
     gradient: Function | None = None,
     constraint: Function | None = None,
+    reaction: Reaction | None = None,
     constant_mass: bool = False,
     reaction_is_linear: bool = False,
     name: str = "functions",
@@ -71,7 +90,10 @@ def from_functions(
 
     ``mass`` returns M (n x n; the identity unless given), ``mass_derivative`` dM with dM[i, j, k] = dM_jk/dq_i,
     ``potential`` V, ``gradient`` its gradient, ``constraint`` A (m x n) or (A, b). What is not given is
-    differenced. An exception in a function stops the run and is the cause of the error raised there.
+    differenced. ``reaction`` is for constraints that are not ideal, with friction say: a function of (t, q, v, psi) that
+    returns the force with which they act, instead of A(q)^T psi; the SPARK methods (gauss, lobatto, euler) take it.
+    ``reaction_is_linear`` promises that no reaction moves a coordinate that A and b depend on: explicit steps.
+    An exception in a function stops the run and is the cause of the error raised there.
 
     >>> import numpy as np, nonholo
     >>> skate = nonholo.from_functions(
@@ -101,6 +123,8 @@ def from_functions(
     for key, (function, outputs) in shapes.items():
         if function is not None:
             setattr(functions, key, callbacks.wrap(key, function, outputs))
+    if reaction is not None:
+        functions.reaction = callbacks.wrap_reaction(reaction)
     callbacks.kept.append(label)
     return System(create(lib.nh_system_from_functions, C.byref(functions)), keep=callbacks)
 

@@ -166,19 +166,36 @@ class _Record:
         return table
 
 
+def fill_options(
+    options: H.nh_run_options, method: bytes, step: float, steps: int, compose: str | None, compensated: bool | None, backend: str
+) -> None:
+    options.method, options.step, options.steps = method, step, steps
+    options.compose = compose.encode() if compose else None
+    options.backend = choose(BACKENDS, backend, "backend")
+    options.compensated = choose(COMPENSATED, compensated, "compensated")
+
+
 class _Run:
-    def __init__(self, system: System, method: str, step: float, steps: int, members: int, settings: dict[str, Any]):
+    def __init__(self, system: System, method: str, step: float, options: H.nh_run_options):
         self.system, self.method, self.step = system, method, float(step)
-        options = H.nh_run_options()
-        options.method = method.encode()
-        options.compose = settings["compose"].encode() if settings["compose"] else None
-        options.step = step
-        options.backend = choose(BACKENDS, settings["backend"], "backend")
-        options.steps = steps
-        options.members = members
-        options.compensated = choose(COMPENSATED, settings["compensated"], "compensated")
         self.handle = create(lib.nh_run_create, system._handle, C.byref(options))
         weakref.finalize(self, lib.nh_run_free, self.handle)
+
+
+class Beginning:
+    """Where runs begin: a system, a time and a state."""
+
+    def __init__(self, system: System, t0: float, start: Start, q: Any, v: Any, project: bool):
+        self.system, self.t0 = system, t0
+        self.q, self.v = settle_start(system, t0, start, q, v, project)
+
+    def run(self, method: str, step: float, steps: int, compose: str | None, compensated: bool | None, backend: str) -> _Run:
+        """A run that stands here; refused when the state is off the constraints."""
+        options = H.nh_run_options()
+        fill_options(options, method.encode(), step, steps, compose, compensated, backend)
+        run = _Run(self.system, method, step, options)
+        call(lib.nh_run_start, run.handle, 0, self.t0, _address(self.q), _address(self.v))
+        return run
 
 
 def choose(choices: dict[Any, int], value: Any, what: str) -> int:
@@ -248,20 +265,9 @@ def simulate(
     model: Any,
     method: str = "gauss",
     *,
-    step: float,
-    steps: int | None = None,
-    time: float | None = None,
-    start: Start = None,
-    set: Setting | None = None,
-    q: Any = None,
-    v: Any = None,
-    t0: float = 0.0,
-    project: bool = False,
-    every: int | None = None,
-    compose: str | None = None,
-    compensated: bool | None = None,
-    backend: str = "auto",
-    progress: Progress = None,
+    step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     **options: Any,
 ) -> Trajectory:
     """One trajectory, with the numbers of ``nonholo run`` to the last bit.
@@ -276,12 +282,10 @@ def simulate(
     >>> len(run.t), bool(run.energy_error_max < 1e-6)
     (501, True)
     """
-    system = as_system(model, set)
     count = count_steps(step, steps, time)
-    q, v = settle_start(system, t0, start, q, v, project)
-    settings = dict(compose=compose, compensated=compensated, backend=backend)
-    run = _Run(system, method_text(method, options), step, count, 1, settings)
-    call(lib.nh_run_start, run.handle, 0, t0, _address(q), _address(v))
+    beginning = Beginning(as_system(model, set), t0, start, q, v, project)
+    system = beginning.system
+    run = beginning.run(method_text(method, options), step, count, compose, compensated, backend)
     record = _Record(system)
     spacing = record_every(every, count, lib.nh_record_columns(record.handle))
     try:

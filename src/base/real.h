@@ -79,7 +79,11 @@ typedef long long mask __attribute__((vector_size(LANES * 8)));
 
 static inline real broadcast(double x)
 {
+#ifdef NH_QUAD
+    return (real){x, x, x, x};
+#else
     return x - (real){0};
+#endif
 }
 
 static inline real fma_(real a, real b, real c)

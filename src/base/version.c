@@ -1,3 +1,4 @@
+/* What this build is. */
 #include <nonholo.h>
 
 #ifdef NH_HAVE_AVX2_VARIANTS
@@ -10,6 +11,12 @@
 #else
 #define HDF5 "no HDF5"
 #endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER __VERSION__
+#endif
+
 const char *nh_version(void)
 {
     return NH_VERSION;
@@ -17,5 +24,5 @@ const char *nh_version(void)
 
 const char *nh_version_parts(void)
 {
-    return KERNELS "; " HDF5 "; compiled by " __VERSION__;
+    return KERNELS "; " HDF5 "; compiled by " COMPILER;
 }

@@ -411,7 +411,7 @@ enum { TEAM = (4 * N + MEMORY) * LANES <= 4096 ? NH_TEAM_MAX : 1 };
         for (; index < last; index++) {                                                            \
             const double t = io->time + (double)index * io->step;                                  \
             for (done = 0; done < groups && !status; done += !status) {                            \
-                kernel *k = team + done % TEAM;                                                    \
+                kernel *k = team + (TEAM > 1 ? done : 0);                                          \
                 if (TEAM == 1)                                                                     \
                     load(k, io + done);                                                            \
                 status = whole_##body(k, io, t);                                                   \

@@ -43,18 +43,11 @@ enum { TURNS_MAX = 50 };
 #define EACH_STAGE(j) _Pragma("GCC unroll 32") for (int j = 0; j < S; j++)
 #define EACH_POINT(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) EACH(i, end) if (i >= (first))
-#define EACH_PAIR(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i += 2)
-#define EACH_OF_PAIR(i, pair) EACH(i, POINTS) if (i == (pair) || i == (pair) + 1)
 #else
 #define EACH_STAGE(j) for (int j = 0; j < S; j++)
 #define EACH_POINT(i) for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
-#define EACH_PAIR(i) for (int i = 0; i < POINTS; i += 2)
-#define EACH_OF_PAIR(i, pair) for (int i = (pair); i < POINTS && i <= (pair) + 1; i++)
 #endif
-/* Components n at points i, two points at a time: what a sum over the stages reads is read once for
- * both, and the weights of both fit into registers. */
-#define EACH_AT_POINTS(n, i) EACH_PAIR(pair_) EACH(n, N) EACH_OF_PAIR(i, pair_)
 
 /* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for
  * the impulses, rows of g for the rises, from the last step alone and from the last two. */
@@ -119,7 +112,7 @@ static inline int evaluate_points(kernel *k, const spark *s)
     const double h = k->h;
     const real *Z = s->Z;
     real *values = s->values;
-    EACH_AT_POINTS(n, i)
+    EACH(n, N) EACH_POINT(i)
     {
         s->V[i * N + n] = k->v[n] + Z[i * N + n];
         s->Q[i * N + n] = fma_(broadcast(h), weighted(k, TABLE_A(i), Z, n), s->base[i * N + n]);
@@ -182,7 +175,7 @@ static inline int evaluate_pushes(kernel *k, const spark *s)
 static inline void momentum_gaps(kernel *k, const spark *s, real *gap)
 {
     const real *values = s->values;
-    EACH_AT_POINTS(n, i)
+    EACH(n, N) EACH_POINT(i)
     {
         real sum = weighted(k, TABLE_F(i), s->push, n);
         if (SPLIT)
@@ -322,7 +315,7 @@ static inline void follow_impulses(kernel *k, const spark *s)
     if (PLAIN_MOMENTUM)
         momentum_gaps(k, s, s->dZ);
     else
-        EACH_AT_POINTS(n, i)
+        EACH(n, N) EACH_POINT(i)
         {
             real *dZ = s->dZ + i * N + n;
             *dZ = *dZ + weighted(k, TABLE_R(i), D, n);
@@ -389,7 +382,7 @@ static inline void extrapolate(kernel *k, const spark *s, const int steps)
             }
         s->X[i * M + e] = sum;
     }
-    EACH_AT_POINTS(n, i)
+    EACH(n, N) EACH_POINT(i)
     {
         real sum = broadcast(0);
         for (int back = 0; back < steps; back++)
@@ -409,7 +402,7 @@ static inline void predict(kernel *k, const spark *s)
         extrapolate(k, s, 2);
     else
         extrapolate(k, s, 1);
-    EACH_AT_POINTS(n, i)
+    EACH(n, N) EACH_POINT(i)
     {
         s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
     }

@@ -393,8 +393,8 @@ void nh_latitude_free(nh_latitude *latitude)
 double nh_latitude_value(const nh_latitude *l, const double *q, const double *v)
 {
     int p = l->passengers;
-    double u[MAX_N] = {0}, x[NH_PASSENGERS_MAX], k[NH_PASSENGERS_MAX], Mk[NH_PASSENGERS_MAX];
-    double axis[MAX_N], xi = q[l->driver], value = 0;
+    double u[MAX_N] = {0}, x[NH_PASSENGERS_MAX] = {0}, k[NH_PASSENGERS_MAX];
+    double Mk[NH_PASSENGERS_MAX], axis[MAX_N], xi = q[l->driver], value = 0;
     if (!kernel(l, xi, k, Mk))
         return NAN;
     for (int i = 0; i < p; i++) {

