@@ -272,15 +272,29 @@ static void add_family(rolling *w, const item *x, size_t count)
     w->families[w->family_count++] = f;
 }
 
+/* Upwards, so that families find each other's members in the same order. */
+static void point_upwards(item *x, size_t count)
+{
+    int64_t step = 0;
+    for (int o = 0; o < 4 && step == 0; o++)
+        step = x[1].index[o] - x[0].index[o];
+    for (size_t i = 0; step < 0 && i < count / 2; i++) {
+        item keep = x[i];
+        x[i] = x[count - 1 - i];
+        x[count - 1 - i] = keep;
+    }
+}
+
 /* Takes families out of the items, which are sorted; returns how many are left, at the front. */
 static size_t take_families(rolling *w, size_t count)
 {
     size_t left = 0, length;
     for (size_t i = 0; i < count; i += length) {
         length = run_length(w->items + i, count - i);
-        if (length >= TURNS_MIN)
+        if (length >= TURNS_MIN) {
+            point_upwards(w->items + i, length);
             add_family(w, w->items + i, length);
-        else {
+        } else {
             w->items[left++] = w->items[i];
             length = 1;
         }
