@@ -84,7 +84,7 @@ static void compare(const nh_tape *t, size_t size, const char *name)
     CHECK(unroll(&straight, t));
     for (int wide = 0; wide < 2; wide++) {
         nh_variant variant = (nh_variant)(nh_variant_here() + (nh_variant)wide);
-        int lanes = wide ? NH_TAPE_LANES : 1;
+        int lanes = wide ? NH_LANES : 1;
         size_t count = size * (size_t)lanes, results = (t->outputs + 1) * (size_t)lanes;
         size_t bytes = t->outputs * (size_t)lanes * sizeof(double);
         /* vectors of lanes want to lie on their boundaries */
