@@ -9,6 +9,9 @@
 #include "timing.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_NUMBERS = 1 << 15 }; /* of points that are computed before they are recorded */
 
 static int require_method(const subject *s, const options *given)
 {
@@ -30,6 +33,15 @@ static int check_paths(const options *given)
     return 0;
 }
 
+static int make_table(journey *trip)
+{
+    size_t width = (size_t)(1 + trip->subject.coordinates + trip->subject.velocities);
+    trip->room = width < TABLE_NUMBERS ? (int64_t)(TABLE_NUMBERS / width) : 1;
+    trip->table = malloc((size_t)trip->room * width * sizeof *trip->table);
+    trip->wrapped = malloc((size_t)trip->room * width * sizeof *trip->wrapped);
+    return trip->table && trip->wrapped ? 0 : (complain("out of memory"), FAILED);
+}
+
 static int prepare(journey *trip, const options *given)
 {
     const subject *s = &trip->subject;
@@ -45,7 +57,20 @@ static int prepare(journey *trip, const options *given)
     nh_record_keep_rows(trip->record, given->plot);
     trip->every = settle_every(given, trip->steps, nh_record_columns(trip->record));
     trip->recorded = -1;
-    return open_files(trip, given);
+    int answer = make_table(trip);
+    return answer ? answer : open_files(trip, given);
+}
+
+/* Records the state that the subject has now, that of this step. */
+static nh_status record_state(journey *trip, int64_t step, nh_report *report)
+{
+    const subject *s = &trip->subject;
+    nh_status status = nh_record_add(trip->record, s->t, s->q, s->v, s->wrapped_q, report);
+    if (status == NH_OK)
+        status = write_point(trip, report);
+    if (status == NH_OK)
+        trip->recorded = step;
+    return status;
 }
 
 /* Records where the run stands, once. */
@@ -56,12 +81,30 @@ static nh_status record_now(journey *trip)
         return NH_OK;
     nh_run_state(trip->run, 0, &s->t, s->q, s->v);
     nh_run_wrapped_state(trip->run, 0, NULL, s->wrapped_q, NULL);
-    nh_status status = nh_record_add(trip->record, s->t, s->q, s->v, s->wrapped_q, &trip->failure);
-    if (status == NH_OK)
-        status = write_point(trip);
-    if (status == NH_OK)
-        trip->recorded = nh_run_steps(trip->run);
-    return status;
+    return record_state(trip, nh_run_steps(trip->run), &trip->failure);
+}
+
+/* As many points at once as the piece and the table have room for, from a recorded one on. */
+static nh_status advance_points(journey *trip, int64_t points)
+{
+    subject *s = &trip->subject;
+    int n = s->coordinates, k = s->velocities;
+    int64_t done = 0, from = nh_run_steps(trip->run);
+    nh_report report;
+    nh_status recorded = NH_OK;
+    nh_status status = nh_run_trace(trip->run, points, trip->every, trip->table, trip->wrapped,
+                                    &done, &trip->failure);
+    for (int64_t i = 0; i < done && recorded == NH_OK; i++) {
+        const double *row = trip->table + i * (1 + n + k);
+        s->t = row[0];
+        memcpy(s->q, row + 1, (size_t)n * sizeof *row);
+        memcpy(s->v, row + 1 + n, (size_t)k * sizeof *row);
+        memcpy(s->wrapped_q, trip->wrapped + i * n, (size_t)n * sizeof *row);
+        recorded = record_state(trip, from + (i + 1) * trip->every, &report);
+    }
+    if (recorded != NH_OK) /* it comes before what stopped the run */
+        trip->failure = report;
+    return recorded != NH_OK ? recorded : status;
 }
 
 /* How many steps at a time: about a twentieth of a second, so that an interruption is soon heard.
@@ -73,14 +116,26 @@ static int64_t adapt(int64_t piece, double seconds)
     return seconds > 0.1 && piece > 1 ? piece / 2 : piece;
 }
 
-/* To the next point to be recorded, or as far as the piece goes. */
+/* How many points may be computed before they are recorded; fewer than 2 are not worth it. */
+static int64_t points_at_once(const journey *trip, int64_t piece)
+{
+    int64_t done = nh_run_steps(trip->run), left = (trip->steps - done) / trip->every;
+    int64_t most = piece / trip->every < trip->room ? piece / trip->every : trip->room;
+    return done % trip->every != 0 ? 0 : left < most ? left : most;
+}
+
+/* As many points as the piece has; else to the next point to be recorded, or as far as the piece
+ * goes. */
 static nh_status advance_piece(journey *trip, int64_t *piece)
 {
     int64_t done = nh_run_steps(trip->run), next = (done / trip->every + 1) * trip->every;
     int64_t left = (next < trip->steps ? next : trip->steps) - done;
+    int64_t points = points_at_once(trip, *piece);
     double begun = clock_seconds();
-    nh_status status = nh_run_advance(trip->run, left < *piece ? left : *piece, &trip->failure);
-    if (left >= *piece)
+    nh_status status =
+        points > 1 ? advance_points(trip, points)
+                   : nh_run_advance(trip->run, left < *piece ? left : *piece, &trip->failure);
+    if (left >= *piece || points > 1)
         *piece = adapt(*piece, clock_seconds() - begun);
     done = nh_run_steps(trip->run);
     bool wanted = done == trip->steps || done % trip->every == 0;
@@ -212,6 +267,8 @@ static int run(const options *given)
             answer = finish(&trip, given);
         }
         nh_archive_leave(trip.archive);
+        free(trip.table);
+        free(trip.wrapped);
         free(trip.row);
         free(trip.multipliers);
         nh_record_free(trip.record);

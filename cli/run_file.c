@@ -83,7 +83,7 @@ static int open_archive(journey *trip, const options *given, const notes *before
     return status == NH_OK ? 0 : complain_report(&report);
 }
 
-nh_status write_point(journey *trip)
+nh_status write_point(journey *trip, nh_report *report)
 {
     const subject *s = &trip->subject;
     if (!trip->archive)
@@ -95,8 +95,7 @@ nh_status write_point(journey *trip)
         trip->row[i] = nh_record_value(trip->record, last, before + i);
     if (trip->multipliers)
         nh_system_acceleration(s->system, s->t, s->wrapped_q, s->v, NULL, trip->multipliers);
-    return nh_archive_row(trip->archive, s->t, s->q, s->v, trip->row, trip->multipliers,
-                          &trip->failure);
+    return nh_archive_row(trip->archive, s->t, s->q, s->v, trip->row, trip->multipliers, report);
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------- */

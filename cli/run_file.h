@@ -9,7 +9,7 @@
 int open_files(journey *trip, const options *given);
 
 /* The last recorded point goes to the file. */
-nh_status write_point(journey *trip);
+nh_status write_point(journey *trip, nh_report *report);
 
 nh_status write_checkpoint(journey *trip, nh_report *report);
 

@@ -15,6 +15,8 @@ typedef struct journey {
     nh_archive *archive;       /* of -o, while it is written */
     double *row, *multipliers; /* what goes to it beside the state */
     int64_t recorded;          /* the last step that was */
+    double *table, *wrapped;   /* points on the way, as of nh_run_trace */
+    int64_t room;              /* for so many of them */
     keeper keeper;
     const char *output, *plot; /* files that were written, or NULL */
     nh_status status;          /* of the computation */

@@ -313,6 +313,13 @@ NH_API nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report);
 NH_API int64_t nh_run_steps(const nh_run *run);
 NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 
+/* Advances a run of one member by rows * every steps and keeps its state after each `every` of them,
+ * at little more than the cost of the steps: table[rows][1 + coordinates + velocities] gets t, q, v
+ * as nh_run_state gives them, wrapped[rows][coordinates] (unless NULL) q as of nh_run_wrapped_state.
+ * `done` tells how many rows there are, fewer after a failure. */
+NH_API nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table,
+                              double *wrapped, int64_t *done, nh_report *report);
+
 /* q with full turns of the angles added back. */
 NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v);
 /* q with angles between -3.5 and 3.5, as they are computed with: functions of q are exact to
@@ -741,6 +748,9 @@ NH_API nh_status nh_archive_can_write(const char *path, int64_t members, nh_repo
 NH_API nh_status nh_archive_row(nh_archive *archive, double t, const double *q, const double *v,
                                 const double *values, const double *multipliers, nh_report *report);
 NH_API nh_status nh_archive_rows(nh_archive *archive, const nh_rows *rows, nh_report *report);
+/* The next rows of a single trajectory without columns and multipliers: a table of nh_run_trace. */
+NH_API nh_status nh_archive_trace(nh_archive *archive, const double *table, int64_t rows,
+                                  nh_report *report);
 /* What became of a member: its row of the swept values, whether it failed. HDF5 only, else nothing.
  */
 NH_API nh_status nh_archive_member(nh_archive *archive, const nh_member *member,

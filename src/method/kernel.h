@@ -370,13 +370,44 @@ static inline int no_start(kernel *k)
     return NH_KERNEL_OK;
 }
 
+/* The state after a step, where it is wanted on the way. */
+static inline void keep_row(const kernel *k, long long index)
+{
+#if LANES == 1
+    const nh_kernel_io *io = k->io;
+    const long long place = (index - io->row_from) / io->every - 1;
+    double *row = io->row + place * (1 + 2 * N);
+    row[0] = io->time + (double)index * io->step;
+    EACH(i, N) row[1 + i] = k->q[i];
+    EACH(i, N) row[1 + N + i] = k->v[i];
+    if (io->wrapped)
+        EACH(i, N) io->wrapped[place * N + i] = k->q[i];
+#ifdef NH_EMITTED
+#define WHOLE(place, coordinate)                                                                   \
+    row[1 + coordinate] = nh_whole_angle(k->q[coordinate], io->turns[place]);
+    NH_ANGLES(WHOLE)
+#else
+    for (int a = 0; a < io->shape->angles; a++)
+        row[1 + io->shape->angle[a]] = nh_whole_angle(k->q[io->shape->angle[a]], io->turns[a]);
+#endif
+#else
+    (void)k, (void)index;
+#endif
+}
+
+/* The next step after which a row is wanted, or one that never comes. */
+static inline long long next_row(const nh_kernel_io *io)
+{
+    return io->row ? io->row_from + ((io->index - io->row_from) / io->every + 1) * io->every : -1;
+}
+
 /* Advances one group, whose state an emitted kernel keeps in registers. */
 #define ADVANCE_ONE(body)                                                                          \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \
         kernel k;                                                                                  \
         int status = NH_KERNEL_OK;                                                                 \
-        long long index = io->index, last = index + steps;                                         \
+        long long index = io->index, last = index + steps, due = next_row(io);                     \
         double time = io->time;                                                                    \
         (void)groups;                                                                              \
         load(&k, io);                                                                              \
@@ -386,6 +417,10 @@ static inline int no_start(kernel *k)
                 break;                                                                             \
             if ((index & 15) == 15)                                                                \
                 wrap_angles(&k);                                                                   \
+            if (index + 1 == due) {                                                                \
+                keep_row(&k, due);                                                                 \
+                due += io->every;                                                                  \
+            }                                                                                      \
         }                                                                                          \
         io->index = index;                                                                         \
         store(&k);                                                                                 \

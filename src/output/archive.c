@@ -405,6 +405,36 @@ nh_status nh_archive_rows(nh_archive *a, const nh_rows *rows, nh_report *report)
     return nh_hdf5_rows(a->hdf5, rows, report);
 }
 
+static void write_table_rows(nh_archive *a, const double *table, int64_t rows)
+{
+    int width = table_columns(a);
+    if (a->format == NPY)
+        nh_file_write(a->file, (const char *)table, (size_t)(rows * width) * sizeof *table);
+    for (int64_t i = 0; i < rows && a->format == CSV; i++)
+        nh_file_numbers(a->file, table + i * width, width);
+}
+
+nh_status nh_archive_trace(nh_archive *a, const double *table, int64_t rows, nh_report *report)
+{
+    if (a->columns > 0 || a->m > 0 || a->plan.members > 1)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "this file wants more with each row than a state of one trajectory");
+    nh_status status = NH_OK;
+    int width = 1 + a->n + a->k;
+    if (is_hdf5(a->format)) {
+        for (int64_t i = 0; i < rows && status == NH_OK; i++) {
+            const double *row = table + i * width;
+            status = nh_archive_row(a, row[0], row + 1, row + 1 + a->n, NULL, NULL, report);
+        }
+        return status;
+    }
+    write_table_rows(a, table, rows);
+    a->rows += rows;
+    if (rows > 0)
+        a->last_time = table[(rows - 1) * width];
+    return NH_OK;
+}
+
 nh_status nh_archive_member(nh_archive *a, const nh_member *member, const double *swept,
                             nh_report *report)
 {

@@ -1,6 +1,8 @@
-/* Temporary name, blocks of 1 MB, fsync, rename. See file.h. */
+/* Temporary name, blocks by the writer, fsync, rename. See file.h. */
 #define _GNU_SOURCE
 #include "output/file.h"
+
+#include "output/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,16 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 20 };
-
 struct nh_file {
     char *path;      /* the final name, links resolved */
     char *temporary; /* NULL when `path` is written directly */
     int descriptor;
     int error; /* the first errno, 0 when all is well */
-    size_t used;
-    int64_t length; /* of what was written before the block */
-    char block[BLOCK];
+    int64_t length;
+    nh_writer writer;
 };
 
 static nh_status fail_file(nh_report *report, const char *what, const char *path, int error)
@@ -127,6 +126,7 @@ static nh_status begin(nh_file **out, const char *path, beginning how, int64_t l
         release(file);
         return status;
     }
+    nh_writer_begin(&file->writer, file->descriptor);
     *out = file;
     return NH_OK;
 }
@@ -146,32 +146,16 @@ nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_rep
     return begin(out, path, RESUMED, length, report);
 }
 
-static void flush_block(nh_file *file)
+static void flush(nh_file *file)
 {
-    size_t done = 0;
-    while (done < file->used && !file->error) {
-        ssize_t count = write(file->descriptor, file->block + done, file->used - done);
-        if (count >= 0)
-            done += (size_t)count;
-        else if (errno != EINTR)
-            file->error = errno;
-    }
-    file->length += (int64_t)file->used;
-    file->used = 0;
+    int error = nh_writer_settle(&file->writer);
+    file->error = file->error ? file->error : error;
 }
 
 void nh_file_write(nh_file *file, const char *data, size_t size)
 {
-    while (size > 0) {
-        size_t room = BLOCK - file->used;
-        size_t part = size < room ? size : room;
-        memcpy(file->block + file->used, data, part);
-        file->used += part;
-        data += part;
-        size -= part;
-        if (file->used == BLOCK)
-            flush_block(file);
-    }
+    nh_writer_add(&file->writer, data, size);
+    file->length += (int64_t)size;
 }
 
 void nh_file_text(nh_file *file, const char *text)
@@ -189,7 +173,7 @@ static int synchronise(int descriptor)
 
 nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report)
 {
-    flush_block(file);
+    flush(file);
     if (!file->error)
         file->error = synchronise(file->descriptor);
     if (length)
@@ -199,7 +183,7 @@ nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report)
 
 void nh_file_patch(nh_file *file, int64_t at, const char *data, size_t size)
 {
-    flush_block(file);
+    flush(file);
     for (size_t done = 0; done < size && !file->error;) {
         ssize_t count = pwrite(file->descriptor, data + done, size - done, at + (off_t)done);
         if (count >= 0)
@@ -229,14 +213,16 @@ void nh_file_leave(nh_file *file)
 {
     if (!file)
         return;
-    flush_block(file);
+    flush(file);
+    nh_writer_end(&file->writer);
     close(file->descriptor);
     release(file);
 }
 
 nh_status nh_file_commit(nh_file *file, nh_report *report)
 {
-    flush_block(file);
+    flush(file);
+    nh_writer_end(&file->writer);
     int error = file->error;
     if (!error)
         error = synchronise(file->descriptor);
@@ -255,6 +241,7 @@ void nh_file_abandon(nh_file *file)
 {
     if (!file)
         return;
+    nh_writer_end(&file->writer);
     close(file->descriptor);
     if (file->temporary)
         unlink(file->temporary);

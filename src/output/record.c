@@ -20,13 +20,16 @@ nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *
     record->columns = 2 + record->coordinates + record->velocities + record->observables;
     record->width = record->columns + 1;
     record->keep = true;
-    record->residuals = calloc((size_t)record->constraints + 1, sizeof(double));
-    if (!record->residuals) {
+    record->seen =
+        calloc((size_t)(1 + record->constraints + nh_system_observables(system)), sizeof(double));
+    nh_status status = record->seen ? nh_engine_call(&record->engine, system, nh_variant_here(), 1,
+                                                     NH_USES(OBSERVE), report)
+                                    : nh_fail_memory(report);
+    if (status != NH_OK)
         nh_record_free(record);
-        return nh_fail_memory(report);
-    }
-    *out = record;
-    return NH_OK;
+    else
+        *out = record;
+    return status;
 }
 
 void nh_record_free(nh_record *record)
@@ -34,7 +37,8 @@ void nh_record_free(nh_record *record)
     if (!record)
         return;
     free(record->table);
-    free(record->residuals);
+    free(record->seen);
+    nh_engine_free(&record->engine);
     nh_latitude_free(record->latitude);
     free(record);
 }
@@ -83,40 +87,39 @@ static nh_status measure_latitude(nh_record *record, const double *q, const doub
     return status == NH_NOT_APPLICABLE ? NH_OK : status;
 }
 
-/* The model's observables; its own ones move up to make room for the latitude. */
-static nh_status measure_observables(nh_record *record, double t, const double *q, const double *v,
-                                     const double *wrapped_q, double *values)
+/* Energy, residuals and observables of a state, into `seen`. */
+static nh_status look(const nh_record *record, double t, const double *q, const double *v)
 {
-    const nh_system *system = record->system;
-    double built_in[NH_RECORD_BUILT_IN];
-    nh_status status = nh_system_observe(system, t, q, v, values);
-    if (status != NH_OK || !nh_system_facts(system)->coupled)
-        return status;
-    /* Energies are the same for a wrapped angle; the model's own observables may count turns. */
-    status = nh_system_partial_energies(system, t, wrapped_q, v, built_in);
-    memcpy(values, built_in, sizeof built_in);
-    if (status != NH_OK || !record->may_have_latitude)
-        return status;
-    int own = nh_system_observables(system) - NH_RECORD_BUILT_IN;
-    memmove(values + NH_RECORD_BUILT_IN + 1, values + NH_RECORD_BUILT_IN,
-            (size_t)own * sizeof *values);
-    return measure_latitude(record, wrapped_q, v, values + NH_RECORD_BUILT_IN);
+    const engine *e = &record->engine;
+    int answer = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, v, NULL, record->seen);
+    return answer == 0 ? NH_OK : NH_CALLBACK_STOPPED;
 }
 
+/* Energies and residuals are the same for wrapped angles, and exact; the model's own observables
+ * may count turns. They come behind the latitude, where there is one. */
 static nh_status measure(nh_record *record, double *row, const double *q, const double *v,
                          const double *wrapped_q)
 {
-    const nh_system *system = record->system;
-    double t = row[0], *energy = row + nh_record_energy_column(record);
-    nh_status status = nh_system_energy(system, t, wrapped_q, v, energy);
-    if (status == NH_OK && record->observables > 0)
-        status = measure_observables(record, t, q, v, wrapped_q, energy + 1);
-    if (status == NH_OK && record->constraints > 0)
-        status = nh_system_residual(system, t, wrapped_q, v, record->residuals);
-    double largest = 0;
+    const double *seen = record->seen, *values = seen + 1 + record->constraints;
+    double t = row[0], *energy = row + nh_record_energy_column(record), *to = energy + 1;
+    int built_in = nh_system_facts(record->system)->coupled ? NH_RECORD_BUILT_IN : 0;
+    int own = nh_system_observables(record->system) - built_in;
+    nh_status status = look(record, t, wrapped_q, v);
+    if (status != NH_OK)
+        return status;
+    *energy = seen[0];
+    row[record->columns] = 0;
     for (int i = 0; i < record->constraints; i++)
-        largest = worst(largest, fabs(record->residuals[i]));
-    row[record->columns] = largest;
+        row[record->columns] = worst(row[record->columns], fabs(seen[1 + i]));
+    for (int i = 0; i < built_in; i++)
+        *to++ = values[i];
+    if (record->may_have_latitude)
+        status = measure_latitude(record, wrapped_q, v, to++);
+    if (own > 0 && memcmp(q, wrapped_q, (size_t)record->coordinates * sizeof *q) != 0 &&
+        status == NH_OK)
+        status = look(record, t, q, v);
+    for (int i = 0; i < own; i++)
+        to[i] = values[built_in + i];
     return status;
 }
 

@@ -3,6 +3,7 @@
 #define NH_OUTPUT_RECORD_H
 
 #include "base/status.h"
+#include "run/run.h"
 
 struct nh_record {
     const nh_system *system;
@@ -16,7 +17,8 @@ struct nh_record {
     int64_t rows;          /* recorded */
     int64_t room;          /* rows the table has memory for */
     double *table;         /* [rows][width] */
-    double *residuals;     /* [constraints], scratch */
+    engine engine;         /* of NH_FN_OBSERVE */
+    double *seen;          /* what it returned: energy, k, observables */
     double first_energy, energy_error, constraint_max;
 };
 

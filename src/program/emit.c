@@ -93,6 +93,7 @@ static const char *const pattern[NH_OP_COUNT] = {
     [NH_OP_LOG] = "log_(a)",
     [NH_OP_ATAN2] = "atan2_(a, b)",
     [NH_OP_POW] = "pow_(a, b)",
+    [NH_OP_COPY] = "a",
 };
 
 /* A letter of the pattern is an operand when it stands alone. */

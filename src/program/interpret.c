@@ -7,7 +7,7 @@
 /* Jumping from each instruction straight to the next lets the processor predict every pair apart.
  */
 #define NEXT goto *label[(++i)->op]
-#define AT(name) base[i->name##_array][i->name]
+#define AT(name) base[i->name##_array][i->name + turn * i->name##_step]
 #define UNARY(NAME, expression)                                                                    \
     NAME : {                                                                                       \
         real a = AT(a);                                                                            \
@@ -21,7 +21,7 @@
         NEXT;                                                                                      \
     }
 
-static void run(const nh_placed *i, real *const *base)
+static void run(const nh_placed *i, real *const *base, ptrdiff_t turn)
 {
     static const void *const label[NH_OP_COUNT] = {
         [NH_OP_ADD] = &&add,   [NH_OP_SUB] = &&sub,       [NH_OP_MUL] = &&mul,
@@ -31,7 +31,7 @@ static void run(const nh_placed *i, real *const *base)
         [NH_OP_ASIN] = &&asin, [NH_OP_ACOS] = &&acos,     [NH_OP_ATAN] = &&atan,
         [NH_OP_SINH] = &&sinh, [NH_OP_COSH] = &&cosh,     [NH_OP_TANH] = &&tanh,
         [NH_OP_EXP] = &&exp,   [NH_OP_LOG] = &&log,       [NH_OP_ATAN2] = &&atan2,
-        [NH_OP_POW] = &&pow,   [NH_OP_END] = &&end,
+        [NH_OP_POW] = &&pow,   [NH_OP_COPY] = &&copy,     [NH_OP_END] = &&end,
     };
     goto *label[i->op];
     BINARY(add, a + b)
@@ -70,6 +70,7 @@ sincos : {
     UNARY(log, log_(a))
     BINARY(atan2, atan2_(a, b))
     BINARY(pow, pow_(a, b))
+    UNARY(copy, a)
 end:
     return;
 }
@@ -89,9 +90,11 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
                                          [NH_X] = (real *)x,
                                          [NH_PLACE_SLOTS] = in->slots[fn],
                                          [NH_PLACE_OUT] = to};
-    run(tape->placed, base);
-    for (size_t i = 0; i < tape->copies; i++)
-        to[tape->copy[i].index] = base[tape->copy[i].from.array][tape->copy[i].from.index];
+    for (size_t i = 0; i < tape->stretches; i++) {
+        nh_stretch s = tape->stretch[i];
+        for (uint32_t turn = 0; turn < s.turns; turn++)
+            run(tape->placed + s.first, base, turn);
+    }
     return 0;
 }
 

@@ -41,10 +41,21 @@ typedef struct nh_kernel_io {
     nh_call_fn *const *call; /* what computes each function; all of them get `self` */
     const void *self;
     int compensated;
+    /* With `row` the state of one trajectory is kept on the way: t, q with full turns, v, after
+     * each `every` steps from step `row_from` on, one row behind the other; angles as they are
+     * computed with, if `wrapped` is given, in rows of q alone. */
+    double *row, *wrapped;
+    long long row_from, every;
     /* of a failed step */
     double residual;
     int iterations;
 } nh_kernel_io;
+
+/* Full turns added back: 2 pi in two parts, as it was taken off. */
+static inline double nh_whole_angle(double wrapped, double turns)
+{
+    return turns * 0x1.921fb544p+2 + (wrapped + turns * 0x1.0b4611a626331p-32);
+}
 
 enum {
     NH_KERNEL_OK = 0,

@@ -22,7 +22,9 @@ typedef struct lowering {
     uint32_t *users;               /* how many nodes and outputs use it */
     uint32_t *divisions;           /* how many products divide by it */
     uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
-    bool *fused; /* a product that only one sum uses: taken into its multiply-adds */
+    bool *fused;     /* a product that only one sum uses: taken into its multiply-adds */
+    uint32_t *known; /* instructions by hash, each plus one; 0: none */
+    size_t known_room;
     nh_tape *tape;
     size_t input_room, constant_room, code_room;
     bool failed;
@@ -63,7 +65,7 @@ static uint32_t constant(lowering *w, double x)
     return (uint32_t)t->constants++ | CONSTANT_BIT;
 }
 
-static uint32_t emit(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c)
+static uint32_t append(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c)
 {
     nh_tape *t = w->tape;
     t->code = ensure(w, t->code, &w->code_room, t->instructions + 2, sizeof *t->code);
@@ -74,6 +76,51 @@ static uint32_t emit(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c)
         c = (uint32_t)t->values++;
     t->code[t->instructions++] = (nh_instruction){op, to, a, b, c};
     return to;
+}
+
+/* ---- no instruction twice ---- */
+
+/* Where the table has this instruction, or the free entry where it belongs. */
+static uint32_t *entry_of(const lowering *w, const nh_instruction *x)
+{
+    uint64_t hash = x->op;
+    hash = (hash ^ x->a) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ x->b) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ x->c) * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = hash >> 20;; i++) {
+        uint32_t *entry = w->known + (i & (w->known_room - 1));
+        if (*entry == 0)
+            return entry;
+        const nh_instruction *known = w->tape->code + (*entry - 1);
+        if (known->op == x->op && known->a == x->a && known->b == x->b && known->c == x->c)
+            return entry;
+    }
+}
+
+/* At most half of the table is in use. */
+static void widen(lowering *w)
+{
+    if (2 * (w->tape->instructions + 1) <= w->known_room)
+        return;
+    free(w->known);
+    w->known_room = w->known_room ? 2 * w->known_room : 256;
+    w->known = calloc(w->known_room, sizeof *w->known);
+    w->failed |= !w->known;
+    for (size_t i = 0; !w->failed && i < w->tape->instructions; i++)
+        *entry_of(w, w->tape->code + i) = (uint32_t)i + 1;
+}
+
+static uint32_t emit(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c)
+{
+    const nh_instruction wanted = {op, 0, a, b, c};
+    widen(w);
+    if (w->failed)
+        return 0;
+    uint32_t *entry = entry_of(w, &wanted);
+    if (*entry)
+        return w->tape->code[*entry - 1].to;
+    *entry = (uint32_t)w->tape->instructions + 1;
+    return append(w, op, a, b, c);
 }
 
 /* ---- places of nodes ---- */
@@ -241,8 +288,11 @@ static size_t best_first(const lowering *w, const nh_operand *term, size_t count
 static uint32_t sum_terms(lowering *w, double number, const nh_operand *term, size_t count)
 {
     if (count > CHAIN_MAX) {
-        uint32_t left = sum_terms(w, number, term, count / 2);
-        return emit(w, NH_OP_ADD, left, sum_terms(w, 0, term + count / 2, count - count / 2), 0);
+        size_t half = CHAIN_MAX; /* whole chains, so that long sums are made of equal parts */
+        while (2 * half < count)
+            half *= 2;
+        uint32_t left = sum_terms(w, number, term, half);
+        return emit(w, NH_OP_ADD, left, sum_terms(w, 0, term + half, count - half), 0);
     }
     size_t first = count;
     uint32_t sum = NONE;
@@ -274,7 +324,7 @@ static uint32_t lower_call(lowering *w, nh_node n)
     uint32_t a = w->value[at];
     if ((n.which == NH_SIN || n.which == NH_COS) && w->sine_of[at] != NONE &&
         w->cosine_of[at] != NONE) {
-        uint32_t sine = emit(w, NH_OP_SINCOS, a, 0, 0);
+        uint32_t sine = append(w, NH_OP_SINCOS, a, 0, 0);
         w->value[w->sine_of[at]] = sine;
         w->value[w->cosine_of[at]] = sine + 1;
         return n.which == NH_SIN ? sine : sine + 1;
@@ -378,6 +428,7 @@ static void finish(lowering *w)
     free(w->sine_of);
     free(w->cosine_of);
     free(w->fused);
+    free(w->known);
 }
 
 /* ---- numbering ---- */
@@ -421,7 +472,30 @@ static void settle(nh_tape *t)
         x->b = operands > 1 ? settled(t, x->b) : 0;
         x->c = operands > 2 || x->op == NH_OP_SINCOS ? settled(t, x->c) : 0;
     }
+    for (size_t i = 0; i < t->outputs; i++)
+        t->output[i] = settled(t, t->output[i]);
     t->values += t->inputs + t->constants;
+}
+
+/* Every result of the function is made by an instruction of its own: what is an argument, a
+ * constant or another result as well is copied. */
+static bool lower_outputs(lowering *w, const nh_expr *outputs, size_t count)
+{
+    nh_tape *t = w->tape;
+    t->output = malloc((count + 1) * sizeof *t->output);
+    bool *taken = calloc(t->values + 1, sizeof *taken);
+    for (size_t i = 0; t->output && taken && i < count; i++) {
+        uint32_t value = value_of(w, outputs[i]);
+        bool made = !(value & (CONSTANT_BIT | INPUT_BIT));
+        if (made && !taken[value])
+            taken[value] = true;
+        else
+            value = append(w, NH_OP_COPY, value, 0, 0);
+        t->output[i] = value;
+    }
+    t->outputs = count;
+    free(taken);
+    return t->output && taken && !w->failed;
 }
 
 static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
@@ -433,12 +507,8 @@ static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
     t->code = ensure(w, t->code, &w->code_room, 1, sizeof *t->code);
     for (size_t i = 0; i < w->nodes && !w->failed; i++)
         lower_node(w, i);
-    t->output = malloc((count + 1) * sizeof *t->output);
-    if (w->failed || !t->output)
+    if (w->failed || !lower_outputs(w, outputs, count))
         return false;
-    t->outputs = count;
-    for (size_t i = 0; i < count; i++)
-        t->output[i] = settled(t, value_of(w, outputs[i]));
     settle(t);
     t->code[t->instructions] = (nh_instruction){.op = NH_OP_END};
     return true;
@@ -450,8 +520,11 @@ nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count)
     if (!tape)
         return NULL;
     lowering w = {.g = g, .tape = tape};
-    bool ok = lower_all(&w, outputs, count) && nh_tape_place(tape);
+    nh_schedule order = {0};
+    bool ok = lower_all(&w, outputs, count);
     finish(&w);
+    ok = ok && nh_tape_roll(&order, tape) && nh_tape_place(tape, &order);
+    nh_schedule_free(&order);
     if (!ok) {
         nh_tape_free(tape);
         return NULL;
@@ -468,6 +541,6 @@ void nh_tape_free(nh_tape *t)
     free(t->output);
     free(t->code);
     free(t->placed);
-    free(t->copy);
+    free(t->stretch);
     free(t);
 }

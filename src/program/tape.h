@@ -5,9 +5,12 @@
  * give the same bits. Values are in single assignment: instruction i of the list makes value `to`
  * once.
  *
- * Where the interpreter finds and keeps values is settled afterwards: a place is an array (the
- * function's arguments, its results, or slots that are reused) and an index into it. Arguments are
- * read and results written where they lie, so results must not overlap arguments. */
+ * Then it is settled in which order instructions run and where their values lie. The order is a
+ * list of stretches, each a piece of straight code that runs once or, where the same is done for
+ * many bodies, a number of turns (roll.c). A place is an array (the function's arguments, its
+ * results, or slots that are reused), an index into it, and how far the index moves from turn to
+ * turn. Arguments are read and results written where they lie, so results must not overlap
+ * arguments. */
 #ifndef NH_PROGRAM_TAPE_H
 #define NH_PROGRAM_TAPE_H
 
@@ -36,6 +39,7 @@ typedef enum nh_op {
     NH_OP_LOG,
     NH_OP_ATAN2,
     NH_OP_POW,
+    NH_OP_COPY, /* a: a result that is an argument, a constant or another result as well */
     NH_OP_END,
     NH_OP_COUNT
 } nh_op;
@@ -49,33 +53,37 @@ typedef struct nh_tape_input {
     uint32_t value;
 } nh_tape_input;
 
-/* A place: which array (nh_input for arguments) and the index into it. */
+/* A place: which array (nh_input for arguments), the index into it, and its step a turn. */
 enum { NH_PLACE_SLOTS = NH_INPUT_KINDS, NH_PLACE_OUT, NH_PLACE_ARRAYS };
 typedef struct nh_place_of_value {
     uint8_t array;
     uint32_t index;
+    int32_t step;
 } nh_place_of_value;
 
 typedef struct nh_placed { /* an instruction in places */
     uint16_t op;
     uint8_t to_array, a_array, b_array, c_array;
     uint32_t to, a, b, c;
+    int32_t to_step, a_step, b_step, c_step;
 } nh_placed;
 
-typedef struct nh_tape_copy { /* a result that no instruction makes: out[index] = *from */
-    uint32_t index;
-    nh_place_of_value from;
-} nh_tape_copy;
+/* Instructions first .. first+length-1, done `turns` times; in turn i each index has moved by i
+ * steps. No turn reads what another turn of its stretch makes. */
+typedef struct nh_stretch {
+    uint32_t first, length, turns;
+} nh_stretch;
 
 typedef struct nh_tape {
     size_t inputs, constants, outputs, instructions, values;
     nh_tape_input *input;
-    double *constant;     /* value numbers inputs .. inputs+constants-1 */
-    uint32_t *output;     /* value number of every output */
+    double *constant; /* value numbers inputs .. inputs+constants-1 */
+    uint32_t *output; /* value number of every output, all different, all made by instructions */
     nh_instruction *code; /* in values; ends with NH_OP_END (not counted) */
-    nh_placed *placed;    /* the same in places */
-    nh_tape_copy *copy;
-    size_t copies;
+    nh_placed *placed;    /* in places, stretch after stretch; each ends with NH_OP_END */
+    size_t lines;         /* of `placed`, ends included */
+    nh_stretch *stretch;
+    size_t stretches;
     size_t slots; /* constants, then the reused rest */
 } nh_tape;
 
@@ -85,7 +93,20 @@ int nh_op_operands(uint32_t op); /* how many it reads */
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);
 void nh_tape_free(nh_tape *tape);
 
+/* An order of the instructions, in stretches: turn i of line l of a stretch is instruction
+ * list[first + l * turns + i]. */
+typedef struct nh_schedule {
+    uint32_t *list;
+    nh_stretch *stretch;
+    size_t stretches;
+} nh_schedule;
+
+/* Finds an order with loops where that pays, else the plain one; may exchange the operands of sums
+ * and products. Freed by the caller with nh_schedule_free also after failures. */
+bool nh_tape_roll(nh_schedule *out, nh_tape *tape);
+void nh_schedule_free(nh_schedule *order);
+
 /* Settles the places; part of nh_tape_lower. */
-bool nh_tape_place(nh_tape *tape);
+bool nh_tape_place(nh_tape *tape, const nh_schedule *order);
 
 #endif

@@ -39,7 +39,11 @@ static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int
                           .shape = s,
                           .call = e->call,
                           .self = e->self,
-                          .compensated = run->compensated};
+                          .compensated = run->compensated,
+                          .row = run->trace.row,
+                          .wrapped = run->trace.wrapped,
+                          .row_from = run->trace.from,
+                          .every = run->trace.every};
 }
 
 static const engine *fast_engine(const nh_run *run)

@@ -28,6 +28,11 @@ typedef struct engine {
     void *slots;
 } engine;
 
+typedef struct nh_trace { /* as in nh_kernel_io */
+    double *row, *wrapped;
+    int64_t from, every;
+} nh_trace;
+
 struct nh_run {
     const nh_system *system;
     nh_choice choice;
@@ -48,6 +53,7 @@ struct nh_run {
     int failed_member;  /* of the last failure */
     int64_t numbering;  /* messages count members from here */
     double *lane_state; /* one lane's block, for the careful engine */
+    nh_trace trace;     /* where states are kept on the way: trace.c */
 };
 
 void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */
@@ -57,12 +63,6 @@ void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */
 nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
                          unsigned functions, nh_report *report);
 void nh_engine_free(engine *e);
-
-/* Full turns added back: 2 pi in two parts, as it was taken off. */
-static inline double nh_whole_angle(double wrapped, double turns)
-{
-    return turns * 0x1.921fb544p+2 + (wrapped + turns * 0x1.0b4611a626331p-32);
-}
 
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
  * without members left is not advanced. nh_run_start brings a member back. */

@@ -13,7 +13,7 @@ ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
 # Not the tests of numbers over long times, of installation and of the manual.
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 10 \
-    'language' 'tables' 'statistics' 'ensemble engine' 'verdicts' 'trajectories in one call' \
+    'language' 'loops' 'states on the way' 'tables' 'statistics' 'ensemble engine' 'verdicts' 'trajectories in one call' \
     'functions of the user' 'broken methods are noticed' 'compositions' 'identities' 'numbers' \
     'command line' 'bad models' 'reference cases' 'general systems' 'ensembles by command' 'data files' \
     'example minimal' 'example text' 'example functions' 'example ensemble'

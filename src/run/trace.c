@@ -1,0 +1,43 @@
+/* States on the way. The kernel keeps them itself: it knows them after each step anyway, while for
+ * every call from outside the state is copied for the case of failure, checked, and timed. */
+#include "base/status.h"
+#include "run/run.h"
+
+/* A system with velocities that belong to no coordinate has rows of its own kind. */
+static nh_status trace_by_calls(nh_run *run, int64_t rows, int64_t every, double *table,
+                                double *wrapped, int64_t *done, nh_report *report)
+{
+    int n = run->system->coordinates, k = run->system->velocities;
+    nh_status status = NH_OK;
+    while (*done < rows && status == NH_OK) {
+        status = nh_run_advance(run, every, report);
+        if (status != NH_OK)
+            break;
+        double *row = table + *done * (1 + n + k);
+        nh_run_state(run, 0, row, row + 1, row + 1 + n);
+        if (wrapped)
+            nh_run_wrapped_state(run, 0, NULL, wrapped + *done * n, NULL);
+        ++*done;
+    }
+    return status;
+}
+
+nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, double *wrapped,
+                       int64_t *done, nh_report *report)
+{
+    *done = 0;
+    if (every < 1 || rows < 0 || rows > INT64_MAX / every)
+        return nh_fail(report, NH_BAD_ARGUMENT, "cannot keep %lld states, one each %lld steps",
+                       (long long)rows, (long long)every);
+    if (run->members != 1)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "states are kept on the way for one trajectory, not for %d", run->members);
+    if (run->system->coordinates != run->system->velocities)
+        return trace_by_calls(run, rows, every, table, wrapped, done, report);
+    int64_t from = nh_run_steps(run);
+    run->trace = (nh_trace){table, wrapped, from, every};
+    nh_status status = nh_run_advance(run, rows * every, report);
+    run->trace = (nh_trace){0};
+    *done = (nh_run_steps(run) - from) / every;
+    return status;
+}
