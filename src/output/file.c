@@ -195,7 +195,7 @@ void nh_file_patch(nh_file *file, int64_t at, const char *data, size_t size)
 
 nh_status nh_file_read(nh_file *file, int64_t at, char *data, size_t size, nh_report *report)
 {
-    flush_block(file);
+    flush(file);
     for (size_t done = 0; done < size && !file->error;) {
         ssize_t count = pread(file->descriptor, data + done, size - done, at + (off_t)done);
         if (count > 0)
