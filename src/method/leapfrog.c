@@ -11,9 +11,9 @@
 
 enum { START_CONTINUOUS, START_NEWMARK, START_ZERO };
 
-/* Memory: the half kick -h/2 M^-1 (gradV + A^T l) at the last node. A step ends with it and the
- * next begins with it, so it is all that has to be carried. */
-#define HALF_KICK (k->memory)
+/* Memory: vh of the step to come. A step ends with the half kick -h/2 M^-1 (gradV + A^T l) that the
+ * next begins with, so that v1 lies in the middle between its vh and the next. */
+#define NEXT_HALF (k->memory)
 
 /* The impulse -h/2 l with which the explicit newmark step (0, 0, 0) begins: the discrete constraint
  * A(q0) d = 0 holds for d = q1 - q0 = h v0 + h^2/2 (g - B l). */
@@ -42,8 +42,8 @@ static int start(kernel *k)
         if (status)
             return status;
     }
-    EACH(i, N) HALF_KICK[i] = kick[i] * (k->h / 2);
-    add_B(k, HALF_KICK, kick + N, impulse);
+    EACH(i, N) NEXT_HALF[i] = fma_(broadcast(k->h / 2), kick[i], k->v[i]);
+    add_B(k, NEXT_HALF, kick + N, impulse);
     return NH_KERNEL_OK;
 }
 
@@ -59,12 +59,12 @@ static int step(kernel *k)
     step[0] = broadcast(h / 2);
     EACH(i, N)
     {
-        half[i] = k->v[i] + HALF_KICK[i];
+        half[i] = NEXT_HALF[i];
         q[i] = fma_(broadcast(h), half[i], k->q[i]);
     }
     CALL(PUSH, t + h, q, half, step, pushed);
     CALL(SETTLE, t + h, q, pushed, pushed + N, v); /* the reaction of this solve does not move q */
-    EACH(i, N) HALF_KICK[i] = v[i] - half[i];
+    EACH(i, N) NEXT_HALF[i] = fma_(broadcast(2), v[i], -half[i]);
     COMMIT(i, q[i], v[i], half[i] * h, v[i] - k->v[i]);
     return NH_KERNEL_OK;
 }
