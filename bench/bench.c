@@ -13,59 +13,9 @@
 #include "hand.h"
 #include "hand_disks.h"
 #include "hand_gauss.h"
+#include "user.h"
 
 enum { LANE_MEMBERS = 64, ENSEMBLE_MEMBERS = 1024 };
-
-/* ---- the user's own functions: the pendulum CVT and the chaotic particle ---- */
-
-static int cvt_constraint(void *user, const double *q, double *A, double *b)
-{
-    (void)user;
-    (void)b;
-    A[0] = sin_(q[2]);
-    A[1] = 1;
-    A[2] = 0;
-    return 0;
-}
-
-static int cvt_both(void *user, const double *q, double *g, double *A, double *b)
-{
-    (void)user;
-    (void)b;
-    double s = sin_(q[2]);
-    g[0] = q[0];
-    g[1] = q[1];
-    g[2] = -s;
-    A[0] = s;
-    A[1] = 1;
-    A[2] = 0;
-    return 0;
-}
-
-static int chaotic_constraint(void *user, const double *q, double *A, double *b)
-{
-    (void)user;
-    (void)b;
-    A[0] = 1;
-    for (int i = 0; i < 3; i++) {
-        A[1 + i] = 0;
-        A[4 + i] = q[1 + i];
-    }
-    return 0;
-}
-
-static int chaotic_both(void *user, const double *q, double *g, double *A, double *b)
-{
-    const double *y = q + 1, *z = q + 4;
-    g[0] = q[0];
-    for (int i = 0; i < 3; i++) {
-        g[1 + i] = y[i] * (1 + z[i] * z[i]);
-        g[4 + i] = z[i] * (1 + y[i] * y[i]);
-    }
-    g[4] += z[0] * z[1] * z[1];
-    g[5] += z[1] * z[0] * z[0];
-    return chaotic_constraint(user, q, A, b);
-}
 
 /* ---- contests ---- */
 
@@ -226,32 +176,15 @@ static nh_system *from_functions(const nh_functions *functions)
 
 int main(void)
 {
-    static const bool cvt_pattern[] = {1, 1, 0}, chaotic_pattern[] = {1, 0, 0, 0, 1, 1, 1};
-    nh_functions cvt_functions = {.name = "cvt",
-                                  .coordinates = 3,
-                                  .constraints = 1,
-                                  .constraint = cvt_constraint,
-                                  .gradient_and_constraint = cvt_both,
-                                  .constant_mass = true,
-                                  .reaction_is_linear = true,
-                                  .reaction_pattern = cvt_pattern};
-    nh_functions chaotic_functions = {.name = "chaotic",
-                                      .coordinates = 7,
-                                      .constraints = 1,
-                                      .constraint = chaotic_constraint,
-                                      .gradient_and_constraint = chaotic_both,
-                                      .constant_mass = true,
-                                      .reaction_is_linear = true,
-                                      .reaction_pattern = chaotic_pattern};
     static const char *const three[] = {"N=3"}, *const two[] = {"N=2"};
-    problem cvt = {.functions = from_functions(&cvt_functions),
+    problem cvt = {.functions = from_functions(&user_cvt),
                    .n = 3,
                    .dla01 = hand_dla01_cvt,
                    .leapfrog = hand_leapfrog_cvt,
                    .gauss = hand_gauss3_cvt,
                    .scalar = hand_dla01_cvt_libm,
                    .scalar_label = "hand-written, libm's sine"};
-    problem chaotic = {.functions = from_functions(&chaotic_functions),
+    problem chaotic = {.functions = from_functions(&user_chaotic),
                        .n = 7,
                        .dla01 = hand_dla01_chaotic,
                        .leapfrog = hand_leapfrog_chaotic,
