@@ -17,6 +17,7 @@ typedef struct press {
     int64_t done; /* runs of the figures before */
     json out;
     int passed, failed, unchecked;
+    int reproduced, not_reproduced; /* claims of others */
 } press;
 
 static int step_on(void *user, int done, int all)
@@ -47,16 +48,21 @@ static int write_files(const press *p, const nh_figure *figure)
 
 static const char *verdict_of(const nh_finding *finding)
 {
-    return !finding->checked ? "not checked" : finding->passed ? "pass" : "FAIL";
+    if (!finding->checked)
+        return "not checked";
+    if (finding->is_claim)
+        return finding->passed ? "reproduced" : "not reproduced";
+    return finding->passed ? "pass" : "FAIL";
 }
 
 static void count(press *p, const nh_figure *figure)
 {
     for (int i = 0; i < nh_figure_findings(figure); i++) {
         const nh_finding *finding = nh_figure_finding(figure, i);
-        p->passed += finding->checked && finding->passed;
-        p->failed += finding->checked && !finding->passed;
-        p->unchecked += !finding->checked;
+        bool claim = finding->is_claim;
+        int *agrees = claim ? &p->reproduced : &p->passed;
+        int *differs = claim ? &p->not_reproduced : &p->failed;
+        *(!finding->checked ? &p->unchecked : finding->passed ? agrees : differs) += 1;
     }
 }
 
@@ -66,17 +72,18 @@ static void print_text(const press *p, const nh_figure *figure)
            nh_figure_seconds(figure));
     for (int i = 0; i < nh_figure_findings(figure); i++) {
         const nh_finding *f = nh_figure_finding(figure, i);
-        printf("  %-11s %s%s%s%s\n", verdict_of(f), f->text, f->in_case[0] ? " [" : "", f->in_case,
+        printf("  %-14s %s%s%s%s\n", verdict_of(f), f->text, f->in_case[0] ? " [" : "", f->in_case,
                f->in_case[0] ? "]" : "");
         if (f->checked)
-            printf("              measured %s, expected %s\n", f->measured_text, f->expected_text);
+            printf("                 measured %s, %s %s\n", f->measured_text,
+                   f->is_claim ? "claimed" : "expected", f->expected_text);
         else
-            printf("              needs the full time; this was a quick run\n");
+            printf("                 needs the full time; this was a quick run\n");
     }
     const char *remark;
     for (int i = 0; (remark = nh_figure_remark(figure, i)); i++)
-        printf("  note        %s\n", remark);
-    printf("  files       %s/%s.svg, .png, .html, .csv\n", p->folder, nh_figure_name(figure));
+        printf("  note           %s\n", remark);
+    printf("  files          %s/%s.svg, .png, .html, .csv\n", p->folder, nh_figure_name(figure));
 }
 
 static void print_json(press *p, const nh_figure *figure)
@@ -189,10 +196,15 @@ static int tell(press *p, int answer)
         json_integer(&p->out, "passed", p->passed);
         json_integer(&p->out, "failed", p->failed);
         json_integer(&p->out, "not_checked", p->unchecked);
+        json_integer(&p->out, "claims_reproduced", p->reproduced);
+        json_integer(&p->out, "claims_not_reproduced", p->not_reproduced);
         json_end(&p->out);
-    } else if (!answer)
+    } else if (!answer) {
         printf("%d finding%s passed, %d failed%s\n", p->passed, p->passed == 1 ? "" : "s",
                p->failed, p->unchecked ? " (quick: some need the full time)" : "");
+        if (p->reproduced + p->not_reproduced > 0)
+            printf("claims: %d reproduced, %d not\n", p->reproduced, p->not_reproduced);
+    }
     return answer ? answer : p->failed > 0 ? FAILED : DONE;
 }
 

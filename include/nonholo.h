@@ -861,6 +861,7 @@ typedef struct nh_finding {
     const char *in_case; /* its label; "" when the figure has one case only */
     bool checked;        /* false: it needs the full time, and this was a quick run */
     bool passed;
+    bool is_claim; /* of others, told beside what was measured; no test of this program */
     double measured, expected; /* NaN for verdicts */
     char measured_text[160], expected_text[80];
 } nh_finding;

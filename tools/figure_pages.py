@@ -20,9 +20,10 @@ def table(figure):
     rows = ["| finding | measured | expected | |", "|---|---|---|---|"]
     for f in figure["findings"]:
         text = f["finding"] + (" [%s]" % f["case"] if f["case"] and "every case" in f["finding"] else "")
-        claim = re.match(r'(?:"[^"]*"|[^"])*?(?= (?:=|<|>|is) )', f["finding"])  # a label may hold such a sign too
-        text = (claim[0] if claim else f["finding"]) + text[len(f["finding"]):]
-        rows.append("| %s | %s | %s | %s |" % (text, f["measured_text"], f["expected_text"], f["result"]))
+        said = re.match(r'(?:"[^"]*"|[^"])*?(?= (?:=|<|>|is) )', f["finding"])  # a label may hold such a sign too
+        text = (said[0] if said else f["finding"]) + text[len(f["finding"]):]
+        claimed = "claimed: " if "reproduced" in f["result"] else ""
+        rows.append("| %s | %s | %s%s | %s |" % (text, f["measured_text"], claimed, f["expected_text"], f["result"]))
     return "\n".join(row.replace("|E", "E") for row in rows)
 
 

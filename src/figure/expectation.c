@@ -12,8 +12,8 @@
 
 static const char *const operations[NH_OPERATIONS] = {
     "error", "relative", "log", "abs", "mean", "per", "variance", "mean-square", "each"};
-static const char *const measures[NH_MEASURES] = {"max",      "last",  "slope",  "drift",  "rate",
-                                                  "exponent", "order", "growth", "verdict"};
+static const char *const measures[NH_MEASURES] = {"max",  "last",     "slope", "drift",  "line",
+                                                  "rate", "exponent", "order", "growth", "verdict"};
 
 static int index_of(const char *word, const char *const *list, int count)
 {
@@ -75,10 +75,11 @@ nh_status nh_read_measure(nh_reader *r, nh_measure *measure)
         nh_suggest suggest = nh_suggest_begin(nh_next_word(r));
         for (int i = 0; i < NH_MEASURES; i++)
             nh_suggest_offer(&suggest, measures[i]);
-        return nh_reader_fail(r,
-                              "expected what is measured: max, last, slope, drift, rate, exponent, "
-                              "order, growth or verdict%s",
-                              nh_suggest_end(&suggest).text);
+        return nh_reader_fail(
+            r,
+            "expected what is measured: max, last, slope, drift, line, rate, exponent, "
+            "order, growth or verdict%s",
+            nh_suggest_end(&suggest).text);
     }
     r->line.at++;
     *measure = (nh_measure)found;
@@ -140,12 +141,28 @@ static nh_status read_measurement(nh_reader *r, nh_measurement *m)
     return status ? status : read_which_case(r, &m->by_case);
 }
 
-/* within 1%, within factor 2, within 0.01 */
+/* from 5e-5 to 2e-4, behind 'from' */
+static nh_status read_band(nh_reader *r, nh_expectation *e)
+{
+    e->tolerance = NH_WITHIN_BAND;
+    nh_status status = nh_take_number(r, "the least value", &e->band[0]);
+    if (status == NH_OK && !nh_take_if(r, "to"))
+        return nh_reader_fail(r, "expected 'to' and the greatest value");
+    if (status == NH_OK)
+        status = nh_take_number(r, "the greatest value", &e->band[1]);
+    if (status == NH_OK && !(e->band[0] <= e->value && e->value <= e->band[1]))
+        return nh_reader_fail(r, "the value must lie between the two");
+    return status;
+}
+
+/* within 1%, within factor 2, within 0.01, from 1 to 2 */
 static nh_status read_tolerance(nh_reader *r, nh_expectation *e)
 {
+    if (!e->compared && nh_take_if(r, "from"))
+        return read_band(r, e);
     if (!nh_take_if(r, "within"))
-        return nh_reader_fail(r,
-                              "expected 'within' and what is allowed: 1%%, factor 2, or a number");
+        return nh_reader_fail(r, "expected 'within' and what is allowed: 1%%, factor 2, or a "
+                                 "number; or 'from' and 'to'");
     if (nh_take_if(r, "factor")) {
         e->tolerance = NH_WITHIN_FACTOR;
         return nh_take_number(r, "a factor", &e->allowed);
@@ -178,7 +195,7 @@ static nh_status read_relation(nh_reader *r, nh_expectation *e)
     return status == NH_OK && e->relation == '=' ? read_tolerance(r, e) : status;
 }
 
-nh_status nh_read_finding(nh_reader *r, bool needs_time)
+nh_status nh_read_finding(nh_reader *r, bool needs_time, bool is_claim)
 {
     nh_figure *f = r->figure;
     if (f->finding_count == NH_FINDINGS_MOST)
@@ -186,7 +203,8 @@ nh_status nh_read_finding(nh_reader *r, bool needs_time)
     nh_expectation *e = &f->findings[f->finding_count++];
     *e = (nh_expectation){.text = r->line.word[r->line.at].rest,
                           .place = r->line.word[0].place,
-                          .needs_time = needs_time};
+                          .needs_time = needs_time,
+                          .is_claim = is_claim};
     nh_status status = read_measurement(r, &e->left);
     if (status == NH_OK)
         status = read_relation(r, e);

@@ -82,8 +82,9 @@ typedef struct nh_drawing { /* a panel */
 typedef enum nh_measure {
     NH_MEASURE_MAX,      /* the largest |y| */
     NH_MEASURE_LAST,     /* y at the end */
-    NH_MEASURE_SLOPE,    /* of the least-squares line */
+    NH_MEASURE_SLOPE,    /* of a line that oscillations do not enter */
     NH_MEASURE_DRIFT,    /* its size */
+    NH_MEASURE_LINE,     /* the slope of the plain least-squares line */
     NH_MEASURE_RATE,     /* of a mean square that grows like rate*t */
     NH_MEASURE_EXPONENT, /* of the power of t that it grows with */
     NH_MEASURE_ORDER,    /* of the errors over step sizes */
@@ -98,7 +99,12 @@ typedef struct nh_measurement {
     int by_case, by_method; /* by_case -1: every case */
 } nh_measurement;
 
-typedef enum nh_tolerance { NH_WITHIN_SHARE, NH_WITHIN_FACTOR, NH_WITHIN_SIZE } nh_tolerance;
+typedef enum nh_tolerance {
+    NH_WITHIN_SHARE,
+    NH_WITHIN_FACTOR,
+    NH_WITHIN_SIZE,
+    NH_WITHIN_BAND
+} nh_tolerance;
 
 typedef struct nh_expectation { /* a finding */
     const char *text;
@@ -106,7 +112,8 @@ typedef struct nh_expectation { /* a finding */
     char relation;   /* '=', '<', '>', 'i' for is */
     bool compared;   /* `right` is a measurement; else `value` */
     bool needs_time; /* cannot be checked in quick runs */
-    double value, allowed;
+    bool is_claim;   /* is told, but is no test */
+    double value, allowed, band[2];
     nh_tolerance tolerance;
     const char *verdict;
     nh_place place;

@@ -32,6 +32,14 @@ static double growth(const nh_outcome *o, const nh_series *s)
     return exp(nh_trend_line(&trend).slope * o->step);
 }
 
+static double plain_slope(const nh_series *s)
+{
+    nh_trend trend = {0};
+    for (int64_t i = 0; i < s->count; i++)
+        nh_trend_add(&trend, s->x[i], s->y[i]);
+    return nh_trend_line(&trend).slope;
+}
+
 static double of_series(const nh_outcome *o, const nh_series *s, nh_measure measure)
 {
     switch (measure) {
@@ -43,6 +51,8 @@ static double of_series(const nh_outcome *o, const nh_series *s, nh_measure meas
         return nh_fit_slope(s->x, s->y, s->count).slope;
     case NH_MEASURE_DRIFT:
         return fabs(nh_fit_slope(s->x, s->y, s->count).slope);
+    case NH_MEASURE_LINE:
+        return plain_slope(s);
     case NH_MEASURE_RATE:
         return nh_fit_walk(s->x, s->y, s->count).rate;
     case NH_MEASURE_EXPONENT:
@@ -99,6 +109,8 @@ static bool agrees(const nh_expectation *e, double found, double expected)
         return fabs(found - expected) <= e->allowed * fabs(expected);
     case NH_WITHIN_FACTOR:
         return found / expected <= e->allowed && expected / found <= e->allowed;
+    case NH_WITHIN_BAND:
+        return found >= e->band[0] && found <= e->band[1];
     default:
         return fabs(found - expected) <= e->allowed;
     }
@@ -113,6 +125,10 @@ static void describe_expected(const nh_expectation *e, double value, char *text,
                         value);
     if (e->relation != '=' || used < 0)
         return;
+    if (e->tolerance == NH_WITHIN_BAND) {
+        snprintf(text + used, size - (size_t)used, " from %g to %g", e->band[0], e->band[1]);
+        return;
+    }
     static const char *const forms[] = {" within %g%%", " within factor %g", " within %g"};
     double shown = e->tolerance == NH_WITHIN_SHARE ? 100 * e->allowed : e->allowed;
     snprintf(text + used, size - (size_t)used, forms[e->tolerance], shown);
@@ -150,8 +166,9 @@ static void check_verdict(const nh_figure *f, const nh_expectation *e, int by_ca
 static void check_one(nh_figure *f, const nh_expectation *e, int by_case)
 {
     nh_finding *out = &f->result[f->result_count++];
-    *out =
-        (nh_finding){.text = e->text, .in_case = f->case_count > 1 ? f->cases[by_case].label : ""};
+    *out = (nh_finding){.text = e->text,
+                        .in_case = f->case_count > 1 ? f->cases[by_case].label : "",
+                        .is_claim = e->is_claim};
     if (f->quick && e->needs_time)
         return;
     out->checked = true;

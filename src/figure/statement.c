@@ -412,14 +412,20 @@ static nh_status read_table(nh_reader *r)
 
 static nh_status read_finding(nh_reader *r)
 {
-    return nh_read_finding(r, false);
+    return nh_read_finding(r, false, false);
+}
+
+static nh_status read_claim(nh_reader *r)
+{
+    return nh_read_finding(r, false, true);
 }
 
 static nh_status read_long(nh_reader *r)
 {
-    if (!nh_take_if(r, "finding"))
-        return nh_reader_fail(r, "expected 'finding'");
-    return nh_read_finding(r, true);
+    bool is_claim = nh_take_if(r, "claim");
+    if (!is_claim && !nh_take_if(r, "finding"))
+        return nh_reader_fail(r, "expected 'finding' or 'claim'");
+    return nh_read_finding(r, true, is_claim);
 }
 
 /* ---- the table of statements --------------------------------------------------------------- */
@@ -466,6 +472,7 @@ static const struct statement {
     {"guide", PANEL, read_guide},
     {"table", ANYWHERE, read_table},
     {"finding", ANYWHERE, read_finding},
+    {"claim", ANYWHERE, read_claim},
     {"long", ANYWHERE, read_long},
     {"cases", PANEL, read_cases},
     {"case", ANYWHERE, read_case},

@@ -10,35 +10,51 @@
  *
  * The error is estimated from what is left, e_i. With slope = sum g_i y_i, the terms g_i e_i are
  * summed over blocks, and the sums and their neighbours' products give the variance (Newey and
- * West): noise that is correlated counts in full, an oscillation within the blocks cancels. */
+ * West): noise that is correlated counts in full, an oscillation cancels within the blocks. */
 #include "observe/slope.h"
 
 #include <math.h>
 
 enum { BLOCKS = 64, LAGS = 4 };
 
+static const double half_pi = 1.57079632679489661923;
+
 /* Where the i-th point lies in (0, 1): each has the same piece of the interval around it. */
+static double place_of(const double *x, int64_t count, int64_t i)
+{
+    double whole = (x[count - 1] - x[0]) * (double)count / (double)(count - 1);
+    return (x[i] - x[0]) / whole + 0.5 / (double)count;
+}
+
 static double weight_at(const double *x, int64_t count, int64_t i)
 {
-    const double pi = 3.14159265358979323846;
-    double whole = (x[count - 1] - x[0]) * (double)count / (double)(count - 1);
-    double piece = whole / (double)count;
-    double s = sin(pi * (x[i] - x[0] + 0.5 * piece) / whole);
+    double s = sin(2 * half_pi * place_of(x, count, i));
     return s * s * s * s;
 }
 
-/* Sums over the blocks and their neighbours, with Bartlett's weights, which keep the sum positive.
- */
+/* Adds a term of the slope at u in (0, 1) to the two blocks around it, by weights that change
+ * smoothly from one to the next, so that oscillations cancel within them. */
+static void share_out(double term, double u, int blocks, double *sum)
+{
+    double place = u * blocks - 0.5, below = floor(place), s = sin(half_pi * (place - below));
+    int b = (int)below;
+    sum[b < 0 ? 0 : b] += (1 - s * s) * term;
+    sum[b + 1 < blocks ? b + 1 : blocks - 1] += s * s * term;
+}
+
+/* The variance of the sum over all blocks from the blocks and their neighbours, with Bartlett's
+ * weights, which keep it positive. Of independent terms that would find 19/20, since each is in two
+ * blocks. */
 static double variance_of_blocks(const double *sum, int blocks)
 {
     double variance = 0;
     for (int lag = 0; lag <= LAGS; lag++)
         for (int b = 0; b + lag < blocks; b++)
             variance += (lag ? 2 : 1) * (1 - lag / (LAGS + 1.0)) * sum[b] * sum[b + lag];
-    return fmax(variance, 0);
+    return fmax(variance, 0) / 0.95;
 }
 
-/* weight[count] gets g_i: slope = sum g_i y_i. False when there is no line. */
+/* g_i = weight_i (x_i - mean) scale: slope = sum g_i y_i. False when there is no line. */
 static bool slope_weights(const double *x, int64_t count, double *mean_x, double *scale)
 {
     double sum = 0, first = 0, square = 0;
@@ -76,7 +92,8 @@ nh_slope nh_slope_of(const double *x, const double *y, int64_t count)
     int blocks = count < BLOCKS ? (int)count : BLOCKS;
     for (int64_t i = 0; i < count; i++) {
         double left = y[i] - s.line.intercept - s.line.slope * x[i];
-        sums[i * blocks / count] += weight_at(x, count, i) * (x[i] - mean_x) * scale * left;
+        share_out(weight_at(x, count, i) * (x[i] - mean_x) * scale * left, place_of(x, count, i),
+                  blocks, sums);
     }
     s.line.slope_error = sqrt(variance_of_blocks(sums, blocks));
     return s;

@@ -49,12 +49,16 @@ BAD = [
     ("figure a\nmethod dla01\nfinding max energy of rk4 < 1\n",
      "bad.fig:3:23: there is no method labelled 'rk4' above"),
     ("figure a\nmethod dla01\nfinding slop energy of dla01 < 1\n",
-     "bad.fig:3:9: expected what is measured: max, last, slope, drift, rate, exponent, order, growth or "
+     "bad.fig:3:9: expected what is measured: max, last, slope, drift, line, rate, exponent, order, growth or "
      "verdict; did you mean 'slope'?"),
     ("figure a\nmethod dla01\nfinding slope energy of dla01 about 1\n",
      "bad.fig:3:31: expected '=', '<', '>' or 'is'"),
     ("figure a\nmethod dla01\nfinding slope energy of dla01 = 1\n",
-     "bad.fig:3:34: expected 'within' and what is allowed: 1%, factor 2, or a number"),
+     "bad.fig:3:34: expected 'within' and what is allowed: 1%, factor 2, or a number; or 'from' and 'to'"),
+    ("figure a\nmethod dla01\nfinding slope energy of dla01 = 1 from 2 to 3\n",
+     "bad.fig:3:46: the value must lie between the two"),
+    ("figure a\nmethod dla01\nclaim slope energy of dla01 = 1 from 0 3\n", "bad.fig:3:39: expected 'to' and the greatest value"),
+    ("figure a\nmethod dla01\nlong time\n", "bad.fig:3:6: expected 'finding' or 'claim'"),
     ("figure a\nmethod dla01\nfinding verdict energy of dla01 < 1\n",
      "bad.fig:3:36: a verdict is compared by 'is', a number by '=', '<' or '>'"),
     ("figure a\ncase b\nmethod dla01\npanel\ncases c\n", "bad.fig:5:7: there is no case 'c' above"),
@@ -106,6 +110,19 @@ def a_finding_that_fails(program, folder):
     same(done.returncode, 1, done.stderr)
     check(re.search(r"FAIL  .*max error energy of DLA01 in low < 1e-9", done.stdout), done.stdout)
     check("measured 0.0" in done.stdout and "expected < 1e-09" in done.stdout, done.stdout)
+
+
+def a_claim_is_told(program, folder):
+    text = SMALL + ("claim max error energy of DLA01 in low < 1e-9\nclaim max error energy of DLA01 in low < 1\n"
+                    "finding max error energy of DLA01 in low = 1e-3 from 0 to 1\n"
+                    "finding line error passenger_energy of DLA01 in high > 0\n")
+    path = write(folder, "claims.fig", text)
+    done = program("reproduce", path, "--out", os.path.join(folder, "claims"))
+    same(done.returncode, 0, done.stderr)  # a claim of others is no test of ours
+    check(re.search(r"not reproduced max error energy of DLA01 in low < 1e-9\n +measured 0.0\d+, claimed < 1e-09", done.stdout),
+          done.stdout)
+    check("2 findings passed, 0 failed\nclaims: 1 reproduced, 1 not\n" in done.stdout, done.stdout)
+    check("expected 0.001 from 0 to 1" in done.stdout, done.stdout)
 
 
 def threads_do_not_matter(program, folder):
@@ -161,7 +178,7 @@ def main():
         def case(function, *arguments):
             return lambda: function(program, folder, *arguments)
         cases = [(f"refuses {message}", case(refuses, text, message)) for text, message in BAD]
-        for function in (ones_own_figure, a_finding_that_fails, threads_do_not_matter, a_method_that_fails_is_told,
+        for function in (ones_own_figure, a_finding_that_fails, a_claim_is_told, threads_do_not_matter, a_method_that_fails_is_told,
                          the_list, every_figure_quickly):
             cases.append((function.__name__, case(function)))
         return run_all(cases)
