@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { DENSE_DISKS = 256, SMALLEST = 16, LARGEST = 16384, REPEATS = 12 };
+enum { DENSE_DISKS = 256, SMALLEST = 16, LARGEST = 16384, STEPS_AT_ONCE = 16, REPEATS = 100 };
 #define H 0.01
 
 /* ---- what a program with dense linear algebra does: dla01 with the constants of disk-chain.nh
@@ -127,7 +127,7 @@ static void free_chain(chain *c)
 static double time_chain(chain *c)
 {
     nh_report report;
-    int steps = 4 * LARGEST / c->N;
+    int steps = STEPS_AT_ONCE * (LARGEST / c->N);
     double best = INFINITY;
     for (int repeat = 0; repeat < REPEATS; repeat++) {
         double begin = now();

@@ -57,6 +57,24 @@ static double compute_states(work *w)
     return now() - begin;
 }
 
+/* What the disk itself takes for as many bytes. */
+static double write_bytes(work *w)
+{
+    static double table[ROWS][WIDTH];
+    (void)w;
+    memset(table, 1, sizeof table);
+    double begin = now();
+    FILE *file = fopen(FILE_NAME ".bytes", "w");
+    if (!file || fwrite(table, sizeof table, 1, file) != 1)
+        exit(1);
+    fflush(file);
+    fsync(fileno(file));
+    fclose(file);
+    double seconds = now() - begin;
+    unlink(FILE_NAME ".bytes");
+    return seconds;
+}
+
 /* The file's name with this ending is written, timed and removed. */
 static double write_archive(work *w, const char *ending)
 {
@@ -147,6 +165,7 @@ static void bench_method(const char *method)
     } way[] = {{"computed, nothing written", compute_at_once},
                {"computed in a call a step, nothing written", compute_step_by_step},
                {"computed, every state kept", compute_states},
+               {"as many bytes written, nothing computed", write_bytes},
                {".npy", write_npy},
                {".h5", write_hdf5},
                {".csv", write_csv},

@@ -192,7 +192,8 @@ static void write_table_row(nh_archive *a, double t, const double *q, const doub
     row[0] = t;
     memcpy(row + 1, q, (size_t)a->n * sizeof *row);
     memcpy(row + 1 + a->n, v, (size_t)a->k * sizeof *row);
-    memcpy(row + 1 + a->n + a->k, values, (size_t)a->columns * sizeof *row);
+    if (a->columns > 0)
+        memcpy(row + 1 + a->n + a->k, values, (size_t)a->columns * sizeof *row);
     if (columns > table_columns(a))
         memcpy(row + table_columns(a), multipliers, (size_t)a->m * sizeof *row);
     if (a->format != CSV) {
@@ -394,7 +395,8 @@ nh_status nh_archive_row(nh_archive *a, double t, const double *q, const double 
     size_t at = (size_t)a->buffered++;
     memcpy(a->q + at * (size_t)a->n, q, (size_t)a->n * sizeof *q);
     memcpy(a->v + at * (size_t)a->k, v, (size_t)a->k * sizeof *v);
-    memcpy(a->value + at * (size_t)a->columns, values, (size_t)a->columns * sizeof *values);
+    if (a->columns > 0)
+        memcpy(a->value + at * (size_t)a->columns, values, (size_t)a->columns * sizeof *values);
     if (a->m > 0)
         memcpy(a->multiplier + at * (size_t)a->m, multipliers, (size_t)a->m * sizeof *multipliers);
     return a->buffered == a->room ? write_buffered(a, report) : NH_OK;
@@ -407,8 +409,8 @@ nh_status nh_archive_rows(nh_archive *a, const nh_rows *rows, nh_report *report)
 
 static void write_table_rows(nh_archive *a, const double *table, int64_t rows)
 {
-    int width = table_columns(a);
-    if (a->format == NPY)
+    int width = row_width(a);
+    if (a->format != CSV)
         nh_file_write(a->file, (const char *)table, (size_t)(rows * width) * sizeof *table);
     for (int64_t i = 0; i < rows && a->format == CSV; i++)
         nh_file_numbers(a->file, table + i * width, width);

@@ -520,11 +520,11 @@ nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count)
     if (!tape)
         return NULL;
     lowering w = {.g = g, .tape = tape};
-    nh_schedule order = {0};
+    nh_schedule schedule = {0};
     bool ok = lower_all(&w, outputs, count);
     finish(&w);
-    ok = ok && nh_tape_roll(&order, tape) && nh_tape_place(tape, &order);
-    nh_schedule_free(&order);
+    ok = ok && nh_tape_roll(&schedule, tape) && nh_tape_place(tape, &schedule);
+    nh_schedule_free(&schedule);
     if (!ok) {
         nh_tape_free(tape);
         return NULL;

@@ -22,7 +22,7 @@ typedef struct room {
 
 typedef struct placing {
     nh_tape *t;
-    const nh_schedule *order;
+    const nh_schedule *schedule;
     nh_place_of_value *place; /* of every value; within a loop of the leaders */
     maker *made;
     /* of leaders */
@@ -43,7 +43,7 @@ static bool is_made(const nh_tape *t, uint32_t value)
 static const nh_instruction *instruction_at(const placing *w, nh_stretch s, size_t line,
                                             size_t turn)
 {
-    return w->t->code + w->order->list[s.first + line * s.turns + turn];
+    return w->t->code + w->schedule->list[s.first + line * s.turns + turn];
 }
 
 /* Both results of a sine and cosine, else the one. */
@@ -63,7 +63,7 @@ static int operands_of(const nh_instruction *x, uint32_t *from)
 
 static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
 {
-    nh_stretch s = w->order->stretch[stretch];
+    nh_stretch s = w->schedule->stretch[stretch];
     uint32_t leader[2], result[2];
     results_of(instruction_at(w, s, line, 0), leader);
     for (uint32_t turn = 0; turn < s.turns; turn++)
@@ -78,7 +78,7 @@ static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
  * result; but a sine and cosine have two results, of which one is written first. */
 static void note_reads(placing *w, uint32_t stretch, size_t line, uint32_t now)
 {
-    nh_stretch s = w->order->stretch[stretch];
+    nh_stretch s = w->schedule->stretch[stretch];
     uint32_t from[3], end = now + (uint32_t)(s.length - 1 - line);
     for (uint32_t turn = 0; turn < s.turns; turn++) {
         const nh_instruction *x = instruction_at(w, s, line, turn);
@@ -87,12 +87,11 @@ static void note_reads(placing *w, uint32_t stretch, size_t line, uint32_t now)
                 continue;
             maker m = w->made[from[o]];
             bool inside = m.stretch == stretch && m.turn == turn;
-            uint32_t until = inside ? 2 * now + (x->op == NH_OP_SINCOS) : 2 * end + 1;
-            if (s.turns == 1)
-                until = 2 * now + (x->op == NH_OP_SINCOS);
+            uint32_t until =
+                inside || s.turns == 1 ? 2 * now + (x->op == NH_OP_SINCOS) : 2 * end + 1;
             if (until > w->until[m.leader])
                 w->until[m.leader] = until;
-            w->in_array[m.leader] |= !inside && w->order->stretch[m.stretch].turns > 1;
+            w->in_array[m.leader] |= !inside && w->schedule->stretch[m.stretch].turns > 1;
         }
     }
 }
@@ -125,12 +124,12 @@ static uint32_t slots_for(placing *w, uint32_t count)
 
 static uint32_t slots_of(const placing *w, uint32_t leader)
 {
-    return w->in_array[leader] ? w->order->stretch[w->made[leader].stretch].turns : 1;
+    return w->in_array[leader] ? w->schedule->stretch[w->made[leader].stretch].turns : 1;
 }
 
 static void free_slots(placing *w, uint32_t time)
 {
-    for (uint32_t v = w->ending[time]; v; v = w->next[v]) {
+    for (uint32_t v = w->ending[time]; v; v = w->next[v]) { /* value 0 is never made */
         if (w->place[v].array != NH_PLACE_SLOTS)
             continue;
         uint32_t first = w->place[v].index, count = slots_of(w, v);
@@ -206,18 +205,18 @@ static void place_all(placing *w)
 {
     nh_tape *t = w->t;
     uint32_t now = 0;
-    for (uint32_t i = 0; i < w->order->stretches; i++)
-        for (size_t line = 0; line < w->order->stretch[i].length; line++)
+    for (uint32_t i = 0; i < w->schedule->stretches; i++)
+        for (size_t line = 0; line < w->schedule->stretch[i].length; line++)
             note_makers(w, i, line, now++);
     now = 0;
-    for (uint32_t i = 0; i < w->order->stretches; i++)
-        for (size_t line = 0; line < w->order->stretch[i].length; line++)
+    for (uint32_t i = 0; i < w->schedule->stretches; i++)
+        for (size_t line = 0; line < w->schedule->stretch[i].length; line++)
             note_reads(w, i, line, now++);
     list_endings(w);
     place_fixed(w);
     now = 0;
-    for (uint32_t i = 0; i < w->order->stretches; i++) {
-        nh_stretch s = w->order->stretch[i];
+    for (uint32_t i = 0; i < w->schedule->stretches; i++) {
+        nh_stretch s = w->schedule->stretch[i];
         t->stretch[t->stretches++] = (nh_stretch){(uint32_t)t->lines, s.length, s.turns};
         for (size_t line = 0; line < s.length; line++)
             place_line(w, s, line, now++);
@@ -225,13 +224,13 @@ static void place_all(placing *w)
     }
 }
 
-bool nh_tape_place(nh_tape *t, const nh_schedule *order)
+bool nh_tape_place(nh_tape *t, const nh_schedule *schedule)
 {
     size_t values = t->values + 1, lines = 0;
-    for (size_t i = 0; i < order->stretches; i++)
-        lines += order->stretch[i].length;
+    for (size_t i = 0; i < schedule->stretches; i++)
+        lines += schedule->stretch[i].length;
     placing w = {.t = t,
-                 .order = order,
+                 .schedule = schedule,
                  .place = calloc(values, sizeof *w.place),
                  .made = calloc(values, sizeof *w.made),
                  .in_array = calloc(values, sizeof *w.in_array),
@@ -240,8 +239,8 @@ bool nh_tape_place(nh_tape *t, const nh_schedule *order)
                  .ending = calloc(2 * lines + 2, sizeof *w.ending),
                  .spare_slot = calloc(2 * lines + 1, sizeof *w.spare_slot),
                  .spare_array = calloc(2 * lines + 1, sizeof *w.spare_array)};
-    t->placed = calloc(lines + order->stretches + 1, sizeof *t->placed);
-    t->stretch = calloc(order->stretches + 1, sizeof *t->stretch);
+    t->placed = calloc(lines + schedule->stretches + 1, sizeof *t->placed);
+    t->stretch = calloc(schedule->stretches + 1, sizeof *t->stretch);
     bool ok = w.place && w.made && w.in_array && w.until && w.next && w.ending && w.spare_slot &&
               w.spare_array && t->placed && t->stretch;
     if (ok)

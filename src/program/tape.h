@@ -104,9 +104,9 @@ typedef struct nh_schedule {
 /* Finds an order with loops where that pays, else the plain one; may exchange the operands of sums
  * and products. Freed by the caller with nh_schedule_free also after failures. */
 bool nh_tape_roll(nh_schedule *out, nh_tape *tape);
-void nh_schedule_free(nh_schedule *order);
+void nh_schedule_free(nh_schedule *schedule);
 
 /* Settles the places; part of nh_tape_lower. */
-bool nh_tape_place(nh_tape *tape, const nh_schedule *order);
+bool nh_tape_place(nh_tape *tape, const nh_schedule *schedule);
 
 #endif

@@ -129,6 +129,41 @@ static nh_status write_table(const nh_system *system, const char *path, const do
     return status == NH_OK ? nh_archive_close(archive, report) : status;
 }
 
+/* The same file from the same rows, one at a time. */
+static nh_status write_rows(const nh_system *system, const char *path, const double *table,
+                            nh_report *report)
+{
+    nh_archive *archive;
+    nh_archive_plan plan = {
+        .system = system, .method = "dla01", .step = 0.1, .steps = LONG, .every = 1};
+    nh_status status = nh_archive_create(&archive, path, &plan, report);
+    for (int i = 0; status == NH_OK && i < LONG; i++) {
+        const double *row = table + i * WIDTH;
+        status = nh_archive_row(archive, row[0], row + 1, row + 4, NULL, NULL, report);
+    }
+    return status == NH_OK ? nh_archive_close(archive, report) : status;
+}
+
+static bool are_alike(const char *path, const char *other)
+{
+    char command[256];
+    snprintf(command, sizeof command, "cmp -s %s %s", path, other);
+    return system(command) == 0;
+}
+
+static void test_format(const nh_system *of, const char *folder, const char *ending,
+                        const double *table)
+{
+    nh_report report;
+    char path[64], other[64];
+    snprintf(path, sizeof path, "%s/table%s", folder, ending);
+    snprintf(other, sizeof other, "%s/rows%s", folder, ending);
+    CHECK(write_table(of, path, table, &report) == NH_OK);
+    CHECK(write_rows(of, other, table, &report) == NH_OK);
+    CHECK(are_alike(path, other));
+    unlink(path), unlink(other);
+}
+
 /* The numbers are the end of the file. */
 static bool ends_with(const char *path, const double *table)
 {
@@ -156,6 +191,11 @@ static void test_files(void)
     CHECK(write_table(system, path, table, &report) == NH_OK);
     CHECK(ends_with(path, table));
     unlink(path);
+    test_format(system, folder, ".npy", table);
+    test_format(system, folder, ".npz", table);
+    test_format(system, folder, ".csv", table);
+    if (!strstr(nh_version_parts(), "no hdf5"))
+        test_format(system, folder, ".h5", table);
     /* A disk without room: said at the end, once, and nothing hangs. */
     snprintf(full, sizeof full, "%s/full.npy", folder);
     CHECK(symlink("/dev/full", full) == 0);
