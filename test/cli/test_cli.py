@@ -423,7 +423,8 @@ def main():
     program = Program(sys.argv[1])
     cases = list(good_tests(program))
     bad = list(read_bad_commands())
-    check(len(bad) >= 40, f"only {len(bad)} bad command lines")
+    check(len(bad) >= 100, f"only {len(bad)} bad command lines")
+    print(f"{len(bad)} command lines that must be refused, each by its message")
     for case in bad:
         cases.append((f"$ {case[0]}", lambda case=case: bad_command(program, *case)))
     return run_all(cases)

@@ -218,6 +218,15 @@ def test_interrupt():
             _, err = interrupted(line + ["--checkpoint", "with space"], folder, number)
             check("interrupted after" in err and os.path.exists(os.path.join(folder, "with space")), err)
             same(result(go_on(err, folder)), result(out))
+        # the rows of these stay as FILE.part meanwhile
+        for ending in (".csv", ".npy", ".npz"):
+            whole, part = [os.path.join(folder, n + ending) for n in ("whole", "part")]
+            spawn(line + ["-o", whole], folder).communicate()
+            _, err = interrupted(line + ["-o", part, "--checkpoint", "kept"], folder, signal.SIGTERM)
+            same(sorted(os.listdir(folder)), ["kept", "part" + ending + ".part", "whole" + ending])
+            same(result(go_on(err, folder)), result(out))
+            check(contents(part) == contents(whole), "%s differs" % ending)
+            os.remove(whole), os.remove(part)
         # without a checkpoint the points so far are kept
         out, err = interrupted(line + ["-o", "x.csv"], folder, signal.SIGINT)
         steps = json.loads(out)["steps"]
