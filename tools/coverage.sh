@@ -7,10 +7,11 @@ build=$1/coverage
 command -v gcovr >/dev/null || { echo "nonholo: coverage needs gcovr" >&2; exit 1; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
-[ -f "$build/build.ninja" ] || meson setup "$build" -Db_coverage=true --buildtype=debugoptimized >/dev/null
+[ -f "$build/build.ninja" ] || meson setup "$build" -Db_coverage=true --buildtype=debugoptimized \
+    -Dc_args=-fprofile-update=atomic >/dev/null
 ninja -C "$build" >/dev/null
 find "$build" -name '*.gcda' -delete
-meson test -C "$build" --no-suite own-build --timeout-multiplier 10 ||
+meson test -C "$build" --no-suite own-build --no-suite install --timeout-multiplier 10 ||
     echo "some tests failed: the coverage is of those too" >&2
 gcovr -r "$root" --object-directory "$build" -f src/ --sort-percentage \
     --print-summary --fail-under-line "${COVERAGE_LEAST:-90}"

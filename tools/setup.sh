@@ -2,7 +2,8 @@
 # Installs the Debian packages that the build needs and does not find. Asks the package manager
 # only when something is missing; without the right to install it prints the command and stops.
 # NONHOLO_SETUP=no skips all of it. 'setup.sh extras' adds what optional parts need: the Python module and its
-# tests, MPI, the manual, the tests of pages, the solvers of others that 'make bench' compares with.
+# tests, MPI, the manual, the tests of pages, valgrind, fuzzing and coverage, the solvers of others that 'make
+# bench' compares with.
 set -eu
 [ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
 
@@ -38,6 +39,9 @@ if [ "${1:-}" = extras ]; then
     need pandoc pandoc
     [ -e /usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf ] || missing="$missing fonts-stix" # formulas of the manual
     need patchelf patchelf
+    need valgrind valgrind # looks at the examples in the tests
+    need clang clang       # 'make fuzz'
+    need gcovr gcovr       # 'make coverage'
     need chromium chromium # looks at pages of --plot FILE.html in the tests
 fi
 [ -z "$missing" ] && exit 0

@@ -18,7 +18,7 @@ import time
 from harness import Program, check, run_all, same
 
 nonholo = Program(sys.argv[1])
-SANITIZED = os.path.exists(os.path.join(os.path.dirname(nonholo.path), "build.ninja")) and "b_sanitize=address" in \
+SANITIZED = os.path.exists(os.path.join(os.path.dirname(nonholo.path), "build.ninja")) and "-fsanitize=address" in \
     open(os.path.join(os.path.dirname(nonholo.path), "build.ninja"), errors="replace").read()
 CANARY = "canary"
 RUN = ["run", "pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "100"]

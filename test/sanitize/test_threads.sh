@@ -1,0 +1,55 @@
+#!/bin/sh
+# test_threads.sh BUILD SOURCE: builds the library once more with the thread sanitizer and runs what has threads:
+# ensembles (their tests, and by command with files and checkpoints) and figures. A race ends the program with
+# exit code 66. This is the build without HDF5, too: what it says when asked for it is looked at.
+set -eu
+build=$1/threads
+source=$2
+if [ ! -f "$build/build.ninja" ]; then
+    meson setup "$build" "$source" -Db_sanitize=thread -Dhdf5=disabled -Db_lundef=false -Dbuildtype=debug -Doptimization=1 \
+        -Dprefix=/usr/local >"$1/threads.log" 2>&1 || { cat "$1/threads.log"; exit 1; }
+fi
+ninja -C "$build" nonholo test/unit/test_ensemble >"$1/threads.log" 2>&1 || { cat "$1/threads.log"; exit 1; }
+export TSAN_OPTIONS=halt_on_error=1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+timeout 300 "$build/test/unit/test_ensemble"
+"$build/nonholo" --version | grep -q 'no HDF5'
+run="run pendulum-cvt --method dla01 --step 0.1 --steps 50 --quiet"
+for name in r.h5 r.nc; do
+    code=0
+    # shellcheck disable=SC2086
+    "$build/nonholo" $run -o $name 2>message || code=$?
+    [ $code = 2 ] && [ ! -e $name ]
+    grep -q "built without HDF5; .csv, .npy and .npz need nothing" message
+done
+# shellcheck disable=SC2086
+"$build/nonholo" $run -o r.npz >/dev/null
+crowd="ensemble chaotic-particle --members 150 --energy 1.535 --method dla01 --step 0.2 --steps 100 --every 20 --quiet"
+for threads in 1 3; do
+    # shellcheck disable=SC2086
+    timeout 300 "$build/nonholo" $crowd --threads $threads -o statistics.csv --checkpoint check --checkpoint-every 500 \
+        --backend tape --json | grep -v -E '"(seconds|ns_per_step|threads|output)"' >"result$threads"
+done
+cmp result1 result3
+# shellcheck disable=SC2086
+timeout 300 "$build/nonholo" $crowd --threads 3 -o members.csv --table members >/dev/null
+[ "$(wc -l <members.csv)" = 151 ]
+cat >small.fig <<'END'
+figure small
+model pendulum-cvt
+step 0.1
+time 5
+members 3 energy 6
+case a "one"
+case b "other"
+  set eps = 0.1
+method dla01
+method leapfrog
+method gauss
+panel
+  draw error energy
+END
+timeout 300 "$build/nonholo" reproduce ./small.fig --threads 3 --out . >/dev/null
+echo "no race in ensembles and figures on 3 threads"
