@@ -136,7 +136,7 @@ def local_links(body):
         if path.endswith(".md") and "/" not in path.removeprefix("docs/"):
             name = os.path.basename(path)[:-3].lower()
             return f'<a href="{name}.html{"#" + anchor if anchor else ""}">{text}</a>'
-        return text
+        return match[0] if path == "whole.html" else text
 
     body = re.sub(r'<a href="([^"]+)"[^>]*>(.*?)</a>', change, body, flags=re.S)
     body = body.replace('src="docs/', 'src="')
@@ -178,9 +178,7 @@ def write_pages():
 
 def write_whole(bodies, template, version):
     """All pages on one, for printing and PDF; places are told apart by the page they are on."""
-    parts = []
-    for name, body in bodies.items():
-        body = re.sub(r'href="#', f'href="#{name}-', body)
+XX, f'href="#{name}-', body)
         body = re.sub(r'href="([a-z][a-z-]*)\.html#', r'href="#\1-', body)
         body = re.sub(r'href="([a-z][a-z-]*)\.html"', r'href="#\1"', body)
         body = re.sub(r'\bid="', f'id="{name}-', body)
