@@ -178,7 +178,9 @@ def write_pages():
 
 def write_whole(bodies, template, version):
     """All pages on one, for printing and PDF; places are told apart by the page they are on."""
-XX, f'href="#{name}-', body)
+    parts = ['<a id="whole"></a>']
+    for name, body in bodies.items():
+        body = re.sub(r'href="#', f'href="#{name}-', body)
         body = re.sub(r'href="([a-z][a-z-]*)\.html#', r'href="#\1-', body)
         body = re.sub(r'href="([a-z][a-z-]*)\.html"', r'href="#\1"', body)
         body = re.sub(r'\bid="', f'id="{name}-', body)
