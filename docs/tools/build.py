@@ -68,7 +68,7 @@ def man_page(name):
     roff = subprocess.run(["scdoc"], input=read(SOURCE, "man", name + ".scd"), capture_output=True, text=True, check=True).stdout
     body = pandoc(roff, "man", "--shift-heading-level-by=1")
     body = re.sub(r"<h2[^>]*>NAME</h2>\s*<p>[\w-]+ - (.*?)</p>", lambda m: f"<p>{m[1][0].upper()}{m[1][1:]}.</p>", body, flags=re.S)
-    body = re.sub(r"<h2([^>]*)>([A-Z ]+)</h2>", lambda m: f"<h2{m[1]}>{m[2].capitalize()}</h2>", body)
+    body = re.sub(r"<h2[^>]*>([A-Z ]+)</h2>", lambda m: f'<h2 id="{m[1].lower().replace(" ", "-")}">{m[1].capitalize()}</h2>', body)
     body = re.sub(r"<p>(nonholo [^<]*|mpirun [^<]*)</p>", r"<pre><code>\1</code></pre>", body)
     link = lambda m: f'<a href="{MAN_PAGES[m[1]]}.html">{m[1]}</a>' if m[1] in MAN_PAGES else m[0]
     return re.sub(r"<strong>([\w-]+)</strong>\(\d\)", link, body)
@@ -136,7 +136,7 @@ def local_links(body):
         if path.endswith(".md") and "/" not in path.removeprefix("docs/"):
             name = os.path.basename(path)[:-3].lower()
             return f'<a href="{name}.html{"#" + anchor if anchor else ""}">{text}</a>'
-        return text
+        return match[0] if re.fullmatch(r"[a-z-]+\.html", path) else text
 
     body = re.sub(r'<a href="([^"]+)"[^>]*>(.*?)</a>', change, body, flags=re.S)
     body = body.replace('src="docs/', 'src="')
@@ -178,7 +178,7 @@ def write_pages():
 
 def write_whole(bodies, template, version):
     """All pages on one, for printing and PDF; places are told apart by the page they are on."""
-    parts = []
+    parts = ['<a id="whole"></a>']
     for name, body in bodies.items():
         body = re.sub(r'href="#', f'href="#{name}-', body)
         body = re.sub(r'href="([a-z][a-z-]*)\.html#', r'href="#\1-', body)

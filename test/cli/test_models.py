@@ -3,11 +3,13 @@
 
 Every shipped model passes 'check' and has an end state that was found without nonholo: in reference.json, in
 general.json, or in models.json, whose cases are run here (test/data/make_models.py). A chain of thousands of disks
-moves like a short one where the difference cannot be felt yet. --print shows what was measured."""
+moves like a short one where the difference cannot be felt yet. The models that nonholo-model(5) shows are models. --print shows what was measured."""
 
 import json
 import os
+import re
 import sys
+import tempfile
 
 from harness import Program, check, run_all, same
 
@@ -54,6 +56,20 @@ def check_model(program, model):
     check(facts["advised"], "no method is advised")
 
 
+def manual_models():
+    """The texts that the manual page of the language shows."""
+    with open(os.path.join(DATA, "..", "..", "man", "nonholo-model.5.scd")) as file:
+        return re.findall(r"^```\n(# .*?|model .*?)^```", file.read(), re.M | re.S)
+
+
+def check_manual(program, text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "shown.nh")
+        with open(path, "w") as file:
+            file.write(text)
+        check(program.json("check", path)["start"]["consistent"], "the start is off the constraints")
+
+
 def chain(program, disks, steps, compared):
     """Positions and velocities of the first disks of a chain, one list each of x, y, theta, phi."""
     told = program.json("run", "disk-chain", "--set", f"N={disks}", "--method", "dla01", "--step", 0.01, "--steps", steps,
@@ -74,6 +90,9 @@ def main():
     known = {c["model"] for name in ("reference.json", "general.json", "models.json") for c in cases(name)}
     todo = [("every model is compared", lambda: same(sorted(set(shipped) - known), [], "models without a comparison"))]
     todo += [(f"check {m}", lambda m=m: check_model(program, m)) for m in shipped]
+    shown = manual_models()
+    todo.append(("the manual shows models", lambda: check(len(shown) >= 3, f"{len(shown)} were found")))
+    todo += [(f"manual: {text.split()[1]}", lambda text=text: check_manual(program, text)) for text in shown]
     todo.append(("a chain of 8192 disks", lambda: check_large_chain(program)))
     for case in cases("models.json"):
         for method, finer in METHODS:
