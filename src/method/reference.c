@@ -13,7 +13,8 @@
 enum { PARTS_MAX = 4096 };
 
 /* Memory: that of spark.h, then the number of parts of the last step. */
-#define MEMORY_PARTS (k->memory[SPARK_MEMORY])
+#define MEMORY_SIZE ((POINTS)*N + S * M)
+#define MEMORY_PARTS (k->memory[MEMORY_SIZE])
 
 typedef struct snapshot { /* a state with all that belongs to it */
     real *q, *v, *q_low, *v_low, *memory;
@@ -26,7 +27,7 @@ static inline void take_snapshot(const kernel *k, const snapshot *s)
         s->q[i] = k->q[i], s->v[i] = k->v[i];
         s->q_low[i] = k->q_low[i], s->v_low[i] = k->v_low[i];
     }
-    EACH(i, SPARK_MEMORY) s->memory[i] = k->memory[i];
+    EACH(i, MEMORY_SIZE) s->memory[i] = k->memory[i];
 }
 
 static inline void go_back(kernel *k, const snapshot *s)
@@ -36,7 +37,7 @@ static inline void go_back(kernel *k, const snapshot *s)
         k->q[i] = s->q[i], k->v[i] = s->v[i];
         k->q_low[i] = s->q_low[i], k->v_low[i] = s->v_low[i];
     }
-    EACH(i, SPARK_MEMORY) k->memory[i] = s->memory[i];
+    EACH(i, MEMORY_SIZE) k->memory[i] = s->memory[i];
 }
 
 /* From the snapshot over the whole step in equal parts. What spark.h remembers of the step before
@@ -47,7 +48,7 @@ static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
     int status = NH_KERNEL_OK;
     go_back(k, from);
     if (parts != remembered)
-        EACH(i, SPARK_MEMORY) k->memory[i] = broadcast(0);
+        EACH(i, MEMORY_SIZE) k->memory[i] = broadcast(0);
     k->h = h / parts;
     for (int part = 0; part < parts && !status; part++) {
         HOLD(k);
@@ -81,7 +82,7 @@ static int refined(kernel *k)
 {
     if (LANES > 1) /* each trajectory has its own number of parts: the careful kernel does it */
         return NH_KERNEL_NOT_CONVERGED;
-    LOCAL(first, 4 * N + SPARK_MEMORY);
+    LOCAL(first, 4 * N + MEMORY_SIZE);
     LOCAL(coarse, 2 * N);
     const snapshot from = {first, first + N, first + 2 * N, first + 3 * N, first + 4 * N};
     const double tolerance = OPTION(0);

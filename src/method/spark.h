@@ -50,16 +50,14 @@ enum { TURNS_MAX = 50 };
 #endif
 
 /* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for
- * the impulses, rows of g for the rises, from the last step alone and from the last two. */
+ * the impulses, rows of g for the rises. */
 #define TABLE_C (TABLE)
 #define TABLE_A(i) (TABLE + POINTS + (i)*S)
 #define TABLE_F(i) (TABLE_A(i) + POINTS * S)
 #define TABLE_R(i) (TABLE_F(i) + SPLIT * POINTS * S)
 #define TABLE_U(r) (TABLE + POINTS + (2 + SPLIT) * POINTS * S + (r)*POINTS)
-#define TABLE_E(steps, j)                                                                          \
-    (TABLE + POINTS + (3 + SPLIT) * POINTS * S + ((steps)-1) * (S * S + POINTS * POINTS) +         \
-     (j) * (steps)*S)
-#define TABLE_G(steps, i) (TABLE_E(steps, S) + (i) * (steps)*POINTS)
+#define TABLE_E(j) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + (j)*S)
+#define TABLE_G(i) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + S * S + (i)*POINTS)
 
 /* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
  * stages). */
@@ -75,12 +73,9 @@ enum { TURNS_MAX = 50 };
 #define POINT_k(i) ((i) < S ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
 #define POINT_K(i) (POINT_k(i) + M)
 
-/* Memory: rises and impulses of the last step and of the one before it, and how many of them are
- * known. */
-#define MEMORY_Z(back) (k->memory + (back) * (POINTS * N + S * M))
-#define MEMORY_X(back) (MEMORY_Z(back) + POINTS * N)
-#define MEMORY_KNOWN (k->memory[2 * (POINTS * N + S * M)])
-#define SPARK_MEMORY (2 * (POINTS * N + S * M) + 1)
+/* Memory: rises and impulses of the last step. */
+#define MEMORY_Z (k->memory)
+#define MEMORY_X (k->memory + POINTS * N)
 
 /* Arrays that the parts of a step share. */
 typedef struct spark {
@@ -364,65 +359,29 @@ static int newton(kernel *k, spark *s)
 
 static int start(kernel *k)
 {
-    EACH(i, SPARK_MEMORY) k->memory[i] = broadcast(0);
+    EACH_POINT(i) EACH(n, N) MEMORY_Z[i * N + n] = broadcast(0);
+    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = broadcast(0);
     return NH_KERNEL_OK;
 }
 
-/* Unknowns as the last step, or the last two, continue into this one. */
-static inline void extrapolate(kernel *k, const spark *s, const int steps)
+/* The last step continued into this one. */
+static inline void predict(kernel *k, const spark *s)
 {
     EACH_STAGE(i) EACH(e, M)
     {
         real sum = broadcast(0);
-        for (int back = 0; back < steps; back++)
-            EACH_STAGE(j)
-            {
-                const double weight = TABLE_E(steps, i)[back * S + j];
-                sum = fma_(broadcast(weight), MEMORY_X(back)[j * M + e], sum);
-            }
+        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E(i)[j]), MEMORY_X[j * M + e], sum);
         s->X[i * M + e] = sum;
     }
     EACH(n, N) EACH_POINT(i)
     {
         real sum = broadcast(0);
-        for (int back = 0; back < steps; back++)
-            EACH_POINT(j)
-            {
-                const double weight = TABLE_G(steps, i)[back * POINTS + j];
-                if (weight != 0)
-                    sum = fma_(broadcast(weight), MEMORY_Z(back)[j * N + n], sum);
-            }
+        EACH_POINT(j)
+        if (TABLE_G(i)[j] != 0)
+            sum = fma_(broadcast(TABLE_G(i)[j]), MEMORY_Z[j * N + n], sum);
         s->Z[i * N + n] = sum;
-    }
-}
-
-static inline void predict(kernel *k, const spark *s)
-{
-    if (LANE(MEMORY_KNOWN, 0) == 2)
-        extrapolate(k, s, 2);
-    else
-        extrapolate(k, s, 1);
-    EACH(n, N) EACH_POINT(i)
-    {
         s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
     }
-}
-
-/* Parts of a composed step differ in length, so that only the last is of use to the next. */
-static inline void remember(kernel *k, const spark *s)
-{
-    const int both = !COMPOSED(k->io) && LANE(MEMORY_KNOWN, 0) > 0;
-    EACH_POINT(i) EACH(n, N)
-    {
-        MEMORY_Z(1)[i * N + n] = MEMORY_Z(0)[i * N + n];
-        MEMORY_Z(0)[i * N + n] = s->Z[i * N + n];
-    }
-    EACH_STAGE(j) EACH(e, M)
-    {
-        MEMORY_X(1)[j * M + e] = MEMORY_X(0)[j * M + e];
-        MEMORY_X(0)[j * M + e] = s->X[j * M + e];
-    }
-    MEMORY_KNOWN = broadcast(1 + both);
 }
 
 /* A driver that its passengers do not move is watched on its own, so that not even the number of
@@ -510,7 +469,8 @@ static inline void finish(kernel *k, const spark *s)
         q1[n] = k->q[n] + dq[n];
         v1[n] = k->v[n] + end[n];
     }
-    remember(k, s);
+    EACH_POINT(i) EACH(n, N) MEMORY_Z[i * N + n] = Z[i * N + n];
+    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = s->X[j * M + e];
     commit(k, q1, v1, dq, end);
 }
 

@@ -19,7 +19,7 @@ typedef struct spark_kind {
 
 /* Where the parts of a table lie; as in spark.h. */
 typedef struct spark_parts {
-    double *c, *a, *f, *r, *u, *e[2], *g[2]; /* e, g from one step, and from two */
+    double *c, *a, *f, *r, *u, *e, *g, *end;
 } spark_parts;
 
 static spark_parts spark_parts_of(spark_kind kind, double *out)
@@ -28,22 +28,21 @@ static spark_parts spark_parts_of(spark_kind kind, double *out)
     spark_parts t = {.c = out, .a = out + p, .f = out + p + p * s};
     t.r = t.f + (kind.split ? p * s : 0);
     t.u = t.r + p * s;
-    t.e[0] = t.u + s * p;
-    t.g[0] = t.e[0] + s * s;
-    t.e[1] = t.g[0] + p * p;
-    t.g[1] = t.e[1] + 2 * s * s;
+    t.e = t.u + s * p;
+    t.g = t.e + s * s;
+    t.end = t.g + p * p;
     return t;
 }
 
 static inline size_t spark_table_size(spark_kind kind)
 {
     size_t s = (size_t)kind.stages, p = (size_t)kind.points;
-    return p + (kind.split ? 4 : 3) * p * s + 3 * (s * s + p * p);
+    return p + (kind.split ? 4 : 3) * p * s + s * s + p * p;
 }
 
 static inline size_t spark_memory(spark_kind kind, const nh_shape *shape)
 {
-    return 2 * (size_t)(kind.points * shape->n + kind.stages * shape->m) + 1;
+    return (size_t)(kind.points * shape->n + kind.stages * shape->m);
 }
 
 static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
@@ -82,44 +81,29 @@ static inline void spark_conditions(spark_kind kind, spark_parts t, const double
     }
 }
 
-/* e: what a polynomial, fitted to values at the nodes of the last step and of `before` steps before
- * it, is at the nodes of the next. Row by row, the last step's weights first. Polynomials of high
- * degree leave their interval too fast. */
-static inline void spark_continue_impulses(spark_kind kind, spark_parts t, int before)
+/* e: what a polynomial, fitted to values at the nodes c, is at 1 + c. Polynomials of high degree
+ * leave their interval too fast. */
+static inline void spark_continue_impulses(spark_kind kind, spark_parts t)
 {
-    int s = kind.stages, steps = 1 + before, nodes = steps * s, pivot[SPARK_DEGREE_MAX + 1];
-    int shared = before && t.c[0] == 0 && t.c[s - 1] == 1; /* a node that both steps have */
-    int size = nodes - shared > SPARK_DEGREE_MAX ? SPARK_DEGREE_MAX + 1 : nodes - shared;
+    int s = kind.stages;
     const double *b = t.a + (kind.points - 1) * s;
-    double normal[(SPARK_DEGREE_MAX + 1) * (SPARK_DEGREE_MAX + 1)] = {0};
-    double fit[SPARK_DEGREE_MAX + 1];
-#define BASIS(degree, x) nh_legendre(degree, ((x) + before) / steps)
-#define NODE(j) (t.c[(j) % s] - (j) / s)
-    for (int j = 0; j < nodes; j++)
-        for (int d = 0; d < size; d++)
-            for (int l = 0; l < size; l++)
-                normal[d * size + l] += b[j % s] * BASIS(d, NODE(j)) * BASIS(l, NODE(j));
-    nh_dense_factor(size, normal, pivot);
-    for (int j = 0; j < nodes; j++) {
-        for (int d = 0; d < size; d++)
-            fit[d] = b[j % s] * BASIS(d, NODE(j));
-        nh_dense_solve(size, normal, pivot, fit);
-        for (int i = 0; i < s; i++) {
-            double sum = 0;
-            for (int d = 0; d < size; d++)
-                sum += BASIS(d, 1 + t.c[i]) * fit[d];
-            t.e[before][i * nodes + j] = sum;
-        }
+    memset(t.e, 0, (size_t)(s * s) * sizeof *t.e);
+    for (int degree = 0; degree < s && degree <= SPARK_DEGREE_MAX; degree++) {
+        double norm = 0;
+        for (int j = 0; j < s; j++)
+            norm += b[j] * nh_legendre(degree, t.c[j]) * nh_legendre(degree, t.c[j]);
+        for (int i = 0; i < s; i++)
+            for (int j = 0; j < s; j++)
+                t.e[i * s + j] +=
+                    b[j] * nh_legendre(degree, t.c[j]) * nh_legendre(degree, 1 + t.c[i]) / norm;
     }
-#undef BASIS
-#undef NODE
 }
 
 /* g: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with f^+
- * the pseudoinverse. What of the last rises is not f times anything is kept as it was. */
-static inline void spark_continue_rises(spark_kind kind, spark_parts t, int before)
+ * the pseudoinverse. What of the rises is not f times anything is kept as it was. */
+static inline void spark_continue_rises(spark_kind kind, spark_parts t)
 {
-    int s = kind.stages, p = kind.points, steps = 1 + before, pivot[SPARK_STAGES_MAX];
+    int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
     double normal[SPARK_STAGES_MAX * SPARK_STAGES_MAX], fit[SPARK_STAGES_MAX];
     for (int i = 0; i < s; i++)
         for (int j = 0; j < s; j++) {
@@ -128,19 +112,18 @@ static inline void spark_continue_rises(spark_kind kind, spark_parts t, int befo
                 normal[i * s + j] += t.f[l * s + i] * t.f[l * s + j];
         }
     nh_dense_factor(s, normal, pivot);
-    for (int column = 0; column < steps * p; column++) {
-        bool kept = kind.split && column < p;
-        memcpy(fit, t.f + column % p * s, (size_t)s * sizeof *fit);
+    for (int column = 0; column < p; column++) {
+        memcpy(fit, t.f + column * s, (size_t)s * sizeof *fit);
         nh_dense_solve(s, normal, pivot, fit);
         for (int i = 0; i < p; i++) {
-            double sum = kept && i == column;
+            double sum = kind.split && i == column;
             for (int j = 0; j < s; j++) {
-                double moved = kept ? -fit[j] : 0;
+                double moved = kind.split ? -fit[j] : 0;
                 for (int l = 0; l < s; l++)
-                    moved += t.e[before][j * steps * s + column / p * s + l] * fit[l];
+                    moved += t.e[j * s + l] * fit[l];
                 sum += t.f[i * s + j] * moved;
             }
-            t.g[before][i * steps * p + column] = sum;
+            t.g[i * p + column] = sum;
         }
     }
 }
@@ -155,10 +138,8 @@ static inline void spark_complete(spark_kind kind, spark_parts t, const double *
         for (int i = 0; i < s; i++)
             w[r * p + i] = t.a[(p - 1) * s + i] * nh_legendre(r, t.c[i]);
     spark_conditions(kind, t, conditions ? conditions : w);
-    for (int before = 0; before < 2; before++) {
-        spark_continue_impulses(kind, t, before);
-        spark_continue_rises(kind, t, before);
-    }
+    spark_continue_impulses(kind, t);
+    spark_continue_rises(kind, t);
 }
 
 /* Gauss's table, the same for forces and reactions. */
