@@ -10,7 +10,7 @@
 
 /* The multipliers where they move what the constraints depend on: solve after solve until v
  * settles. */
-static int iterate(kernel *k, double t1, const real *qm, const real *B, real *q, real *v)
+APART static int iterate(kernel *k, double t1, const real *qm, const real *B, real *q, real *v)
 {
     LOCAL(close, 2 * M); /* correction of the multipliers, residual */
     LOCAL(change, N);

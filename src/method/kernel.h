@@ -364,6 +364,14 @@ static inline void wrap_angles(kernel *k)
 
 #endif
 
+/* A part of a step that many systems do not need. In the general kernel it is kept out of the way
+ * of the others; an emitted one has it or has it not. */
+#ifdef NH_EMITTED
+#define APART
+#else
+#define APART __attribute__((noinline))
+#endif
+
 static inline int no_start(kernel *k)
 {
     (void)k;
