@@ -221,6 +221,7 @@ static void test_error_rates(void)
         {"drift and oscillations", 8, 500, 0.3, .drift = 4, .verdict = NH_VERDICT_LINEAR},
         {"drift and slow oscillations", 2, 20, .drift = 4, .verdict = NH_VERDICT_LINEAR},
         {"small drift, fast oscillations", 20, 500, .drift = 2, .verdict = NH_VERDICT_LINEAR},
+        {"drift hidden in oscillations", 100, 500, .drift = 0.2, .verdict = NH_VERDICT_LINEAR},
         {"square and oscillations", 2, 500, .square = 10, .verdict = NH_VERDICT_LINEAR},
         {"explosion", 2, 500, .exponent = 8, .verdict = NH_VERDICT_EXPONENTIAL}};
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
