@@ -104,24 +104,49 @@ static double median(double *value, int count)
     return 0.5 * (value[(count - 1) / 2] + value[count / 2]);
 }
 
-/* I_k of what is left beside the line; one factor turns from point to point. */
-static double power_at(int k, const double *x, const double *y, int64_t count, const nh_line *line)
+/* What turns by the same angle from point to point, and the sum over them. */
+typedef struct wheel {
+    double c, s, turn_c, turn_s, re, im;
+} wheel;
+
+static wheel wheel_begin(double turn)
 {
-    const double turn = 6.283185307179586 / (double)count;
-    double re = 0, im = 0, c = cos(0.5 * k * turn), s = sin(0.5 * k * turn), cw = cos(0.5 * turn),
-           sw = sin(0.5 * turn);
-    const double ck = cos(k * turn), sk = sin(k * turn), c1 = cos(turn), s1 = sin(turn);
-    for (int64_t i = 0; i < count; i++) {
-        double e = (1 - cw) * (y[i] - line->intercept - line->slope * x[i]), before = c;
-        re += e * c;
-        im += e * s;
-        c = c * ck - s * sk;
-        s = s * ck + before * sk;
-        before = cw;
-        cw = cw * c1 - sw * s1;
-        sw = sw * c1 + before * s1;
+    return (wheel){cos(turn / 2), sin(turn / 2), cos(turn), sin(turn), 0, 0};
+}
+
+static void wheel_add(wheel *w, const double *value, int count)
+{
+    for (int i = 0; i < count; i++) {
+        double before = w->c;
+        w->re += value[i] * w->c;
+        w->im += value[i] * w->s;
+        w->c = before * w->turn_c - w->s * w->turn_s;
+        w->s = w->s * w->turn_c + before * w->turn_s;
     }
-    return (re * re + im * im) / ((double)count * (double)count);
+}
+
+/* I_k of what is left beside the line, in pieces that stay in the nearest memory. */
+static void find_powers(const double *x, const double *y, int64_t count, const nh_line *line,
+                        double *power)
+{
+    enum { PIECE = 256 };
+    const double turn = 6.283185307179586 / (double)count;
+    wheel wheels[POWERS];
+    for (int k = SLOW; k < POWERS; k++)
+        wheels[k] = wheel_begin(k * turn);
+    for (int64_t first = 0; first < count; first += PIECE) {
+        double e[PIECE];
+        int length = count - first < PIECE ? (int)(count - first) : PIECE;
+        for (int i = 0; i < length; i++) {
+            int64_t at = first + i;
+            double left = y[at] - line->intercept - line->slope * x[at];
+            e[i] = (1 - cos(((double)at + 0.5) * turn)) * left / (double)count;
+        }
+        for (int k = SLOW; k < POWERS; k++)
+            wheel_add(wheels + k, e, length);
+    }
+    for (int k = SLOW; k < POWERS; k++)
+        power[k] = wheels[k].re * wheels[k].re + wheels[k].im * wheels[k].im;
 }
 
 /* The exponent of k: the median over all pairs. */
@@ -166,8 +191,7 @@ static void look_at_slow_motions(view *v, const double *x, const double *y, int6
 {
     const double log_2 = 0.6931471805599453;
     double power[POWERS], share;
-    for (int k = SLOW; k < POWERS; k++)
-        power[k] = power_at(k, x, y, count, &v->slope.line);
+    find_powers(x, y, count, &v->slope.line, power);
     v->leak = 0;
     for (int k = SLOW; k < POWERS; k++) /* an oscillation of size a is a^2/4 in one, 1/16 beside */
         v->leak += 2 / 1.5 * power[k] * leak_at(k) * leak_at(k);

@@ -143,7 +143,7 @@ static void test_kinds(void)
 
 /* ---- error rates: many series of each kind, every one with its own frequencies and phases ---- */
 
-enum { RATE_POINTS = 2000, RATE_SERIES = 400, LINES = 3 };
+enum { RATE_POINTS = 2000, RATE_SERIES = 200, LINES = 3 };
 
 typedef struct lines { /* oscillations of `least` to `most` periods */
     double size[LINES], periods[LINES], phase[LINES];
@@ -174,7 +174,8 @@ typedef struct recipe {
     double noise, keep;                   /* noise, and how much of it stays until the next point */
     double walk, drift, square, exponent; /* at the end */
     nh_verdict verdict;
-    double seen; /* share of wrong verdicts when this was written; twice that and .01 are allowed */
+    double seen; /* share of wrong verdicts of 400 series when this was written; twice that and .01
+                    are allowed */
 } recipe;
 
 static void cook(const recipe *r, double *x, double *y)
