@@ -3,7 +3,7 @@
  * The plain least-squares slope is the mean of y' with the weight 6 u (1 - u), u in [0, 1], which
  * has corners at the ends: an oscillation a cos(w t) adds up to 12 a/(w T^2) to it, depending on
  * where in its period the series begins and ends. Here points have the weight sin^4(pi u), which
- * vanishes smoothly at both ends, and the same oscillation adds only terms of order (w T)^-6:
+ * vanishes smoothly at both ends, and the same oscillation adds only terms of order (w T)^-5:
  * nothing to speak of from some five periods on. Slope and intercept of a straight line are still
  * exact; where what is left beside the line is independent noise, the price is a standard
  * deviation 2.1 times as large.

@@ -18,8 +18,9 @@
  * powers from k = 18 on say how much noise there is.
  *
  *     linear drift   the slope is more than four times what that noise makes of a slope (once in a
- *                    thousand walks), leads farther than the rest is wide, and goes on through
- *                    all of the series
+ *                    thousand walks), leads out of the round-off, and goes on through all of the
+ *                    series; oscillations may be wider than what it has led to, but not so slow
+ *                    that they could have made the slope
  *     random walk    the exponent lies between -1 and -3, no power stands out, and the walk that
  *                    they belong to leads farther than everything else is wide
  *     exponential    the logarithms of the heights of 64 stretches lie on a line, see below
@@ -49,6 +50,7 @@ typedef struct view { /* what is seen of a series */
     double length;                 /* of time */
     double total, rest;            /* standard deviation of y, and beside the line */
     double exponent;               /* of the powers in k */
+    double leak;                   /* variance that slow oscillations add to slope times length */
     double unevenness;             /* of the powers times k^2: mean over expected mean */
     double noise, walk;            /* variance of the noise; of the walk at the end */
     double x[BLOCKS], top[BLOCKS]; /* of stretches: the middle, the largest |y| */
@@ -102,24 +104,49 @@ static double median(double *value, int count)
     return 0.5 * (value[(count - 1) / 2] + value[count / 2]);
 }
 
-/* I_k of what is left beside the line; one factor turns from point to point. */
-static double power_at(int k, const double *x, const double *y, int64_t count, const nh_line *line)
+/* What turns by the same angle from point to point, and the sum over them. */
+typedef struct wheel {
+    double c, s, turn_c, turn_s, re, im;
+} wheel;
+
+static wheel wheel_begin(double turn)
 {
-    const double turn = 6.283185307179586 / (double)count;
-    double re = 0, im = 0, c = cos(0.5 * k * turn), s = sin(0.5 * k * turn), cw = cos(0.5 * turn),
-           sw = sin(0.5 * turn);
-    const double ck = cos(k * turn), sk = sin(k * turn), c1 = cos(turn), s1 = sin(turn);
-    for (int64_t i = 0; i < count; i++) {
-        double e = (1 - cw) * (y[i] - line->intercept - line->slope * x[i]), before = c;
-        re += e * c;
-        im += e * s;
-        c = c * ck - s * sk;
-        s = s * ck + before * sk;
-        before = cw;
-        cw = cw * c1 - sw * s1;
-        sw = sw * c1 + before * s1;
+    return (wheel){cos(turn / 2), sin(turn / 2), cos(turn), sin(turn), 0, 0};
+}
+
+static void wheel_add(wheel *w, const double *value, int count)
+{
+    for (int i = 0; i < count; i++) {
+        double before = w->c;
+        w->re += value[i] * w->c;
+        w->im += value[i] * w->s;
+        w->c = before * w->turn_c - w->s * w->turn_s;
+        w->s = w->s * w->turn_c + before * w->turn_s;
     }
-    return (re * re + im * im) / ((double)count * (double)count);
+}
+
+/* I_k of what is left beside the line, in pieces that stay in the nearest memory. */
+static void find_powers(const double *x, const double *y, int64_t count, const nh_line *line,
+                        double *power)
+{
+    enum { PIECE = 256 };
+    const double turn = 6.283185307179586 / (double)count;
+    wheel wheels[POWERS];
+    for (int k = SLOW; k < POWERS; k++)
+        wheels[k] = wheel_begin(k * turn);
+    for (int64_t first = 0; first < count; first += PIECE) {
+        double e[PIECE];
+        int length = count - first < PIECE ? (int)(count - first) : PIECE;
+        for (int i = 0; i < length; i++) {
+            int64_t at = first + i;
+            double left = y[at] - line->intercept - line->slope * x[at];
+            e[i] = (1 - cos(((double)at + 0.5) * turn)) * left / (double)count;
+        }
+        for (int k = SLOW; k < POWERS; k++)
+            wheel_add(wheels + k, e, length);
+    }
+    for (int k = SLOW; k < POWERS; k++)
+        power[k] = wheels[k].re * wheels[k].re + wheels[k].im * wheels[k].im;
 }
 
 /* The exponent of k: the median over all pairs. */
@@ -149,12 +176,25 @@ static double walk_of(const double *power, int from, int to, double *mean_share)
     return middle * four_pi_squared / 1.5;
 }
 
+/* How much an oscillation of k periods and size 1 adds to the slope times the length: the integral
+ * of sin^4(pi u) (u - 1/2) exp(2 pi i k u) over that of sin^4(pi u) (u - 1/2)^2. */
+static double leak_at(int k)
+{
+    const double pi = 3.14159265358979323846;
+    double beyond = k == 2 ? 0 : 1.0 / (k - 2);
+    double wave =
+        0.375 / k - 0.25 * (1.0 / (k - 1) + 1.0 / (k + 1)) + 0.0625 * (beyond + 1.0 / (k + 2));
+    return wave / (2 * pi) / (1 / 32.0 - 15 / (64 * pi * pi));
+}
+
 static void look_at_slow_motions(view *v, const double *x, const double *y, int64_t count)
 {
     const double log_2 = 0.6931471805599453;
     double power[POWERS], share;
-    for (int k = SLOW; k < POWERS; k++)
-        power[k] = power_at(k, x, y, count, &v->slope.line);
+    find_powers(x, y, count, &v->slope.line, power);
+    v->leak = 0;
+    for (int k = SLOW; k < POWERS; k++) /* an oscillation of size a is a^2/4 in one, 1/16 beside */
+        v->leak += 2 / 1.5 * power[k] * leak_at(k) * leak_at(k);
     v->exponent = exponent_of(power);
     v->walk = walk_of(power, SLOW, SLOW_END, &v->unevenness);
     if (v->exponent < -3)
@@ -256,10 +296,12 @@ static bool keeps_growing(const view *v)
 }
 
 /* Of an error that is neither round-off nor exponential. */
-static nh_verdict tell_apart(const view *v, const double *y, int64_t count)
+static nh_verdict tell_apart(const view *v, const double *y, int64_t count, double round_off)
 {
     double led = fabs(v->slope.line.slope) * v->length;
-    if (is_significant(v, count) && led > v->rest && v->rest < v->total && is_steady(v, y, count))
+    bool is_no_leak = led > v->rest || led > significant * sqrt(v->leak);
+    if (is_significant(v, count) && is_no_leak && led > round_off && v->rest < v->total &&
+        is_steady(v, y, count))
         return NH_VERDICT_LINEAR;
     bool is_even =
         v->unevenness < 3; /* oscillations stand out; of 1000 walks one has 2.6 or more */
@@ -268,13 +310,14 @@ static nh_verdict tell_apart(const view *v, const double *y, int64_t count)
     return keeps_growing(v) && v->rest < v->total ? NH_VERDICT_LINEAR : NH_VERDICT_BOUNDED;
 }
 
-static nh_verdict judge_course(const double *x, const double *y, int64_t count, nh_judgement *j)
+static nh_verdict judge_course(const double *x, const double *y, int64_t count, double round_off,
+                               nh_judgement *j)
 {
     nh_line growth;
     view v = look(x, y, count);
     nh_verdict verdict = NH_VERDICT_EXPONENTIAL;
     if (!is_exponential(&v, &growth))
-        verdict = tell_apart(&v, y, count);
+        verdict = tell_apart(&v, y, count, round_off);
     if (verdict == NH_VERDICT_EXPONENTIAL) {
         j->rate = growth.slope;
         j->rate_error = growth.slope_error;
@@ -326,7 +369,7 @@ nh_judgement nh_judge(const double *x, const double *y, int64_t count, double ro
     else if (count > 0 && j.largest <= round_off)
         j.verdict = NH_VERDICT_ROUND_OFF;
     else if (count >= POINTS_LEAST)
-        j.verdict = judge_course(x, y, count, &j);
+        j.verdict = judge_course(x, y, count, round_off, &j);
     describe(&j, round_off);
     return j;
 }

@@ -15,51 +15,13 @@
 #include <stdlib.h>
 
 #include "../unit/check.h"
+#include "choices.h"
+#include "ladder.h"
 #include "residuals.h"
 
-enum { SIZE = 16, LIST_MAX = 64 };
+enum { SIZE = 16 };
 
 /* ---- what is tested ---- */
-
-/* Option settings beyond each method's default. */
-static const char *const variants[] = {
-    "dla:alpha=0",
-    "dla:alpha=1",
-    "dla:alpha=0.3",
-    "leapfrog:start=newmark",
-    "gauss:stages=1",
-    "gauss:stages=3",
-    "newmark:beta=0.1",
-    "newmark:constraint=average",
-    "newmark:alpha=0",
-    "newmark:beta=0.1,beta2=0.3,alpha=0.7",
-    "newmark-pair:beta=0.1",
-    "jay-negrut:beta=0.25",
-    "jay-negrut:beta=0.3,gamma=0.7",
-    "lobatto-ab:stages=3",
-    "lobatto-abd:stages=3",
-    "discrete-gradient:gradient=gonzalez",
-    "discrete-gradient:gradient=itoh-abe,frame=model",
-    "discrete-gradient:frame=householder",
-    "discrete-gradient:frame=difference",
-    "discrete-gradient:frame=model",
-    "collocation:stages=1",
-    "collocation:frame=model",
-    "collocation:frame=householder",
-};
-
-static int list_choices(char list[LIST_MAX][64])
-{
-    int count = 0;
-    for (int i = 0; i < nh_method_count(); i++)
-        snprintf(list[count++], 64, "%s", nh_method_name(nh_method_at(i)));
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        nh_choice choice;
-        if (nh_choice_parse(&choice, variants[i], NULL) == NH_OK)
-            snprintf(list[count++], 64, "%s", variants[i]);
-    }
-    return count;
-}
 
 typedef struct problem {
     const char *name;
@@ -155,17 +117,21 @@ static int within(extreme *e, const job *j, double value)
 
 /* ---- order ---- */
 
+/* Euclid's norm is smooth where another component becomes the largest. */
 static double error_at(const job *j, int64_t steps)
 {
     const problem *p = j->p;
-    double q[SIZE], v[SIZE];
+    double q[SIZE], v[SIZE], sum = 0;
     job now = *j;
     now.step = p->unit * TIME / (double)steps;
     memcpy(q, p->q, sizeof q);
     memcpy(v, p->v, sizeof v);
     go(&now, steps, q, v);
-    int coordinates = nh_system_coordinates(p->system);
-    return fmax(distance(q, p->q_end, coordinates), distance(v, p->v_end, p->n));
+    for (int i = 0; i < nh_system_coordinates(p->system); i++)
+        sum += (q[i] - p->q_end[i]) * (q[i] - p->q_end[i]);
+    for (int i = 0; i < p->n; i++)
+        sum += (v[i] - p->v_end[i]) * (v[i] - p->v_end[i]);
+    return sqrt(sum);
 }
 
 /* The slope between the two finest steps whose errors are well above round-off; NAN when the method
@@ -367,75 +333,16 @@ static void report_check(const char *method, const problem *p, const char *what,
     }
 }
 
-/* The order of compositions of order 8, of which doubling the steps shows two points or three
- * before round-off. So the steps are 2, 3, 4, 6, 8, 12, ...; the error is Euclid's norm, which is
- * smooth where another component becomes the largest; sums are compensated, so that the noise is
- * that of reading two states; and since errors of symmetric methods are series in h^2,
- *
- *     log error = log c + p log h + a h^2
- *
- * is fitted to the last four errors above 5e-15, by weights for that noise and for what follows.
- * NAN: there are no four. */
-enum { LADDER_MAX = 96, RUNGS = 4 };
-
-static double norm_error_at(const job *j, int64_t steps)
+static double error_on_ladder(const void *j, int64_t steps)
 {
-    const problem *p = j->p;
-    double q[SIZE], v[SIZE], sum = 0;
-    job now = *j;
-    now.step = p->unit * TIME / (double)steps;
-    memcpy(q, p->q, sizeof q);
-    memcpy(v, p->v, sizeof v);
-    go(&now, steps, q, v);
-    for (int i = 0; i < p->n; i++)
-        sum += (q[i] - p->q_end[i]) * (q[i] - p->q_end[i]) +
-               (v[i] - p->v_end[i]) * (v[i] - p->v_end[i]);
-    return sqrt(sum);
-}
-
-/* x of the least-squares solution of rows (1, log h, h^2) x = log error */
-static double fitted_order(const double *h, const double *error, double level)
-{
-    double m[3][4] = {{0}};
-    for (int r = 0; r < RUNGS; r++) {
-        double row[4] = {1, log(h[r]), h[r] * h[r] / (h[0] * h[0]), log(error[r])};
-        double noise = level / error[r], later = 0.01 * pow(h[r] / h[RUNGS - 1], 4) / 5;
-        for (int i = 0; i < 3; i++)
-            for (int k = 0; k < 4; k++)
-                m[i][k] += row[i] * row[k] / (noise * noise + later * later);
-    }
-    for (int i = 0; i < 3; i++)
-        for (int r = 0; r < 3; r++)
-            for (int k = 3; r != i && k >= i; k--)
-                m[r][k] -= m[r][i] / m[i][i] * m[i][k];
-    return m[1][3] / m[1][1];
-}
-
-static double extrapolated_order(const job *j)
-{
-    double error[RUNGS], h[RUNGS], level = fmax(norm_error_at(j, LADDER_MAX), 2e-16);
-    int found = 0;
-    for (int64_t steps = 2; steps <= LADDER_MAX;
-         steps = steps & (steps - 1) ? steps / 3 * 4 : steps / 2 * 3) {
-        double now = norm_error_at(j, steps);
-        if (now < 30 * level)
-            break;
-        if (found == RUNGS) {
-            memmove(error, error + 1, (RUNGS - 1) * sizeof *error);
-            memmove(h, h + 1, (RUNGS - 1) * sizeof *h);
-            found--;
-        }
-        error[found] = now;
-        h[found++] = 1.0 / (double)steps;
-    }
-    return found == RUNGS ? fitted_order(h, error, level) : NAN;
+    return error_at(j, steps);
 }
 
 static void report_order(const job *j, int expected)
 {
     char what[128];
-    double order =
-        j->compose && expected == 8 ? extrapolated_order(j) : measured_order(j, expected);
+    double order = j->compose && expected == 8 ? ladder_order(error_on_ladder, j)
+                                               : measured_order(j, expected);
     snprintf(what, sizeof what, "order %d (measured %.3f) %s", expected, order,
              j->compose ? j->compose : "");
     bool may_be_exact = !j->compose || expected < 8;

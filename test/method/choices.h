@@ -1,0 +1,50 @@
+/* What the matrix tests: every method as it is, and some with other options. */
+#ifndef TEST_METHOD_CHOICES_H
+#define TEST_METHOD_CHOICES_H
+
+#include <nonholo.h>
+#include <stdio.h>
+
+enum { LIST_MAX = 64 };
+
+/* Option settings beyond each method's default. */
+static const char *const variants[] = {
+    "dla:alpha=0",
+    "dla:alpha=1",
+    "dla:alpha=0.3",
+    "leapfrog:start=newmark",
+    "gauss:stages=1",
+    "gauss:stages=3",
+    "newmark:beta=0.1",
+    "newmark:constraint=average",
+    "newmark:alpha=0",
+    "newmark:beta=0.1,beta2=0.3,alpha=0.7",
+    "newmark-pair:beta=0.1",
+    "jay-negrut:beta=0.25",
+    "jay-negrut:beta=0.3,gamma=0.7",
+    "lobatto-ab:stages=3",
+    "lobatto-abd:stages=3",
+    "discrete-gradient:gradient=gonzalez",
+    "discrete-gradient:gradient=itoh-abe,frame=model",
+    "discrete-gradient:frame=householder",
+    "discrete-gradient:frame=difference",
+    "discrete-gradient:frame=model",
+    "collocation:stages=1",
+    "collocation:frame=model",
+    "collocation:frame=householder",
+};
+
+static int list_choices(char list[LIST_MAX][64])
+{
+    int count = 0;
+    for (int i = 0; i < nh_method_count(); i++)
+        snprintf(list[count++], 64, "%s", nh_method_name(nh_method_at(i)));
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        nh_choice choice;
+        if (nh_choice_parse(&choice, variants[i], NULL) == NH_OK)
+            snprintf(list[count++], 64, "%s", variants[i]);
+    }
+    return count;
+}
+
+#endif
