@@ -25,6 +25,8 @@
 
 nh_status nh_hdf5_fail(const nh_hdf5 *file, const char *what, nh_report *report)
 {
+    if (errno == ENOMEM)
+        return nh_fail_memory(report);
     return nh_fail(report, NH_FILE_FAILED, "%s %s: %s", what, file->path,
                    errno ? strerror(errno) : "the HDF5 library refused");
 }

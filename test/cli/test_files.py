@@ -268,6 +268,26 @@ def test_full_disk():
                 same(open(path).read(), "old", "the old file is gone")
                 same(os.listdir(folder), ["x." + ending])
                 os.remove(path)
+            if HAS_HDF5:
+                done = nonholo(*ENSEMBLE[:-4], "--steps", "2000", "--every", "1", "-o", os.path.join(folder, "e.h5"))
+                same(done.returncode, 1, done.stderr)
+                same(os.listdir(folder), [])
+            # no room for a checkpoint: it is said, and the one of before stays as it was
+            check_file = os.path.join(folder, "check")
+            open(check_file, "w").write("old")
+            with open(os.path.join(folder, "filler"), "wb") as filler:
+                try:
+                    while True:
+                        os.write(filler.fileno(), b"x" * 4096)
+                except OSError:
+                    pass
+            for line in ([*RUN, "--checkpoint", check_file, "--checkpoint-every", "100"],
+                         [*ENSEMBLE, "--checkpoint", check_file, "--checkpoint-every", "100"]):
+                done = nonholo(*line)
+                same(done.returncode, 1, done.stderr)
+                check("No space left" in done.stderr, done.stderr)
+                same(open(check_file).read(), "old", "the old checkpoint is gone")
+                same(sorted(os.listdir(folder)), ["check", "filler"])
         finally:
             subprocess.run(["umount", folder], check=True)
 

@@ -15,6 +15,6 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 10 \
     'language' 'loops' 'states on the way' 'tables' 'statistics' 'ensemble engine' 'verdicts' 'trajectories in one call' \
     'functions of the user' 'broken methods are noticed' 'compositions' 'identities' 'numbers' \
-    'hostile input' 'hostile model' 'hostile method' 'hostile checkpoint' 'hostile figure' 'elementary functions' \
+    'hostile model' 'hostile method' 'hostile checkpoint' 'hostile figure' 'elementary functions' \
     'command line' 'bad models' 'reference cases' 'general systems' 'ensembles by command' 'data files' \
     'example minimal' 'example text' 'example functions' 'example ensemble'

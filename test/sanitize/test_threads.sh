@@ -26,6 +26,9 @@ for name in r.h5 r.nc; do
 done
 # shellcheck disable=SC2086
 "$build/nonholo" $run -o r.npz >/dev/null
+# rows that go to the disk beside the computation
+timeout 300 "$build/nonholo" run pendulum-cvt --method dla01 --step 0.1 --steps 20000 --every 1 --quiet -o r.csv \
+    --checkpoint check --checkpoint-every 10000 >/dev/null
 crowd="ensemble chaotic-particle --members 150 --energy 1.535 --method dla01 --step 0.2 --steps 100 --every 20 --quiet"
 for threads in 1 3; do
     # shellcheck disable=SC2086

@@ -2,6 +2,7 @@
  * failing, then the second, and so on. Each time the library must say so, crash nowhere and give
  * everything back. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,9 +39,9 @@ static size_t place_of(void *memory)
     return at;
 }
 
-static void note(void *memory)
+static void note(bool ours, void *memory)
 {
-    if (!watching || !memory)
+    if (!ours || !memory)
         return;
     handed_out[place_of(memory)] = memory;
     living++;
@@ -61,9 +62,22 @@ static void forget(void *memory)
     }
 }
 
-static bool fails(void)
+/* Whether the allocation is of our code, or of the C library for it. While a file of HDF5 is
+ * written only our own count: that library has its own ways, and keeps memory for later. */
+static bool only_own;
+
+static bool is_ours(void *caller)
 {
-    if (!watching || countdown < 0)
+    Dl_info info, own;
+    if (!watching || !only_own)
+        return watching;
+    return dladdr(caller, &info) != 0 && dladdr(&only_own, &own) != 0 &&
+           info.dli_fbase == own.dli_fbase;
+}
+
+static bool fails(bool ours)
+{
+    if (!ours || countdown < 0)
         return false;
     bool now = countdown == 0 || (from_then_on && failed > 0);
     countdown -= countdown > 0;
@@ -77,32 +91,36 @@ static bool fails(void)
 
 void *malloc(size_t size)
 {
-    void *memory = fails() ? NULL : __libc_malloc(size);
-    note(memory);
+    bool ours = is_ours(__builtin_return_address(0));
+    void *memory = fails(ours) ? NULL : __libc_malloc(size);
+    note(ours, memory);
     return memory;
 }
 
 void *calloc(size_t count, size_t size)
 {
-    void *memory = fails() ? NULL : __libc_calloc(count, size);
-    note(memory);
+    bool ours = is_ours(__builtin_return_address(0));
+    void *memory = fails(ours) ? NULL : __libc_calloc(count, size);
+    note(ours, memory);
     return memory;
 }
 
 void *realloc(void *old, size_t size)
 {
-    if (fails())
+    bool ours = is_ours(__builtin_return_address(0));
+    if (fails(ours))
         return NULL;
     forget(old);
     void *memory = __libc_realloc(old, size);
-    note(memory ? memory : old);
+    note(ours, memory ? memory : old);
     return memory;
 }
 
 int posix_memalign(void **out, size_t alignment, size_t size)
 {
-    void *memory = fails() ? NULL : __libc_memalign(alignment, size);
-    note(memory);
+    bool ours = is_ours(__builtin_return_address(0));
+    void *memory = fails(ours) ? NULL : __libc_memalign(alignment, size);
+    note(ours, memory);
     *out = memory ? memory : *out;
     return memory ? 0 : ENOMEM;
 }
@@ -118,8 +136,13 @@ void free(void *memory)
 /* ---- the ways ---- */
 
 static char folder[] = "/tmp/nonholo-memory-XXXXXX";
+#ifdef NH_HAVE_HDF5
+enum { FILES = 4 };
+static const char *const file_name[] = {"x.csv", "x.npy", "x.npz", "x.h5", "check"};
+#else
 enum { FILES = 3 };
 static const char *const file_name[] = {"x.csv", "x.npy", "x.npz", "check"};
+#endif
 
 static nh_status write_point(nh_archive *archive, nh_record *record, nh_report *report)
 {
@@ -145,7 +168,8 @@ static nh_status files(const nh_system *system, nh_run *run, nh_report *report)
     nh_status status = nh_record_create(&record, system, report);
     for (int i = 0; status == NH_OK && i < FILES; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, file_name[i]);
-        plan.multipliers = i == 2;
+        plan.multipliers = i >= 2;
+        only_own = i == 3;
         status = nh_archive_create(&archive, path, &plan, report);
         if (status == NH_OK)
             status = write_point(archive, record, report);
@@ -154,6 +178,7 @@ static nh_status files(const nh_system *system, nh_run *run, nh_report *report)
             archive = NULL;
         }
     }
+    only_own = false;
     if (status == NH_OK)
         status = nh_run_save(run, &piece.bytes, &piece.size, report);
     snprintf(path, sizeof path, "%s/check", folder);
@@ -167,7 +192,9 @@ static nh_status files(const nh_system *system, nh_run *run, nh_report *report)
     if (status == NH_OK)
         status = nh_run_restore(run, piece.bytes, piece.size, report);
     nh_bytes_free(piece.bytes);
+    only_own = true;
     nh_archive_leave(archive);
+    only_own = false;
     nh_record_free(record);
     return status;
 }
