@@ -300,9 +300,9 @@ const command command_compare = {
         "Follows MODEL with each method and tells how far it leaves what the motion conserves:\n"
         "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
         "the constraints. Prints the largest error of each, its drift (a slope that\n"
-        "oscillations do not enter, with its standard deviation), a verdict (round-off, bounded, linear\n"
-        "drift, exponential growth, random walk), and the cost of a step. In a list of methods,\n"
-        "key=value after a comma is an option of the method before it.",
+        "oscillations do not enter, with its standard deviation), a verdict (round-off,\n"
+        "bounded, linear drift, exponential growth, random walk), and the cost of a step.\n"
+        "In a list of methods, key=value after a comma is an option of the method before it.",
     .examples =
         "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"
         "nonholo compare chaplygin-sleigh --methods gauss:stages=1,newmark:beta=.1,alpha=.4 "

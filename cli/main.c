@@ -22,7 +22,7 @@ static void print_help(void)
          "skate.\n");
     puts("usage: nonholo COMMAND ...\n");
     for (int i = 0; i < COMMANDS; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
     puts("\n  nonholo COMMAND --help    options and examples of a command");
     puts("  nonholo --version         version and optional parts\n");
     puts("Begin with:  nonholo check chaplygin-sleigh");

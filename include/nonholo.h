@@ -703,16 +703,14 @@ NH_API nh_status nh_record_write(const nh_record *record, const char *path, nh_r
 
 /* A file of trajectories, written while they are computed, never more than a block of it in memory.
  *
- *     .h5, .nc   HDF5 after the conventions of NetCDF-4: q(member, time, coordinate), v(member,
+ * - .h5, .nc: HDF5 after the conventions of NetCDF-4: q(member, time, coordinate), v(member,
  * time, velocity), multiplier(member, time, constraint), the columns (member, time), labelled axes,
  * and attributes that tell where the numbers come from. Its whole size is taken from the disk at
  * the beginning and it is there under its name from then on: a process that is killed leaves a file
  * that opens; records(member) tells how many rows of it count, the rest is NaN.
- *
- *     .csv, .npy   a table of one trajectory: t, coordinates, velocities, columns; of .npy an array
+ * - .csv, .npy: a table of one trajectory: t, coordinates, velocities, columns; of .npy an array
  * with named fields. Appears under its name when it is complete.
- *
- *     .npz   arrays of one trajectory by name, as numpy.load reads them: t, q, v, multipliers, the
+ * - .npz: arrays of one trajectory by name, as numpy.load reads them: t, q, v, multipliers, the
  * columns, and the names coordinates, velocities, constraints. Made at the end of the rows, which
  * are kept in a file beside it. */
 typedef struct nh_archive nh_archive;
