@@ -63,6 +63,7 @@ static const specification specifications[] = {
     {"step", 0, POSITIVE, OPTIONS_TIME, AT(step), "H", "time step", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_ORDER, AT(step), "H", "the longest step (a quarter of the time)",
      0, 0},
+    {"step", 0, POSITIVE, OPTIONS_BENCH, AT(step), "H", "time step (0.05)", 0, 0},
     {"halvings", 0, COUNT, OPTIONS_ORDER, AT(halvings), "N", "how often it is halved (7)", 1, 30},
     {"steps-list", 0, TEXT, OPTIONS_ORDER, AT(steps_list), "N,N,...",
      "numbers of steps instead, rising", 0, 0},

@@ -16,6 +16,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_PLOT = 1 << 8,       /* --plot alone */
        OPTIONS_KEEP = 1 << 10,      /* --checkpoint, --checkpoint-every, --resume */
        OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
+       OPTIONS_BENCH = 1 << 12,     /* --step alone */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };

@@ -329,6 +329,16 @@ def costs_are_counted(program, folder):
     check(all(cost is not None and cost > 0 for cost in costs.values()), f"costs {costs}")
 
 
+def steps_are_timed(program, folder):
+    """How long they take is the machine's affair; that every way is timed is ours."""
+    table = program.json("bench", "rolling-disk", "--methods", "dla01,rk4", "--step", "0.1")["models"]
+    same([model["model"] for model in table], ["rolling-disk"], "models")
+    same([row["method"] for row in table[0]["methods"]], ["dla01", "rk4"], "methods")
+    for row in table[0]["methods"]:
+        for way in ("tape", "compiled", "tape_64", "compiled_64"):
+            check(0 < row[way] < 1e7, f"{row['method']}, {way}: {row[way]} ns a step")
+
+
 def main():
     program = Program(sys.argv[1])
     cases = []
