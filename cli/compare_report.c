@@ -82,8 +82,7 @@ static void print_errors(const contest *c)
  * for quantities beyond. */
 static nh_line drift_of(const course *one, int quantity)
 {
-    return quantity < JUDGED ? one->judgement[quantity].line
-                             : nh_trend_line(&one->trend[quantity]);
+    return quantity < JUDGED ? one->judgement[quantity].line : nh_trend_line(&one->trend[quantity]);
 }
 
 static void print_drifts(const contest *c)

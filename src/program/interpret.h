@@ -13,9 +13,9 @@ typedef struct nh_interpreter {
     void *slots[NH_FN_COUNT];
 } nh_interpreter;
 
-/* An instruction that machine code leaves to C: sines, exponentials and the like; NULL for others. The
- * real type is real (real a), real (real a, real b), or for sines and cosines together
- * real (real a, real *cosine). */
+/* An instruction that machine code leaves to C: sines, exponentials and the like; NULL for others.
+ * The real type is real (real a), real (real a, real b), or for sines and cosines together real
+ * (real a, real *cosine). */
 typedef void nh_operation(void);
 typedef nh_operation *const nh_operations[NH_OP_COUNT];
 
