@@ -253,7 +253,8 @@ static nh_status write_npz(nh_archive *a, nh_report *report)
     nh_status status = array && names ? NH_OK : nh_fail_memory(report);
     if (status == NH_OK) {
         int arrays = describe_arrays(a, array, names);
-        status = nh_npz_write(a->path, a->file, a->rows, row_width(a), array, arrays, report);
+        status = nh_npz_write(a->path, a->file, a->rows, row_width(a), array, arrays,
+                              a->plan.resumable || a->plan.resume, report);
     }
     free(array);
     free(names);

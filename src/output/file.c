@@ -60,14 +60,14 @@ static char *temporary_name(const char *path)
     return name;
 }
 
-/* How a file begins: anew, under a name that a later process finds, or where an earlier one
- * stopped. */
-typedef enum beginning { NEW, PART, RESUMED } beginning;
+/* How a file begins: anew, under a name that a later process finds (two of them), or where an
+ * earlier one stopped. */
+typedef enum beginning { NEW, PART, WHOLE, RESUMED } beginning;
 
-static char *part_name(const char *path)
+static char *lasting_name(const char *path, beginning how)
 {
     char *name = NULL;
-    return asprintf(&name, "%s.part", path) < 0 ? NULL : name;
+    return asprintf(&name, how == WHOLE ? "%s.whole" : "%s.part", path) < 0 ? NULL : name;
 }
 
 static int open_resumed(const char *name, int64_t length)
@@ -91,7 +91,7 @@ static int open_new(nh_file *file, beginning how, int64_t length)
 {
     if (is_special(file->path)) /* open refuses a folder by itself */
         return open(file->path, O_WRONLY | O_CLOEXEC);
-    file->temporary = how == NEW ? temporary_name(file->path) : part_name(file->path);
+    file->temporary = how == NEW ? temporary_name(file->path) : lasting_name(file->path, how);
     if (!file->temporary) {
         errno = ENOMEM;
         return -1;
@@ -139,6 +139,11 @@ nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report)
 nh_status nh_file_begin_part(nh_file **out, const char *path, nh_report *report)
 {
     return begin(out, path, PART, 0, report);
+}
+
+nh_status nh_file_begin_whole(nh_file **out, const char *path, nh_report *report)
+{
+    return begin(out, path, WHOLE, 0, report);
 }
 
 nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_report *report)

@@ -17,6 +17,8 @@ nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report);
  * which goes on at a length that the file had. */
 nh_status nh_file_begin_part(nh_file **out, const char *path, nh_report *report);
 nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_report *report);
+/* The same with PATH.whole, for a file that is made of PATH.part in the end. */
+nh_status nh_file_begin_whole(nh_file **out, const char *path, nh_report *report);
 void nh_file_leave(nh_file *file);
 /* What was written goes to the disk; tells how long the file is. */
 nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report);

@@ -277,13 +277,14 @@ static nh_status fill(archive *a, nh_file *rows, int width, nh_report *report)
 }
 
 nh_status nh_npz_write(const char *path, nh_file *rows, int64_t count, int width,
-                       const nh_npz_array *array, int arrays, nh_report *report)
+                       const nh_npz_array *array, int arrays, bool lasting, nh_report *report)
 {
     archive a = {.rows = count, .entries = arrays};
     a.entry = calloc((size_t)arrays, sizeof *a.entry);
     if (!a.entry)
         return nh_fail_memory(report);
-    nh_status status = nh_file_begin(&a.file, path, report);
+    nh_status status =
+        lasting ? nh_file_begin_whole(&a.file, path, report) : nh_file_begin(&a.file, path, report);
     if (status == NH_OK && !lay_out(&a, array))
         status = nh_fail_memory(report);
     if (status == NH_OK)

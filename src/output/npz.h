@@ -14,8 +14,9 @@ typedef struct nh_npz_array {
 } nh_npz_array;
 
 /* Makes `path` of `count` rows of `width` numbers each, which a file has gathered; it appears under
- * its name when it is complete. `rows` stays as it is. */
+ * its name when it is complete. `rows` stays as it is. `lasting`: until then it has a name that a
+ * later process finds and takes over. */
 nh_status nh_npz_write(const char *path, nh_file *rows, int64_t count, int width,
-                       const nh_npz_array *array, int arrays, nh_report *report);
+                       const nh_npz_array *array, int arrays, bool lasting, nh_report *report);
 
 #endif
