@@ -69,8 +69,8 @@ static outcome follow(const nh_system *system, const char *start, const char *me
     return out;
 }
 
-/* What is asked for: gauss with 6 stages at h = .1 keeps it to 1e-11 over T = 3000, avf-p to a slope of
- * 1e-9. avf-p's latitude oscillates by 1e-3, which must not enter the slope. */
+/* What is asked for: gauss with 6 stages at h = .1 keeps it to 1e-11 over T = 3000, avf-p to a
+ * slope of 1e-9. avf-p's latitude oscillates by 1e-3, which must not enter the slope. */
 static void test_drivers(void)
 {
     static const char *const eps[] = {"eps=0", "eps=0.1", "eps=0.5"};
