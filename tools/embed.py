@@ -71,7 +71,8 @@ def kernels(out, src, definitions):
         o.write("static const struct {\n    const char *file, *text;\n} sources[] = {\n")
         for file in files:
             o.write('    {"%s",\n%s},\n' % (file, literal(kernel_text(src, file))))
-        o.write('    {"callbacks.h",\n%s},\n' % literal(inline(src, "program/callbacks.h", set())))
+        for file in ("program/callbacks.h", "base/trig.h"):
+            o.write('    {"%s",\n%s},\n' % (os.path.basename(file), literal(inline(src, file, set()))))
         o.write("};\n\nconst char *nh_embedded_kernel(const char *file)\n{\n")
         o.write("    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)\n")
         o.write("        if (strcmp(sources[i].file, file) == 0)\n            return sources[i].text;\n")

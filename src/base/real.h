@@ -54,6 +54,12 @@ static inline int any(mask m)
     return m != 0;
 }
 
+/* a < b in every lane. */
+static inline int all_less(real a, real b)
+{
+    return a < b;
+}
+
 static inline real sqrt_(real x)
 {
     return __builtin_sqrt(x);
@@ -123,6 +129,15 @@ static inline int any(mask m)
     for (int l = 0; l < LANES; l++)
         sum |= m[l];
     return sum != 0;
+#endif
+}
+
+static inline int all_less(real a, real b)
+{
+#ifdef NH_QUAD
+    return __builtin_ia32_movmskpd256((real)less(a, b)) == 15;
+#else
+    return !any(~less(a, b));
 #endif
 }
 

@@ -56,7 +56,7 @@ static inline real trig_flip(real x, mask sign)
 
 static inline int trig_is_wide(real x)
 {
-    return any(~less(abs_(x), broadcast(TRIG_WIDE))); /* true for not-a-numbers too */
+    return !all_less(abs_(x), broadcast(TRIG_WIDE)); /* true for not-a-numbers too */
 }
 
 /* sin r for |r| <= pi/2 */
@@ -74,9 +74,9 @@ static inline real trig_sin_half(real r)
 /* x - k pi */
 static inline real trig_less_pi(real x, real k)
 {
-    x = fma_(-k, broadcast(0x1.921fb544p+1), x);
-    x = fma_(-k, broadcast(0x1.0b4611a6p-33), x);
-    return fma_(-k, broadcast(0x1.3198a2e037073p-68), x);
+    x = fma_(k, broadcast(-0x1.921fb544p+1), x);
+    x = fma_(k, broadcast(-0x1.0b4611a6p-33), x);
+    return fma_(k, broadcast(-0x1.3198a2e037073p-68), x);
 }
 
 NH_LANEWISE1(trig_wide_sin, __builtin_sin)
@@ -110,9 +110,9 @@ static inline void sincos_(real x, real *sine, real *cosine)
     }
     real shifted = fma_(x, broadcast(0x1.45f306dc9c883p-1), broadcast(TRIG_ROUND));
     real k = shifted - TRIG_ROUND;
-    real r = fma_(-k, broadcast(0x1.921fb544p+0), x);
-    r = fma_(-k, broadcast(0x1.0b4611a6p-34), r);
-    r = fma_(-k, broadcast(0x1.3198a2e037073p-69), r);
+    real r = fma_(k, broadcast(-0x1.921fb544p+0), x);
+    r = fma_(k, broadcast(-0x1.0b4611a6p-34), r);
+    r = fma_(k, broadcast(-0x1.3198a2e037073p-69), r);
     real z = r * r, z2 = z * z;
     real s0 = fma_(broadcast(0x1.111111110f7cap-7), z, broadcast(-0x1.5555555555548p-3));
     real s1 = fma_(broadcast(0x1.71de356712504p-19), z, broadcast(-0x1.a01a019bfd185p-13));

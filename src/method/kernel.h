@@ -279,31 +279,40 @@ static inline int wide_angle(real q)
 
 #ifdef NH_EMITTED
 
-static inline void load(kernel *k, nh_kernel_io *io)
+/* Element by element, so that the compiler keeps the state in registers during a step; users'
+ * functions read it from memory. */
+static inline void copy_reals(real *to, const real *from, int count)
+{
+#ifdef NH_CALLBACKS
+    __builtin_memcpy(to, from, (unsigned long)count * sizeof *to);
+#else
+    EACH(i, count) to[i] = from[i];
+#endif
+}
+
+static inline void load(kernel *k, nh_kernel_io *io, double h)
 {
     k->io = io;
-    k->h = io->step;
-    __builtin_memcpy(k->q, io->q, sizeof k->q);
-    __builtin_memcpy(k->v, io->v, sizeof k->v);
+    k->h = h;
+    copy_reals(k->q, (const real *)io->q, N);
+    copy_reals(k->v, (const real *)io->v, N);
     if (COMPENSATED) {
-        __builtin_memcpy(k->q_low, io->q_low, sizeof k->q_low);
-        __builtin_memcpy(k->v_low, io->v_low, sizeof k->v_low);
+        copy_reals(k->q_low, (const real *)io->q_low, N);
+        copy_reals(k->v_low, (const real *)io->v_low, N);
     }
-    if (MEMORY > 0)
-        __builtin_memcpy(k->memory, io->memory, sizeof k->memory);
+    copy_reals(k->memory, (const real *)io->memory, MEMORY);
 }
 
 static inline void store(const kernel *k)
 {
     nh_kernel_io *io = k->io;
-    __builtin_memcpy(io->q, k->q, sizeof k->q);
-    __builtin_memcpy(io->v, k->v, sizeof k->v);
+    copy_reals((real *)io->q, k->q, N);
+    copy_reals((real *)io->v, k->v, N);
     if (COMPENSATED) {
-        __builtin_memcpy(io->q_low, k->q_low, sizeof k->q_low);
-        __builtin_memcpy(io->v_low, k->v_low, sizeof k->v_low);
+        copy_reals((real *)io->q_low, k->q_low, N);
+        copy_reals((real *)io->v_low, k->v_low, N);
     }
-    if (MEMORY > 0)
-        __builtin_memcpy(io->memory, k->memory, sizeof k->memory);
+    copy_reals((real *)io->memory, k->memory, MEMORY);
 }
 
 #define ENTER(k) (void)0
@@ -319,11 +328,11 @@ static inline void wrap_angles(kernel *k)
 
 #else
 
-static inline void load(kernel *k, nh_kernel_io *io)
+static inline void load(kernel *k, nh_kernel_io *io, double h)
 {
     const nh_shape *shape = io->shape;
     *k = (kernel){.io = io,
-                  .h = io->step,
+                  .h = h,
                   .q = (real *)io->q,
                   .v = (real *)io->v,
                   .q_low = (real *)io->q_low,
@@ -418,7 +427,7 @@ static inline long long next_row(const nh_kernel_io *io)
         long long index = io->index, last = index + steps, due = next_row(io);                     \
         double time = io->time;                                                                    \
         (void)groups;                                                                              \
-        load(&k, io);                                                                              \
+        load(&k, io, io->step);                                                                    \
         for (; index < last; index++) {                                                            \
             status = whole_##body(&k, io, time + (double)index * io->step);                        \
             if (__builtin_expect(status, 0))                                                       \
@@ -437,31 +446,54 @@ static inline long long next_row(const nh_kernel_io *io)
 
 /* Advances several groups, step by step in turn: a step waits for the one before it, but not for
  * those of other groups, so while one waits another computes. Their states stay side by side in
- * `team`; where those of an emitted kernel are too large for that, one is loaded for each step. */
+ * `team`, from which an emitted kernel takes the present one into registers; where they are too
+ * large for that, each lies where the caller has it and is loaded for each step. */
 #if !defined(NH_EMITTED)
 enum { TEAM = NH_TEAM_MAX };
+#define TAKE(k, place) kernel *k = (place)
+#define PUT_BACK(place, k) (void)0
 #else
 enum { TEAM = (4 * N + MEMORY) * LANES <= 4096 ? NH_TEAM_MAX : 1 };
+static inline void copy_state(kernel *to, const kernel *from)
+{
+    to->io = from->io;
+    copy_reals(to->q, from->q, N);
+    copy_reals(to->v, from->v, N);
+    if (COMPENSATED) {
+        copy_reals(to->q_low, from->q_low, N);
+        copy_reals(to->v_low, from->v_low, N);
+    }
+    copy_reals(to->memory, from->memory, MEMORY);
+}
+#define TAKE(k, place)                                                                             \
+    kernel present, *k = &present;                                                                 \
+    copy_state(k, place)
+#define PUT_BACK(place, k) copy_state(place, k)
 #endif
 #define ADVANCE_TEAM(body)                                                                         \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \
         kernel team[TEAM];                                                                         \
+        const double time = io->time, h = io->step;                                                \
         int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
         long long index = io->index, last = index + steps;                                         \
         for (int g = 0; g < groups && TEAM > 1; g++)                                               \
-            load(team + g, io + g);                                                                \
+            load(team + g, io + g, h);                                                             \
         for (; index < last; index++) {                                                            \
-            const double t = io->time + (double)index * io->step;                                  \
-            for (done = 0; done < groups && !status; done += !status) {                            \
-                kernel *k = team + (TEAM > 1 ? done : 0);                                          \
+            for (done = 0; done < groups; done++) {                                                \
+                kernel *place = team + (TEAM > 1 ? done : 0);                                      \
                 if (TEAM == 1)                                                                     \
-                    load(k, io + done);                                                            \
-                status = whole_##body(k, io, t);                                                   \
-                if (!status && (index & 15) == 15)                                                 \
+                    load(place, io + done, h);                                                     \
+                TAKE(k, place);                                                                    \
+                k->h = h;                                                                          \
+                status = whole_##body(k, io, time + (double)index * h);                            \
+                if (__builtin_expect(status, 0))                                                   \
+                    break;                                                                         \
+                if ((index & 15) == 15)                                                            \
                     wrap_angles(k);                                                                \
+                PUT_BACK(place, k);                                                                \
                 if (TEAM == 1)                                                                     \
-                    store(k);                                                                      \
+                    store(place);                                                                  \
             }                                                                                      \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
@@ -494,7 +526,7 @@ enum { TEAM = (4 * N + MEMORY) * LANES <= 4096 ? NH_TEAM_MAX : 1 };
     static int start_##body(nh_kernel_io *io)                                                      \
     {                                                                                              \
         kernel k;                                                                                  \
-        load(&k, io);                                                                              \
+        load(&k, io, io->step);                                                                    \
         ENTER(&k);                                                                                 \
         k.t = io->time + (double)io->index * io->step;                                             \
         int status = start(&k);                                                                    \

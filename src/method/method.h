@@ -21,6 +21,7 @@ struct nh_method {
     unsigned functions; /* NH_USES of every function that the kernel calls */
     /* when it depends on the options or the system */
     unsigned (*functions_of)(const nh_shape *shape, const double *option);
+    unsigned quads;      /* those of them that a kernel of one lane can call for four at once */
     bool takes_nonideal; /* constraints whose force is not K^T psi */
     bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */

@@ -429,14 +429,26 @@ static inline void apply(kernel *k, const watches *w, const spark *s)
     }
 }
 
-static int solve(kernel *k, spark *s)
+static inline watches begin_watches(const kernel *k)
 {
+    (void)k;
     watches w = {.all = watch_begin(), .driver = watch_begin()};
     if (DRIVER < 0)
         w.driver.active = less(broadcast(0), broadcast(0));
+    return w;
+}
+
+static inline int is_lost(const watches *w)
+{
+    return w->all.iteration >= TURNS_MAX || any(less(broadcast(1e100), w->all.previous) &
+                                                less(broadcast(0.5), broadcast(w->all.iteration)));
+}
+
+static int solve(kernel *k, spark *s)
+{
+    watches w = begin_watches(k);
     while (any(w.all.active | w.driver.active)) {
-        if (w.all.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.all.previous) &
-                                                less(broadcast(0.5), broadcast(w.all.iteration)))) {
+        if (is_lost(&w)) {
 #ifdef NH_CAREFUL
             return newton(k, s);
 #else
@@ -474,7 +486,7 @@ static inline void finish(kernel *k, const spark *s)
     commit(k, q1, v1, dq, end);
 }
 
-static int step(kernel *k)
+static int step_plain(kernel *k)
 {
     LOCAL(Z, POINTS * N);
     LOCAL(X, S * M);
@@ -500,6 +512,23 @@ static int step(kernel *k)
         return status;
     finish(k, &s);
     return NH_KERNEL_OK;
+}
+
+/* One trajectory of an emitted kernel: with enough stages, four of them at a time. */
+#ifdef NH_QUADS
+#if S >= 3 && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && PLAIN_MOMENTUM && !NONIDEAL
+#define IN_QUADS
+#include "method/spark_quads.h"
+#endif
+#endif
+
+static int step(kernel *k)
+{
+#ifdef IN_QUADS
+    return step_quads(k);
+#else
+    return step_plain(k);
+#endif
 }
 
 #endif

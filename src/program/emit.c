@@ -4,6 +4,7 @@
 #include "program/emit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -123,15 +124,40 @@ static void instruction(nh_text *out, const nh_tape *tape, nh_instruction i)
     nh_text_add_plain(out, ";\n");
 }
 
-static void function(nh_text *out, const char *name, const nh_tape *tape)
+/* How often each value is read; NULL without memory. */
+static uint32_t *count_uses(const nh_tape *tape)
 {
+    uint32_t *uses = calloc(tape->values + 1, sizeof *uses);
+    for (size_t i = 0; uses && i < tape->instructions; i++) {
+        const nh_instruction *x = tape->code + i;
+        const uint32_t operand[] = {x->a, x->b, x->c};
+        for (int j = 0; j < nh_op_operands(x->op); j++)
+            uses[operand[j]]++;
+    }
+    return uses;
+}
+
+/* In c - a b the compiler takes the sign into the multiply-add, unless it finds the negated factor
+ * elsewhere and keeps it: the one with fewer uses gets the sign. */
+static nh_instruction well_signed(nh_instruction i, const uint32_t *uses)
+{
+    if (i.op == NH_OP_FNMA && uses[i.b] < uses[i.a])
+        return (nh_instruction){i.op, i.to, i.b, i.a, i.c};
+    return i;
+}
+
+static bool function(nh_text *out, const char *name, const nh_tape *tape)
+{
+    uint32_t *uses = count_uses(tape);
+    if (!uses)
+        return false;
     nh_text_add(out,
                 "static inline void fn_%s(double t, const real *q, const real *v, const real *x, "
                 "real *out)\n"
                 "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
                 name);
     for (size_t i = 0; i < tape->instructions; i++)
-        instruction(out, tape, tape->code[i]);
+        instruction(out, tape, well_signed(tape->code[i], uses));
     /* Outputs are stored last: a method may pass the same array in and out. */
     for (size_t i = 0; i < tape->outputs; i++) {
         nh_text_add(out, "    const real o%zu = ", i);
@@ -141,6 +167,8 @@ static void function(nh_text *out, const char *name, const nh_tape *tape)
     for (size_t i = 0; i < tape->outputs; i++)
         nh_text_add(out, "    out[%zu] = o%zu;\n", i, i);
     nh_text_add_plain(out, "}\n\n");
+    free(uses);
+    return true;
 }
 
 /* ---- products with K and B ---- */
@@ -260,6 +288,68 @@ static void callbacks(nh_text *out, const nh_emission *what)
     nh_text_add_plain(out, what->callbacks);
 }
 
+/* ---- quads ---- */
+
+/* What trig.h and a system's functions define, for a second definition under other names. */
+static const char *const renamed[] = {
+    "real",      "mask",         "broadcast",     "fma_",         "less",          "select_",
+    "any",       "all_less",     "sqrt_",         "abs_",         "max_",          "tan_",
+    "asin_",     "acos_",        "atan_",         "sinh_",        "cosh_",         "tanh_",
+    "exp_",      "log_",         "atan2_",        "pow_",         "trig_bits",     "trig_shift",
+    "trig_flip", "trig_is_wide", "trig_sin_half", "trig_less_pi", "trig_wide_sin", "trig_wide_cos",
+    "sin_",      "cos_",         "sincos_",       "nh_add_B",     "nh_apply_K",    "fn_STAGE",
+    "fn_SOLVE"};
+enum { RENAMED = sizeof renamed / sizeof *renamed };
+
+static bool reads_time(const nh_tape *tape)
+{
+    for (size_t i = 0; i < tape->inputs; i++)
+        if (tape->input[i].kind == NH_TIME)
+            return true;
+    return false;
+}
+
+/* Functions over quads have one time for all four, so they must not read it. */
+static nh_status want_quads(bool *wanted, const nh_emission *what, nh_report *report)
+{
+    *wanted = what->lanes == 1 && what->quads && what->system->mechanics;
+    for (int fn = 0; fn < NH_FN_COUNT && *wanted; fn++)
+        if (what->quads >> fn & 1) {
+            const nh_tape *tape = nh_system_tape(what->system, (nh_fn)fn, report);
+            if (!tape)
+                return NH_NO_MEMORY;
+            *wanted = !reads_time(tape);
+        }
+    return NH_OK;
+}
+
+/* The arithmetic and some functions once more, over four numbers, under names of their own. */
+static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
+{
+    const nh_shape *s = &what->system->shape;
+    bool wanted;
+    nh_status status = want_quads(&wanted, what, report);
+    if (status != NH_OK || !wanted)
+        return status;
+    nh_text_add_plain(out, "#if defined(__AVX2__) && defined(__FMA__)\n#define NH_QUADS 1\n"
+                           "#undef LANES\n#define LANES 4\n");
+    for (int i = 0; i < RENAMED; i++)
+        nh_text_add(out, "#define %s %s%s\n", renamed[i], i == 0 ? "" : "quad_",
+                    i == 0 ? "quad" : renamed[i]);
+    nh_text_add_plain(out, what->trig);
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        if (what->quads >> fn & 1 &&
+            !function(out, fn_name[fn], nh_system_tape(what->system, (nh_fn)fn, report)))
+            return nh_fail_memory(report);
+    add_transposed(out, "B", s->m, s->b_first, s->b_column);
+    apply_K(out, s);
+    for (int i = 0; i < RENAMED; i++)
+        nh_text_add(out, "#undef %s\n", renamed[i]);
+    nh_text_add_plain(out, "#undef add_B\n#undef apply_K\n#undef LANE\n#undef NH_BASE_REAL_H\n"
+                           "#undef NH_BASE_TRIG_H\n#undef LANES\n#define LANES 1\n#endif\n");
+    return NH_OK;
+}
+
 static nh_status functions(nh_text *out, const nh_emission *what, nh_report *report)
 {
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
@@ -271,7 +361,8 @@ static nh_status functions(nh_text *out, const nh_emission *what, nh_report *rep
         const nh_tape *tape = nh_system_tape(what->system, (nh_fn)fn, report);
         if (!tape)
             return NH_NO_MEMORY;
-        function(out, fn_name[fn], tape);
+        if (!function(out, fn_name[fn], tape))
+            return nh_fail_memory(report);
     }
     return NH_OK;
 }
@@ -280,12 +371,12 @@ nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
 {
     const nh_shape *s = &what->system->shape;
     const char *mark = strstr(what->kernel, MARK);
-    nh_status status = NH_OK;
     sizes(out, what);
+    nh_status status = quads(out, what, report);
     nh_text_add(out, "%.*s\n", (int)(mark - what->kernel), what->kernel);
-    if (what->system->mechanics)
+    if (status == NH_OK && what->system->mechanics)
         status = functions(out, what, report);
-    else
+    else if (status == NH_OK)
         callbacks(out, what);
     if (status != NH_OK)
         return status;

@@ -10,6 +10,8 @@ typedef struct nh_emission {
     unsigned functions;    /* bit (1 << nh_fn) for each that the kernel calls */
     const char *kernel;    /* the method's source */
     const char *callbacks; /* the source of callbacks.h, for systems of C functions */
+    const char *trig;      /* the source of trig.h, for quads */
+    unsigned quads;        /* functions that a kernel of one lane calls for four numbers at once */
     const double *option;  /* NH_OPTIONS_MAX */
     const double *table;
     size_t table_size, memory; /* memory in reals */

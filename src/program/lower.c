@@ -23,6 +23,8 @@ typedef struct lowering {
     uint32_t *divisions;           /* how many products divide by it */
     uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
     bool *fused;     /* a product that only one sum uses: taken into its multiply-adds */
+    bool *plain;     /* something needs the very value, with its sign */
+    bool *turned;    /* a sum of negative terms that is made without their signs: see survey() */
     uint32_t *known; /* instructions by hash, each plus one; 0: none */
     size_t known_room;
     nh_tape *tape;
@@ -193,14 +195,24 @@ static bool divides_shared(const lowering *w, nh_operand o)
     return o.number == -1 && w->divisions[place_of(w, o.expr)] > 1;
 }
 
-/* Numerator and denominator of a monic product; NONE where empty. With `spare` one factor of the
- * numerator is left out and returned there, for a fused multiply-add. */
-static void fraction(lowering *w, nh_node n, uint32_t *above, uint32_t *below, uint32_t *spare)
+/* The sign that a node's value is to be multiplied with. */
+static double sign_of(const lowering *w, size_t place)
 {
+    return w->turned[place] ? -1 : 1;
+}
+
+/* Numerator and denominator of a monic product; NONE where empty. With `spare` one factor of the
+ * numerator is left out and returned there, for a fused multiply-add. Returns the sign that the
+ * fraction lacks. */
+static double fraction(lowering *w, nh_node n, uint32_t *above, uint32_t *below, uint32_t *spare)
+{
+    double sign = 1;
     *above = *below = NONE;
     for (size_t i = 0; i < n.count; i++) {
         nh_operand o = n.operand[i];
         double p = o.number;
+        if (fmod(p, 2) != 0)
+            sign *= sign_of(w, place_of(w, o.expr));
         if (divides_shared(w, o)) {
             *above = multiply(w, *above, shared_reciprocal(w, o.expr));
             continue;
@@ -216,22 +228,23 @@ static void fraction(lowering *w, nh_node n, uint32_t *above, uint32_t *below, u
         if (p > 0)
             *above = multiply(w, *above, power(w, o.expr, p));
     }
+    return sign;
 }
 
 static uint32_t lower_product(lowering *w, nh_node n)
 {
     uint32_t above, below;
-    fraction(w, n, &above, &below, NULL);
+    const double number = n.number * fraction(w, n, &above, &below, NULL);
     if (below != NONE) {
         if (above == NONE)
-            return emit(w, NH_OP_DIV, constant(w, n.number), below, 0);
+            return emit(w, NH_OP_DIV, constant(w, number), below, 0);
         above = emit(w, NH_OP_DIV, above, below, 0);
     }
-    if (n.number == 1)
+    if (number == 1)
         return above;
-    if (n.number == -1)
+    if (number == -1)
         return emit(w, NH_OP_NEG, above, 0, 0);
-    return emit(w, NH_OP_MUL, constant(w, n.number), above, 0);
+    return emit(w, NH_OP_MUL, constant(w, number), above, 0);
 }
 
 /* ---- sums ---- */
@@ -251,7 +264,7 @@ static uint32_t add_plain(lowering *w, uint32_t sum, double c, uint32_t x)
 static uint32_t add_product(lowering *w, uint32_t sum, double c, nh_expr product)
 {
     uint32_t above, below, factor = NONE;
-    fraction(w, nh_look(w->g, product), &above, &below, &factor);
+    c *= fraction(w, nh_look(w->g, product), &above, &below, &factor);
     if (below != NONE)
         above = emit(w, NH_OP_DIV, above == NONE ? constant(w, 1) : above, below, 0);
     if (factor == NONE)
@@ -263,20 +276,22 @@ static uint32_t add_product(lowering *w, uint32_t sum, double c, nh_expr product
     return emit(w, c == -1 ? NH_OP_FNMA : NH_OP_FMA, factor, above, sum);
 }
 
-static uint32_t add_term(lowering *w, uint32_t sum, nh_operand o)
+static uint32_t add_term(lowering *w, uint32_t sum, double sign, nh_operand o)
 {
     size_t place = place_of(w, o.expr);
-    return w->fused[place] ? add_product(w, sum, o.number, o.expr)
-                           : add_plain(w, sum, o.number, w->value[place]);
+    return w->fused[place]
+               ? add_product(w, sum, sign * o.number, o.expr)
+               : add_plain(w, sum, sign * sign_of(w, place) * o.number, w->value[place]);
 }
 
 /* The term that a chain without a constant begins with: one that costs nothing if there is any. */
-static size_t best_first(const lowering *w, const nh_operand *term, size_t count)
+static size_t best_first(const lowering *w, double sign, const nh_operand *term, size_t count)
 {
     size_t best = 0, best_cost = 9;
     for (size_t i = 0; i < count; i++) {
-        bool fused = w->fused[place_of(w, term[i].expr)];
-        size_t cost = (fused ? 1 : 0) + (term[i].number == 1 ? 0 : 2);
+        const size_t place = place_of(w, term[i].expr);
+        bool fused = w->fused[place];
+        size_t cost = (fused ? 1 : 0) + (sign * sign_of(w, place) * term[i].number == 1 ? 0 : 2);
         if (cost < best_cost) {
             best = i;
             best_cost = cost;
@@ -285,26 +300,28 @@ static size_t best_first(const lowering *w, const nh_operand *term, size_t count
     return best;
 }
 
-static uint32_t sum_terms(lowering *w, double number, const nh_operand *term, size_t count)
+/* sign (number + terms) */
+static uint32_t sum_terms(lowering *w, double sign, double number, const nh_operand *term,
+                          size_t count)
 {
     if (count > CHAIN_MAX) {
         size_t half = CHAIN_MAX; /* whole chains, so that long sums are made of equal parts */
         while (2 * half < count)
             half *= 2;
-        uint32_t left = sum_terms(w, number, term, half);
-        return emit(w, NH_OP_ADD, left, sum_terms(w, 0, term + half, count - half), 0);
+        uint32_t left = sum_terms(w, sign, number, term, half);
+        return emit(w, NH_OP_ADD, left, sum_terms(w, sign, 0, term + half, count - half), 0);
     }
     size_t first = count;
     uint32_t sum = NONE;
     if (number != 0)
-        sum = constant(w, number);
+        sum = constant(w, sign * number);
     else {
-        first = best_first(w, term, count);
-        sum = add_term(w, NONE, term[first]);
+        first = best_first(w, sign, term, count);
+        sum = add_term(w, NONE, sign, term[first]);
     }
     for (size_t i = 0; i < count; i++)
         if (i != first)
-            sum = add_term(w, sum, term[i]);
+            sum = add_term(w, sum, sign, term[i]);
     return sum;
 }
 
@@ -356,7 +373,7 @@ static void lower_node(lowering *w, size_t place)
         w->value[place] = lower_input(w, n);
         break;
     case NH_SUM:
-        w->value[place] = sum_terms(w, n.number, n.operand, n.count);
+        w->value[place] = sum_terms(w, sign_of(w, place), n.number, n.operand, n.count);
         break;
     case NH_PRODUCT:
         w->value[place] = lower_product(w, n);
@@ -378,6 +395,9 @@ static void survey_node(lowering *w, size_t place)
         w->users[at]++;
         if (n.kind == NH_PRODUCT && n.operand[i].number == -1)
             w->divisions[at]++;
+        if (n.kind == NH_CALL1 || n.kind == NH_CALL2 ||
+            (n.kind == NH_PRODUCT && n.operand[i].number != floor(n.operand[i].number)))
+            w->plain[at] = true;
         if (n.kind == NH_CALL1 && n.which == NH_SIN)
             w->sine_of[at] = (uint32_t)place;
         if (n.kind == NH_CALL1 && n.which == NH_COS)
@@ -385,14 +405,30 @@ static void survey_node(lowering *w, size_t place)
     }
 }
 
+static bool is_negative_sum(nh_node n)
+{
+    if (n.kind != NH_SUM || n.number > 0)
+        return false;
+    for (size_t i = 0; i < n.count; i++)
+        if (n.operand[i].number > 0)
+            return false;
+    return true;
+}
+
+/* Forces are sums of negative terms. Without the signs, which products and sums around them take
+ * over at no cost, no term has to be negated. */
 static void survey(lowering *w, const nh_expr *outputs, size_t count)
 {
     for (size_t i = 0; i < w->nodes; i++)
         survey_node(w, i);
-    for (size_t i = 0; i < count; i++)
-        w->users[place_of(w, outputs[i])] += 2; /* an output is never fused away */
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = place_of(w, outputs[i]);
+        w->users[place] += 2; /* an output is never fused away */
+        w->plain[place] = true;
+    }
     for (size_t i = 0; i < w->nodes; i++) {
         nh_node n = nh_look(w->g, w->node[i]);
+        w->turned[i] = !w->plain[i] && is_negative_sum(n);
         for (size_t j = 0; n.kind == NH_SUM && j < n.count; j++) {
             size_t at = place_of(w, n.operand[j].expr);
             w->fused[at] = w->users[at] == 1 && nh_look(w->g, n.operand[j].expr).kind == NH_PRODUCT;
@@ -414,7 +450,9 @@ static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
         memset(*array[i], counter ? 0 : 0xff, (w->nodes + 1) * sizeof **array[i]);
     }
     w->fused = calloc(w->nodes + 1, sizeof *w->fused);
-    return w->fused != NULL;
+    w->plain = calloc(w->nodes + 1, sizeof *w->plain);
+    w->turned = calloc(w->nodes + 1, sizeof *w->turned);
+    return w->fused && w->plain && w->turned;
 }
 
 static void finish(lowering *w)
@@ -428,6 +466,8 @@ static void finish(lowering *w)
     free(w->sine_of);
     free(w->cosine_of);
     free(w->fused);
+    free(w->plain);
+    free(w->turned);
     free(w->known);
 }
 
@@ -523,7 +563,8 @@ nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count)
     nh_schedule schedule = {0};
     bool ok = lower_all(&w, outputs, count);
     finish(&w);
-    ok = ok && nh_tape_roll(&schedule, tape) && nh_tape_place(tape, &schedule);
+    ok = ok && nh_tape_roll(&schedule, tape) && nh_tape_place(tape, &schedule) &&
+         nh_tape_note_last_reads(tape);
     nh_schedule_free(&schedule);
     if (!ok) {
         nh_tape_free(tape);

@@ -16,219 +16,13 @@
 
 #include <sys/mman.h>
 
+#include "program/registers.h"
 #include "program/system.h"
 
-enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-enum { MAP_0F = 1, MAP_0F38 = 2 };          /* VEX: table of instructions */
-enum { PP_NONE = 0, PP_66 = 1, PP_F2 = 3 }; /* VEX: prefix that is part of the instruction */
-enum { CACHED = 15, SIGN = 15, NONE = 0 };  /* registers 0 .. 14 hold values, 15 the sign bit */
-enum { LINES_MAX = 500000, DISPLACEMENT_MAX = 1 << 30 };
+enum { LINES_MAX = 500000 };
 /* Longer code is fetched no faster than a tape is interpreted: with the disk chain in straight
  * code, machine code takes 0.4 of the interpreter's time with 4096 disks, 0.6 to 0.8 with 8192
  * (fewer than 400,000 instructions), and as much or more with 16384. */
-
-/* Which register points to each array: those that the caller passes as arguments of nh_call_fn, and
- * where the code makes calls itself, those that calls leave alone. */
-static const int argument_base[NH_PLACE_ARRAYS] = {
-    [NH_Q] = RDX, [NH_V] = RCX, [NH_X] = R8, [NH_PLACE_OUT] = R9, [NH_PLACE_SLOTS] = RDI};
-static const int lasting_base[NH_PLACE_ARRAYS] = {
-    [NH_Q] = RBX, [NH_V] = RBP, [NH_X] = R12, [NH_PLACE_OUT] = R13, [NH_PLACE_SLOTS] = R14};
-
-typedef struct writer {
-    unsigned char *byte;
-    size_t length, room;
-    bool failed;
-    int lanes;
-    nh_operation *const *operation;
-    const int *base;
-    nh_place_of_value
-        held[CACHED];         /* what each vector register holds; array NH_PLACE_ARRAYS: nothing */
-    size_t used[CACHED], now; /* when it was last wanted */
-    bool unsaved[CACHED];     /* its place in the slots does not have it yet */
-    /* of the present tape */
-    const nh_tape *tape;
-    bool calls, loops, has_sign, reads_time, touches[NH_PLACE_ARRAYS];
-    /* of the present loop: r11 has this many times what the turns have counted; 0: something else
-     */
-    int32_t multiple;
-} writer;
-
-/* ---- bytes ---- */
-
-static void put(writer *w, unsigned value)
-{
-    if (w->length == w->room) {
-        size_t room = w->room ? 2 * w->room : 4096;
-        unsigned char *byte = realloc(w->byte, room);
-        if (!byte) {
-            w->failed = true;
-            return;
-        }
-        w->byte = byte, w->room = room;
-    }
-    w->byte[w->length++] = (unsigned char)value;
-}
-
-static void put_number(writer *w, uint64_t value, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        put(w, (unsigned)(value >> 8 * i & 255));
-}
-
-/* In a loop a register counts, turn by turn, the bytes of one step. Calls leave it alone where
- * there are any. */
-static int counter(const writer *w)
-{
-    return w->calls ? R15 : R10;
-}
-
-/* Which register says how far a place has moved; NONE for places that do not move. The processor
- * multiplies the counter by 1, 2, 4 or 8 itself; other multiples are made in r11 beforehand. */
-static int moved_by(const nh_place_of_value *place, const writer *w)
-{
-    int32_t step = place->step;
-    return step == 0 ? NONE : step == 1 || step == 2 || step == 4 || step == 8 ? counter(w) : R11;
-}
-
-static void make_multiple(writer *w, nh_place_of_value place)
-{
-    if (moved_by(&place, w) != R11 || w->multiple == place.step)
-        return;
-    put(w, 0x4D), put(w, 0x69), put(w, 0xD8u | (unsigned)(counter(w) & 7)); /* imul r11, counter */
-    put_number(w, (uint32_t)place.step, 4);
-    w->multiple = place.step;
-}
-
-/* ModRM with a place in memory: [base + displacement], in a loop [base + moved + displacement]. */
-static void put_memory(writer *w, int reg, nh_place_of_value place)
-{
-    int base = w->base[place.array], moved = moved_by(&place, w);
-    if (moved != NONE) {
-        unsigned scale = moved == R11 ? 0 : (unsigned)__builtin_ctz((unsigned)place.step);
-        put(w, 0x84u | (unsigned)(reg & 7) << 3);
-        put(w, scale << 6 | (unsigned)(moved & 7) << 3 | (unsigned)(base & 7));
-    } else {
-        put(w, 0x80u | (unsigned)(reg & 7) << 3 | (unsigned)(base & 7));
-        if ((base & 7) == RSP)
-            put(w, 0x24); /* that base needs a second byte */
-    }
-    uint64_t displacement = (uint64_t)place.index * (uint64_t)w->lanes * sizeof(double);
-    w->failed |= displacement > DISPLACEMENT_MAX;
-    put_number(w, displacement, 4);
-}
-
-/* The prefix of a vector instruction: `rm` is the register whose high bit it carries, and so does
- * `moved` of an address. */
-static void put_vex(writer *w, int map, int pp, int wide, int reg, int second, int rm, int moved)
-{
-    put(w, 0xC4);
-    put(w, (reg < 8 ? 0x80u : 0) | (moved < 8 ? 0x40u : 0) | (rm < 8 ? 0x20u : 0) | (unsigned)map);
-    put(w, (unsigned)wide << 7 | (unsigned)(~second & 15) << 3 | (w->lanes > 1 ? 4u : 0) |
-               (unsigned)pp);
-}
-
-static void on_registers(writer *w, int map, int pp, int wide, int opcode, int to, int a, int b)
-{
-    put_vex(w, map, pp, wide, to, a, b, NONE);
-    put(w, (unsigned)opcode);
-    put(w, 0xC0u | (unsigned)(to & 7) << 3 | (unsigned)(b & 7));
-}
-
-/* ---- moves: scalar ones for one lane, else whole registers ---- */
-
-static void move_memory(writer *w, int opcode, int reg, nh_place_of_value place)
-{
-    make_multiple(w, place);
-    put_vex(w, MAP_0F, w->lanes > 1 ? PP_66 : PP_F2, 0, reg, NONE, w->base[place.array],
-            moved_by(&place, w));
-    put(w, (unsigned)opcode);
-    put_memory(w, reg, place);
-}
-
-static void load(writer *w, int reg, nh_place_of_value place)
-{
-    move_memory(w, 0x10, reg, place);
-}
-
-static void store(writer *w, int reg, nh_place_of_value place)
-{
-    move_memory(w, 0x11, reg, place);
-}
-
-/* ---- values in registers ---- */
-
-static bool same(nh_place_of_value a, nh_place_of_value b)
-{
-    return a.array == b.array && a.index == b.index && a.step == b.step;
-}
-
-/* The register is free; what it held is nobody's any more. */
-static void drop(writer *w, int r)
-{
-    w->held[r].array = NH_PLACE_ARRAYS;
-    w->used[r] = 0;
-    w->unsaved[r] = false;
-}
-
-static void forget(writer *w)
-{
-    for (int r = 0; r < CACHED; r++)
-        drop(w, r);
-}
-
-static void save(writer *w, int r)
-{
-    if (w->unsaved[r])
-        store(w, r, w->held[r]);
-    w->unsaved[r] = false;
-}
-
-static int free_register(writer *w)
-{
-    int oldest = 0;
-    for (int r = 1; r < CACHED; r++)
-        if (w->used[r] < w->used[oldest])
-            oldest = r;
-    save(w, oldest);
-    drop(w, oldest);
-    w->used[oldest] = ++w->now;
-    return oldest;
-}
-
-static int value_of(writer *w, nh_place_of_value place)
-{
-    for (int r = 0; r < CACHED; r++)
-        if (same(w->held[r], place)) {
-            w->used[r] = ++w->now;
-            return r;
-        }
-    int r = free_register(w);
-    load(w, r, place);
-    w->held[r] = place;
-    return r;
-}
-
-static void save_all(writer *w)
-{
-    for (int r = 0; r < CACHED; r++)
-        save(w, r);
-}
-
-/* A place gets a new value: whoever held the old one does no longer. Results and what others than
- * this turn will read are stored at once, the rest when its register is wanted for something else.
- */
-static void keep(writer *w, int reg, nh_place_of_value place)
-{
-    for (int r = 0; r < CACHED; r++)
-        if (r != reg && same(w->held[r], place))
-            drop(w, r);
-    save(w, reg);
-    w->held[reg] = place;
-    w->used[reg] = ++w->now;
-    w->unsaved[reg] = place.array == NH_PLACE_SLOTS && place.step == 0;
-    if (!w->unsaved[reg])
-        store(w, reg, place);
-}
 
 /* ---- instructions ---- */
 
@@ -267,12 +61,41 @@ static void move(writer *w, int to, int from)
         on_registers(w, MAP_0F, PP_66, 0, 0x28, to, NONE, from); /* vmovapd */
 }
 
+/* What an instruction works on: registers, or the one operand that it may read from memory. */
+typedef struct operands {
+    const nh_place_of_value *at; /* to, a, b, c */
+    unsigned last;               /* bit 1 << i: operand i = 1, 2, 3 is read for the last time */
+} operands;
+
+static bool is_last(const operands *o, int i)
+{
+    return o->last >> i & 1;
+}
+
+/* In memory, and of no use in a register. */
+static bool is_passing(const writer *w, const operands *o, int i)
+{
+    return is_last(o, i) && register_of(w, o->at[i]) == NOT_HELD;
+}
+
+/* Registers whose value ends with this instruction are free for its result. */
+static void release(writer *w, const operands *o, int count)
+{
+    for (int i = 1; i <= count; i++) {
+        const int r = register_of(w, o->at[i]);
+        if (is_last(o, i) && r != NOT_HELD)
+            drop(w, r);
+    }
+}
+
 /* Functions called are of the same variant, so they take and give numbers in vector registers:
  * operands in the first two, the result in the first; a second result is stored by the function. */
-static void call(writer *w, int op, const nh_place_of_value *at)
+static void call(writer *w, int op, const operands *o)
 {
+    const nh_place_of_value *at = o->at;
     bool two = nh_op_operands((uint32_t)op) > 1;
     int a = value_of(w, at[1]), b = two ? value_of(w, at[2]) : a;
+    release(w, o, two ? 2 : 1);
     save_all(w);
     if (two) { /* by the register of signs, which is lost anyway, lest one overwrites the other */
         move(w, SIGN, a);
@@ -290,30 +113,102 @@ static void call(writer *w, int op, const nh_place_of_value *at)
     keep(w, 0, at[0]);
 }
 
-static void arithmetic(writer *w, int opcode, const nh_place_of_value *at, bool unary)
+static void arithmetic(writer *w, int opcode, const operands *o, bool commutes)
 {
-    int a = value_of(w, at[1]), b = unary ? a : value_of(w, at[2]), to = free_register(w);
-    int second = unary && w->lanes > 1 ? NONE : a;
-    on_registers(w, MAP_0F, w->lanes > 1 ? PP_66 : PP_F2, 0, opcode, to, second, b);
-    keep(w, to, at[0]);
+    const bool turned = commutes && is_passing(w, o, 1) && !same(o->at[1], o->at[2]);
+    const int first = turned ? 2 : 1, second = 3 - first;
+    const bool passing = is_passing(w, o, second) && !same(o->at[1], o->at[2]);
+    int a = value_of(w, o->at[first]), b = passing ? NOT_HELD : value_of(w, o->at[second]);
+    release(w, o, 2);
+    int to = free_register(w);
+    if (passing)
+        on_memory(w, MAP_0F, prefix(w), 0, opcode, to, a, o->at[second]);
+    else
+        on_registers(w, MAP_0F, prefix(w), 0, opcode, to, a, b);
+    keep(w, to, o->at[0]);
 }
 
-/* to = c, then to += a b, or to -= a b */
-static void fused(writer *w, int opcode, const nh_place_of_value *at)
+static void root(writer *w, const operands *o)
 {
-    int a = value_of(w, at[1]), b = value_of(w, at[2]), c = value_of(w, at[3]),
+    int a = value_of(w, o->at[1]);
+    release(w, o, 1);
+    int to = free_register(w);
+    on_registers(w, MAP_0F, prefix(w), 0, 0x51, to, w->lanes > 1 ? NONE : a, a);
+    keep(w, to, o->at[0]);
+}
+
+/* to = to a + b of the operands `factor` and 3, where `to` is the register of a factor that ends
+ * here. */
+static void fused_into_factor(writer *w, int opcode, const operands *o, int factor)
+{
+    const bool passing = is_passing(w, o, 3);
+    int to = value_of(w, o->at[factor]), a = value_of(w, o->at[3 - factor]),
+        c = passing ? NOT_HELD : value_of(w, o->at[3]);
+    opcode += w->lanes > 1 ? 0xA8 : 0xA9; /* vfmadd213 */
+    if (passing)
+        on_memory(w, MAP_0F38, PP_66, 1, opcode, to, a, o->at[3]);
+    else
+        on_registers(w, MAP_0F38, PP_66, 1, opcode, to, a, c);
+    release(w, o, 3);
+    keep(w, to, o->at[0]);
+}
+
+/* to = c, then to += a b. The register of c is the result's if its value ends here. */
+static void fused_into_sum(writer *w, int opcode, const operands *o)
+{
+    const bool turned = is_passing(w, o, 1) && !same(o->at[1], o->at[2]);
+    const int first = turned ? 2 : 1, second = 3 - first;
+    const bool passing = is_passing(w, o, second) && !same(o->at[1], o->at[2]);
+    int a = value_of(w, o->at[first]), b = passing ? NOT_HELD : value_of(w, o->at[second]), to;
+    const bool shared = same(o->at[3], o->at[1]) || same(o->at[3], o->at[2]);
+    if (is_last(o, 3) && !shared) {
+        to = value_of(w, o->at[3]);
+    } else {
+        int c = value_of(w, o->at[3]);
         to = free_register(w);
-    move(w, to, c);
-    on_registers(w, MAP_0F38, PP_66, 1, w->lanes > 1 ? opcode : opcode + 1, to, a, b);
-    keep(w, to, at[0]);
+        move(w, to, c);
+    }
+    opcode += w->lanes > 1 ? 0xB8 : 0xB9; /* vfmadd231 */
+    if (passing)
+        on_memory(w, MAP_0F38, PP_66, 1, opcode, to, a, o->at[second]);
+    else
+        on_registers(w, MAP_0F38, PP_66, 1, opcode, to, a, b);
+    release(w, o, 3);
+    keep(w, to, o->at[0]);
 }
 
-static void negate(writer *w, const nh_place_of_value *at)
+/* a b + c, or c - a b with 4 for the opcode. */
+static void fused(writer *w, int opcode, const operands *o)
 {
-    int a = value_of(w, at[1]), to = free_register(w);
+    const nh_place_of_value *at = o->at;
+    const bool distinct = !same(at[1], at[2]) && !same(at[1], at[3]) && !same(at[2], at[3]);
+    const bool sum_ends = is_last(o, 3) && register_of(w, at[3]) != NOT_HELD;
+    for (int factor = 1; factor <= 2 && distinct && !sum_ends; factor++)
+        if (is_last(o, factor) && register_of(w, at[factor]) != NOT_HELD) {
+            fused_into_factor(w, opcode, o, factor);
+            return;
+        }
+    fused_into_sum(w, opcode, o);
+}
+
+static void negate(writer *w, const operands *o)
+{
+    int a = value_of(w, o->at[1]);
+    release(w, o, 1);
+    int to = free_register(w);
     put_sign(w);
     on_registers(w, MAP_0F, PP_66, 0, 0x57, to, a, SIGN); /* vxorpd */
-    keep(w, to, at[0]);
+    keep(w, to, o->at[0]);
+}
+
+/* A result that is something else as well. */
+static void copy(writer *w, const operands *o)
+{
+    int a = value_of(w, o->at[1]);
+    if (is_last(o, 1))
+        drop(w, a), keep(w, a, o->at[0]);
+    else
+        store(w, a, o->at[0]);
 }
 
 /* Time comes in a register and gets the slot behind all others. */
@@ -329,36 +224,37 @@ static void instruction(writer *w, const nh_placed *i)
     const nh_place_of_value at[] = {
         place_at(w, i->to_array, i->to, i->to_step), place_at(w, i->a_array, i->a, i->a_step),
         place_at(w, i->b_array, i->b, i->b_step), place_at(w, i->c_array, i->c, i->c_step)};
+    const operands o = {at, (unsigned)i->last << 1};
     switch (i->op) {
     case NH_OP_ADD:
-        arithmetic(w, 0x58, at, false);
+        arithmetic(w, 0x58, &o, true);
         break;
     case NH_OP_MUL:
-        arithmetic(w, 0x59, at, false);
+        arithmetic(w, 0x59, &o, true);
         break;
     case NH_OP_SUB:
-        arithmetic(w, 0x5C, at, false);
+        arithmetic(w, 0x5C, &o, false);
         break;
     case NH_OP_DIV:
-        arithmetic(w, 0x5E, at, false);
+        arithmetic(w, 0x5E, &o, false);
         break;
     case NH_OP_SQRT:
-        arithmetic(w, 0x51, at, true);
+        root(w, &o);
         break;
     case NH_OP_FMA:
-        fused(w, 0xB8, at);
-        break; /* vfmadd231 */
+        fused(w, 0, &o);
+        break;
     case NH_OP_FNMA:
-        fused(w, 0xBC, at);
-        break; /* vfnmadd231 */
+        fused(w, 4, &o);
+        break;
     case NH_OP_NEG:
-        negate(w, at);
+        negate(w, &o);
         break;
     case NH_OP_COPY:
-        keep(w, value_of(w, at[1]), at[0]);
+        copy(w, &o);
         break;
     default:
-        call(w, i->op, at);
+        call(w, i->op, &o);
         break;
     }
 }

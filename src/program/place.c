@@ -186,8 +186,8 @@ static nh_placed placed(const placing *w, nh_stretch s, size_t line)
         b = moving_place(w, x->b, y->b);
     if (operands > 2 || x->op == NH_OP_SINCOS)
         c = moving_place(w, x->c, y->c);
-    return (nh_placed){(uint16_t)x->op, to.array, a.array, b.array, c.array, to.index, a.index,
-                       b.index,         c.index,  to.step, a.step,  b.step,  c.step};
+    return (nh_placed){(uint8_t)x->op, 0,       to.array, a.array, b.array, c.array, to.index,
+                       a.index,        b.index, c.index,  to.step, a.step,  b.step,  c.step};
 }
 
 static void place_line(placing *w, nh_stretch s, size_t line, uint32_t now)

@@ -62,7 +62,8 @@ typedef struct nh_place_of_value {
 } nh_place_of_value;
 
 typedef struct nh_placed { /* an instruction in places */
-    uint16_t op;
+    uint8_t op;
+    uint8_t last; /* operands that nobody reads after this: bits 1 a, 2 b, 4 c */
     uint8_t to_array, a_array, b_array, c_array;
     uint32_t to, a, b, c;
     int32_t to_step, a_step, b_step, c_step;
@@ -106,7 +107,8 @@ typedef struct nh_schedule {
 bool nh_tape_roll(nh_schedule *out, nh_tape *tape);
 void nh_schedule_free(nh_schedule *schedule);
 
-/* Settles the places; part of nh_tape_lower. */
+/* Settle the places, and which reads of them are the last; parts of nh_tape_lower. */
 bool nh_tape_place(nh_tape *tape, const nh_schedule *schedule);
+bool nh_tape_note_last_reads(nh_tape *tape);
 
 #endif
