@@ -35,7 +35,12 @@ enum { TURNS_MAX = 50 };
 /* Loops over stages and points are unrolled in emitted kernels where compiling that takes a few
  * seconds at most; it halves the time of a step. */
 #ifdef NH_EMITTED
-#if S * S * N <= (LANES == 1 ? 200 : 80) && S * M <= 16
+#ifdef NH_QUADS
+#define SPARK_UNROLLED_MAX 450
+#else
+#define SPARK_UNROLLED_MAX (LANES == 1 ? 200 : 80)
+#endif
+#if S * S * N <= SPARK_UNROLLED_MAX && S * M <= 16
 #define SPARK_UNROLLED
 #endif
 #endif
@@ -80,7 +85,7 @@ enum { TURNS_MAX = 50 };
 /* Arrays that the parts of a step share. */
 typedef struct spark {
     real *Z, *X;           /* the unknowns, POINTS x N and S x M */
-    real *dZ, *dX;         /* their corrections */
+    real *dZ, *dX;         /* their corrections; behind dX as much room for making it */
     real *Q, *V;           /* POINTS x N */
     real *values;          /* of the points */
     real *push, *reaction; /* S x N: h F_j and K_j^T X_j, both in push when they share a table */
@@ -89,15 +94,20 @@ typedef struct spark {
     real *defect;          /* M */
 } spark;
 
+/* Sums over more than three stages are made in two chains, of which neither waits for the other. */
+#define CHAINS (S > 3 ? 2 : 1)
+#define CHAIN(j) (CHAINS > 1 ? (j)&1 : 0)
+
 /* sum_j w_j x_j for component n of S vectors */
 static inline real weighted(const kernel *k, const double *w, const real *x, int n)
 {
     (void)k;
-    real sum = broadcast(0);
-    if (w[0] != 0)
-        sum = x[n] * w[0];
-    EACH_STAGE(j) if (j > 0 && w[j] != 0) sum = fma_(broadcast(w[j]), x[j * N + n], sum);
-    return sum;
+    real sum[2] = {broadcast(0), broadcast(0)};
+    EACH_STAGE(j)
+    if (w[j] != 0)
+        sum[CHAIN(j)] =
+            j < CHAINS ? x[j * N + n] * w[j] : fma_(broadcast(w[j]), x[j * N + n], sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
 /* ---- evaluation ---- */
@@ -275,8 +285,8 @@ static inline void make_system(kernel *k, const spark *s)
 static inline void correct_impulses(kernel *k, const spark *s)
 {
     const real *values = s->values;
-    real *dX = s->dX, *defect = s->defect;
-    EACH_STAGE(r) EACH(e, M) dX[r * M + e] = broadcast(0);
+    real *dX = s->dX, *defect = s->defect, *odd = s->dX + S * M; /* the other chain */
+    EACH_STAGE(r) EACH(e, M) dX[r * M + e] = odd[r * M + e] = broadcast(0);
     EACH_POINT(i)
     {
         EACH(d, M) defect[d] = POINT_k(i)[d];
@@ -284,12 +294,15 @@ static inline void correct_impulses(kernel *k, const spark *s)
         EACH_STAGE(r) EACH(e, M)
         {
             const real *answer = s->answer + i * M * S * M + r * M + e;
+            real *sum = (CHAIN(i) ? odd : dX) + r * M + e;
             if (DIRECT)
-                EACH(d, M) dX[r * M + e] = fma_(answer[d * S * M], defect[d], dX[r * M + e]);
+                EACH(d, M) *sum = fma_(answer[d * S * M], defect[d], *sum);
             else
-                dX[r * M + e] = fma_(broadcast(-TABLE_U(r)[i]), defect[e], dX[r * M + e]);
+                *sum = fma_(broadcast(-TABLE_U(r)[i]), defect[e], *sum);
         }
     }
+    if (CHAINS > 1)
+        EACH_STAGE(r) EACH(e, M) dX[r * M + e] = dX[r * M + e] + odd[r * M + e];
     if (!DIRECT)
         substitute(k, s->matrix, dX);
 }
@@ -491,7 +504,7 @@ static int step_plain(kernel *k)
     LOCAL(Z, POINTS * N);
     LOCAL(X, S * M);
     LOCAL(dZ, POINTS * N);
-    LOCAL(dX, S * M);
+    LOCAL(dX, 2 * S * M);
     LOCAL(Q, POINTS * N);
     LOCAL(V, POINTS * N);
     LOCAL(values, VALUES_SIZE);

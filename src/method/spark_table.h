@@ -53,7 +53,7 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
     size_t values = s * (2 * n + m + nk + nb + rest) + (p - s) * (n + m + nk);
     size_t answer = s * m <= 8 ? p * m * s * m : 0;
     size_t step =
-        5 * p * n + 2 * s * m + values + 2 * s * n + (n + m + nk) + s * m * s * m + answer + m;
+        5 * p * n + 3 * s * m + values + 2 * s * n + (n + m + nk) + s * m * s * m + answer + m;
     size_t d = p * n + s * m;
     return step + newton_scratch(d) + d;
 }

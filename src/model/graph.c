@@ -76,7 +76,8 @@ static bool rehash(nh_graph *g)
     memset(table, 0xff, size * sizeof *table);
     for (size_t e = 0; e < g->nodes; e++) {
         const stored_node *n = g->node + e;
-        size_t slot = hash_of(n, n->kind == NH_INPUT ? NULL : g->operand + n->first) & (size - 1);
+        const nh_operand *operands = n->count > 0 ? g->operand + n->first : NULL;
+        size_t slot = hash_of(n, operands) & (size - 1);
         while (table[slot] != EMPTY)
             slot = (slot + 1) & (size - 1);
         table[slot] = (nh_expr)e;

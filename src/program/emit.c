@@ -297,8 +297,8 @@ static const char *const renamed[] = {
     "asin_",     "acos_",        "atan_",         "sinh_",        "cosh_",         "tanh_",
     "exp_",      "log_",         "atan2_",        "pow_",         "trig_bits",     "trig_shift",
     "trig_flip", "trig_is_wide", "trig_sin_half", "trig_less_pi", "trig_wide_sin", "trig_wide_cos",
-    "sin_",      "cos_",         "sincos_",       "nh_add_B",     "nh_apply_K",    "fn_STAGE",
-    "fn_SOLVE"};
+    "sin_",      "cos_",         "sincos_",       "nh_add_B",     "nh_add_KB",     "nh_apply_K",
+    "fn_STAGE",  "fn_SOLVE"};
 enum { RENAMED = sizeof renamed / sizeof *renamed };
 
 static bool reads_time(const nh_tape *tape)
@@ -343,10 +343,13 @@ static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
             return nh_fail_memory(report);
     add_transposed(out, "B", s->m, s->b_first, s->b_column);
     apply_K(out, s);
+    if (s->pair_first)
+        add_KB(out, s);
     for (int i = 0; i < RENAMED; i++)
         nh_text_add(out, "#undef %s\n", renamed[i]);
-    nh_text_add_plain(out, "#undef add_B\n#undef apply_K\n#undef LANE\n#undef NH_BASE_REAL_H\n"
-                           "#undef NH_BASE_TRIG_H\n#undef LANES\n#define LANES 1\n#endif\n");
+    nh_text_add_plain(
+        out, "#undef add_B\n#undef apply_K\n#undef add_KB\n#undef LANE\n#undef NH_BASE_REAL_H\n"
+             "#undef NH_BASE_TRIG_H\n#undef LANES\n#define LANES 1\n#endif\n");
     return NH_OK;
 }
 
