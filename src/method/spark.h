@@ -48,10 +48,12 @@ enum { TURNS_MAX = 50 };
 #define EACH_STAGE(j) _Pragma("GCC unroll 32") for (int j = 0; j < S; j++)
 #define EACH_POINT(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) EACH(i, end) if (i >= (first))
+#define EACH_ENTRY(j, count) _Pragma("GCC unroll 32") for (int j = 0; j < (count); j++)
 #else
 #define EACH_STAGE(j) for (int j = 0; j < S; j++)
 #define EACH_POINT(i) for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
+#define EACH_ENTRY(j, count) for (int j = 0; j < (count); j++)
 #endif
 
 /* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for
@@ -377,22 +379,25 @@ static int start(kernel *k)
     return NH_KERNEL_OK;
 }
 
+/* sum_j of a row's entries times values that lie so far apart */
+static inline real continued(const kernel *k, const double *row, int count, const real *x,
+                             int apart)
+{
+    (void)k;
+    real sum[2] = {broadcast(0), broadcast(0)};
+    EACH_ENTRY(j, count)
+    if (row[j] != 0)
+        sum[CHAIN(j)] = fma_(broadcast(row[j]), x[j * apart], sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+}
+
 /* The last step continued into this one. */
 static inline void predict(kernel *k, const spark *s)
 {
-    EACH_STAGE(i) EACH(e, M)
-    {
-        real sum = broadcast(0);
-        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E(i)[j]), MEMORY_X[j * M + e], sum);
-        s->X[i * M + e] = sum;
-    }
+    EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, TABLE_E(i), S, MEMORY_X + e, M);
     EACH(n, N) EACH_POINT(i)
     {
-        real sum = broadcast(0);
-        EACH_POINT(j)
-        if (TABLE_G(i)[j] != 0)
-            sum = fma_(broadcast(TABLE_G(i)[j]), MEMORY_Z[j * N + n], sum);
-        s->Z[i * N + n] = sum;
+        s->Z[i * N + n] = continued(k, TABLE_G(i), POINTS, MEMORY_Z + n, N);
         s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
     }
 }

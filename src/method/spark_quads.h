@@ -28,6 +28,10 @@ typedef struct quad_spark {
 #define QUAD_K(w) (QUAD_k(w) + M)
 #define QUAD_B(w) (QUAD_K(w) + NK)
 
+/* Lanes are read one by one, to go to all lanes of another register. From memory a load does that;
+ * between registers it takes a unit that multiplications want. */
+#define TO_MEMORY(x) __asm__("" : "+m"(x))
+
 /* Component n of x at point i. */
 #define AT_POINT(x, n, i) ((x)[(i) / 4][n][(i)&3])
 
@@ -61,6 +65,7 @@ static inline void evaluate_quads(const kernel *k, quad_spark *s)
     const double h = k->h;
     quad Q[QUADS][N], V[QUADS][N];
     real q[N], v[N];
+    TO_MEMORY(s->Z);
     EACH_QUAD(w) EACH(n, N)
     {
         V[w][n] = quad_broadcast(k->v[n]) + s->Z[w][n];
@@ -162,10 +167,11 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const spark *one)
 /* ---- a turn ---- */
 
 /* What the constraints are off by at the points when the rises take their first correction. */
-static inline void find_defects(const quad_spark *s, real (*defect)[SOME(M)])
+static inline void find_defects(quad_spark *s, real (*defect)[SOME(M)])
 {
     quad gap[QUADS][N];
     real at_end[N];
+    TO_MEMORY(s->push);
     EACH_QUAD(w) EACH(n, N) gap[w][n] = gap_quad(s, n, w);
     EACH_STAGE_QUAD(w)
     {
@@ -233,6 +239,7 @@ static inline void measure_quads(const kernel *k, watches *w, const quad_spark *
 static inline void apply_rises_quads(const kernel *k, watches *w, quad_spark *s)
 {
     quad most = quad_broadcast(0), driver = quad_broadcast(0);
+    TO_MEMORY(s->push);
     EACH(n, N)
     {
         const mask active = n == DRIVER ? w->driver.active : w->all.active;
@@ -268,22 +275,22 @@ static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
     return NH_KERNEL_OK;
 }
 
+/* sum_j of a row's entries times values that lie so far apart, as continued() in spark.h */
+static inline quad continued_quad(const double *table, int count, int w, const real *x, int apart)
+{
+    quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
+    EACH_ENTRY(j, count)
+    sum[CHAIN(j)] =
+        quad_fma_(column(table + j, count, count, w), quad_broadcast(x[j * apart]), sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+}
+
 static inline void predict_quads(const kernel *k, quad_spark *s)
 {
-    EACH_STAGE_QUAD(w) EACH(e, M)
-    {
-        quad sum = quad_broadcast(0);
-        EACH_STAGE(j)
-        sum = quad_fma_(column(TABLE_E(0) + j, S, S, w), quad_broadcast(MEMORY_X[j * M + e]), sum);
-        s->X[w][e] = sum;
-    }
+    EACH_STAGE_QUAD(w) EACH(e, M) s->X[w][e] = continued_quad(TABLE_E(0), S, w, MEMORY_X + e, M);
     EACH_QUAD(w) EACH(n, N)
     {
-        quad sum = quad_broadcast(0);
-        EACH_POINT(j)
-        sum = quad_fma_(column(TABLE_G(0) + j, POINTS, POINTS, w),
-                        quad_broadcast(MEMORY_Z[j * N + n]), sum);
-        s->Z[w][n] = sum;
+        s->Z[w][n] = continued_quad(TABLE_G(0), POINTS, w, MEMORY_Z + n, N);
         s->base[w][n] = quad_fma_(column(TABLE_C, 1, POINTS, w) * k->h, quad_broadcast(k->v[n]),
                                   quad_broadcast(k->q[n]));
     }

@@ -147,7 +147,7 @@ def a_method_that_fails_is_told(program, folder):
 def the_list(program, folder):
     names = [one["name"] for one in program.json("reproduce")["figures"]]
     for name in ("newmark-fig1 newmark-fig2 newmark-fig3 newmark-fig4 newmark-fig5 modin-verdier-fig4 modin-verdier-fig5 "
-                 "modin-verdier-fig6 modin-verdier-fig7 modin-verdier-fig8 celledoni-fig2 celledoni-fig3 celledoni-fig4 "
+                 "modin-verdier-fig6 modin-verdier-fig7 modin-verdier-fig8 celledoni-fig2 celledoni-fig2-walks celledoni-fig3 celledoni-fig4 "
                  "jay-fig1 jay-fig2 jay-fig3 jay-fig4").split():
         check(name in names, f"{name} is not among {names}")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../figures/orders.fig")

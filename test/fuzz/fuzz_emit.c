@@ -14,7 +14,7 @@ static nh_status go(const nh_system *system, nh_backend backend, double *state, 
 {
     nh_run *run = NULL;
     double q[MOST] = {0}, v[MOST] = {0};
-    nh_run_options options = {.method = "gauss", .step = 0.01, .backend = backend};
+    nh_run_options options = {.method = "gauss:stages=3", .step = 0.01, .backend = backend};
     nh_status status = nh_run_create(&run, system, &options, report);
     if (status == NH_OK)
         status = nh_system_start(system, NULL, q, v, report);
