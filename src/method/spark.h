@@ -48,12 +48,10 @@ enum { TURNS_MAX = 50 };
 #define EACH_STAGE(j) _Pragma("GCC unroll 32") for (int j = 0; j < S; j++)
 #define EACH_POINT(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) EACH(i, end) if (i >= (first))
-#define EACH_ENTRY(j, count) _Pragma("GCC unroll 32") for (int j = 0; j < (count); j++)
 #else
 #define EACH_STAGE(j) for (int j = 0; j < S; j++)
 #define EACH_POINT(i) for (int i = 0; i < POINTS; i++)
 #define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
-#define EACH_ENTRY(j, count) for (int j = 0; j < (count); j++)
 #endif
 
 /* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for
@@ -104,12 +102,15 @@ typedef struct spark {
 static inline real weighted(const kernel *k, const double *w, const real *x, int n)
 {
     (void)k;
-    real sum[2] = {broadcast(0), broadcast(0)};
+    real even = broadcast(0), odd = broadcast(0);
     EACH_STAGE(j)
-    if (w[j] != 0)
-        sum[CHAIN(j)] =
-            j < CHAINS ? x[j * N + n] * w[j] : fma_(broadcast(w[j]), x[j * N + n], sum[CHAIN(j)]);
-    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+    {
+        if (w[j] != 0 && CHAIN(j))
+            odd = j == 1 ? x[j * N + n] * w[j] : fma_(broadcast(w[j]), x[j * N + n], odd);
+        else if (w[j] != 0)
+            even = j == 0 ? x[j * N + n] * w[j] : fma_(broadcast(w[j]), x[j * N + n], even);
+    }
+    return CHAINS > 1 ? even + odd : even;
 }
 
 /* ---- evaluation ---- */
@@ -287,7 +288,7 @@ static inline void make_system(kernel *k, const spark *s)
 static inline void correct_impulses(kernel *k, const spark *s)
 {
     const real *values = s->values;
-    real *dX = s->dX, *defect = s->defect, *odd = s->dX + S * M; /* the other chain */
+    real *dX = s->dX, *defect = s->defect, *odd = s->dX + (CHAINS > 1 ? S * M : 0);
     EACH_STAGE(r) EACH(e, M) dX[r * M + e] = odd[r * M + e] = broadcast(0);
     EACH_POINT(i)
     {
@@ -379,25 +380,22 @@ static int start(kernel *k)
     return NH_KERNEL_OK;
 }
 
-/* sum_j of a row's entries times values that lie so far apart */
-static inline real continued(const kernel *k, const double *row, int count, const real *x,
-                             int apart)
-{
-    (void)k;
-    real sum[2] = {broadcast(0), broadcast(0)};
-    EACH_ENTRY(j, count)
-    if (row[j] != 0)
-        sum[CHAIN(j)] = fma_(broadcast(row[j]), x[j * apart], sum[CHAIN(j)]);
-    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
-}
-
 /* The last step continued into this one. */
 static inline void predict(kernel *k, const spark *s)
 {
-    EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, TABLE_E(i), S, MEMORY_X + e, M);
+    EACH_STAGE(i) EACH(e, M)
+    {
+        real sum = broadcast(0);
+        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E(i)[j]), MEMORY_X[j * M + e], sum);
+        s->X[i * M + e] = sum;
+    }
     EACH(n, N) EACH_POINT(i)
     {
-        s->Z[i * N + n] = continued(k, TABLE_G(i), POINTS, MEMORY_Z + n, N);
+        real sum = broadcast(0);
+        EACH_POINT(j)
+        if (TABLE_G(i)[j] != 0)
+            sum = fma_(broadcast(TABLE_G(i)[j]), MEMORY_Z[j * N + n], sum);
+        s->Z[i * N + n] = sum;
         s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
     }
 }
@@ -447,26 +445,14 @@ static inline void apply(kernel *k, const watches *w, const spark *s)
     }
 }
 
-static inline watches begin_watches(const kernel *k)
+static int solve(kernel *k, spark *s)
 {
-    (void)k;
     watches w = {.all = watch_begin(), .driver = watch_begin()};
     if (DRIVER < 0)
         w.driver.active = less(broadcast(0), broadcast(0));
-    return w;
-}
-
-static inline int is_lost(const watches *w)
-{
-    return w->all.iteration >= TURNS_MAX || any(less(broadcast(1e100), w->all.previous) &
-                                                less(broadcast(0.5), broadcast(w->all.iteration)));
-}
-
-static int solve(kernel *k, spark *s)
-{
-    watches w = begin_watches(k);
     while (any(w.all.active | w.driver.active)) {
-        if (is_lost(&w)) {
+        if (w.all.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.all.previous) &
+                                                less(broadcast(0.5), broadcast(w.all.iteration)))) {
 #ifdef NH_CAREFUL
             return newton(k, s);
 #else

@@ -261,9 +261,11 @@ static inline void apply_rises_quads(const kernel *k, watches *w, quad_spark *s)
 
 static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
 {
-    watches w = begin_watches(k);
-    while (any(w.all.active | w.driver.active)) {
-        if (is_lost(&w))
+    watches w = {.all = watch_begin(), .driver = watch_begin()};
+    if (DRIVER < 0)
+        w.driver.active = 0;
+    while (w.all.active | w.driver.active) {
+        if (w.all.iteration >= TURNS_MAX || (w.all.previous > 1e100 && w.all.iteration > 0))
             return not_converged(k, &w.all);
         evaluate_quads(k, s);
         if (w.all.iteration == 0)
@@ -275,22 +277,22 @@ static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
     return NH_KERNEL_OK;
 }
 
-/* sum_j of a row's entries times values that lie so far apart, as continued() in spark.h */
-static inline quad continued_quad(const double *table, int count, int w, const real *x, int apart)
-{
-    quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
-    EACH_ENTRY(j, count)
-    sum[CHAIN(j)] =
-        quad_fma_(column(table + j, count, count, w), quad_broadcast(x[j * apart]), sum[CHAIN(j)]);
-    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
-}
-
 static inline void predict_quads(const kernel *k, quad_spark *s)
 {
-    EACH_STAGE_QUAD(w) EACH(e, M) s->X[w][e] = continued_quad(TABLE_E(0), S, w, MEMORY_X + e, M);
+    EACH_STAGE_QUAD(w) EACH(e, M)
+    {
+        quad sum = quad_broadcast(0);
+        EACH_STAGE(j)
+        sum = quad_fma_(column(TABLE_E(0) + j, S, S, w), quad_broadcast(MEMORY_X[j * M + e]), sum);
+        s->X[w][e] = sum;
+    }
     EACH_QUAD(w) EACH(n, N)
     {
-        s->Z[w][n] = continued_quad(TABLE_G(0), POINTS, w, MEMORY_Z + n, N);
+        quad sum = quad_broadcast(0);
+        EACH_POINT(j)
+        sum = quad_fma_(column(TABLE_G(0) + j, POINTS, POINTS, w),
+                        quad_broadcast(MEMORY_Z[j * N + n]), sum);
+        s->Z[w][n] = sum;
         s->base[w][n] = quad_fma_(column(TABLE_C, 1, POINTS, w) * k->h, quad_broadcast(k->v[n]),
                                   quad_broadcast(k->q[n]));
     }
