@@ -8,6 +8,7 @@
  *     N, M, NB, NK      velocities, constraints, entries of B and of K
  *     LOCAL(x, count)   an array for the duration of the step
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
+ *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
  *     CALL(FN, t, q, v, x, out)   a function of mechanics.h; leaves the step when it fails
  *     OPTION(i), TABLE  the method's options and the table it prepared
  *     OPTION_INT(i)     an integer option; in an emitted kernel also for #if and sizes
@@ -37,6 +38,7 @@ typedef struct kernel {
 #else
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #endif
+#define EACH_QUICKLY EACH
 #ifndef NH_CALLBACKS
 #define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out)
 #else
@@ -79,6 +81,7 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
     real *name = k->top;                                                                           \
     k->top += (count)
 #define EACH(i, count) for (int i = 0; i < (count); i++)
+#define EACH_QUICKLY(i, count) _Pragma("GCC unroll 4") EACH(i, count)
 #define EVALUATE(FN, t, q, v, x, out) k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
 
 /* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern.
