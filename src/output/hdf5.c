@@ -118,6 +118,7 @@ static nh_status make(nh_hdf5 *file, nh_report *report)
     hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    H5Pset_obj_track_times(creation, false); /* the same run makes the same file at any time */
     file->file = H5Fcreate(file->temporary, H5F_ACC_TRUNC, creation, H5P_DEFAULT);
     int error = errno;
     H5Pclose(creation);

@@ -66,10 +66,13 @@ static bool put_long_text(nh_hdf5 *file, const char *name, const char *text)
     if (strlen(text) < ATTRIBUTE_MAX)
         return put_text(file->file, name, text);
     hid_t type = text_type(), space = H5Screate(H5S_SCALAR);
-    hid_t set = H5Dcreate2(file->file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_obj_track_times(creation, false);
+    hid_t set = H5Dcreate2(file->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     bool done = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) >= 0;
     if (set >= 0)
         H5Dclose(set);
+    H5Pclose(creation);
     H5Sclose(space);
     H5Tclose(type);
     return done;
