@@ -27,6 +27,7 @@ if HAS_HDF5 and subprocess.run(["/usr/bin/python3", "-c", "import h5py, numpy"],
     print("h5py is missing: tables are looked at instead of HDF5 files")
     HAS_HDF5 = False
 ENVIRONMENT = dict(os.environ, NO_COLOR="1", LC_ALL="C")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what we start must not inherit a background job's deafness to it
 SEED = int.from_bytes(os.urandom(4), "little")
 random.seed(SEED)
 
