@@ -68,7 +68,8 @@ typedef struct nh_report {
 NH_API bool nh_status_is_usage(nh_status status);
 NH_API const char *nh_status_name(nh_status status);
 
-/* "0.1.0"; `parts` names compiled-in and missing optional parts, e.g. "portable kernels; no HDF5". */
+/* "0.1.0"; `parts` names compiled-in and missing optional parts, e.g. "portable kernels; no HDF5".
+ */
 NH_API const char *nh_version(void);
 NH_API const char *nh_version_parts(void);
 
@@ -313,10 +314,10 @@ NH_API nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report);
 NH_API int64_t nh_run_steps(const nh_run *run);
 NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 
-/* Advances a run of one member by rows * every steps and keeps its state after each `every` of them,
- * at little more than the cost of the steps: table[rows][1 + coordinates + velocities] gets t, q, v
- * as nh_run_state gives them, wrapped[rows][coordinates] (unless NULL) q as of nh_run_wrapped_state.
- * `done` tells how many rows there are, fewer after a failure. */
+/* Advances a run of one member by rows * every steps and keeps its state after each `every` of
+ * them, at little more than the cost of the steps: table[rows][1 + coordinates + velocities] gets
+ * t, q, v as nh_run_state gives them, wrapped[rows][coordinates] (unless NULL) q as of
+ * nh_run_wrapped_state. `done` tells how many rows there are, fewer after a failure. */
 NH_API nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table,
                               double *wrapped, int64_t *done, nh_report *report);
 
@@ -569,9 +570,9 @@ NH_API void nh_trend_add(nh_trend *trend, double x, double y);
 
 /* A line. nh_trend_line: by least squares; `slope_error` is one standard deviation if what is left
  * beside the line is independent from point to point. nh_fit_slope: of a series in time, x rising;
- * points count less and less towards both ends, so that oscillations of five periods and more do not
- * enter the slope, and `slope_error` allows for noise that is correlated (it is a little small: of
- * slopes of pure noise 38 to 43%, not 32%, are farther off). NaN: too few. */
+ * points count less and less towards both ends, so that oscillations of five periods and more do
+ * not enter the slope, and `slope_error` allows for noise that is correlated (it is a little small:
+ * of slopes of pure noise 38 to 43%, not 32%, are farther off). NaN: too few. */
 typedef struct nh_line {
     double slope, intercept, slope_error;
 } nh_line;

@@ -451,12 +451,13 @@ static inline long long next_row(const nh_kernel_io *io)
  * those of other groups, so while one waits another computes. Their states stay side by side in
  * `team`, from which an emitted kernel takes the present one into registers; where they are too
  * large for that, each lies where the caller has it and is loaded for each step. */
-#if !defined(NH_EMITTED)
+#if defined(NH_EMITTED)
+#if (4 * N + MEMORY) * LANES <= 4096
+#define STATES_ARE_SMALL
+#endif
+#endif
+#ifdef STATES_ARE_SMALL
 enum { TEAM = NH_TEAM_MAX };
-#define TAKE(k, place) kernel *k = (place)
-#define PUT_BACK(place, k) (void)0
-#else
-enum { TEAM = (4 * N + MEMORY) * LANES <= 4096 ? NH_TEAM_MAX : 1 };
 static inline void copy_state(kernel *to, const kernel *from)
 {
     to->io = from->io;
@@ -472,6 +473,14 @@ static inline void copy_state(kernel *to, const kernel *from)
     kernel present, *k = &present;                                                                 \
     copy_state(k, place)
 #define PUT_BACK(place, k) copy_state(place, k)
+#else
+#ifdef NH_EMITTED
+enum { TEAM = 1 };
+#else
+enum { TEAM = NH_TEAM_MAX };
+#endif
+#define TAKE(k, place) kernel *k = (place)
+#define PUT_BACK(place, k) (void)0
 #endif
 #define ADVANCE_TEAM(body)                                                                         \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \

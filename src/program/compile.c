@@ -38,8 +38,8 @@ static const char *const flags[] = {"-std=gnu17",
  * particle); lanes are moved 32 bytes at a time. Another compiler is asked again without them. */
 static const char *const gcc_flags[] = {"-fschedule-insns", "-fsched-pressure", "-fira-region=one"};
 enum { FLAGS = sizeof flags / sizeof *flags, GCC_FLAGS = sizeof gcc_flags / sizeof *gcc_flags };
-/* Their work grows with the square of a function: 2.5 MB of source take 150 s with them, 11 s
- * without. */
+/* Their work grows with the square of a function: 2.5 MB of source take more than 100 s with
+ * them, 11 s without. */
 enum { CHOOSY_BYTES_MAX = 500000 };
 
 static const char *compiler(void)

@@ -301,14 +301,6 @@ static const char *const renamed[] = {
     "fn_STAGE",  "fn_SOLVE"};
 enum { RENAMED = sizeof renamed / sizeof *renamed };
 
-static bool reads_time(const nh_tape *tape)
-{
-    for (size_t i = 0; i < tape->inputs; i++)
-        if (tape->input[i].kind == NH_TIME)
-            return true;
-    return false;
-}
-
 /* Functions over quads have one time for all four, so they must not read it. */
 static nh_status want_quads(bool *wanted, const nh_emission *what, nh_report *report)
 {
@@ -318,7 +310,7 @@ static nh_status want_quads(bool *wanted, const nh_emission *what, nh_report *re
             const nh_tape *tape = nh_system_tape(what->system, (nh_fn)fn, report);
             if (!tape)
                 return NH_NO_MEMORY;
-            *wanted = !reads_time(tape);
+            *wanted = !nh_tape_reads_time(tape);
         }
     return NH_OK;
 }

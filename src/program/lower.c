@@ -502,6 +502,14 @@ int nh_op_operands(uint32_t op)
     }
 }
 
+bool nh_tape_reads_time(const nh_tape *t)
+{
+    for (size_t i = 0; i < t->inputs; i++)
+        if (t->input[i].kind == NH_TIME)
+            return true;
+    return false;
+}
+
 static void settle(nh_tape *t)
 {
     for (size_t i = 0; i < t->instructions; i++) {

@@ -264,7 +264,7 @@ static void instruction(writer *w, const nh_placed *i)
 static void look_at(writer *w, const nh_tape *tape)
 {
     w->tape = tape;
-    w->calls = w->loops = w->has_sign = w->reads_time = false;
+    w->calls = w->loops = w->has_sign = false;
     w->multiple = 0;
     memset(w->touches, 0, sizeof w->touches);
     w->touches[NH_PLACE_SLOTS] = true;
@@ -276,8 +276,7 @@ static void look_at(writer *w, const nh_tape *tape)
     }
     for (size_t i = 0; i < tape->stretches; i++)
         w->loops |= tape->stretch[i].turns > 1;
-    for (size_t i = 0; i < tape->inputs; i++)
-        w->reads_time |= tape->input[i].kind == NH_TIME;
+    w->reads_time = nh_tape_reads_time(tape);
 }
 
 static bool is_kept(const writer *w, int array)
