@@ -9,6 +9,7 @@
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 0
+#define REMEMBERED (STAGES <= 3 ? 2 : 1)
 #include "method/spark.h"
 
 KERNEL(gauss, start, step);
@@ -18,7 +19,8 @@ KERNEL(gauss, start, step);
 
 static spark_kind kind(const double *option)
 {
-    return (spark_kind){.stages = (int)option[0], .points = (int)option[0] + 1};
+    int stages = (int)option[0];
+    return (spark_kind){.stages = stages, .points = stages + 1, .two = stages <= 3};
 }
 
 SPARK_SIZES

@@ -11,6 +11,7 @@
  *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
  *     CALL(FN, t, q, v, x, out)   a function of mechanics.h; leaves the step when it fails
  *     OPTION(i), TABLE  the method's options and the table it prepared
+ *     WEIGHT(w)         *w in all lanes, for w in the table
  *     OPTION_INT(i)     an integer option; in an emitted kernel also for #if and sizes
  *     k->q, k->v, k->memory, k->h   state, memory and step
  *
@@ -27,12 +28,21 @@
 #ifdef NH_EMITTED
 
 #define SOME(count) ((count) > 0 ? (count) : 1)
+#if LANES > 1 && TABLE_SIZE > 0 && TABLE_SIZE <= 256
+#define WEIGHTS_AT_HAND
+#endif
 typedef struct kernel {
     nh_kernel_io *io;
     double h, t;
-    real q[N], v[N], q_low[N], v_low[N], memory[SOME(MEMORY)];
+    real q[N], v[N], q_low[N], v_low[N], *memory;
+    const real *weight;
 } kernel;
 #define LOCAL(name, count) real name[SOME(count)]
+#ifdef WEIGHTS_AT_HAND
+#define WEIGHT(w) (k->weight[(w)-TABLE])
+#else
+#define WEIGHT(w) broadcast(*(w))
+#endif
 #if N <= 16
 #define EACH(i, count) _Pragma("GCC unroll 16") for (int i = 0; i < (count); i++)
 #else
@@ -68,6 +78,7 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
 #define CONSTANT_MASS (k->constant_mass)
 #define SEPARABLE (k->io->shape->separable)
 #define AFFINE (k->io->shape->affine)
+#define LINEAR (k->io->shape->linear)
 #define PLAIN_MOMENTUM (k->io->shape->plain_momentum)
 #define DRIVER (k->io->shape->driver)
 #define FLAT (k->io->shape->flat)
@@ -77,6 +88,7 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
 #define OPTION(i) (k->option[i])
 #define OPTION_INT(i) ((int)OPTION(i))
 #define TABLE (k->table)
+#define WEIGHT(w) broadcast(*(w))
 #define LOCAL(name, count)                                                                         \
     real *name = k->top;                                                                           \
     k->top += (count)
@@ -288,10 +300,42 @@ static inline void copy_reals(real *to, const real *from, int count)
 {
 #ifdef NH_CALLBACKS
     __builtin_memcpy(to, from, (unsigned long)count * sizeof *to);
+#elif N <= 16
+    _Pragma("GCC unroll 128") for (int i = 0; i < count; i++) to[i] = from[i];
 #else
     EACH(i, count) to[i] = from[i];
 #endif
 }
+
+/* Weights of many lanes lie beside the arrays that they are multiplied with. As constants of the
+ * program they would lie pages away, where a processor may take the load of one for that of an
+ * array just stored (their addresses are the same in the last twelve bits) and wait; by chance of
+ * the pages, ensembles took half as long again. The compiler must not know them, or it makes
+ * constants of them. */
+#ifdef WEIGHTS_AT_HAND
+typedef struct weights {
+    real at[TABLE_SIZE];
+} weights;
+static inline void lay_weights(weights *w)
+{
+    for (int i = 0; i < TABLE_SIZE; i++)
+        w->at[i] = broadcast(TABLE[i]);
+    __asm__ volatile("" : "+m"(*w));
+}
+#define WITH_WEIGHTS                                                                               \
+    weights table_;                                                                                \
+    lay_weights(&table_)
+#define WEIGHTS_OF(k) ((k)->weight = table_.at)
+#else
+#define WITH_WEIGHTS (void)0
+#define WEIGHTS_OF(k) (void)0
+#endif
+
+/* What `count` kernels need beside them: room for their memory, and the weights. */
+#define WITH_ROOM(count)                                                                           \
+    real memory_[count][SOME(MEMORY)];                                                             \
+    WITH_WEIGHTS
+#define ROOM_OF(k, place) ((k)->memory = memory_[place], WEIGHTS_OF(k))
 
 static inline void load(kernel *k, nh_kernel_io *io, double h)
 {
@@ -330,6 +374,9 @@ static inline void wrap_angles(kernel *k)
 }
 
 #else
+
+#define WITH_ROOM(count) (void)0
+#define ROOM_OF(k, place) (void)0
 
 static inline void load(kernel *k, nh_kernel_io *io, double h)
 {
@@ -430,6 +477,8 @@ static inline long long next_row(const nh_kernel_io *io)
         long long index = io->index, last = index + steps, due = next_row(io);                     \
         double time = io->time;                                                                    \
         (void)groups;                                                                              \
+        WITH_ROOM(1);                                                                              \
+        ROOM_OF(&k, 0);                                                                            \
         load(&k, io, io->step);                                                                    \
         for (; index < last; index++) {                                                            \
             status = whole_##body(&k, io, time + (double)index * io->step);                        \
@@ -467,7 +516,8 @@ static inline void copy_state(kernel *to, const kernel *from)
         copy_reals(to->q_low, from->q_low, N);
         copy_reals(to->v_low, from->v_low, N);
     }
-    copy_reals(to->memory, from->memory, MEMORY);
+    to->memory = from->memory; /* is read and written once a step */
+    to->weight = from->weight;
 }
 #define TAKE(k, place)                                                                             \
     kernel present, *k = &present;                                                                 \
@@ -489,6 +539,9 @@ enum { TEAM = NH_TEAM_MAX };
         const double time = io->time, h = io->step;                                                \
         int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
         long long index = io->index, last = index + steps;                                         \
+        WITH_ROOM(TEAM);                                                                           \
+        for (int g = 0; g < TEAM; g++)                                                             \
+            ROOM_OF(team + g, g);                                                                  \
         for (int g = 0; g < groups && TEAM > 1; g++)                                               \
             load(team + g, io + g, h);                                                             \
         for (; index < last; index++) {                                                            \
@@ -538,6 +591,8 @@ enum { TEAM = NH_TEAM_MAX };
     static int start_##body(nh_kernel_io *io)                                                      \
     {                                                                                              \
         kernel k;                                                                                  \
+        WITH_ROOM(1);                                                                              \
+        ROOM_OF(&k, 0);                                                                            \
         load(&k, io, io->step);                                                                    \
         ENTER(&k);                                                                                 \
         k.t = io->time + (double)io->index * io->step;                                             \

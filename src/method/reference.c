@@ -7,13 +7,13 @@
 #define STAGES 8
 #define BETWEEN 0
 #define SPLIT 0
+#define REMEMBERED 1
 #include "method/small.h"
 #include "method/spark.h"
 
 enum { PARTS_MAX = 4096 };
 
 /* Memory: that of spark.h, then the number of parts of the last step. */
-#define MEMORY_SIZE ((POINTS)*N + S * M)
 #define MEMORY_PARTS (k->memory[MEMORY_SIZE])
 
 typedef struct snapshot { /* a state with all that belongs to it */

@@ -8,19 +8,22 @@
  * between. The multipliers follow from S conditions sum_i u_ri k(T_i, Q_i, V_i) = 0 on all points.
  * Jay (2009), eq. 6.1.
  *
- * The unknowns are the rises Z_i = V_i - v0 and the impulses X_j = h Psi_j. A turn of the fixed
- * point evaluates all points, moves Z to where the momenta want it, and then moves Z and X so that
- * the conditions hold, with M and K frozen. The system for that is made and factorised in the first
- * turn only: K moves too little afterwards to matter. The conditions come in such combinations u
- * that it is the identity plus O(h), so it is eliminated without exchange of rows. Rises rather
- * than velocities: what is added to the state in the end is then known to the last digit.
+ * A step is solved by fixed point, for the impulses X_j = h Psi_j together with
+ *     the pushes M^-1 (h F_j + K_j^T X_j)   where p = M v with a constant M    (spark_pushes.h)
+ *     the rises V_i - v0 of all points      else                               (spark_rises.h)
+ * Neither are velocities: what is added to the state in the end is known to the last digit.
  *
- * Where p = M v with a constant M, everything is divided by M at once and momenta are not needed.
+ * A turn evaluates all points, finds where the equations want the unknowns, and then moves these
+ * and X so that the conditions hold, with M and K frozen. The system for that is made and
+ * factorised in the first turn only: K moves too little afterwards to matter. The conditions come
+ * in such combinations u that it is the identity plus O(h), so it is eliminated without exchange of
+ * rows.
  *
  * The file of a method says, before it includes this one:
  *     STAGES         their number S
  *     BETWEEN        further points between the stages and the end
  *     SPLIT          1 when reactions have a table r of their own, 0 when it is that of the forces
+ *     REMEMBERED     steps that are continued into the next: the last, or the last two (2)
  * and hands a table made by spark_table.h to the kernel. */
 #ifndef NH_METHOD_SPARK_H
 #define NH_METHOD_SPARK_H
@@ -47,22 +50,28 @@ enum { TURNS_MAX = 50 };
 #ifdef SPARK_UNROLLED
 #define EACH_STAGE(j) _Pragma("GCC unroll 32") for (int j = 0; j < S; j++)
 #define EACH_POINT(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i++)
+#define EACH_UNKNOWN(i) _Pragma("GCC unroll 32") for (int i = 0; i < UNKNOWNS; i++)
 #define EACH_FROM(i, first, end) EACH(i, end) if (i >= (first))
 #else
 #define EACH_STAGE(j) for (int j = 0; j < S; j++)
 #define EACH_POINT(i) for (int i = 0; i < POINTS; i++)
+#define EACH_UNKNOWN(i) for (int i = 0; i < UNKNOWNS; i++)
 #define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
 #endif
 
-/* The table: c_i; rows a_i, f_i, r_i; u_ri; and what continues a step into the next: rows of e for
- * the impulses, rows of g for the rises. */
+/* The table: c_i; rows a_i, f_i, r_i; their products af_i, ar_i, which take pushes to positions;
+ * u_ri; and what continues a step into the next: rows of e for what belongs to stages, rows of g
+ * for the rises; rows of e2, for the stages of the last two steps. */
 #define TABLE_C (TABLE)
 #define TABLE_A(i) (TABLE + POINTS + (i)*S)
 #define TABLE_F(i) (TABLE_A(i) + POINTS * S)
 #define TABLE_R(i) (TABLE_F(i) + SPLIT * POINTS * S)
-#define TABLE_U(r) (TABLE + POINTS + (2 + SPLIT) * POINTS * S + (r)*POINTS)
-#define TABLE_E(j) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + (j)*S)
-#define TABLE_G(i) (TABLE + POINTS + (3 + SPLIT) * POINTS * S + S * S + (i)*POINTS)
+#define TABLE_AF(i) (TABLE_R(i) + POINTS * S)
+#define TABLE_AR(i) (TABLE_AF(i) + SPLIT * POINTS * S)
+#define TABLE_U(r) (TABLE_AR(POINTS) + (r)*POINTS)
+#define TABLE_E(j) (TABLE_U(S) + (j)*S)
+#define TABLE_G(i) (TABLE_E(S) + (i)*POINTS)
+#define TABLE_E2(j) (TABLE_G(POINTS) + (j)*2 * S)
 
 /* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
  * stages). */
@@ -72,59 +81,84 @@ enum { TURNS_MAX = 50 };
 #define STAGE_P(j) (values + (j) * (STAGE_SIZE))
 #define STAGE_F(j) (STAGE_P(j) + N)
 #define STAGE_B(j) (STAGE_P(j) + 2 * N + M + NK)
-#define STAGE_REST(j) (STAGE_B(j) + NB) /* of the reaction, see evaluate_rest */
+#define STAGE_REST(j) (STAGE_B(j) + NB) /* of the reaction, where constraints are not ideal */
 #define OTHER_P(i) (values + S * (STAGE_SIZE) + ((i)-S) * (OTHER_SIZE))
 #define POINT_P(i) ((i) < S ? STAGE_P(i) : OTHER_P(i))
 #define POINT_k(i) ((i) < S ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
 #define POINT_K(i) (POINT_k(i) + M)
 
-/* Memory: rises and impulses of the last step. */
-#define MEMORY_Z (k->memory)
-#define MEMORY_X (k->memory + POINTS * N)
+/* The vectors of unknowns, of which reactions have as many again when they are split off; and the
+ * memory, which holds them and the impulses of the last step, or of the last two and the number of
+ * steps done. */
+#define PUSHES ((1 + SPLIT) * S)
+#define UNKNOWNS (PLAIN_MOMENTUM ? PUSHES : POINTS)
+#define MEMORY_STEP (UNKNOWNS * N + S * M)
+#define MEMORY_X (k->memory + UNKNOWNS * N)
+#define TWO_REMEMBERED (REMEMBERED == 2 && PLAIN_MOMENTUM)
+#define MEMORY_DONE (k->memory[2 * MEMORY_STEP])
+#define MEMORY_SIZE (TWO_REMEMBERED ? 2 * MEMORY_STEP + 1 : MEMORY_STEP)
 
 /* Arrays that the parts of a step share. */
 typedef struct spark {
-    real *Z, *X;           /* the unknowns, POINTS x N and S x M */
-    real *dZ, *dX;         /* their corrections; behind dX as much room for making it */
-    real *Q, *V;           /* POINTS x N */
-    real *values;          /* of the points */
-    real *push, *reaction; /* S x N: h F_j and K_j^T X_j, both in push when they share a table */
-    real *base, *p0; /* q0 + h c_i v0, POINTS x N; the momentum at the start and what END adds */
+    real *x, *next; /* the unknowns, and where the equations want them */
+    real *X, *dX;   /* impulses, S x M, and their corrections; behind dX room for making it */
+    real *Q, *V;    /* POINTS x N; V has room for the unknowns */
+    real *base;     /* q0 + h c_i v0, POINTS x N */
+    real *values;   /* of the points */
     real *matrix, *answer; /* (S M) x (S M); (POINTS M) x (S M), see below */
     real *defect;          /* M */
+    real *p0, *push;       /* of rises: the momentum at the start and what END adds; PUSHES x N */
 } spark;
 
 /* Sums over more than three stages are made in two chains, of which neither waits for the other. */
 #define CHAINS (S > 3 ? 2 : 1)
 #define CHAIN(j) (CHAINS > 1 ? (j)&1 : 0)
 
-/* sum_j w_j x_j for component n of S vectors */
-static inline real weighted(const kernel *k, const double *w, const real *x, int n)
+/* sum_j w_j x_j for the first components of S vectors, which lie so far apart, and from + that */
+static inline real weighted(const kernel *k, const double *w, const real *x, int apart)
 {
     (void)k;
-    real even = broadcast(0), odd = broadcast(0);
+    real sum[2] = {broadcast(0), broadcast(0)};
     EACH_STAGE(j)
-    {
-        if (w[j] != 0 && CHAIN(j))
-            odd = j == 1 ? x[j * N + n] * w[j] : fma_(broadcast(w[j]), x[j * N + n], odd);
-        else if (w[j] != 0)
-            even = j == 0 ? x[j * N + n] * w[j] : fma_(broadcast(w[j]), x[j * N + n], even);
-    }
-    return CHAINS > 1 ? even + odd : even;
+    if (w[j] != 0)
+        sum[CHAIN(j)] = j < CHAINS ? x[j * apart] * WEIGHT(w + j)
+                                   : fma_(WEIGHT(w + j), x[j * apart], sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-/* ---- evaluation ---- */
+static inline real plus_weighted(const kernel *k, real from, const double *w, const real *x,
+                                 int apart)
+{
+    (void)k;
+    real sum[2] = {from, broadcast(0)};
+    EACH_STAGE(j)
+    if (w[j] != 0)
+        sum[CHAIN(j)] = fma_(WEIGHT(w + j), x[j * apart], sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+}
+
+/* from + sum_j f_ij x_j + sum_j r_ij y_j: forces' shares x, and reactions' y where they are split
+ * off */
+static inline real plus_pushes(const kernel *k, real from, int i, const real *x, int n)
+{
+    const real sum = plus_weighted(k, from, TABLE_F(i), x + n, N);
+    return SPLIT ? plus_weighted(k, sum, TABLE_R(i), x + S * N + n, N) : sum;
+}
+
+/* What belongs to stage i, in a trajectory that is young or has two steps behind it. Parts of a
+ * composed step differ in length, and then the last one is enough. */
+static inline real continued(const kernel *k, int i, int young, const real *last, int apart)
+{
+    if (young || !TWO_REMEMBERED || COMPOSED(k->io))
+        return weighted(k, TABLE_E(i), last, apart);
+    const real sum = weighted(k, TABLE_E2(i), last, apart);
+    return plus_weighted(k, sum, TABLE_E2(i) + S, last + MEMORY_STEP, apart);
+}
 
 static inline int evaluate_points(kernel *k, const spark *s)
 {
     const double h = k->h;
-    const real *Z = s->Z;
     real *values = s->values;
-    EACH(n, N) EACH_POINT(i)
-    {
-        s->V[i * N + n] = k->v[n] + Z[i * N + n];
-        s->Q[i * N + n] = fma_(broadcast(h), weighted(k, TABLE_A(i), Z, n), s->base[i * N + n]);
-    }
     EACH_POINT(i)
     {
         const real *Q = s->Q + i * N, *V = s->V + i * N;
@@ -135,81 +169,6 @@ static inline int evaluate_points(kernel *k, const spark *s)
         else
             CALL(END, k->t + TABLE_C[i] * h, Q, V, 0, OTHER_P(i));
     }
-    return NH_KERNEL_OK;
-}
-
-/* Constraints that are not ideal: STAGE tells what their force is beyond what follows with B or K.
- */
-static inline int evaluate_rest(kernel *k, const spark *s, int j, real *reaction)
-{
-    const real *values = s->values, *rest = STAGE_REST(j);
-    if (PLAIN_MOMENTUM) {
-        CALL(SOLVE, k->t + TABLE_C[j] * k->h, s->Q + j * N, s->V + j * N, rest, s->dZ);
-        rest = s->dZ; /* not in use now */
-    }
-    EACH(n, N) reaction[n] = fma_(broadcast(k->h), rest[n], reaction[n]);
-    return NH_KERNEL_OK;
-}
-
-/* What the stages do to the momenta, or with p = M v to the velocities. */
-static inline int evaluate_pushes(kernel *k, const spark *s)
-{
-    const double h = k->h;
-    real *values = s->values;
-    EACH_STAGE(j)
-    {
-        real *push = s->push + j * N, *reaction = SPLIT ? s->reaction + j * N : push;
-        if (PLAIN_MOMENTUM)
-            CALL(SOLVE, k->t + TABLE_C[j] * h, s->Q + j * N, s->V + j * N, STAGE_F(j), push);
-        EACH(n, N)
-        {
-            if (!PLAIN_MOMENTUM)
-                push[n] = STAGE_F(j)[n];
-            push[n] = push[n] * h;
-            if (SPLIT)
-                reaction[n] = broadcast(0);
-        }
-        if (PLAIN_MOMENTUM)
-            add_B(k, reaction, STAGE_B(j), s->X + j * M);
-        else
-            add_K(k, reaction, POINT_K(j), s->X + j * M);
-        if (NONIDEAL)
-            TRY_(evaluate_rest(k, s, j, reaction));
-    }
-    return NH_KERNEL_OK;
-}
-
-/* How far the momenta of the points are from where the pushes want them. */
-static inline void momentum_gaps(kernel *k, const spark *s, real *gap)
-{
-    const real *values = s->values;
-    EACH(n, N) EACH_POINT(i)
-    {
-        real sum = weighted(k, TABLE_F(i), s->push, n);
-        if (SPLIT)
-            sum = sum + weighted(k, TABLE_R(i), s->reaction, n);
-        if (PLAIN_MOMENTUM)
-            gap[i * N + n] = sum - s->Z[i * N + n];
-        else
-            gap[i * N + n] = sum + (s->p0[n] - POINT_P(i)[n]);
-    }
-}
-
-static inline int evaluate(kernel *k, const spark *s)
-{
-    int status = evaluate_points(k, s);
-    return status ? status : evaluate_pushes(k, s);
-}
-
-static inline int correct_rises(kernel *k, const spark *s)
-{
-    momentum_gaps(k, s, s->dZ);
-    if (!PLAIN_MOMENTUM)
-        EACH_POINT(i)
-        {
-            real *dZ = s->dZ + i * N;
-            CALL(SOLVE, k->t + TABLE_C[i] * k->h, s->Q + i * N, s->V + i * N, dZ, dZ);
-        }
     return NH_KERNEL_OK;
 }
 
@@ -284,121 +243,62 @@ static inline void make_system(kernel *k, const spark *s)
         make_answer(k, s);
 }
 
-/* dX such that the conditions hold when Z and X are corrected by dZ and dX. */
-static inline void correct_impulses(kernel *k, const spark *s)
+/* dX answers the defects of the points one after the other. */
+static inline void begin_impulses(kernel *k, const spark *s)
 {
-    const real *values = s->values;
-    real *dX = s->dX, *defect = s->defect, *odd = s->dX + (CHAINS > 1 ? S * M : 0);
-    EACH_STAGE(r) EACH(e, M) dX[r * M + e] = odd[r * M + e] = broadcast(0);
-    EACH_POINT(i)
-    {
-        EACH(d, M) defect[d] = POINT_k(i)[d];
-        apply_K(k, defect, POINT_K(i), s->dZ + i * N);
-        EACH_STAGE(r) EACH(e, M)
-        {
-            const real *answer = s->answer + i * M * S * M + r * M + e;
-            real *sum = (CHAIN(i) ? odd : dX) + r * M + e;
-            if (DIRECT)
-                EACH(d, M) *sum = fma_(answer[d * S * M], defect[d], *sum);
-            else
-                *sum = fma_(broadcast(-TABLE_U(r)[i]), defect[e], *sum);
-        }
-    }
+    EACH_STAGE(r) EACH(e, M) s->dX[r * M + e] = broadcast(0);
     if (CHAINS > 1)
-        EACH_STAGE(r) EACH(e, M) dX[r * M + e] = dX[r * M + e] + odd[r * M + e];
+        EACH_STAGE(r) EACH(e, M) s->dX[(S + r) * M + e] = broadcast(0);
+}
+
+static inline void answer_defect(kernel *k, const spark *s, int i)
+{
+    EACH_STAGE(r) EACH(e, M)
+    {
+        const real *answer = s->answer + i * M * S * M + r * M + e;
+        real *sum = s->dX + (CHAIN(i) ? S * M : 0) + r * M + e;
+        if (DIRECT)
+            EACH(d, M) *sum = fma_(answer[d * S * M], s->defect[d], *sum);
+        else
+            *sum = fma_(broadcast(-TABLE_U(r)[i]), s->defect[e], *sum);
+    }
+}
+
+static inline void end_impulses(kernel *k, const spark *s)
+{
+    real *dX = s->dX;
+    if (CHAINS > 1)
+        EACH_STAGE(r) EACH(e, M) dX[r * M + e] = dX[r * M + e] + dX[(S + r) * M + e];
     if (!DIRECT)
         substitute(k, s->matrix, dX);
 }
 
-/* dZ goes along with dX. With p = M v the gap is taken again, as its first taking was needed for
- * the constraints alone. */
-static inline void follow_impulses(kernel *k, const spark *s)
-{
-    const real *values = s->values;
-    real *D = s->V; /* the velocities were used */
-    EACH_STAGE(j)
-    {
-        real *reaction = PLAIN_MOMENTUM ? (SPLIT ? s->reaction : s->push) + j * N : D + j * N;
-        if (!PLAIN_MOMENTUM)
-            EACH(n, N) reaction[n] = broadcast(0);
-        add_B(k, reaction, STAGE_B(j), s->dX + j * M);
-    }
-    if (PLAIN_MOMENTUM)
-        momentum_gaps(k, s, s->dZ);
-    else
-        EACH(n, N) EACH_POINT(i)
-        {
-            real *dZ = s->dZ + i * N + n;
-            *dZ = *dZ + weighted(k, TABLE_R(i), D, n);
-        }
-}
+/* ---- two ways ---- */
 
-/* ---- Newton's method, for steps on which the fixed point fails ---- */
-
-#ifdef NH_CAREFUL
-
-/* x: V, X. r: gaps, conditions. work: the spark. */
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
-{
-    spark *s = (spark *)work;
-    EACH_POINT(i) EACH(n, N) s->Z[i * N + n] = x[i * N + n] - k->v[n];
-    EACH(e, S * M) s->X[e] = x[POINTS * N + e];
-    int status = evaluate(k, s);
-    if (status)
-        return status;
-    const double *values = s->values;
-    momentum_gaps(k, s, r);
-    for (int c = 0; c < S; c++)
-        for (int e = 0; e < M; e++) {
-            double sum = 0;
-            EACH_POINT(i) sum += TABLE_U(c)[i] * POINT_k(i)[e];
-            r[POINTS * N + c * M + e] = sum;
-        }
-    return NH_KERNEL_OK;
-}
-
-static int newton(kernel *k, spark *s)
-{
-    const int d = POINTS * N + S * M;
-    if (newton_scratch((size_t)d) == 0)
-        return NH_KERNEL_NOT_CONVERGED;
-    LOCAL(space, newton_scratch((size_t)d));
-    LOCAL(x, d);
-    EACH(e, d) x[e] = e < POINTS * N ? k->v[e % N] : 0;
-    int status = newton_solve(k, newton_gap, d, x, space, (double *)s);
-    return status ? status : newton_gap(k, x, space, (double *)s);
-}
-
+#ifndef NH_EMITTED
+#define OF_PUSHES 1
+#define OF_RISES 1
+#else
+#define OF_PUSHES PLAIN_MOMENTUM
+#define OF_RISES !PLAIN_MOMENTUM
+#endif
+#if OF_PUSHES
+#include "method/spark_pushes.h"
+#endif
+#if OF_RISES
+#include "method/spark_rises.h"
+#endif
+/* What the two have each in its own way. */
+#if OF_PUSHES && OF_RISES
+#define IN_ITS_WAY(what, ...)                                                                      \
+    (PLAIN_MOMENTUM ? what##_pushes(__VA_ARGS__) : what##_rises(__VA_ARGS__))
+#elif OF_PUSHES
+#define IN_ITS_WAY(what, ...) what##_pushes(__VA_ARGS__)
+#else
+#define IN_ITS_WAY(what, ...) what##_rises(__VA_ARGS__)
 #endif
 
-/* ---- a step ---- */
-
-static int start(kernel *k)
-{
-    EACH_POINT(i) EACH(n, N) MEMORY_Z[i * N + n] = broadcast(0);
-    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = broadcast(0);
-    return NH_KERNEL_OK;
-}
-
-/* The last step continued into this one. */
-static inline void predict(kernel *k, const spark *s)
-{
-    EACH_STAGE(i) EACH(e, M)
-    {
-        real sum = broadcast(0);
-        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E(i)[j]), MEMORY_X[j * M + e], sum);
-        s->X[i * M + e] = sum;
-    }
-    EACH(n, N) EACH_POINT(i)
-    {
-        real sum = broadcast(0);
-        EACH_POINT(j)
-        if (TABLE_G(i)[j] != 0)
-            sum = fma_(broadcast(TABLE_G(i)[j]), MEMORY_Z[j * N + n], sum);
-        s->Z[i * N + n] = sum;
-        s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
-    }
-}
+/* ---- turns ---- */
 
 /* A driver that its passengers do not move is watched on its own, so that not even the number of
  * turns that they take leaves a trace in it. */
@@ -407,42 +307,128 @@ typedef struct watches {
     real scale, driver_scale;
 } watches;
 
-static inline void look(kernel *k, watches *w, const spark *s)
+/* What changes are measured by. */
+static inline void measure(kernel *k, watches *w, const spark *s)
+{
+    w->scale = w->driver_scale = broadcast(0);
+    EACH(n, N)
+    {
+        const real reach = abs_(k->v[n]) + IN_ITS_WAY(reach, k, s, n);
+        w->scale = max_(w->scale, reach);
+        if (n == DRIVER)
+            w->driver_scale = reach;
+    }
+}
+
+/* The unknowns move to where they are wanted. */
+static inline void apply(kernel *k, watches *w, const spark *s)
 {
     real change = broadcast(0), driver = broadcast(0);
-    EACH_POINT(i)
+    if (w->all.iteration == 0)
+        measure(k, w, s);
+    EACH_STAGE(j) EACH(e, M)
     {
-        change = max_(change, largest(k, s->dZ + i * N, N));
-        if (DRIVER >= 0)
-            driver = max_(driver, abs_(s->dZ[i * N + DRIVER]));
+        real *X = s->X + j * M + e;
+        *X = select_(w->all.active, *X + s->dX[j * M + e], *X);
     }
-    if (w->all.iteration == 0) {
-        w->scale = w->driver_scale = broadcast(0);
-        EACH_POINT(i) EACH(n, N)
-        {
-            real size = abs_(k->v[n]) + abs_(s->Z[i * N + n]);
-            w->scale = max_(w->scale, size);
-            if (n == DRIVER)
-                w->driver_scale = max_(w->driver_scale, size);
-        }
+    EACH(n, N)
+    {
+        const real moved = IN_ITS_WAY(moved, k, s, n);
+        change = max_(change, moved);
+        if (n == DRIVER)
+            driver = moved;
+    }
+    EACH_UNKNOWN(i) EACH(n, N)
+    {
+        const mask active = n == DRIVER ? w->driver.active : w->all.active;
+        s->x[i * N + n] = select_(active, s->next[i * N + n], s->x[i * N + n]);
     }
     watch_update(&w->all, change, w->scale);
     if (DRIVER >= 0)
         watch_update(&w->driver, driver, w->driver_scale);
 }
 
-static inline void apply(kernel *k, const watches *w, const spark *s)
+/* ---- Newton's method, for steps on which the fixed point fails ---- */
+
+#ifdef NH_CAREFUL
+
+/* x: v0 + the unknowns, so that these are measured by velocities, and X. r: what the unknowns are
+ * off by, and the conditions. work: the spark. */
+static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
-    EACH_STAGE(j) EACH(e, M)
+    spark *s = (spark *)work;
+    EACH_UNKNOWN(i) EACH(n, N) s->x[i * N + n] = x[i * N + n] - k->v[n];
+    EACH(e, S * M) s->X[e] = x[UNKNOWNS * N + e];
+    TRY_(IN_ITS_WAY(evaluate, k, s));
+    const double *values = s->values;
+    IN_ITS_WAY(find_gaps, k, s, r);
+    for (int c = 0; c < S; c++)
+        for (int e = 0; e < M; e++) {
+            double sum = 0;
+            EACH_POINT(i) sum += TABLE_U(c)[i] * POINT_k(i)[e];
+            r[UNKNOWNS * N + c * M + e] = sum;
+        }
+    return NH_KERNEL_OK;
+}
+
+static int newton(kernel *k, spark *s)
+{
+    const int d = UNKNOWNS * N + S * M;
+    if (newton_scratch((size_t)d) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
+    LOCAL(space, newton_scratch((size_t)d));
+    LOCAL(x, d);
+    EACH(e, d) x[e] = e < UNKNOWNS * N ? k->v[e % N] : 0;
+    TRY_(newton_solve(k, newton_gap, d, x, space, (double *)s));
+    return newton_gap(k, x, space, (double *)s);
+}
+
+#endif
+
+/* ---- a step ---- */
+
+static int start(kernel *k)
+{
+    EACH(i, MEMORY_SIZE) k->memory[i] = broadcast(0);
+    return NH_KERNEL_OK;
+}
+
+static inline void predict(kernel *k, const spark *s)
+{
+    EACH(n, N)
+    EACH_POINT(i) s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
+    EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, i, 0, MEMORY_X + e, M);
+    IN_ITS_WAY(predict, k, s);
+    if (!TWO_REMEMBERED)
+        return;
+    const mask young = less(MEMORY_DONE, broadcast(2));
+    if (__builtin_expect(!any(young), 1))
+        return;
+    EACH_STAGE(i)
     {
-        real *X = s->X + j * M + e;
-        *X = select_(w->all.active, *X + s->dX[j * M + e], *X);
+        EACH(e, M)
+        {
+            real *X = s->X + i * M + e;
+            *X = select_(young, continued(k, i, 1, MEMORY_X + e, M), *X);
+        }
+        for (int part = 0; part <= SPLIT; part++)
+            EACH(n, N)
+            {
+                real *x = s->x + (part * S + i) * N + n;
+                *x = select_(young, continued(k, i, 1, k->memory + part * S * N + n, N), *x);
+            }
     }
-    EACH_POINT(i) EACH(n, N)
-    {
-        real *Z = s->Z + i * N + n;
-        *Z = select_(n == DRIVER ? w->driver.active : w->all.active, *Z + s->dZ[i * N + n], *Z);
+}
+
+static inline void remember(kernel *k, const spark *s)
+{
+    if (TWO_REMEMBERED) {
+        EACH_UNKNOWN(i) EACH(n, N) k->memory[MEMORY_STEP + i * N + n] = k->memory[i * N + n];
+        EACH_STAGE(j) EACH(e, M) MEMORY_X[MEMORY_STEP + j * M + e] = MEMORY_X[j * M + e];
+        MEMORY_DONE = MEMORY_DONE + 1;
     }
+    EACH_UNKNOWN(i) EACH(n, N) k->memory[i * N + n] = s->x[i * N + n];
+    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = s->X[j * M + e];
 }
 
 static int solve(kernel *k, spark *s)
@@ -459,61 +445,51 @@ static int solve(kernel *k, spark *s)
             return not_converged(k, &w.all);
 #endif
         }
-        int status = evaluate(k, s);
-        if (!status)
-            status = correct_rises(k, s);
-        if (status)
-            return status;
+        TRY_(IN_ITS_WAY(evaluate, k, s));
         if (w.all.iteration == 0)
             make_system(k, s);
-        correct_impulses(k, s);
-        follow_impulses(k, s);
+        TRY_(IN_ITS_WAY(correct, k, s));
         apply(k, &w, s);
-        look(k, &w, s);
     }
     return NH_KERNEL_OK;
 }
 
+/* `rise` of the velocities; `shift` of the positions beyond h v0, in units of h */
 static inline void finish(kernel *k, const spark *s)
 {
-    const real *Z = s->Z, *end = Z + (POINTS - 1) * N;
-    real *q1 = s->Q, *v1 = s->V, *dq = s->base;
+    real *q1 = s->Q, *v1 = s->V, *dq = s->base, *dv = s->next;
     EACH(n, N)
     {
-        real rise = weighted(k, TABLE_A(POINTS - 1), Z, n);
-        dq[n] = fma_(broadcast(k->h), rise, k->v[n] * k->h);
+        dv[n] = IN_ITS_WAY(rise, k, s->x, n);
+        dq[n] = fma_(broadcast(k->h), IN_ITS_WAY(shift, k, s->x, POINTS - 1, n), k->v[n] * k->h);
         q1[n] = k->q[n] + dq[n];
-        v1[n] = k->v[n] + end[n];
+        v1[n] = k->v[n] + dv[n];
     }
-    EACH_POINT(i) EACH(n, N) MEMORY_Z[i * N + n] = Z[i * N + n];
-    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = s->X[j * M + e];
-    commit(k, q1, v1, dq, end);
+    remember(k, s);
+    commit(k, q1, v1, dq, dv);
 }
 
 static int step_plain(kernel *k)
 {
-    LOCAL(Z, POINTS * N);
+    LOCAL(x, UNKNOWNS * N);
+    LOCAL(next, UNKNOWNS * N);
     LOCAL(X, S * M);
-    LOCAL(dZ, POINTS * N);
     LOCAL(dX, 2 * S * M);
     LOCAL(Q, POINTS * N);
-    LOCAL(V, POINTS * N);
-    LOCAL(values, VALUES_SIZE);
-    LOCAL(push, S * N);
-    LOCAL(reaction, SPLIT * S * N);
+    LOCAL(V, (UNKNOWNS > POINTS ? UNKNOWNS : POINTS) * N);
     LOCAL(base, POINTS * N);
-    LOCAL(p0, OTHER_SIZE);
+    LOCAL(values, VALUES_SIZE);
     LOCAL(matrix, S * M * S * M);
     LOCAL(answer, DIRECT ? POINTS * M * S * M : 0);
     LOCAL(defect, M);
-    spark s = {Z, X, dZ, dX, Q, V, values, push, reaction, base, p0, matrix, answer, defect};
+    LOCAL(p0, OTHER_SIZE);
+    LOCAL(push, PLAIN_MOMENTUM ? 0 : PUSHES * N);
+    spark s = {x, next, X, dX, Q, V, base, values, matrix, answer, defect, p0, push};
 
     if (!PLAIN_MOMENTUM)
         CALL(END, k->t, k->q, k->v, 0, p0);
     predict(k, &s);
-    int status = solve(k, &s);
-    if (status)
-        return status;
+    TRY_(solve(k, &s));
     finish(k, &s);
     return NH_KERNEL_OK;
 }

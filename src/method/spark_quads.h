@@ -17,8 +17,8 @@
 #define EACH_STAGE_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < STAGE_QUADS; w++)
 
 typedef struct quad_spark {
-    quad Z[QUADS][N], base[QUADS][N];
-    quad X[STAGE_QUADS][SOME(M)], dX[STAGE_QUADS][SOME(M)], push[STAGE_QUADS][N];
+    quad x[STAGE_QUADS][N], next[STAGE_QUADS][N], base[QUADS][N], V[QUADS][N];
+    quad X[STAGE_QUADS][SOME(M)], dX[STAGE_QUADS][SOME(M)];
     quad values[STAGE_QUADS][STAGE_SIZE];
     quad answer[POINTS * SOME(M)][STAGE_QUADS][SOME(M)];
     real end[OTHER_SIZE]; /* what END gives */
@@ -43,7 +43,7 @@ static inline quad column(const double *table, int stride, int rows, int w)
 #undef ENTRY
 }
 
-/* sum_j a_ij x_j for component n, as weighted() in spark.h */
+/* sum_j a_ij x_j for component n at the points of quad w, and from + that; as in spark.h */
 static inline quad weighted_quad(const double *a, const quad (*x)[N], int n, int w)
 {
     quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
@@ -55,34 +55,45 @@ static inline quad weighted_quad(const double *a, const quad (*x)[N], int n, int
     return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-static inline quad gap_quad(const quad_spark *s, int n, int w)
+static inline quad plus_weighted_quad(quad from, const double *a, const quad (*x)[N], int n, int w)
 {
-    return weighted_quad(TABLE_F(0), s->push, n, w) - s->Z[w][n];
+    quad sum[2] = {from, quad_broadcast(0)};
+    EACH_STAGE(j)
+    {
+        const quad weight = column(a + j, S, POINTS, w), at = quad_broadcast(AT_POINT(x, n, j));
+        sum[CHAIN(j)] = quad_fma_(weight, at, sum[CHAIN(j)]);
+    }
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+}
+
+static inline quad velocity_quad(const kernel *k, const quad (*x)[N], int n, int w)
+{
+    return plus_weighted_quad(quad_broadcast(k->v[n]), TABLE_F(0), x, n, w);
 }
 
 static inline void evaluate_quads(const kernel *k, quad_spark *s)
 {
     const double h = k->h;
-    quad Q[QUADS][N], V[QUADS][N];
+    quad Q[QUADS][N];
     real q[N], v[N];
-    TO_MEMORY(s->Z);
+    TO_MEMORY(s->x);
     EACH_QUAD(w) EACH(n, N)
     {
-        V[w][n] = quad_broadcast(k->v[n]) + s->Z[w][n];
+        s->V[w][n] = velocity_quad(k, s->x, n, w);
         Q[w][n] =
-            quad_fma_(quad_broadcast(h), weighted_quad(TABLE_A(0), s->Z, n, w), s->base[w][n]);
+            quad_fma_(quad_broadcast(h), weighted_quad(TABLE_AF(0), s->x, n, w), s->base[w][n]);
     }
     EACH_STAGE_QUAD(w)
     {
-        quad_fn_STAGE(0, Q[w], V[w], 0, s->values[w]);
-        quad_fn_SOLVE(0, Q[w], V[w], s->values[w] + N, s->push[w]);
-        EACH(n, N) s->push[w][n] = s->push[w][n] * h;
-        quad_nh_add_B(s->push[w], QUAD_B(w), s->X[w]);
+        quad_fn_STAGE(0, Q[w], s->V[w], 0, s->values[w]);
+        quad_fn_SOLVE(0, Q[w], s->V[w], s->values[w] + N, s->next[w]);
+        EACH(n, N) s->next[w][n] = s->next[w][n] * h;
+        quad_nh_add_B(s->next[w], QUAD_B(w), s->X[w]);
     }
     EACH(n, N)
     {
         q[n] = AT_POINT(Q, n, S);
-        v[n] = AT_POINT(V, n, S);
+        v[n] = AT_POINT(s->V, n, S);
     }
     fn_END(0, q, v, 0, s->end);
 }
@@ -166,29 +177,34 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const spark *one)
 
 /* ---- a turn ---- */
 
-/* What the constraints are off by at the points when the rises take their first correction. */
-static inline void find_defects(quad_spark *s, real (*defect)[SOME(M)])
+/* What the constraints are off by with the velocities that the pushes make. */
+static inline void find_defects(const kernel *k, quad_spark *s, real (*defect)[SOME(M)])
 {
-    quad gap[QUADS][N];
+    quad made[QUADS][N];
     real at_end[N];
-    TO_MEMORY(s->push);
-    EACH_QUAD(w) EACH(n, N) gap[w][n] = gap_quad(s, n, w);
+    TO_MEMORY(s->next);
+    EACH_QUAD(w) EACH(n, N)
+    {
+        made[w][n] = velocity_quad(k, s->next, n, w);
+        if (!LINEAR)
+            made[w][n] = made[w][n] - s->V[w][n];
+    }
     EACH_STAGE_QUAD(w)
     {
         quad off[SOME(M)];
-        EACH(d, M) off[d] = QUAD_k(w)[d];
-        quad_nh_apply_K(off, QUAD_K(w), gap[w]);
+        EACH(d, M) off[d] = LINEAR ? quad_broadcast(0) : QUAD_k(w)[d];
+        quad_nh_apply_K(off, QUAD_K(w), made[w]);
         EACH(d, M) EACH(l, 4) if (4 * w + l < S) defect[4 * w + l][d] = off[d][l];
     }
-    EACH(n, N) at_end[n] = AT_POINT(gap, n, S);
-    EACH(d, M) defect[S][d] = s->end[N + d];
+    EACH(n, N) at_end[n] = AT_POINT(made, n, S);
+    EACH(d, M) defect[S][d] = LINEAR ? 0 : s->end[N + d];
     nh_apply_K(defect[S], s->end + N + M, at_end);
 }
 
-static inline void correct_quads(quad_spark *s)
+static inline void correct_quads(const kernel *k, quad_spark *s)
 {
     real defect[POINTS][SOME(M)];
-    find_defects(s, defect);
+    find_defects(k, s, defect);
     EACH_STAGE_QUAD(w) EACH(e, M)
     {
         quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
@@ -198,65 +214,68 @@ static inline void correct_quads(quad_spark *s)
             quad_fma_(s->answer[i * M + d][w][e], quad_broadcast(defect[i][d]), sum[CHAIN(i)]);
         s->dX[w][e] = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
     }
+    EACH_STAGE_QUAD(w) quad_nh_add_B(s->next[w], QUAD_B(w), s->dX[w]);
 }
 
-/* x + dx while it is active. Which it is cannot be foreseen, so that no branch may depend on it. */
-static inline quad taken(mask active, quad x, quad dx)
+/* What pushes x do to the end of the step, velocity and position: rise_pushes and shift_pushes in
+ * two lanes. */
+static inline quad at_end(const quad (*x)[N], int n)
 {
-    return quad_select_((quad_mask){active, active, active, active}, x + dx, x);
-}
-
-static inline void apply_impulses_quads(quad_spark *s, mask active)
-{
-    EACH_STAGE_QUAD(w)
+    const double *f = TABLE_F(S), *af = TABLE_AF(S);
+    quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
+    EACH_STAGE(j)
     {
-        quad_nh_add_B(s->push[w], QUAD_B(w), s->dX[w]);
-        EACH(e, M) s->X[w][e] = taken(active, s->X[w][e], s->dX[w][e]);
+        const quad weight = {f[j], af[j], 0, 0}, at = quad_broadcast(AT_POINT(x, n, j));
+        sum[CHAIN(j)] = j < CHAINS ? weight * at : quad_fma_(weight, at, sum[CHAIN(j)]);
     }
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-static inline real largest_of(quad x)
+/* next, or x where the unknown is settled. Which it is cannot be foreseen, so that no branch may
+ * depend on it. */
+static inline quad taken(mask active, quad next, quad x)
 {
-    return max_(max_(x[0], x[1]), max_(x[2], x[3]));
+    return quad_select_((quad_mask){active, active, active, active}, next, x);
 }
 
 static inline void measure_quads(const kernel *k, watches *w, const quad_spark *s)
 {
-    quad most = quad_broadcast(0);
+    w->scale = w->driver_scale = 0;
     EACH(n, N)
     {
-        quad reach = quad_broadcast(0);
-        EACH_QUAD(l)
-        reach = quad_max_(reach, quad_broadcast(abs_(k->v[n])) + quad_abs_(s->Z[l][n]));
-        most = quad_max_(most, reach);
+        const real reach = abs_(k->v[n]) + abs_(at_end(s->next, n)[0]);
+        w->scale = max_(w->scale, reach);
         if (n == DRIVER)
-            w->driver_scale = largest_of(reach);
+            w->driver_scale = reach;
     }
-    w->scale = largest_of(most);
 }
 
-/* The rises take their corrections. */
-static inline void apply_rises_quads(const kernel *k, watches *w, quad_spark *s)
+/* As apply() in spark.h. */
+static inline void apply_quads(const kernel *k, watches *w, quad_spark *s)
 {
-    quad most = quad_broadcast(0), driver = quad_broadcast(0);
-    TO_MEMORY(s->push);
-    EACH(n, N)
-    {
-        const mask active = n == DRIVER ? w->driver.active : w->all.active;
-        EACH_QUAD(l)
-        {
-            const quad dZ = gap_quad(s, n, l);
-            s->Z[l][n] = taken(active, s->Z[l][n], dZ);
-            most = quad_max_(most, quad_abs_(dZ));
-            if (n == DRIVER)
-                driver = quad_max_(driver, quad_abs_(dZ));
-        }
-    }
+    quad dx[STAGE_QUADS][N], most = quad_broadcast(0), driver = quad_broadcast(0);
+    TO_MEMORY(s->next);
     if (w->all.iteration == 0)
         measure_quads(k, w, s);
-    watch_update(&w->all, largest_of(most), w->scale);
+    EACH_STAGE_QUAD(l) EACH(n, N) dx[l][n] = s->next[l][n] - s->x[l][n];
+    TO_MEMORY(dx);
+    EACH(n, N)
+    {
+        const quad moved = quad_abs_(at_end(dx, n));
+        most = quad_max_(most, moved);
+        if (n == DRIVER)
+            driver = moved;
+    }
+    EACH_STAGE_QUAD(l)
+    {
+        EACH(e, M) s->X[l][e] = taken(w->all.active, s->X[l][e] + s->dX[l][e], s->X[l][e]);
+        EACH(n, N)
+        s->x[l][n] =
+            taken(n == DRIVER ? w->driver.active : w->all.active, s->next[l][n], s->x[l][n]);
+    }
+    watch_update(&w->all, max_(most[0], most[1]), w->scale);
     if (DRIVER >= 0)
-        watch_update(&w->driver, largest_of(driver), w->driver_scale);
+        watch_update(&w->driver, max_(driver[0], driver[1]), w->driver_scale);
 }
 
 static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
@@ -270,32 +289,52 @@ static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
         evaluate_quads(k, s);
         if (w.all.iteration == 0)
             make_system_quads(k, s, one);
-        correct_quads(s);
-        apply_impulses_quads(s, w.all.active);
-        apply_rises_quads(k, &w, s);
+        correct_quads(k, s);
+        apply_quads(k, &w, s);
     }
     return NH_KERNEL_OK;
 }
 
+/* As continued() in spark.h. */
+static inline quad continued_quad(int young, const real *last, int apart, int w)
+{
+    const double *rows = young ? TABLE_E(0) : TABLE_E2(0);
+    const int stride = young ? S : 2 * S;
+    quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
+    EACH_STAGE(j)
+    {
+        const quad weight = column(rows + j, stride, S, w), at = quad_broadcast(last[j * apart]);
+        sum[CHAIN(j)] = j < CHAINS ? weight * at : quad_fma_(weight, at, sum[CHAIN(j)]);
+    }
+    quad from = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+    if (young)
+        return from;
+    sum[0] = from;
+    sum[1] = quad_broadcast(0);
+    EACH_STAGE(j)
+    sum[CHAIN(j)] = quad_fma_(column(rows + S + j, stride, S, w),
+                              quad_broadcast(last[MEMORY_STEP + j * apart]), sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+}
+
+static inline void continue_quads(const kernel *k, quad_spark *s, int young)
+{
+    EACH_STAGE_QUAD(w)
+    {
+        EACH(n, N) s->x[w][n] = continued_quad(young, k->memory + n, N, w);
+        EACH(e, M) s->X[w][e] = continued_quad(young, MEMORY_X + e, M, w);
+    }
+}
+
 static inline void predict_quads(const kernel *k, quad_spark *s)
 {
-    EACH_STAGE_QUAD(w) EACH(e, M)
-    {
-        quad sum = quad_broadcast(0);
-        EACH_STAGE(j)
-        sum = quad_fma_(column(TABLE_E(0) + j, S, S, w), quad_broadcast(MEMORY_X[j * M + e]), sum);
-        s->X[w][e] = sum;
-    }
-    EACH_QUAD(w) EACH(n, N)
-    {
-        quad sum = quad_broadcast(0);
-        EACH_POINT(j)
-        sum = quad_fma_(column(TABLE_G(0) + j, POINTS, POINTS, w),
-                        quad_broadcast(MEMORY_Z[j * N + n]), sum);
-        s->Z[w][n] = sum;
-        s->base[w][n] = quad_fma_(column(TABLE_C, 1, POINTS, w) * k->h, quad_broadcast(k->v[n]),
-                                  quad_broadcast(k->q[n]));
-    }
+    EACH_QUAD(w)
+    EACH(n, N) s->base[w][n] = quad_fma_(column(TABLE_C, 1, POINTS, w) * k->h,
+                                         quad_broadcast(k->v[n]), quad_broadcast(k->q[n]));
+    if (!TWO_REMEMBERED || COMPOSED(k->io) || MEMORY_DONE < 2)
+        continue_quads(k, s, 1);
+    else
+        continue_quads(k, s, 0);
 }
 
 static inline void finish_quads(kernel *k, const quad_spark *s)
@@ -303,12 +342,17 @@ static inline void finish_quads(kernel *k, const quad_spark *s)
     real q1[N], v1[N], dq[N], dv[N];
     EACH(n, N)
     {
-        dv[n] = AT_POINT(s->Z, n, S);
-        dq[n] = fma_(k->h, weighted_quad(TABLE_A(0), s->Z, n, S / 4)[S & 3], k->v[n] * k->h);
+        const quad end = at_end(s->x, n);
+        dv[n] = end[0];
+        dq[n] = fma_(k->h, end[1], k->v[n] * k->h);
         q1[n] = k->q[n] + dq[n];
         v1[n] = k->v[n] + dv[n];
     }
-    EACH_POINT(i) EACH(n, N) MEMORY_Z[i * N + n] = AT_POINT(s->Z, n, i);
+    if (TWO_REMEMBERED) {
+        copy_reals(k->memory + MEMORY_STEP, k->memory, MEMORY_STEP);
+        MEMORY_DONE = MEMORY_DONE + 1;
+    }
+    EACH_STAGE(j) EACH(n, N) k->memory[j * N + n] = AT_POINT(s->x, n, j);
     EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = AT_POINT(s->X, e, j);
     commit(k, q1, v1, dq, dv);
 }

@@ -11,15 +11,15 @@
 
 enum { SPARK_STAGES_MAX = 16, SPARK_POINTS_MAX = SPARK_STAGES_MAX + 2, SPARK_DEGREE_MAX = 7 };
 
-/* The sizes of a method: stages, points (more than stages), whether reactions have their own table.
- */
+/* The sizes of a method: stages, points (more than stages), whether reactions have their own table,
+ * whether two steps are remembered. */
 typedef struct spark_kind {
-    int stages, points, split;
+    int stages, points, split, two;
 } spark_kind;
 
 /* Where the parts of a table lie; as in spark.h. */
 typedef struct spark_parts {
-    double *c, *a, *f, *r, *u, *e, *g, *end;
+    double *c, *a, *f, *r, *af, *ar, *u, *e, *g, *e2;
 } spark_parts;
 
 static spark_parts spark_parts_of(spark_kind kind, double *out)
@@ -27,22 +27,31 @@ static spark_parts spark_parts_of(spark_kind kind, double *out)
     int s = kind.stages, p = kind.points;
     spark_parts t = {.c = out, .a = out + p, .f = out + p + p * s};
     t.r = t.f + (kind.split ? p * s : 0);
-    t.u = t.r + p * s;
+    t.af = t.r + p * s;
+    t.ar = t.af + (kind.split ? p * s : 0);
+    t.u = t.ar + p * s;
     t.e = t.u + s * p;
     t.g = t.e + s * s;
-    t.end = t.g + p * p;
+    t.e2 = t.g + p * p;
     return t;
 }
 
 static inline size_t spark_table_size(spark_kind kind)
 {
     size_t s = (size_t)kind.stages, p = (size_t)kind.points;
-    return p + (kind.split ? 4 : 3) * p * s + s * s + p * p;
+    return p + (kind.split ? 6 : 4) * p * s + (kind.two ? 3 : 1) * s * s + p * p;
+}
+
+/* Vectors of unknowns; as in spark.h. */
+static inline size_t spark_unknowns(spark_kind kind, const nh_shape *shape)
+{
+    return (size_t)(shape->plain_momentum ? (1 + kind.split) * kind.stages : kind.points);
 }
 
 static inline size_t spark_memory(spark_kind kind, const nh_shape *shape)
 {
-    return (size_t)(kind.points * shape->n + kind.stages * shape->m);
+    size_t step = spark_unknowns(kind, shape) * (size_t)shape->n + (size_t)(kind.stages * shape->m);
+    return kind.two && shape->plain_momentum ? 2 * step + 1 : step;
 }
 
 static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
@@ -52,9 +61,12 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
     size_t rest = shape->nonideal ? n : 0;
     size_t values = s * (2 * n + m + nk + nb + rest) + (p - s) * (n + m + nk);
     size_t answer = s * m <= 8 ? p * m * s * m : 0;
-    size_t step =
-        5 * p * n + 3 * s * m + values + 2 * s * n + (n + m + nk) + s * m * s * m + answer + m;
-    size_t d = p * n + s * m;
+    size_t push = shape->plain_momentum ? 0 : (1 + (size_t)kind.split) * s * n;
+    size_t unknowns = spark_unknowns(kind, shape) * n;
+    size_t V = unknowns > p * n ? unknowns : p * n;
+    size_t step = 2 * unknowns + 3 * s * m + V + 2 * p * n + values + s * m * s * m + answer + m +
+                  (n + m + nk) + push;
+    size_t d = unknowns + s * m;
     return step + newton_scratch(d) + d;
 }
 
@@ -99,6 +111,21 @@ static inline void spark_continue_impulses(spark_kind kind, spark_parts t)
     }
 }
 
+/* e2: what the polynomial through the values at the nodes c of the last step and c - 1 of the one
+ * before is at 1 + c. */
+static inline void spark_continue_two(spark_kind kind, spark_parts t)
+{
+    int s = kind.stages;
+    for (int i = 0; i < s; i++)
+        for (int j = 0; j < 2 * s; j++) {
+            double weight = 1, own = t.c[j % s] - j / s;
+            for (int l = 0; l < 2 * s; l++)
+                if (l != j)
+                    weight *= (1 + t.c[i] - (t.c[l % s] - l / s)) / (own - (t.c[l % s] - l / s));
+            t.e2[i * 2 * s + j] = weight;
+        }
+}
+
 /* g: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with f^+
  * the pseudoinverse. What of the rises is not f times anything is kept as it was. */
 static inline void spark_continue_rises(spark_kind kind, spark_parts t)
@@ -128,6 +155,19 @@ static inline void spark_continue_rises(spark_kind kind, spark_parts t)
     }
 }
 
+/* a x for a table x of forces or reactions: points by stages */
+static inline void spark_multiply(spark_kind kind, const double *a, const double *x, double *out)
+{
+    int s = kind.stages;
+    for (int i = 0; i < kind.points; i++)
+        for (int j = 0; j < s; j++) {
+            double sum = 0;
+            for (int l = 0; l < s; l++)
+                sum += a[i * s + l] * x[l * s + j];
+            out[i * s + j] = sum;
+        }
+}
+
 /* Completes a table whose c, a, f, r are set. The conditions w_ri = b_i P_r(c_i) on the stages are
  * Jay's b_i c_i^r, with Legendre polynomials for the powers. */
 static inline void spark_complete(spark_kind kind, spark_parts t, const double *conditions)
@@ -137,9 +177,13 @@ static inline void spark_complete(spark_kind kind, spark_parts t, const double *
     for (int r = 0; r < s - 1; r++)
         for (int i = 0; i < s; i++)
             w[r * p + i] = t.a[(p - 1) * s + i] * nh_legendre(r, t.c[i]);
+    spark_multiply(kind, t.a, t.f, t.af);
+    spark_multiply(kind, t.a, t.r, t.ar);
     spark_conditions(kind, t, conditions ? conditions : w);
     spark_continue_impulses(kind, t);
     spark_continue_rises(kind, t);
+    if (kind.two)
+        spark_continue_two(kind, t);
 }
 
 /* Gauss's table, the same for forces and reactions. */

@@ -232,13 +232,13 @@ static void sizes(nh_text *out, const nh_emission *what)
     nh_text_add(
         out,
         "#define NH_EMITTED 1\n#define LANES %d\n#define N %d\n#define M %d\n#define NK %d\n"
-        "#define NB %d\n#define MEMORY %zu\n#define REACTION_IS_LINEAR %d\n"
-        "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n"
+        "#define NB %d\n#define MEMORY %zu\n#define TABLE_SIZE %zu\n#define REACTION_IS_LINEAR %d\n"
+        "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n#define LINEAR %d\n"
         "#define COMPENSATED %d\n#define FLAT %d\n#define SLOPE_DEGREE (%d)\n#define NONIDEAL "
         "%d\n#define PLAIN_MOMENTUM %d\n#define DRIVER (%d)\n",
-        what->lanes, s->n, s->m, s->nk, s->nb, what->memory, s->reaction_is_linear,
-        s->constant_mass, s->separable, s->affine, what->compensated, s->flat, s->slope_degree,
-        s->nonideal, s->plain_momentum, s->driver);
+        what->lanes, s->n, s->m, s->nk, s->nb, what->memory, what->table_size,
+        s->reaction_is_linear, s->constant_mass, s->separable, s->affine, s->linear,
+        what->compensated, s->flat, s->slope_degree, s->nonideal, s->plain_momentum, s->driver);
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
     nh_text_add_plain(out, "#define NH_ANGLES(X)");
     for (int a = 0; a < s->angles; a++)

@@ -152,7 +152,8 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .plain_momentum = plain_momentum(mechanics),
                     .driver = mechanics->facts.driver,
                     .separable = mechanics->facts.separable,
-                    .affine = mechanics->facts.affine};
+                    .affine = mechanics->facts.affine,
+                    .linear = mechanics->facts.linear};
     return copy_pattern(&mechanics->K, &s->k_first, &s->k_column) &&
            copy_pattern(&mechanics->B, &s->b_first, &s->b_column) && make_pairs(s) &&
            list_angles(s, mechanics->problem) && !nh_graph_failed(mechanics->g);

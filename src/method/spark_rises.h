@@ -1,0 +1,102 @@
+/* SPARK steps for any Lagrangian (spark.h): the unknowns are the rises x_i = V_i - v0 of all
+ * points. A turn moves them to where the momenta want the velocities, with M frozen. */
+#ifndef NH_METHOD_SPARK_RISES_H
+#define NH_METHOD_SPARK_RISES_H
+
+static inline real shift_rises(const kernel *k, const real *x, int i, int n)
+{
+    return weighted(k, TABLE_A(i), x + n, N);
+}
+
+static inline real rise_rises(const kernel *k, const real *x, int n)
+{
+    return x[(POINTS - 1) * N + n];
+}
+
+static inline real moved_rises(const kernel *k, const spark *s, int n)
+{
+    real most = broadcast(0);
+    EACH_POINT(i) most = max_(most, abs_(s->next[i * N + n] - s->x[i * N + n]));
+    return most;
+}
+
+static inline real reach_rises(const kernel *k, const spark *s, int n)
+{
+    real most = broadcast(0);
+    EACH_POINT(i) most = max_(most, abs_(s->next[i * N + n]));
+    return most;
+}
+
+/* The points, and what forces and reactions there do to the momenta. */
+static inline int evaluate_rises(kernel *k, const spark *s)
+{
+    const double h = k->h;
+    EACH(n, N) EACH_POINT(i)
+    {
+        s->V[i * N + n] = k->v[n] + s->x[i * N + n];
+        s->Q[i * N + n] = fma_(broadcast(h), shift_rises(k, s->x, i, n), s->base[i * N + n]);
+    }
+    TRY_(evaluate_points(k, s));
+    const real *values = s->values;
+    EACH_STAGE(j)
+    {
+        real *push = s->push + j * N, *reaction = push + SPLIT * S * N;
+        EACH(n, N)
+        {
+            push[n] = STAGE_F(j)[n] * h;
+            if (SPLIT)
+                reaction[n] = broadcast(0);
+        }
+        add_K(k, reaction, POINT_K(j), s->X + j * M);
+        if (NONIDEAL)
+            EACH(n, N) reaction[n] = fma_(broadcast(h), STAGE_REST(j)[n], reaction[n]);
+    }
+    return NH_KERNEL_OK;
+}
+
+/* How far the momenta of the points are from where they are pushed. */
+static inline void find_gaps_rises(kernel *k, const spark *s, real *gap)
+{
+    const real *values = s->values;
+    EACH(n, N)
+    EACH_POINT(i) gap[i * N + n] = plus_pushes(k, s->p0[n] - POINT_P(i)[n], i, s->push, n);
+}
+
+static inline int correct_rises(kernel *k, const spark *s)
+{
+    const real *values = s->values;
+    real *dx = s->next, *D = s->push; /* the pushes were used */
+    find_gaps_rises(k, s, dx);
+    begin_impulses(k, s);
+    EACH_POINT(i)
+    {
+        CALL(SOLVE, k->t + TABLE_C[i] * k->h, s->Q + i * N, s->V + i * N, dx + i * N, dx + i * N);
+        EACH(d, M) s->defect[d] = POINT_k(i)[d];
+        apply_K(k, s->defect, POINT_K(i), dx + i * N);
+        answer_defect(k, s, i);
+    }
+    end_impulses(k, s);
+    EACH_STAGE(j)
+    {
+        EACH(n, N) D[j * N + n] = broadcast(0);
+        add_B(k, D + j * N, STAGE_B(j), s->dX + j * M);
+    }
+    EACH(n, N)
+    EACH_POINT(i) dx[i * N + n] =
+        s->x[i * N + n] + plus_weighted(k, dx[i * N + n], TABLE_R(i), D + n, N);
+    return NH_KERNEL_OK;
+}
+
+static inline void predict_rises(kernel *k, const spark *s)
+{
+    EACH(n, N) EACH_POINT(i)
+    {
+        real sum = broadcast(0);
+        EACH_POINT(j)
+        if (TABLE_G(i)[j] != 0)
+            sum = fma_(broadcast(TABLE_G(i)[j]), k->memory[j * N + n], sum);
+        s->x[i * N + n] = sum;
+    }
+}
+
+#endif
