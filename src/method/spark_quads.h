@@ -16,15 +16,19 @@
 #define EACH_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < QUADS; w++)
 #define EACH_STAGE_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < STAGE_QUADS; w++)
 
+/* What lasts for a step, and what for a turn only. */
 typedef struct quad_spark {
-    quad x[STAGE_QUADS][N], next[STAGE_QUADS][N], base[QUADS][N], V[QUADS][N];
-    quad X[STAGE_QUADS][SOME(M)], dX[STAGE_QUADS][SOME(M)];
-    quad values[STAGE_QUADS][STAGE_SIZE];
+    quad x[STAGE_QUADS][N], X[STAGE_QUADS][SOME(M)], base[QUADS][N];
     quad answer[POINTS * SOME(M)][STAGE_QUADS][SOME(M)];
-    real end[OTHER_SIZE]; /* what END gives */
 } quad_spark;
 
-#define QUAD_k(w) (s->values[w] + 2 * N)
+typedef struct quad_turn {
+    quad V[QUADS][N], next[STAGE_QUADS][N], dX[STAGE_QUADS][SOME(M)];
+    quad values[STAGE_QUADS][STAGE_SIZE];
+    real end[OTHER_SIZE]; /* what END gives */
+} quad_turn;
+
+#define QUAD_k(w) (t->values[w] + 2 * N)
 #define QUAD_K(w) (QUAD_k(w) + M)
 #define QUAD_B(w) (QUAD_K(w) + NK)
 
@@ -71,7 +75,7 @@ static inline quad velocity_quad(const kernel *k, const quad (*x)[N], int n, int
     return plus_weighted_quad(quad_broadcast(k->v[n]), TABLE_F(0), x, n, w);
 }
 
-static inline void evaluate_quads(const kernel *k, quad_spark *s)
+static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_turn *t)
 {
     const double h = k->h;
     quad Q[QUADS][N];
@@ -79,36 +83,36 @@ static inline void evaluate_quads(const kernel *k, quad_spark *s)
     TO_MEMORY(s->x);
     EACH_QUAD(w) EACH(n, N)
     {
-        s->V[w][n] = velocity_quad(k, s->x, n, w);
+        t->V[w][n] = velocity_quad(k, s->x, n, w);
         Q[w][n] =
             quad_fma_(quad_broadcast(h), weighted_quad(TABLE_AF(0), s->x, n, w), s->base[w][n]);
     }
     EACH_STAGE_QUAD(w)
     {
-        quad_fn_STAGE(0, Q[w], s->V[w], 0, s->values[w]);
-        quad_fn_SOLVE(0, Q[w], s->V[w], s->values[w] + N, s->next[w]);
-        EACH(n, N) s->next[w][n] = s->next[w][n] * h;
-        quad_nh_add_B(s->next[w], QUAD_B(w), s->X[w]);
+        quad_fn_STAGE(0, Q[w], t->V[w], 0, t->values[w]);
+        quad_fn_SOLVE(0, Q[w], t->V[w], t->values[w] + N, t->next[w]);
+        EACH(n, N) t->next[w][n] = t->next[w][n] * h;
+        quad_nh_add_B(t->next[w], QUAD_B(w), s->X[w]);
     }
     EACH(n, N)
     {
         q[n] = AT_POINT(Q, n, S);
-        v[n] = AT_POINT(s->V, n, S);
+        v[n] = AT_POINT(t->V, n, S);
     }
-    fn_END(0, q, v, 0, s->end);
+    fn_END(0, q, v, 0, t->end);
 }
 
 /* ---- the multipliers' system ---- */
 
 /* With one constraint a row of the matrix has an entry a stage: sum_i u_ri r_ij K_i B_j. */
-static inline void make_matrix_quads(const quad_spark *s, real *matrix)
+static inline void make_matrix_quads(const quad_turn *t, real *matrix)
 {
     quad product[POINTS][STAGE_QUADS]; /* K_i B_j */
     EACH_POINT(i) EACH_STAGE_QUAD(w)
     {
         quad K[SOME(NK)], one = quad_broadcast(0);
         EACH(e, NK)
-        K[e] = quad_broadcast(i < S ? s->values[i / 4][2 * N + M + e][i & 3] : s->end[N + M + e]);
+        K[e] = quad_broadcast(i < S ? t->values[i / 4][2 * N + M + e][i & 3] : t->end[N + M + e]);
         quad_nh_add_KB(&one, 1, 1, K, QUAD_B(w));
         product[i][w] = one;
     }
@@ -127,7 +131,7 @@ static inline void make_matrix_quads(const quad_spark *s, real *matrix)
 }
 
 /* With several, spark.h makes the matrix from values one by one. */
-static inline void make_matrix_singly(kernel *k, const quad_spark *s, const spark *one)
+static inline void make_matrix_singly(kernel *k, const quad_turn *t, const spark *one)
 {
     real *values = one->values;
     EACH_STAGE(j)
@@ -135,42 +139,47 @@ static inline void make_matrix_singly(kernel *k, const quad_spark *s, const spar
         EACH(e, NK) POINT_K(j)[e] = QUAD_K(j / 4)[e][j & 3];
         EACH(e, NB) STAGE_B(j)[e] = QUAD_B(j / 4)[e][j & 3];
     }
-    EACH(e, NK) POINT_K(S)[e] = s->end[N + M + e];
+    EACH(e, NK) POINT_K(S)[e] = t->end[N + M + e];
     make_matrix(k, one);
 }
 
-/* The answers to the defects d of four points, by substitution as in spark.h. */
+/* The answers to the defects d of all points, by substitution as in spark.h. */
 static inline void make_answer_quads(quad_spark *s, const real *matrix, int d)
 {
     const int size = S * M;
-    double by_row[SOME(S * M)][4 * QUADS];
-    EACH_QUAD(w)
+    quad x[SOME(S * M)][QUADS];
+    EACH_STAGE(r)
+    EACH(e, M)
+    EACH_QUAD(w) x[r * M + e][w] = e == d ? -column(TABLE_U(r), 1, POINTS, w) : quad_broadcast(0);
+    EACH_FROM(i, 0, size)
+    EACH_FROM(j, 0, i)
     {
-        quad x[SOME(S * M)];
-        EACH_STAGE(r)
-        EACH(e, M) x[r * M + e] = e == d ? -column(TABLE_U(r), 1, POINTS, w) : quad_broadcast(0);
-        EACH_FROM(i, 0, size)
-        EACH_FROM(j, 0, i) x[i] = quad_fma_(quad_broadcast(-matrix[i * size + j]), x[j], x[i]);
-        EACH_FROM(back, 0, size)
-        {
-            const int i = size - 1 - back;
-            EACH_FROM(j, i + 1, size)
-            x[i] = quad_fma_(quad_broadcast(-matrix[i * size + j]), x[j], x[i]);
-            x[i] = x[i] * matrix[i * size + i];
-        }
-        EACH_FROM(i, 0, size) __builtin_memcpy(by_row[i] + 4 * w, x + i, sizeof *x);
+        const quad l = quad_broadcast(-matrix[i * size + j]);
+        EACH_QUAD(w) x[i][w] = quad_fma_(l, x[j][w], x[i][w]);
     }
+    EACH_FROM(back, 0, size)
+    {
+        const int i = size - 1 - back;
+        EACH_FROM(j, i + 1, size)
+        {
+            const quad u = quad_broadcast(-matrix[i * size + j]);
+            EACH_QUAD(w) x[i][w] = quad_fma_(u, x[j][w], x[i][w]);
+        }
+        EACH_QUAD(w) x[i][w] = x[i][w] * matrix[i * size + i];
+    }
+    TO_MEMORY(x);
+    const double *by_row = (const double *)x;
     EACH_POINT(i)
     EACH_STAGE_QUAD(w)
-    EACH(e, M) s->answer[i * M + d][w][e] = column(by_row[e] + i, 4 * QUADS * M, S, w);
+    EACH(e, M) s->answer[i * M + d][w][e] = column(by_row + e * 4 * QUADS + i, 4 * QUADS * M, S, w);
 }
 
-static inline void make_system_quads(kernel *k, quad_spark *s, const spark *one)
+static inline void make_system_quads(kernel *k, quad_spark *s, const quad_turn *t, const spark *one)
 {
     if (M == 1)
-        make_matrix_quads(s, one->matrix);
+        make_matrix_quads(t, one->matrix);
     else
-        make_matrix_singly(k, s, one);
+        make_matrix_singly(k, t, one);
     factor(k, one->matrix);
     EACH(d, M) make_answer_quads(s, one->matrix, d);
 }
@@ -178,16 +187,15 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const spark *one)
 /* ---- a turn ---- */
 
 /* What the constraints are off by with the velocities that the pushes make. */
-static inline void find_defects(const kernel *k, quad_spark *s, real (*defect)[SOME(M)])
+static inline void find_defects(const kernel *k, const quad_turn *t, real (*defect)[SOME(M)])
 {
     quad made[QUADS][N];
     real at_end[N];
-    TO_MEMORY(s->next);
     EACH_QUAD(w) EACH(n, N)
     {
-        made[w][n] = velocity_quad(k, s->next, n, w);
+        made[w][n] = velocity_quad(k, t->next, n, w);
         if (!LINEAR)
-            made[w][n] = made[w][n] - s->V[w][n];
+            made[w][n] = made[w][n] - t->V[w][n];
     }
     EACH_STAGE_QUAD(w)
     {
@@ -197,14 +205,14 @@ static inline void find_defects(const kernel *k, quad_spark *s, real (*defect)[S
         EACH(d, M) EACH(l, 4) if (4 * w + l < S) defect[4 * w + l][d] = off[d][l];
     }
     EACH(n, N) at_end[n] = AT_POINT(made, n, S);
-    EACH(d, M) defect[S][d] = LINEAR ? 0 : s->end[N + d];
-    nh_apply_K(defect[S], s->end + N + M, at_end);
+    EACH(d, M) defect[S][d] = LINEAR ? 0 : t->end[N + d];
+    nh_apply_K(defect[S], t->end + N + M, at_end);
 }
 
-static inline void correct_quads(const kernel *k, quad_spark *s)
+static inline void correct_quads(const kernel *k, const quad_spark *s, quad_turn *t)
 {
     real defect[POINTS][SOME(M)];
-    find_defects(k, s, defect);
+    find_defects(k, t, defect);
     EACH_STAGE_QUAD(w) EACH(e, M)
     {
         quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
@@ -212,9 +220,9 @@ static inline void correct_quads(const kernel *k, quad_spark *s)
         EACH(d, M)
         sum[CHAIN(i)] =
             quad_fma_(s->answer[i * M + d][w][e], quad_broadcast(defect[i][d]), sum[CHAIN(i)]);
-        s->dX[w][e] = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+        t->dX[w][e] = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
     }
-    EACH_STAGE_QUAD(w) quad_nh_add_B(s->next[w], QUAD_B(w), s->dX[w]);
+    EACH_STAGE_QUAD(w) quad_nh_add_B(t->next[w], QUAD_B(w), t->dX[w]);
 }
 
 /* What pushes x do to the end of the step, velocity and position: rise_pushes and shift_pushes in
@@ -238,12 +246,12 @@ static inline quad taken(mask active, quad next, quad x)
     return quad_select_((quad_mask){active, active, active, active}, next, x);
 }
 
-static inline void measure_quads(const kernel *k, watches *w, const quad_spark *s)
+static inline void measure_quads(const kernel *k, watches *w, const quad_turn *t)
 {
     w->scale = w->driver_scale = 0;
     EACH(n, N)
     {
-        const real reach = abs_(k->v[n]) + abs_(at_end(s->next, n)[0]);
+        const real reach = abs_(k->v[n]) + abs_(at_end(t->next, n)[0]);
         w->scale = max_(w->scale, reach);
         if (n == DRIVER)
             w->driver_scale = reach;
@@ -251,13 +259,12 @@ static inline void measure_quads(const kernel *k, watches *w, const quad_spark *
 }
 
 /* As apply() in spark.h. */
-static inline void apply_quads(const kernel *k, watches *w, quad_spark *s)
+static inline void apply_quads(const kernel *k, watches *w, quad_spark *s, const quad_turn *t)
 {
     quad dx[STAGE_QUADS][N], most = quad_broadcast(0), driver = quad_broadcast(0);
-    TO_MEMORY(s->next);
     if (w->all.iteration == 0)
-        measure_quads(k, w, s);
-    EACH_STAGE_QUAD(l) EACH(n, N) dx[l][n] = s->next[l][n] - s->x[l][n];
+        measure_quads(k, w, t);
+    EACH_STAGE_QUAD(l) EACH(n, N) dx[l][n] = t->next[l][n] - s->x[l][n];
     TO_MEMORY(dx);
     EACH(n, N)
     {
@@ -268,10 +275,10 @@ static inline void apply_quads(const kernel *k, watches *w, quad_spark *s)
     }
     EACH_STAGE_QUAD(l)
     {
-        EACH(e, M) s->X[l][e] = taken(w->all.active, s->X[l][e] + s->dX[l][e], s->X[l][e]);
+        EACH(e, M) s->X[l][e] = taken(w->all.active, s->X[l][e] + t->dX[l][e], s->X[l][e]);
         EACH(n, N)
         s->x[l][n] =
-            taken(n == DRIVER ? w->driver.active : w->all.active, s->next[l][n], s->x[l][n]);
+            taken(n == DRIVER ? w->driver.active : w->all.active, t->next[l][n], s->x[l][n]);
     }
     watch_update(&w->all, max_(most[0], most[1]), w->scale);
     if (DRIVER >= 0)
@@ -286,11 +293,12 @@ static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
     while (w.all.active | w.driver.active) {
         if (w.all.iteration >= TURNS_MAX || (w.all.previous > 1e100 && w.all.iteration > 0))
             return not_converged(k, &w.all);
-        evaluate_quads(k, s);
+        quad_turn t;
+        evaluate_quads(k, s, &t);
         if (w.all.iteration == 0)
-            make_system_quads(k, s, one);
-        correct_quads(k, s);
-        apply_quads(k, &w, s);
+            make_system_quads(k, s, &t, one);
+        correct_quads(k, s, &t);
+        apply_quads(k, &w, s, &t);
     }
     return NH_KERNEL_OK;
 }
@@ -329,8 +337,9 @@ static inline void continue_quads(const kernel *k, quad_spark *s, int young)
 static inline void predict_quads(const kernel *k, quad_spark *s)
 {
     EACH_QUAD(w)
-    EACH(n, N) s->base[w][n] = quad_fma_(column(TABLE_C, 1, POINTS, w) * k->h,
-                                         quad_broadcast(k->v[n]), quad_broadcast(k->q[n]));
+    EACH(n, N)
+    s->base[w][n] = quad_fma_(column(TABLE_C, 1, POINTS, w) * k->h, quad_broadcast(k->v[n]),
+                              quad_broadcast(k->q[n]));
     if (!TWO_REMEMBERED || COMPOSED(k->io) || MEMORY_DONE < 2)
         continue_quads(k, s, 1);
     else
