@@ -307,11 +307,12 @@ static inline void copy_reals(real *to, const real *from, int count)
 #endif
 }
 
-/* Weights of many lanes lie beside the arrays that they are multiplied with. As constants of the
- * program they would lie pages away, where a processor may take the load of one for that of an
- * array just stored (their addresses are the same in the last twelve bits) and wait; by chance of
- * the pages, ensembles took half as long again. The compiler must not know them, or it makes
- * constants of them. */
+/* Weights of many lanes lie on the stack, beside the arrays that they are multiplied with. As
+ * constants of the program, copies of one and the same kernel took 94 or 152 ns a step, some copies
+ * the one and some the other, anew in each process; from the stack always 94. (Perhaps because a
+ * processor takes the load of a constant for that of an array just stored, when their addresses
+ * agree in the last twelve bits; this was not found out for certain.) The compiler must not know
+ * them, or it makes constants of them. */
 #ifdef WEIGHTS_AT_HAND
 typedef struct weights {
     real at[TABLE_SIZE];

@@ -113,13 +113,16 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
         nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
                 f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
                                                       : "could not be evaluated there");
-    else if (status == NH_NOT_CONVERGED)
-        nh_fail(
-            report, status,
-            "%sstep %lld, t = %.10g: the equations of the step were not solved (last correction "
-            "%.2g after %d iterations); a smaller --step, now %g, usually helps",
-            who, step, t, f->residual, f->iterations, run->step);
-    else {
+    else if (status == NH_NOT_CONVERGED) {
+        char how_far[64] = "";
+        if (f->iterations > 0) /* else there was not even a first correction */
+            snprintf(how_far, sizeof how_far, " (last correction %.2g after %d iterations)",
+                     f->residual, f->iterations);
+        nh_fail(report, status,
+                "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "
+                "--step, now %g, usually helps",
+                who, step, t, how_far, run->step);
+    } else {
         const char *what = status == NH_DEPENDENT_CONSTRAINTS
                                ? "the constraints depend on each other there"
                            : status == NH_SINGULAR_MASS ? "the mass matrix is singular there"
