@@ -1,4 +1,4 @@
-/* Temporary name, blocks by the writer, fsync, rename. See file.h. */
+/* Temporary name, blocks by the writer, fdatasync, rename. See file.h. */
 #define _GNU_SOURCE
 #include "output/file.h"
 
@@ -168,10 +168,11 @@ void nh_file_text(nh_file *file, const char *text)
     nh_file_write(file, text, strlen(text));
 }
 
-/* Devices and pipes cannot be synchronised: EINVAL, EROFS. */
+/* Data and size reach the disk; times may follow later. Devices and pipes cannot be synchronised:
+ * EINVAL, EROFS. */
 static int synchronise(int descriptor)
 {
-    if (fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS)
+    if (fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS)
         return 0;
     return errno;
 }
