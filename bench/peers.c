@@ -166,7 +166,7 @@ static void measure_ours(study *s, const char *method, const char *compose, doub
     snprintf(label, sizeof label, compose ? "%s, %s" : "%s", method, compose);
     series *r = series_of(s, label, true);
     ending e = {.seconds = 0};
-    double before = INFINITY;
+    double before = INFINITY, least = INFINITY;
     for (double step = 1; step > 1e-4; step *= factor) {
         nh_run_options options = {.method = method, .compose = compose, .step = step};
         if (!run_to_end(s, options, &e))
@@ -174,11 +174,13 @@ static void measure_ours(study *s, const char *method, const char *compose, doub
         if (e.seconds > SLOW_OURS && e.seconds > before)
             break;
         before = e.seconds;
-        if (error_at_end(s, e.q, e.v) > 1) /* nothing to be learnt from */
+        double error = error_at_end(s, e.q, e.v);
+        if (error > 1) /* nothing to be learnt from */
             continue;
         add_point(s, r, step, &e);
-        if (error_at_end(s, e.q, e.v) < 1e-10)
+        if (error < 1e-10 && error > least)
             break;
+        least = fmin(least, error);
     }
 }
 
