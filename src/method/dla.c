@@ -7,6 +7,51 @@
  * Order 2 for alpha = 1/2, else 1; keeps the constraints. Explicit in the force at alpha = 0 and 1.
  * Modin & Verdier (2020), eq. 27. */
 #include "method/kernel.h"
+#include "method/newton.h"
+
+/* ---- Newton's method, for steps on which the fixed point fails ---- */
+
+#ifdef NH_CAREFUL
+
+/* What a step knows before it looks for (v1, l), and room for the rest. */
+typedef struct known {
+    const double *free, *qa, *B; /* B at qa, then alpha h */
+    double *q, *kick, *close;
+} known;
+
+/* x: v1, l. r: what M^-1 times the equation for v1 is off by, and the constraints. */
+static int newton_gap(kernel *k, const double *x, double *r, double *work)
+{
+    const known *s = (const known *)work;
+    const double alpha = OPTION(0), t1 = k->t + k->h, *v = x, *l = x + N;
+    EACH(i, N) s->q[i] = fma_(alpha * k->h, v[i], s->qa[i]);
+    CALL(KICK, t1, s->q, k->v, 0, s->kick);
+    CALL(CLOSE, t1, s->q, v, s->B, s->close);
+    EACH(i, N) r[i] = 0;
+    add_B(k, r, s->B, l);
+    EACH(i, N) r[i] = v[i] - fma_((1 - alpha) * k->h, s->kick[i], s->free[i] + r[i]);
+    EACH(i, M) r[N + i] = s->close[M + i];
+    return NH_KERNEL_OK;
+}
+
+static int newton(kernel *k, const known *s, double *v)
+{
+    const int d = N + M;
+    if (newton_scratch((size_t)d) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
+    LOCAL(space, newton_scratch((size_t)d));
+    LOCAL(x, d);
+    EACH(i, d) x[i] = i < N ? s->free[i] : 0;
+    TRY_(newton_solve(k, newton_gap, d, x, space, (double *)s));
+    EACH(i, N) v[i] = x[i];
+    return NH_KERNEL_OK;
+}
+
+#endif
+
+/* ---- a step ---- */
+
+enum { TURNS_MAX = 60 };
 
 static int step(kernel *k)
 {
@@ -57,8 +102,14 @@ static int step(kernel *k)
         watch_update(&w, largest(k, last, N), scale);
         if (!any(w.active))
             break;
-        if (w.iteration >= 60)
+        if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), scale))) {
+#ifdef NH_CAREFUL
+            TRY_(newton(k, &(known){free, qa, x, q, kick, close}, v));
+            break;
+#else
             return not_converged(k, &w);
+#endif
+        }
     }
     EACH(i, N) q[i] = fma_(broadcast(to_q1), v[i], qa[i]);
     if (COMPENSATED)
@@ -79,7 +130,8 @@ KERNEL(dla, no_start, step);
 static size_t scratch(const nh_shape *s, const double *option)
 {
     (void)option;
-    return (size_t)(6 * s->n + 2 * s->nb + 1 + 3 * s->m);
+    size_t n = (size_t)s->n, m = (size_t)s->m, d = n + m;
+    return 6 * n + 2 * (size_t)s->nb + 1 + 3 * m + newton_scratch(d) + d;
 }
 
 static int order_of(const double *option)

@@ -11,7 +11,7 @@
  * A step is solved by fixed point, for the impulses X_j = h Psi_j together with
  *     the pushes M^-1 (h F_j + K_j^T X_j)   where p = M v with a constant M    (spark_pushes.h)
  *     the rises V_i - v0 of all points      else                               (spark_rises.h)
- * Neither are velocities: what is added to the state in the end is known to the last digit.
+ * rather than for velocities: what is added to the state in the end is known to the last digit.
  *
  * A turn evaluates all points, finds where the equations want the unknowns, and then moves these
  * and X so that the conditions hold, with M and K frozen. The system for that is made and
@@ -23,7 +23,7 @@
  *     STAGES         their number S
  *     BETWEEN        further points between the stages and the end
  *     SPLIT          1 when reactions have a table r of their own, 0 when it is that of the forces
- *     REMEMBERED     steps that are continued into the next: the last, or the last two (2)
+ *     REMEMBERED     how many of the last steps are continued into the next: 1 or 2
  * and hands a table made by spark_table.h to the kernel. */
 #ifndef NH_METHOD_SPARK_H
 #define NH_METHOD_SPARK_H
