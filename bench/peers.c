@@ -251,6 +251,17 @@ static void write_points(const study *all, const char *folder)
     fclose(file);
 }
 
+/* One of ours that is the fastest for some error. */
+static bool leads(const study *s, const series *r)
+{
+    for (double error = 1; error > 1e-13; error /= 2) {
+        const char *label = NULL;
+        if (r->ours && best_of_ours(s, error, &label) && strcmp(label, r->label) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void draw(study *all, const char *folder)
 {
     nh_curve curve[PEER_PROBLEMS][CURVES_MAX];
@@ -267,7 +278,7 @@ static void draw(study *all, const char *folder)
                                      .y = r->y,
                                      .count = r->points,
                                      .marked = !r->ours,
-                                     .faint = r->ours};
+                                     .faint = r->ours && !leads(all + k, r)};
         }
         panel[k] = (nh_panel){.title = all[k].problem.label,
                               .x_label = "seconds",
