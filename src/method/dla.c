@@ -9,20 +9,22 @@
 #include "method/kernel.h"
 #include "method/newton.h"
 
+/* What a step knows before it looks for (v1, l), and room for the rest. */
+typedef struct parts {
+    real *free;         /* v0 - h alpha M^-1 gradV(q0) */
+    real *qa, *B;       /* B at qa, then alpha h */
+    real *l, *q, *last; /* last: v1 before the turn, then its change */
+    real *kick, *close;
+} parts;
+
 /* ---- Newton's method, for steps on which the fixed point fails ---- */
 
 #ifdef NH_CAREFUL
 
-/* What a step knows before it looks for (v1, l), and room for the rest. */
-typedef struct known {
-    const double *free, *qa, *B; /* B at qa, then alpha h */
-    double *q, *kick, *close;
-} known;
-
 /* x: v1, l. r: what M^-1 times the equation for v1 is off by, and the constraints. */
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
-    const known *s = (const known *)work;
+    const parts *s = (const parts *)work;
     const double alpha = OPTION(0), t1 = k->t + k->h, *v = x, *l = x + N;
     EACH(i, N) s->q[i] = fma_(alpha * k->h, v[i], s->qa[i]);
     CALL(KICK, t1, s->q, k->v, 0, s->kick);
@@ -34,7 +36,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, const known *s, double *v)
+static int newton(kernel *k, const parts *s, double *v)
 {
     const int d = N + M;
     if (newton_scratch((size_t)d) == 0)
@@ -51,71 +53,89 @@ static int newton(kernel *k, const known *s, double *v)
 
 /* ---- a step ---- */
 
+static inline int prepare(kernel *k, const parts *s, real *v)
+{
+    const double h = k->h, alpha = OPTION(0);
+    EACH(i, N) s->free[i] = k->v[i];
+    if (alpha != 0) {
+        CALL(KICK, k->t, k->q, k->v, 0, s->kick);
+        EACH(i, N) s->free[i] = fma_(broadcast(h * alpha), s->kick[i], k->v[i]);
+    }
+    EACH(i, N) s->qa[i] = fma_(broadcast((1 - alpha) * h), k->v[i], k->q[i]);
+    CALL(KICK, k->t + (1 - alpha) * h, s->qa, k->v, 0, s->kick);
+    EACH(i, NB) s->B[i] = s->kick[N + i];
+    s->B[NB] = broadcast(alpha * h);
+    EACH(i, M) s->l[i] = broadcast(0);
+    EACH(i, N) v[i] = s->free[i];
+    return NH_KERNEL_OK;
+}
+
+/* The force at the q1 of the last turn, then the multiplier. */
+static inline int turn(kernel *k, const parts *s, mask active, real *v)
+{
+    const double h = k->h, alpha = OPTION(0), to_q1 = alpha * h;
+    EACH(i, N) s->q[i] = fma_(broadcast(to_q1), v[i], s->qa[i]);
+    EACH(i, N) s->last[i] = v[i];
+    EACH(i, N) v[i] = s->free[i];
+    if (alpha != 1) {
+        CALL(KICK, k->t + h, s->q, k->v, 0, s->kick);
+        EACH(i, N) v[i] = fma_(broadcast(h * (1 - alpha)), s->kick[i], s->free[i]);
+    }
+    add_B(k, v, s->B, s->l);
+    EACH(i, N) s->q[i] = fma_(broadcast(to_q1), v[i], s->qa[i]);
+    CALL(CLOSE, k->t + h, s->q, v, s->B, s->close);
+    EACH(i, M) s->close[i] = select_(active, -s->close[i], broadcast(0));
+    EACH(i, M) s->l[i] = s->l[i] + s->close[i];
+    add_B(k, v, s->B, s->close);
+    EACH(i, N) v[i] = select_(active, v[i], s->last[i]);
+    return NH_KERNEL_OK;
+}
+
 enum { TURNS_MAX = 60 };
 
-static int step(kernel *k)
+static inline int solve(kernel *k, const parts *s, real *v)
 {
-    const double h = k->h, t = k->t, alpha = OPTION(0);
-    const double to_qa = (1 - alpha) * h, to_q1 = alpha * h;
-    LOCAL(kick, N + NB);
-    LOCAL(x, NB + 1); /* B at qa, alpha h */
-    LOCAL(close, 2 * M);
-    LOCAL(l, M);
-    LOCAL(qa, N);
-    LOCAL(q, N);
-    LOCAL(v, N);
-    LOCAL(free, N); /* v0 - h alpha M^-1 gradV(q0) */
-    LOCAL(last, N);
-
-    EACH(i, N) free[i] = k->v[i];
-    if (alpha != 0) {
-        CALL(KICK, t, k->q, k->v, 0, kick);
-        EACH(i, N) free[i] = fma_(broadcast(h * alpha), kick[i], k->v[i]);
-    }
-    EACH(i, N) qa[i] = fma_(broadcast(to_qa), k->v[i], k->q[i]);
-    CALL(KICK, t + (1 - alpha) * h, qa, k->v, 0, kick);
-    EACH(i, NB) x[i] = kick[N + i];
-    x[NB] = broadcast(to_q1);
-    EACH(i, M) l[i] = broadcast(0);
-    EACH(i, N) v[i] = free[i];
-
-    /* Fixed point in the force at q1, with the multiplier solved for in every turn. */
+    const double alpha = OPTION(0);
     for (watch w = watch_from(k);;) {
-        EACH(i, N) q[i] = fma_(broadcast(to_q1), v[i], qa[i]);
-        EACH(i, N) last[i] = v[i];
-        EACH(i, N) v[i] = free[i];
-        if (alpha != 1) {
-            CALL(KICK, t + h, q, k->v, 0, kick);
-            EACH(i, N) v[i] = fma_(broadcast(h * (1 - alpha)), kick[i], free[i]);
-        }
-        add_B(k, v, x, l);
-        EACH(i, N) q[i] = fma_(broadcast(to_q1), v[i], qa[i]);
-        CALL(CLOSE, t + h, q, v, x, close);
-        EACH(i, M) close[i] = select_(w.active, -close[i], broadcast(0));
-        EACH(i, M) l[i] = l[i] + close[i];
-        add_B(k, v, x, close);
-        EACH(i, N) v[i] = select_(w.active, v[i], last[i]);
+        TRY_(turn(k, s, w.active, v));
         if (REACTION_IS_LINEAR && (alpha == 0 || alpha == 1))
-            break;
+            return NH_KERNEL_OK;
         real scale = largest(k, v, N);
-        EACH(i, N) last[i] = v[i] - last[i];
-        watch_update(&w, largest(k, last, N), scale);
+        EACH(i, N) s->last[i] = v[i] - s->last[i];
+        watch_update(&w, largest(k, s->last, N), scale);
         if (!any(w.active))
-            break;
+            return NH_KERNEL_OK;
         if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), scale))) {
 #ifdef NH_CAREFUL
-            TRY_(newton(k, &(known){free, qa, x, q, kick, close}, v));
-            break;
+            return newton(k, s, v);
 #else
             return not_converged(k, &w);
 #endif
         }
     }
-    EACH(i, N) q[i] = fma_(broadcast(to_q1), v[i], qa[i]);
+}
+
+static int step(kernel *k)
+{
+    const double h = k->h, alpha = OPTION(0);
+    LOCAL(kick, N + NB);
+    LOCAL(B, NB + 1);
+    LOCAL(close, 2 * M);
+    LOCAL(l, M);
+    LOCAL(qa, N);
+    LOCAL(q, N);
+    LOCAL(v, N);
+    LOCAL(free, N);
+    LOCAL(last, N);
+    const parts s = {free, qa, B, l, q, last, kick, close};
+
+    TRY_(prepare(k, &s, v));
+    TRY_(solve(k, &s, v));
+    EACH(i, N) q[i] = fma_(broadcast(alpha * h), v[i], qa[i]);
     if (COMPENSATED)
         EACH(i, N)
         {
-            qa[i] = fma_(broadcast(to_qa), k->v[i], v[i] * to_q1);
+            qa[i] = fma_(broadcast((1 - alpha) * h), k->v[i], v[i] * (alpha * h));
             last[i] = v[i] - k->v[i];
         }
     commit(k, q, v, qa, last);
