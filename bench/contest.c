@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* A timing takes about a millisecond; one that nothing disturbs is met sooner or later. It has at
- * least so many steps that the first ones, which no step before them helps to begin, do not count.
+ * least so many steps that the first ones, which no step before them helps to begin, hardly count.
  */
 enum { CONTESTS_MAX = 32, ROUNDS = 40, REPEATS = 4, STEPS_MAX = 40000, STEPS_MIN = 200 };
 #define TIMING 1e-3

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -327,6 +328,13 @@ static void measure_all_of_ours(study *s)
         measure_ours(s, "dla01", nh_composition_name(i), pow(0.5, 0.125));
 }
 
+/* Where a study of minutes is, for who looks at it. */
+static void tell(const peer_problem *p, int round, const char *whose)
+{
+    if (isatty(2))
+        fprintf(stderr, "\r%-78s\r%s, round %d of %d: %s ", "", p->label, round + 1, ROUNDS, whose);
+}
+
 static void study_problem(study *s, const peer_problem *problem)
 {
     s->problem = *problem;
@@ -334,10 +342,15 @@ static void study_problem(study *s, const peer_problem *problem)
     s->system = load(p->name, &p->setting, p->setting ? 1 : 0, p->q, p->v);
     find_reference(s);
     for (int round = 0; round < ROUNDS; round++) { /* a neighbour stays for seconds */
-        for (int i = 0; i < PEERS; i++)
+        for (int i = 0; i < PEERS; i++) {
+            tell(p, round, peers[i]->label);
             measure_peer(s, peers[i]);
+        }
+        tell(p, round, "ours");
         measure_all_of_ours(s);
     }
+    if (isatty(2))
+        fprintf(stderr, "\r%-78s\r", "");
     print_tables(s);
     nh_system_free(s->system);
 }

@@ -8,7 +8,6 @@
 #define STAGES 1
 #define BETWEEN 0
 #define SPLIT 0
-#define REMEMBERED 1
 #include "method/spark.h"
 
 KERNEL(euler_1, start, step);

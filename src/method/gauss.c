@@ -9,7 +9,8 @@
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 0
-#define REMEMBERED (STAGES <= 3 ? 2 : 1)
+#define REMEMBERS_TWO(stages) ((stages) <= 3) /* of more, two lead further astray than one */
+#define REMEMBERED (REMEMBERS_TWO(STAGES) ? 2 : 1)
 #include "method/spark.h"
 
 KERNEL(gauss, start, step);
@@ -20,7 +21,7 @@ KERNEL(gauss, start, step);
 static spark_kind kind(const double *option)
 {
     int stages = (int)option[0];
-    return (spark_kind){.stages = stages, .points = stages + 1, .two = stages <= 3};
+    return (spark_kind){.stages = stages, .points = stages + 1, .two = REMEMBERS_TWO(stages)};
 }
 
 SPARK_SIZES

@@ -13,7 +13,6 @@
 #define STAGES 2
 #define BETWEEN 1
 #define SPLIT 0
-#define REMEMBERED 1
 #include "method/spark.h"
 
 KERNEL(lobatto_ab_midpoint, start, step);

@@ -11,7 +11,6 @@
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 1
-#define REMEMBERED 1
 #include "method/spark.h"
 
 KERNEL(lobatto_abd, start, step);

@@ -7,7 +7,6 @@
 #define STAGES 8
 #define BETWEEN 0
 #define SPLIT 0
-#define REMEMBERED 1
 #include "method/small.h"
 #include "method/spark.h"
 

@@ -23,7 +23,8 @@
  *     STAGES         their number S
  *     BETWEEN        further points between the stages and the end
  *     SPLIT          1 when reactions have a table r of their own, 0 when it is that of the forces
- *     REMEMBERED     how many of the last steps are continued into the next: 1 or 2
+ *     REMEMBERED     how many of the last steps are continued into the next: 1 (which need not be
+ *                    said) or 2
  * and hands a table made by spark_table.h to the kernel. */
 #ifndef NH_METHOD_SPARK_H
 #define NH_METHOD_SPARK_H
@@ -31,6 +32,9 @@
 #include "method/kernel.h"
 #include "method/newton.h"
 
+#ifndef REMEMBERED
+#define REMEMBERED 1
+#endif
 #define S STAGES
 #define POINTS (S + BETWEEN + 1)
 enum { TURNS_MAX = 50 };

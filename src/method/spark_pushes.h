@@ -102,9 +102,11 @@ static inline int correct_pushes(kernel *k, const spark *s)
 static inline void predict_pushes(kernel *k, const spark *s)
 {
     for (int part = 0; part <= SPLIT; part++)
-        EACH(n, N)
-        EACH_STAGE(i)
-            s->x[(part * S + i) * N + n] = continued(k, i, 0, k->memory + part * S * N + n, N);
+        EACH(n, N) EACH_STAGE(i)
+        {
+            const real *last = k->memory + part * S * N + n;
+            s->x[(part * S + i) * N + n] = continued(k, i, 0, last, N);
+        }
 }
 
 #endif

@@ -58,8 +58,10 @@ static inline int evaluate_rises(kernel *k, const spark *s)
 static inline void find_gaps_rises(kernel *k, const spark *s, real *gap)
 {
     const real *values = s->values;
-    EACH(n, N)
-    EACH_POINT(i) gap[i * N + n] = plus_pushes(k, s->p0[n] - POINT_P(i)[n], i, s->push, n);
+    EACH(n, N) EACH_POINT(i)
+    {
+        gap[i * N + n] = plus_pushes(k, s->p0[n] - POINT_P(i)[n], i, s->push, n);
+    }
 }
 
 static inline int correct_rises(kernel *k, const spark *s)
@@ -81,9 +83,11 @@ static inline int correct_rises(kernel *k, const spark *s)
         EACH(n, N) D[j * N + n] = broadcast(0);
         add_B(k, D + j * N, STAGE_B(j), s->dX + j * M);
     }
-    EACH(n, N)
-    EACH_POINT(i) dx[i * N + n] =
-        s->x[i * N + n] + plus_weighted(k, dx[i * N + n], TABLE_R(i), D + n, N);
+    EACH(n, N) EACH_POINT(i)
+    {
+        const real rise = plus_weighted(k, dx[i * N + n], TABLE_R(i), D + n, N);
+        dx[i * N + n] = s->x[i * N + n] + rise;
+    }
     return NH_KERNEL_OK;
 }
 

@@ -170,7 +170,7 @@ void nh_file_text(nh_file *file, const char *text)
 
 /* Data and size reach the disk; times may follow later. Devices and pipes cannot be synchronised:
  * EINVAL, EROFS. */
-static int synchronise(int descriptor)
+int nh_synchronise(int descriptor)
 {
     if (fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS)
         return 0;
@@ -181,7 +181,7 @@ nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report)
 {
     flush(file);
     if (!file->error)
-        file->error = synchronise(file->descriptor);
+        file->error = nh_synchronise(file->descriptor);
     if (length)
         *length = file->length;
     return file->error ? fail_file(report, "cannot write", file->path, file->error) : NH_OK;
@@ -231,7 +231,7 @@ nh_status nh_file_commit(nh_file *file, nh_report *report)
     nh_writer_end(&file->writer);
     int error = file->error;
     if (!error)
-        error = synchronise(file->descriptor);
+        error = nh_synchronise(file->descriptor);
     if (close(file->descriptor) != 0 && !error)
         error = errno;
     if (!error && file->temporary && rename(file->temporary, file->path) != 0)

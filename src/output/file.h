@@ -20,6 +20,8 @@ nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_rep
 /* The same with PATH.whole, for a file that is made of PATH.part in the end. */
 nh_status nh_file_begin_whole(nh_file **out, const char *path, nh_report *report);
 void nh_file_leave(nh_file *file);
+/* Waits until what was written to a descriptor is on the disk; 0 or an errno. */
+int nh_synchronise(int descriptor);
 /* What was written goes to the disk; tells how long the file is. */
 nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report);
 /* Writes bytes to a place, over what is there; the file is flushed before. */

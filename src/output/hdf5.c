@@ -104,8 +104,7 @@ static void release(nh_hdf5 *file)
 static nh_status synchronise(const nh_hdf5 *file, const char *path, nh_report *report)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    bool done =
-        descriptor >= 0 && (fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS);
+    bool done = descriptor >= 0 && nh_synchronise(descriptor) == 0;
     if (descriptor >= 0)
         close(descriptor);
     return done ? NH_OK : nh_hdf5_fail(file, "cannot write", report);

@@ -13,7 +13,7 @@ typedef struct nh_shape {
      * NULL when m is too large for it. */
     const int *pair_first, *pair_k, *pair_b;
     int angles;
-    const int *angle;                                         /* coordinates that are angles */
+    const int *angle; /* coordinates that are angles */
     int reaction_is_linear, constant_mass, separable, affine, linear; /* as in nh_facts */
     int nonideal;       /* the force of the constraints is more than K^T psi */
     int slope_degree;   /* of gradV as a polynomial of q; -1 where it is none */
