@@ -1,9 +1,9 @@
-/* The turns of SPARK (spark.h) for one trajectory, four points at a time.
+/* The turns of spark_pushes.h for one trajectory, four points at a time.
  *
  * Points of an implicit method do not wait for each other: one vector register holds a component at
- * four of them, the stages and then the end of the step. Each lane does what spark.h does for its
- * point, operation by operation, so that the bits are the same. Lanes behind the last point repeat
- * it; what is known at stages only is of no meaning in other lanes, but a number.
+ * four of them, the stages and then the end of the step. Each lane does what spark_pushes.h does
+ * for its point, operation by operation, so that the bits are the same. Lanes behind the last point
+ * repeat it; what is known at stages only is of no meaning in other lanes, but a number.
  *
  * An emitted kernel of one lane has the system's functions over quads too (emit.c). */
 #ifndef NH_METHOD_SPARK_QUADS_H
@@ -190,7 +190,7 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const quad_turn *
 static inline void find_defects(const kernel *k, const quad_turn *t, real (*defect)[SOME(M)])
 {
     quad made[QUADS][N];
-    real at_end[N];
+    real made_end[N];
     EACH_QUAD(w) EACH(n, N)
     {
         made[w][n] = velocity_quad(k, t->next, n, w);
@@ -204,9 +204,9 @@ static inline void find_defects(const kernel *k, const quad_turn *t, real (*defe
         quad_nh_apply_K(off, QUAD_K(w), made[w]);
         EACH(d, M) EACH(l, 4) if (4 * w + l < S) defect[4 * w + l][d] = off[d][l];
     }
-    EACH(n, N) at_end[n] = AT_POINT(made, n, S);
+    EACH(n, N) made_end[n] = AT_POINT(made, n, S);
     EACH(d, M) defect[S][d] = LINEAR ? 0 : t->end[N + d];
-    nh_apply_K(defect[S], t->end + N + M, at_end);
+    nh_apply_K(defect[S], t->end + N + M, made_end);
 }
 
 static inline void correct_quads(const kernel *k, const quad_spark *s, quad_turn *t)
