@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "base/trig.h"
+#include "kernel/trig.h"
 
 /* ---- pendulum CVT: |v|^2/2 - (x^2 + y^2)/2 - cos xi,  y' + sin(xi) x' = 0 ---- */
 

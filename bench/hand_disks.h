@@ -4,7 +4,7 @@
 #ifndef NH_BENCH_HAND_DISKS_H
 #define NH_BENCH_HAND_DISKS_H
 
-#include "base/trig.h"
+#include "kernel/trig.h"
 
 enum { DISKS = 2, DISK_SIZE = 4 * DISKS };
 static const double disk_J = 0.25, disk_I = 0.5, disk_k = 1,

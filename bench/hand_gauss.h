@@ -5,7 +5,7 @@
 #ifndef NH_BENCH_HAND_GAUSS_H
 #define NH_BENCH_HAND_GAUSS_H
 
-#include "base/trig.h"
+#include "kernel/trig.h"
 #include "hand.h"
 
 #define SQRT15 3.87298334620741688518

@@ -3,7 +3,7 @@
  * more on the chaotic particle.) */
 #include "user.h"
 
-#include "base/trig.h"
+#include "kernel/trig.h"
 
 static int cvt_constraint(void *user, const double *q, double *A, double *b)
 {

@@ -71,7 +71,7 @@ def kernels(out, src, definitions):
         o.write("static const struct {\n    const char *file, *text;\n} sources[] = {\n")
         for file in files:
             o.write('    {"%s",\n%s},\n' % (file, literal(kernel_text(src, file))))
-        for file in ("program/callbacks.h", "base/trig.h"):
+        for file in ("system/callbacks.h", "kernel/trig.h"):
             o.write('    {"%s",\n%s},\n' % (os.path.basename(file), literal(inline(src, file, set()))))
         o.write("};\n\nconst char *nh_embedded_kernel(const char *file)\n{\n")
         o.write("    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sources.py models | figures | methods | method-headers | rooms | cli | python: lists files for meson.build, a line each,
+"""sources.py models | figures | methods | kernel-headers | rooms | cli | python: lists files for meson.build, a line each,
 so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
@@ -14,8 +14,8 @@ lists = {
     "models": lambda: glob.glob("models/*.nh"),
     "figures": lambda: glob.glob("figures/*.fig"),
     "methods": lambda: methods,
-    "method-headers": lambda: glob.glob("src/method/*.h"),
-    "rooms": lambda: set(glob.glob("src/*/*.c")) - set(methods) - {"src/program/interpret.c"},
+    "kernel-headers": lambda: glob.glob("src/kernel/*.h") + glob.glob("src/method/*.h") + glob.glob("src/system/callback*.h"),
+    "rooms": lambda: set(glob.glob("src/*/*.c")) - set(methods) - {"src/code/interpret.c"},
     "cli": lambda: glob.glob("cli/*.c"),
     "python": lambda: [os.path.basename(f) for f in glob.glob("python/nonholo/*") if not f.endswith(("__", ".in"))],
 }

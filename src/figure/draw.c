@@ -161,7 +161,7 @@ static nh_status add_member(points *out, const nh_drawing *p, const nh_outcome *
 static nh_status make_curve(nh_curve *curve, const nh_drawing *p, const nh_outcome *o)
 {
     points all = {0};
-    bool each = nh_chain_has(&p->y, NH_OP_EACH);
+    bool each = nh_chain_has(&p->y, NH_SERIES_EACH);
     nh_status status = NH_OK;
     for (int m = each ? o->members - 1 : 0; m >= 0 && status == NH_OK; m--)
         status = add_member(&all, p, o, m, each ? BINS_OF_MANY : BINS);

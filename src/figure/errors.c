@@ -2,7 +2,7 @@
  * cost. The outcome's series run over the steps: h, error, steps, evaluations (of functions of the
  * system, to the end), seconds. */
 #include "figure/figure.h"
-#include "observe/cost.h"
+#include "analysis/cost.h"
 
 #include <float.h>
 #include <math.h>

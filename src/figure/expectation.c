@@ -57,18 +57,18 @@ nh_status nh_read_chain(nh_reader *r, nh_chain *chain)
                                   NH_FIGURE_OPERATIONS);
         r->line.at++;
         nh_status status = NH_OK;
-        if (op == NH_OP_MEAN)
+        if (op == NH_SERIES_MEAN)
             status = nh_take_number(r, "the window of the mean", &chain->value[chain->ops]);
-        else if (op == NH_OP_PER)
+        else if (op == NH_SERIES_PER)
             status = read_power(r, &chain->value[chain->ops]);
         if (status)
             return status;
-        chain->op[chain->ops++] = (nh_operation)op;
+        chain->op[chain->ops++] = (nh_series_op)op;
     }
     return nh_take_word(r, "a quantity, like energy", &chain->quantity);
 }
 
-nh_status nh_read_measure(nh_reader *r, nh_measure *measure)
+nh_status nh_read_measure(nh_reader *r, nh_finding_kind *measure)
 {
     int found = index_of(nh_next_word(r), measures, NH_MEASURES);
     if (found < 0) {
@@ -82,7 +82,7 @@ nh_status nh_read_measure(nh_reader *r, nh_measure *measure)
             nh_suggest_end(&suggest).text);
     }
     r->line.at++;
-    *measure = (nh_measure)found;
+    *measure = (nh_finding_kind)found;
     return NH_OK;
 }
 

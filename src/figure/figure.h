@@ -16,21 +16,21 @@ enum {
 };
 
 /* "mean 30 error energy": operations on a series, applied from right to left. */
-typedef enum nh_operation {
-    NH_OP_ERROR,       /* y - y(0) */
-    NH_OP_RELATIVE,    /* (y - y(0))/y(0) */
-    NH_OP_LOG,         /* log(y/y(0)) */
-    NH_OP_ABS,         /* |y| */
-    NH_OP_MEAN,        /* running mean over `value` */
-    NH_OP_PER,         /* divided by h^value */
-    NH_OP_VARIANCE,    /* over the members */
-    NH_OP_MEAN_SQUARE, /* over the members */
-    NH_OP_EACH,        /* every member on its own */
+typedef enum nh_series_op {
+    NH_SERIES_ERROR,       /* y - y(0) */
+    NH_SERIES_RELATIVE,    /* (y - y(0))/y(0) */
+    NH_SERIES_LOG,         /* log(y/y(0)) */
+    NH_SERIES_ABS,         /* |y| */
+    NH_SERIES_MEAN,        /* running mean over `value` */
+    NH_SERIES_PER,         /* divided by h^value */
+    NH_SERIES_VARIANCE,    /* over the members */
+    NH_SERIES_MEAN_SQUARE, /* over the members */
+    NH_SERIES_EACH,        /* every member on its own */
     NH_OPERATIONS
-} nh_operation;
+} nh_series_op;
 
 typedef struct nh_chain {
-    nh_operation op[NH_FIGURE_OPERATIONS];
+    nh_series_op op[NH_FIGURE_OPERATIONS];
     double value[NH_FIGURE_OPERATIONS];
     int ops;
     const char *quantity;
@@ -79,7 +79,7 @@ typedef struct nh_drawing { /* a panel */
     nh_place place;
 } nh_drawing;
 
-typedef enum nh_measure {
+typedef enum nh_finding_kind {
     NH_MEASURE_MAX,      /* the largest |y| */
     NH_MEASURE_LAST,     /* y at the end */
     NH_MEASURE_SLOPE,    /* of a line that oscillations do not enter */
@@ -91,10 +91,10 @@ typedef enum nh_measure {
     NH_MEASURE_GROWTH,   /* the factor of one step, while y is small */
     NH_MEASURE_VERDICT,
     NH_MEASURES
-} nh_measure;
+} nh_finding_kind;
 
 typedef struct nh_measurement {
-    nh_measure measure;
+    nh_finding_kind measure;
     nh_chain chain;
     int by_case, by_method; /* by_case -1: every case */
 } nh_measurement;
@@ -119,11 +119,11 @@ typedef struct nh_expectation { /* a finding */
     nh_place place;
 } nh_expectation;
 
-typedef struct nh_table { /* instead of panels: methods down, cases and quantities across */
-    nh_measure measure;
+typedef struct nh_figure_table { /* instead of panels: methods down, cases and quantities across */
+    nh_finding_kind measure;
     nh_chain column[NH_FIGURE_LIST];
     int columns;
-} nh_table;
+} nh_figure_table;
 
 /* One method on one case. */
 typedef struct nh_outcome {
@@ -157,7 +157,7 @@ struct nh_figure {
     nh_contestant *methods;
     nh_drawing *panels;
     nh_expectation *findings;
-    nh_table table;
+    nh_figure_table table;
     bool has_table;
     int case_count, method_count, panel_count, finding_count;
     bool quick_is_shorter;
@@ -182,7 +182,7 @@ typedef struct nh_series {
 nh_status nh_series_make(nh_series *out, const nh_outcome *outcome, const nh_chain *chain,
                          int member);
 void nh_series_free(nh_series *series);
-bool nh_chain_has(const nh_chain *chain, nh_operation op);
+bool nh_chain_has(const nh_chain *chain, nh_series_op op);
 int nh_outcome_find(const nh_outcome *outcome, const char *name); /* -1: not measured */
 
 /* study.c, errors.c: fill one outcome; threads call it with different ones. */
@@ -194,7 +194,7 @@ void nh_outcome_free(nh_outcome *outcome);
 
 /* finding.c: measures every finding. */
 nh_status nh_figure_check(nh_figure *figure, nh_report *report);
-double nh_measure_outcome(const nh_outcome *outcome, nh_measure measure, const nh_chain *chain,
+double nh_measure_outcome(const nh_outcome *outcome, nh_finding_kind measure, const nh_chain *chain,
                           nh_judgement *judgement);
 
 /* table.c */

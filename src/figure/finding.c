@@ -40,7 +40,7 @@ static double plain_slope(const nh_series *s)
     return nh_trend_line(&trend).slope;
 }
 
-static double of_series(const nh_outcome *o, const nh_series *s, nh_measure measure)
+static double of_series(const nh_outcome *o, const nh_series *s, nh_finding_kind measure)
 {
     switch (measure) {
     case NH_MEASURE_MAX:
@@ -73,7 +73,7 @@ static double size_of(const nh_outcome *o, const nh_chain *chain)
 }
 
 /* Over several members the largest counts. A run that did not come to its end has no number. */
-double nh_measure_outcome(const nh_outcome *o, nh_measure measure, const nh_chain *chain,
+double nh_measure_outcome(const nh_outcome *o, nh_finding_kind measure, const nh_chain *chain,
                           nh_judgement *judgement)
 {
     double value = NAN;
@@ -94,7 +94,7 @@ double nh_measure_outcome(const nh_outcome *o, nh_measure measure, const nh_chai
         if (m == 0)
             *judged = nh_judge(s.x, s.y, s.count, nh_round_off_level(size_of(o, chain), o->steps));
         nh_series_free(&s);
-        if (nh_chain_has(chain, NH_OP_VARIANCE) || nh_chain_has(chain, NH_OP_MEAN_SQUARE))
+        if (nh_chain_has(chain, NH_SERIES_VARIANCE) || nh_chain_has(chain, NH_SERIES_MEAN_SQUARE))
             break;
     }
     return value;

@@ -13,7 +13,7 @@ int nh_outcome_find(const nh_outcome *outcome, const char *name)
     return -1;
 }
 
-bool nh_chain_has(const nh_chain *chain, nh_operation op)
+bool nh_chain_has(const nh_chain *chain, nh_series_op op)
 {
     for (int i = 0; i < chain->ops; i++)
         if (chain->op[i] == op)
@@ -71,22 +71,22 @@ static nh_status running_mean(nh_series *s, double window)
     return NH_OK;
 }
 
-static nh_status apply(nh_series *s, const nh_outcome *o, nh_operation op, double value)
+static nh_status apply(nh_series *s, const nh_outcome *o, nh_series_op op, double value)
 {
     double first = first_value(s);
-    if (op == NH_OP_MEAN)
+    if (op == NH_SERIES_MEAN)
         return running_mean(s, value);
     for (int64_t i = 0; i < s->count; i++) {
         double *y = &s->y[i];
-        if (op == NH_OP_ERROR)
+        if (op == NH_SERIES_ERROR)
             *y -= first;
-        else if (op == NH_OP_RELATIVE)
+        else if (op == NH_SERIES_RELATIVE)
             *y = (*y - first) / first;
-        else if (op == NH_OP_LOG)
+        else if (op == NH_SERIES_LOG)
             *y = log(*y / first);
-        else if (op == NH_OP_ABS)
+        else if (op == NH_SERIES_ABS)
             *y = fabs(*y);
-        else if (op == NH_OP_PER)
+        else if (op == NH_SERIES_PER)
             *y /= pow(o->step, value);
     }
     return NH_OK;
@@ -115,7 +115,8 @@ static nh_status collapse(nh_series *s, const nh_outcome *o, const nh_chain *cha
         status = NH_NO_MEMORY;
     for (int64_t i = 0; i < s->count && status == NH_OK; i++) {
         double mean = sum[i] / o->members;
-        s->y[i] = square[i] / o->members - (chain->op[from] == NH_OP_VARIANCE ? mean * mean : 0);
+        s->y[i] =
+            square[i] / o->members - (chain->op[from] == NH_SERIES_VARIANCE ? mean * mean : 0);
         s->y[i] = fmax(s->y[i], 0);
     }
     free(sum);
@@ -128,8 +129,8 @@ static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, 
 {
     if (from == chain->ops)
         return plain(s, o, chain, member);
-    nh_operation op = chain->op[from];
-    if (op == NH_OP_VARIANCE || op == NH_OP_MEAN_SQUARE)
+    nh_series_op op = chain->op[from];
+    if (op == NH_SERIES_VARIANCE || op == NH_SERIES_MEAN_SQUARE)
         return collapse(s, o, chain, from);
     nh_status status = make(s, o, chain, from + 1, member);
     return status ? status : apply(s, o, op, chain->value[from]);

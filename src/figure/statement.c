@@ -402,7 +402,7 @@ static nh_status read_guide(nh_reader *r)
 /* table MEASURE */
 static nh_status read_table(nh_reader *r)
 {
-    nh_table *t = &r->figure->table;
+    nh_figure_table *t = &r->figure->table;
     if (r->figure->has_table)
         return nh_reader_fail(r, "a figure has one table");
     r->figure->has_table = true;

@@ -51,6 +51,6 @@ const char *nh_next_word(const nh_reader *r); /* "" at the end */
 nh_status nh_read_statement(nh_reader *r);
 nh_status nh_read_finding(nh_reader *r, bool needs_time, bool is_claim);
 nh_status nh_read_chain(nh_reader *r, nh_chain *chain);
-nh_status nh_read_measure(nh_reader *r, nh_measure *measure);
+nh_status nh_read_measure(nh_reader *r, nh_finding_kind *measure);
 
 #endif

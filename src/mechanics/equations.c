@@ -156,6 +156,8 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
         status = nh_fail_memory(report);
     if (status == NH_OK)
         status = nh_mechanics_find_facts(s, report);
+    if (status == NH_OK && !nh_find_degrees(s))
+        status = nh_fail_memory(report);
     free(v);
     if (status != NH_OK) {
         nh_mechanics_free(s);

@@ -92,7 +92,9 @@ typedef struct nh_mechanics {
     nh_expr energy;
     nh_expr driver_energy, passenger_energy; /* when facts.coupled */
     nh_facts facts;
-    nh_constraint_kind *kind;         /* [m] */
+    int slope_degree;         /* of the forces at rest as polynomials of q; -1 where one is none */
+    bool plain_momentum;      /* p = M v + constant, with a constant M */
+    nh_constraint_kind *kind; /* [m] */
     nh_answer *constraint_integrable; /* [m] */
     char **conserved;                 /* NULL at the end */
 } nh_mechanics;
@@ -116,5 +118,6 @@ nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_
 nh_status nh_mechanics_find_facts(nh_mechanics *mechanics, nh_report *report);
 void nh_find_integrability(nh_mechanics *mechanics, const double *q, const double *v);
 bool nh_find_coupling(nh_mechanics *mechanics);
+bool nh_find_degrees(nh_mechanics *mechanics);
 
 #endif

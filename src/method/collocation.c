@@ -9,8 +9,8 @@
  * frame X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step, nothing depends on
  * coordinates. Cohen & Hairer (2011) on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego,
  * eq. 9. */
-#include "method/kernel.h"
-#include "method/newton.h"
+#include "kernel/kernel.h"
+#include "kernel/newton.h"
 
 #define STAGES ((int)OPTION(0))
 #define FRAME ((int)OPTION(1))

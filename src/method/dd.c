@@ -13,7 +13,7 @@
  *
  * Solved by fixed point in the force with the multiplier closed in every turn. */
 #include "method/gonzalez.h"
-#include "method/newton.h"
+#include "kernel/newton.h"
 #include "method/settle.h"
 
 /* The numerator of kappa as a mean over the segment. slope is gradV(qm); point holds 1 + 2 N. */

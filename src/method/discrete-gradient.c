@@ -18,8 +18,8 @@
  *
  * Keeps energy and constraints; symmetric and of order 2 but for itoh-abe, which is of order 1.
  * Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eqs. 9, 14, Algorithm 1 and Remark 3.5. */
-#include "method/kernel.h"
-#include "method/newton.h"
+#include "kernel/kernel.h"
+#include "kernel/newton.h"
 
 #define GRADIENT ((int)OPTION(0))
 #define FRAME ((int)OPTION(1))

@@ -6,8 +6,8 @@
  *
  * Order 2 for alpha = 1/2, else 1; keeps the constraints. Explicit in the force at alpha = 0 and 1.
  * Modin & Verdier (2020), eq. 27. */
-#include "method/kernel.h"
-#include "method/newton.h"
+#include "kernel/kernel.h"
+#include "kernel/newton.h"
 
 /* What a step knows before it looks for (v1, l), and room for the rest. */
 typedef struct parts {

@@ -6,7 +6,7 @@
  *
  * Order 2, symmetric; keeps the constraints at every node; one force evaluation a step.
  * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
-#include "method/kernel.h"
+#include "kernel/kernel.h"
 
 /* The multipliers where they move what the constraints depend on: solve after solve until v
  * settles. */

@@ -9,7 +9,7 @@
 #ifndef NH_METHOD_FRAME_H
 #define NH_METHOD_FRAME_H
 
-#include "method/small.h"
+#include "kernel/small.h"
 
 enum { FRAME_MODEL, FRAME_HOUSEHOLDER, FRAME_DIFFERENCE, FRAME_POLAR };
 

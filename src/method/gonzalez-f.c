@@ -14,7 +14,7 @@
  * p(q1, v1) = p1, and u = (q1 - q0)/h = vm + kappa (p1 - p0). They are found by fixed point, with
  * M, the force and kappa as the last turn left them and the multiplier closed in every turn. */
 #include "method/gonzalez.h"
-#include "method/newton.h"
+#include "kernel/newton.h"
 #include "method/settle.h"
 
 /* A stage's block of values: p, F, k, K, B, and the factor c that CLOSE wants behind B. */

@@ -12,7 +12,7 @@
 #ifndef NH_METHOD_GONZALEZ_H
 #define NH_METHOD_GONZALEZ_H
 
-#include "method/kernel.h"
+#include "kernel/kernel.h"
 
 /* Below |dz| = 0.01 the mean is taken. Above, the noise of the difference is 100 eps |H| at most.
  */

@@ -9,7 +9,7 @@
  * gamma = 1/2 is the leapfrog; beta = 0 with a force without velocities is explicit.
  * Jay & Negrut (2009), sections 5 and 6 with alpha_m = alpha_f = 0; Anahory Simoes, Ferraro,
  * Marrero & Martin de Diego, eq. 12. */
-#include "method/newton.h"
+#include "kernel/newton.h"
 #include "method/settle.h"
 
 #define BETA OPTION(0)

@@ -7,7 +7,7 @@
  * Order 2, fully explicit: one force evaluation and one solve for l1 a step. On coupled systems
  * with quadratic potential it keeps an energy of its own exactly. Modin & Verdier (2020), eq. 30;
  * McLachlan & Perlmutter (2006). */
-#include "method/kernel.h"
+#include "kernel/kernel.h"
 
 enum { START_CONTINUOUS, START_NEWMARK, START_ZERO };
 

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "method/embedded.h"
 #include "model/suggest.h"
-#include "program/system.h"
+#include "system/system.h"
 
 /* ---- the list ---- */
 

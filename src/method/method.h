@@ -3,8 +3,8 @@
 #define NH_METHOD_METHOD_H
 
 #include "mechanics/mechanics.h"
-#include "program/kernel_io.h"
-#include "program/variant.h"
+#include "kernel/kernel_io.h"
+#include "code/variant.h"
 
 #define NH_USES(fn) (1u << NH_FN_##fn)
 

@@ -17,8 +17,8 @@
 #ifndef NH_METHOD_NEWMARK_H
 #define NH_METHOD_NEWMARK_H
 
-#include "method/kernel.h"
-#include "method/newton.h"
+#include "kernel/kernel.h"
+#include "kernel/newton.h"
 #include "method/settle.h"
 
 enum { NEWMARK_POINT, NEWMARK_AVERAGE };

@@ -22,7 +22,7 @@
 #ifndef NH_METHOD_POLAR_H
 #define NH_METHOD_POLAR_H
 
-#include "method/small.h"
+#include "kernel/small.h"
 
 #define R (N - M)
 

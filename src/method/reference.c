@@ -7,7 +7,7 @@
 #define STAGES 8
 #define BETWEEN 0
 #define SPLIT 0
-#include "method/small.h"
+#include "kernel/small.h"
 #include "method/spark.h"
 
 enum { PARTS_MAX = 4096 };

@@ -3,7 +3,7 @@
  *     v' = a(t, q, v)   with the multipliers eliminated,   q' = v
  *
  * Order 4; keeps nothing: constraints and energy drift. */
-#include "method/kernel.h"
+#include "kernel/kernel.h"
 
 static int step(kernel *k)
 {

@@ -7,7 +7,7 @@
 #ifndef NH_METHOD_SETTLE_H
 #define NH_METHOD_SETTLE_H
 
-#include "method/kernel.h"
+#include "kernel/kernel.h"
 
 enum { SETTLE_TURNS_MAX = 50 };
 

@@ -29,8 +29,8 @@
 #ifndef NH_METHOD_SPARK_H
 #define NH_METHOD_SPARK_H
 
-#include "method/kernel.h"
-#include "method/newton.h"
+#include "kernel/kernel.h"
+#include "kernel/newton.h"
 
 #ifndef REMEMBERED
 #define REMEMBERED 1

@@ -7,7 +7,7 @@
 #include "base/dense.h"
 #include "base/quadrature.h"
 #include "method/method.h"
-#include "method/newton.h"
+#include "kernel/newton.h"
 
 enum { SPARK_STAGES_MAX = 16, SPARK_POINTS_MAX = SPARK_STAGES_MAX + 2, SPARK_DEGREE_MAX = 7 };
 

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "method/embedded.h"
-#include "program/emit.h"
+#include "code/emit.h"
 
 /* Compiling takes a tenth of a second and more; auto does it when the tape would take longer. */
 #define COMPILE_PAYS_SECONDS 0.25
@@ -109,10 +109,11 @@ static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run,
 {
     const nh_method *method = run->choice.method;
     nh_text source = {0};
-    nh_emission what = {.system = run->system,
-                        .functions = nh_choice_functions(&run->choice, &run->system->shape),
+    const nh_system *system = run->system;
+    nh_emission what = {.shape = &system->shape,
+                        .identity_mass = !system->functions.mass,
                         .kernel = nh_method_source(method),
-                        .callbacks = nh_embedded_kernel("callbacks.h"),
+                        .callbacks = system->mechanics ? NULL : nh_embedded_kernel("callbacks.h"),
                         .trig = nh_embedded_kernel("trig.h"),
                         .quads = method->quads,
                         .option = run->choice.option,
@@ -122,6 +123,7 @@ static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run,
                         .lanes = lanes,
                         .compensated = run->compensated,
                         .composed = run->parts > 1};
+    memcpy(what.tape, run->careful.interpreter.tape, sizeof what.tape);
     nh_status status = nh_emit(&source, &what, report);
     if (status == NH_OK)
         status = nh_compile(loaded, &source, variant, report);

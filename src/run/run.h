@@ -4,9 +4,9 @@
 
 #include "method/compose.h"
 #include "method/method.h"
-#include "program/compile.h"
-#include "program/machine.h"
-#include "program/system.h"
+#include "code/compile.h"
+#include "code/machine.h"
+#include "system/system.h"
 
 typedef struct group { /* `lanes` trajectories side by side, in one block of memory */
     int lanes, first_member;

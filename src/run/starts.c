@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "program/system.h"
+#include "system/system.h"
 
 enum { ATTEMPTS = 1000, DOUBLINGS = 60, ITERATIONS = 200 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_bad_models.py NONHOLO [FOLDER]
 
-For every NAME.nh of test/bad_models, `nonholo check NAME.nh` must exit with 2 and print exactly the
+For every NAME.nh of test/model/bad_models, `nonholo check NAME.nh` must exit with 2 and print exactly the
 text of NAME.expected on standard error, and nothing on standard output (only a start off the
 constraints is reported after what was found out)."""
 
@@ -26,7 +26,7 @@ def refuse(program, folder, model):
 
 def main():
     program = Program(sys.argv[1])
-    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.join(HERE, "..", "bad_models")
+    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.join(HERE, "..", "model", "bad_models")
     models = sorted(map(os.path.basename, glob.glob(os.path.join(folder, "*.nh"))))
     check(len(models) >= 100, f"{len(models)} models in {folder}")
     print(f"{len(models)} models that must be refused, each by its message")

@@ -310,7 +310,7 @@ static double variance_at(double **e, int members, int sample)
     return sum;
 }
 
-/* The slope of the variance by weights sin^4, as in src/observe/slope.c. */
+/* The slope of the variance by weights sin^4, as in src/analysis/slope.c. */
 static double slope(double **e, int members, double time)
 {
     double sum = 0, square = 0;
@@ -359,7 +359,7 @@ static double mean_end(double **e, int members, double time)
     return sum;
 }
 
-/* The slope of log y over log t from the 20th part of the time on, as in src/observe/verdict.c. */
+/* The slope of log y over log t from the 20th part of the time on, as in src/analysis/verdict.c. */
 static double exponent(const double *y, double time)
 {
     double n = 0, x1 = 0, y1 = 0, xx = 0, xy = 0;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../unit/check.h"
+#include "check.h"
 
 enum { SIZE = 16, STEPS = 20 };
 #define STEP 0.1

@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-#include "../unit/check.h"
+#include "check.h"
 #include "choices.h"
 #include "ladder.h"
 #include "residuals.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/check.h"
+#include "check.h"
 
 enum { SIZE = 3, STEPS = 20, LANES = 5 };
 

@@ -13,8 +13,8 @@ ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
 # Not the tests of numbers over long times, of installation and of the manual.
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 10 \
-    'language' 'loops' 'states on the way' 'tables' 'statistics' 'ensemble engine' 'verdicts' 'trajectories in one call' \
-    'functions of the user' 'broken methods are noticed' 'compositions' 'identities' 'numbers' \
-    'hostile model' 'hostile method' 'hostile checkpoint' 'hostile figure' 'elementary functions' \
-    'command line' 'bad models' 'reference cases' 'general systems' 'ensembles by command' 'data files' \
+    'model language' 'code roll' 'run trace' 'method tables' 'analysis statistics' 'run ensemble' 'analysis verdict' \
+    'output follow' 'output number' 'system functions' 'method matrix of broken methods' \
+    'method matrix of compositions' 'method identities' 'fuzz model' 'fuzz method' 'fuzz checkpoint' 'fuzz figure' \
+    'cli' 'cli bad models' 'cli elementary' 'cli reference' 'cli general' 'cli ensemble' 'cli files' \
     'example minimal' 'example text' 'example functions' 'example ensemble'

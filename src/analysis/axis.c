@@ -1,0 +1,237 @@
+/* The axis of the rotation that one period of the driver makes, followed through the period.
+ *
+ * F' = S F/psi' from the unit matrix over psi in [0, 2 pi], by the 5-stage Gauss method in 512
+ * cells, or in 2048 where the axis varies quickly; R = F(2 pi) n0 = n0, n(psi) = F(psi) n0, kept as
+ * a Fourier series without what is below round-off. */
+#include "analysis/latitude.h"
+
+#include "base/quadrature.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAGES = 5, MAX_D = NH_PASSENGERS_MAX + 1 };
+static const double two_pi = 0x1.921fb54442d18p+2;
+
+typedef struct turn {
+    const nh_latitude *l;
+    int d, cells; /* d: passengers + 1 */
+    double c[STAGES], b[STAGES], a[STAGES * STAGES];
+    double *F; /* [cells + 1][d * d] */
+} turn;
+
+/* out = [[0, w], [-w^T, 0]] F */
+static void apply(int d, const double *w, const double *F, double *out)
+{
+    int p = d - 1;
+    for (int c = 0; c < d; c++) {
+        double sum = 0;
+        for (int r = 0; r < p; r++) {
+            out[r * d + c] = w[r] * F[p * d + c];
+            sum -= w[r] * F[r * d + c];
+        }
+        out[p * d + c] = sum;
+    }
+}
+
+/* One cell: the stages by fixed point, which contracts like the length of the cell. */
+static void cross(const turn *t, const double w[][NH_PASSENGERS_MAX], double h, const double *F0,
+                  double *F1)
+{
+    int size = t->d * t->d;
+    double slope[STAGES][MAX_D * MAX_D] = {{0}}, F[MAX_D * MAX_D], next[MAX_D * MAX_D];
+    double change = 1, before = INFINITY;
+    for (int turns = 0; turns < 100 && change > 0 && (change < before || turns < 8); turns++) {
+        before = change;
+        change = 0;
+        for (int i = 0; i < STAGES; i++) {
+            for (int e = 0; e < size; e++) {
+                F[e] = F0[e];
+                for (int j = 0; j < STAGES; j++)
+                    F[e] += h * t->a[i * STAGES + j] * slope[j][e];
+            }
+            apply(t->d, w[i], F, next);
+            for (int e = 0; e < size; e++) {
+                change = fmax(change, fabs(next[e] - slope[i][e]));
+                slope[i][e] = next[e];
+            }
+        }
+    }
+    for (int e = 0; e < size; e++) {
+        F1[e] = 0;
+        for (int i = 0; i < STAGES; i++)
+            F1[e] += h * t->b[i] * slope[i][e];
+        F1[e] += F0[e];
+    }
+}
+
+static bool integrate(turn *t)
+{
+    double w[STAGES][NH_PASSENGERS_MAX], h = two_pi / t->cells;
+    int size = t->d * t->d;
+    for (int i = 0; i < size; i++)
+        t->F[i] = i % (t->d + 1) == 0;
+    for (int cell = 0; cell < t->cells; cell++) {
+        for (int i = 0; i < STAGES; i++)
+            if (!nh_latitude_rate(t->l, h * (cell + t->c[i]), w[i]))
+                return false;
+        cross(t, w, h, t->F + cell * size, t->F + (cell + 1) * size);
+    }
+    return true;
+}
+
+/* Brings the largest entry left to the place (at, at); returns its size. */
+static double pivot(int d, double *a, int *order, int at)
+{
+    int row = at, column = at;
+    for (int r = at; r < d; r++)
+        for (int c = at; c < d; c++)
+            if (fabs(a[r * d + c]) > fabs(a[row * d + column]))
+                row = r, column = c;
+    for (int c = 0; c < d; c++) {
+        double kept = a[at * d + c];
+        a[at * d + c] = a[row * d + c];
+        a[row * d + c] = kept;
+    }
+    for (int r = 0; r < d; r++) {
+        double kept = a[r * d + at];
+        a[r * d + at] = a[r * d + column];
+        a[r * d + column] = kept;
+    }
+    int kept = order[at];
+    order[at] = order[column];
+    order[column] = kept;
+    return fabs(a[at * d + at]);
+}
+
+/* The unit vector that a (d x d) takes to zero; false when there is more than one direction. */
+static bool null_vector(int d, double *a, double *n)
+{
+    int order[MAX_D];
+    double square = 0, x[MAX_D];
+    for (int i = 0; i < d; i++)
+        order[i] = i;
+    for (int i = 0; i < d - 1; i++) {
+        if (!(pivot(d, a, order, i) > 1e-6))
+            return false;
+        for (int r = i + 1; r < d; r++) {
+            double factor = a[r * d + i] / a[i * d + i];
+            for (int c = i; c < d; c++)
+                a[r * d + c] -= factor * a[i * d + c];
+        }
+    }
+    x[d - 1] = 1;
+    for (int i = d - 2; i >= 0; i--) {
+        x[i] = 0;
+        for (int c = i + 1; c < d; c++)
+            x[i] -= a[i * d + c] * x[c] / a[i * d + i];
+    }
+    for (int i = 0; i < d; i++)
+        square += x[i] * x[i];
+    for (int i = 0; i < d; i++)
+        n[order[i]] = x[i] / sqrt(square);
+    return isfinite(square);
+}
+
+/* n0, its largest component positive. */
+static bool find_start(const turn *t, double *n0)
+{
+    int d = t->d, largest = 0;
+    double a[MAX_D * MAX_D];
+    memcpy(a, t->F + t->cells * d * d, (size_t)(d * d) * sizeof *a);
+    for (int i = 0; i < d; i++)
+        a[i * d + i] -= 1;
+    if (!null_vector(d, a, n0))
+        return false;
+    for (int i = 1; i < d; i++)
+        largest = fabs(n0[i]) > fabs(n0[largest]) ? i : largest;
+    for (int i = 0, flip = n0[largest] < 0; i < d; i++)
+        n0[i] = flip ? -n0[i] : n0[i];
+    return true;
+}
+
+/* Fourier coefficients of the axis at the cells' ends; the last that stands out ends the series. */
+static bool transform(nh_latitude *l, const turn *t, const double *n0)
+{
+    int d = t->d, half = t->cells / 2;
+    double *wave = calloc((size_t)(2 * half) * (size_t)d, sizeof *wave);
+    if (!wave)
+        return false;
+    for (int cell = 0; cell < t->cells; cell++)
+        for (int i = 0; i < d; i++) {
+            double n = 0;
+            for (int j = 0; j < d; j++)
+                n += t->F[(cell * d + i) * d + j] * n0[j];
+            for (int mode = 0; mode < half; mode++) {
+                double angle = two_pi * (double)(cell * mode % t->cells) / t->cells;
+                double weight = (mode ? 2.0 : 1.0) / t->cells;
+                wave[(2 * mode) * d + i] += weight * n * cos(angle);
+                wave[(2 * mode + 1) * d + i] += weight * n * sin(angle);
+            }
+        }
+    for (int e = 0; e < 2 * half * d; e++)
+        if (fabs(wave[e]) > 1e-16)
+            l->modes = e / (2 * d) + 1;
+    l->wave = wave;
+    return true;
+}
+
+/* The series must have ended before the finest waves that the cells can carry. */
+static bool resolved(const nh_latitude *l, const turn *t)
+{
+    for (int e = 2 * (t->cells * 3 / 8) * t->d; e < t->cells * t->d; e++)
+        if (!(fabs(l->wave[e]) < 1e-13))
+            return false;
+    return true;
+}
+
+static nh_status try_cells(nh_latitude *l, int cells, bool *fine, nh_report *report)
+{
+    turn t = {.l = l, .d = l->passengers + 1, .cells = cells};
+    double n0[MAX_D];
+    nh_gauss_table(STAGES, t.c, t.b, t.a);
+    t.F = malloc((size_t)(cells + 1) * (size_t)t.d * (size_t)t.d * sizeof *t.F);
+    if (!t.F)
+        return nh_fail_memory(report);
+    nh_status status = NH_OK;
+    if (!integrate(&t) || !find_start(&t, n0))
+        status = nh_fail(report, NH_NOT_APPLICABLE,
+                         "one period of the driver turns the passengers about no axis of its own");
+    else if (!transform(l, &t, n0))
+        status = nh_fail_memory(report);
+    *fine = status == NH_OK && resolved(l, &t);
+    free(t.F);
+    return status;
+}
+
+nh_status nh_latitude_find_axis(nh_latitude *l, nh_report *report)
+{
+    bool fine = false;
+    nh_status status = NH_OK;
+    for (int cells = 512; cells <= 2048 && !fine && status == NH_OK; cells *= 4) {
+        free(l->wave);
+        l->wave = NULL;
+        l->modes = 0;
+        status = try_cells(l, cells, &fine, report);
+    }
+    if (status == NH_OK && !fine)
+        status = nh_fail(report, NH_NOT_APPLICABLE,
+                         "the axis varies too quickly with the driver's phase to be followed");
+    return status;
+}
+
+void nh_latitude_axis(const nh_latitude *l, double psi, double *axis)
+{
+    int d = l->passengers + 1;
+    double c1 = cos(psi), s1 = sin(psi), c = 1, s = 0;
+    for (int i = 0; i < d; i++)
+        axis[i] = 0;
+    for (int mode = 0; mode < l->modes; mode++) {
+        for (int i = 0; i < d; i++)
+            axis[i] += c * l->wave[(2 * mode) * d + i] + s * l->wave[(2 * mode + 1) * d + i];
+        double turned = c * c1 - s * s1;
+        s = s * c1 + c * s1;
+        c = turned;
+    }
+}

@@ -1,0 +1,57 @@
+/* The values of what nh_system_conserved lists. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "system/system.h"
+
+static const char momentum[] = "momentum of ";
+
+int nh_system_integrals(const nh_system *system)
+{
+    int count = 0;
+    while (nh_system_conserved(system, count))
+        count++;
+    return count;
+}
+
+static double momentum_named(const nh_system *system, const char *name, const double *p)
+{
+    int i = 0;
+    while (i < system->velocities - 1 && strcmp(nh_system_velocity_name(system, i), name) != 0)
+        i++;
+    return p[i];
+}
+
+/* p[n] comes first out of NH_FN_END. */
+static nh_status momenta(const nh_system *system, double t, const double *q, const double *v,
+                         double **p)
+{
+    *p = malloc((nh_system_outputs(system, NH_FN_END) + 1) * sizeof **p);
+    return *p ? nh_system_evaluate(system, NH_FN_END, t, q, v, NULL, *p, NULL) : NH_NO_MEMORY;
+}
+
+nh_status nh_system_integral_values(const nh_system *system, double t, const double *q,
+                                    const double *v, double *values)
+{
+    double partial[2] = {0}, energy, *p = NULL;
+    nh_status status = nh_system_energy(system, t, q, v, &energy);
+    if (status == NH_OK && system->facts.coupled)
+        status = nh_system_partial_energies(system, t, q, v, partial);
+    const char *name;
+    for (int i = 0; status == NH_OK && (name = nh_system_conserved(system, i)); i++) {
+        bool is_momentum = strncmp(name, momentum, sizeof momentum - 1) == 0;
+        if (is_momentum && !p)
+            status = momenta(system, t, q, v, &p);
+        if (status != NH_OK)
+            break;
+        if (is_momentum)
+            values[i] = momentum_named(system, name + sizeof momentum - 1, p);
+        else if (strcmp(name, "driver energy") == 0)
+            values[i] = partial[0];
+        else
+            values[i] = strcmp(name, "passenger energy") == 0 ? partial[1] : energy;
+    }
+    free(p);
+    return status;
+}

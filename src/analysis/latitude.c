@@ -1,0 +1,409 @@
+/* The latitude: the hidden integral of coupled systems (Modin & Verdier 2020, sec. 3.2).
+ *
+ *     L = x'.M x'/2 - (x - c).K (x - c)/2 + mu xi'^2/2 - V(xi),    A(xi) x' = 0,    dim ker A = 1
+ *
+ * With k(xi) the M-unit kernel vector of A and K = C C^T, the passengers' state is
+ *
+ *     u = (C^T (x - c), k.M x'),    u' = S(xi) u,    S = [[0, w], [-w^T, 0]],   w = C^T k,
+ *
+ * and |u|^2/2 is their energy. Over one period of the driver u is turned by a rotation; in an odd
+ * dimension a rotation has an axis, and the component of u along it does not change. The axis
+ * n(psi) at every phase psi of the driver comes from F' = S F/psi' over one period; latitude =
+ * n(psi).u.
+ *
+ * The phase: a rotating driver is its own; an oscillating one about the bottom b of its well has
+ *
+ *     s(xi) = sign(xi - b) sqrt(V(xi) - V(b)),   psi = atan2(sqrt(mu/2) xi', s),   psi' =
+ * -sqrt(2/mu) s'.
+ *
+ * Both stay defined at states whose driver energy is not quite that of the start. */
+#include "analysis/latitude.h"
+
+#include "base/dense.h"
+#include "base/quadrature.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double two_pi_high = 0x1.921fb544p+2, two_pi_low = 0x1.0b4611a626331p-32;
+static const double two_pi = 0x1.921fb54442d18p+2;
+
+enum { MAX_N = NH_PASSENGERS_MAX + 1, SHORT_NODES = 8 };
+
+/* ---- what the system says about a place of the driver ------------------------------------- */
+
+/* V + U(0) and its slope. */
+static double potential(const nh_latitude *l, double xi, double *slope)
+{
+    double q[MAX_N] = {0}, v[MAX_N] = {0}, out[MAX_N + 1] = {0};
+    q[l->driver] = xi;
+    if (nh_system_evaluate(l->system, NH_FN_POTENTIAL, 0, q, v, NULL, out, NULL) != NH_OK)
+        out[0] = out[1 + l->driver] = NAN;
+    *slope = out[1 + l->driver];
+    return out[0];
+}
+
+/* The determinant of a (rows x rows), which is destroyed. */
+static double determinant(int rows, double *a)
+{
+    double product = 1;
+    for (int i = 0; i < rows; i++) {
+        int best = i;
+        for (int r = i + 1; r < rows; r++)
+            best = fabs(a[r * rows + i]) > fabs(a[best * rows + i]) ? r : best;
+        for (int c = 0; c < rows && best != i; c++) {
+            double kept = a[i * rows + c];
+            a[i * rows + c] = a[best * rows + c];
+            a[best * rows + c] = kept;
+        }
+        product *= best == i ? a[i * rows + i] : -a[i * rows + i];
+        for (int r = i + 1; r < rows && a[i * rows + i] != 0; r++) {
+            double factor = a[r * rows + i] / a[i * rows + i];
+            for (int c = i; c < rows; c++)
+                a[r * rows + c] -= factor * a[i * rows + c];
+        }
+    }
+    return product;
+}
+
+/* The passengers' part of M and K at a place of the driver. */
+static bool matrices(const nh_latitude *l, double xi, double *M, double *A)
+{
+    int n = l->passengers + 1, p = l->passengers;
+    double q[MAX_N] = {0}, v[MAX_N] = {0}, out[2 * MAX_N * MAX_N];
+    q[l->driver] = xi;
+    if (nh_system_evaluate(l->system, NH_FN_MATRICES, 0, q, v, NULL, out, NULL) != NH_OK)
+        return false;
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++)
+            M[i * p + j] = out[l->passenger[i] * n + l->passenger[j]];
+    for (int i = 0; i < p - 1; i++)
+        for (int j = 0; j < p; j++)
+            A[i * p + j] = out[n * n + i * n + l->passenger[j]];
+    return true;
+}
+
+/* M k[passengers], k the unit kernel vector: a cross product of the rows of A, so it follows xi
+ * without a jump of its sign. */
+static bool kernel(const nh_latitude *l, double xi, double *k, double *Mk)
+{
+    int p = l->passengers;
+    double M[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX], A[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX];
+    double minor[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX], square = 0;
+    if (!matrices(l, xi, M, A))
+        return false;
+    for (int j = 0; j < p; j++) {
+        int at = 0;
+        for (int r = 0; r < p - 1; r++)
+            for (int c = 0; c < p; c++)
+                if (c != j)
+                    minor[at++] = A[r * p + c];
+        k[j] = (j % 2 ? -1 : 1) * determinant(p - 1, minor);
+    }
+    for (int i = 0; i < p; i++) {
+        Mk[i] = 0;
+        for (int j = 0; j < p; j++)
+            Mk[i] += M[i * p + j] * k[j];
+        square += k[i] * Mk[i];
+    }
+    double length = sqrt(square);
+    for (int i = 0; i < p; i++) {
+        k[i] /= length;
+        Mk[i] /= length;
+    }
+    return length > 0;
+}
+
+/* ---- the driver's phase -------------------------------------------------------------------- */
+
+/* s(xi) and its slope. Near the bottom V - V(b) cancels, and is the integral of the slope instead.
+ */
+static double swing(const nh_latitude *l, double xi, double *slope)
+{
+    double from = xi - l->bottom, force, rise = potential(l, xi, &force) - l->least;
+    if (rise < 0.05 * l->depth) {
+        double c[SHORT_NODES], b[SHORT_NODES], mean = 0, part;
+        nh_gauss_nodes(SHORT_NODES, c, b);
+        for (int i = 0; i < SHORT_NODES; i++) {
+            potential(l, l->bottom + c[i] * from, &part);
+            mean += b[i] * part;
+        }
+        rise = fmax(0, mean * from);
+    }
+    double s = copysign(sqrt(rise), from);
+    *slope = s != 0 ? force / (2 * s) : NAN;
+    return s;
+}
+
+/* xi and psi' at a phase, by Newton's method within a bracket. */
+static double place_at(const nh_latitude *l, double psi, double *rate)
+{
+    double slope;
+    if (l->rotating) {
+        double rest = l->energy - potential(l, psi, &slope);
+        *rate = l->direction * sqrt(2 * rest / l->mass);
+        return psi;
+    }
+    double wanted = sqrt(l->depth) * cos(psi), low = l->left, high = l->right;
+    double xi = l->bottom + (wanted > 0 ? high - l->bottom : l->bottom - low) * cos(psi);
+    for (int i = 0; i < 100; i++) {
+        double off = swing(l, xi, &slope) - wanted;
+        if (off > 0)
+            high = xi;
+        else
+            low = xi;
+        double next = xi - off / slope;
+        if (!(next > low && next < high))
+            next = i < 4 && off != 0 && isfinite(next) ? fmin(fmax(next, low), high)
+                                                       : 0.5 * (low + high);
+        bool settled = fabs(next - xi) <= 2 * DBL_EPSILON * (l->right - l->left);
+        xi = next;
+        if (settled)
+            break;
+    }
+    swing(l, xi, &slope);
+    *rate = -sqrt(2 / l->mass) * slope;
+    return xi;
+}
+
+/* An angle as near to `centre` as full turns allow. */
+static double near_to(double xi, double centre)
+{
+    double turns = rint((xi - centre) / two_pi);
+    return (xi - turns * two_pi_high) - turns * two_pi_low;
+}
+
+static double phase_of(const nh_latitude *l, double xi, double speed)
+{
+    double slope;
+    if (l->rotating)
+        return xi;
+    if (l->periodic)
+        xi = near_to(xi, 0.5 * (l->left + l->right));
+    return atan2(sqrt(l->mass / 2) * speed, swing(l, xi, &slope));
+}
+
+/* ---- how the driver moves ------------------------------------------------------------------ */
+
+/* Where V crosses the energy, or its slope crosses zero, between two places. */
+static double crossing(const nh_latitude *l, double inside, double outside, bool of_slope)
+{
+    for (int i = 0; i < 200; i++) {
+        double slope, middle = 0.5 * (inside + outside);
+        double height = potential(l, middle, &slope) - l->energy;
+        bool out = of_slope ? slope > 0 : height > 0;
+        if (middle == inside || middle == outside)
+            break;
+        if (out)
+            outside = middle;
+        else
+            inside = middle;
+    }
+    return 0.5 * (inside + outside);
+}
+
+/* Walks from the start to where the driver turns; NaN when it does not within `far`. */
+static double turning_point(const nh_latitude *l, double xi, double direction, double far)
+{
+    double at = xi, slope, stride = l->periodic ? two_pi / 512 : 0.01 * (1 + fabs(xi));
+    while (fabs(at - xi) <= far) {
+        double next = at + direction * stride;
+        if (potential(l, next, &slope) > l->energy)
+            return crossing(l, at, next, false);
+        at = next;
+        stride *= l->periodic ? 1 : 1.05;
+    }
+    return NAN;
+}
+
+/* The bottom of the well: falling before it, rising behind it, nothing else. */
+static bool find_bottom(nh_latitude *l)
+{
+    enum { PLACES = 400 };
+    double before = l->left, slope;
+    int changes = 0;
+    bool rising = false;
+    for (int i = 1; i < PLACES; i++) {
+        double xi = l->left + (l->right - l->left) * i / PLACES;
+        potential(l, xi, &slope);
+        if ((slope > 0) != rising) {
+            changes++;
+            rising = slope > 0;
+            l->bottom = crossing(l, before, xi, true);
+        }
+        before = xi;
+    }
+    l->least = potential(l, l->bottom, &slope);
+    l->depth = l->energy - l->least;
+    return changes == 1 && rising && l->depth > 1e-12 * (1 + fabs(l->energy));
+}
+
+static nh_status find_motion(nh_latitude *l, double xi, double speed, nh_report *report)
+{
+    double slope, far = l->periodic ? two_pi : 1e6;
+    l->energy = l->mass * speed * speed / 2 + potential(l, xi, &slope);
+    l->direction = speed < 0 ? -1 : 1;
+    l->left = turning_point(l, xi, -1, far);
+    l->right = isnan(l->left) ? NAN : turning_point(l, xi, 1, far);
+    const char *name = nh_system_coordinate_name(l->system, l->driver);
+    if (!isnan(l->left) && !isnan(l->right)) {
+        if (find_bottom(l))
+            return NH_OK;
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the driver %s rests or swings in a well with several bottoms", name);
+    }
+    l->rotating = l->periodic && isnan(l->left);
+    if (l->rotating)
+        return NH_OK;
+    return nh_fail(report, NH_NOT_APPLICABLE, "the driver %s does not move periodically", name);
+}
+
+/* ---- the passengers ------------------------------------------------------------------------ */
+
+/* K = C C^T in place, the part above the diagonal zeroed; false unless positive definite. */
+static bool cholesky(int p, double *K)
+{
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            double sum = K[i * p + j];
+            for (int e = 0; e < (i < j ? i : j); e++)
+                sum -= K[i * p + e] * K[j * p + e];
+            if (i == j && !(sum > 1e-12 * fabs(K[i * p + i])))
+                return false;
+            K[i * p + j] = i == j ? sqrt(sum) : i > j ? sum / K[j * p + j] : 0;
+        }
+    return true;
+}
+
+/* The stiffness from differences of the force, which is linear: exact but for round-off. */
+static bool find_springs(nh_latitude *l)
+{
+    int p = l->passengers, pivot[NH_PASSENGERS_MAX];
+    double q[MAX_N] = {0}, v[MAX_N] = {0}, rest[MAX_N + 1], moved[MAX_N + 1];
+    double K[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX];
+    nh_status status = nh_system_evaluate(l->system, NH_FN_POTENTIAL, 0, q, v, NULL, rest, NULL);
+    for (int j = 0; j < p && status == NH_OK; j++) {
+        q[l->passenger[j]] = 1;
+        status = nh_system_evaluate(l->system, NH_FN_POTENTIAL, 0, q, v, NULL, moved, NULL);
+        q[l->passenger[j]] = 0;
+        for (int i = 0; i < p; i++)
+            K[i * p + j] = moved[1 + l->passenger[i]] - rest[1 + l->passenger[i]];
+    }
+    memcpy(l->C, K, (size_t)(p * p) * sizeof *K);
+    if (status != NH_OK || !cholesky(p, l->C) || !nh_dense_factor(p, K, pivot))
+        return false;
+    for (int i = 0; i < p; i++)
+        l->centre[i] = -rest[1 + l->passenger[i]];
+    nh_dense_solve(p, K, pivot, l->centre);
+    return true;
+}
+
+static void to_springs(const nh_latitude *l, const double *x, double *y)
+{
+    int p = l->passengers;
+    for (int i = 0; i < p; i++) {
+        y[i] = 0;
+        for (int j = 0; j < p; j++)
+            y[i] += l->C[j * p + i] * x[j];
+    }
+}
+
+/* ---- making and asking --------------------------------------------------------------------- */
+
+static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *report)
+{
+    const nh_facts *facts = &system->facts;
+    int n = system->coordinates;
+    *l = (nh_latitude){.system = system, .driver = facts->driver, .passengers = n - 1};
+    if (!facts->coupled)
+        return nh_fail(report, NH_NOT_APPLICABLE, "%s is not a driver with passengers",
+                       system->name);
+    if (!facts->linear_passengers || l->passengers > NH_PASSENGERS_MAX || l->passengers % 2)
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "the passengers of %s are not an even number (up to %d) of linear oscillators",
+            system->name, NH_PASSENGERS_MAX);
+    for (int i = 0, at = 0; i < n; i++)
+        if (i != facts->driver)
+            l->passenger[at++] = i;
+    for (int a = 0; a < system->shape.angles; a++)
+        l->periodic = l->periodic || system->shape.angle[a] == facts->driver;
+    if (!find_springs(l))
+        return nh_fail(report, NH_NOT_APPLICABLE, "not all passengers of %s are held by springs",
+                       system->name);
+    return NH_OK;
+}
+
+/* The driver's mass: its kinetic energy at unit speed, twice. */
+static double driver_mass(const nh_latitude *l)
+{
+    double q[MAX_N] = {0}, v[MAX_N] = {0}, out[2 * MAX_N * MAX_N] = {0};
+    nh_status status = nh_system_evaluate(l->system, NH_FN_MATRICES, 0, q, v, NULL, out, NULL);
+    return status == NH_OK ? out[l->driver * (l->passengers + 2)] : NAN;
+}
+
+bool nh_latitude_rate(const nh_latitude *l, double psi, double *w)
+{
+    double k[NH_PASSENGERS_MAX], Mk[NH_PASSENGERS_MAX], rate, xi = place_at(l, psi, &rate);
+    if (!kernel(l, xi, k, Mk))
+        return false;
+    to_springs(l, k, w);
+    for (int i = 0; i < l->passengers; i++)
+        w[i] /= rate;
+    return true;
+}
+
+bool nh_system_may_have_latitude(const nh_system *system)
+{
+    nh_latitude trial;
+    return describe(&trial, system, NULL) == NH_OK;
+}
+
+nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,
+                             const double *v, nh_report *report)
+{
+    nh_latitude *l = malloc(sizeof *l);
+    *out = NULL;
+    if (!l)
+        return nh_fail_memory(report);
+    nh_status status = describe(l, system, report);
+    if (status == NH_OK) {
+        l->mass = driver_mass(l);
+        double xi = l->periodic ? near_to(q[l->driver], 0) : q[l->driver];
+        status = find_motion(l, xi, v[l->driver], report);
+    }
+    if (status == NH_OK)
+        status = nh_latitude_find_axis(l, report);
+    if (status == NH_OK)
+        *out = l;
+    else
+        nh_latitude_free(l);
+    return status;
+}
+
+void nh_latitude_free(nh_latitude *latitude)
+{
+    if (latitude)
+        free(latitude->wave);
+    free(latitude);
+}
+
+double nh_latitude_value(const nh_latitude *l, const double *q, const double *v)
+{
+    int p = l->passengers;
+    double u[MAX_N] = {0}, x[NH_PASSENGERS_MAX] = {0}, k[NH_PASSENGERS_MAX];
+    double Mk[NH_PASSENGERS_MAX], axis[MAX_N], xi = q[l->driver], value = 0;
+    if (!kernel(l, xi, k, Mk))
+        return NAN;
+    for (int i = 0; i < p; i++) {
+        x[i] = q[l->passenger[i]] - l->centre[i];
+        u[p] += Mk[i] * v[l->passenger[i]];
+    }
+    to_springs(l, x, u);
+    nh_latitude_axis(l, phase_of(l, xi, v[l->driver]), axis);
+    for (int i = 0; i <= p; i++)
+        value += axis[i] * u[i];
+    return value;
+}

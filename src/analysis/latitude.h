@@ -1,0 +1,35 @@
+/* The inside of a latitude: how its driver moves (latitude.c) and the axis it goes by (axis.c). */
+#ifndef NH_ANALYSIS_LATITUDE_H
+#define NH_ANALYSIS_LATITUDE_H
+
+#include "base/status.h"
+#include "system/system.h"
+
+enum { NH_PASSENGERS_MAX = 8 };
+
+struct nh_latitude {
+    const nh_system *system;
+    int driver, passengers;
+    int passenger[NH_PASSENGERS_MAX]; /* their coordinates */
+    bool periodic;                    /* the driver is an angle */
+    bool rotating;                    /* and goes round; else it oscillates */
+    double mass, energy;              /* of the driver */
+    double direction;                 /* of a rotating driver: 1 or -1 */
+    double left, right, bottom;       /* of the well of an oscillating one */
+    double least, depth;              /* the potential at the bottom, the energy above it */
+    double C[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX]; /* stiffness K = C C^T */
+    double centre[NH_PASSENGERS_MAX];
+    int modes;    /* of the axis as a Fourier series in the phase */
+    double *wave; /* [modes][2][passengers + 1]: of the cosine, of the sine */
+};
+
+/* w[passengers]/psi' at a phase: the last column of S/psi'. */
+bool nh_latitude_rate(const nh_latitude *latitude, double psi, double *w);
+
+/* Fills modes and wave. */
+nh_status nh_latitude_find_axis(nh_latitude *latitude, nh_report *report);
+
+/* n(psi): axis[passengers + 1]. */
+void nh_latitude_axis(const nh_latitude *latitude, double psi, double *axis);
+
+#endif

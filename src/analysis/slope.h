@@ -1,0 +1,16 @@
+/* The slope of a series (slope.c), and what noise of two kinds would do to it. */
+#ifndef NH_ANALYSIS_SLOPE_H
+#define NH_ANALYSIS_SLOPE_H
+
+#include "base/status.h"
+
+typedef struct nh_slope {
+    nh_line line;
+    double noise; /* the slope's variance, if y is independent noise of variance 1 */
+    double walk;  /* and if y is a random walk whose steps have variance 1 */
+} nh_slope;
+
+/* x rises; the points are about equally far from each other. */
+nh_slope nh_slope_of(const double *x, const double *y, int64_t count);
+
+#endif

@@ -1,0 +1,346 @@
+/* Quantities by name, measured along a run. nonholo.h lists them. */
+#include "base/status.h"
+#include "system/system.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum kind {
+    TIME,
+    COORDINATE,
+    VELOCITY,
+    ENERGY,
+    PARTIAL_ENERGY, /* driver's, passengers' */
+    LATITUDE,
+    OBSERVABLE,
+    CONSTRAINTS,
+    CONSTRAINT,
+    INTEGRAL, /* a momentum */
+    RHO,
+    MIDPOINTS, /* the rest is about two states */
+    MIDPOINT,
+    LEAPFROG
+} kind;
+
+typedef struct quantity {
+    kind kind;
+    int index;
+} quantity;
+
+struct nh_watch {
+    const nh_system *system;
+    double step;
+    int count;
+    quantity *wanted;
+    nh_latitude *latitude;
+    double *room; /* observables, residuals, integrals, momenta; a state half way */
+};
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+typedef struct family { /* quantities of one kind, in the order of the list */
+    kind kind;
+    int count;
+} family;
+
+enum { FAMILIES = 14 };
+
+static bool is_momentum(const nh_system *system, int index)
+{
+    return strncmp(nh_system_conserved(system, index), "momentum", 8) == 0;
+}
+
+static int rho_count(const nh_system *system)
+{
+    return system->facts.has_frame ? system->velocities - system->constraints : 0;
+}
+
+static void list_families(const nh_system *system, family *list)
+{
+    const nh_facts *f = &system->facts;
+    int m = system->constraints, built_in = f->coupled ? 2 : 0;
+    bool leapfrog = f->coupled && f->linear_passengers;
+    const family all[FAMILIES] = {{TIME, 1},
+                                  {COORDINATE, system->coordinates},
+                                  {VELOCITY, system->velocities},
+                                  {ENERGY, 1},
+                                  {PARTIAL_ENERGY, built_in},
+                                  {LATITUDE, nh_system_may_have_latitude(system)},
+                                  {OBSERVABLE, nh_system_observables(system) - built_in},
+                                  {CONSTRAINTS, m > 0},
+                                  {CONSTRAINT, m},
+                                  {INTEGRAL, nh_system_integrals(system)},
+                                  {RHO, rho_count(system)},
+                                  {MIDPOINTS, m > 0},
+                                  {MIDPOINT, m},
+                                  {LEAPFROG, leapfrog}};
+    memcpy(list, all, sizeof all);
+}
+
+static const char *name_of(const nh_system *system, quantity q, char *text, size_t size)
+{
+    int built_in = system->facts.coupled ? 2 : 0;
+    switch (q.kind) {
+    case TIME:
+        return "t";
+    case COORDINATE:
+        return nh_system_coordinate_name(system, q.index);
+    case VELOCITY:
+        return nh_system_velocity_name(system, q.index);
+    case ENERGY:
+        return "energy";
+    case PARTIAL_ENERGY:
+        return nh_system_observable_name(system, q.index);
+    case LATITUDE:
+        return "latitude";
+    case OBSERVABLE:
+        return nh_system_observable_name(system, built_in + q.index);
+    case CONSTRAINTS:
+        return "constraint";
+    case INTEGRAL:
+        return nh_system_conserved(system, q.index);
+    case MIDPOINTS:
+        return "midpoint_constraint";
+    case LEAPFROG:
+        return "leapfrog_invariant";
+    case RHO:
+        snprintf(text, size, "rho%d", q.index + 1);
+        return text;
+    case CONSTRAINT:
+    case MIDPOINT:
+        snprintf(text, size, "%s:%s", q.kind == MIDPOINT ? "midpoint" : "constraint",
+                 nh_system_constraint_name(system, q.index));
+        return text;
+    }
+    return "";
+}
+
+/* The quantity at a place of the list; false behind its end. */
+static bool quantity_at(const nh_system *system, const family *list, int place, quantity *out)
+{
+    for (int f = 0; f < FAMILIES; f++)
+        for (int i = 0; i < list[f].count; i++) {
+            if (list[f].kind == INTEGRAL && !is_momentum(system, i))
+                continue;
+            if (place-- == 0) {
+                *out = (quantity){list[f].kind, i};
+                return true;
+            }
+        }
+    return false;
+}
+
+const char *nh_quantity_name(const nh_system *system, int index)
+{
+    static _Thread_local char text[256];
+    family list[FAMILIES];
+    quantity q;
+    list_families(system, list);
+    return quantity_at(system, list, index, &q) ? name_of(system, q, text, sizeof text) : NULL;
+}
+
+static nh_status find(const nh_system *system, const char *name, quantity *out, nh_report *report)
+{
+    family list[FAMILIES];
+    char text[256];
+    list_families(system, list);
+    for (int i = 0; quantity_at(system, list, i, out); i++)
+        if (strcmp(name, name_of(system, *out, text, sizeof text)) == 0)
+            return NH_OK;
+    static const char *const elsewhere[] = {
+        "driver_energy", "passenger_energy",    "latitude", "leapfrog_invariant", "constraint",
+        "rho1",          "midpoint_constraint", "rho2"};
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (strcmp(name, elsewhere[i]) == 0)
+            return nh_fail(report, NH_NOT_APPLICABLE, "%s has no %s", system->name, name);
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "%s has no quantity '%s'; there are t, coordinates, velocities, energy, "
+                   "constraint, observables",
+                   system->name, name);
+}
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool allocate(nh_watch *w)
+{
+    const nh_system *s = w->system;
+    size_t n = (size_t)s->velocities, most = (size_t)nh_system_observables(s);
+    most = larger(most, (size_t)nh_system_integrals(s));
+    most = larger(most, (size_t)s->constraints);
+    most = larger(most, n + 1);
+    w->wanted = calloc((size_t)w->count + 1, sizeof *w->wanted);
+    w->room = calloc(most + 2 * n + 2, sizeof *w->room);
+    return w->wanted && w->room;
+}
+
+nh_status nh_watch_create(nh_watch **out, const nh_system *system, const char *const *names,
+                          int count, double step, const nh_state *start, nh_report *report)
+{
+    nh_watch *w = calloc(1, sizeof *w);
+    *out = NULL;
+    if (!w)
+        return nh_fail_memory(report);
+    *w = (nh_watch){.system = system, .step = step, .count = count};
+    nh_status status = allocate(w) ? NH_OK : nh_fail_memory(report);
+    for (int i = 0; i < count && status == NH_OK; i++) {
+        status = find(system, names[i], &w->wanted[i], report);
+        if (status == NH_OK && w->wanted[i].kind == LATITUDE && !w->latitude)
+            status = nh_latitude_create(&w->latitude, system, start->q, start->v, report);
+    }
+    if (status == NH_OK)
+        *out = w;
+    else
+        nh_watch_free(w);
+    return status;
+}
+
+void nh_watch_free(nh_watch *watch)
+{
+    if (!watch)
+        return;
+    nh_latitude_free(watch->latitude);
+    free(watch->wanted);
+    free(watch->room);
+    free(watch);
+}
+
+bool nh_watch_looks_back(const nh_watch *watch)
+{
+    for (int i = 0; i < watch->count; i++)
+        if (watch->wanted[i].kind >= MIDPOINTS)
+            return true;
+    return false;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static double largest(const double *k, int count)
+{
+    double most = 0;
+    for (int i = 0; i < count; i++)
+        most = isnan(most) || fabs(k[i]) <= most ? most : fabs(k[i]);
+    return most;
+}
+
+static nh_status constraint_value(const nh_watch *w, quantity q, double t, const double *x,
+                                  const double *v, double *value)
+{
+    nh_status status = nh_system_residual(w->system, t, x, v, w->room);
+    bool all = q.kind == CONSTRAINTS || q.kind == MIDPOINTS;
+    *value = all ? largest(w->room, w->system->constraints) : w->room[q.index];
+    return status;
+}
+
+/* k at the mean of two states. An angle that was wrapped in between is brought back beside the
+ * other. */
+static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *now,
+                                const nh_state *before, double *value)
+{
+    int n = w->system->coordinates, nv = w->system->velocities;
+    double *x = w->room + (w->system->constraints > nv ? w->system->constraints : nv) + 1;
+    double *v = x + n;
+    for (int i = 0; i < n; i++)
+        x[i] = before->wrapped_q[i] + (now->q[i] - before->q[i]) / 2;
+    for (int i = 0; i < nv; i++)
+        v[i] = (now->v[i] + before->v[i]) / 2;
+    return constraint_value(w, q, (now->t + before->t) / 2, x, v, value);
+}
+
+/* |v_half|^2/2 + (x1.gradU(x0) + x0.gradU(0))/2, of the passengers: for quadratic U = x.Kx/2 - f.x
+ * this is x0.K x1/2 - f.(x0 + x1)/2. */
+static nh_status leapfrog_value(const nh_watch *w, const nh_state *now, const nh_state *before,
+                                double *value)
+{
+    const nh_system *s = w->system;
+    int n = s->coordinates, driver = s->facts.driver;
+    size_t sizes = nh_system_outputs(s, NH_FN_MATRICES) + (size_t)(4 * n + 4);
+    double *space = calloc(sizes, sizeof *space), kinetic = 0, potential = 0;
+    if (!space)
+        return NH_NO_MEMORY;
+    double *there = space, *at_zero = there + n + 1, *zero = at_zero + n + 1, *M = zero + 2 * n;
+    nh_status status =
+        nh_system_evaluate(s, NH_FN_POTENTIAL, 0, before->wrapped_q, zero, NULL, there, NULL);
+    if (status == NH_OK)
+        status = nh_system_evaluate(s, NH_FN_POTENTIAL, 0, zero, zero, NULL, at_zero, NULL);
+    if (status == NH_OK)
+        status = nh_system_evaluate(s, NH_FN_MATRICES, 0, zero, zero, NULL, M, NULL);
+    for (int i = 0; i < n && status == NH_OK; i++) {
+        if (i == driver)
+            continue;
+        for (int j = 0; j < n; j++)
+            if (j != driver)
+                kinetic += (now->q[i] - before->q[i]) * M[i * n + j] * (now->q[j] - before->q[j]);
+        potential += now->q[i] * there[1 + i] + before->q[i] * at_zero[1 + i];
+    }
+    *value = kinetic / (2 * w->step * w->step) + potential / 2;
+    free(space);
+    return status;
+}
+
+static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, const nh_state *before,
+                         double *value)
+{
+    const nh_system *s = w->system;
+    nh_status status = NH_OK;
+    switch (q.kind) {
+    case TIME:
+        *value = now->t;
+        return NH_OK;
+    case COORDINATE:
+        *value = now->q[q.index];
+        return NH_OK;
+    case VELOCITY:
+        *value = now->v[q.index];
+        return NH_OK;
+    case ENERGY:
+        return nh_system_energy(s, now->t, now->wrapped_q, now->v, value);
+    case PARTIAL_ENERGY:
+        status = nh_system_partial_energies(s, now->t, now->wrapped_q, now->v, w->room);
+        *value = w->room[q.index];
+        return status;
+    case LATITUDE:
+        *value = nh_latitude_value(w->latitude, now->wrapped_q, now->v);
+        return NH_OK;
+    case OBSERVABLE: /* may count turns: not wrapped */
+        status = nh_system_observe(s, now->t, now->q, now->v, w->room);
+        *value = w->room[q.index + (s->facts.coupled ? 2 : 0)];
+        return status;
+    case CONSTRAINTS:
+    case CONSTRAINT:
+        return constraint_value(w, q, now->t, now->wrapped_q, now->v, value);
+    case INTEGRAL:
+        status = nh_system_integral_values(s, now->t, now->wrapped_q, now->v, w->room);
+        *value = w->room[q.index];
+        return status;
+    case RHO:
+        status = nh_system_evaluate(s, NH_FN_MODEL_MOMENTA, now->t, now->wrapped_q, now->v, NULL,
+                                    w->room, NULL);
+        *value = w->room[q.index];
+        return status;
+    case MIDPOINTS:
+    case MIDPOINT:
+        return midpoint_value(w, q, now, before, value);
+    case LEAPFROG:
+        return leapfrog_value(w, now, before, value);
+    }
+    return NH_BAD_ARGUMENT;
+}
+
+nh_status nh_watch_values(const nh_watch *w, const nh_state *now, const nh_state *before,
+                          double *values)
+{
+    nh_status status = NH_OK;
+    for (int i = 0; i < w->count && status == NH_OK; i++) {
+        values[i] = NAN;
+        if (before || w->wanted[i].kind < MIDPOINTS)
+            status = measure(w, w->wanted[i], now, before, &values[i]);
+    }
+    return status;
+}

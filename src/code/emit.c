@@ -1,0 +1,376 @@
+/* An emitted kernel is: the definition of `real` and of sizes as constants, the system's functions
+ * as straight-line code, the products with K and B unrolled over their pattern, and the method's
+ * own source, unchanged. Every number is written in hexadecimal, so nothing is lost. */
+#include "code/emit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static const char *const fn_name[NH_FN_COUNT] = {
+    [NH_FN_KICK] = "KICK",
+    [NH_FN_CLOSE] = "CLOSE",
+    [NH_FN_ACCELERATION] = "ACCELERATION",
+    [NH_FN_STAGE] = "STAGE",
+    [NH_FN_END] = "END",
+    [NH_FN_SOLVE] = "SOLVE",
+    [NH_FN_CONSTRAINT] = "CONSTRAINT",
+    [NH_FN_OBSERVE] = "OBSERVE",
+    [NH_FN_CLOSE_MEAN] = "CLOSE_MEAN",
+    [NH_FN_ENERGY] = "ENERGY",
+    [NH_FN_POTENTIAL] = "POTENTIAL",
+    [NH_FN_MATRICES] = "MATRICES",
+    [NH_FN_NORMAL] = "NORMAL",
+    [NH_FN_TWIST] = "TWIST",
+    [NH_FN_FIELD] = "FIELD",
+    [NH_FN_FIELD_ALONG] = "FIELD_ALONG",
+    [NH_FN_MODEL_MOMENTA] = "MODEL_MOMENTA",
+    [NH_FN_MODEL_VELOCITY] = "MODEL_VELOCITY",
+    [NH_FN_MODEL_GRADIENT] = "MODEL_GRADIENT",
+    [NH_FN_MODEL_BRACKET] = "MODEL_BRACKET",
+    [NH_FN_HOUSEHOLDER_SIGNS] = "HOUSEHOLDER_SIGNS",
+    [NH_FN_HOUSEHOLDER_MOMENTA] = "HOUSEHOLDER_MOMENTA",
+    [NH_FN_HOUSEHOLDER_VELOCITY] = "HOUSEHOLDER_VELOCITY",
+    [NH_FN_HOUSEHOLDER_GRADIENT] = "HOUSEHOLDER_GRADIENT",
+    [NH_FN_HOUSEHOLDER_BRACKET] = "HOUSEHOLDER_BRACKET",
+    [NH_FN_DIFFERENCE_GRADIENT] = "DIFFERENCE_GRADIENT",
+    [NH_FN_DIFFERENCE_BRACKET] = "DIFFERENCE_BRACKET",
+    [NH_FN_PUSH] = "PUSH",
+    [NH_FN_SETTLE] = "SETTLE",
+};
+
+static void number(nh_text *out, double x)
+{
+    if (isnan(x))
+        nh_text_add_plain(out, "__builtin_nan(\"\")");
+    else if (isinf(x))
+        nh_text_add_plain(out, x > 0 ? "__builtin_inf()" : "-__builtin_inf()");
+    else
+        nh_text_add(out, "%a", x);
+}
+
+/* ---- functions ---- */
+
+static void value(nh_text *out, const nh_tape *tape, uint32_t v)
+{
+    static const char *const array[] = {[NH_Q] = "q", [NH_V] = "v", [NH_X] = "x"};
+    if (v < tape->inputs) {
+        nh_tape_input in = tape->input[v];
+        if (in.kind == NH_TIME)
+            nh_text_add_plain(out, "broadcast(t)");
+        else
+            nh_text_add(out, "%s[%u]", array[in.kind], in.index);
+    } else if (v < tape->inputs + tape->constants) {
+        nh_text_add_plain(out, "broadcast(");
+        number(out, tape->constant[v - tape->inputs]);
+        nh_text_add_plain(out, ")");
+    } else {
+        nh_text_add(out, "r%u", v);
+    }
+}
+
+/* How an instruction is written: %a, %b, %c stand for its operands. */
+static const char *const pattern[NH_OP_COUNT] = {
+    [NH_OP_ADD] = "a + b",
+    [NH_OP_SUB] = "a - b",
+    [NH_OP_MUL] = "a * b",
+    [NH_OP_DIV] = "a / b",
+    [NH_OP_NEG] = "-a",
+    [NH_OP_FMA] = "fma_(a, b, c)",
+    [NH_OP_FNMA] = "fma_(-a, b, c)",
+    [NH_OP_SQRT] = "sqrt_(a)",
+    [NH_OP_SIN] = "sin_(a)",
+    [NH_OP_COS] = "cos_(a)",
+    [NH_OP_TAN] = "tan_(a)",
+    [NH_OP_ASIN] = "asin_(a)",
+    [NH_OP_ACOS] = "acos_(a)",
+    [NH_OP_ATAN] = "atan_(a)",
+    [NH_OP_SINH] = "sinh_(a)",
+    [NH_OP_COSH] = "cosh_(a)",
+    [NH_OP_TANH] = "tanh_(a)",
+    [NH_OP_EXP] = "exp_(a)",
+    [NH_OP_LOG] = "log_(a)",
+    [NH_OP_ATAN2] = "atan2_(a, b)",
+    [NH_OP_POW] = "pow_(a, b)",
+    [NH_OP_COPY] = "a",
+};
+
+/* A letter of the pattern is an operand when it stands alone. */
+static bool is_operand(const char *at, const char *begin)
+{
+    bool before =
+        at > begin && ((at[-1] >= 'a' && at[-1] <= 'z') || (at[-1] >= '0' && at[-1] <= '9'));
+    bool after = (at[1] >= 'a' && at[1] <= 'z') || (at[1] >= '0' && at[1] <= '9') || at[1] == '_';
+    return *at >= 'a' && *at <= 'c' && !before && !after;
+}
+
+static void instruction(nh_text *out, const nh_tape *tape, nh_instruction i)
+{
+    if (i.op == NH_OP_SINCOS) {
+        nh_text_add(out, "    real r%u, r%u;\n    sincos_(", i.to, i.c);
+        value(out, tape, i.a);
+        nh_text_add(out, ", &r%u, &r%u);\n", i.to, i.c);
+        return;
+    }
+    nh_text_add(out, "    real r%u = ", i.to);
+    for (const char *at = pattern[i.op]; *at; at++) {
+        if (is_operand(at, pattern[i.op]))
+            value(out, tape, *at == 'a' ? i.a : *at == 'b' ? i.b : i.c);
+        else
+            nh_text_add(out, "%c", *at);
+    }
+    nh_text_add_plain(out, ";\n");
+}
+
+/* How often each value is read; NULL without memory. */
+static uint32_t *count_uses(const nh_tape *tape)
+{
+    uint32_t *uses = calloc(tape->values + 1, sizeof *uses);
+    for (size_t i = 0; uses && i < tape->instructions; i++) {
+        const nh_instruction *x = tape->code + i;
+        const uint32_t operand[] = {x->a, x->b, x->c};
+        for (int j = 0; j < nh_op_operands(x->op); j++)
+            uses[operand[j]]++;
+    }
+    return uses;
+}
+
+/* In c - a b the compiler takes the sign into the multiply-add, unless it finds the negated factor
+ * elsewhere and keeps it: the one with fewer uses gets the sign. */
+static nh_instruction well_signed(nh_instruction i, const uint32_t *uses)
+{
+    if (i.op == NH_OP_FNMA && uses[i.b] < uses[i.a])
+        return (nh_instruction){i.op, i.to, i.b, i.a, i.c};
+    return i;
+}
+
+static bool function(nh_text *out, const char *name, const nh_tape *tape)
+{
+    uint32_t *uses = count_uses(tape);
+    if (!uses)
+        return false;
+    nh_text_add(out,
+                "static inline void fn_%s(double t, const real *q, const real *v, const real *x, "
+                "real *out)\n"
+                "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
+                name);
+    for (size_t i = 0; i < tape->instructions; i++)
+        instruction(out, tape, well_signed(tape->code[i], uses));
+    /* Outputs are stored last: a method may pass the same array in and out. */
+    for (size_t i = 0; i < tape->outputs; i++) {
+        nh_text_add(out, "    const real o%zu = ", i);
+        value(out, tape, tape->output[i]);
+        nh_text_add_plain(out, ";\n");
+    }
+    for (size_t i = 0; i < tape->outputs; i++)
+        nh_text_add(out, "    out[%zu] = o%zu;\n", i, i);
+    nh_text_add_plain(out, "}\n\n");
+    free(uses);
+    return true;
+}
+
+/* ---- products with K and B ---- */
+
+static void add_transposed(nh_text *out, const char *name, int m, const int *first,
+                           const int *column)
+{
+    nh_text_add(out,
+                "#define add_%s(k, out, a, l) nh_add_%s(out, a, l)\n"
+                "static inline void nh_add_%s(real *out, const real *a, const real *l)\n"
+                "{\n    (void)out; (void)a; (void)l;\n",
+                name, name, name);
+    for (int j = 0; j < m; j++)
+        for (int e = first[j]; e < first[j + 1]; e++)
+            nh_text_add(out, "    out[%d] = fma_(a[%d], l[%d], out[%d]);\n", column[e], e, j,
+                        column[e]);
+    nh_text_add_plain(out, "}\n\n");
+}
+
+static void apply_K(nh_text *out, const nh_shape *s)
+{
+    nh_text_add_plain(out,
+                      "#define apply_K(k, out, a, x) nh_apply_K(out, a, x)\n"
+                      "static inline void nh_apply_K(real *out, const real *a, const real *x)\n"
+                      "{\n    (void)out; (void)a; (void)x;\n");
+    for (int j = 0; j < s->m; j++)
+        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
+            nh_text_add(out, "    out[%d] = fma_(a[%d], x[%d], out[%d]);\n", j, e, s->k_column[e],
+                        j);
+    nh_text_add_plain(out, "}\n\n");
+}
+
+static void add_KB(nh_text *out, const nh_shape *s)
+{
+    nh_text_add_plain(out, "#define add_KB(k, S, stride, c, a, b) nh_add_KB(S, stride, c, a, b)\n"
+                           "static inline void nh_add_KB(real *S, int stride, double c, const real "
+                           "*a, const real *b)\n"
+                           "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n");
+    for (int i = 0; i < s->m; i++)
+        for (int j = 0; j < s->m; j++) {
+            int pair = i * s->m + j;
+            if (s->pair_first[pair] == s->pair_first[pair + 1])
+                continue; /* adding c times zero changes nothing */
+            nh_text_add_plain(out, "    {\n        real sum = broadcast(0);\n");
+            for (int e = s->pair_first[pair]; e < s->pair_first[pair + 1]; e++)
+                nh_text_add(out, "        sum = fma_(a[%d], b[%d], sum);\n", s->pair_k[e],
+                            s->pair_b[e]);
+            nh_text_add(out,
+                        "        S[%d * stride + %d] = fma_(broadcast(c), sum, S[%d * stride + "
+                        "%d]);\n    }\n",
+                        i, j, i, j);
+        }
+    nh_text_add_plain(out, "}\n\n");
+}
+
+/* ---- the whole ---- */
+
+static void sizes(nh_text *out, const nh_emission *what)
+{
+    const nh_shape *s = what->shape;
+    nh_text_add(
+        out,
+        "#define NH_EMITTED 1\n#define LANES %d\n#define N %d\n#define M %d\n#define NK %d\n"
+        "#define NB %d\n#define MEMORY %zu\n#define TABLE_SIZE %zu\n#define REACTION_IS_LINEAR %d\n"
+        "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n#define LINEAR %d\n"
+        "#define COMPENSATED %d\n#define FLAT %d\n#define SLOPE_DEGREE (%d)\n#define NONIDEAL "
+        "%d\n#define PLAIN_MOMENTUM %d\n#define DRIVER (%d)\n",
+        what->lanes, s->n, s->m, s->nk, s->nb, what->memory, what->table_size,
+        s->reaction_is_linear, s->constant_mass, s->separable, s->affine, s->linear,
+        what->compensated, s->flat, s->slope_degree, s->nonideal, s->plain_momentum, s->driver);
+    nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
+    nh_text_add_plain(out, "#define NH_ANGLES(X)");
+    for (int a = 0; a < s->angles; a++)
+        nh_text_add(out, " X(%d, %d)", a, s->angle[a]);
+    nh_text_add_plain(out,
+                      "\n#define OPTION(i) (nh_option_values[i])\n#define TABLE (kernel_table)\n"
+                      "static const double nh_option_values[] = {");
+    for (int i = 0; i < NH_OPTIONS_MAX; i++) {
+        number(out, what->option[i]);
+        nh_text_add_plain(out, ", ");
+    }
+    nh_text_add_plain(out, "};\n#define OPTION_INT(i) NH_OPTION_INT_##i\n");
+    for (int i = 0; i < NH_OPTIONS_MAX; i++)
+        if (fabs(what->option[i]) <
+            1e9) /* a literal, so that #if and the sizes of arrays can use it */
+            nh_text_add(out, "#define NH_OPTION_INT_%d %d\n", i, (int)what->option[i]);
+    nh_text_add_plain(out, "static const double kernel_table[] = {");
+    for (size_t i = 0; i < what->table_size; i++) {
+        number(out, what->table[i]);
+        nh_text_add_plain(out, ", ");
+    }
+    nh_text_add_plain(out, "0};\n");
+}
+
+/* The method's source begins with `real`, then the system's functions can be written, then the
+ * rest. NH_FUNCTIONS_HERE in kernel.h marks the place. */
+#define MARK "/* NH_FUNCTIONS_HERE */"
+
+static void integers(nh_text *out, const char *name, const int *value, int count)
+{
+    nh_text_add(out, "static const int %s[] = {", name);
+    for (int i = 0; i < count; i++)
+        nh_text_add(out, "%d, ", value[i]);
+    nh_text_add_plain(out, "0};\n");
+}
+
+/* The user's functions are called through the pointers of callbacks.h. */
+static void callbacks(nh_text *out, const nh_emission *what)
+{
+    nh_text_add(out, "#define NH_CALLBACKS 1\n#define IDENTITY_MASS %d\nenum {",
+                what->identity_mass);
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        if (fn_name[fn])
+            nh_text_add(out, "NH_FN_%s = %d, ", fn_name[fn], fn);
+    nh_text_add_plain(out, "};\n");
+    integers(out, "nh_b_first", what->shape->b_first, what->shape->m + 1);
+    integers(out, "nh_b_column", what->shape->b_column, what->shape->nb);
+    nh_text_add_plain(out, what->callbacks);
+}
+
+/* ---- quads ---- */
+
+/* What trig.h and a system's functions define, for a second definition under other names. */
+static const char *const renamed[] = {
+    "real",      "mask",         "broadcast",     "fma_",         "less",          "select_",
+    "any",       "all_less",     "sqrt_",         "abs_",         "max_",          "tan_",
+    "asin_",     "acos_",        "atan_",         "sinh_",        "cosh_",         "tanh_",
+    "exp_",      "log_",         "atan2_",        "pow_",         "trig_bits",     "trig_shift",
+    "trig_flip", "trig_is_wide", "trig_sin_half", "trig_less_pi", "trig_wide_sin", "trig_wide_cos",
+    "sin_",      "cos_",         "sincos_",       "nh_add_B",     "nh_add_KB",     "nh_apply_K",
+    "fn_STAGE",  "fn_SOLVE"};
+enum { RENAMED = sizeof renamed / sizeof *renamed };
+
+/* Functions over quads have one time for all four, so they must not read it. */
+static bool want_quads(const nh_emission *what)
+{
+    bool wanted = what->lanes == 1 && what->quads && !what->callbacks;
+    for (int fn = 0; fn < NH_FN_COUNT && wanted; fn++)
+        if (what->quads >> fn & 1)
+            wanted = what->tape[fn] && !nh_tape_reads_time(what->tape[fn]);
+    return wanted;
+}
+
+/* The arithmetic and some functions once more, over four numbers, under names of their own. */
+static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
+{
+    const nh_shape *s = what->shape;
+    if (!want_quads(what))
+        return NH_OK;
+    nh_text_add_plain(out, "#if defined(__AVX2__) && defined(__FMA__)\n#define NH_QUADS 1\n"
+                           "#undef LANES\n#define LANES 4\n");
+    for (int i = 0; i < RENAMED; i++)
+        nh_text_add(out, "#define %s %s%s\n", renamed[i], i == 0 ? "" : "quad_",
+                    i == 0 ? "quad" : renamed[i]);
+    nh_text_add_plain(out, what->trig);
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        if (what->quads >> fn & 1 && !function(out, fn_name[fn], what->tape[fn]))
+            return nh_fail_memory(report);
+    add_transposed(out, "B", s->m, s->b_first, s->b_column);
+    apply_K(out, s);
+    if (s->pair_first)
+        add_KB(out, s);
+    for (int i = 0; i < RENAMED; i++)
+        nh_text_add(out, "#undef %s\n", renamed[i]);
+    nh_text_add_plain(
+        out, "#undef add_B\n#undef apply_K\n#undef add_KB\n#undef LANE\n#undef NH_KERNEL_REAL_H\n"
+             "#undef NH_KERNEL_TRIG_H\n#undef LANES\n#define LANES 1\n#endif\n");
+    return NH_OK;
+}
+
+static nh_status functions(nh_text *out, const nh_emission *what, nh_report *report)
+{
+    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+        if (!what->tape[fn]) {
+            if (fn_name[fn]) /* other options of the method call it; these never do */
+                nh_text_add(out, "#define fn_%s(...) __builtin_unreachable()\n", fn_name[fn]);
+            continue;
+        }
+        if (!function(out, fn_name[fn], what->tape[fn]))
+            return nh_fail_memory(report);
+    }
+    return NH_OK;
+}
+
+nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
+{
+    const nh_shape *s = what->shape;
+    const char *mark = strstr(what->kernel, MARK);
+    sizes(out, what);
+    nh_status status = quads(out, what, report);
+    nh_text_add(out, "%.*s\n", (int)(mark - what->kernel), what->kernel);
+    if (status == NH_OK && !what->callbacks)
+        status = functions(out, what, report);
+    else if (status == NH_OK)
+        callbacks(out, what);
+    if (status != NH_OK)
+        return status;
+    add_transposed(out, "B", s->m, s->b_first, s->b_column);
+    add_transposed(out, "K", s->m, s->k_first, s->k_column);
+    apply_K(out, s);
+    if (s->pair_first)
+        add_KB(out, s);
+    nh_text_add_plain(out, mark + strlen(MARK));
+    return out->failed ? nh_fail_memory(report) : NH_OK;
+}

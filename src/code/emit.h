@@ -1,0 +1,27 @@
+/* From tapes to the C source of a specialised kernel. */
+#ifndef NH_CODE_EMIT_H
+#define NH_CODE_EMIT_H
+
+#include "base/text.h"
+#include "code/tape.h"
+#include "kernel/kernel_io.h"
+
+typedef struct nh_emission {
+    const nh_shape *shape;
+    const nh_tape *tape[NH_FN_COUNT]; /* of every function that the kernel calls; of a model only */
+    bool identity_mass;               /* of C functions */
+    const char *kernel;               /* the method's source */
+    const char *callbacks; /* the source of callbacks.h for a system of C functions, else NULL */
+    const char *trig;      /* the source of trig.h, for quads */
+    unsigned quads;        /* functions that a kernel of one lane calls for four numbers at once */
+    const double *option;  /* NH_OPTIONS_MAX */
+    const double *table;
+    size_t table_size, memory; /* memory in reals */
+    int lanes;
+    bool compensated, composed;
+} nh_emission;
+
+/* Appends the whole source. Nothing of the model but arithmetic reaches it: no names, no text. */
+nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report);
+
+#endif

@@ -1,0 +1,30 @@
+/* Running tapes. One function a variant (see variant.h), all of type nh_call_fn. */
+#ifndef NH_CODE_INTERPRET_H
+#define NH_CODE_INTERPRET_H
+
+#include "kernel/kernel_io.h"
+#include "code/tape.h"
+#include "code/variant.h"
+
+/* The tapes that a kernel may call and where their values live: as many slots as the tape says and
+ * one more. Constants are put into the slots when the workspace is made and are never written
+ * again. */
+typedef struct nh_interpreter {
+    const nh_tape *tape[NH_FN_COUNT];
+    void *slots[NH_FN_COUNT];
+} nh_interpreter;
+
+/* An instruction that machine code leaves to C: sines, exponentials and the like; NULL for others.
+ * The real type is real (real a), real (real a, real b), or for sines and cosines together real
+ * (real a, real *cosine). */
+typedef void nh_op_function(void);
+typedef nh_op_function *const nh_op_functions[NH_OP_COUNT];
+
+/* Interpreters of the variants. */
+#define NH_DECLARE_INTERPRETER(variant)                                                            \
+    nh_call_fn nh_interpret_##variant;                                                             \
+    extern nh_op_functions nh_op_functions_##variant;
+NH_EACH_VARIANT(NH_DECLARE_INTERPRETER)
+nh_call_fn *nh_interpreter_of(nh_variant variant);
+
+#endif

@@ -1,0 +1,595 @@
+/* From the graph to a tape: sums become chains of fused multiply-adds, products share powers and
+ * reciprocals, sine and cosine of one argument are computed together. */
+#include "code/tape.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/* Sums longer than this are split in halves: shorter dependency chains, smaller rounding errors. */
+enum { CHAIN_MAX = 8 };
+
+typedef struct lowering {
+    const nh_graph *g;
+    nh_expr *node; /* reached nodes, ascending */
+    size_t nodes;
+    /* for every reached node */
+    uint32_t *value;               /* where it is, or NONE */
+    uint32_t *square;              /* its square, once made */
+    uint32_t *reciprocal;          /* 1 / node, once made */
+    uint32_t *users;               /* how many nodes and outputs use it */
+    uint32_t *divisions;           /* how many products divide by it */
+    uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
+    bool *fused;     /* a product that only one sum uses: taken into its multiply-adds */
+    bool *plain;     /* something needs the very value, with its sign */
+    bool *turned;    /* a sum of negative terms that is made without their signs: see survey() */
+    uint32_t *known; /* instructions by hash, each plus one; 0: none */
+    size_t known_room;
+    nh_tape *tape;
+    size_t input_room, constant_room, code_room;
+    bool failed;
+} lowering;
+
+/* ---- growing the tape ---- */
+
+static void *ensure(lowering *w, void *array, size_t *room, size_t need, size_t size)
+{
+    if (need <= *room)
+        return array;
+    size_t wanted = *room ? 2 * *room : 64;
+    void *bigger = realloc(array, wanted * size);
+    if (!bigger) {
+        w->failed = true;
+        return array;
+    }
+    *room = wanted;
+    return bigger;
+}
+
+/* In the finished tape values are numbered inputs first, then constants, then results. While it
+ * grows their numbers are not known yet, so a bit tells which kind it is; settle() numbers them. */
+#define CONSTANT_BIT UINT32_C(0x80000000)
+#define INPUT_BIT UINT32_C(0x40000000)
+
+static uint32_t constant(lowering *w, double x)
+{
+    nh_tape *t = w->tape;
+    /* Few distinct constants are the rule; the recent ones are looked through. */
+    for (size_t i = t->constants, looked = 0; i-- > 0 && looked < 64; looked++)
+        if (t->constant[i] == x)
+            return (uint32_t)i | CONSTANT_BIT;
+    t->constant = ensure(w, t->constant, &w->constant_room, t->constants + 1, sizeof x);
+    if (w->failed)
+        return CONSTANT_BIT;
+    t->constant[t->constants] = x;
+    return (uint32_t)t->constants++ | CONSTANT_BIT;
+}
+
+static uint32_t append(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c)
+{
+    nh_tape *t = w->tape;
+    t->code = ensure(w, t->code, &w->code_room, t->instructions + 2, sizeof *t->code);
+    if (w->failed)
+        return 0;
+    uint32_t to = (uint32_t)t->values++;
+    if (op == NH_OP_SINCOS)
+        c = (uint32_t)t->values++;
+    t->code[t->instructions++] = (nh_instruction){op, to, a, b, c};
+    return to;
+}
+
+/* ---- no instruction twice ---- */
+
+/* Where the table has this instruction, or the free entry where it belongs. */
+static uint32_t *entry_of(const lowering *w, const nh_instruction *x)
+{
+    uint64_t hash = x->op;
+    hash = (hash ^ x->a) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ x->b) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ x->c) * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = hash >> 20;; i++) {
+        uint32_t *entry = w->known + (i & (w->known_room - 1));
+        if (*entry == 0)
+            return entry;
+        const nh_instruction *known = w->tape->code + (*entry - 1);
+        if (known->op == x->op && known->a == x->a && known->b == x->b && known->c == x->c)
+            return entry;
+    }
+}
+
+/* At most half of the table is in use. */
+static void widen(lowering *w)
+{
+    if (2 * (w->tape->instructions + 1) <= w->known_room)
+        return;
+    free(w->known);
+    w->known_room = w->known_room ? 2 * w->known_room : 256;
+    w->known = calloc(w->known_room, sizeof *w->known);
+    w->failed |= !w->known;
+    for (size_t i = 0; !w->failed && i < w->tape->instructions; i++)
+        *entry_of(w, w->tape->code + i) = (uint32_t)i + 1;
+}
+
+static uint32_t emit(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c)
+{
+    const nh_instruction wanted = {op, 0, a, b, c};
+    widen(w);
+    if (w->failed)
+        return 0;
+    uint32_t *entry = entry_of(w, &wanted);
+    if (*entry)
+        return w->tape->code[*entry - 1].to;
+    *entry = (uint32_t)w->tape->instructions + 1;
+    return append(w, op, a, b, c);
+}
+
+/* ---- places of nodes ---- */
+
+static size_t place_of(const lowering *w, nh_expr e)
+{
+    size_t low = 0, high = w->nodes;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (w->node[middle] <= e)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t value_of(const lowering *w, nh_expr e)
+{
+    return w->value[place_of(w, e)];
+}
+
+/* ---- products ---- */
+
+static uint32_t multiply(lowering *w, uint32_t a, uint32_t b)
+{
+    return a == NONE ? b : emit(w, NH_OP_MUL, a, b, 0);
+}
+
+static uint32_t square_of(lowering *w, size_t place)
+{
+    if (w->square[place] == NONE)
+        w->square[place] = emit(w, NH_OP_MUL, w->value[place], w->value[place], 0);
+    return w->square[place];
+}
+
+/* x^p for a positive p. */
+static uint32_t power(lowering *w, nh_expr e, double p)
+{
+    size_t place = place_of(w, e);
+    uint32_t x = w->value[place];
+    if (p == 1)
+        return x;
+    if (p == 0.5)
+        return emit(w, NH_OP_SQRT, x, 0, 0);
+    double whole = floor(p);
+    if ((p != whole && p != whole + 0.5) || p > 64)
+        return emit(w, NH_OP_POW, x, constant(w, p), 0);
+    uint32_t result = p == whole ? NONE : emit(w, NH_OP_SQRT, x, 0, 0), factor = x;
+    for (unsigned bits = (unsigned)whole, first = 1; bits; bits >>= 1, first = 0) {
+        if (!first)
+            factor = factor == x ? square_of(w, place) : emit(w, NH_OP_MUL, factor, factor, 0);
+        if (bits & 1)
+            result = multiply(w, result, factor);
+    }
+    return result;
+}
+
+/* 1 / e^p where several products divide by e: made once. */
+static uint32_t shared_reciprocal(lowering *w, nh_expr e)
+{
+    size_t place = place_of(w, e);
+    if (w->reciprocal[place] == NONE)
+        w->reciprocal[place] = emit(w, NH_OP_DIV, constant(w, 1), w->value[place], 0);
+    return w->reciprocal[place];
+}
+
+static bool divides_shared(const lowering *w, nh_operand o)
+{
+    return o.number == -1 && w->divisions[place_of(w, o.expr)] > 1;
+}
+
+/* The sign that a node's value is to be multiplied with. */
+static double sign_of(const lowering *w, size_t place)
+{
+    return w->turned[place] ? -1 : 1;
+}
+
+/* Numerator and denominator of a monic product; NONE where empty. With `spare` one factor of the
+ * numerator is left out and returned there, for a fused multiply-add. Returns the sign that the
+ * fraction lacks. */
+static double fraction(lowering *w, nh_node n, uint32_t *above, uint32_t *below, uint32_t *spare)
+{
+    double sign = 1;
+    *above = *below = NONE;
+    for (size_t i = 0; i < n.count; i++) {
+        nh_operand o = n.operand[i];
+        double p = o.number;
+        if (fmod(p, 2) != 0)
+            sign *= sign_of(w, place_of(w, o.expr));
+        if (divides_shared(w, o)) {
+            *above = multiply(w, *above, shared_reciprocal(w, o.expr));
+            continue;
+        }
+        if (p < 0) {
+            *below = multiply(w, *below, power(w, o.expr, -p));
+            continue;
+        }
+        if (spare && *spare == NONE && p >= 1 && p == floor(p)) {
+            *spare = value_of(w, o.expr);
+            p -= 1;
+        }
+        if (p > 0)
+            *above = multiply(w, *above, power(w, o.expr, p));
+    }
+    return sign;
+}
+
+static uint32_t lower_product(lowering *w, nh_node n)
+{
+    uint32_t above, below;
+    const double number = n.number * fraction(w, n, &above, &below, NULL);
+    if (below != NONE) {
+        if (above == NONE)
+            return emit(w, NH_OP_DIV, constant(w, number), below, 0);
+        above = emit(w, NH_OP_DIV, above, below, 0);
+    }
+    if (number == 1)
+        return above;
+    if (number == -1)
+        return emit(w, NH_OP_NEG, above, 0, 0);
+    return emit(w, NH_OP_MUL, constant(w, number), above, 0);
+}
+
+/* ---- sums ---- */
+
+static uint32_t add_plain(lowering *w, uint32_t sum, double c, uint32_t x)
+{
+    if (sum == NONE)
+        return c == 1    ? x
+               : c == -1 ? emit(w, NH_OP_NEG, x, 0, 0)
+                         : emit(w, NH_OP_MUL, constant(w, c), x, 0);
+    if (c == 1 || c == -1)
+        return emit(w, c > 0 ? NH_OP_ADD : NH_OP_SUB, sum, x, 0);
+    return emit(w, NH_OP_FMA, constant(w, c), x, sum);
+}
+
+/* sum + c * (product), the last multiplication fused with the addition. */
+static uint32_t add_product(lowering *w, uint32_t sum, double c, nh_expr product)
+{
+    uint32_t above, below, factor = NONE;
+    c *= fraction(w, nh_look(w->g, product), &above, &below, &factor);
+    if (below != NONE)
+        above = emit(w, NH_OP_DIV, above == NONE ? constant(w, 1) : above, below, 0);
+    if (factor == NONE)
+        return add_plain(w, sum, c, above);
+    if (sum == NONE)
+        return add_plain(w, NONE, c, emit(w, NH_OP_MUL, factor, above, 0));
+    if (c != 1 && c != -1)
+        above = emit(w, NH_OP_MUL, constant(w, c), above, 0);
+    return emit(w, c == -1 ? NH_OP_FNMA : NH_OP_FMA, factor, above, sum);
+}
+
+static uint32_t add_term(lowering *w, uint32_t sum, double sign, nh_operand o)
+{
+    size_t place = place_of(w, o.expr);
+    return w->fused[place]
+               ? add_product(w, sum, sign * o.number, o.expr)
+               : add_plain(w, sum, sign * sign_of(w, place) * o.number, w->value[place]);
+}
+
+/* The term that a chain without a constant begins with: one that costs nothing if there is any. */
+static size_t best_first(const lowering *w, double sign, const nh_operand *term, size_t count)
+{
+    size_t best = 0, best_cost = 9;
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = place_of(w, term[i].expr);
+        bool fused = w->fused[place];
+        size_t cost = (fused ? 1 : 0) + (sign * sign_of(w, place) * term[i].number == 1 ? 0 : 2);
+        if (cost < best_cost) {
+            best = i;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+/* sign (number + terms) */
+static uint32_t sum_terms(lowering *w, double sign, double number, const nh_operand *term,
+                          size_t count)
+{
+    if (count > CHAIN_MAX) {
+        size_t half = CHAIN_MAX; /* whole chains, so that long sums are made of equal parts */
+        while (2 * half < count)
+            half *= 2;
+        uint32_t left = sum_terms(w, sign, number, term, half);
+        return emit(w, NH_OP_ADD, left, sum_terms(w, sign, 0, term + half, count - half), 0);
+    }
+    size_t first = count;
+    uint32_t sum = NONE;
+    if (number != 0)
+        sum = constant(w, sign * number);
+    else {
+        first = best_first(w, sign, term, count);
+        sum = add_term(w, NONE, sign, term[first]);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (i != first)
+            sum = add_term(w, sum, sign, term[i]);
+    return sum;
+}
+
+/* ---- calls ---- */
+
+static const nh_op op_of[NH_FUNCTIONS] = {
+    [NH_SIN] = NH_OP_SIN,   [NH_COS] = NH_OP_COS,   [NH_TAN] = NH_OP_TAN,
+    [NH_ASIN] = NH_OP_ASIN, [NH_ACOS] = NH_OP_ACOS, [NH_ATAN] = NH_OP_ATAN,
+    [NH_SINH] = NH_OP_SINH, [NH_COSH] = NH_OP_COSH, [NH_TANH] = NH_OP_TANH,
+    [NH_EXP] = NH_OP_EXP,   [NH_LOG] = NH_OP_LOG,   [NH_ATAN2] = NH_OP_ATAN2,
+    [NH_POW] = NH_OP_POW,
+};
+
+static uint32_t lower_call(lowering *w, nh_node n)
+{
+    size_t at = place_of(w, n.operand[0].expr);
+    uint32_t a = w->value[at];
+    if ((n.which == NH_SIN || n.which == NH_COS) && w->sine_of[at] != NONE &&
+        w->cosine_of[at] != NONE) {
+        uint32_t sine = append(w, NH_OP_SINCOS, a, 0, 0);
+        w->value[w->sine_of[at]] = sine;
+        w->value[w->cosine_of[at]] = sine + 1;
+        return n.which == NH_SIN ? sine : sine + 1;
+    }
+    uint32_t b = n.count > 1 ? value_of(w, n.operand[1].expr) : 0;
+    return emit(w, op_of[n.which], a, b, 0);
+}
+
+static uint32_t lower_input(lowering *w, nh_node n)
+{
+    nh_tape *t = w->tape;
+    t->input = ensure(w, t->input, &w->input_room, t->inputs + 1, sizeof *t->input);
+    if (w->failed)
+        return 0;
+    t->input[t->inputs] = (nh_tape_input){(uint32_t)n.which, n.index, (uint32_t)t->inputs};
+    return (uint32_t)t->inputs++ | INPUT_BIT;
+}
+
+static void lower_node(lowering *w, size_t place)
+{
+    if (w->value[place] != NONE || w->fused[place])
+        return;
+    nh_node n = nh_look(w->g, w->node[place]);
+    switch (n.kind) {
+    case NH_NUMBER:
+        w->value[place] = constant(w, n.number);
+        break;
+    case NH_INPUT:
+        w->value[place] = lower_input(w, n);
+        break;
+    case NH_SUM:
+        w->value[place] = sum_terms(w, sign_of(w, place), n.number, n.operand, n.count);
+        break;
+    case NH_PRODUCT:
+        w->value[place] = lower_product(w, n);
+        break;
+    case NH_CALL1:
+    case NH_CALL2:
+        w->value[place] = lower_call(w, n);
+        break;
+    }
+}
+
+/* ---- what is known before the first instruction ---- */
+
+static void survey_node(lowering *w, size_t place)
+{
+    nh_node n = nh_look(w->g, w->node[place]);
+    for (size_t i = 0; i < n.count; i++) {
+        size_t at = place_of(w, n.operand[i].expr);
+        w->users[at]++;
+        if (n.kind == NH_PRODUCT && n.operand[i].number == -1)
+            w->divisions[at]++;
+        if (n.kind == NH_CALL1 || n.kind == NH_CALL2 ||
+            (n.kind == NH_PRODUCT && n.operand[i].number != floor(n.operand[i].number)))
+            w->plain[at] = true;
+        if (n.kind == NH_CALL1 && n.which == NH_SIN)
+            w->sine_of[at] = (uint32_t)place;
+        if (n.kind == NH_CALL1 && n.which == NH_COS)
+            w->cosine_of[at] = (uint32_t)place;
+    }
+}
+
+static bool is_negative_sum(nh_node n)
+{
+    if (n.kind != NH_SUM || n.number > 0)
+        return false;
+    for (size_t i = 0; i < n.count; i++)
+        if (n.operand[i].number > 0)
+            return false;
+    return true;
+}
+
+/* Forces are sums of negative terms. Without the signs, which products and sums around them take
+ * over at no cost, no term has to be negated. */
+static void survey(lowering *w, const nh_expr *outputs, size_t count)
+{
+    for (size_t i = 0; i < w->nodes; i++)
+        survey_node(w, i);
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = place_of(w, outputs[i]);
+        w->users[place] += 2; /* an output is never fused away */
+        w->plain[place] = true;
+    }
+    for (size_t i = 0; i < w->nodes; i++) {
+        nh_node n = nh_look(w->g, w->node[i]);
+        w->turned[i] = !w->plain[i] && is_negative_sum(n);
+        for (size_t j = 0; n.kind == NH_SUM && j < n.count; j++) {
+            size_t at = place_of(w, n.operand[j].expr);
+            w->fused[at] = w->users[at] == 1 && nh_look(w->g, n.operand[j].expr).kind == NH_PRODUCT;
+        }
+    }
+}
+
+static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
+{
+    if (!nh_reach(w->g, outputs, count, &w->node, &w->nodes))
+        return false;
+    uint32_t **array[] = {&w->value,     &w->square,  &w->reciprocal, &w->users,
+                          &w->divisions, &w->sine_of, &w->cosine_of};
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
+        *array[i] = malloc((w->nodes + 1) * sizeof **array[i]);
+        if (!*array[i])
+            return false;
+        bool counter = array[i] == &w->users || array[i] == &w->divisions;
+        memset(*array[i], counter ? 0 : 0xff, (w->nodes + 1) * sizeof **array[i]);
+    }
+    w->fused = calloc(w->nodes + 1, sizeof *w->fused);
+    w->plain = calloc(w->nodes + 1, sizeof *w->plain);
+    w->turned = calloc(w->nodes + 1, sizeof *w->turned);
+    return w->fused && w->plain && w->turned;
+}
+
+static void finish(lowering *w)
+{
+    free(w->node);
+    free(w->value);
+    free(w->square);
+    free(w->reciprocal);
+    free(w->users);
+    free(w->divisions);
+    free(w->sine_of);
+    free(w->cosine_of);
+    free(w->fused);
+    free(w->plain);
+    free(w->turned);
+    free(w->known);
+}
+
+/* ---- numbering ---- */
+
+static uint32_t settled(const nh_tape *t, uint32_t value)
+{
+    if (value & CONSTANT_BIT)
+        return (uint32_t)t->inputs + (value & ~CONSTANT_BIT);
+    if (value & INPUT_BIT)
+        return value & ~INPUT_BIT;
+    return (uint32_t)(t->inputs + t->constants) + value;
+}
+
+int nh_op_operands(uint32_t op)
+{
+    switch (op) {
+    case NH_OP_FMA:
+    case NH_OP_FNMA:
+        return 3;
+    case NH_OP_ADD:
+    case NH_OP_SUB:
+    case NH_OP_MUL:
+    case NH_OP_DIV:
+    case NH_OP_ATAN2:
+    case NH_OP_POW:
+        return 2;
+    case NH_OP_END:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+bool nh_tape_reads_time(const nh_tape *t)
+{
+    for (size_t i = 0; i < t->inputs; i++)
+        if (t->input[i].kind == NH_TIME)
+            return true;
+    return false;
+}
+
+static void settle(nh_tape *t)
+{
+    for (size_t i = 0; i < t->instructions; i++) {
+        nh_instruction *x = t->code + i;
+        int operands = nh_op_operands(x->op);
+        x->to = settled(t, x->to);
+        x->a = settled(t, x->a);
+        x->b = operands > 1 ? settled(t, x->b) : 0;
+        x->c = operands > 2 || x->op == NH_OP_SINCOS ? settled(t, x->c) : 0;
+    }
+    for (size_t i = 0; i < t->outputs; i++)
+        t->output[i] = settled(t, t->output[i]);
+    t->values += t->inputs + t->constants;
+}
+
+/* Every result of the function is made by an instruction of its own: what is an argument, a
+ * constant or another result as well is copied. */
+static bool lower_outputs(lowering *w, const nh_expr *outputs, size_t count)
+{
+    nh_tape *t = w->tape;
+    t->output = malloc((count + 1) * sizeof *t->output);
+    bool *taken = calloc(t->values + 1, sizeof *taken);
+    for (size_t i = 0; t->output && taken && i < count; i++) {
+        uint32_t value = value_of(w, outputs[i]);
+        bool made = !(value & (CONSTANT_BIT | INPUT_BIT));
+        if (made && !taken[value])
+            taken[value] = true;
+        else
+            value = append(w, NH_OP_COPY, value, 0, 0);
+        t->output[i] = value;
+    }
+    t->outputs = count;
+    free(taken);
+    return t->output && taken && !w->failed;
+}
+
+static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
+{
+    nh_tape *t = w->tape;
+    if (!prepare(w, outputs, count))
+        return false;
+    survey(w, outputs, count);
+    t->code = ensure(w, t->code, &w->code_room, 1, sizeof *t->code);
+    for (size_t i = 0; i < w->nodes && !w->failed; i++)
+        lower_node(w, i);
+    if (w->failed || !lower_outputs(w, outputs, count))
+        return false;
+    settle(t);
+    t->code[t->instructions] = (nh_instruction){.op = NH_OP_END};
+    return true;
+}
+
+nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count)
+{
+    nh_tape *tape = calloc(1, sizeof *tape);
+    if (!tape)
+        return NULL;
+    lowering w = {.g = g, .tape = tape};
+    nh_schedule schedule = {0};
+    bool ok = lower_all(&w, outputs, count);
+    finish(&w);
+    ok = ok && nh_tape_roll(&schedule, tape) && nh_tape_place(tape, &schedule) &&
+         nh_tape_note_last_reads(tape);
+    nh_schedule_free(&schedule);
+    if (!ok) {
+        nh_tape_free(tape);
+        return NULL;
+    }
+    return tape;
+}
+
+void nh_tape_free(nh_tape *t)
+{
+    if (!t)
+        return;
+    free(t->input);
+    free(t->constant);
+    free(t->output);
+    free(t->code);
+    free(t->placed);
+    free(t->stretch);
+    free(t);
+}

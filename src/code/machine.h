@@ -1,0 +1,21 @@
+/* Tapes as machine code, on x86-64 with AVX2 and FMA; elsewhere tapes are interpreted. */
+#ifndef NH_CODE_MACHINE_H
+#define NH_CODE_MACHINE_H
+
+#include "code/interpret.h"
+#include "code/variant.h"
+
+typedef struct nh_machine {
+    void *memory; /* the code of all tapes of an interpreter */
+    size_t size;
+} nh_machine;
+
+/* Translates every tape of the interpreter for `lanes` lanes of this variant and puts what computes
+ * function fn into call[fn]. Where that cannot be done (another processor, a system that lets no
+ * program make code, NONHOLO_MACHINE_CODE=0 in the environment) nothing happens: the tapes are
+ * interpreted, with the same bits. The code belongs to this interpreter: it knows its slots. */
+void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *interpreter,
+                     nh_variant variant, int lanes);
+void nh_machine_free(nh_machine *machine);
+
+#endif

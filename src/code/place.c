@@ -1,0 +1,251 @@
+/* Where the values of a tape lie while it runs.
+ *
+ * Arguments lie where the caller has them, constants in the first slots, results of the function
+ * are made in place. Everything else gets slots that are used again once nobody reads it any more:
+ * one slot, or, for values of a loop that are read outside of their own turn, an array with one for
+ * every turn. */
+#include "code/tape.h"
+
+#include <stdlib.h>
+
+enum { NOWHERE = NH_PLACE_ARRAYS };
+#define PLACE(array_, index_) ((nh_place_of_value){(uint8_t)(array_), (uint32_t)(index_), 0})
+
+typedef struct maker { /* of a value: which turn of which stretch */
+    uint32_t stretch, turn;
+    uint32_t leader; /* the value that turn 0 makes in the same line; slots are given to leaders */
+} maker;
+
+typedef struct room {
+    uint32_t first, count;
+} room;
+
+typedef struct placing {
+    nh_tape *t;
+    const nh_schedule *schedule;
+    nh_place_of_value *place; /* of every value; within a loop of the leaders */
+    maker *made;
+    /* of leaders */
+    bool *in_array;       /* it is read outside of its own turn */
+    uint32_t *until;      /* when its slots are free: before line until / 2 writes, or after it */
+    uint32_t *next;       /* the next leader whose slots become free at that time */
+    uint32_t *ending;     /* the first one, for every time */
+    uint32_t *spare_slot; /* free for reuse: single slots, and arrays */
+    room *spare_array;
+    size_t spare_slots, spare_arrays;
+} placing;
+
+static bool is_made(const nh_tape *t, uint32_t value)
+{
+    return value >= t->inputs + t->constants;
+}
+
+static const nh_instruction *instruction_at(const placing *w, nh_stretch s, size_t line,
+                                            size_t turn)
+{
+    return w->t->code + w->schedule->list[s.first + line * s.turns + turn];
+}
+
+/* Both results of a sine and cosine, else the one. */
+static int results_of(const nh_instruction *x, uint32_t *result)
+{
+    result[0] = x->to, result[1] = x->c;
+    return x->op == NH_OP_SINCOS ? 2 : 1;
+}
+
+static int operands_of(const nh_instruction *x, uint32_t *from)
+{
+    from[0] = x->a, from[1] = x->b, from[2] = x->c;
+    return nh_op_operands(x->op);
+}
+
+/* ---- who makes a value, and how long it is needed ---- */
+
+static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
+{
+    nh_stretch s = w->schedule->stretch[stretch];
+    uint32_t leader[2], result[2];
+    results_of(instruction_at(w, s, line, 0), leader);
+    for (uint32_t turn = 0; turn < s.turns; turn++)
+        for (int r = results_of(instruction_at(w, s, line, turn), result); r-- > 0;) {
+            w->made[result[r]] = (maker){stretch, turn, leader[r]};
+            w->until[leader[r]] = 2 * now + 1;
+        }
+}
+
+/* A value from outside is needed until the last turn is over. Within a turn an instruction reads
+ * all its operands before it writes, so that those that end with it free their slots for its
+ * result; but a sine and cosine have two results, of which one is written first. */
+static void note_reads(placing *w, uint32_t stretch, size_t line, uint32_t now)
+{
+    nh_stretch s = w->schedule->stretch[stretch];
+    uint32_t from[3], end = now + (uint32_t)(s.length - 1 - line);
+    for (uint32_t turn = 0; turn < s.turns; turn++) {
+        const nh_instruction *x = instruction_at(w, s, line, turn);
+        for (int o = operands_of(x, from); o-- > 0;) {
+            if (!is_made(w->t, from[o]))
+                continue;
+            maker m = w->made[from[o]];
+            bool inside = m.stretch == stretch && m.turn == turn;
+            uint32_t until =
+                inside || s.turns == 1 ? 2 * now + (x->op == NH_OP_SINCOS) : 2 * end + 1;
+            if (until > w->until[m.leader])
+                w->until[m.leader] = until;
+            w->in_array[m.leader] |= !inside && w->schedule->stretch[m.stretch].turns > 1;
+        }
+    }
+}
+
+static void list_endings(placing *w)
+{
+    const nh_tape *t = w->t;
+    for (uint32_t v = (uint32_t)(t->inputs + t->constants); v < t->values; v++)
+        if (w->made[v].leader == v) {
+            w->next[v] = w->ending[w->until[v]];
+            w->ending[w->until[v]] = v;
+        }
+}
+
+/* ---- slots ---- */
+
+static uint32_t slots_for(placing *w, uint32_t count)
+{
+    if (count == 1 && w->spare_slots > 0)
+        return w->spare_slot[--w->spare_slots];
+    for (size_t i = w->spare_arrays; count > 1 && i-- > 0;)
+        if (w->spare_array[i].count == count) {
+            uint32_t first = w->spare_array[i].first;
+            w->spare_array[i] = w->spare_array[--w->spare_arrays];
+            return first;
+        }
+    w->t->slots += count;
+    return (uint32_t)(w->t->slots - count);
+}
+
+static uint32_t slots_of(const placing *w, uint32_t leader)
+{
+    return w->in_array[leader] ? w->schedule->stretch[w->made[leader].stretch].turns : 1;
+}
+
+static void free_slots(placing *w, uint32_t time)
+{
+    for (uint32_t v = w->ending[time]; v; v = w->next[v]) { /* value 0 is never made */
+        if (w->place[v].array != NH_PLACE_SLOTS)
+            continue;
+        uint32_t first = w->place[v].index, count = slots_of(w, v);
+        if (count == 1)
+            w->spare_slot[w->spare_slots++] = first;
+        else
+            w->spare_array[w->spare_arrays++] = (room){first, count};
+    }
+}
+
+/* ---- places ---- */
+
+static void place_fixed(placing *w)
+{
+    nh_tape *t = w->t;
+    for (size_t i = 0; i < t->values; i++)
+        w->place[i] = PLACE(NOWHERE, 0);
+    for (size_t i = 0; i < t->inputs; i++)
+        w->place[i] = PLACE(t->input[i].kind, t->input[i].index);
+    for (size_t i = 0; i < t->constants; i++)
+        w->place[t->inputs + i] = PLACE(NH_PLACE_SLOTS, i);
+    t->slots = t->constants;
+    for (size_t i = 0; i < t->outputs; i++)
+        w->place[t->output[i]] = PLACE(NH_PLACE_OUT, i);
+}
+
+static nh_place_of_value place_of(const placing *w, uint32_t value)
+{
+    nh_place_of_value place = w->place[value];
+    if (is_made(w->t, value) && place.array != NH_PLACE_OUT) {
+        maker m = w->made[value];
+        place = w->place[m.leader];
+        place.index += w->in_array[m.leader] ? m.turn : 0;
+    }
+    return place;
+}
+
+/* The place in turn 0 and the step to that of turn 1. */
+static nh_place_of_value moving_place(const placing *w, uint32_t first, uint32_t second)
+{
+    nh_place_of_value place = place_of(w, first);
+    place.step = (int32_t)(place_of(w, second).index - place.index);
+    return place;
+}
+
+static nh_placed placed(const placing *w, nh_stretch s, size_t line)
+{
+    const nh_instruction *x = instruction_at(w, s, line, 0);
+    const nh_instruction *y = instruction_at(w, s, line, s.turns > 1);
+    int operands = nh_op_operands(x->op);
+    nh_place_of_value to = moving_place(w, x->to, y->to), a = moving_place(w, x->a, y->a), b = {0},
+                      c = {0};
+    if (operands > 1)
+        b = moving_place(w, x->b, y->b);
+    if (operands > 2 || x->op == NH_OP_SINCOS)
+        c = moving_place(w, x->c, y->c);
+    return (nh_placed){(uint8_t)x->op, 0,       to.array, a.array, b.array, c.array, to.index,
+                       a.index,        b.index, c.index,  to.step, a.step,  b.step,  c.step};
+}
+
+static void place_line(placing *w, nh_stretch s, size_t line, uint32_t now)
+{
+    uint32_t result[2];
+    free_slots(w, 2 * now);
+    for (int r = results_of(instruction_at(w, s, line, 0), result); r-- > 0;)
+        if (w->place[result[r]].array == NOWHERE)
+            w->place[result[r]] = PLACE(NH_PLACE_SLOTS, slots_for(w, slots_of(w, result[r])));
+    w->t->placed[w->t->lines++] = placed(w, s, line);
+    free_slots(w, 2 * now + 1);
+}
+
+static void place_all(placing *w)
+{
+    nh_tape *t = w->t;
+    uint32_t now = 0;
+    for (uint32_t i = 0; i < w->schedule->stretches; i++)
+        for (size_t line = 0; line < w->schedule->stretch[i].length; line++)
+            note_makers(w, i, line, now++);
+    now = 0;
+    for (uint32_t i = 0; i < w->schedule->stretches; i++)
+        for (size_t line = 0; line < w->schedule->stretch[i].length; line++)
+            note_reads(w, i, line, now++);
+    list_endings(w);
+    place_fixed(w);
+    now = 0;
+    for (uint32_t i = 0; i < w->schedule->stretches; i++) {
+        nh_stretch s = w->schedule->stretch[i];
+        t->stretch[t->stretches++] = (nh_stretch){(uint32_t)t->lines, s.length, s.turns};
+        for (size_t line = 0; line < s.length; line++)
+            place_line(w, s, line, now++);
+        t->placed[t->lines++] = (nh_placed){.op = NH_OP_END};
+    }
+}
+
+bool nh_tape_place(nh_tape *t, const nh_schedule *schedule)
+{
+    size_t values = t->values + 1, lines = 0;
+    for (size_t i = 0; i < schedule->stretches; i++)
+        lines += schedule->stretch[i].length;
+    placing w = {.t = t,
+                 .schedule = schedule,
+                 .place = calloc(values, sizeof *w.place),
+                 .made = calloc(values, sizeof *w.made),
+                 .in_array = calloc(values, sizeof *w.in_array),
+                 .until = calloc(values, sizeof *w.until),
+                 .next = calloc(values, sizeof *w.next),
+                 .ending = calloc(2 * lines + 2, sizeof *w.ending),
+                 .spare_slot = calloc(2 * lines + 1, sizeof *w.spare_slot),
+                 .spare_array = calloc(2 * lines + 1, sizeof *w.spare_array)};
+    t->placed = calloc(lines + schedule->stretches + 1, sizeof *t->placed);
+    t->stretch = calloc(schedule->stretches + 1, sizeof *t->stretch);
+    bool ok = w.place && w.made && w.in_array && w.until && w.next && w.ending && w.spare_slot &&
+              w.spare_array && t->placed && t->stretch;
+    if (ok)
+        place_all(&w);
+    free(w.place), free(w.made), free(w.in_array), free(w.until), free(w.next);
+    free(w.ending), free(w.spare_slot), free(w.spare_array);
+    return ok;
+}

@@ -1,0 +1,115 @@
+/* A tape: a function as a list of instructions over numbered values.
+ *
+ * Tapes are what both backends start from. The interpreter runs them as they are; the emitter
+ * writes each instruction as a line of C. Both do the same operations in the same order, so they
+ * give the same bits. Values are in single assignment: instruction i of the list makes value `to`
+ * once.
+ *
+ * Then it is settled in which order instructions run and where their values lie. The order is a
+ * list of stretches, each a piece of straight code that runs once or, where the same is done for
+ * many bodies, a number of turns (roll.c). A place is an array (the function's arguments, its
+ * results, or slots that are reused), an index into it, and how far the index moves from turn to
+ * turn. Arguments are read and results written where they lie, so results must not overlap
+ * arguments. */
+#ifndef NH_CODE_TAPE_H
+#define NH_CODE_TAPE_H
+
+#include "mechanics/mechanics.h"
+
+typedef enum nh_op {
+    NH_OP_ADD,  /* a + b */
+    NH_OP_SUB,  /* a - b */
+    NH_OP_MUL,  /* a * b */
+    NH_OP_DIV,  /* a / b */
+    NH_OP_NEG,  /* -a */
+    NH_OP_FMA,  /* a * b + c, rounded once where the machine can */
+    NH_OP_FNMA, /* c - a * b, likewise */
+    NH_OP_SQRT,
+    NH_OP_SIN,
+    NH_OP_COS,
+    NH_OP_SINCOS, /* to = sin a, to2 = cos a */
+    NH_OP_TAN,
+    NH_OP_ASIN,
+    NH_OP_ACOS,
+    NH_OP_ATAN,
+    NH_OP_SINH,
+    NH_OP_COSH,
+    NH_OP_TANH,
+    NH_OP_EXP,
+    NH_OP_LOG,
+    NH_OP_ATAN2,
+    NH_OP_POW,
+    NH_OP_COPY, /* a: a result that is an argument, a constant or another result as well */
+    NH_OP_END,
+    NH_OP_COUNT
+} nh_op;
+
+typedef struct nh_instruction {
+    uint32_t op, to, a, b, c; /* SINCOS: c is the second result */
+} nh_instruction;
+
+typedef struct nh_tape_input {
+    uint32_t kind, index; /* nh_input and its index */
+    uint32_t value;
+} nh_tape_input;
+
+/* A place: which array (nh_input for arguments), the index into it, and its step a turn. */
+enum { NH_PLACE_SLOTS = NH_INPUT_KINDS, NH_PLACE_OUT, NH_PLACE_ARRAYS };
+typedef struct nh_place_of_value {
+    uint8_t array;
+    uint32_t index;
+    int32_t step;
+} nh_place_of_value;
+
+typedef struct nh_placed { /* an instruction in places */
+    uint8_t op;
+    uint8_t last; /* operands that nobody reads after this: bits 1 a, 2 b, 4 c */
+    uint8_t to_array, a_array, b_array, c_array;
+    uint32_t to, a, b, c;
+    int32_t to_step, a_step, b_step, c_step;
+} nh_placed;
+
+/* Instructions first .. first+length-1, done `turns` times; in turn i each index has moved by i
+ * steps. No turn reads what another turn of its stretch makes. */
+typedef struct nh_stretch {
+    uint32_t first, length, turns;
+} nh_stretch;
+
+typedef struct nh_tape {
+    size_t inputs, constants, outputs, instructions, values;
+    nh_tape_input *input;
+    double *constant; /* value numbers inputs .. inputs+constants-1 */
+    uint32_t *output; /* value number of every output, all different, all made by instructions */
+    nh_instruction *code; /* in values; ends with NH_OP_END (not counted) */
+    nh_placed *placed;    /* in places, stretch after stretch; each ends with NH_OP_END */
+    size_t lines;         /* of `placed`, ends included */
+    nh_stretch *stretch;
+    size_t stretches;
+    size_t slots; /* constants, then the reused rest */
+} nh_tape;
+
+int nh_op_operands(uint32_t op); /* how many it reads */
+
+/* NULL without memory. */
+nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);
+void nh_tape_free(nh_tape *tape);
+bool nh_tape_reads_time(const nh_tape *tape);
+
+/* An order of the instructions, in stretches: turn i of line l of a stretch is instruction
+ * list[first + l * turns + i]. */
+typedef struct nh_schedule {
+    uint32_t *list;
+    nh_stretch *stretch;
+    size_t stretches;
+} nh_schedule;
+
+/* Finds an order with loops where that pays, else the plain one; may exchange the operands of sums
+ * and products. Freed by the caller with nh_schedule_free also after failures. */
+bool nh_tape_roll(nh_schedule *out, nh_tape *tape);
+void nh_schedule_free(nh_schedule *schedule);
+
+/* Settle the places, and which reads of them are the last; parts of nh_tape_lower. */
+bool nh_tape_place(nh_tape *tape, const nh_schedule *schedule);
+bool nh_tape_note_last_reads(nh_tape *tape);
+
+#endif

@@ -1,0 +1,43 @@
+#include "code/variant.h"
+
+#include "code/interpret.h"
+
+nh_variant nh_variant_here(void)
+{
+#ifdef NH_HAVE_AVX2_VARIANTS
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return NH_AVX_ONE;
+#endif
+    return NH_BASE_ONE;
+}
+
+static bool has_avx(nh_variant variant)
+{
+#ifdef NH_HAVE_AVX2_VARIANTS
+    return variant == NH_AVX_ONE || variant == NH_AVX_WIDE;
+#else
+    (void)variant;
+    return false;
+#endif
+}
+
+const char *const *nh_variant_flags(nh_variant variant, int *count)
+{
+    static const char *const avx[] = {"-mavx2", "-mfma"};
+    *count = has_avx(variant) ? 2 : 0;
+    return avx;
+}
+
+const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
+{
+    static const char *const moves[] = {"-mmove-max=256", "-mstore-max=256"};
+    *count = has_avx(variant) ? 2 : 0;
+    return moves;
+}
+
+nh_call_fn *nh_interpreter_of(nh_variant variant)
+{
+#define ADDRESS(name) nh_interpret_##name,
+    static nh_call_fn *const interpreter[NH_VARIANTS] = {NH_EACH_VARIANT(ADDRESS)};
+    return interpreter[variant];
+}

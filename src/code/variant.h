@@ -1,0 +1,37 @@
+/* Variants: kernels and the interpreter are compiled several times, for one lane and for several,
+ * and on x86 for every machine and for those with AVX2 and FMA. A machine uses one level for
+ * everything, so tape and compiled kernels, one lane and many agree to the bit. */
+#ifndef NH_CODE_VARIANT_H
+#define NH_CODE_VARIANT_H
+
+/* Lanes of the wide variants (meson.build passes the same to the compiler): one AVX register.
+ * Waiting is hidden by a team of groups in turn, see kernel.h; two registers side by side in every
+ * operation were slower, for want of registers. */
+enum { NH_LANES = 4 };
+
+#ifdef NH_HAVE_AVX2_VARIANTS
+#define NH_EACH_VARIANT(X, ...)                                                                    \
+    X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__) X(avx1, ##__VA_ARGS__) X(avx4, ##__VA_ARGS__)
+#else
+#define NH_EACH_VARIANT(X, ...) X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__)
+#endif
+
+typedef enum nh_variant {
+    NH_BASE_ONE,
+    NH_BASE_WIDE,
+#ifdef NH_HAVE_AVX2_VARIANTS
+    NH_AVX_ONE,
+    NH_AVX_WIDE,
+#endif
+    NH_VARIANTS
+} nh_variant;
+
+/* The variant that this machine uses for one lane; the wide one follows it. */
+nh_variant nh_variant_here(void);
+
+/* The compiler flags that give emitted kernels the same level. */
+const char *const *nh_variant_flags(nh_variant variant, int *count);
+/* ... and those that only gcc knows. */
+const char *const *nh_variant_gcc_flags(nh_variant variant, int *count);
+
+#endif

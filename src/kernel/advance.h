@@ -1,0 +1,347 @@
+/* From step to step: how a kernel takes its state in, goes through many steps, and is made known.
+ * The other half of kernel.h, which includes it; methods see of it only KERNEL and no_start. */
+#ifndef NH_KERNEL_ADVANCE_H
+#define NH_KERNEL_ADVANCE_H
+
+/* Angles stay within a turn of zero, so that no digits are lost in long runs: 2 pi is taken off in
+ * two parts, of which multiples of the first are exact. Looked after every 16 steps. */
+#define ANGLE_WIDE 3.5
+
+static inline void wrap_angle(real *q, real *low, real *turns, int compensated)
+{
+    real shifted = fma_(*q, broadcast(0x1.45f306dc9c883p-3), broadcast(TRIG_ROUND));
+    real full = select_(less(broadcast(ANGLE_WIDE), abs_(*q)), shifted - TRIG_ROUND, broadcast(0));
+    *q = fma_(-full, broadcast(0x1.921fb544p+2), *q);
+    real rest = full * -0x1.0b4611a626331p-32;
+    if (compensated)
+        accumulate(q, low, rest);
+    else
+        *q = *q + rest;
+    *turns = *turns + full;
+}
+
+static inline int wide_angle(real q)
+{
+    return any(less(broadcast(ANGLE_WIDE), abs_(q)));
+}
+
+#ifdef NH_EMITTED
+
+/* Element by element, so that the compiler keeps the state in registers during a step; users'
+ * functions read it from memory. */
+static inline void copy_reals(real *to, const real *from, int count)
+{
+#ifdef NH_CALLBACKS
+    __builtin_memcpy(to, from, (unsigned long)count * sizeof *to);
+#elif N <= 16
+    _Pragma("GCC unroll 128") for (int i = 0; i < count; i++) to[i] = from[i];
+#else
+    EACH(i, count) to[i] = from[i];
+#endif
+}
+
+/* Weights of many lanes lie on the stack, beside the arrays that they are multiplied with. As
+ * constants of the program, copies of one and the same kernel took 94 or 152 ns a step, some copies
+ * the one and some the other, anew in each process; from the stack always 94. (Perhaps because a
+ * processor takes the load of a constant for that of an array just stored, when their addresses
+ * agree in the last twelve bits; this was not found out for certain.) The compiler must not know
+ * them, or it makes constants of them. */
+#ifdef WEIGHTS_AT_HAND
+typedef struct weights {
+    real at[TABLE_SIZE];
+} weights;
+static inline void lay_weights(weights *w)
+{
+    for (int i = 0; i < TABLE_SIZE; i++)
+        w->at[i] = broadcast(TABLE[i]);
+    __asm__ volatile("" : "+m"(*w));
+}
+#define WITH_WEIGHTS                                                                               \
+    weights table_;                                                                                \
+    lay_weights(&table_)
+#define WEIGHTS_OF(k) ((k)->weight = table_.at)
+#else
+#define WITH_WEIGHTS (void)0
+#define WEIGHTS_OF(k) (void)0
+#endif
+
+/* What `count` kernels need beside them: room for their memory, and the weights. */
+#define WITH_ROOM(count)                                                                           \
+    real memory_[count][SOME(MEMORY)];                                                             \
+    WITH_WEIGHTS
+#define ROOM_OF(k, place) ((k)->memory = memory_[place], WEIGHTS_OF(k))
+
+static inline void load(kernel *k, nh_kernel_io *io, double h)
+{
+    k->io = io;
+    k->h = h;
+    copy_reals(k->q, (const real *)io->q, N);
+    copy_reals(k->v, (const real *)io->v, N);
+    if (COMPENSATED) {
+        copy_reals(k->q_low, (const real *)io->q_low, N);
+        copy_reals(k->v_low, (const real *)io->v_low, N);
+    }
+    copy_reals(k->memory, (const real *)io->memory, MEMORY);
+}
+
+static inline void store(const kernel *k)
+{
+    nh_kernel_io *io = k->io;
+    copy_reals((real *)io->q, k->q, N);
+    copy_reals((real *)io->v, k->v, N);
+    if (COMPENSATED) {
+        copy_reals((real *)io->q_low, k->q_low, N);
+        copy_reals((real *)io->v_low, k->v_low, N);
+    }
+    copy_reals((real *)io->memory, k->memory, MEMORY);
+}
+
+#define ENTER(k) (void)0
+
+static inline void wrap_angles(kernel *k)
+{
+#define WRAP(place, coordinate)                                                                    \
+    if (wide_angle(k->q[coordinate]))                                                              \
+        wrap_angle(k->q + coordinate, k->q_low + coordinate, (real *)k->io->turns + place,         \
+                   COMPENSATED);
+    NH_ANGLES(WRAP)
+}
+
+#else
+
+#define WITH_ROOM(count) (void)0
+#define ROOM_OF(k, place) (void)0
+
+static inline void load(kernel *k, nh_kernel_io *io, double h)
+{
+    const nh_shape *shape = io->shape;
+    *k = (kernel){.io = io,
+                  .h = h,
+                  .q = (real *)io->q,
+                  .v = (real *)io->v,
+                  .q_low = (real *)io->q_low,
+                  .v_low = (real *)io->v_low,
+                  .memory = (real *)io->memory,
+                  .top = (real *)io->scratch,
+                  .n = shape->n,
+                  .m = shape->m,
+                  .nk = shape->nk,
+                  .nb = shape->nb,
+                  .reaction_is_linear = shape->reaction_is_linear,
+                  .constant_mass = shape->constant_mass,
+                  .compensated = io->compensated,
+                  .b_first = shape->b_first,
+                  .b_column = shape->b_column,
+                  .option = io->option,
+                  .table = io->table,
+                  .call = io->call,
+                  .self = io->self};
+}
+
+static inline void store(const kernel *k)
+{
+    (void)k;
+}
+
+#define COMPOSED(io) ((io)->parts > 1)
+#define ENTER(k) ((k)->top = (real *)(k)->io->scratch)
+
+static inline void wrap_angles(kernel *k)
+{
+    const nh_shape *s = k->io->shape;
+    for (int a = 0; a < s->angles; a++)
+        if (wide_angle(k->q[s->angle[a]]))
+            wrap_angle(k->q + s->angle[a], k->q_low + s->angle[a], (real *)k->io->turns + a,
+                       COMPENSATED);
+}
+
+#endif
+
+static inline int no_start(kernel *k)
+{
+    (void)k;
+    return NH_KERNEL_OK;
+}
+
+/* The state after a step, where it is wanted on the way. */
+static inline void keep_row(const kernel *k, long long index)
+{
+#if LANES == 1
+    const nh_kernel_io *io = k->io;
+    const long long place = (index - io->row_from) / io->every - 1;
+    double *row = io->row + place * (1 + 2 * N);
+    row[0] = io->time + (double)index * io->step;
+    EACH(i, N) row[1 + i] = k->q[i];
+    EACH(i, N) row[1 + N + i] = k->v[i];
+    if (io->wrapped)
+        EACH(i, N) io->wrapped[place * N + i] = k->q[i];
+#ifdef NH_EMITTED
+#define WHOLE(place, coordinate)                                                                   \
+    row[1 + coordinate] = nh_whole_angle(k->q[coordinate], io->turns[place]);
+    NH_ANGLES(WHOLE)
+#else
+    for (int a = 0; a < io->shape->angles; a++)
+        row[1 + io->shape->angle[a]] = nh_whole_angle(k->q[io->shape->angle[a]], io->turns[a]);
+#endif
+#else
+    (void)k, (void)index;
+#endif
+}
+
+/* The next step after which a row is wanted, or one that never comes. */
+static inline long long next_row(const nh_kernel_io *io)
+{
+    return io->row ? io->row_from + ((io->index - io->row_from) / io->every + 1) * io->every : -1;
+}
+
+/* Advances one group, whose state an emitted kernel keeps in registers. */
+#define ADVANCE_ONE(body)                                                                          \
+    static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
+    {                                                                                              \
+        kernel k;                                                                                  \
+        int status = NH_KERNEL_OK;                                                                 \
+        long long index = io->index, last = index + steps, due = next_row(io);                     \
+        double time = io->time;                                                                    \
+        (void)groups;                                                                              \
+        WITH_ROOM(1);                                                                              \
+        ROOM_OF(&k, 0);                                                                            \
+        load(&k, io, io->step);                                                                    \
+        for (; index < last; index++) {                                                            \
+            status = whole_##body(&k, io, time + (double)index * io->step);                        \
+            if (__builtin_expect(status, 0))                                                       \
+                break;                                                                             \
+            if ((index & 15) == 15)                                                                \
+                wrap_angles(&k);                                                                   \
+            if (index + 1 == due) {                                                                \
+                keep_row(&k, due);                                                                 \
+                due += io->every;                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        io->index = index;                                                                         \
+        store(&k);                                                                                 \
+        return status;                                                                             \
+    }
+
+/* Advances several groups, step by step in turn: a step waits for the one before it, but not for
+ * those of other groups, so while one waits another computes. Their states stay side by side in
+ * `team`, from which an emitted kernel takes the present one into registers; where they are too
+ * large for that, each lies where the caller has it and is loaded for each step. */
+#if defined(NH_EMITTED)
+#if (4 * N + MEMORY) * LANES <= 4096
+#define STATES_ARE_SMALL
+#endif
+#endif
+#ifdef STATES_ARE_SMALL
+enum { TEAM = NH_TEAM_MAX };
+static inline void copy_state(kernel *to, const kernel *from)
+{
+    to->io = from->io;
+    copy_reals(to->q, from->q, N);
+    copy_reals(to->v, from->v, N);
+    if (COMPENSATED) {
+        copy_reals(to->q_low, from->q_low, N);
+        copy_reals(to->v_low, from->v_low, N);
+    }
+    to->memory = from->memory; /* is read and written once a step */
+    to->weight = from->weight;
+}
+#define TAKE(k, place)                                                                             \
+    kernel present, *k = &present;                                                                 \
+    copy_state(k, place)
+#define PUT_BACK(place, k) copy_state(place, k)
+#else
+#ifdef NH_EMITTED
+enum { TEAM = 1 };
+#else
+enum { TEAM = NH_TEAM_MAX };
+#endif
+#define TAKE(k, place) kernel *k = (place)
+#define PUT_BACK(place, k) (void)0
+#endif
+#define ADVANCE_TEAM(body)                                                                         \
+    static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
+    {                                                                                              \
+        kernel team[TEAM];                                                                         \
+        const double time = io->time, h = io->step;                                                \
+        int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
+        long long index = io->index, last = index + steps;                                         \
+        WITH_ROOM(TEAM);                                                                           \
+        for (int g = 0; g < TEAM; g++)                                                             \
+            ROOM_OF(team + g, g);                                                                  \
+        for (int g = 0; g < groups && TEAM > 1; g++)                                               \
+            load(team + g, io + g, h);                                                             \
+        for (; index < last; index++) {                                                            \
+            for (done = 0; done < groups; done++) {                                                \
+                kernel *place = team + (TEAM > 1 ? done : 0);                                      \
+                if (TEAM == 1)                                                                     \
+                    load(place, io + done, h);                                                     \
+                TAKE(k, place);                                                                    \
+                k->h = h;                                                                          \
+                status = whole_##body(k, io, time + (double)index * h);                            \
+                if (__builtin_expect(status, 0))                                                   \
+                    break;                                                                         \
+                if ((index & 15) == 15)                                                            \
+                    wrap_angles(k);                                                                \
+                PUT_BACK(place, k);                                                                \
+                if (TEAM == 1)                                                                     \
+                    store(place);                                                                  \
+            }                                                                                      \
+            if (__builtin_expect(status, 0))                                                       \
+                break;                                                                             \
+        }                                                                                          \
+        for (int g = 0; g < groups; g++) {                                                         \
+            io[g].index = index + (status && g < done);                                            \
+            if (TEAM > 1)                                                                          \
+                store(team + g);                                                                   \
+        }                                                                                          \
+        return status;                                                                             \
+    }
+
+#if LANES > 1
+#define ADVANCE ADVANCE_TEAM
+#else
+#define ADVANCE ADVANCE_ONE
+#endif
+
+/* Makes a kernel known under the method's name: its start (no_start for methods without memory) and
+ * its step. */
+#ifdef NH_EMITTED
+#define KERNEL_SYMBOL(name) __attribute__((visibility("default"))) const nh_kernel nh_emitted_kernel
+#else
+#define KERNEL_PASTE2(name, variant) nh_kernel_##name##_##variant
+#define KERNEL_PASTE(name, variant) KERNEL_PASTE2(name, variant)
+#define KERNEL_SYMBOL(name) const nh_kernel KERNEL_PASTE(name, NH_VARIANT)
+#endif
+
+#define KERNEL(name, start, body)                                                                  \
+    static int start_##body(nh_kernel_io *io)                                                      \
+    {                                                                                              \
+        kernel k;                                                                                  \
+        WITH_ROOM(1);                                                                              \
+        ROOM_OF(&k, 0);                                                                            \
+        load(&k, io, io->step);                                                                    \
+        ENTER(&k);                                                                                 \
+        k.t = io->time + (double)io->index * io->step;                                             \
+        int status = start(&k);                                                                    \
+        store(&k);                                                                                 \
+        return status;                                                                             \
+    }                                                                                              \
+    static inline int whole_##body(kernel *k, const nh_kernel_io *io, double t)                    \
+    {                                                                                              \
+        int status = NH_KERNEL_OK;                                                                 \
+        k->t = t;                                                                                  \
+        ENTER(k);                                                                                  \
+        if (!COMPOSED(io))                                                                         \
+            return body(k);                                                                        \
+        for (int part = 0; part < io->parts && !status; part++) {                                  \
+            ENTER(k);                                                                              \
+            k->h = io->step * io->part[part];                                                      \
+            k->t = t + io->step * io->part[io->parts + part];                                      \
+            status = body(k);                                                                      \
+        }                                                                                          \
+        return status;                                                                             \
+    }                                                                                              \
+    ADVANCE(body)                                                                                  \
+    KERNEL_SYMBOL(name) = {start_##body, advance_##body}
+
+#endif

@@ -1,0 +1,283 @@
+/* The language in which the integrators are written.
+ *
+ * A method's step is C over `real`, N and M. Built into the library, N and M are read at run time
+ * and the system's functions are called through a pointer (a tape, or the user's C functions). In
+ * an emitted kernel N and M are constants, the system's functions are inlined, local arrays become
+ * registers, and options are literals. Neither the mathematics nor the bits differ.
+ *
+ *     N, M, NB, NK      velocities, constraints, entries of B and of K
+ *     LOCAL(x, count)   an array for the duration of the step
+ *     EACH(i, count)    a loop, unrolled where the count is a small constant
+ *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
+ *     CALL(FN, t, q, v, x, out)   a function of mechanics.h; leaves the step when it fails
+ *     OPTION(i), TABLE  the method's options and the table it prepared
+ *     WEIGHT(w)         *w in all lanes, for w in the table
+ *     OPTION_INT(i)     an integer option; in an emitted kernel also for #if and sizes
+ *     k->q, k->v, k->memory, k->h   state, memory and step
+ *
+ * A step reads k->q and k->v and ends with commit(); before that it must not change the state, so
+ * that a step that fails leaves everything as it was. */
+#ifndef NH_KERNEL_KERNEL_H
+#define NH_KERNEL_KERNEL_H
+
+#include "kernel/real.h"
+#include "kernel/trig.h"
+#include "kernel/kernel_io.h"
+
+/* NH_FUNCTIONS_HERE */
+#ifdef NH_EMITTED
+
+#define SOME(count) ((count) > 0 ? (count) : 1)
+#if LANES > 1 && TABLE_SIZE > 0 && TABLE_SIZE <= 256
+#define WEIGHTS_AT_HAND
+#endif
+typedef struct kernel {
+    nh_kernel_io *io;
+    double h, t;
+    real q[N], v[N], q_low[N], v_low[N], *memory;
+    const real *weight;
+} kernel;
+#define LOCAL(name, count) real name[SOME(count)]
+#ifdef WEIGHTS_AT_HAND
+#define WEIGHT(w) (k->weight[(w)-TABLE])
+#else
+#define WEIGHT(w) broadcast(*(w))
+#endif
+#if N <= 16
+#define EACH(i, count) _Pragma("GCC unroll 16") for (int i = 0; i < (count); i++)
+#else
+#define EACH(i, count) for (int i = 0; i < (count); i++)
+#endif
+#define EACH_QUICKLY EACH
+#ifndef NH_CALLBACKS
+#define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out)
+#else
+#define EVALUATE(FN, t, q, v, x, out)                                                              \
+    user_call((nh_callback_space *)k->io->self, NH_FN_##FN, t, q, v, x, out)
+#endif
+
+#else
+
+#include "mechanics/mechanics.h"
+typedef struct kernel { /* what steps read often is copied here, where the compiler keeps it at hand
+                         */
+    nh_kernel_io *io;
+    double h, t;
+    real *q, *v, *q_low, *v_low, *memory, *top;
+    int n, m, nk, nb, reaction_is_linear, constant_mass, compensated;
+    const int *b_first, *b_column;
+    const double *option, *table;
+    nh_call_fn *const *call;
+    const void *self;
+} kernel;
+#define N (k->n)
+#define M (k->m)
+#define NK (k->nk)
+#define NB (k->nb)
+#define REACTION_IS_LINEAR (k->reaction_is_linear)
+#define CONSTANT_MASS (k->constant_mass)
+#define SEPARABLE (k->io->shape->separable)
+#define AFFINE (k->io->shape->affine)
+#define LINEAR (k->io->shape->linear)
+#define PLAIN_MOMENTUM (k->io->shape->plain_momentum)
+#define DRIVER (k->io->shape->driver)
+#define FLAT (k->io->shape->flat)
+#define SLOPE_DEGREE (k->io->shape->slope_degree)
+#define NONIDEAL (k->io->shape->nonideal)
+#define COMPENSATED (k->compensated)
+#define OPTION(i) (k->option[i])
+#define OPTION_INT(i) ((int)OPTION(i))
+#define TABLE (k->table)
+#define WEIGHT(w) broadcast(*(w))
+#define LOCAL(name, count)                                                                         \
+    real *name = k->top;                                                                           \
+    k->top += (count)
+#define EACH(i, count) for (int i = 0; i < (count); i++)
+#define EACH_QUICKLY(i, count) _Pragma("GCC unroll 4") EACH(i, count)
+#define EVALUATE(FN, t, q, v, x, out) k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
+
+/* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern.
+ */
+static inline void add_B(const kernel *k, real *restrict out, const real *B, const real *l)
+{
+    const int *restrict first = k->b_first, *restrict column = k->b_column;
+    for (int j = 0, e = 0; j < M; j++) {
+        const real lj = l[j];
+        for (const int end = first[j + 1]; e < end; e++)
+            out[column[e]] = fma_(B[e], lj, out[column[e]]);
+    }
+}
+
+static inline void add_K(const kernel *k, real *out, const real *K, const real *l)
+{
+    const nh_shape *s = k->io->shape;
+    for (int j = 0; j < s->m; j++)
+        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
+            out[s->k_column[e]] = fma_(K[e], l[j], out[s->k_column[e]]);
+}
+
+/* out += K x */
+static inline void apply_K(const kernel *k, real *out, const real *K, const real *x)
+{
+    const nh_shape *s = k->io->shape;
+    for (int j = 0; j < s->m; j++)
+        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
+            out[j] = fma_(K[e], x[s->k_column[e]], out[j]);
+}
+
+/* S[i * stride + j] += c (K B)_ij */
+static inline void add_KB(const kernel *k, real *S, int stride, double c, const real *K,
+                          const real *B)
+{
+    const nh_shape *s = k->io->shape;
+    for (int i = 0; i < s->m; i++)
+        for (int j = 0; j < s->m; j++) {
+            int pair = i * s->m + j;
+            real sum = broadcast(0);
+            for (int e = s->pair_first[pair]; e < s->pair_first[pair + 1]; e++)
+                sum = fma_(K[s->pair_k[e]], B[s->pair_b[e]], sum);
+            S[i * stride + j] = fma_(broadcast(c), sum, S[i * stride + j]);
+        }
+}
+
+#endif
+
+/* ---- what all methods share ---- */
+
+#ifndef CALL
+#define CALL(FN, t, q, v, x, out)                                                                  \
+    do {                                                                                           \
+        int called = EVALUATE(FN, t, q, v, x, out);                                                \
+        if (__builtin_expect(called, 0))                                                           \
+            return called < 0 ? NH_KERNEL_STOPPED : NH_KERNEL_REFUSED;                             \
+    } while (0)
+#endif
+
+/* A part of a step that can fail: the step is over when it does. */
+#define TRY_(call)                                                                                 \
+    do {                                                                                           \
+        int tried = (call);                                                                        \
+        if (__builtin_expect(tried, 0))                                                            \
+            return tried;                                                                          \
+    } while (0)
+
+/* A part of a step that many systems do not need. In the general kernel it is kept out of the way
+ * of the others; an emitted one has it or has it not. */
+#ifdef NH_EMITTED
+#define APART
+#else
+#define APART __attribute__((noinline))
+#endif
+
+/* x + dx with the rounding error carried in low. */
+static inline void accumulate(real *x, real *low, real dx)
+{
+    real small = *low + dx, sum = *x + small;
+    real back = sum - *x;
+    *low = (*x - (sum - back)) + (small - back);
+    *x = sum;
+}
+
+/* The end of a step, as expressions of the coordinate i: q += dq, v += dv where sums are
+ * compensated, else q = q1, v = v1. */
+#define COMMIT(i, q1, v1, dq, dv)                                                                  \
+    do {                                                                                           \
+        if (COMPENSATED) {                                                                         \
+            EACH(i, N)                                                                             \
+            {                                                                                      \
+                const real dq_ = (dq), dv_ = (dv);                                                 \
+                accumulate(k->q + i, k->q_low + i, dq_);                                           \
+                accumulate(k->v + i, k->v_low + i, dv_);                                           \
+            }                                                                                      \
+        } else {                                                                                   \
+            EACH(i, N)                                                                             \
+            {                                                                                      \
+                k->q[i] = (q1);                                                                    \
+                k->v[i] = (v1);                                                                    \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+static inline void commit(kernel *k, const real *q1, const real *v1, const real *dq, const real *dv)
+{
+    COMMIT(i, q1[i], v1[i], dq[i], dv[i]);
+}
+
+/* Watches an iteration until round-off stops it. A lane is done when the correction is a few units
+ * in the last place of the scale, when the contraction seen so far promises that for the correction
+ * to come, or when it no longer shrinks and is small. Lanes that are done keep their values. */
+typedef struct watch {
+    real previous, before, rate; /* the last two corrections, and how much the last had shrunk */
+    real floor;                  /* a correction that stagnates below this is round-off as well */
+    mask active;
+    int iteration;
+} watch;
+
+static inline watch watch_begin(void)
+{
+    return (watch){.previous = broadcast(1e300),
+                   .before = broadcast(1e300),
+                   .floor = broadcast(0),
+                   .rate = broadcast(1),
+                   .active = ~less(broadcast(0), broadcast(0))};
+}
+
+static inline void watch_update(watch *w, real change, real scale)
+{
+    const double eps = 0x1p-52;
+    real tiny = scale * eps;
+    mask done = ~less(tiny, change); /* change <= eps scale */
+    /* Where errors change sign from turn to turn every second correction may be the larger one
+     * although all of them fall: one that is well below the last but one is not the end. */
+    real small = max_(scale * 1e-10, w->floor);
+    done |= ~less(change, w->previous) & ~less(change, w->before * 0.25) & less(change, small);
+    /* The error left is the correction times the rate of convergence, of which the worse of the
+     * last two is believed; the first correction says nothing about it. */
+    real rate = change / w->previous;
+    if (w->iteration == 0)
+        rate = broadcast(1);
+    done |= less(change * max_(rate, w->rate), tiny * 0.0625);
+    w->rate = select_(w->active, rate, w->rate);
+    w->before = select_(w->active, w->previous, w->before);
+    w->previous = select_(w->active, change, w->previous);
+    w->active &= ~done;
+    w->iteration++;
+}
+
+static inline real largest(const kernel *k, const real *x, int count)
+{
+    (void)k;
+    real most = broadcast(0);
+    EACH(i, count) most = max_(most, abs_(x[i]));
+    return most;
+}
+
+/* What the rounding of positions does to velocities found by iteration: a force may turn a change
+ * of q within a step into as much of h v, not into more where the step is of any use. Slow motion
+ * far from the origin settles no better than that. */
+static inline real position_noise(const kernel *k, const real *q, int count)
+{
+    return largest(k, q, count) * (0x1p-48 / __builtin_fabs(k->h));
+}
+
+static inline watch watch_from(const kernel *k)
+{
+    watch w = watch_begin();
+    w.floor = position_noise(k, k->q, N);
+    return w;
+}
+
+static inline int not_converged(kernel *k, const watch *w)
+{
+    double most = 0;
+    for (int l = 0; l < LANES; l++)
+        if (!(LANE(w->previous, l) <= most))
+            most = LANE(w->previous, l);
+    k->io->residual = most;
+    k->io->iterations = w->iteration;
+    return NH_KERNEL_NOT_CONVERGED;
+}
+
+#include "kernel/advance.h"
+
+#endif

@@ -1,0 +1,77 @@
+/* What a run hands to a kernel: state, sizes, options. The same for kernels built into the library
+ * and for emitted ones, so this header includes nothing. Arrays hold LANES numbers an entry. */
+#ifndef NH_KERNEL_IO_H
+#define NH_KERNEL_IO_H
+
+/* Sizes and patterns of a system. Sparse matrices K and B are lists of entries by constraint:
+ * those of constraint j are first[j] .. first[j+1]-1, column[] says which coordinate each is for.
+ */
+typedef struct nh_shape {
+    int n, m, nk, nb;
+    const int *k_first, *k_column, *b_first, *b_column;
+    /* K B: entry (i, j) is the sum over e in pair_first[i*m+j] .. of K[pair_k[e]] * B[pair_b[e]].
+     * NULL when m is too large for it. */
+    const int *pair_first, *pair_k, *pair_b;
+    int angles;
+    const int *angle; /* coordinates that are angles */
+    int reaction_is_linear, constant_mass, separable, affine, linear; /* as in nh_facts */
+    int nonideal;       /* the force of the constraints is more than K^T psi */
+    int slope_degree;   /* of gradV as a polynomial of q; -1 where it is none */
+    int flat;           /* constant mass, and every velocity belongs to a coordinate */
+    int plain_momentum; /* p = M v + constant, with a constant M */
+    int driver;         /* of a coupled system, or -1 */
+} nh_shape;
+
+/* Computes function fn (an nh_fn); 0, or what the user's function returned. */
+typedef int nh_call_fn(const void *self, int fn, double t, const void *q, const void *v,
+                       const void *x, void *out);
+
+typedef struct nh_kernel_io {
+    double step, time;     /* h, and t when index was 0 */
+    int parts;             /* of a composed step, else 1 */
+    const double *part;    /* their lengths in units of h, then where they begin */
+    long long index;       /* steps done */
+    double *q, *v;         /* [n] */
+    double *q_low, *v_low; /* [n], what rounding left out; used when compensated */
+    double *turns;         /* [angles], full turns taken off */
+    double *memory;        /* of the method, survives between steps */
+    double *scratch;       /* for a step; general kernels only */
+    const double *option, *table;
+    const nh_shape *shape;
+    nh_call_fn *const *call; /* what computes each function; all of them get `self` */
+    const void *self;
+    int compensated;
+    /* With `row` the state of one trajectory is kept on the way: t, q with full turns, v, after
+     * each `every` steps from step `row_from` on, one row behind the other; angles as they are
+     * computed with, if `wrapped` is given, in rows of q alone. */
+    double *row, *wrapped;
+    long long row_from, every;
+    /* of a failed step */
+    double residual;
+    int iterations;
+} nh_kernel_io;
+
+/* Full turns added back: 2 pi in two parts, as it was taken off. */
+static inline double nh_whole_angle(double wrapped, double turns)
+{
+    return turns * 0x1.921fb544p+2 + (wrapped + turns * 0x1.0b4611a626331p-32);
+}
+
+enum {
+    NH_KERNEL_OK = 0,
+    NH_KERNEL_NOT_CONVERGED = 1,
+    NH_KERNEL_STOPPED = 2,
+    NH_KERNEL_REFUSED = 3
+};
+
+enum { NH_TEAM_MAX = 4 };
+
+typedef struct nh_kernel {
+    int (*start)(nh_kernel_io *io); /* after the state was set */
+    /* Advances one trajectory, or up to NH_TEAM_MAX groups of lanes, all from the same index. Stops
+     * at the first failure: each index tells how far that group went, and the failing group is the
+     * first of those that are behind. */
+    int (*advance)(nh_kernel_io *io, int groups, long long steps);
+} nh_kernel;
+
+#endif

@@ -1,0 +1,71 @@
+/* What kernels can use of the momenta and the forces: whether p = M v + constant with a constant M,
+ * and the degree of the forces as polynomials of the coordinates, which tells how many points of a
+ * quadrature make a mean force exact. */
+#include "mechanics/mechanics.h"
+
+#include <stdlib.h>
+
+/* Whether p - M v is a constant. */
+static bool plain_momentum(const nh_mechanics *mechanics)
+{
+    bool plain = mechanics->facts.constant_mass;
+    for (int i = 0; plain && i < mechanics->n; i++)
+        plain = !nh_depends(mechanics->g, mechanics->p[i], NH_Q) &&
+                !nh_depends(mechanics->g, mechanics->p[i], NH_TIME);
+    return plain;
+}
+
+/* The degree of a node as a polynomial of the coordinates, or -1 where it is none, out of those of
+ * its operands. */
+static int degree_of_node(const nh_graph *g, nh_expr e, const signed char *degree)
+{
+    enum { DEGREE_MAX = 20 };
+    nh_node n = nh_look(g, e);
+    if (!(n.depends >> NH_Q & 1))
+        return 0;
+    if (n.kind == NH_INPUT)
+        return 1;
+    if (n.kind != NH_SUM && n.kind != NH_PRODUCT)
+        return -1;
+    int whole = 0;
+    for (size_t i = 0; i < n.count; i++) {
+        int part = degree[n.operand[i].expr];
+        double power = n.kind == NH_PRODUCT ? n.operand[i].number : 1;
+        if (part < 0 || (part > 0 && (power < 0 || power > DEGREE_MAX || power != (int)power)))
+            return -1;
+        part *= part > 0 ? (int)power : 1;
+        whole = n.kind == NH_PRODUCT ? whole + part : part > whole ? part : whole;
+        if (whole > DEGREE_MAX)
+            return -1;
+    }
+    return whole;
+}
+
+/* The highest degree of the forces at rest. Operands come before their users, so one pass over the
+ * graph finds every degree. */
+static int slope_degree(const nh_mechanics *mechanics)
+{
+    nh_graph *g = mechanics->g;
+    size_t n = (size_t)mechanics->n;
+    nh_expr *zero = calloc(n + 1, sizeof *zero), *force = calloc(n + 1, sizeof *force);
+    for (size_t i = 0; zero && force && i < n; i++)
+        force[i] = nh_substitute(g, mechanics->F[i], NH_V, zero, n);
+    size_t size = nh_graph_size(g);
+    signed char *degree = calloc(size, 1);
+    int most = zero && force && degree ? 0 : -1;
+    if (most < 0)
+        nh_graph_fail(g);
+    for (nh_expr e = 0; most >= 0 && e < size; e++)
+        degree[e] = (signed char)degree_of_node(g, e, degree);
+    for (size_t i = 0; most >= 0 && i < n; i++)
+        most = degree[force[i]] < 0 ? -1 : degree[force[i]] > most ? degree[force[i]] : most;
+    free(zero), free(force), free(degree);
+    return most;
+}
+
+bool nh_find_degrees(nh_mechanics *mechanics)
+{
+    mechanics->plain_momentum = plain_momentum(mechanics);
+    mechanics->slope_degree = slope_degree(mechanics);
+    return !nh_graph_failed(mechanics->g);
+}

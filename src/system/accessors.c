@@ -1,0 +1,175 @@
+/* The public face of a system: names, sizes, facts, and values at a state. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "system/system.h"
+
+const char *nh_system_name(const nh_system *system)
+{
+    return system->name;
+}
+
+int nh_system_coordinates(const nh_system *system)
+{
+    return system->coordinates;
+}
+
+int nh_system_velocities(const nh_system *system)
+{
+    return system->velocities;
+}
+
+int nh_system_constraints(const nh_system *system)
+{
+    return system->constraints;
+}
+
+static const nh_problem *problem_of(const nh_system *system)
+{
+    return system->mechanics ? system->mechanics->problem : NULL;
+}
+
+const char *nh_system_coordinate_name(const nh_system *system, int index)
+{
+    const nh_problem *problem = problem_of(system);
+    return problem ? problem->coordinate_name[index] : system->name_of_coordinate[index];
+}
+
+const char *nh_system_velocity_name(const nh_system *system, int index)
+{
+    const nh_problem *problem = problem_of(system);
+    return problem ? problem->velocity_name[index] : system->name_of_velocity[index];
+}
+
+const char *nh_system_constraint_name(const nh_system *system, int index)
+{
+    const nh_problem *problem = problem_of(system);
+    return problem ? problem->constraint[index].name : "constraint";
+}
+
+int nh_system_parameters(const nh_system *system)
+{
+    const nh_problem *problem = problem_of(system);
+    return problem ? problem->parameters : 0;
+}
+
+const char *nh_system_parameter_name(const nh_system *system, int index)
+{
+    return problem_of(system)->parameter[index].name;
+}
+
+double nh_system_parameter_value(const nh_system *system, int index)
+{
+    return problem_of(system)->parameter[index].value;
+}
+
+/* ---- observables ---- */
+
+static int built_in_observables(const nh_system *system)
+{
+    return system->facts.coupled ? 2 : 0;
+}
+
+int nh_system_observables(const nh_system *system)
+{
+    const nh_problem *problem = problem_of(system);
+    return built_in_observables(system) + (problem ? problem->observables : 0);
+}
+
+const char *nh_system_observable_name(const nh_system *system, int index)
+{
+    static const char *const built_in[] = {"driver_energy", "passenger_energy"};
+    int before = built_in_observables(system);
+    return index < before ? built_in[index] : problem_of(system)->observable[index - before].name;
+}
+
+/* Calls NH_FN_OBSERVE and hands out a part of what it returns: [first, first + count). */
+static nh_status observe_part(const nh_system *system, double t, const double *q, const double *v,
+                              size_t first, size_t count, double *out)
+{
+    double *all = malloc((nh_system_outputs(system, NH_FN_OBSERVE) + 1) * sizeof *all);
+    if (!all)
+        return NH_NO_MEMORY;
+    nh_status status = nh_system_evaluate(system, NH_FN_OBSERVE, t, q, v, NULL, all, NULL);
+    if (status == NH_OK)
+        memcpy(out, all + first, count * sizeof *out);
+    free(all);
+    return status;
+}
+
+nh_status nh_system_energy(const nh_system *system, double t, const double *q, const double *v,
+                           double *energy)
+{
+    return observe_part(system, t, q, v, 0, 1, energy);
+}
+
+nh_status nh_system_residual(const nh_system *system, double t, const double *q, const double *v,
+                             double *k)
+{
+    return observe_part(system, t, q, v, 1, (size_t)system->constraints, k);
+}
+
+nh_status nh_system_observe(const nh_system *system, double t, const double *q, const double *v,
+                            double *values)
+{
+    return observe_part(system, t, q, v, 1 + (size_t)system->constraints,
+                        (size_t)nh_system_observables(system), values);
+}
+
+nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
+                                     const double *v, double *values)
+{
+    if (!system->facts.coupled)
+        return NH_NOT_APPLICABLE;
+    return observe_part(system, t, q, v, 1 + (size_t)system->constraints, 2, values);
+}
+
+nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
+                                 const double *v, double *acceleration, double *multipliers)
+{
+    size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
+    double *both = malloc((n + m + 1) * sizeof *both);
+    if (!both)
+        return NH_NO_MEMORY;
+    nh_status status = nh_system_evaluate(system, NH_FN_ACCELERATION, t, q, v, NULL, both, NULL);
+    if (status == NH_OK && acceleration)
+        memcpy(acceleration, both, n * sizeof *both);
+    if (status == NH_OK && multipliers)
+        memcpy(multipliers, both + n, m * sizeof *both);
+    free(both);
+    return status;
+}
+
+/* ---- facts ---- */
+
+const nh_facts *nh_system_facts(const nh_system *system)
+{
+    return &system->facts;
+}
+
+nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index)
+{
+    return system->mechanics ? system->mechanics->kind[index] : NH_AFFINE;
+}
+
+bool nh_system_constraint_depends_on_time(const nh_system *system, int index)
+{
+    const nh_mechanics *s = system->mechanics;
+    return s && nh_depends(s->g, s->k[index], NH_TIME);
+}
+
+nh_answer nh_system_constraint_integrable(const nh_system *system, int index)
+{
+    return system->mechanics ? system->mechanics->constraint_integrable[index] : NH_UNKNOWN;
+}
+
+const char *nh_system_conserved(const nh_system *system, int index)
+{
+    char **list = system->mechanics ? system->mechanics->conserved : NULL;
+    for (int i = 0; list && list[i]; i++)
+        if (i == index)
+            return list[i];
+    return NULL;
+}

@@ -1,0 +1,411 @@
+#include "system/system.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { PAIRS_MAX_CONSTRAINTS = 2000 };
+
+/* ---- shape ---- */
+
+static bool copy_pattern(const nh_matrix *a, const int **first, const int **column)
+{
+    int *f = malloc(((size_t)a->rows + 1) * sizeof *f);
+    int *c = malloc((nh_matrix_entries(a) + 1) * sizeof *c);
+    *first = f;
+    *column = c;
+    if (!f || !c)
+        return false;
+    int count = 0;
+    for (int i = 0; i < a->rows; i++) {
+        f[i] = count;
+        for (size_t e = 0; e < a->row[i].count; e++)
+            c[count++] = (int)a->row[i].entry[e].index;
+    }
+    f[a->rows] = count;
+    return true;
+}
+
+/* Walks the columns that constraint i of K and constraint j of B share; counts them, and lists them
+ * when there is somewhere to. */
+static int list_pairs(const nh_shape *s, int i, int j, int *k, int *b)
+{
+    int count = 0, x = s->k_first[i], y = s->b_first[j];
+    while (x < s->k_first[i + 1] && y < s->b_first[j + 1]) {
+        int difference = s->k_column[x] - s->b_column[y];
+        if (difference == 0) {
+            if (k) {
+                k[count] = x;
+                b[count] = y;
+            }
+            count++;
+        }
+        x += difference <= 0;
+        y += difference >= 0;
+    }
+    return count;
+}
+
+static bool make_pairs(nh_shape *s)
+{
+    if (s->m > PAIRS_MAX_CONSTRAINTS)
+        return true;
+    size_t blocks = (size_t)s->m * (size_t)s->m;
+    int *first = calloc(blocks + 1, sizeof *first);
+    s->pair_first = first;
+    if (!first)
+        return false;
+    for (size_t p = 0; p < blocks; p++)
+        first[p + 1] =
+            first[p] + list_pairs(s, (int)(p / (size_t)s->m), (int)(p % (size_t)s->m), NULL, NULL);
+    int *k = malloc(((size_t)first[blocks] + 1) * sizeof *k);
+    int *b = malloc(((size_t)first[blocks] + 1) * sizeof *b);
+    s->pair_k = k;
+    s->pair_b = b;
+    if (!k || !b)
+        return false;
+    for (size_t p = 0; p < blocks; p++)
+        list_pairs(s, (int)(p / (size_t)s->m), (int)(p % (size_t)s->m), k + first[p], b + first[p]);
+    return true;
+}
+
+static bool list_angles(nh_shape *s, const nh_problem *problem)
+{
+    int *angle = malloc(((size_t)problem->coordinates + 1) * sizeof *angle);
+    s->angle = angle;
+    for (int i = 0; angle && i < problem->coordinates; i++)
+        if (problem->angle[i])
+            angle[s->angles++] = i;
+    return angle != NULL;
+}
+
+static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
+{
+    *s = (nh_shape){.n = mechanics->n,
+                    .m = mechanics->m,
+                    .nk = (int)nh_matrix_entries(&mechanics->K),
+                    .nb = (int)nh_matrix_entries(&mechanics->B),
+                    .reaction_is_linear = mechanics->facts.reaction_is_linear,
+                    .constant_mass = mechanics->facts.constant_mass,
+                    .slope_degree = mechanics->slope_degree,
+                    .flat = mechanics->facts.constant_mass && mechanics->problem->brackets == 0,
+                    .plain_momentum = mechanics->plain_momentum,
+                    .driver = mechanics->facts.driver,
+                    .separable = mechanics->facts.separable,
+                    .affine = mechanics->facts.affine,
+                    .linear = mechanics->facts.linear};
+    return copy_pattern(&mechanics->K, &s->k_first, &s->k_column) &&
+           copy_pattern(&mechanics->B, &s->b_first, &s->b_column) && make_pairs(s) &&
+           list_angles(s, mechanics->problem) && !nh_graph_failed(mechanics->g);
+}
+
+/* The entries of an m x n matrix by rows: those that `pattern` lists, or all. */
+static bool list_entries(int n, int m, const bool *pattern, const int **first, const int **column)
+{
+    int entries = 0, *begin = malloc(((size_t)m + 1) * sizeof *begin);
+    int *place = malloc(((size_t)n * (size_t)m + 1) * sizeof *place);
+    *first = begin;
+    *column = place;
+    if (!begin || !place)
+        return false;
+    for (int j = 0; j < m; j++) {
+        begin[j] = entries;
+        for (int i = 0; i < n; i++)
+            if (!pattern || pattern[j * n + i])
+                place[entries++] = i;
+    }
+    begin[m] = entries;
+    return true;
+}
+
+static bool shape_of_functions(nh_shape *s, const nh_functions *f)
+{
+    int n = f->coordinates, m = f->constraints;
+    *s = (nh_shape){.n = n,
+                    .m = m,
+                    .nk = n * m,
+                    .reaction_is_linear = f->reaction_is_linear,
+                    .constant_mass = f->constant_mass || !f->mass,
+                    .nonideal = f->reaction != NULL,
+                    .slope_degree = -1,
+                    .flat = f->constant_mass || !f->mass,
+                    .plain_momentum = f->constant_mass || !f->mass,
+                    .driver = -1,
+                    .separable = f->constant_mass || !f->mass,
+                    .affine = true};
+    s->angle = calloc(1, sizeof(int));
+    bool listed = list_entries(n, m, NULL, &s->k_first, &s->k_column) &&
+                  list_entries(n, m, f->reaction_pattern, &s->b_first, &s->b_column);
+    s->nb = listed ? s->b_first[m] : 0;
+    return listed && s->angle && make_pairs(s);
+}
+
+/* ---- building ---- */
+
+static nh_system *new_system(nh_report *report)
+{
+    nh_system *system = calloc(1, sizeof *system);
+    if (system && pthread_mutex_init(&system->lock, NULL) != 0) {
+        free(system);
+        system = NULL;
+    }
+    if (!system)
+        nh_fail_memory(report);
+    return system;
+}
+
+nh_status nh_system_build(nh_system **out, const nh_model *model, const char *const *settings,
+                          size_t setting_count, nh_report *report)
+{
+    *out = NULL;
+    nh_problem *problem;
+    nh_mechanics *mechanics;
+    nh_status status = nh_problem_build(&problem, model, settings, setting_count, report);
+    if (status == NH_OK)
+        status = nh_mechanics_derive(&mechanics, problem, report);
+    if (status != NH_OK)
+        return status;
+    nh_system *system = new_system(report);
+    if (!system) {
+        nh_mechanics_free(mechanics);
+        return NH_NO_MEMORY;
+    }
+    system->mechanics = mechanics;
+    system->name = strdup(mechanics->problem->name);
+    system->coordinates = mechanics->problem->coordinates;
+    system->velocities = mechanics->n;
+    system->constraints = mechanics->m;
+    system->facts = mechanics->facts;
+    if (!system->name || !shape_of_mechanics(&system->shape, mechanics)) {
+        nh_system_free(system);
+        return nh_fail_memory(report);
+    }
+    *out = system;
+    return NH_OK;
+}
+
+static nh_status check_functions(const nh_functions *f, nh_report *report)
+{
+    if (f->coordinates < 1 || f->coordinates > 10000)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a system of C functions needs 1 to 10000 coordinates, not %d",
+                       f->coordinates);
+    if (f->constraints < 0 || f->constraints >= f->coordinates)
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "%d constraints on %d coordinates: there must be fewer constraints than coordinates",
+            f->constraints, f->coordinates);
+    if (f->constraints > 0 && !f->constraint)
+        return nh_fail(report, NH_BAD_ARGUMENT, "the function 'constraint' is missing");
+    if (f->gradient_and_constraint && !f->constraint)
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "'gradient_and_constraint' is an addition to 'constraint', which is missing");
+    return NH_OK;
+}
+
+static void facts_of_functions(nh_system *system)
+{
+    const nh_functions *f = &system->functions;
+    system->facts = (nh_facts){.constant_mass = f->constant_mass || !f->mass,
+                               .diagonal_mass = system->diagonal_mass,
+                               .separable = f->constant_mass || !f->mass,
+                               .mechanical = true,
+                               .autonomous = true,
+                               .conservative = !f->reaction,
+                               .affine = true,
+                               .linear = false,
+                               .reaction_is_linear = f->reaction_is_linear,
+                               .keeps_energy = false,
+                               .reversible = NH_UNKNOWN,
+                               .integrable = NH_UNKNOWN,
+                               .driver = -1,
+                               .rank = -1,
+                               .mass_entries = f->coordinates * f->coordinates,
+                               .constraint_entries = f->coordinates * f->constraints};
+}
+
+static char **numbered_names(int count, const char *format)
+{
+    char **names = calloc((size_t)count + 1, sizeof *names);
+    for (int i = 0; names && i < count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, format, i + 1);
+        names[i] = strdup(text);
+    }
+    return names;
+}
+
+nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions,
+                                   nh_report *report)
+{
+    *out = NULL;
+    nh_status status = check_functions(functions, report);
+    nh_system *system = status == NH_OK ? new_system(report) : NULL;
+    if (!system)
+        return status == NH_OK ? NH_NO_MEMORY : status;
+    system->functions = *functions;
+    system->name = strdup(functions->name ? functions->name : "functions");
+    system->coordinates = system->velocities = functions->coordinates;
+    system->constraints = functions->constraints;
+    system->name_of_coordinate = numbered_names(functions->coordinates, "q%d");
+    system->name_of_velocity = numbered_names(functions->coordinates, "q%d'");
+    if (!system->name || !system->name_of_coordinate || !system->name_of_velocity ||
+        !shape_of_functions(&system->shape, functions))
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        status = nh_callbacks_prepare(system, report);
+    if (status != NH_OK) {
+        nh_system_free(system);
+        return status;
+    }
+    facts_of_functions(system);
+    *out = system;
+    return NH_OK;
+}
+
+static void free_names(char **names, int count)
+{
+    for (int i = 0; names && i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+void nh_system_free(nh_system *system)
+{
+    if (!system)
+        return;
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        nh_tape_free(system->tape[fn]);
+    nh_shape *s = &system->shape;
+    const int *array[] = {s->k_first,    s->k_column, s->b_first, s->b_column,
+                          s->pair_first, s->pair_k,   s->pair_b,  s->angle};
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++)
+        free((void *)array[i]);
+    free_names(system->name_of_coordinate, system->coordinates);
+    free_names(system->name_of_velocity, system->velocities);
+    free(system->mass_factor);
+    free(system->name);
+    nh_mechanics_free(system->mechanics);
+    pthread_mutex_destroy(&system->lock);
+    free(system);
+}
+
+/* ---- functions ---- */
+
+const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *report)
+{
+    nh_system *own = (nh_system *)system; /* the tapes are a cache: to its users nothing changes */
+    pthread_mutex_lock(&own->lock);
+    if (!own->tape[fn]) {
+        nh_expr_list outputs = {0};
+        if (nh_mechanics_function(own->mechanics, fn, &outputs))
+            own->tape[fn] = nh_tape_lower(own->mechanics->g, outputs.item, outputs.count);
+        nh_expr_list_free(&outputs);
+    }
+    const nh_tape *tape = own->tape[fn];
+    pthread_mutex_unlock(&own->lock);
+    if (!tape)
+        nh_fail(report, NH_NO_MEMORY, "%s: not enough memory for the equations of %d coordinates",
+                system->name, system->coordinates);
+    return tape;
+}
+
+size_t nh_system_outputs(const nh_system *system, nh_fn fn)
+{
+    const nh_shape *s = &system->shape;
+    size_t n = (size_t)s->n, m = (size_t)s->m, r = n - m;
+    switch (fn) {
+    case NH_FN_KICK:
+        return n + (size_t)s->nb;
+    case NH_FN_CLOSE:
+        return 2 * m;
+    case NH_FN_ACCELERATION:
+        return n + m;
+    case NH_FN_STAGE:
+        return 2 * n + m + (size_t)s->nk + (size_t)s->nb;
+    case NH_FN_END:
+        return n + m + (size_t)s->nk;
+    case NH_FN_SOLVE:
+        return n;
+    case NH_FN_CONSTRAINT:
+        return m;
+    case NH_FN_OBSERVE:
+        return 1 + m + (size_t)nh_system_observables(system);
+    case NH_FN_MATRICES:
+        return n * n + m * n;
+    case NH_FN_CLOSE_MEAN:
+        return 2 * m;
+    case NH_FN_PUSH:
+        return n + (size_t)s->nb;
+    case NH_FN_SETTLE:
+        return n;
+    case NH_FN_ENERGY:
+        return 1 + n;
+    case NH_FN_POTENTIAL:
+        return 1 + n;
+    case NH_FN_NORMAL:
+        return (size_t)s->nk + (size_t)s->nb;
+    case NH_FN_TWIST:
+        return n * (n - 1) / 2;
+    case NH_FN_FIELD:
+    case NH_FN_FIELD_ALONG:
+        return r * n + r * r;
+    case NH_FN_MODEL_MOMENTA:
+    case NH_FN_HOUSEHOLDER_MOMENTA:
+        return r;
+    case NH_FN_MODEL_VELOCITY:
+    case NH_FN_HOUSEHOLDER_VELOCITY:
+        return n;
+    case NH_FN_MODEL_GRADIENT:
+    case NH_FN_HOUSEHOLDER_GRADIENT:
+    case NH_FN_DIFFERENCE_GRADIENT:
+        return n + r;
+    case NH_FN_MODEL_BRACKET:
+    case NH_FN_HOUSEHOLDER_BRACKET:
+    case NH_FN_DIFFERENCE_BRACKET:
+        return r * n + r * (r - 1) / 2;
+    case NH_FN_HOUSEHOLDER_SIGNS:
+        return m;
+    case NH_FN_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static nh_status evaluate_tape(const nh_tape *tape, nh_fn fn, double t, const double *q,
+                               const double *v, const double *x, double *out)
+{
+    double *slots = malloc((tape->slots + 1) * sizeof *slots);
+    if (!slots)
+        return NH_NO_MEMORY;
+    if (tape->constants)
+        memcpy(slots, tape->constant, tape->constants * sizeof *slots);
+    nh_interpreter in = {0};
+    in.tape[fn] = tape;
+    in.slots[fn] = slots;
+    nh_interpreter_of(nh_variant_here())(&in, fn, t, q, v, x, out);
+    free(slots);
+    return NH_OK;
+}
+
+nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const double *q,
+                             const double *v, const double *x, double *out, nh_report *report)
+{
+    if (system->mechanics) {
+        const nh_tape *tape = nh_system_tape(system, fn, report);
+        if (!tape || evaluate_tape(tape, fn, t, q, v, x, out) != NH_OK)
+            return nh_fail_memory(report);
+        return NH_OK;
+    }
+    nh_callback_space *space = nh_callback_space_create(system);
+    if (!space)
+        return nh_fail_memory(report);
+    int status = nh_callbacks_call(space, fn, t, q, v, x, out);
+    nh_callback_space_free(space);
+    return status == 0
+               ? NH_OK
+               : nh_fail(report, NH_CALLBACK_STOPPED, "a function of the user returned %d", status);
+}
