@@ -49,7 +49,8 @@ typedef enum nh_status {
     NH_DEPENDENT_CONSTRAINTS, /* the constraints lost their rank */
     NH_CALLBACK_STOPPED,      /* a function of the user asked to stop */
     NH_FILE_FAILED,           /* a file could not be read or written */
-    NH_NO_COMPILER            /* no C compiler, or it refused; the tape backend works without */
+    NH_NO_COMPILER,           /* no C compiler, or it refused; the tape backend works without */
+    NH_BROKEN_METHOD          /* a method broke its contract: a mistake in this library */
 } nh_status;
 
 /* What went wrong. `text` is a whole message ready to be shown; for a model it holds several lines:

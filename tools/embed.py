@@ -42,6 +42,12 @@ def kernel_text(src, file):
     return inline(src, "method/" + file, {"mechanics/mechanics.h", "base/dense.h", "method/method.h"})
 
 
+def calls(text):
+    """The functions of the system that a kernel's source calls, as a C expression."""
+    names = sorted(set(re.findall(r"\bCALL\w*\((\w+),", text)) - {"FN"})
+    return " | ".join("NH_FN_BIT(%s)" % name for name in names) or "0"
+
+
 def texts(out, files, header, kind, table, total):
     """A table of named texts: models, figures."""
     names = sorted((os.path.splitext(os.path.basename(f))[0], f) for f in files)
@@ -68,15 +74,18 @@ def kernels(out, src, definitions):
             files.append(file)
     with open(out, "w") as o:
         o.write('#include "method/embedded.h"\n\n#include <string.h>\n\n')
-        o.write("static const struct {\n    const char *file, *text;\n} sources[] = {\n")
+        o.write("static const struct {\n    const char *file;\n    nh_fn_set calls;\n    const char *text;\n} sources[] = {\n")
         for file in files:
-            o.write('    {"%s",\n%s},\n' % (file, literal(kernel_text(src, file))))
+            text = kernel_text(src, file)
+            o.write('    {"%s",\n     %s,\n%s},\n' % (file, calls(text), literal(text)))
         for file in ("system/callbacks.h", "kernel/trig.h"):
-            o.write('    {"%s",\n%s},\n' % (os.path.basename(file), literal(inline(src, file, set()))))
-        o.write("};\n\nconst char *nh_embedded_kernel(const char *file)\n{\n")
-        o.write("    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)\n")
-        o.write("        if (strcmp(sources[i].file, file) == 0)\n            return sources[i].text;\n")
-        o.write("    return 0;\n}\n")
+            o.write('    {"%s", 0,\n%s},\n' % (os.path.basename(file), literal(inline(src, file, set()))))
+        o.write("};\n")
+        for kind, field in (("const char *nh_embedded_kernel", "text"), ("nh_fn_set nh_embedded_calls", "calls")):
+            o.write("\n%s(const char *file)\n{\n" % kind)
+            o.write("    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)\n")
+            o.write("        if (strcmp(sources[i].file, file) == 0)\n            return sources[i].%s;\n" % field)
+            o.write("    return 0;\n}\n")
 
 
 if sys.argv[1] == "models":

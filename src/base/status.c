@@ -44,6 +44,7 @@ const char *nh_status_name(nh_status status)
         [NH_CALLBACK_STOPPED] = "stopped by the user's function",
         [NH_FILE_FAILED] = "file operation failed",
         [NH_NO_COMPILER] = "no working compiler",
+        [NH_BROKEN_METHOD] = "broken method",
     };
     return status >= 0 && (size_t)status < sizeof names / sizeof names[0] ? names[status]
                                                                           : "unknown";

@@ -200,13 +200,22 @@ static int spawn_compiler(const char *source, const char *object, const char *me
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
+/* Where the line with the first error begins: compilers tell before it in which function it is. */
+static char *first_error(char *text)
+{
+    char *error = strstr(text, "error");
+    while (error && error > text && error[-1] != '\n')
+        error--;
+    return error ? error : text;
+}
+
 static nh_status compiler_failed(const char *messages, nh_report *report)
 {
     size_t length = 0;
     char *text = read_private(messages, &length), empty[] = "";
     if (text)
         text[length < MESSAGE_MAX ? length : MESSAGE_MAX] = 0;
-    char *shown = text ? text : empty;
+    char *shown = text ? first_error(text) : empty;
     shown[strcspn(shown, "\n")] = 0;
     nh_status status =
         nh_fail(report, NH_NO_COMPILER,

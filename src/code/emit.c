@@ -9,38 +9,6 @@
 
 #include "base/status.h"
 
-static const char *const fn_name[NH_FN_COUNT] = {
-    [NH_FN_KICK] = "KICK",
-    [NH_FN_CLOSE] = "CLOSE",
-    [NH_FN_ACCELERATION] = "ACCELERATION",
-    [NH_FN_STAGE] = "STAGE",
-    [NH_FN_END] = "END",
-    [NH_FN_SOLVE] = "SOLVE",
-    [NH_FN_CONSTRAINT] = "CONSTRAINT",
-    [NH_FN_OBSERVE] = "OBSERVE",
-    [NH_FN_CLOSE_MEAN] = "CLOSE_MEAN",
-    [NH_FN_ENERGY] = "ENERGY",
-    [NH_FN_POTENTIAL] = "POTENTIAL",
-    [NH_FN_MATRICES] = "MATRICES",
-    [NH_FN_NORMAL] = "NORMAL",
-    [NH_FN_TWIST] = "TWIST",
-    [NH_FN_FIELD] = "FIELD",
-    [NH_FN_FIELD_ALONG] = "FIELD_ALONG",
-    [NH_FN_MODEL_MOMENTA] = "MODEL_MOMENTA",
-    [NH_FN_MODEL_VELOCITY] = "MODEL_VELOCITY",
-    [NH_FN_MODEL_GRADIENT] = "MODEL_GRADIENT",
-    [NH_FN_MODEL_BRACKET] = "MODEL_BRACKET",
-    [NH_FN_HOUSEHOLDER_SIGNS] = "HOUSEHOLDER_SIGNS",
-    [NH_FN_HOUSEHOLDER_MOMENTA] = "HOUSEHOLDER_MOMENTA",
-    [NH_FN_HOUSEHOLDER_VELOCITY] = "HOUSEHOLDER_VELOCITY",
-    [NH_FN_HOUSEHOLDER_GRADIENT] = "HOUSEHOLDER_GRADIENT",
-    [NH_FN_HOUSEHOLDER_BRACKET] = "HOUSEHOLDER_BRACKET",
-    [NH_FN_DIFFERENCE_GRADIENT] = "DIFFERENCE_GRADIENT",
-    [NH_FN_DIFFERENCE_BRACKET] = "DIFFERENCE_BRACKET",
-    [NH_FN_PUSH] = "PUSH",
-    [NH_FN_SETTLE] = "SETTLE",
-};
-
 static void number(nh_text *out, double x)
 {
     if (isnan(x))
@@ -281,8 +249,7 @@ static void callbacks(nh_text *out, const nh_emission *what)
     nh_text_add(out, "#define NH_CALLBACKS 1\n#define IDENTITY_MASS %d\nenum {",
                 what->identity_mass);
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (fn_name[fn])
-            nh_text_add(out, "NH_FN_%s = %d, ", fn_name[fn], fn);
+        nh_text_add(out, "NH_FN_%s = %d, ", nh_fn_name[fn], fn);
     nh_text_add_plain(out, "};\n");
     integers(out, "nh_b_first", what->shape->b_first, what->shape->m + 1);
     integers(out, "nh_b_column", what->shape->b_column, what->shape->nb);
@@ -307,7 +274,7 @@ static bool want_quads(const nh_emission *what)
 {
     bool wanted = what->lanes == 1 && what->quads && !what->callbacks;
     for (int fn = 0; fn < NH_FN_COUNT && wanted; fn++)
-        if (what->quads >> fn & 1)
+        if (nh_fn_in(what->quads, fn))
             wanted = what->tape[fn] && !nh_tape_reads_time(what->tape[fn]);
     return wanted;
 }
@@ -325,7 +292,7 @@ static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
                     i == 0 ? "quad" : renamed[i]);
     nh_text_add_plain(out, what->trig);
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (what->quads >> fn & 1 && !function(out, fn_name[fn], what->tape[fn]))
+        if (nh_fn_in(what->quads, fn) && !function(out, nh_fn_name[fn], what->tape[fn]))
             return nh_fail_memory(report);
     add_transposed(out, "B", s->m, s->b_first, s->b_column);
     apply_K(out, s);
@@ -339,15 +306,25 @@ static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
     return NH_OK;
 }
 
+/* A call that is left when the compiler has dropped what these options never reach is a mistake in
+ * the method: it does not compile. */
+static void forbid(nh_text *out, const char *name)
+{
+    nh_text_add(
+        out,
+        "void nh_skipped_%s(void) __attribute__((error(\"the method calls %s, which it says "
+        "it skips\")));\n#define fn_%s(...) nh_skipped_%s()\n",
+        name, name, name, name);
+}
+
 static nh_status functions(nh_text *out, const nh_emission *what, nh_report *report)
 {
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!what->tape[fn]) {
-            if (fn_name[fn]) /* other options of the method call it; these never do */
-                nh_text_add(out, "#define fn_%s(...) __builtin_unreachable()\n", fn_name[fn]);
+            forbid(out, nh_fn_name[fn]);
             continue;
         }
-        if (!function(out, fn_name[fn], what->tape[fn]))
+        if (!function(out, nh_fn_name[fn], what->tape[fn]))
             return nh_fail_memory(report);
     }
     return NH_OK;

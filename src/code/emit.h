@@ -13,7 +13,7 @@ typedef struct nh_emission {
     const char *kernel;               /* the method's source */
     const char *callbacks; /* the source of callbacks.h for a system of C functions, else NULL */
     const char *trig;      /* the source of trig.h, for quads */
-    unsigned quads;        /* functions that a kernel of one lane calls for four numbers at once */
+    nh_fn_set quads;       /* functions that a kernel of one lane calls for four numbers at once */
     const double *option;  /* NH_OPTIONS_MAX */
     const double *table;
     size_t table_size, memory; /* memory in reals */

@@ -12,7 +12,11 @@
 typedef struct nh_interpreter {
     const nh_tape *tape[NH_FN_COUNT];
     void *slots[NH_FN_COUNT];
+    int missing; /* 1 + a function that was called and has no tape, or 0: nh_call_missing */
 } nh_interpreter;
+
+/* Stands for the functions of an interpreter that have no tape: notes the call and returns -1. */
+nh_call_fn nh_call_missing;
 
 /* An instruction that machine code leaves to C: sines, exponentials and the like; NULL for others.
  * The real type is real (real a), real (real a, real b), or for sines and cosines together real

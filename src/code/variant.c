@@ -35,6 +35,14 @@ const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
     return moves;
 }
 
+int nh_call_missing(const void *self, int fn, double t, const void *q, const void *v, const void *x,
+                    void *out)
+{
+    (void)t, (void)q, (void)v, (void)x, (void)out;
+    ((nh_interpreter *)self)->missing = fn + 1; /* a kernel hands on what its run gave it */
+    return -1;
+}
+
 nh_call_fn *nh_interpreter_of(nh_variant variant)
 {
 #define ADDRESS(name) nh_interpret_##name,

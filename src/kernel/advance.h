@@ -123,6 +123,7 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
                   .v_low = (real *)io->v_low,
                   .memory = (real *)io->memory,
                   .top = (real *)io->scratch,
+                  .peak = (real *)io->scratch,
                   .n = shape->n,
                   .m = shape->m,
                   .nk = shape->nk,
@@ -140,7 +141,9 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
 
 static inline void store(const kernel *k)
 {
-    (void)k;
+    const long long taken = k->peak - (const real *)k->io->scratch;
+    if (taken > *k->io->scratch_peak)
+        *k->io->scratch_peak = taken;
 }
 
 #define COMPOSED(io) ((io)->parts > 1)

@@ -63,7 +63,8 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
                          */
     nh_kernel_io *io;
     double h, t;
-    real *q, *v, *q_low, *v_low, *memory, *top;
+    real *q, *v, *q_low, *v_low, *memory;
+    real *top, *peak; /* of the scratch in use, and how far it ever went */
     int n, m, nk, nb, reaction_is_linear, constant_mass, compensated;
     const int *b_first, *b_column;
     const double *option, *table;
@@ -89,12 +90,21 @@ typedef struct kernel { /* what steps read often is copied here, where the compi
 #define OPTION_INT(i) ((int)OPTION(i))
 #define TABLE (k->table)
 #define WEIGHT(w) broadcast(*(w))
-#define LOCAL(name, count)                                                                         \
-    real *name = k->top;                                                                           \
-    k->top += (count)
+#define LOCAL(name, count) real *name = take_scratch(k, count)
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #define EACH_QUICKLY(i, count) _Pragma("GCC unroll 4") EACH(i, count)
 #define EVALUATE(FN, t, q, v, x, out) k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
+
+/* How much scratch a step takes is noted, and the run compares it with what its method asked for.
+ */
+static inline real *take_scratch(kernel *k, long count)
+{
+    real *begin = k->top;
+    k->top += count;
+    if (k->top > k->peak)
+        k->peak = k->top;
+    return begin;
+}
 
 /* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern.
  */

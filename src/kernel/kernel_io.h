@@ -27,15 +27,16 @@ typedef int nh_call_fn(const void *self, int fn, double t, const void *q, const 
                        const void *x, void *out);
 
 typedef struct nh_kernel_io {
-    double step, time;     /* h, and t when index was 0 */
-    int parts;             /* of a composed step, else 1 */
-    const double *part;    /* their lengths in units of h, then where they begin */
-    long long index;       /* steps done */
-    double *q, *v;         /* [n] */
-    double *q_low, *v_low; /* [n], what rounding left out; used when compensated */
-    double *turns;         /* [angles], full turns taken off */
-    double *memory;        /* of the method, survives between steps */
-    double *scratch;       /* for a step; general kernels only */
+    double step, time;       /* h, and t when index was 0 */
+    int parts;               /* of a composed step, else 1 */
+    const double *part;      /* their lengths in units of h, then where they begin */
+    long long index;         /* steps done */
+    double *q, *v;           /* [n] */
+    double *q_low, *v_low;   /* [n], what rounding left out; used when compensated */
+    double *turns;           /* [angles], full turns taken off */
+    double *memory;          /* of the method, survives between steps */
+    double *scratch;         /* for a step; general kernels only */
+    long long *scratch_peak; /* the most that any step took of it, in reals */
     const double *option, *table;
     const nh_shape *shape;
     nh_call_fn *const *call; /* what computes each function; all of them get `self` */

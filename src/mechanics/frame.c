@@ -295,11 +295,15 @@ static bool momenta(frame *f, nh_expr_list *out)
     return ok;
 }
 
-static bool fill_frame(frame *f, nh_fn fn)
+/* ---- the functions of functions.def ---- */
+
+typedef enum basis { OF_MODEL, OF_HOUSEHOLDER, WITH_DIFFERENCES } basis;
+typedef bool part(frame *f, nh_expr_list *out);
+
+static bool fill_frame(frame *f, basis kind)
 {
-    bool of_model = fn == NH_FN_MODEL_MOMENTA || fn == NH_FN_MODEL_GRADIENT ||
-                    fn == NH_FN_MODEL_BRACKET || fn == NH_FN_MODEL_VELOCITY;
-    if (!of_model)
+    f->differences = kind == WITH_DIFFERENCES;
+    if (kind != OF_MODEL)
         return householder(f, NULL);
     if (f->s->problem->frames != f->r)
         return false;
@@ -307,31 +311,62 @@ static bool fill_frame(frame *f, nh_fn fn)
     return true;
 }
 
-bool nh_frame_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
+/* A function of q and v. */
+static bool of_velocities(nh_mechanics *s, basis kind, part *list, nh_expr_list *out)
 {
     frame f;
     if (!open_frame(&f, s))
         return false;
-    bool ok;
-    f.differences = fn == NH_FN_DIFFERENCE_GRADIENT || fn == NH_FN_DIFFERENCE_BRACKET;
-    if (fn == NH_FN_HOUSEHOLDER_SIGNS)
-        ok = householder(&f, out);
-    else if (fn == NH_FN_MODEL_MOMENTA || fn == NH_FN_HOUSEHOLDER_MOMENTA)
-        ok = fill_frame(&f, fn) && momenta(&f, out);
-    else {
-        ok = fill_frame(&f, fn) && solve_velocities(&f);
-        if (ok)
-            hold(&f);
-        if (fn == NH_FN_MODEL_VELOCITY || fn == NH_FN_HOUSEHOLDER_VELOCITY)
-            ok = ok && push_all(out, f.v, f.n);
-        else if (fn == NH_FN_MODEL_BRACKET || fn == NH_FN_HOUSEHOLDER_BRACKET ||
-                 fn == NH_FN_DIFFERENCE_BRACKET)
-            ok = ok && bracket(&f, out);
-        else
-            ok = ok && gradient(&f, out);
-    }
+    bool ok = fill_frame(&f, kind) && list(&f, out);
     free(f.X);
-    return ok && !nh_graph_failed(s->g);
+    return ok;
+}
+
+/* A function of q and rho. */
+static bool of_momenta(nh_mechanics *s, basis kind, part *list, nh_expr_list *out)
+{
+    frame f;
+    if (!open_frame(&f, s))
+        return false;
+    bool ok = fill_frame(&f, kind) && solve_velocities(&f);
+    if (ok)
+        hold(&f);
+    ok = ok && list(&f, out);
+    free(f.X);
+    return ok;
+}
+
+static bool velocities(frame *f, nh_expr_list *out)
+{
+    return push_all(out, f->v, f->n);
+}
+
+#define FRAME_FUNCTION(name, of, kind, list)                                                       \
+    bool nh_derive_##name(nh_mechanics *s, nh_expr *work, nh_expr_list *out)                       \
+    {                                                                                              \
+        (void)work;                                                                                \
+        return of(s, kind, list, out);                                                             \
+    }
+FRAME_FUNCTION(model_momenta, of_velocities, OF_MODEL, momenta)
+FRAME_FUNCTION(model_velocity, of_momenta, OF_MODEL, velocities)
+FRAME_FUNCTION(model_gradient, of_momenta, OF_MODEL, gradient)
+FRAME_FUNCTION(model_bracket, of_momenta, OF_MODEL, bracket)
+FRAME_FUNCTION(householder_momenta, of_velocities, OF_HOUSEHOLDER, momenta)
+FRAME_FUNCTION(householder_velocity, of_momenta, OF_HOUSEHOLDER, velocities)
+FRAME_FUNCTION(householder_gradient, of_momenta, OF_HOUSEHOLDER, gradient)
+FRAME_FUNCTION(householder_bracket, of_momenta, OF_HOUSEHOLDER, bracket)
+FRAME_FUNCTION(difference_gradient, of_momenta, WITH_DIFFERENCES, gradient)
+FRAME_FUNCTION(difference_bracket, of_momenta, WITH_DIFFERENCES, bracket)
+
+bool nh_derive_householder_signs(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    frame f;
+    if (!open_frame(&f, s))
+        return false;
+    bool ok = householder(&f, out);
+    free(f.X);
+    return ok;
 }
 
 /* ---- is the frame that the model gives one? ---- */

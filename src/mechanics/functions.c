@@ -1,6 +1,7 @@
-/* The outputs of the functions listed in mechanics.h, as expressions. */
+/* The outputs of the functions of functions.def, as expressions. */
 #include "mechanics/mechanics.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +37,12 @@ static bool solve_mass(nh_mechanics *s, const nh_expr *rhs, nh_expr *x)
     return nh_elimination_solve(s->g, s->mass_factors, x);
 }
 
-static bool kick(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+bool nh_derive_kick(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     return solve_mass(s, s->rate, work) && push_all(out, work, s->n) && push_entries(out, &s->B);
 }
 
-static bool push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+bool nh_derive_push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     nh_expr h = nh_variable(s->g, NH_X, 0);
     bool ok = solve_mass(s, s->rate, work);
@@ -126,7 +127,7 @@ static bool solve_with(nh_graph *g, const nh_matrix *S, nh_expr *x)
 }
 
 /* lambda from (K B) lambda = -drift - K g, then v' = g + B lambda. */
-static bool acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
+bool nh_derive_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
 {
     nh_graph *g = s->g;
     nh_matrix S = {0};
@@ -203,7 +204,7 @@ static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh
 }
 
 /* v - B S^-1 k with S = K B, for the reactions that are given. */
-static bool settle(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
+bool nh_derive_project(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
 {
     nh_graph *g = s->g;
     nh_matrix B = {0};
@@ -222,8 +223,9 @@ static bool settle(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
     return ok;
 }
 
-static bool close_constraints(nh_mechanics *s, nh_expr_list *out)
+bool nh_derive_close(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
+    (void)work;
     nh_matrix R = {0};
     bool ok = response(s, &R) && close_with(s, &R, s->k, out);
     nh_matrix_free(&R);
@@ -245,8 +247,9 @@ static nh_expr mean_of(nh_mechanics *s, const mean_arguments *x, nh_expr first, 
     return nh_add(g, nh_multiply(g, x->before, first), nh_multiply(g, x->a, there));
 }
 
-static bool close_mean(nh_mechanics *s, nh_expr_list *out)
+bool nh_derive_close_mean(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
+    (void)work;
     nh_graph *g = s->g;
     uint32_t next = (uint32_t)nh_matrix_entries(&s->B) + 1;
     mean_arguments x = {.a = nh_variable(g, NH_X, next), .t1 = nh_variable(g, NH_X, next + 1)};
@@ -270,15 +273,16 @@ static bool close_mean(nh_mechanics *s, nh_expr_list *out)
     return ok;
 }
 
-static bool solve_given(nh_mechanics *s, nh_expr *x, nh_expr_list *out)
+bool nh_derive_solve(nh_mechanics *s, nh_expr *x, nh_expr_list *out)
 {
     for (int i = 0; i < s->n; i++)
         x[i] = nh_variable(s->g, NH_X, (uint32_t)i);
     return nh_elimination_solve(s->g, s->mass_factors, x) && push_all(out, x, s->n);
 }
 
-static bool observe(nh_mechanics *s, nh_expr_list *out)
+bool nh_derive_observe(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
+    (void)work;
     const nh_problem *problem = s->problem;
     bool ok = nh_expr_list_push(out, s->energy) && push_all(out, s->k, s->m);
     if (s->facts.coupled)
@@ -289,7 +293,7 @@ static bool observe(nh_mechanics *s, nh_expr_list *out)
     return ok;
 }
 
-static bool energy(nh_mechanics *s, nh_expr *b, nh_expr_list *out)
+bool nh_derive_energy(nh_mechanics *s, nh_expr *b, nh_expr_list *out)
 {
     for (int i = 0; i < s->problem->brackets; i++) {
         nh_bracket c = s->problem->bracket[i];
@@ -301,7 +305,7 @@ static bool energy(nh_mechanics *s, nh_expr *b, nh_expr_list *out)
 }
 
 /* V(q) = energy at rest. `zero` is a vector of zeros. */
-static bool potential(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
+bool nh_derive_potential(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
 {
     nh_expr V = nh_substitute(s->g, s->energy, NH_V, zero, (size_t)s->n);
     nh_partials slope;
@@ -314,79 +318,82 @@ static bool potential(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
     return ok;
 }
 
+/* ---- plain lists ---- */
+
+bool nh_derive_stage(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    return push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
+           push_entries(out, &s->K) && push_entries(out, &s->B);
+}
+
+bool nh_derive_end(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    return push_all(out, s->p, s->n) && push_all(out, s->k, s->m) && push_entries(out, &s->K);
+}
+
+bool nh_derive_constraint(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    return push_all(out, s->k, s->m);
+}
+
+bool nh_derive_matrices(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    return push_dense(out, &s->mass) && push_dense(out, &s->K);
+}
+
+bool nh_derive_normal(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    return push_entries(out, &s->K) && push_entries(out, &s->B);
+}
+
+/* ---- the list ---- */
+
+const char *const nh_fn_name[NH_FN_COUNT] = {
+#define FN(name, outputs, derive) #name,
+#include "mechanics/functions.def"
+#undef FN
+};
+
+size_t nh_fn_outputs(nh_fn fn, int velocities, int constraints, int entries_of_K, int entries_of_B,
+                     int observed)
+{
+    const size_t n = (size_t)velocities, m = (size_t)constraints, r = n - m;
+    const size_t nk = (size_t)entries_of_K, nb = (size_t)entries_of_B;
+    const size_t observables = (size_t)observed;
+    const size_t count[] = {
+#define FN(name, outputs, derive) outputs,
+#include "mechanics/functions.def"
+#undef FN
+    };
+    return count[fn];
+}
+
+/* A wrong size in functions.def would let a kernel write beyond its array: it is found here, the
+ * first time that anybody asks for the function. */
+static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
+{
+    size_t expected =
+        nh_fn_outputs(fn, s->n, s->m, (int)nh_matrix_entries(&s->K), (int)nh_matrix_entries(&s->B),
+                      s->problem->observables + (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0));
+    assert(count == expected && "functions.def tells another number of outputs");
+    return count == expected;
+}
+
 bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
 {
+    static nh_derive_function *const derive[] = {
+#define FN(name, outputs, derive_) derive_,
+#include "mechanics/functions.def"
+#undef FN
+    };
     nh_expr *work = calloc((size_t)s->n + 1, sizeof *work);
-    bool ok = work != NULL;
-    if (!ok)
-        return false;
-    switch (fn) {
-    case NH_FN_KICK:
-        ok = kick(s, work, out);
-        break;
-    case NH_FN_CLOSE:
-        ok = close_constraints(s, out);
-        break;
-    case NH_FN_ACCELERATION:
-        ok = acceleration(s, work, out);
-        break;
-    case NH_FN_STAGE:
-        ok = push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
-             push_entries(out, &s->K) && push_entries(out, &s->B);
-        break;
-    case NH_FN_END:
-        ok = push_all(out, s->p, s->n) && push_all(out, s->k, s->m) && push_entries(out, &s->K);
-        break;
-    case NH_FN_SOLVE:
-        ok = solve_given(s, work, out);
-        break;
-    case NH_FN_CONSTRAINT:
-        ok = push_all(out, s->k, s->m);
-        break;
-    case NH_FN_OBSERVE:
-        ok = observe(s, out);
-        break;
-    case NH_FN_MATRICES:
-        ok = push_dense(out, &s->mass) && push_dense(out, &s->K);
-        break;
-    case NH_FN_CLOSE_MEAN:
-        ok = close_mean(s, out);
-        break;
-    case NH_FN_ENERGY:
-        ok = energy(s, work, out);
-        break;
-    case NH_FN_POTENTIAL:
-        ok = potential(s, work, out);
-        break;
-    case NH_FN_NORMAL:
-    case NH_FN_TWIST:
-    case NH_FN_FIELD:
-    case NH_FN_FIELD_ALONG:
-        ok = nh_transport_function(s, fn, out);
-        break;
-    case NH_FN_MODEL_MOMENTA:
-    case NH_FN_MODEL_VELOCITY:
-    case NH_FN_MODEL_GRADIENT:
-    case NH_FN_MODEL_BRACKET:
-    case NH_FN_HOUSEHOLDER_SIGNS:
-    case NH_FN_HOUSEHOLDER_MOMENTA:
-    case NH_FN_HOUSEHOLDER_VELOCITY:
-    case NH_FN_HOUSEHOLDER_GRADIENT:
-    case NH_FN_HOUSEHOLDER_BRACKET:
-    case NH_FN_DIFFERENCE_GRADIENT:
-    case NH_FN_DIFFERENCE_BRACKET:
-        ok = nh_frame_function(s, fn, out);
-        break;
-    case NH_FN_PUSH:
-        ok = push(s, work, out);
-        break;
-    case NH_FN_SETTLE:
-        ok = settle(s, work, out);
-        break;
-    case NH_FN_COUNT:
-        ok = false;
-        break;
-    }
+    size_t before = out->count;
+    bool ok = work && derive[fn](s, work, out) && !nh_graph_failed(s->g);
     free(work);
-    return ok && !nh_graph_failed(s->g);
+    return ok && is_complete(s, fn, out->count - before);
 }

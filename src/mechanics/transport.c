@@ -1,4 +1,4 @@
-/* What the frame-free methods need: normals, the twist of a varying metric, and the frame field
+/* What the frame-free methods need: the twist of a varying metric, and the frame field
  *
  *     X(q) = W S^(-1/2),   W = P Y,   S = Y^T M P Y,   P = 1 - M^-1 K^T (K M^-1 K^T)^-1 K
  *
@@ -6,15 +6,6 @@
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
-
-static bool push_entries(nh_expr_list *out, const nh_matrix *a)
-{
-    bool ok = true;
-    for (int i = 0; i < a->rows; i++)
-        for (size_t e = 0; ok && e < a->row[i].count; e++)
-            ok = nh_expr_list_push(out, a->row[i].entry[e].value);
-    return ok;
-}
 
 static nh_expr *given(nh_mechanics *s, int first, int count)
 {
@@ -27,8 +18,9 @@ static nh_expr *given(nh_mechanics *s, int first, int count)
 /* ---- twist ---- */
 
 /* T_ij = c (d_j o_i - d_i o_j) + 2 o.[i, j] for i < j, where o = M w; c follows w */
-static bool twist(nh_mechanics *s, nh_expr_list *out)
+bool nh_derive_twist(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
+    (void)work;
     nh_graph *g = s->g;
     int n = s->n;
     nh_expr *w = given(s, 0, n + 1), *o = calloc((size_t)n + 1, sizeof *o);
@@ -40,9 +32,9 @@ static bool twist(nh_mechanics *s, nh_expr_list *out)
     }
     for (int i = 0; ok && i < n; i++)
         for (int j = i + 1; ok && j < n; j++) {
-            nh_expr turn = nh_subtract(g, nh_partial_of(slope + i, (uint32_t)j),
+            nh_expr curl = nh_subtract(g, nh_partial_of(slope + i, (uint32_t)j),
                                        nh_partial_of(slope + j, (uint32_t)i));
-            nh_expr T = nh_multiply(g, w[n], turn);
+            nh_expr T = nh_multiply(g, w[n], curl);
             for (int e = 0; e < s->problem->brackets; e++) {
                 nh_bracket c = s->problem->bracket[e];
                 if (c.a == i && c.b == j)
@@ -94,8 +86,9 @@ static nh_elimination *schur_factors(nh_mechanics *s)
 }
 
 /* W[r*n], then S[r*r] */
-static bool field(nh_mechanics *s, nh_expr_list *out)
+bool nh_derive_field(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
+    (void)work;
     nh_graph *g = s->g;
     int n = s->n, r = n - s->m;
     nh_expr *Y = given(s, 0, r * n), *z = calloc((size_t)s->m + 1, sizeof *z);
@@ -125,11 +118,11 @@ static bool field(nh_mechanics *s, nh_expr_list *out)
 }
 
 /* The derivatives of W and S along a velocity that follows Y among the arguments. */
-static bool field_along(nh_mechanics *s, nh_expr_list *out)
+bool nh_derive_field_along(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     nh_expr_list at = {0};
     nh_expr *u = given(s, (s->n - s->m) * s->n, s->n);
-    bool ok = u && field(s, &at);
+    bool ok = u && nh_derive_field(s, work, &at);
     for (size_t e = 0; ok && e < at.count; e++) {
         nh_partials d;
         ok = nh_gradient(s->g, at.item[e], NH_Q, &d) &&
@@ -139,13 +132,4 @@ static bool field_along(nh_mechanics *s, nh_expr_list *out)
     nh_expr_list_free(&at);
     free(u);
     return ok;
-}
-
-bool nh_transport_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
-{
-    bool ok = fn == NH_FN_NORMAL  ? push_entries(out, &s->K) && push_entries(out, &s->B)
-              : fn == NH_FN_TWIST ? twist(s, out)
-              : fn == NH_FN_FIELD ? field(s, out)
-                                  : field_along(s, out);
-    return ok && !nh_graph_failed(s->g);
 }

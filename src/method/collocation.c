@@ -444,22 +444,9 @@ static unsigned needs_of(const double *option)
     return option[1] == FRAME_MODEL ? needs | NH_NEEDS_FRAME : needs;
 }
 
-static unsigned functions_of(const nh_shape *shape, const double *option)
+static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
-    unsigned made = NH_USES(HOUSEHOLDER_SIGNS) | NH_USES(HOUSEHOLDER_MOMENTA) |
-                    NH_USES(HOUSEHOLDER_VELOCITY) | NH_USES(HOUSEHOLDER_GRADIENT);
-    switch ((int)option[1]) {
-    case FRAME_MODEL:
-        return NH_USES(MODEL_MOMENTA) | NH_USES(MODEL_VELOCITY) | NH_USES(MODEL_GRADIENT) |
-               NH_USES(MODEL_BRACKET);
-    case FRAME_HOUSEHOLDER:
-        return made | NH_USES(HOUSEHOLDER_BRACKET);
-    case FRAME_DIFFERENCE:
-        return made | NH_USES(DIFFERENCE_BRACKET);
-    default:
-        return NH_USES(POTENTIAL) | NH_USES(MATRICES) | NH_USES(FIELD) | NH_USES(FIELD_ALONG) |
-               (shape->flat ? 0 : NH_USES(TWIST));
-    }
+    return frame_skips((int)option[1]) | (shape->flat ? NH_FN_BIT(TWIST) : 0);
 }
 
 const nh_method nh_method_collocation = {
@@ -497,7 +484,7 @@ const nh_method nh_method_collocation = {
     .order_of = order_of,
     .keeps_of = keeps_of,
     .needs_of = needs_of,
-    .functions_of = functions_of,
+    .skips = skips,
     .compensate = true,
     .memory = memory,
     .scratch = scratch,

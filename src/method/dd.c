@@ -205,8 +205,6 @@ const nh_method nh_method_dd = {
     .keeps = NH_KEEPS_ENERGY,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_SEPARABLE | NH_NEEDS_LINEAR_CONSTRAINTS |
              NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
-    .functions =
-        NH_USES(KICK) | NH_USES(POTENTIAL) | NH_USES(SOLVE) | NH_USES(CLOSE) | NH_USES(CONSTRAINT),
     .compensate = true,
     .scratch = scratch,
     .table_size = mean_table_size,

@@ -452,24 +452,12 @@ static unsigned needs_of(const double *option)
     return option[1] == FRAME_MODEL ? needs | NH_NEEDS_FRAME : needs;
 }
 
-static unsigned functions_of(const nh_shape *shape, const double *option)
+static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
-    switch ((int)option[1]) {
-    case FRAME_MODEL:
-        return NH_USES(MODEL_MOMENTA) | NH_USES(MODEL_VELOCITY) | NH_USES(MODEL_GRADIENT) |
-               NH_USES(MODEL_BRACKET);
-    case FRAME_POLAR:
-        return shape->flat ? NH_USES(POTENTIAL) | NH_USES(NORMAL) | NH_USES(SOLVE)
-                           : NH_USES(POTENTIAL) | NH_USES(MATRICES) | NH_USES(TWIST);
-    default:
-        break;
-    }
-    unsigned both = NH_USES(HOUSEHOLDER_SIGNS) | NH_USES(HOUSEHOLDER_MOMENTA) |
-                    NH_USES(HOUSEHOLDER_VELOCITY) | NH_USES(HOUSEHOLDER_GRADIENT);
-    if (option[1] == FRAME_HOUSEHOLDER)
-        return both | NH_USES(HOUSEHOLDER_BRACKET);
-    return both | NH_USES(DIFFERENCE_BRACKET) |
-           (option[0] == GONZALEZ ? NH_USES(DIFFERENCE_GRADIENT) : 0);
+    const nh_fn_set curved = NH_FN_BIT(MATRICES) | NH_FN_BIT(TWIST);
+    const nh_fn_set flat = NH_FN_BIT(NORMAL) | NH_FN_BIT(SOLVE);
+    return frame_skips((int)option[1]) | (shape->flat ? curved : flat) |
+           (option[0] == GONZALEZ ? 0 : NH_FN_BIT(DIFFERENCE_GRADIENT));
 }
 
 const nh_method nh_method_discrete_gradient = {
@@ -510,7 +498,7 @@ const nh_method nh_method_discrete_gradient = {
     .order_of = order_of,
     .keeps_of = keeps_of,
     .needs_of = needs_of,
-    .functions_of = functions_of,
+    .skips = skips,
     .compensate = true,
     .memory = memory,
     .scratch = scratch,

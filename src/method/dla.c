@@ -182,7 +182,6 @@ const nh_method nh_method_dla = {
     .order_of = order_of,
     .keeps_of = keeps_of,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE),
     .scratch = scratch,
 };
 #endif

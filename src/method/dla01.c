@@ -47,7 +47,7 @@ static int step(kernel *k)
      * exact, unless it also moves the coordinates that A depends on. */
     if (REACTION_IS_LINEAR) {
         EACH_QUICKLY(i, N) q[i] = fma_(broadcast(h / 2), pushed[i], qm[i]);
-        CALL(SETTLE, t + h, q, pushed, B, settled);
+        CALL(PROJECT, t + h, q, pushed, B, settled);
     } else {
         B[NB] = broadcast(h / 2);
         TRY_(iterate(k, t + h, qm, B, q, pushed));
@@ -76,10 +76,10 @@ static size_t scratch(const nh_shape *s, const double *option)
     return (size_t)(5 * s->n + s->nb + 2 + 2 * s->m);
 }
 
-static unsigned functions_of(const nh_shape *shape, const double *option)
+static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
     (void)option;
-    return NH_USES(PUSH) | (shape->reaction_is_linear ? NH_USES(SETTLE) : NH_USES(CLOSE));
+    return shape->reaction_is_linear ? NH_FN_BIT(CLOSE) : NH_FN_BIT(PROJECT);
 }
 
 const nh_method nh_method_dla01 = {
@@ -92,7 +92,7 @@ const nh_method nh_method_dla01 = {
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
-    .functions_of = functions_of,
+    .skips = skips,
     .scratch = scratch,
 };
 #endif

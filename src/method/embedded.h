@@ -1,8 +1,12 @@
-/* Sources of the kernels as text, for emitting; made by tools/embed.py at build time. */
+/* Sources that are kept as text in the library, for emitted kernels; written by tools/embed.py. */
 #ifndef NH_METHOD_EMBEDDED_H
 #define NH_METHOD_EMBEDDED_H
 
-/* A method's file with everything that it includes, in one piece; NULL for an unknown file. */
-const char *nh_embedded_kernel(const char *file);
+#include "mechanics/mechanics.h"
+
+const char *nh_embedded_kernel(const char *file); /* NULL for unknown names */
+
+/* The functions of the system that a method's source calls, with its headers. */
+nh_fn_set nh_embedded_calls(const char *file);
 
 #endif

@@ -103,6 +103,30 @@ static inline int frame_bracket(kernel *k, const real *z, real *bracket)
     return NH_KERNEL_OK;
 }
 
+#ifdef NH_DESCRIBE
+/* What methods with a frame leave to the other frames. */
+static inline nh_fn_set frame_skips(int frame)
+{
+    const nh_fn_set model = NH_FN_BIT(MODEL_MOMENTA) | NH_FN_BIT(MODEL_VELOCITY) |
+                            NH_FN_BIT(MODEL_GRADIENT) | NH_FN_BIT(MODEL_BRACKET);
+    const nh_fn_set householder = NH_FN_BIT(HOUSEHOLDER_SIGNS) | NH_FN_BIT(HOUSEHOLDER_MOMENTA) |
+                                  NH_FN_BIT(HOUSEHOLDER_VELOCITY) | NH_FN_BIT(HOUSEHOLDER_GRADIENT);
+    const nh_fn_set exact = NH_FN_BIT(HOUSEHOLDER_BRACKET);
+    const nh_fn_set differences = NH_FN_BIT(DIFFERENCE_BRACKET) | NH_FN_BIT(DIFFERENCE_GRADIENT);
+    const nh_fn_set framed = model | householder | exact | differences;
+    switch (frame) {
+    case FRAME_MODEL:
+        return ~model;
+    case FRAME_HOUSEHOLDER:
+        return ~(householder | exact);
+    case FRAME_DIFFERENCE:
+        return ~(householder | differences);
+    default:
+        return framed;
+    }
+}
+#endif
+
 /* out = h Pi g */
 static inline void apply_bracket(kernel *k, const real *bracket, const real *g, real *out)
 {

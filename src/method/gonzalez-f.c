@@ -305,8 +305,6 @@ const nh_method nh_method_gonzalez_f = {
     .order = 2,
     .keeps = NH_KEEPS_ENERGY,
     .needs = NH_NEEDS_LINEAR_CONSTRAINTS | NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
-    .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE) | NH_USES(ENERGY) | NH_USES(CLOSE) |
-                 NH_USES(CONSTRAINT),
     .compensate = true,
     .scratch = scratch,
     .table_size = mean_table_size,

@@ -231,7 +231,6 @@ const nh_method nh_method_jay_negrut = {
     .options = 2,
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION) | NH_USES(CONSTRAINT),
     .refuse = refuse,
     .memory = memory,
     .scratch = scratch,

@@ -63,7 +63,7 @@ static int step(kernel *k)
         q[i] = fma_(broadcast(h), half[i], k->q[i]);
     }
     CALL(PUSH, t + h, q, half, step, pushed);
-    CALL(SETTLE, t + h, q, pushed, pushed + N, v); /* the reaction of this solve does not move q */
+    CALL(PROJECT, t + h, q, pushed, pushed + N, v); /* the reaction of this solve does not move q */
     EACH(i, N) NEXT_HALF[i] = fma_(broadcast(2), v[i], -half[i]);
     COMMIT(i, q[i], v[i], half[i] * h, v[i] - k->v[i]);
     return NH_KERNEL_OK;
@@ -83,7 +83,8 @@ static size_t memory(const nh_shape *s, const double *option)
 static size_t scratch(const nh_shape *s, const double *option)
 {
     (void)option;
-    return (size_t)(4 * s->n + s->nb + 1 + 4 * s->m);
+    int of_start = 2 * s->n + 4 * s->m, of_step = 4 * s->n;
+    return (size_t)(s->nb + 1 + (of_start > of_step ? of_start : of_step));
 }
 
 const nh_method nh_method_leapfrog = {
@@ -106,8 +107,6 @@ const nh_method nh_method_leapfrog = {
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
-    .functions =
-        NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(ACCELERATION) | NH_USES(PUSH) | NH_USES(SETTLE),
     .memory = memory,
     .scratch = scratch,
 };

@@ -39,7 +39,7 @@ enum { ENTRIES = sizeof entries / sizeof *entries };
 static const entry *entry_of(const nh_method *method)
 {
     for (int i = 0; i < ENTRIES; i++)
-        if (entries[i].method == method)
+        if (strcmp(entries[i].method->name, method->name) == 0)
             return entries + i;
     return NULL;
 }
@@ -296,10 +296,11 @@ unsigned nh_choice_needs(const nh_choice *choice)
     return method->needs_of ? method->needs_of(choice->option) : method->needs;
 }
 
-unsigned nh_choice_functions(const nh_choice *choice, const nh_shape *shape)
+nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape)
 {
     const nh_method *method = choice->method;
-    return method->functions_of ? method->functions_of(shape, choice->option) : method->functions;
+    nh_fn_set calls = nh_embedded_calls(entry_of(method)->file);
+    return method->skips ? calls & ~method->skips(shape, choice->option) : calls;
 }
 
 /* ---- applicability ---- */

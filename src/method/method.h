@@ -6,8 +6,6 @@
 #include "kernel/kernel_io.h"
 #include "code/variant.h"
 
-#define NH_USES(fn) (1u << NH_FN_##fn)
-
 struct nh_method {
     const char *name, *summary, *reference;
     const char *formulas; /* as shown by `nonholo methods NAME` */
@@ -18,10 +16,11 @@ struct nh_method {
     unsigned keeps, needs;
     unsigned (*keeps_of)(const double *option);
     unsigned (*needs_of)(const double *option); /* when it depends on the options */
-    unsigned functions; /* NH_USES of every function that the kernel calls */
-    /* when it depends on the options or the system */
-    unsigned (*functions_of)(const nh_shape *shape, const double *option);
-    unsigned quads;      /* those of them that a kernel of one lane can call for four at once */
+    /* What the kernel calls is read off its source when the library is built. Of these, what is
+     * never called with these options on such a system, and so need not be derived; NULL: nothing.
+     * A call all the same ends the run with a message. */
+    nh_fn_set (*skips)(const nh_shape *shape, const double *option);
+    nh_fn_set quads;     /* those of them that a kernel of one lane can call for four at once */
     bool takes_nonideal; /* constraints whose force is not K^T psi */
     bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */
@@ -34,8 +33,8 @@ struct nh_method {
     void (*table)(const double *option, double *table);
 };
 
-/* NH_USES of every function that the kernel calls with these options on such a system. */
-unsigned nh_choice_functions(const nh_choice *choice, const nh_shape *shape);
+/* The functions that the kernel may call with these options on such a system. */
+nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);
 
 /* The kernel of a method, and its source for emitted kernels. */
 const nh_kernel *nh_method_kernel(const nh_method *method, nh_variant variant);

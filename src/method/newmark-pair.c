@@ -57,6 +57,12 @@ static size_t scratch(const nh_shape *s, const double *option)
     return 6 * (size_t)s->n + 2 * newmark_scratch(s);
 }
 
+static nh_fn_set skips(const nh_shape *shape, const double *option)
+{
+    (void)shape, (void)option;
+    return NH_FN_BIT(CLOSE_MEAN); /* of newmark alone */
+}
+
 const nh_method nh_method_newmark_pair = {
     .name = "newmark-pair",
     .summary = "two Newmark half steps, the second the adjoint of the first",
@@ -67,8 +73,8 @@ const nh_method nh_method_newmark_pair = {
     .options = 2,
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    .functions = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CONSTRAINT),
     .refuse = newmark_refuse,
+    .skips = skips,
     .scratch = scratch,
 };
 #endif

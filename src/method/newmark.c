@@ -66,11 +66,10 @@ static unsigned keeps_of(const double *option)
     return order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
-static unsigned functions_of(const nh_shape *shape, const double *option)
+static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
     (void)shape;
-    unsigned always = NH_USES(KICK) | NH_USES(CLOSE) | NH_USES(CONSTRAINT);
-    return option[3] == NEWMARK_AVERAGE ? always | NH_USES(CLOSE_MEAN) : always;
+    return option[3] == NEWMARK_AVERAGE ? 0 : NH_FN_BIT(CLOSE_MEAN);
 }
 
 const nh_method nh_method_newmark = {
@@ -102,7 +101,7 @@ const nh_method nh_method_newmark = {
     .options = 4,
     .order_of = order_of,
     .keeps_of = keeps_of,
-    .functions_of = functions_of,
+    .skips = skips,
     .refuse = newmark_refuse,
     .scratch = scratch,
 };

@@ -213,8 +213,7 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     }
 
 #define SPARK_SHARED                                                                               \
-    .takes_nonideal = true, .functions = NH_USES(STAGE) | NH_USES(END) | NH_USES(SOLVE),           \
-    .quads = NH_USES(STAGE) | NH_USES(SOLVE), .compensate = true, .memory = memory,                \
-    .scratch = scratch, .table_size = table_size, .table = table
+    .takes_nonideal = true, .quads = NH_FN_BIT(STAGE) | NH_FN_BIT(SOLVE), .compensate = true,      \
+    .memory = memory, .scratch = scratch, .table_size = table_size, .table = table
 
 #endif

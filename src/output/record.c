@@ -23,7 +23,7 @@ nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *
     record->seen =
         calloc((size_t)(1 + record->constraints + nh_system_observables(system)), sizeof(double));
     nh_status status = record->seen ? nh_engine_call(&record->engine, system, nh_variant_here(), 1,
-                                                     NH_USES(OBSERVE), report)
+                                                     NH_FN_BIT(OBSERVE), report)
                                     : nh_fail_memory(report);
     if (status != NH_OK)
         nh_record_free(record);

@@ -17,8 +17,7 @@
 
 enum { CHUNK = 1024, DIAGNOSE_MAX = 400 };
 
-static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int lanes,
-                          int64_t index)
+static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes, int64_t index)
 {
     const nh_shape *s = &run->system->shape;
     size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
@@ -34,6 +33,7 @@ static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int
                           .turns = block + 4 * n,
                           .memory = block + 4 * n + angles,
                           .scratch = e->scratch,
+                          .scratch_peak = &e->scratch_peak,
                           .option = run->choice.option,
                           .table = run->table,
                           .shape = s,
@@ -46,7 +46,7 @@ static nh_kernel_io io_of(const nh_run *run, const engine *e, double *block, int
                           .every = run->trace.every};
 }
 
-static const engine *fast_engine(const nh_run *run)
+static engine *fast_engine(nh_run *run)
 {
     return run->fast.kernel ? &run->fast : &run->careful;
 }
@@ -96,9 +96,21 @@ static bool is_stop(int kernel_status)
     return kernel_status == NH_KERNEL_STOPPED || kernel_status == NH_KERNEL_REFUSED;
 }
 
+/* The function that a kernel called although its method says it skips it, or 0. */
+static int missing_function(const nh_run *run)
+{
+    int missing = run->fast.interpreter.missing;
+    return missing ? missing : run->careful.interpreter.missing;
+}
+
 static nh_status describe(nh_run *run, const failure *f, nh_report *report)
 {
     run->failed_member = f->member;
+    if (missing_function(run))
+        return nh_fail(report, NH_BROKEN_METHOD,
+                       "%s calls %s on %s, which it says it skips: a mistake in the method",
+                       run->choice.method->name, nh_fn_name[missing_function(run) - 1],
+                       run->system->name);
     double t = run->time + (double)f->index * run->step;
     long long step = (long long)f->index + 1;
     char who[48] = "";
@@ -175,7 +187,7 @@ void nh_group_follow(const nh_run *run, group *g)
 /* One step (or the start, with `starting`) of every lane by the careful engine. */
 static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, failure *f)
 {
-    const engine *e = &run->careful;
+    engine *e = &run->careful;
     for (int lane = 0; lane < g->lanes; lane++) {
         if (g->retired >> lane & 1)
             continue;
@@ -203,7 +215,7 @@ static bool start_group(nh_run *run, group *g, failure *f)
     size_t bytes = run->state_size * (size_t)g->lanes * sizeof(double);
     nh_group_follow(run, g);
     memcpy(g->saved, g->block, bytes);
-    const engine *e = fast_engine(run);
+    engine *e = fast_engine(run);
     nh_kernel_io io = io_of(run, e, g->block, g->lanes, 0);
     if (e->kernel->start(&io) == NH_KERNEL_OK)
         return true;
@@ -230,7 +242,7 @@ static bool start_all(nh_run *run, failure *f)
 static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, int64_t to,
                           failure *f)
 {
-    const engine *e = fast_engine(run);
+    engine *e = fast_engine(run);
     while (index < to) {
         nh_kernel_io io = io_of(run, e, g->block, g->lanes, index);
         int status = e->kernel->advance(&io, 1, to - index);
@@ -263,7 +275,7 @@ static bool advance_team(nh_run *run, group *const *team, int size, int64_t from
 {
     if (size == 1)
         return advance_group(run, team[0], from, from, to, f);
-    const engine *e = fast_engine(run);
+    engine *e = fast_engine(run);
     nh_kernel_io io[NH_TEAM_MAX];
     for (int i = 0; i < size; i++)
         io[i] = io_of(run, e, team[i]->block, team[i]->lanes, from);
@@ -332,6 +344,20 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Whether every step stayed within the scratch that the method asked for. */
+static nh_status check_scratch(const nh_run *run, nh_report *report)
+{
+    const engine *e = &run->careful;
+    if (run->fast.scratch_peak > e->scratch_peak)
+        e = &run->fast;
+    if (e->scratch_peak <= (long long)e->scratch_size)
+        return NH_OK;
+    return nh_fail(
+        report, NH_BROKEN_METHOD,
+        "%s on %s takes %lld numbers of scratch and asks for %zu: a mistake in the method",
+        run->choice.method->name, run->system->name, e->scratch_peak, e->scratch_size);
+}
+
 nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
 {
     double begin = now();
@@ -349,5 +375,6 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
             status = locate(run, to, report);
     }
     run->seconds += now() - begin;
-    return status;
+    nh_status kept = check_scratch(run, report);
+    return kept == NH_OK ? status : kept;
 }

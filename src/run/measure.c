@@ -22,7 +22,7 @@ nh_status nh_measure_create(nh_measure *m, const nh_run *run, bool multipliers, 
                       .lanes = in_lanes ? NH_LANES : 1,
                       .observables = nh_system_observables(system),
                       .multipliers = multipliers && system->constraints > 0};
-    unsigned functions = NH_USES(OBSERVE) | (m->multipliers ? NH_USES(ACCELERATION) : 0);
+    nh_fn_set functions = NH_FN_BIT(OBSERVE) | (m->multipliers ? NH_FN_BIT(ACCELERATION) : 0);
     nh_variant variant = (nh_variant)(nh_variant_here() + in_lanes);
     nh_status status = nh_engine_call(&m->engine, system, variant, m->lanes, functions, report);
     if (status != NH_OK)

@@ -26,12 +26,12 @@ void *nh_aligned_doubles(size_t count)
 /* ---- engines ---- */
 
 /* Slots for every tape that the kernel calls, constants in place. */
-static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, unsigned functions,
+static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, nh_fn_set functions,
                                nh_report *report)
 {
     size_t total = 0, used = 0, width = (size_t)lanes;
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
-        if (!(functions >> fn & 1))
+        if (!nh_fn_in(functions, fn))
             continue;
         e->interpreter.tape[fn] = nh_system_tape(system, (nh_fn)fn, report);
         if (!e->interpreter.tape[fn])
@@ -54,26 +54,41 @@ static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, un
     return NH_OK;
 }
 
+/* Functions without a tape are those that the method skips. */
 static void fill_calls(engine *e, nh_call_fn *call)
 {
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        e->call[fn] = call;
+        e->call[fn] = e->callbacks || e->interpreter.tape[fn] ? call : nh_call_missing;
 }
 
 nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
-                         unsigned functions, nh_report *report)
+                         nh_fn_set functions, nh_report *report)
 {
     if (system->mechanics) {
-        fill_calls(e, nh_interpreter_of(variant));
         e->self = &e->interpreter;
         nh_status status = prepare_tapes(e, system, lanes, functions, report);
+        fill_calls(e, nh_interpreter_of(variant));
         if (status == NH_OK)
             nh_machine_make(&e->machine, e->call, &e->interpreter, variant, lanes);
         return status;
     }
-    fill_calls(e, nh_callbacks_call);
     e->self = e->callbacks = nh_callback_space_create(system);
+    fill_calls(e, nh_callbacks_call);
     return e->callbacks ? NH_OK : nh_fail_memory(report);
+}
+
+/* Twice what the method asks for, so that one that takes more than it asked for is found before it
+ * does any harm. What is never touched costs nothing. */
+static bool make_scratch(engine *e, size_t size, int lanes)
+{
+    enum { RESERVE = 64 };
+    void *block = NULL;
+    size_t bytes = (2 * size + RESERVE) * (size_t)lanes * sizeof(double);
+    if (posix_memalign(&block, 64, bytes) != 0)
+        return false;
+    e->scratch = block;
+    e->scratch_size = size;
+    return true;
 }
 
 static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant, int lanes,
@@ -87,8 +102,7 @@ static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant
             "%s on %s would need %.0f GB of workspace; fewer stages or another method needs less",
             method->name, run->system->name, (double)scratch * 8e-9);
     e->kernel = nh_method_kernel(method, variant);
-    e->scratch = nh_aligned_doubles(scratch * (size_t)lanes);
-    if (!e->scratch)
+    if (!make_scratch(e, scratch, lanes))
         return nh_fail_memory(report);
     return nh_engine_call(e, run->system, variant, lanes,
                           nh_choice_functions(&run->choice, &run->system->shape), report);
@@ -204,16 +218,12 @@ static nh_status check_options(const nh_run_options *options, nh_report *report)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the number of members must lie between 1 and %d, not %d", 1 << 26,
                        options->members);
-    if (!options->method)
-        return nh_fail(report, NH_BAD_ARGUMENT, "no method given");
     return NH_OK;
 }
 
-static nh_status settle_method(nh_run *run, const nh_run_options *options, nh_report *report)
+static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_report *report)
 {
-    nh_status status = nh_choice_parse(&run->choice, options->method, report);
-    if (status == NH_OK)
-        status = nh_choice_applies(&run->choice, run->system, report);
+    nh_status status = nh_choice_applies(&run->choice, run->system, report);
     if (status != NH_OK)
         return status;
     run->parts = 1;
@@ -241,6 +251,17 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
                         nh_report *report)
 {
     *out = NULL;
+    nh_choice choice;
+    if (!options->method)
+        return nh_fail(report, NH_BAD_ARGUMENT, "no method given");
+    nh_status status = nh_choice_parse(&choice, options->method, report);
+    return status == NH_OK ? nh_run_create_choice(out, system, &choice, options, report) : status;
+}
+
+nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_choice *choice,
+                               const nh_run_options *options, nh_report *report)
+{
+    *out = NULL;
     nh_status status = check_options(options, report);
     if (status != NH_OK)
         return status;
@@ -248,9 +269,10 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
     if (!run)
         return nh_fail_memory(report);
     run->system = system;
+    run->choice = *choice;
     run->step = options->step;
     run->members = options->members ? options->members : 1;
-    status = settle_method(run, options, report);
+    status = prepare_method(run, options, report);
     if (status == NH_OK)
         status = prepare_engines(run, options, report);
     if (status != NH_OK) {

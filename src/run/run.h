@@ -25,6 +25,8 @@ typedef struct engine {
     nh_machine machine;
     nh_callback_space *callbacks;
     double *scratch;
+    size_t scratch_size;    /* in reals, as the method asks for it; there is as much again */
+    long long scratch_peak; /* what its steps took of it, at most */
     void *slots;
 } engine;
 
@@ -58,10 +60,14 @@ struct nh_run {
 
 void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */
 
-/* What calls the given functions (NH_USES) of a system, without a kernel. Freed also after
+/* As nh_run_create, for a choice at hand; options->method is not looked at. */
+nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_choice *choice,
+                               const nh_run_options *options, nh_report *report);
+
+/* What calls the given functions of a system, without a kernel. Freed also after
  * failures. */
 nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
-                         unsigned functions, nh_report *report);
+                         nh_fn_set functions, nh_report *report);
 void nh_engine_free(engine *e);
 
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group

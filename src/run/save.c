@@ -28,9 +28,10 @@ void nh_bytes_free(void *bytes)
 bool nh_system_digest(const nh_system *system, const nh_choice *choice, char digest[NH_DIGEST_TEXT])
 {
     nh_pack all = {0};
-    unsigned functions = nh_choice_functions(choice, &system->shape);
+    nh_fn_set functions = nh_choice_functions(choice, &system->shape);
     for (int fn = 0; system->mechanics && fn < NH_FN_COUNT; fn++) {
-        const nh_tape *tape = functions >> fn & 1 ? nh_system_tape(system, (nh_fn)fn, NULL) : NULL;
+        const nh_tape *tape =
+            nh_fn_in(functions, fn) ? nh_system_tape(system, (nh_fn)fn, NULL) : NULL;
         if (!tape)
             continue;
         nh_pack_integer(&all, fn);

@@ -69,7 +69,7 @@ double nh_system_parameter_value(const nh_system *system, int index)
 
 static int built_in_observables(const nh_system *system)
 {
-    return system->facts.coupled ? 2 : 0;
+    return system->facts.coupled ? NH_COUPLED_OBSERVABLES : 0;
 }
 
 int nh_system_observables(const nh_system *system)

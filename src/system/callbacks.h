@@ -201,8 +201,8 @@ static inline int user_push(nh_callback_space *s, const double *q, const double 
     return 0;
 }
 
-static inline int user_settle(nh_callback_space *s, const double *q, const double *v,
-                              const double *B, double *out)
+static inline int user_project(nh_callback_space *s, const double *q, const double *v,
+                               const double *B, double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
     double one[2], *d = m == 1 ? one : s->k_up;
@@ -411,8 +411,8 @@ static inline int user_call(nh_callback_space *s, int fn, double t, const double
                                                   : user_close_constraints(s, q, v, x, out);
     case NH_FN_PUSH:
         return user_push(s, q, v, x[0], out);
-    case NH_FN_SETTLE:
-        return user_settle(s, q, v, x, out);
+    case NH_FN_PROJECT:
+        return user_project(s, q, v, x, out);
     case NH_FN_ACCELERATION:
         return user_acceleration(s, t, q, v, out);
     case NH_FN_STAGE:

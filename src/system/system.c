@@ -316,63 +316,7 @@ const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *repo
 size_t nh_system_outputs(const nh_system *system, nh_fn fn)
 {
     const nh_shape *s = &system->shape;
-    size_t n = (size_t)s->n, m = (size_t)s->m, r = n - m;
-    switch (fn) {
-    case NH_FN_KICK:
-        return n + (size_t)s->nb;
-    case NH_FN_CLOSE:
-        return 2 * m;
-    case NH_FN_ACCELERATION:
-        return n + m;
-    case NH_FN_STAGE:
-        return 2 * n + m + (size_t)s->nk + (size_t)s->nb;
-    case NH_FN_END:
-        return n + m + (size_t)s->nk;
-    case NH_FN_SOLVE:
-        return n;
-    case NH_FN_CONSTRAINT:
-        return m;
-    case NH_FN_OBSERVE:
-        return 1 + m + (size_t)nh_system_observables(system);
-    case NH_FN_MATRICES:
-        return n * n + m * n;
-    case NH_FN_CLOSE_MEAN:
-        return 2 * m;
-    case NH_FN_PUSH:
-        return n + (size_t)s->nb;
-    case NH_FN_SETTLE:
-        return n;
-    case NH_FN_ENERGY:
-        return 1 + n;
-    case NH_FN_POTENTIAL:
-        return 1 + n;
-    case NH_FN_NORMAL:
-        return (size_t)s->nk + (size_t)s->nb;
-    case NH_FN_TWIST:
-        return n * (n - 1) / 2;
-    case NH_FN_FIELD:
-    case NH_FN_FIELD_ALONG:
-        return r * n + r * r;
-    case NH_FN_MODEL_MOMENTA:
-    case NH_FN_HOUSEHOLDER_MOMENTA:
-        return r;
-    case NH_FN_MODEL_VELOCITY:
-    case NH_FN_HOUSEHOLDER_VELOCITY:
-        return n;
-    case NH_FN_MODEL_GRADIENT:
-    case NH_FN_HOUSEHOLDER_GRADIENT:
-    case NH_FN_DIFFERENCE_GRADIENT:
-        return n + r;
-    case NH_FN_MODEL_BRACKET:
-    case NH_FN_HOUSEHOLDER_BRACKET:
-    case NH_FN_DIFFERENCE_BRACKET:
-        return r * n + r * (r - 1) / 2;
-    case NH_FN_HOUSEHOLDER_SIGNS:
-        return m;
-    case NH_FN_COUNT:
-        break;
-    }
-    return 0;
+    return nh_fn_outputs(fn, s->n, s->m, s->nk, s->nb, nh_system_observables(system));
 }
 
 static nh_status evaluate_tape(const nh_tape *tape, nh_fn fn, double t, const double *q,

@@ -150,6 +150,7 @@ int main(void)
     requests();
     computations();
     surroundings();
+    provoked[NH_BROKEN_METHOD] = true; /* only by a mistake of ours: test/method/test_contracts.c */
     int count = 0;
     for (; strcmp(nh_status_name((nh_status)count), "unknown") != 0; count++) {
         CHECK(provoked[count]);
@@ -157,6 +158,6 @@ int main(void)
             fprintf(stderr, "  nothing provokes '%s'\n", nh_status_name((nh_status)count));
     }
     printf("%d statuses provoked\n", count);
-    CHECK(count > NH_NO_COMPILER);
+    CHECK(count > NH_BROKEN_METHOD);
     return check_end();
 }

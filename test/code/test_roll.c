@@ -219,7 +219,7 @@ static void check_random(int *with_loops)
 
 int main(void)
 {
-    static const nh_fn step[] = {NH_FN_PUSH, NH_FN_SETTLE, NH_FN_CONSTRAINT, NH_FN_OBSERVE};
+    static const nh_fn step[] = {NH_FN_PUSH, NH_FN_PROJECT, NH_FN_CONSTRAINT, NH_FN_OBSERVE};
     static const nh_fn all[] = {NH_FN_PUSH,       NH_FN_CLOSE,   NH_FN_ACCELERATION,
                                 NH_FN_STAGE,      NH_FN_END,     NH_FN_SOLVE,
                                 NH_FN_CONSTRAINT, NH_FN_OBSERVE, NH_FN_ENERGY};
