@@ -12,7 +12,7 @@ fi
 ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
 # Not the tests of numbers over long times, of installation and of the manual.
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 10 \
+meson test -C "$build" --no-rebuild --print-errorlogs \
     'language' 'loops' 'states on the way' 'tables' 'statistics' 'ensemble engine' 'verdicts' 'trajectories in one call' \
     'functions of the user' 'broken methods are noticed' 'compositions' 'identities' 'numbers' \
     'hostile model' 'hostile method' 'hostile checkpoint' 'hostile figure' 'elementary functions' \
