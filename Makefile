@@ -41,7 +41,7 @@ coverage:
 bench: all
 	@ninja -C $(BUILD) bench
 
-# the manual as HTML, without a network; needs pandoc, scdoc and a Python with numpy ('tools/setup.sh extras')
+# the manual as HTML, without a network; needs what 'tools/setup.sh docs' installs
 docs: all
 	@ninja -C $(BUILD) docs
 	@echo "manual: $(BUILD)/manual/index.html"

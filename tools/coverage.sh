@@ -11,7 +11,7 @@ cd "$root"
     -Dc_args=-fprofile-update=atomic >/dev/null
 ninja -C "$build" >/dev/null
 find "$build" -name '*.gcda' -delete
-meson test -C "$build" --no-suite own-build --no-suite install --timeout-multiplier 10 ||
+meson test -C "$build" --no-suite own-build --no-suite install ||
     echo "some tests failed: the coverage is of those too" >&2
 gcovr -r "$root" --object-directory "$build" -f src/ --sort-percentage \
     --print-summary --fail-under-line "${COVERAGE_LEAST:-90}"

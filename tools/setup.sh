@@ -1,49 +1,115 @@
 #!/bin/sh
-# Installs the Debian packages that the build needs and does not find. Asks the package manager
-# only when something is missing; without the right to install it prints the command and stops.
-# NONHOLO_SETUP=no skips all of it. 'setup.sh extras' adds what optional parts need: the Python module and its
-# tests, MPI, the manual, the tests of pages, valgrind, fuzzing and coverage, the solvers of others that 'make
-# bench' compares with.
+# setup.sh [PURPOSE...]: installs the Debian packages that the build needs and does not find, and those of
+# each purpose that is named:
+#     pip      'pip install .' without a package index
+#     python   what the Python module works with: SciPy, SymPy, xarray and readers of HDF5 files
+#     mpi      ensembles on several machines
+#     docs     the manual as HTML
+#     bench    the solvers that 'make bench' compares with
+#     fuzz     'make fuzz', 'make coverage' and valgrind
+#     browser  the tests of pages made by --plot FILE.html
+#     extras   all of them
+# Asks the package manager only when something is missing; without the right to install it prints the command
+# and stops. NONHOLO_SETUP=no skips all of it.
 set -eu
-[ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
+purposes="pip python mpi docs bench fuzz browser"
 
 missing=
-need() { # command package
-    command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+add() { # package...
+    for package in "$@"; do
+        case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
+    done
 }
-need meson meson
-need ninja ninja-build
-need pkg-config pkg-config
-need python3 python3
-need gnuplot gnuplot-nox
-need scdoc scdoc
-pkg-config --exists hdf5-serial 2>/dev/null || missing="$missing libhdf5-dev"
+need() { # command package
+    command -v "$1" >/dev/null 2>&1 || add "$2"
+}
+need_file() { # file package
+    [ -e "$1" ] || add "$2"
+}
+need_library() { # name in pkg-config, package
+    pkg-config --exists "$1" 2>/dev/null || add "$2"
+}
 system_python=/usr/bin/python3 # the one that Debian's packages are for
 [ -x "$system_python" ] || system_python=python3
-need_module() { # module package
-    "$system_python" -c "import $1" >/dev/null 2>&1 || missing="$missing $2"
+has_module() { # python module
+    "$1" -c "import $2" >/dev/null 2>&1
 }
-if [ "${1:-}" = extras ]; then
+need_module() { # module package
+    has_module "$system_python" "$1" || add "$2"
+}
+
+need_build() {
+    need meson meson
+    need ninja ninja-build
+    need pkg-config pkg-config
+    need python3 python3
+    need gnuplot gnuplot-nox
+    need scdoc scdoc
+    need_library hdf5-serial libhdf5-dev
+    # the Python module is installed with the rest, for the first of these that has numpy
+    has_module python3 numpy || need_module numpy python3-numpy
+}
+
+need_pip() {
+    need_module numpy python3-numpy
+    need_module mesonpy python3-mesonpy
+    need_module ensurepip python3-venv
+    need patchelf patchelf
+}
+
+need_python() {
     need_module numpy python3-numpy
     need_module scipy python3-scipy
     need_module sympy python3-sympy
     need_module xarray python3-xarray
-    need_module mesonpy python3-mesonpy
-    need_module ensurepip python3-venv
     need_module h5py python3-h5py
     need_module h5netcdf python3-h5netcdf
     need_module netCDF4 python3-netcdf4
-    command -v mpicc >/dev/null 2>&1 || missing="$missing libopenmpi-dev openmpi-bin"
-    [ -e /usr/include/ida/ida.h ] || missing="$missing libsundials-dev"
-    pkg-config --exists gsl 2>/dev/null || missing="$missing libgsl-dev"
+}
+
+need_mpi() {
+    command -v mpicc >/dev/null 2>&1 || add libopenmpi-dev openmpi-bin
+}
+
+need_docs() {
     need pandoc pandoc
-    [ -e /usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf ] || missing="$missing fonts-stix" # formulas of the manual
-    need patchelf patchelf
-    need valgrind valgrind # looks at the examples in the tests
-    need clang clang       # 'make fuzz'
-    need gcovr gcovr       # 'make coverage'
-    need chromium chromium # looks at pages of --plot FILE.html in the tests
-fi
+    need_file /usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf fonts-stix # formulas
+    need_module numpy python3-numpy
+}
+
+need_bench() {
+    need_file /usr/include/ida/ida.h libsundials-dev
+    need_library gsl libgsl-dev
+}
+
+need_fuzz() {
+    need clang clang
+    need gcovr gcovr
+    need valgrind valgrind
+}
+
+need_browser() {
+    need chromium chromium
+}
+
+for purpose in "$@"; do
+    case " $purposes extras " in
+    *" $purpose "*) ;;
+    *)
+        echo "nonholo: setup.sh knows no '$purpose'; there are: $purposes extras" >&2
+        exit 2
+        ;;
+    esac
+done
+[ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
+
+need_build
+for purpose in "$@"; do
+    [ "$purpose" = extras ] && purpose=$purposes
+    for each in $purpose; do
+        "need_$each"
+    done
+done
 [ -z "$missing" ] && exit 0
 
 # shellcheck disable=SC2086  # a list of words

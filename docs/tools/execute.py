@@ -52,7 +52,7 @@ class Page:
 
     def shell(self, command, folder):
         environment = dict(os.environ, PATH=os.path.dirname(self.program) + os.pathsep + os.environ["PATH"], NO_COLOR="1")
-        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
         return done.stdout + done.stderr
 
     def compare(self, what, expected, printed):
@@ -84,7 +84,7 @@ class Page:
         script = "\nprint(end='\\0', flush=True)\n".join(blocks)
         path = os.pathsep.join(map(os.path.abspath, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))))
         environment = dict(os.environ, PYTHONPATH=path)
-        done = subprocess.run([sys.executable, "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
         if done.returncode or done.stderr:
             self.failures.append(f"{self.path}: Python failed\n{done.stderr}")
         return (done.stdout.split("\0") + [""] * len(blocks))[: len(blocks)]

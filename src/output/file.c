@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "output/file.h"
 
+#include "output/temporary.h"
 #include "output/writer.h"
 
 #include <errno.h>
@@ -48,18 +49,6 @@ static bool is_special(const char *path)
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
-/* Hidden, beside the file and named after it: another file system could not be renamed from, and
- * a leftover after a power cut tells where it came from. Long names are cut to fit NAME_MAX. */
-static char *temporary_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) + 1 : 0;
-    char *name = NULL;
-    if (asprintf(&name, "%.*s.%.200s.%ld.tmp", folder, path, path + folder, (long)getpid()) < 0)
-        return NULL;
-    return name;
-}
-
 /* How a file begins: anew, under a name that a later process finds (two of them), or where an
  * earlier one stopped. */
 typedef enum beginning { NEW, PART, WHOLE, RESUMED } beginning;
@@ -91,15 +80,18 @@ static int open_new(nh_file *file, beginning how, int64_t length)
 {
     if (is_special(file->path)) /* open refuses a folder by itself */
         return open(file->path, O_WRONLY | O_CLOEXEC);
-    file->temporary = how == NEW ? temporary_name(file->path) : lasting_name(file->path, how);
+    file->temporary = how == NEW ? nh_temporary_name(file->path) : lasting_name(file->path, how);
     if (!file->temporary) {
         errno = ENOMEM;
         return -1;
     }
     if (how == RESUMED)
         return open_resumed(file->temporary, length);
-    unlink(file->temporary); /* of an earlier process that was killed */
-    return open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (how == NEW)
+        nh_temporary_clean(file->path);
+    else
+        unlink(file->temporary); /* of an earlier process that was killed */
+    return nh_temporary_open(file->temporary);
 }
 
 static nh_status begin(nh_file **out, const char *path, beginning how, int64_t length,

@@ -10,6 +10,7 @@
 #include "output/file.h"
 #include "output/hdf5.h"
 #include "output/hdf5_parts.h"
+#include "output/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,8 +84,8 @@ static bool name_places(nh_hdf5 *file, const char *path)
     file->folder = folder ? strndup(file->path, (size_t)folder) : strdup(".");
     if (file->folder && file->plan.resumable) /* the process that resumes finds it */
         return asprintf(&file->temporary, "%s.part", file->path) >= 0;
-    return file->folder && asprintf(&file->temporary, "%.*s.%.200s.%ld.tmp", folder, file->path,
-                                    file->path + folder, (long)getpid()) >= 0;
+    file->temporary = nh_temporary_name(file->path);
+    return file->folder && file->temporary;
 }
 
 static void release(nh_hdf5 *file)
@@ -115,6 +116,7 @@ static nh_status make(nh_hdf5 *file, nh_report *report)
     nh_status status = check_space(file, report);
     if (status != NH_OK)
         return status;
+    nh_temporary_clean(file->path); /* HDF5 locks the files that it writes */
     hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);

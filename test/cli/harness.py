@@ -2,10 +2,33 @@
 
 import concurrent.futures
 import json
+import math
 import os
+import pty
+import resource
 import subprocess
 import sys
+import time
 import traceback
+
+
+PATIENCE = 3600  # seconds; only for what would never end: no test depends on how fast the machine is
+
+
+def processor_seconds(seconds):
+    """So much processor time on a machine as of 2020, as much more on a slower one."""
+    begun = time.process_time()
+    sum(i * i for i in range(1000000))  # 0.07 seconds there
+    return math.ceil(seconds * max(1, (time.process_time() - begun) / 0.07))
+
+
+def limit_processor(seconds):
+    """For preexec_fn: what is started may use so much processor time."""
+    return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
+class Skipped(Exception):
+    """A test that cannot be done here; its text says why."""
 
 
 class Program:
@@ -14,19 +37,20 @@ class Program:
     def __init__(self, path):
         self.path = os.path.abspath(path)
 
-    def __call__(self, *arguments, cwd=None, env=None, stdout=subprocess.PIPE, timeout=120):
+    def __call__(self, *arguments, cwd=None, env=None, stdout=subprocess.PIPE, input=None, processor=None):
         environment = dict(os.environ, NO_COLOR="1", LC_ALL="C")
         environment.update(env or {})
         return subprocess.run(
             [self.path, *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
+            **({"stdin": subprocess.DEVNULL} if input is None else {"input": input}),
             stdout=stdout,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="surrogateescape",  # messages may quote bytes that are no text
             cwd=cwd,
             env=environment,
-            timeout=timeout,
+            timeout=PATIENCE,
+            preexec_fn=limit_processor(processor) if processor else None,
         )
 
     def json(self, *arguments, **keywords):
@@ -45,14 +69,25 @@ def same(found, expected, what=""):
     check(found == expected, f"{what}\n  expected: {expected!r}\n  found:    {found!r}")
 
 
+def terminal():
+    """Both ends of a new pseudo-terminal."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        raise Skipped(f"there is no pseudo-terminal: {error}")
+
+
 def run_all(cases, workers=2):
-    """Runs (name, function) pairs, a few at once; prints failures; returns the exit code."""
-    failures = 0
+    """Runs (name, function) pairs, a few at once; prints failures and what was skipped; returns the exit code."""
+    failures = skipped = 0
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         futures = [(name, pool.submit(function)) for name, function in cases]
         for name, future in futures:
             try:
                 future.result()
+            except Skipped as reason:
+                skipped += 1
+                print(f"skipped {name}: {reason}")
             except AssertionError as error:
                 failures += 1
                 print(f"FAILED {name}: {error}")
@@ -60,5 +95,5 @@ def run_all(cases, workers=2):
                 failures += 1
                 print(f"FAILED {name}:")
                 traceback.print_exc(file=sys.stdout)
-    print(f"{len(futures) - failures} passed, {failures} failed")
+    print(f"{len(futures) - failures - skipped} passed, {failures} failed, {skipped} skipped")
     return 1 if failures else 0

@@ -9,13 +9,14 @@ import glob
 import os
 import sys
 
-from harness import Program, check, run_all, same
+from harness import Program, check, processor_seconds, run_all, same
 
+AT_ONCE = processor_seconds(20)
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def refuse(program, folder, model):
-    done = program("check", model, cwd=folder, timeout=20)
+    done = program("check", model, cwd=folder, processor=AT_ONCE)
     expected = os.path.join(folder, model[:-3] + ".expected")
     with open(expected, encoding="utf-8", errors="surrogateescape") as file:
         same(done.stderr.removeprefix("nonholo: ").rstrip("\n"), file.read().rstrip("\n"), "message")

@@ -9,7 +9,6 @@ import inspect
 import json
 import math
 import os
-import pty
 import re
 import shlex
 import subprocess
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-from harness import Program, check, run_all, same
+from harness import PATIENCE, Program, check, run_all, same, terminal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLEIGH = ("run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1")
@@ -265,14 +264,14 @@ def full_disk(program, folder):
 def unwritable_is_found_out_first(program, folder):
     """A run of a million years must not start when its file cannot be written."""
     for option, name in [("-o", "no/such/a.csv"), ("--plot", "no/such/a.svg")]:
-        done = program(*SLEIGH, "--steps", "1e15", option, name, cwd=folder, timeout=10)
+        done = program(*SLEIGH, "--steps", "1e15", option, name, cwd=folder)
         same(done.returncode, 1)
         check(f"cannot create {name}: No such file or directory" in done.stderr, done.stderr)
 
 
 def closed_streams(program, folder):
     line = shlex.join([program.path, *SLEIGH, "--steps", "5", "-o", "a.csv", "--plot", "a.svg"])
-    subprocess.run(["sh", "-c", f"exec {line} <&- >&- 2>&-"], cwd=folder, timeout=60)
+    subprocess.run(["sh", "-c", f"exec {line} <&- >&- 2>&-"], cwd=folder, timeout=PATIENCE)
     same(len(read_csv(os.path.join(folder, "a.csv"))[1]), 6)
     xml.etree.ElementTree.parse(os.path.join(folder, "a.svg"))
 
@@ -282,7 +281,7 @@ def closed_streams(program, folder):
 
 def on_a_terminal(program, *words, env=None):
     """What a user at a terminal sees on standard error."""
-    ours, theirs = pty.openpty()
+    ours, theirs = terminal()
     environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
     environment.update(env or {})
     child = subprocess.Popen(
@@ -296,7 +295,7 @@ def on_a_terminal(program, *words, env=None):
     except OSError:  # Linux says EIO when the other side is gone
         pass
     os.close(ours)
-    child.wait(60)
+    child.wait(PATIENCE)
     return seen.decode()
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Program, check, run_all, same
+from harness import PATIENCE, Program, check, run_all, same
 
 PROGRAM = Program(sys.argv[1])
 COMMANDS = re.findall(r"^  (\w+) +\S", PROGRAM("--help").stdout.split("\n\n")[2], re.M)
@@ -21,7 +21,7 @@ def complete(*words):
     script += f'COMP_WORDS=({line})\nCOMP_CWORD={len(words) - 1}\n_nonholo\nprintf "%s\\n" "${{COMPREPLY[@]}}"\n'
     with tempfile.TemporaryDirectory() as folder:
         open(os.path.join(folder, "mine.nh"), "w").close()
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20, cwd=folder)
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=folder)
     same(done.stderr, "", "messages of bash")
     return done.stdout.split()
 
@@ -56,7 +56,7 @@ def check_zsh():
         part = script.split(f"\n        {command}) _arguments")[1].split(";;")[0]
         same(set(re.findall(r"'\*(--[\w-]+)\[", part)), help_options(command), command)
     if shutil.which("zsh"):
-        done = subprocess.run(["zsh", "-n"], input=script, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["zsh", "-n"], input=script, capture_output=True, text=True, timeout=PATIENCE)
         same((done.returncode, done.stderr), (0, ""), "zsh reads it")
 
 

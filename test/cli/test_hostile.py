@@ -15,11 +15,12 @@ import sys
 import tempfile
 import time
 
-from harness import Program, check, run_all, same
+from harness import PATIENCE, Program, check, limit_processor, processor_seconds, run_all, same
 
 nonholo = Program(sys.argv[1])
 SANITIZED = os.path.exists(os.path.join(os.path.dirname(nonholo.path), "build.ninja")) and "-fsanitize=address" in \
     open(os.path.join(os.path.dirname(nonholo.path), "build.ninja"), errors="replace").read()
+QUICKLY = processor_seconds(60)
 CANARY = "canary"
 RUN = ["run", "pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "100"]
 MODEL = "model m\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint y' = x*x'\n"
@@ -27,10 +28,10 @@ count = 0
 
 
 def limited():
-    """4 GB of addresses (sanitizers need far more) and 60 s of processor time."""
+    """4 GB of addresses (sanitizers need far more) and little processor time."""
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+    limit_processor(QUICKLY)()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
@@ -40,7 +41,7 @@ def answer(folder, arguments, code, message, keep=(), env=None, stdin=None):
     count += 1
     shown = [a if len(a) < 60 else a[:60] + "..." for a in arguments]
     before, begun = set(os.listdir(folder)), time.monotonic()
-    done = subprocess.run([nonholo.path, *arguments], cwd=folder, input=stdin, capture_output=True, timeout=120,
+    done = subprocess.run([nonholo.path, *arguments], cwd=folder, input=stdin, capture_output=True, timeout=PATIENCE,
                           preexec_fn=limited, env=dict(os.environ, NO_COLOR="1", LC_ALL="C", **(env or {})))
     told = done.stderr.decode("utf-8", "replace")
     if "NONHOLO_TIMES" in os.environ:
@@ -243,7 +244,7 @@ def test_checkpoints():
             write(folder, "bad", pieces(run[:at] + bytes([run[at] ^ 0x81]) + run[at + 1:], notes))
             global count
             count += 1
-            done = subprocess.run([nonholo.path, *RUN[:-1], "5000", "--resume", "bad"], cwd=folder, timeout=60,
+            done = subprocess.run([nonholo.path, *RUN[:-1], "5000", "--resume", "bad"], cwd=folder, timeout=PATIENCE,
                                   capture_output=True, preexec_fn=limited)
             check(done.returncode in (0, 1, 2), "byte %d: %s %s" % (at, done.returncode, done.stderr[-300:]))
             if os.path.exists(os.path.join(folder, "bad")):

@@ -24,7 +24,7 @@ nonholo = Program(sys.argv[1])
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 2
 HAS_HDF5 = "no HDF5" not in nonholo("--version").stdout
 if HAS_HDF5 and subprocess.run(["/usr/bin/python3", "-c", "import h5py, numpy"], capture_output=True).returncode != 0:
-    print("h5py is missing: tables are looked at instead of HDF5 files")
+    print("skipped: h5py is missing, tables are looked at instead of HDF5 files")
     HAS_HDF5 = False
 ENVIRONMENT = dict(os.environ, NO_COLOR="1", LC_ALL="C")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what we start must not inherit a background job's deafness to it

@@ -7,13 +7,12 @@ import inspect
 import json
 import math
 import os
-import pty
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
 
-from harness import Program, check, run_all, same
+from harness import Program, check, run_all, same, terminal
 
 ORDERS = {  # method: order; measured orders lie within BAND of it
     "dla01": 2,
@@ -292,7 +291,7 @@ def pictures_are_drawn(program, folder):
 def progress_only_on_terminals(program, folder):
     words = ["order", "pendulum-cvt", "--methods", "gauss:stages=8", "--time", "40", "--step", "0.01",
              "--halvings", "3"]
-    master, slave = pty.openpty()
+    master, slave = terminal()
     child = subprocess.Popen([program.path, *words], stdout=subprocess.DEVNULL, stderr=slave)
     os.close(slave)
     seen = b""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Program, check, run_all, same
+from harness import PATIENCE, Program, check, run_all, same
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -25,7 +25,7 @@ def show(folder, path):
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
                "--user-data-dir=" + tempfile.mkdtemp(dir=folder), "--virtual-time-budget=3000", "--dump-dom",
                "file://" + path]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
     log = done.stderr.decode(errors="replace")
     same(done.returncode, 0, log)
     return done.stdout.decode(errors="replace"), "\n".join(l for l in log.splitlines() if "CONSOLE" in l)
@@ -78,7 +78,7 @@ def texts_stay_texts(program, folder):
 
 def main():
     if not BROWSER:
-        print("skipped: there is no chromium to look at pages with (Debian: apt-get install chromium)")
+        print("skipped: there is no chromium to look at pages with (tools/setup.sh browser)")
         return 77
     program = Program(sys.argv[1])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

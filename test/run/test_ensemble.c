@@ -417,7 +417,7 @@ static void checkpoints(void)
         .steps = 40,
         .every = 2};
     static watcher first, second;
-    alarm(100);
+    alarm(3600);
     for (int round = 0; round < 20; round++) {
         first = (watcher){0};
         run_watched(&options, &first, NULL);

@@ -12,7 +12,7 @@ fi
 ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
 # Not the tests of numbers over long times, of installation and of the manual.
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 10 \
+meson test -C "$build" --no-rebuild --print-errorlogs \
     'model language' 'code roll' 'run trace' 'method tables' 'analysis statistics' 'run ensemble' 'analysis verdict' \
     'output follow' 'output number' 'system functions' 'method matrix of broken methods' \
     'method matrix of compositions' 'method identities' 'fuzz model' 'fuzz method' 'fuzz checkpoint' 'fuzz figure' \

@@ -14,7 +14,7 @@ export TSAN_OPTIONS=halt_on_error=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-timeout 300 "$build/test/run/test_ensemble"
+timeout 3600 "$build/test/run/test_ensemble"
 "$build/nonholo" --version | grep -q 'no HDF5'
 run="run pendulum-cvt --method dla01 --step 0.1 --steps 50 --quiet"
 for name in r.h5 r.nc; do
@@ -27,17 +27,17 @@ done
 # shellcheck disable=SC2086
 "$build/nonholo" $run -o r.npz >/dev/null
 # rows that go to the disk beside the computation
-timeout 300 "$build/nonholo" run pendulum-cvt --method dla01 --step 0.1 --steps 20000 --every 1 --quiet -o r.csv \
+timeout 3600 "$build/nonholo" run pendulum-cvt --method dla01 --step 0.1 --steps 20000 --every 1 --quiet -o r.csv \
     --checkpoint check --checkpoint-every 10000 >/dev/null
 crowd="ensemble chaotic-particle --members 150 --energy 1.535 --method dla01 --step 0.2 --steps 100 --every 20 --quiet"
 for threads in 1 3; do
     # shellcheck disable=SC2086
-    timeout 300 "$build/nonholo" $crowd --threads $threads -o statistics.csv --checkpoint check --checkpoint-every 500 \
+    timeout 3600 "$build/nonholo" $crowd --threads $threads -o statistics.csv --checkpoint check --checkpoint-every 500 \
         --backend tape --json | grep -v -E '"(seconds|ns_per_step|threads|output)"' >"result$threads"
 done
 cmp result1 result3
 # shellcheck disable=SC2086
-timeout 300 "$build/nonholo" $crowd --threads 3 -o members.csv --table members >/dev/null
+timeout 3600 "$build/nonholo" $crowd --threads 3 -o members.csv --table members >/dev/null
 [ "$(wc -l <members.csv)" = 151 ]
 cat >small.fig <<'END'
 figure small
@@ -54,5 +54,5 @@ method gauss
 panel
   draw error energy
 END
-timeout 300 "$build/nonholo" reproduce ./small.fig --threads 3 --out . >/dev/null
+timeout 3600 "$build/nonholo" reproduce ./small.fig --threads 3 --out . >/dev/null
 echo "no race in ensembles and figures on 3 threads"

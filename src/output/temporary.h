@@ -1,0 +1,16 @@
+/* Temporary names of files that are being written, and what killed processes left under them. */
+#ifndef NH_OUTPUT_TEMPORARY_H
+#define NH_OUTPUT_TEMPORARY_H
+
+/* The name under which this process writes `path`; NULL without memory. */
+char *nh_temporary_name(const char *path);
+
+/* Removes what earlier processes left beside `path` when they were killed while they wrote it.
+ * Files that somebody still writes are locked, and stay. */
+void nh_temporary_clean(const char *path);
+
+/* Opens a new file, locked against nh_temporary_clean of other processes; -1 and errno on failure.
+ */
+int nh_temporary_open(const char *name);
+
+#endif
