@@ -1,5 +1,5 @@
-/* Many trajectories at once: the members of a run share one pass over the equations, several of
- * them in each instruction. Every member gets the bits that it would get alone. */
+/* Many trajectories at once: the members of a run are computed together, several of them in each
+ * instruction. Every member gets the same bits as when it is computed alone. */
 #include <nonholo.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ int main(void)
     if (nh_run_create(&run, system, &options, &report) != NH_OK)
         return fail(&report);
 
-    /* Drivers of different speeds; the passengers start alike and at rest. */
+    /* The drivers have different speeds; the passengers have the same start and are at rest. */
     double t, q[N], v[N], before[MEMBERS];
     for (int i = 0; i < MEMBERS; i++) {
         char start[64];

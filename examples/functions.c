@@ -17,14 +17,14 @@ static int potential(void *user, const double *q, double *V)
 static int constraint(void *user, const double *q, double *A, double *b)
 {
     (void)user;
-    (void)b; /* no affine part: it comes zeroed */
+    (void)b; /* no affine part: the library has set it to zero */
     A[0] = sin(q[2]);
     A[1] = 1;
     A[2] = 0;
     return 0;
 }
 
-/* Both at once, which is what a step asks for: they share the sine. */
+/* Both at once, because a step needs both and they share the sine. */
 static int gradient_and_constraint(void *user, const double *q, double *gradV, double *A, double *b)
 {
     constraint(user, q, A, b);

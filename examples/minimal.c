@@ -1,6 +1,6 @@
-/* The shortest way: a shipped model by its name, one trajectory.
+/* The shortest program: a shipped model by its name, one trajectory.
  *
- * The Chaplygin sleigh is pushed backwards; it turns around and ends gliding forwards. */
+ * The Chaplygin sleigh is pushed backwards; it turns around and ends up gliding forwards. */
 #include <nonholo.h>
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ int main(void)
     if (nh_system_build(&system, model, NULL, 0, &report) != NH_OK)
         return fail(&report);
 
-    /* The model knows a start state that satisfies its constraints. */
+    /* The model defines a start state that satisfies its constraints. */
     double t, q[3], v[3], before, after;
     nh_system_start(system, NULL, q, v, &report);
     nh_system_energy(system, 0, q, v, &before);

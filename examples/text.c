@@ -1,5 +1,5 @@
-/* A model from a text in memory, with a parameter set from outside, and what the library finds out
- * about it. */
+/* A model from a text in memory, with a parameter set by the program, and the facts that the
+ * library finds about it. */
 #include <nonholo.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ int main(void)
     nh_system *system;
     nh_run *run;
 
-    /* Errors in the text would come back with line, column and a caret. */
+    /* The report of an error in the text would contain line, column and a caret. */
     if (nh_model_parse(&model, "tilted-skate.nh", text, strlen(text), &report) != NH_OK)
         return fail(&report);
     const char *settings[] = {"beta=pi/6"};
@@ -48,7 +48,7 @@ int main(void)
     if (nh_run_start(run, 0, 0, q, v, &report) != NH_OK)
         return fail(&report);
 
-    /* The skate does not slide down: it drifts sideways, a cycloid. x stays below g sin(beta). */
+    /* The skate does not slide down: it drifts sideways on a cycloid. x stays below g sin(beta). */
     double lowest = 0;
     for (int i = 0; i < 1000; i++) {
         if (nh_run_advance(run, 100, &report) != NH_OK)

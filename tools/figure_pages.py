@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""figure_pages.py NONHOLO [--from DIR JSON]: makes the pictures and the tables of findings in docs/ anew.
+"""figure_pages.py NONHOLO [--from DIR JSON]: regenerates the pictures and the tables of findings in docs/.
 
-Runs 'NONHOLO reproduce all --json', puts the PNGs into docs/images/figures (through pngquant, if it is there)
-and writes each table of findings between its <!-- findings NAME --> and <!-- end -->."""
+Runs 'NONHOLO reproduce all --json', puts the PNGs into docs/images/figures (through pngquant, if it is installed),
+writes each table of findings between its <!-- findings NAME --> and <!-- end -->, and the summary of a figure of
+verdicts between <!-- verdicts NAME --> and <!-- end -->."""
+import csv
 import glob
 import json
 import os
@@ -16,22 +18,93 @@ root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 images = os.path.join(root, "docs/images/figures")
 
 
-def table(figure):
-    rows = ["| finding | measured | expected | |", "|---|---|---|---|"]
-    for f in figure["findings"]:
-        text = f["finding"] + (" [%s]" % f["case"] if f["case"] and "every case" in f["finding"] else "")
-        said = re.match(r'(?:"[^"]*"|[^"])*?(?= (?:=|<|>|is) )', f["finding"])  # a label may hold such a sign too
-        text = (said[0] if said else f["finding"]) + text[len(f["finding"]):]
-        claimed = "claimed: " if "reproduced" in f["result"] else ""
-        rows.append("| %s | %s | %s%s | %s |" % (text, f["measured_text"], claimed, f["expected_text"], f["result"]))
-    return "\n".join(row.replace("|E", "E") for row in rows)
+HEAD = ["| finding | measured | expected | |", "|---|---|---|---|"]
 
 
-def write_pages(figures):
+def row(finding):
+    """What was looked at (with its case, if the finding is about every case), measured, expected, result."""
+    said = re.match(r'(?:"[^"]*"|[^"])*?(?= (?:=|<|>|is) )', finding["finding"])  # a label may hold such a sign too
+    text = said[0] if said else finding["finding"]
+    if finding["case"] and "every case" in finding["finding"]:
+        text += " [%s]" % finding["case"]
+    claimed = "claimed: " if "reproduced" in finding["result"] else ""
+    return [text, finding["measured_text"], claimed + finding["expected_text"], finding["result"]]
+
+
+def span(measured):
+    """One text for what was measured in several cases: the largest bound, or the range of the numbers."""
+    numbers = [re.fullmatch(r"(round-off, at most |bounded by |)(-?\d[-+.\de]*)", m) for m in measured]
+    if not all(numbers) or len({n[1] for n in numbers}) > 1:
+        return None
+    ordered = sorted((n[2] for n in numbers), key=lambda text: abs(float(text)))
+    return numbers[0][1] + (ordered[-1] if numbers[0][1] else "%s to %s" % (ordered[0], ordered[-1]))
+
+
+def merged(rows):
+    """Rows of one finding in several cases become one row, if they have the same result and can be put in one text."""
+    out = []
+    while rows:
+        text = rows[0][0].split(" in every case [")[0]
+        same = [r for r in rows if " in every case [" in r[0] and [r[0].split(" in every case [")[0], *r[2:]] == [text, *rows[0][2:]]]
+        measured = span([r[1] for r in same]) if len(same) > 1 else None
+        if measured:
+            cases = "both cases" if len(same) == 2 else "all %d cases" % len(same)
+            out.append(["%s in %s" % (text, cases), measured, *rows[0][2:]])
+            rows = [r for r in rows if r not in same]
+        else:
+            out.append(rows[0])
+            rows = rows[1:]
+    return out
+
+
+def table(rows):
+    return "\n".join(HEAD + [("| %s |" % " | ".join(r)).replace("|E", "E") for r in merged(rows)])
+
+
+BADNESS = ["round-off", "bounded", "random walk", "linear drift", "exponential growth", "not finite"]
+
+
+def short(number):
+    """One digit, such as 3e-4."""
+    return re.sub(r"e([-+])0", r"e\1", "%.0e" % number)
+
+
+def worst(rows):
+    """The worst verdict over all cases, in words, with its size."""
+    if not rows:
+        return ""
+    verdict = max((r["verdict"] for r in rows), key=BADNESS.index)
+    same = [r for r in rows if r["verdict"] == verdict]
+    if verdict == "linear drift":
+        return "**drifts**, %s t" % short(max(abs(float(r["slope"])) for r in same))
+    if verdict == "bounded":
+        return "bounded, " + short(max(float(r["largest"]) for r in same))
+    return verdict if verdict == "round-off" else "**%s**" % verdict
+
+
+def verdicts(folder, name):
+    """A row for each method, best first: its worst verdict for each quantity over all cases."""
+    with open(os.path.join(folder, name + ".csv"), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    methods, quantities = ([*dict.fromkeys(r[key] for r in rows)] for key in ("method", "quantity"))
+    lines = ["| method | " + " | ".join(q.replace("_", " ") for q in quantities) + " |", "|---" * (len(quantities) + 1) + "|"]
+    for method in reversed(methods):
+        cells = (worst([r for r in rows if (r["method"], r["quantity"]) == (method, q)]) for q in quantities)
+        lines.append("| %s | %s |" % (method, " | ".join(cells)))
+    return "\n".join(lines)
+
+
+def write_pages(figures, folder):
+    def replace(match):
+        if match[2] not in figures:
+            print("%s was not computed; its table is left as it was" % match[2], file=sys.stderr)
+            return match[0]
+        new = table([row(f) for f in figures[match[2]]["findings"]]) if match[1] == "findings" else verdicts(folder, match[2])
+        return "<!-- %s %s -->\n%s\n<!-- end -->" % (match[1], match[2], new)
+
     for page in glob.glob(os.path.join(root, "docs/*.md")) + glob.glob(os.path.join(root, "docs/papers/*.md")):
         text = open(page, encoding="utf-8").read()
-        new = re.sub(r"(<!-- findings (\S+) -->\n).*?(<!-- end -->)",
-                     lambda m: m[1] + table(figures[m[2]]) + "\n" + m[3], text, flags=re.S)
+        new = re.sub(r"<!-- (findings|verdicts) (\S+) -->\n.*?<!-- end -->", replace, text, flags=re.S)
         if new != text:
             open(page, "w", encoding="utf-8").write(new)
 
@@ -53,9 +126,10 @@ def main():
         done = subprocess.run([sys.argv[1], "reproduce", "all", "--json", "--out", folder], stdout=subprocess.PIPE)
         found = json.loads(done.stdout)
     figures = {f["name"]: f for f in found["figures"]}
-    write_pages(figures)
+    write_pages(figures, folder)
     copy_pictures(folder, figures)
     print("%d figures, %d findings passed, %d failed" % (len(figures), found["passed"], found["failed"]))
 
 
-main()
+if __name__ == "__main__":
+    main()

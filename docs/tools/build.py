@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""build.py NONHOLO SOURCE OUT: the manual as HTML, without a network. Pages in docs/*.md and those made from the program (gallery, methods,
-commands, C reference) go through pandoc with MathML; a warning of pandoc or a link that leads nowhere is an error."""
+"""build.py NONHOLO SOURCE OUT: builds the manual as a website that works without a network, also from a disk.
+
+The pages in docs/*.md and those made from the program (gallery, methods, commands, references) go through pandoc with
+MathML. A warning of pandoc or a broken link is an error."""
 
 import html
 import os
@@ -9,22 +11,29 @@ import shutil
 import subprocess
 import sys
 
+import bars
 import gallery
+import python_reference
 import reference
+import search
 import which
+from render import man_page, pandoc
 
 PROGRAM, SOURCE, OUT = map(os.path.abspath, sys.argv[1:4])
 DOCS = os.path.join(SOURCE, "docs")
+TOOLS = os.path.join(DOCS, "tools")
 
 MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
     ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
-    ("Reference", ["language", "figure-files", "commands", "c-api"]),
-    ("Understanding", ["which-method", "methods", "figures", "papers", "performance", "long-runs", "reproducibility"]),
-    ("Changing", ["architecture", "adding", "contributing"]),
+    ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
+    ("Background", ["which-method", "methods", "figures", "papers", "performance", "long-runs", "reproducibility"]),
+    ("Development", ["architecture", "adding", "contributing"]),
 ]
-TITLES = {"index": "Overview", "long-runs": "Long runs"}
+NAMES = [name for _, group in CONTENTS for name in group]
+TITLES = {"index": "Overview", "long-runs": "Long runs", "adding": "Adding things"}
+MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
 
 
 def read(*path):
@@ -32,50 +41,13 @@ def read(*path):
         return file.read()
 
 
-ACCENTS = {"\u0307": "\u02d9", "\u0302": "\u02c6", "\u0303": "\u02dc"}  # combining characters, which browsers misplace
-
-
-def mend_math(text):
-    """Accents above their letters, and parentheses that are as tall as what is in them."""
-    for combining, alone in ACCENTS.items():
-        text = re.sub(rf'<mover>((?:(?!<mover>).)*?)<mo accent="true">{combining}</mo></mover>',
-                      rf'<mover accent="true">\1<mo stretchy="false">{alone}</mo></mover>', text)
-    opened = []
-    parts = re.split(r'(<mo stretchy="true" form="(?:prefix|postfix)">)', text)
-    for i, part in enumerate(parts):
-        if part.endswith('"prefix">'):
-            opened.append(i)
-        elif part.endswith('"postfix">') and opened:
-            first = opened.pop()
-            if not re.search("<mfrac|<mtable", "".join(parts[first:i])):
-                parts[first], parts[i] = (parts[k].replace("true", "false") for k in (first, i))
-    return "".join(parts)
-
-
-def pandoc(text, reader, *options):
-    words = ["pandoc", "--from", reader, "--to", "html5", "--mathml", "--wrap=none", "--fail-if-warnings", *options]
-    done = subprocess.run(words, input=text, capture_output=True, text=True)
-    if done.returncode or done.stderr:
-        raise SystemExit(f"pandoc: {done.stderr or done.returncode}")
-    return mend_math(done.stdout)
-
-
-MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
-
-
-def man_page(name):
-    """A manual page as a page of the manual: without its NAME, examples as code, other pages linked."""
-    roff = subprocess.run(["scdoc"], input=read(SOURCE, "man", name + ".scd"), capture_output=True, text=True, check=True).stdout
-    body = pandoc(roff, "man", "--shift-heading-level-by=1")
-    body = re.sub(r"<h2[^>]*>NAME</h2>\s*<p>[\w-]+ - (.*?)</p>", lambda m: f"<p>{m[1][0].upper()}{m[1][1:]}.</p>", body, flags=re.S)
-    body = re.sub(r"<h2[^>]*>([A-Z ]+)</h2>", lambda m: f'<h2 id="{m[1].lower().replace(" ", "-")}">{m[1].capitalize()}</h2>', body)
-    body = re.sub(r"<p>(nonholo [^<]*|mpirun [^<]*)</p>", r"<pre><code>\1</code></pre>", body)
-    link = lambda m: f'<a href="{MAN_PAGES[m[1]]}.html">{m[1]}</a>' if m[1] in MAN_PAGES else m[0]
-    return re.sub(r"<strong>([\w-]+)</strong>\(\d\)", link, body)
+def write(name, text):
+    with open(os.path.join(OUT, name), "w") as file:
+        file.write(text)
 
 
 def figure_rows():
-    """A row for each figure that can be reproduced, out of its file."""
+    """A table row for each figure that can be reproduced, from its file."""
     folder = os.path.join(SOURCE, "figures")
     for name in sorted(os.listdir(folder) if os.path.isdir(folder) else []):
         said = dict(re.findall(r"^(figure|title|source) (.*)$", read(folder, name), re.M))
@@ -84,33 +56,36 @@ def figure_rows():
 
 
 def papers():
-    """The figures, and what is written in docs/papers about the papers."""
+    """The table of figures, and the pages in docs/papers."""
     folder = os.path.join(DOCS, "papers")
     names = sorted(n for n in os.listdir(folder) if n.endswith(".md")) if os.path.isdir(folder) else []
-    text = ["# Papers", "", "The figures of the papers behind the methods, and our own. `nonholo reproduce NAME` computes one anew, draws it, and prints",
-            "each finding with the value that it measured; `nonholo reproduce all` does so for every one.", "",
+    text = ["# Papers", "", "The figures of the papers behind the methods, and our own. `nonholo reproduce NAME` computes a figure, draws it, and prints",
+            "each finding with the measured value; `nonholo reproduce all` does this for all figures.", "",
             "| figure | what | source |", "|---|---|---|", *figure_rows(), ""]
     return "\n".join(text + [re.sub(r"^#", "##", read(folder, n), flags=re.M).replace("(../images/", "(images/") for n in names])
 
 
 def paper_place(name):
-    """Where a paper's page begins on the page of all papers: pandoc's mark of its heading."""
+    """The anchor of a paper on the page of all papers: pandoc's identifier of its heading."""
     heading = re.search(r"^# (.*)$", read(DOCS, "papers", name), re.M)[1]
     return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
 
 
 def made_pages():
+    """Pages that are not files in docs/: their Markdown, or their HTML."""
     markdown = {
         "gallery": lambda: gallery.page(OUT),
         "which-method": lambda: which.page(PROGRAM),
         "c-api": lambda: reference.page(os.path.join(SOURCE, "include", "nonholo.h")),
+        "python-api": lambda: python_reference.page(os.path.join(SOURCE, "python", "nonholo")),
         "papers": papers,
         "contributing": lambda: read(SOURCE, "CONTRIBUTING.md"),
     }
+    man = lambda name: man_page(os.path.join(SOURCE, "man", name + ".scd"), MAN_PAGES)
     finished = {
-        "language": lambda: "<h1>The model language</h1>\n" + man_page("nonholo-model.5"),
-        "figure-files": lambda: "<h1>Figure files</h1>\n" + man_page("nonholo-figure.5"),
-        "commands": lambda: "<h1>The commands</h1>\n" + man_page("nonholo.1"),
+        "language": lambda: "<h1>The model language</h1>\n" + man("nonholo-model.5"),
+        "figure-files": lambda: "<h1>Figure files</h1>\n" + man("nonholo-figure.5"),
+        "commands": lambda: "<h1>The commands</h1>\n" + man("nonholo.1"),
     }
     return markdown, finished
 
@@ -119,12 +94,11 @@ def body_of(name):
     markdown, finished = made_pages()
     if name in finished:
         return finished[name]()
-    text = markdown[name]() if name in markdown else read(DOCS, name + ".md")
-    return pandoc(text, "gfm+tex_math_dollars")
+    return pandoc(markdown[name]() if name in markdown else read(DOCS, name + ".md"))
 
 
 def local_links(body):
-    """Links between pages lead to HTML; what lies outside of the manual is named, not linked."""
+    """Links between pages lead to HTML; files outside of the manual are named, not linked."""
 
     def change(match):
         target, text = match[1], match[2]
@@ -149,35 +123,45 @@ def title_of(name, body):
 
 
 def navigation(here, titles, body):
-    """The list of pages; under the one that is open, its parts."""
+    """The list of pages; below the current one, its sections."""
     found = re.findall(r'<h2 id="([^"]+)"[^>]*>(.*?)</h2>', body, re.S)
     parts = [f'<a class="part" href="#{mark}">{re.sub("<[^>]+>", "", text)}</a>' for mark, text in found]
     lines = []
     for group, names in CONTENTS:
         lines += [f"<p>{group}</p>"] if group else []
         for name in names:
-            mark = ' class="here"' if name == here else ""
+            mark = ' class="here" aria-current="page"' if name == here else ""
             lines.append(f'<a href="{name}.html"{mark}>{titles[name]}</a>')
             lines += parts if name == here else []
     return "\n".join(lines)
 
 
+def pager(here, titles):
+    """Links to the previous and the next page."""
+    place = NAMES.index(here)
+    before = NAMES[place - 1] if place else None
+    after = NAMES[place + 1] if place + 1 < len(NAMES) else None
+    link = lambda name, kind, arrow: f'<a class="{kind}" rel="{kind}" href="{name}.html">{arrow.format(titles[name])}</a>' if name else ""
+    return f'<nav class="pager" aria-label="Neighbouring pages">{link(before, "prev", "← {}")}{link(after, "next", "{} →")}</nav>'
+
+
+def fill_template(**values):
+    return re.sub(r"\$(\w+)\$", lambda m: values[m[1]], read(TOOLS, "page.html"))
+
+
 def write_pages():
-    names = [name for _, group in CONTENTS for name in group]
-    bodies = {name: local_links(body_of(name)) for name in names}
+    bodies = {name: local_links(body_of(name)) for name in NAMES}
     titles = {name: title_of(name, body) for name, body in bodies.items()}
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-    template = read(DOCS, "tools", "page.html")
     for name, body in bodies.items():
-        values = {"title": titles[name], "version": version, "nav": navigation(name, titles, body), "body": body}
-        page = re.sub(r"\$(\w+)\$", lambda m: values[m[1]], template)
-        with open(os.path.join(OUT, name + ".html"), "w") as file:
-            file.write(page)
-    write_whole(bodies, template, version)
+        write(name + ".html", fill_template(title=titles[name], version=version, nav=navigation(name, titles, body), body=body,
+                                            pager=pager(name, titles), kind="page"))
+    write("search.js", search.script(bodies, titles))
+    write_whole(bodies, version)
 
 
-def write_whole(bodies, template, version):
-    """All pages on one, for printing and PDF; places are told apart by the page they are on."""
+def write_whole(bodies, version):
+    """All pages on one, for printing and PDF; anchors are prefixed with the name of their page."""
     parts = ['<a id="whole"></a>']
     for name, body in bodies.items():
         body = re.sub(r'href="#', f'href="#{name}-', body)
@@ -185,13 +169,12 @@ def write_whole(bodies, template, version):
         body = re.sub(r'href="([a-z][a-z-]*)\.html"', r'href="#\1"', body)
         body = re.sub(r'\bid="', f'id="{name}-', body)
         parts.append(f'<section id="{name}">\n{body}\n</section>')
-    values = {"title": "Manual", "version": version, "nav": "", "body": "\n".join(parts)}
-    with open(os.path.join(OUT, "whole.html"), "w") as file:
-        file.write(re.sub(r"\$(\w+)\$", lambda m: values[m[1]], template))
+    back = '<a href="index.html">The manual page by page</a>'
+    write("whole.html", fill_template(title="Manual", version=version, nav=back, body="\n".join(parts), pager="", kind="whole"))
 
 
 def check_links():
-    """Every relative link and picture of every page; complains about all at once."""
+    """Checks every relative link and picture of every page; prints all that are broken."""
     pages = {n: read(OUT, n) for n in sorted(os.listdir(OUT)) if n.endswith(".html")}
     anchors = {n: set(re.findall(r'\bid="([^"]+)"', text)) for n, text in pages.items()}
     wrong, checked = [], 0
@@ -204,28 +187,38 @@ def check_links():
             path, _, anchor = target.partition("#")
             path = path or name
             if not os.path.exists(os.path.join(OUT, path)):
-                wrong.append(f"{name}: {target} is not there")
+                wrong.append(f"{name}: {target} does not exist")
             elif anchor and path in anchors and anchor not in anchors[path]:
-                wrong.append(f"{name}: {target} has no such place")
+                wrong.append(f"{name}: {target} has no such anchor")
     print("\n".join(wrong))
     print(f"{len(pages)} pages, {checked} links, {len(wrong)} broken")
     return wrong
 
 
-def copy_math_font():
-    """STIX (SIL Open Font Licence), where Debian's fonts-stix is installed; else readers' browsers take what they have."""
+def copy_files():
+    """Style, script and pictures; the math font (STIX, SIL Open Font Licence) if Debian's fonts-stix is installed."""
+    for name in ("manual.css", "manual.js"):
+        shutil.copy(os.path.join(TOOLS, name), OUT)
+    shutil.copytree(os.path.join(DOCS, "images"), os.path.join(OUT, "images"))
     if os.path.exists(MATH_FONT):
         shutil.copy(MATH_FONT, os.path.join(OUT, "math.otf"))
+
+
+def check_picture():
+    """The picture of the performance page shows the numbers of its table."""
+    if bars.picture(read(DOCS, "performance.md")) == read(DOCS, "images", "performance.svg"):
+        return []
+    return ["docs/images/performance.svg does not show the table of docs/performance.md; docs/tools/bars.py draws it"]
 
 
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
-    shutil.copy(os.path.join(DOCS, "tools", "manual.css"), OUT)
-    shutil.copytree(os.path.join(DOCS, "images"), os.path.join(OUT, "images"))
-    copy_math_font()
+    copy_files()
     write_pages()
-    return bool(check_links())
+    stale = check_picture()
+    print("\n".join(stale))
+    return bool(check_links() + stale)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-SAVED = re.compile(r"[Ss]ave this as `([\w./-]+)`[^`]*$")
+SAVED = re.compile(r"[Ss]ave\s+this\s+as\s+`([\w./-]+)`[^`]*$")
 MASKS = [
     (r"(?m)^(  methods +\w[\w-]*, \w[\w-]*, ).*$", r"\1..."),  # the list grows
     (r"\d[\d.e+]* [nu]s a step, [\d.e+-]+ s, \w+", "... ns a step, ... s, ..."),

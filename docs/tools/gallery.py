@@ -1,6 +1,5 @@
-"""The gallery: a page with a picture and a line for every shipped model, drawn from runs of the library itself."""
+"""The gallery: a page with a picture and a short text for every shipped model, drawn from runs of the library itself."""
 
-import html
 import math
 import os
 
@@ -8,8 +7,9 @@ import nonholo
 
 WIDTH, HEIGHT, EDGE = 340, 250, 34
 
-# What is shown of each model: two columns against each other ("path", both axes alike, or "curve") and how it
-# is run; others are drawn into the same picture. A model that is not named here is drawn too: its first coordinate against time.
+# What the picture of each model shows: one column against another, with equal scales unless alike=False, and how it is
+# run; "others" are further curves in the same picture. For a model that is not listed here, the first coordinate is drawn
+# against time.
 VIEWS = {
     "appell-hamel": dict(x="x", y="y", time=12),
     "asymmetric-gearbox": dict(x="xi", y="xi'", time=8, alike=False),
@@ -46,8 +46,8 @@ def simulate(name, view):
 
 def bounds(values):
     least, greatest = min(values), max(values)
-    room = 0.06 * (greatest - least) or 1.0
-    return least - room, greatest + room
+    margin = 0.06 * (greatest - least) or 1.0
+    return least - margin, greatest + margin
 
 
 def ticks(least, greatest):
@@ -69,9 +69,9 @@ class Sheet:
 
     def _make_alike(self):
         scale = max((self.x[1] - self.x[0]) / (WIDTH - 2 * EDGE), (self.y[1] - self.y[0]) / (HEIGHT - 2 * EDGE))
-        for name, room in (("x", WIDTH - 2 * EDGE), ("y", HEIGHT - 2 * EDGE)):
+        for name, length in (("x", WIDTH - 2 * EDGE), ("y", HEIGHT - 2 * EDGE)):
             least, greatest = getattr(self, name)
-            half = scale * room / 2
+            half = scale * length / 2
             setattr(self, name, ((least + greatest) / 2 - half, (least + greatest) / 2 + half))
 
     def place(self, x, y):
@@ -111,7 +111,7 @@ COLOURS = ("#25a", "#c90", "#393", "#939")
 
 
 def draw(run, view):
-    """One curve, or several on the same axes, which are then named in their colours."""
+    """One curve, or several in the same axes with names in their colours."""
     pairs = [(view["x"], view["y"]), *view.get("others", [])]
     curves = [(run[x].tolist(), run[y].tolist()) for x, y in pairs]
     alike = view.get("alike", True)
@@ -140,15 +140,16 @@ def kinds(facts):
 
 HEAD = """# Gallery
 
-Every shipped model, drawn from a run with `gauss:stages=3`. Paths have equal axes; an open circle is their start, a full one their end. `nonholo models NAME` prints a
-model, `nonholo check NAME` tells what it is, and each is compared with a solution that was found without nonholo (`test/cli/test_models.py`).
+This page shows every shipped model, drawn from a run with `gauss:stages=3`. Paths have equal scales on both axes; an open circle
+marks the start and a filled one the end. `nonholo models NAME` prints a model, and `nonholo check NAME` describes it. Each model was
+compared with a solution found without nonholo (`test/cli/test_models.py`).
 
 <div class="models">
 """
 
 
 def entry(name, summary, folder):
-    """Draws one model into a folder; gives its part of the page."""
+    """Draws one model into a folder; returns its part of the page."""
     model = nonholo.load(name)
     view = VIEWS.get(name)
     facts = model.check(view.get("set") if view else None)
@@ -159,11 +160,11 @@ def entry(name, summary, folder):
     changed = "".join(f", {k} = {v:g}" for k, v in view.get("set", {}).items())
     said = f"{kinds(facts)}; drawn to t = {view['time']:g}{changed}. Advised: `{facts.advised}`."
     return ["<div>", "", f"## {name}", "", f"![{title}](gallery/{name}.svg)", "", f"**{title}:**{rest}", "", said[0].upper() + said[1:], "",
-            f"<details><summary>its text</summary><pre>{html.escape(model.text.strip())}</pre></details>", "", "</div>", ""]
+            "<details><summary>Model text</summary>", "", "```nh", model.text.strip(), "```", "", "</details>", "", "</div>", ""]
 
 
 def page(folder):
-    """Draws the pictures into a folder; gives the text of the page."""
+    """Draws the pictures into a folder; returns the text of the page."""
     os.makedirs(os.path.join(folder, "gallery"), exist_ok=True)
     parts = [line for name, summary in nonholo.models().items() for line in entry(name, summary, folder)]
     return HEAD + "\n".join(parts) + "</div>\n"

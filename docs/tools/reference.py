@@ -1,4 +1,4 @@
-"""The reference of the C library, out of the comments of nonholo.h."""
+"""The reference of the C library, made from the comments in nonholo.h."""
 
 import os
 import re
@@ -9,22 +9,22 @@ import header
 
 
 def plain(paragraph):
-    """Comments are plain text: what Markdown would take for marks is escaped outside of `code`."""
+    """Comments are plain text: outside of `code`, characters that mean something in Markdown are escaped."""
     parts = re.split(r"(`[^`]*`)", re.sub(r"\n\s*", " ", paragraph))
     return "".join(p if p.startswith("`") else re.sub(r"([*_<>\[\]|])", r"\\\1", p) for p in parts)
 
 
 def prose(comment):
-    """Paragraphs, and lists whose points begin with '- '."""
+    """Paragraphs, and lists whose items begin with '- '."""
     points = re.split(r"\n\s*\n|\n(?=\s*- )", comment)
     lines = ["- " + plain(p.strip()[2:]) if p.strip().startswith("- ") else "\n" + plain(p) + "\n" for p in points]
     return "\n".join(lines).strip("\n")
 
 
 def page(path):
-    text = ["# The C library", "", "One header, `nonholo.h`; this page is made from its comments. Programs outside the tree build with",
+    text = ["# The C library", "", "The library has one header, `nonholo.h`; this page is made from its comments. Build a program of your own with",
             "`cc mine.c $(pkg-config --cflags --libs nonholo)`, or in CMake with `find_package(nonholo)` and the target `nonholo::nonholo`.",
-            "`examples/` has a small program for each way to use it.", ""]
+            "`examples/` contains a small program for each way to use the library.", ""]
     items = header.read(path)
     if items and items[0].kind == "text":
         text += ["```", items[0].comment, "```", ""]

@@ -5,33 +5,33 @@ import subprocess
 
 HEAD = """# Which method?
 
-`nonholo check MODEL` tells which methods apply to a model and advises one. In short:
+`nonholo check MODEL` lists the methods that apply to a model and recommends one. In short:
 
-- **Energy and constraints to round-off**: `discrete-gradient` (its default, also called `avf-p`), or `collocation` for higher order. For linear constraints, no forces, nothing that depends on time.
-- **Everything else**: `gauss`. Any Lagrangian, any force, any constraint; order twice the number of stages.
-- **Millions of steps, cheaply**: `dla01`, where the mass matrix is constant. One force a step; explicit where reactions do not move what the constraints depend on.
-- **Very large sparse systems**: `dla01`, whose cost grows like the model.
+- **Energy and constraints to round-off**: `discrete-gradient` (its default, also called `avf-p`), or `collocation` for higher order. They need linear constraints, no external forces, and no dependence on time.
+- **Everything else**: `gauss`. It takes any Lagrangian, any force and any constraint; its order is twice the number of stages.
+- **Millions of cheap steps**: `dla01`, if the mass matrix is constant. It needs one force evaluation per step and is explicit if reactions do not move any coordinate that the constraints depend on.
+- **Very large sparse systems**: `dla01`, whose cost is proportional to the size of the model.
 - **Higher order from a symmetric method**: `--compose suzuki` (order 4), `yoshida6`, `yoshida8`, `kahan-li8`.
-- **A baseline to compare with**: `rk4`; **the truth to compare with**: `reference`.
+- **A baseline to compare with**: `rk4`. **An accurate solution to compare with**: `reference`.
 
-The table is made from the descriptors that the program itself uses. *Cost* counts evaluations of the model's functions in one step, on `pendulum-cvt` at step 0.1; order and what is kept are
-for default options. The mathematics: [Methods](methods.md).
+The table is made from the descriptors that the program itself uses. *Cost* is the number of evaluations of the model's functions in one step, on `pendulum-cvt` at step 0.1; *order* and *keeps* are
+for the default options. [Methods](methods.md) explains the mathematics.
 
-What methods *keep*:
+What methods *keep* (preserve):
 
 - **constraints**: at every node, to round-off.
-- **energy**: to round-off. Methods without it may still keep the energy near its start for very long; `nonholo compare` measures what they do.
-- **symmetry**: the method is its own adjoint, so that a step with $-h$ undoes a step with $h$. Symmetric methods can be composed, and on reversible systems they are reversible.
-- **fibration**: on systems with a driver and passengers the driver does not feel the passengers, as in the motion itself.
+- **energy**: to round-off. Other methods may still keep the energy near its start value for a very long time; `nonholo compare` measures this.
+- **symmetry**: the method is its own adjoint, so a step with $-h$ undoes a step with $h$. Symmetric methods can be composed, and on reversible systems they are reversible.
+- **fibration**: on systems with a driver and passengers, the passengers do not affect the driver, as in the exact motion.
 
 What methods *need*:
 
 - **constant mass**: the mass matrix $\\partial^2 L/\\partial v^2$ does not depend on the coordinates.
-- **linear** or **affine constraints**: $A(q) v = 0$ or $A(q) v + b(q) = 0$; without the word, constraints may be nonlinear.
-- **separable**: forces do not depend on velocities, nor momenta on coordinates.
+- **linear** or **affine constraints**: $A(q) v = 0$ or $A(q) v + b(q) = 0$; otherwise constraints may be nonlinear.
+- **separable**: forces do not depend on velocities, and momenta do not depend on coordinates.
 - **autonomous**, **no forces**: nothing depends on time; there is no `force` statement.
 - **L = T - V**: $L = \\tfrac12 v^T M(q) v - V(q)$, without terms linear in $v$.
-- **model text**: not for systems given by functions of C or Python, because derivatives are taken of the text.
+- **model text**: not for systems given by C or Python functions, because the method needs symbolic derivatives.
 """
 
 

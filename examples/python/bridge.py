@@ -1,8 +1,8 @@
-"""Two set-ups of sympy.physics.mechanics, integrated by nonholo and by SciPy's solve_ivp at equal run time.
+"""Two systems from sympy.physics.mechanics, integrated by nonholo and by SciPy's solve_ivp in equal run time.
 
-A Chaplygin sleigh is set up with LagrangesMethod, a rolling disk with KanesMethod. nonholo.from_mechanics
-takes both as they are. For the comparison the same equations, with the multipliers eliminated, go to
-solve_ivp (DOP853), whose tolerance is chosen so that it takes at least as long as nonholo did."""
+The Chaplygin sleigh is derived with LagrangesMethod, the rolling disk with KanesMethod. nonholo.from_mechanics
+takes both objects. For comparison, solve_ivp (DOP853) integrates the same equations with the multipliers
+eliminated; its tolerance is chosen so that it takes at least as long as nonholo did."""
 
 import time
 
@@ -47,13 +47,13 @@ def disk():
     disk = leaning.orientnew("disk", "Axis", [spin, leaning.y])
     O = Point("O")
     O.set_vel(N, 0)
-    # the centre from the contact point; as a point of space before the rolling conditions
+    # the centre as a point that moves freely, without the rolling conditions
     centre = O.locatenew("centre", x * N.x + y * N.y + r * leaning.z)
     rates = dict(zip([c.diff() for c in q], u))
     centre.set_vel(N, (x * N.x + y * N.y + r * leaning.z).dt(N).subs(rates))
     turn = (yaw.diff() * N.z + lean.diff() * heading.x + spin.diff() * leaning.y).subs(rates)
     disk.set_ang_vel(N, turn)
-    touching = centre.vel(N) + turn.cross(-r * leaning.z)  # of the disk's material point
+    touching = centre.vel(N) + turn.cross(-r * leaning.z)  # velocity of the disk's material point in contact
     rolling = [touching.dot(N.x), touching.dot(N.y)]
     I = inertia(leaning, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4)
     rigid = RigidBody("disk", centre, disk, m, (I, centre))
@@ -67,7 +67,7 @@ def disk():
 
 
 def least_time(function, repeats=3):
-    """What it gives back, and the least of several run times."""
+    """The result, and the minimum of several run times."""
     seconds = []
     for _ in range(repeats):
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The example of the README."""
+"""The example in the README."""
 import nonholo
 
 sleigh = nonholo.load("chaplygin-sleigh")

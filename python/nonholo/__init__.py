@@ -1,4 +1,4 @@
-"""nonholo: mechanical systems with velocity constraints, simulated by the integrators made for them.
+"""nonholo: simulates mechanical systems with velocity constraints, with integrators made for them.
 
 >>> import nonholo
 >>> sleigh = nonholo.load("chaplygin-sleigh")

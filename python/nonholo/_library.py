@@ -16,8 +16,8 @@ NAMES = ("libnonholo.so.0", "libnonholo.so", "libnonholo.0.dylib", "libnonholo.d
 
 
 class Error(Exception):
-    """What the library reports. ``line`` and ``column`` say where in a model's text, counted from 1, and
-    are 0 when the failure has no place there; ``step`` and ``time`` say where in a run.
+    """An error reported by the library. ``line`` and ``column`` give the position in a model's text, counted
+    from 1; they are 0 if the error does not concern a position. ``step`` and ``time`` give the position in a run.
 
     >>> import nonholo
     >>> try:
@@ -35,23 +35,23 @@ class Error(Exception):
         self.step: int = report.step
         self.time: float = report.time
         self.residual: float = report.residual
-        self.trajectory: Any = None  #: what was computed until then, when a run failed
+        self.trajectory: Any = None  #: if a run failed, what was computed up to then
 
 
 class UsageError(Error, ValueError):
-    """The request was wrong: a value, a name, a start state, a method that does not apply."""
+    """The request was wrong: for example a value, a name, a start state, or a method that does not apply."""
 
 
 class ModelError(UsageError):
-    """A text is not a model; the message shows its line with a caret under the place."""
+    """A model's text has an error; the message shows the line with a caret below the error."""
 
 
 class ComputationError(Error, RuntimeError):
-    """The computation failed; ``trajectory`` holds what was computed until then."""
+    """The computation failed; ``trajectory`` holds what was computed up to then."""
 
 
 def _candidates() -> Iterable[str]:
-    if "NONHOLO_LIBRARY" in os.environ:  # no other will do
+    if "NONHOLO_LIBRARY" in os.environ:  # use no other
         return [os.environ["NONHOLO_LIBRARY"]]
     here = Path(__file__).resolve().parent
     folders = [here] + [(here / folder).resolve() for folder in LIBRARY_FOLDERS]
@@ -75,7 +75,7 @@ lib = _load()
 
 
 def check(status: int, report: H.nh_report) -> None:
-    """Raises what the report tells, unless the status is good."""
+    """Raises the exception that the report describes, unless the status is NH_OK."""
     if status == H.NH_OK:
         return
     if report.status != status:  # the function has no report of its own
@@ -87,13 +87,13 @@ def check(status: int, report: H.nh_report) -> None:
 
 
 def call(function: Any, *arguments: Any) -> None:
-    """A function whose last parameter is the report."""
+    """Calls a function whose last parameter is the report."""
     report = H.nh_report()
     check(function(*arguments, C.byref(report)), report)
 
 
 def create(function: Any, *arguments: Any) -> int:
-    """A function whose first parameter takes the address of a new object and whose last is the report."""
+    """Calls a function whose first parameter receives the address of a new object and whose last is the report."""
     out = C.c_void_p()
     call(function, C.byref(out), *arguments)
     assert out.value is not None
@@ -101,7 +101,7 @@ def create(function: Any, *arguments: Any) -> int:
 
 
 def array_at(address: int, *shape: int, owner: Any = None) -> np.ndarray:
-    """An array where C has put it, which keeps its owner alive."""
+    """An array that refers to memory of the library and keeps the owner of that memory alive."""
     size = int(np.prod(shape, dtype=int))
     if size == 0:
         return np.zeros(shape)
@@ -111,7 +111,7 @@ def array_at(address: int, *shape: int, owner: Any = None) -> np.ndarray:
 
 
 def number(value: Any) -> str:
-    """A value as an expression of the model language; numbers keep every bit."""
+    """A value as an expression of the model language; numbers are exact."""
     if isinstance(value, str):
         return value
     return repr(float(value)) if not isinstance(value, int) else repr(value)

@@ -1,4 +1,4 @@
-"""compare() and order(): what methods keep, what they cost, and how fast their errors fall."""
+"""compare() and order(): what methods preserve, what they cost, and how fast their errors decrease."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .progress import Bar, Progress
 from .system import Setting, Start, System, _address, _text, as_system
 from .trajectory import Beginning, _Run, count_steps, record_every
 
-JUDGED_POINTS = 20000  # that a verdict looks at, as on the command line
+JUDGED_POINTS = 20000  # used for a verdict, as on the command line
 
 VERDICTS = {
     H.NH_ORDER_MEASURED: "measured",
@@ -29,9 +29,10 @@ VERDICTS = {
 
 @dataclass
 class Comparison:
-    """One method in :func:`compare`: for each conserved quantity, and for ``constraints``, the largest
-    error, the drift (slope and its standard deviation; oscillations do not enter), and a verdict: "round-off",
-    "bounded", "linear drift", "exponential growth", "random walk", "not finite" or "unclear"."""
+    """The result of :func:`compare` for one method: for each conserved quantity, and for ``constraints``, the
+    largest error, the drift (the slope, without the effect of oscillations, and its standard deviation), and a
+    verdict: "round-off", "bounded", "linear drift", "exponential growth", "random walk", "not finite" or "unclear".
+    ``failure`` is the error that ended the run, or None."""
 
     method: str
     largest: dict[str, float]
@@ -46,7 +47,8 @@ class Comparison:
 
 @dataclass
 class Order:
-    """One method in :func:`order`: errors at the steps ``h`` and the order fitted to them."""
+    """The result of :func:`order` for one method: the errors for the step sizes ``h`` and the order fitted to
+    them. ``verdict`` is "measured", "rough", "round-off", "irregular" or "failed"."""
 
     method: str
     order: float
@@ -58,13 +60,13 @@ class Order:
 
 
 class _Watcher:
-    """Takes the errors of all quantities where a run stands."""
+    """Measures the errors of all quantities at the current state of a run."""
 
     def __init__(self, beginning: Beginning):
         system = self.system = beginning.system
         self.t0, self.stride = beginning.t0, 1
         self.q, self.v = beginning.q.copy(), beginning.v.copy()
-        self.latitude = C.c_void_p()  # only some systems, and some starts of them, have one
+        self.latitude = C.c_void_p()  # exists only for some systems and some of their start states
         lib.nh_latitude_create(C.byref(self.latitude), system._handle, _address(self.q), _address(self.v), None)
         weakref.finalize(self, lib.nh_latitude_free, self.latitude.value)
         self.names = system.conserved + (["latitude"] if self.latitude else [])
@@ -98,7 +100,7 @@ class _Watcher:
         self.errors.append(errors)
 
     def verdicts(self, steps: int) -> dict[str, str]:
-        """What is small against the size of a quantity is rounding."""
+        """The verdict on each quantity; errors that are small relative to its size count as round-off."""
         x = np.array(self.times[:: self.stride])
         sizes = [max(1.0, abs(s)) for s in self.start.tolist()] + [1.0]
         judged = {}
@@ -132,9 +134,10 @@ def compare(
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Comparison]:
-    """Follows a model with several methods: the errors of ``nonholo compare`` to the last bit.
+    """Runs several methods on one model; gives the same numbers as ``nonholo compare``, bit for bit.
 
-    A method that fails on the way keeps what was measured until then; its ``failure`` tells why.
+    ``methods`` are written as on the command line (``"gauss:stages=3"``); the other arguments are those of
+    :func:`simulate`. If a method fails, the result holds what was measured up to then, and ``failure`` says why.
 
     >>> import nonholo
     >>> pair = nonholo.compare("pendulum-cvt", ["dla01", "rk4"], step=0.1, time=100)
@@ -155,7 +158,7 @@ def compare(
 
 
 def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, progress: Callable[[int], None]) -> Comparison:
-    """Follows a run to its end, or to where it fails."""
+    """Follows a run to its end, or to the step at which it fails."""
     watcher = _Watcher(beginning)
     spacing = record_every(every, count, len(watcher.names) + 1)
     watcher.stride = (count // spacing + 2) // JUDGED_POINTS + 1
@@ -193,6 +196,11 @@ def order(
 ) -> list[Order]:
     """Measures the order of methods, as ``nonholo order`` does.
 
+    The error is the largest difference from a reference solution at ``time``, for the step size ``step`` (a quarter
+    of ``time`` unless given) and ``halvings`` halvings of it, or for the numbers of steps in ``steps_list``;
+    ``tolerance`` is the relative tolerance of the reference solution. The other arguments are those of
+    :func:`simulate`.
+
     >>> import nonholo
     >>> [f"{o.order:.1f}" for o in nonholo.order("pendulum-cvt", ["dla01", "gauss:stages=2"])]
     ['2.0', '4.0']
@@ -220,7 +228,7 @@ def order(
 
 
 def _end_error(beginning: Beginning, reference: np.ndarray, steps: int, *how: Any) -> tuple[float, str]:
-    """The largest difference from the reference, or NaN and why there is none."""
+    """The largest difference from the reference, or NaN and the reason of the failure."""
     q1, v1 = np.zeros_like(beginning.q), np.zeros_like(beginning.v)
     try:
         run = beginning.run(*how)

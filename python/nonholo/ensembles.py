@@ -1,4 +1,4 @@
-"""Many trajectories at once: over the lanes of the processor and over threads, by the library."""
+"""Many trajectories at once: the library distributes them over the lanes of the processor and over threads."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
 
 @dataclass
 class Ensemble:
-    """What :func:`ensemble` gives back. ``q``, ``v`` and ``multipliers`` have the axes member, time, component;
-    ``columns`` maps ``energy``, ``energy_error``, ``constraint`` and the observables to arrays member by time.
-    ``parameters`` holds the swept values, one a member. ``failures`` tells of members that failed; their later
-    rows are NaN."""
+    """The result of :func:`ensemble`. ``q``, ``v`` and ``multipliers`` have the axes member, time, component;
+    ``columns`` maps ``energy``, ``energy_error``, ``constraint`` and the observables to arrays with the axes member,
+    time; ``ensemble["energy"]`` is short for ``ensemble.columns["energy"]``. ``parameters`` holds the swept values,
+    one per member. ``failures`` maps members that failed to the reason; their later rows are NaN."""
 
     model: str
     method: str
@@ -37,21 +37,23 @@ class Ensemble:
     columns: dict[str, np.ndarray]
     parameters: dict[str, np.ndarray]
     failures: dict[int, str] = field(default_factory=dict)
-    seconds: float = 0.0  # of stepping, added up over threads
+    seconds: float = 0.0  # spent on steps, summed over threads
     threads: int = 1
     names: dict[str, list[str]] = field(default_factory=dict)  # of coordinates, velocities and constraints
 
     @property
     def members(self) -> int:
+        """The number of members."""
         return len(self.q)
 
     @property
     def energy(self) -> np.ndarray:
+        """The energy, with the axes member, time."""
         return self.columns["energy"]
 
     @property
     def energy_error(self) -> np.ndarray:
-        """E - E0 of each member, member by time."""
+        """The energy minus its start value, with the axes member, time."""
         return self.columns["energy_error"]
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -65,7 +67,7 @@ class Ensemble:
         import xarray
 
         axes: dict[str, Any] = {"member": np.arange(self.members), "t": self.t, **self.names}
-        # "constraint" is an axis there, so the largest residual is called what it is in a trajectory
+        # "constraint" is an axis here, so the largest residual has the name that it has in a trajectory
         data: dict[str, Any] = {("residual" if n == "constraint" else n): (("member", "t"), a) for n, a in self.columns.items()}
         data.update({name: (("member",), values) for name, values in self.parameters.items()})
         for name, kind, values in (("q", "coordinate", self.q), ("v", "velocity", self.v), ("multiplier", "constraint", self.multipliers)):
@@ -80,12 +82,12 @@ class Ensemble:
 
 
 def _block(address: int | None, *shape: int) -> np.ndarray | float:
-    """What is not there is NaN."""
+    """An array at an address; NaN if there is none."""
     return array_at(address, *shape) if address else math.nan
 
 
 class _Collector:
-    """The hooks that the library calls on the way. What they raise is kept until it has returned."""
+    """The hooks that the library calls during the run. Exceptions are kept until the library has returned."""
 
     def __init__(self, out: Ensemble, values: np.ndarray, progress: Progress):
         self.out, self.values, self.bar = out, values, Bar(progress)
@@ -99,7 +101,7 @@ class _Collector:
             try:
                 function(*arguments)
                 return 0
-            except BaseException as error:  # also Ctrl-C: nothing may pass through C
+            except BaseException as error:  # also Ctrl-C: no exception may pass through C
                 self.exception = error
                 return 1
 
@@ -122,7 +124,7 @@ class _Collector:
 
 
 def _list_starts(system: System, starts: Any, q: Any, v: Any, t0: float, project: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Arrays member by component, from a list of changes to the model's start or from whole arrays."""
+    """Arrays with the axes member, component, from a list of changes to the model's start or from whole arrays."""
     if starts is not None:
         states = [settle_start(system, t0, start, q, v, project) for start in starts]
         if not states:
@@ -157,7 +159,7 @@ def _threads(threads: int | None) -> int:
 
 
 def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None) -> tuple[System, Any]:
-    """Fills in the model or the system; gives a system to look at and what must stay alive."""
+    """Fills in the model or the system; returns a system to inspect and the objects that must stay alive."""
     if isinstance(model, System):
         if set:
             raise ValueError("a system's parameters are settled; give `set` with a model")
@@ -217,12 +219,13 @@ def ensemble(
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     **options: Any,
 ) -> Ensemble:
-    """Many trajectories, over lanes and threads, with Python's lock released.
+    """Computes many trajectories, distributed over lanes and threads, with Python's lock released.
 
-    Starts are ``members`` random states of one ``energy`` on the constraints; or ``starts``, a list of changes
-    to the model's start; or arrays ``q`` and ``v`` with a row a member. ``sweep`` maps parameters to (first,
-    last, count); all combinations are followed. Recorded are the start, each ``every``-th step, and the end.
-    Each member has the bits that it has alone.
+    The start states are ``members`` random states of equal ``energy`` that satisfy the constraints; or ``starts``, a
+    list of changes to the model's start; or arrays ``q`` and ``v`` with one row per member. ``sweep`` maps
+    parameters to (first, last, count); all combinations are computed. The start, every ``every``-th step and the
+    end are recorded. Each member has the same bits as when it is computed alone. The other arguments are those of
+    :func:`simulate`.
 
     >>> import nonholo
     >>> many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=100,
@@ -272,7 +275,7 @@ def ensemble(
     finally:
         collector.bar.end()
     out.failures, out.seconds = _failures(handle), lib.nh_ensemble_seconds(handle)
-    del kept  # the library reads the model only until here
+    del kept  # from here on the library does not read the model
     return out
 
 

@@ -1,4 +1,4 @@
-"""Systems given by Python functions instead of a text."""
+"""Systems given by Python functions instead of a model text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TYPES: dict[str, Any] = dict(H.nh_functions._fields_)
 
 
 class NotHere(Exception):
-    """Raised by a function that cannot be evaluated at a state; the method may then try a smaller change."""
+    """To be raised by a function that cannot be evaluated at a state; the method may then try a smaller change."""
 
 
 class _Callbacks:
-    """The functions as C sees them. What they raise is kept until the run has returned."""
+    """The functions as C calls them. Exceptions are kept until the run has returned."""
 
     def __init__(self, n: int, m: int):
         self.n, self.m = n, m
@@ -33,7 +33,7 @@ class _Callbacks:
         return taken
 
     def wrap(self, name: str, function: Function, shapes: list[tuple[int, ...]]) -> Any:
-        """A C function of (user, q, outputs...) around a Python function of q that returns the outputs."""
+        """A C function of (user, q, outputs...) that calls a Python function of q, which returns the outputs."""
 
         def evaluate(q: int, *outputs: int) -> None:
             values = function(self._copy(q, self.n))
@@ -53,7 +53,7 @@ class _Callbacks:
 
     @staticmethod
     def _copy(address: int, count: int) -> np.ndarray:
-        """The memory is the library's and does not live on."""
+        """A copy, because the memory belongs to the library and does not stay valid."""
         return array_at(address, count).copy()
 
     def _guarded(self, name: str, evaluate: Callable[..., None]) -> Any:
@@ -63,7 +63,7 @@ class _Callbacks:
                 return 0
             except NotHere:
                 return 1
-            except BaseException as error:  # also Ctrl-C: nothing may pass through C
+            except BaseException as error:  # also Ctrl-C: no exception may pass through C
                 self.exception = error
                 return -1
 
@@ -86,14 +86,15 @@ def from_functions(
     reaction_is_linear: bool = False,
     name: str = "functions",
 ) -> System:
-    """L = v.M(q)v/2 - V(q) with constraints A(q)v + b(q) = 0, from functions of q.
+    """A system with L = v.M(q)v/2 - V(q) and constraints A(q)v + b(q) = 0, given by Python functions of q.
 
-    ``mass`` returns M (n x n; the identity unless given), ``mass_derivative`` dM with dM[i, j, k] = dM_jk/dq_i,
-    ``potential`` V, ``gradient`` its gradient, ``constraint`` A (m x n) or (A, b). What is not given is
-    differenced. ``reaction`` is for constraints that are not ideal, with friction say: a function of (t, q, v, psi) that
-    returns the force with which they act, instead of A(q)^T psi; the SPARK methods (gauss, lobatto, euler) take it.
-    ``reaction_is_linear`` promises that no reaction moves a coordinate that A and b depend on: explicit steps.
-    An exception in a function stops the run and is the cause of the error raised there.
+    ``mass`` returns M (n x n; the identity unless given), ``mass_derivative`` returns dM with
+    dM[i, j, k] = dM_jk/dq_i, ``potential`` returns V, ``gradient`` its gradient, and ``constraint`` A (m x n) or
+    (A, b). Derivatives that are not given are approximated by differences. ``reaction`` is for constraints that are
+    not ideal, for example with friction: a function of (t, q, v, psi) that returns the force of the constraints
+    instead of A(q)^T psi; the SPARK methods (gauss, lobatto, euler) accept it. With ``reaction_is_linear`` you promise
+    that no reaction moves a coordinate that A and b depend on; steps are then explicit. An exception in a function
+    stops the run and becomes the cause of the error.
 
     >>> import numpy as np, nonholo
     >>> skate = nonholo.from_functions(

@@ -1,4 +1,4 @@
-"""A bar for terminals and notebooks."""
+"""A progress bar for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from typing import Callable, Union
 
 Progress = Union[bool, None, Callable[[float], object]]
-PAUSE = 0.1  # seconds from one bar to the next
+PAUSE = 0.1  # seconds between updates
 WIDTH = 30
 
 
@@ -16,8 +16,8 @@ def _in_notebook() -> bool:
 
 
 class Bar:
-    """Shows the share that is done: for ``wanted`` None only where somebody looks, for a function by
-    calling it with the share."""
+    """Shows the completed fraction: if ``wanted`` is None, only in a terminal or notebook; if it is a function,
+    by calling it with the fraction."""
 
     def __init__(self, wanted: Progress):
         self.call = wanted if callable(wanted) else None

@@ -1,7 +1,7 @@
-"""From SymPy to a model: Lagrangians, and the set-ups of sympy.physics.mechanics.
+"""From SymPy to a model: Lagrangians, and the method objects of sympy.physics.mechanics.
 
-SymPy is imported when it is needed. What comes out is a text in the model language (``model.text``),
-which the library then derives, checks and integrates as any other."""
+SymPy is imported when it is needed. The result is a text in the model language (``model.text``), which the
+library treats like any other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Writer:
             self.name(coordinate)
 
     def name(self, symbol: Any) -> str:
-        """A name that the language takes, always the same for the same symbol."""
+        """A valid name of the model language, always the same for the same symbol."""
         if symbol not in self.names:
             wanted = symbol.func.__name__ if symbol.is_Function else symbol.name
             plain = re.sub(r"\W", "_", wanted.replace("{", "").replace("}", ""), flags=re.ASCII)
@@ -63,7 +63,7 @@ class _Writer:
         return self._function(e)
 
     def _broken(self, join: Any, parts: Iterable[str]) -> str:
-        """A line goes on while a parenthesis is open."""
+        """Breaks long sums into lines; a line continues while a parenthesis is open."""
         lines, line = [], ""
         for part in parts:
             candidate = join([line, part]) if line else part
@@ -96,7 +96,7 @@ class _Writer:
         if e.exp == -1:
             return f"(1/{self.write(e.base)})"
         base, exponent = self.write(e.base), self.write(e.exp)
-        # a prime or a function binds tighter than the power; what else needs them has parentheses
+        # a prime or a function binds tighter than the power; everything else that needs parentheses has them
         return f"({base}^{exponent})"
 
     def _function(self, e: Any) -> str:
@@ -150,10 +150,10 @@ def from_sympy(
 ) -> Model:
     """A model from a Lagrangian in SymPy.
 
-    ``q`` are functions of time (``dynamicsymbols``), their derivatives the velocities; ``constraints`` are
-    expressions that vanish, or equations, in a list or by name; ``parameters`` maps symbols to values;
-    ``forces`` maps coordinates to generalised forces; ``start`` maps coordinates and velocities to values;
-    ``angles`` names the coordinates that are periodic.
+    ``q`` are functions of time (``dynamicsymbols``), and their derivatives are the velocities. ``constraints`` are
+    expressions that vanish, or equations, in a list or in a dictionary by name. ``parameters`` maps symbols to values,
+    ``forces`` coordinates to generalised forces, ``start`` coordinates and velocities to start values, and ``observe``
+    names to expressions. ``angles`` lists the periodic coordinates.
 
     >>> import nonholo, sympy
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -191,10 +191,11 @@ def from_mechanics(
 ) -> Model:
     """A model from a ``LagrangesMethod`` or a ``KanesMethod``.
 
-    Loads that have a potential become part of the Lagrangian, so that the energy is known; others become
-    forces. A ``KanesMethod`` needs coordinates for every motion that its bodies can make before the velocity
-    constraints: where constraints were put into the velocities by hand (a contact point with velocity 0),
-    Lagrange's equations are not Kane's, which is found out and refused. ``start`` may give Kane's speeds.
+    Loads that have a potential become part of the Lagrangian, so that the energy is known; other loads become
+    forces. A ``KanesMethod`` needs coordinates for every motion that its bodies can make without the velocity
+    constraints. If constraints were substituted into the velocities by hand (a contact point with velocity 0),
+    Lagrange's equations differ from Kane's; this is detected, and the model is refused. ``start`` may contain Kane's
+    speeds.
     """
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
@@ -258,17 +259,17 @@ def _from_kane(method: Any) -> tuple[Any, list, list, list]:
         raise ValueError("the KanesMethod does not know its bodies yet: call its kanes_equations(bodies, loads) first")
     kinetic = sum(body.kinetic_energy(frame) for body in bodies).subs(change)
     potential = sum(body.potential_energy for body in bodies)
-    # SymPy wants the rates of configuration constraints among the velocity constraints: these are all
+    # SymPy requires the rates of configuration constraints among the velocity constraints, so these are all
     constraints = list(method._k_nh * sympy.Matrix(u) + method._f_nh) if method._k_nh else []
     constraints = [sympy.simplify(sympy.sympify(c).subs(change)) for c in constraints]
     velocities = [c.diff() for c in q]
     forces = _generalised_forces(method.loads, frame, velocities, change)
-    # without bodies' potentials in the loads Kane's equations do not know them either
+    # if the bodies' potentials are not in the loads, Kane's equations do not contain them either
     return sympy.simplify(kinetic) - (potential if not method.loads else 0), q, constraints, forces
 
 
 def _take_potential(L: Any, q: list, forces: list) -> tuple[Any, list]:
-    """L - V and what is left, when the forces have a potential V(q) that SymPy finds."""
+    """L - V and the remaining forces, if the forces have a potential V(q) that SymPy finds."""
     import sympy
     from sympy.physics.vector import dynamicsymbols
 
@@ -299,7 +300,7 @@ def _start_from_speeds(method: Any, start: dict) -> dict:
 
 
 def _kane_accelerations(method: Any, fixed: dict, point: Any, v: Any) -> list[float]:
-    """q'' by Kane's equations at a state, in numbers."""
+    """The numerical values of q'' by Kane's equations at a state."""
     import numpy as np
     import sympy
 
@@ -318,7 +319,7 @@ def _kane_accelerations(method: Any, fixed: dict, point: Any, v: Any) -> list[fl
 
 
 def _compare_with_kane(method: Any, model: Model, parameters: Mapping) -> None:
-    """Lagrange's accelerations against Kane's at a state: a set-up may hide constraints in its velocities."""
+    """Compares Lagrange's accelerations with Kane's at a state, because a set-up may hide constraints in its velocities."""
     import numpy as np
     import sympy
 

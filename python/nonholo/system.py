@@ -1,4 +1,4 @@
-"""Models and systems: what is simulated."""
+"""Models and systems: the things that are simulated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def vector(values: Any, count: int, what: str) -> np.ndarray:
 
 
 def start_text(start: Start) -> bytes | None:
-    """``{"x": 1, "y": (1, 2)}`` as the library reads it: ``x=1.0, y=(1.0, 2.0)``."""
+    """``{"x": 1, "y": (1, 2)}`` in the form that the library reads: ``x=1.0, y=(1.0, 2.0)``."""
     if start is None:
         return None
     if isinstance(start, str):
@@ -50,7 +50,7 @@ def start_text(start: Start) -> bytes | None:
 
 
 class Model:
-    """A text in the model language; made by :func:`load`. It never changes.
+    """A model in the model language; created by :func:`load`. It never changes.
 
     >>> import nonholo
     >>> sleigh = nonholo.load("chaplygin-sleigh")
@@ -66,10 +66,12 @@ class Model:
 
     @property
     def name(self) -> str:
+        """The name in the ``model`` statement."""
         return _text(lib.nh_model_name(self._handle))
 
     @property
     def text(self) -> str:
+        """The text of the model."""
         return _text(lib.nh_model_text(self._handle))
 
     @cached_property
@@ -82,15 +84,16 @@ class Model:
         return System(create(lib.nh_system_build, self._handle, array, len(texts)))
 
     def system(self, set: Setting | None = None) -> System:
-        """The model with its parameters settled and its equations of motion derived."""
+        """The model with fixed parameters (``set`` changes some) and with its equations of motion derived."""
         return self._build(set) if set else self._standard
 
     @property
     def parameters(self) -> dict[str, float]:
+        """The parameters and their default values."""
         return self._standard.parameters
 
     def check(self, set: Setting | None = None) -> Facts:
-        """What the model is: sizes, constraints, integrals, and the methods that apply.
+        """Facts about the model: sizes, constraints, integrals, and the methods that apply.
 
         >>> import nonholo
         >>> facts = nonholo.load("pendulum-cvt").check()
@@ -108,7 +111,7 @@ class Model:
 
 
 class System:
-    """A model with its parameters settled, or functions of one's own (:func:`from_functions`).
+    """A model with fixed parameters, or a system of your own functions (:func:`from_functions`).
 
     States are arrays ``q`` (coordinates) and ``v`` (velocities).
 
@@ -131,26 +134,32 @@ class System:
 
     @property
     def name(self) -> str:
+        """The name of the model."""
         return _text(lib.nh_system_name(self._handle))
 
     @cached_property
     def coordinates(self) -> list[str]:
+        """The names of the coordinates, in the order of ``q``."""
         return self._names(lib.nh_system_coordinates, lib.nh_system_coordinate_name)
 
     @cached_property
     def velocities(self) -> list[str]:
+        """The names of the velocities, in the order of ``v``."""
         return self._names(lib.nh_system_velocities, lib.nh_system_velocity_name)
 
     @cached_property
     def constraints(self) -> list[str]:
+        """The names of the constraints, in the order of the multipliers."""
         return self._names(lib.nh_system_constraints, lib.nh_system_constraint_name)
 
     @cached_property
     def observables(self) -> list[str]:
+        """The names of the observables."""
         return self._names(lib.nh_system_observables, lib.nh_system_observable_name)
 
     @cached_property
     def parameters(self) -> dict[str, float]:
+        """The parameters and their values."""
         names = self._names(lib.nh_system_parameters, lib.nh_system_parameter_name)
         return {name: lib.nh_system_parameter_value(self._handle, i) for i, name in enumerate(names)}
 
@@ -163,7 +172,7 @@ class System:
     # ---- states ----
 
     def start(self, start: Start = None) -> tuple[np.ndarray, np.ndarray]:
-        """The start state of the model, with changes applied first."""
+        """The start state (q, v) of the model; ``start`` changes parts of it before the rest is evaluated."""
         q, v = np.zeros(len(self.coordinates)), np.zeros(len(self.velocities))
         call(lib.nh_system_start, self._handle, start_text(start), _address(q), _address(v))
         return q, v
@@ -178,23 +187,25 @@ class System:
         return values
 
     def energy(self, q: Any, v: Any, t: float = 0.0) -> float:
+        """The energy of a state."""
         return float(self._values(lib.nh_system_energy, 1, t, q, v)[0])
 
     def residual(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
-        """The constraints' values k(t, q, v), zero for an admissible state."""
+        """The values k(t, q, v) of the constraints, zero for an admissible state."""
         return self._values(lib.nh_system_residual, len(self.constraints), t, q, v)
 
     def observe(self, q: Any, v: Any, t: float = 0.0) -> dict[str, float]:
+        """The values of the observables."""
         values = self._values(lib.nh_system_observe, len(self.observables), t, q, v)
         return dict(zip(self.observables, values.tolist()))
 
     def integrals(self, q: Any, v: Any, t: float = 0.0) -> dict[str, float]:
-        """The values of what :attr:`conserved` lists."""
+        """The values of the quantities in :attr:`conserved`."""
         values = self._values(lib.nh_system_integral_values, len(self.conserved), t, q, v)
         return dict(zip(self.conserved, values.tolist()))
 
     def acceleration(self, q: Any, v: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """v' and the multipliers of the continuous equations of motion."""
+        """The acceleration v' and the multipliers of the continuous equations of motion."""
         q, v = self._state(q, v)
         a, multipliers = np.zeros(len(self.velocities)), np.zeros(len(self.constraints))
         status = lib.nh_system_acceleration(
@@ -204,7 +215,7 @@ class System:
         return a, multipliers
 
     def project(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
-        """v moved to the constraints, orthogonally in the metric of the mass matrix."""
+        """The velocities projected onto the constraints, orthogonally in the metric of the mass matrix."""
         q, v = self._state(q, v)
         call(lib.nh_system_project, self._handle, t, _address(q), _address(v))
         return v
@@ -212,6 +223,7 @@ class System:
     # ---- facts ----
 
     def check(self) -> Facts:
+        """Facts about the system, as :meth:`Model.check`."""
         return Facts(self)
 
     def __repr__(self) -> str:
@@ -223,9 +235,9 @@ _KIND = {H.NH_LINEAR: "linear", H.NH_AFFINE: "affine", H.NH_NONLINEAR: "nonlinea
 
 
 class Facts:
-    """What a system is; every field of the C structure ``nh_facts`` is an attribute, answers are True,
-    False or None (unknown), and ``driver`` is a name. ``methods`` lists the methods that apply,
-    ``not_applicable`` the reasons for the others."""
+    """Facts about a system. Every field of the C structure ``nh_facts`` is an attribute; answers are True, False or
+    None (unknown), and ``driver`` is a name. ``methods`` lists the methods that apply, ``not_applicable`` maps the
+    others to the reason, and ``advised`` is the recommended method."""
 
     def __init__(self, system: System):
         facts = lib.nh_system_facts(system._handle).contents
@@ -271,9 +283,9 @@ class Facts:
 
 
 def load(model: str | os.PathLike[str], file: str = "text") -> Model:
-    """A shipped model by its name, the model in a file, or a model from its text.
+    """Loads a shipped model by its name, a model file by its path, or a model from its text.
 
-    What has several lines is a text, for which messages use the name ``file``.
+    A string with several lines is a text; messages then use ``file`` as its name.
 
     >>> import nonholo
     >>> spring = nonholo.load('''
@@ -295,7 +307,7 @@ def load(model: str | os.PathLike[str], file: str = "text") -> Model:
 
 
 def models() -> dict[str, str]:
-    """The shipped models and a line about each.
+    """The shipped models, with a line about each.
 
     >>> import nonholo
     >>> "chaplygin-sleigh" in nonholo.models()
@@ -306,7 +318,7 @@ def models() -> dict[str, str]:
 
 
 def methods() -> dict[str, str]:
-    """The integrators and a line about each.
+    """The integrators, with a line about each.
 
     >>> import nonholo
     >>> nonholo.methods()["dla01"] != ""
@@ -317,7 +329,7 @@ def methods() -> dict[str, str]:
 
 
 def as_system(subject: Any, set: Setting | None) -> System:
-    """Whatever users hand over: a system, a model, a shipped name, a path or a text."""
+    """A system from anything that users may pass: a system, a model, a shipped name, a path or a text."""
     if isinstance(subject, System):
         if set:
             raise ValueError("a system's parameters are settled; give `set` with a model")
@@ -326,7 +338,7 @@ def as_system(subject: Any, set: Setting | None) -> System:
 
 
 def settle_start(system: System, t0: float, start: Start, q: Any, v: Any, project: bool) -> tuple[np.ndarray, np.ndarray]:
-    """First the model's start with changes, then whole vectors, then the projection."""
+    """The start state: first the model's start with changes, then whole vectors, then the projection."""
     first_q, first_v = system.start(start)
     q = first_q if q is None else vector(q, len(system.coordinates), "q")
     v = first_v if v is None else vector(v, len(system.velocities), "v")

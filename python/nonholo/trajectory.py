@@ -1,4 +1,4 @@
-"""One trajectory: simulate() and what it gives back."""
+"""One trajectory: simulate() and its result."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ._library import ComputationError, Error, array_at, call, create, lib
 from .progress import Bar, Progress
 from .system import Setting, Start, System, _address, _text, as_system, settle_start
 
-POINTS = 10000  # recorded by default, as on the command line
-TABLE = 32 << 20  # numbers in a table before points are spared
-PIECE = 0.1  # seconds between two looks at the keyboard and the bar
+POINTS = 10000  # recorded unless given, as on the command line
+TABLE = 32 << 20  # numbers in a table; beyond this fewer points are recorded
+PIECE = 0.1  # seconds between checks for Ctrl-C and updates of the bar
 
 BACKENDS = {"auto": H.NH_BACKEND_AUTO, "tape": H.NH_BACKEND_TAPE, "compiled": H.NH_BACKEND_COMPILED}
 COMPENSATED = {None: H.NH_UNKNOWN, True: H.NH_YES, False: H.NH_NO}
 
 
 class Trajectory:
-    """Arrays along a run; made by :func:`simulate`. The first axis of each is time.
+    """The result of :func:`simulate`: arrays whose first axis is time.
 
-    ``t``, ``q``, ``v``, ``energy``, ``residual`` (the largest constraint residual at each point) look into
-    the memory of the library and copy nothing. ``trajectory["x1"]`` is a column by its name.
+    ``t``, ``q``, ``v``, ``energy`` and ``residual`` refer to the library's memory; nothing is copied.
+    ``trajectory["x1"]`` is a column by name.
 
     >>> import nonholo
     >>> run = nonholo.simulate("chaplygin-sleigh", method="gauss", step=0.1, steps=100)
@@ -58,14 +58,17 @@ class Trajectory:
 
     @property
     def t(self) -> np.ndarray:
+        """The times."""
         return self._table[:, 0]
 
     @property
     def q(self) -> np.ndarray:
+        """The coordinates, one column for each."""
         return self._columns(1, len(self.system.coordinates))
 
     @property
     def v(self) -> np.ndarray:
+        """The velocities, one column for each."""
         return self._columns(1 + len(self.system.coordinates), len(self.system.velocities))
 
     @property
@@ -74,19 +77,22 @@ class Trajectory:
 
     @property
     def energy(self) -> np.ndarray:
+        """The energy at each point."""
         return self._table[:, self._energy_column]
 
     @property
     def residual(self) -> np.ndarray:
+        """The largest constraint residual at each point."""
         return self._table[:, -1]
 
     @property
     def observables(self) -> dict[str, np.ndarray]:
+        """The observables by name."""
         return {name: self[name] for name in self.columns[self._energy_column + 1 :]}
 
     @property
     def multipliers(self) -> np.ndarray:
-        """The multipliers of the continuous equations at each point, one column a constraint."""
+        """The multipliers of the continuous equations at each point, one column for each constraint."""
         if self._multipliers is None:
             values = np.zeros((len(self), len(self.system.constraints)))
             call(lib.nh_record_multipliers, self._record.handle, _address(values))
@@ -106,20 +112,22 @@ class Trajectory:
 
     @property
     def energy_error_max(self) -> float:
+        """The largest difference of the energy from its start value."""
         return lib.nh_record_energy_error(self._record.handle)
 
     @property
     def constraint_max(self) -> float:
+        """The largest constraint residual of all points."""
         return lib.nh_record_constraint_max(self._record.handle)
 
     # ---- elsewhere ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the points to a file; the ending decides, as for ``nonholo run -o``."""
+        """Writes the points to a file; its extension selects the format, as for ``nonholo run -o``."""
         call(lib.nh_record_write, self._record.handle, os.fspath(path).encode())
 
     def plot(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Draws the points through gnuplot; the ending decides (.svg, .png, .pdf)."""
+        """Draws the points with gnuplot; the extension selects the format (.svg, .png, .pdf)."""
         title = title or f"{self.system.name}, {self.method}, step {self.step:g}"
         call(lib.nh_record_plot, self._record.handle, os.fspath(path).encode(), title.encode())
 
@@ -157,7 +165,7 @@ class _Record:
         return [_text(lib.nh_record_column_name(self.handle, i)) for i in range(lib.nh_record_columns(self.handle))]
 
     def table(self) -> np.ndarray:
-        """The rows, where they lie; the array keeps the record alive."""
+        """The rows, without a copy; the array keeps the record alive."""
         stride = C.c_int()
         rows = lib.nh_record_rows(self.handle)
         place = lib.nh_record_table(self.handle, C.byref(stride))
@@ -183,14 +191,14 @@ class _Run:
 
 
 class Beginning:
-    """Where runs begin: a system, a time and a state."""
+    """The starting point of runs: a system, a time and a state."""
 
     def __init__(self, system: System, t0: float, start: Start, q: Any, v: Any, project: bool):
         self.system, self.t0 = system, t0
         self.q, self.v = settle_start(system, t0, start, q, v, project)
 
     def run(self, method: str, step: float, steps: int, compose: str | None, compensated: bool | None, backend: str) -> _Run:
-        """A run that stands here; refused when the state is off the constraints."""
+        """A run that starts here; an error if the state violates the constraints."""
         options = H.nh_run_options()
         fill_options(options, method.encode(), step, steps, compose, compensated, backend)
         run = _Run(self.system, method, step, options)
@@ -205,7 +213,7 @@ def choose(choices: dict[Any, int], value: Any, what: str) -> int:
 
 
 def method_text(method: str, options: dict[str, Any]) -> str:
-    """``gauss`` and ``stages=3`` as the library reads it: ``gauss:stages=3``.
+    """``gauss`` and ``stages=3`` in the form that the library reads: ``gauss:stages=3``.
 
     >>> method_text("newmark:beta=.1", {"alpha": 0.5})
     'newmark:beta=.1,alpha=0.5'
@@ -228,12 +236,12 @@ def count_steps(step: float, steps: int | None, time: float | None) -> int:
     assert time is not None
     if not (time >= 0 and math.isfinite(time)):
         raise ValueError(f"time must be at least 0, not {time!r}")
-    # half away from zero, as C's round()
+    # halves are rounded away from zero, as by C's round()
     return math.floor(time / step + 0.5)
 
 
 def record_every(every: int | None, steps: int, columns: int) -> int:
-    """How far recorded points are apart when users do not say."""
+    """The number of steps between recorded points; a default if ``every`` is None."""
     if every is not None:
         if every != int(every) or every < 1:
             raise ValueError(f"every must be a whole number from 1 on, not {every!r}")
@@ -243,7 +251,7 @@ def record_every(every: int | None, steps: int, columns: int) -> int:
 
 
 def _follow(run: _Run, record: _Record, steps: int, every: int, progress: Progress) -> None:
-    """In pieces of a moment, so that Ctrl-C and the bar have their turn."""
+    """Advances in short pieces, so that Ctrl-C works and the bar is updated."""
     bar = Bar(progress)
     done, piece = 0, every
     try:
@@ -270,12 +278,16 @@ def simulate(
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     **options: Any,
 ) -> Trajectory:
-    """One trajectory, with the numbers of ``nonholo run`` to the last bit.
+    """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
 
-    ``model`` is a :class:`Model`, a :class:`System`, or what :func:`load` takes; ``options`` are those of the
-    method (``stages=3``). ``start`` changes parts of the start state, ``q`` and ``v`` all of it; ``project``
-    moves the start velocities to the constraints. Each ``every``-th step is recorded, about 10,000 points
-    unless given. ``progress`` is True, False, or a function of the share that is done.
+    ``model`` is a :class:`Model`, a :class:`System`, or anything that :func:`load` accepts; ``options`` are those of
+    the method (``stages=3``). Give the step size ``step`` and either the number of ``steps`` or the length ``time``.
+
+    ``set`` changes parameters. ``start`` changes parts of the start state, ``q`` and ``v`` replace all of it; ``t0`` is
+    its time, and ``project`` projects the start velocities onto the constraints. Every ``every``-th step is recorded;
+    unless given, about 10,000 points are. ``compose`` names a composition, ``compensated`` switches compensated sums
+    on or off (None does what the method advises), and ``backend`` is "auto", "tape" or "compiled". ``progress`` is
+    True, False, None (only in terminals and notebooks), or a function of the completed fraction.
 
     >>> import nonholo
     >>> run = nonholo.simulate("rolling-disk", "gauss", stages=3, step=0.1, time=50, start={"theta": 0.5}, project=True)
@@ -296,7 +308,7 @@ def simulate(
 
 
 def raise_with_cause(system: System, error: Error, trajectory: Any) -> None:
-    """The failure of a run; where a Python function stopped it, what that raised is the cause."""
+    """Raises the failure of a run; if a Python function stopped it, its exception is the cause."""
     error.trajectory = trajectory
     cause = system._keep.take_exception() if system._keep else None
     if isinstance(error, ComputationError) and cause is not None:

@@ -1,0 +1,84 @@
+"""Markdown and man pages to HTML: pandoc, with formulas and code blocks adjusted for browsers."""
+
+import html
+import os
+import re
+import subprocess
+
+SYNTAX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nh.xml")  # colours of the model language
+ACCENTS = {"\u0307": "\u02d9", "\u0302": "\u02c6", "\u0303": "\u02dc"}  # combining characters, which browsers misplace
+MARKDOWN = "gfm+tex_math_dollars+attributes"
+
+
+def mend_math(text):
+    """Puts accents above their letters, and makes parentheses as tall as their contents."""
+    for combining, alone in ACCENTS.items():
+        text = re.sub(rf'<mover>((?:(?!<mover>).)*?)<mo accent="true">{combining}</mo></mover>',
+                      rf'<mover accent="true">\1<mo stretchy="false">{alone}</mo></mover>', text)
+    opened = []
+    parts = re.split(r'(<mo stretchy="true" form="(?:prefix|postfix)">)', text)
+    for i, part in enumerate(parts):
+        if part.endswith('"prefix">'):
+            opened.append(i)
+        elif part.endswith('"postfix">') and opened:
+            first = opened.pop()
+            if not re.search("<mfrac|<mtable", "".join(parts[first:i])):
+                parts[first], parts[i] = (parts[k].replace("true", "false") for k in (first, i))
+    return "".join(parts)
+
+
+PROMPTS = {"console": r"\$ ", "pycon": r"(?:&gt;&gt;&gt;|\.\.\.) ?"}
+
+
+def mark_input(kind, code):
+    """Marks what a reader would type in a session; everything else is output."""
+    lines, continued = [], False
+    for line in code.split("\n"):
+        prompt = re.match(PROMPTS[kind], line)
+        if prompt:
+            lines.append(f'<span class="prompt">{prompt[0]}</span><span class="typed">{line[prompt.end():]}</span>')
+        else:
+            lines.append(f'<span class="typed">{line}</span>' if continued else f'<span class="printed">{line}</span>')
+        continued = (bool(prompt) or continued) and kind == "console" and line.endswith("\\")
+    return "\n".join(lines)
+
+
+def mend_code(text):
+    """Drops pandoc's marks of single lines, and marks what is typed and what is printed in sessions."""
+    text = re.sub(r'<span id="cb[\d-]+"><a href="#cb[\d-]+"[^>]*></a>(.*?)</span>(?=\n|</code>)', r"\1", text)
+    text = re.sub(r'<div class="sourceCode" id="cb\d+">', '<div class="sourceCode">', text)
+    return re.sub(r'(<pre class="(console|pycon)"><code>)(.*?)(</code></pre>)',
+                  lambda m: m[1] + mark_input(m[2], m[3]) + m[4], text, flags=re.S)
+
+
+def wrap_tables(text):
+    """A box around each table, which scrolls where the table is wider than the screen."""
+    return text.replace("<table", '<div class="table"><table').replace("</table>", "</table></div>")
+
+
+def pandoc(text, reader=MARKDOWN, *options):
+    words = ["pandoc", "--from", reader, "--to", "html5", "--mathml", "--wrap=none", "--fail-if-warnings",
+             f"--syntax-definition={SYNTAX}", *options]
+    done = subprocess.run(words, input=text, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        raise SystemExit(f"pandoc: {done.stderr or done.returncode}")
+    return wrap_tables(mend_code(mend_math(done.stdout)))
+
+
+def coloured(match):
+    """A block of plain code that is a model, with its syntax colours; others as they are."""
+    code = html.unescape(match[1])
+    return pandoc(f"```nh\n{code}\n```").strip() if re.search(r"^model ", code, re.M) else match[0]
+
+
+def man_page(path, pages):
+    """A man page as a page of the manual: without NAME, examples as code, other man pages linked to their page."""
+    with open(path) as file:
+        roff = subprocess.run(["scdoc"], input=file.read(), capture_output=True, text=True, check=True).stdout
+    body = pandoc(roff, "man", "--shift-heading-level-by=1")
+    body = re.sub(r"<h2[^>]*>NAME</h2>\s*<p>[\w-]+ - (.*?)</p>", lambda m: f"<p>{m[1][0].upper()}{m[1][1:]}.</p>", body, flags=re.S)
+    body = re.sub(r"<h2[^>]*>([A-Z ]+)</h2>", lambda m: f'<h2 id="{m[1].lower().replace(" ", "-")}">{m[1].capitalize()}</h2>', body)
+    body = re.sub(r"<p>(nonholo [^<]*|mpirun [^<]*)</p>", r"<pre><code>\1</code></pre>", body)
+    body = re.sub(r"<pre><code>(.*?)</code></pre>", coloured, body, flags=re.S)
+    link = lambda m: f'<a href="{pages[m[1]]}.html">{m[1]}</a>' if m[1] in pages else m[0]
+    return re.sub(r"<strong>([\w-]+)</strong>\(\d\)", link, body)
