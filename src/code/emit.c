@@ -39,55 +39,30 @@ static void value(nh_text *out, const nh_tape *tape, uint32_t v)
     }
 }
 
-/* How an instruction is written: %a, %b, %c stand for its operands. */
-static const char *const pattern[NH_OP_COUNT] = {
-    [NH_OP_ADD] = "a + b",
-    [NH_OP_SUB] = "a - b",
-    [NH_OP_MUL] = "a * b",
-    [NH_OP_DIV] = "a / b",
-    [NH_OP_NEG] = "-a",
-    [NH_OP_FMA] = "fma_(a, b, c)",
-    [NH_OP_FNMA] = "fma_(-a, b, c)",
-    [NH_OP_SQRT] = "sqrt_(a)",
-    [NH_OP_SIN] = "sin_(a)",
-    [NH_OP_COS] = "cos_(a)",
-    [NH_OP_TAN] = "tan_(a)",
-    [NH_OP_ASIN] = "asin_(a)",
-    [NH_OP_ACOS] = "acos_(a)",
-    [NH_OP_ATAN] = "atan_(a)",
-    [NH_OP_SINH] = "sinh_(a)",
-    [NH_OP_COSH] = "cosh_(a)",
-    [NH_OP_TANH] = "tanh_(a)",
-    [NH_OP_EXP] = "exp_(a)",
-    [NH_OP_LOG] = "log_(a)",
-    [NH_OP_ATAN2] = "atan2_(a, b)",
-    [NH_OP_POW] = "pow_(a, b)",
-    [NH_OP_COPY] = "a",
-};
-
-/* A letter of the pattern is an operand when it stands alone. */
-static bool is_operand(const char *at, const char *begin)
+/* Letters of an operation's C that stand alone are values: operands a, b, c, and where there are
+ * two results, x and y. */
+static bool stands_alone(const char *at, const char *begin)
 {
     bool before =
         at > begin && ((at[-1] >= 'a' && at[-1] <= 'z') || (at[-1] >= '0' && at[-1] <= '9'));
     bool after = (at[1] >= 'a' && at[1] <= 'z') || (at[1] >= '0' && at[1] <= '9') || at[1] == '_';
-    return *at >= 'a' && *at <= 'c' && !before && !after;
+    return *at >= 'a' && *at <= 'z' && !before && !after;
 }
 
 static void instruction(nh_text *out, const nh_tape *tape, nh_instruction i)
 {
-    if (i.op == NH_OP_SINCOS) {
-        nh_text_add(out, "    real r%u, r%u;\n    sincos_(", i.to, i.c);
-        value(out, tape, i.a);
-        nh_text_add(out, ", &r%u, &r%u);\n", i.to, i.c);
-        return;
-    }
-    nh_text_add(out, "    real r%u = ", i.to);
-    for (const char *at = pattern[i.op]; *at; at++) {
-        if (is_operand(at, pattern[i.op]))
-            value(out, tape, *at == 'a' ? i.a : *at == 'b' ? i.b : i.c);
-        else
+    const nh_op_info *op = nh_ops + i.op;
+    if (op->results > 1)
+        nh_text_add(out, "    real r%u, r%u;\n    ", i.to, i.c);
+    else
+        nh_text_add(out, "    real r%u = ", i.to);
+    for (const char *at = op->C; *at; at++) {
+        if (!stands_alone(at, op->C))
             nh_text_add(out, "%c", *at);
+        else if (*at == 'x' || *at == 'y')
+            nh_text_add(out, "r%u", *at == 'x' ? i.to : i.c);
+        else
+            value(out, tape, *at == 'a' ? i.a : *at == 'b' ? i.b : i.c);
     }
     nh_text_add_plain(out, ";\n");
 }
@@ -97,9 +72,8 @@ static uint32_t *count_uses(const nh_tape *tape)
 {
     uint32_t *uses = calloc(tape->values + 1, sizeof *uses);
     for (size_t i = 0; uses && i < tape->instructions; i++) {
-        const nh_instruction *x = tape->code + i;
-        const uint32_t operand[] = {x->a, x->b, x->c};
-        for (int j = 0; j < nh_op_operands(x->op); j++)
+        uint32_t operand[3];
+        for (int j = nh_operands(tape->code + i, operand); j-- > 0;)
             uses[operand[j]]++;
     }
     return uses;

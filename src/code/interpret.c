@@ -8,69 +8,36 @@
  */
 #define NEXT goto *label[(++i)->op]
 #define AT(name) base[i->name##_array][i->name + turn * i->name##_step]
-#define UNARY(NAME, expression)                                                                    \
-    NAME : {                                                                                       \
-        real a = AT(a);                                                                            \
-        AT(to) = (expression);                                                                     \
-        NEXT;                                                                                      \
-    }
-#define BINARY(NAME, expression)                                                                   \
-    NAME : {                                                                                       \
-        real a = AT(a), b = AT(b);                                                                 \
-        AT(to) = (expression);                                                                     \
-        NEXT;                                                                                      \
-    }
+#define READ_1 a = AT(a)
+#define READ_2 READ_1, b = AT(b)
+#define READ_3 READ_2, c = AT(c)
 
 static void run(const nh_placed *i, real *const *base, ptrdiff_t turn)
 {
     static const void *const label[NH_OP_COUNT] = {
-        [NH_OP_ADD] = &&add,   [NH_OP_SUB] = &&sub,       [NH_OP_MUL] = &&mul,
-        [NH_OP_DIV] = &&div,   [NH_OP_NEG] = &&neg,       [NH_OP_FMA] = &&fma,
-        [NH_OP_FNMA] = &&fnma, [NH_OP_SQRT] = &&sqrt,     [NH_OP_SIN] = &&sin,
-        [NH_OP_COS] = &&cos,   [NH_OP_SINCOS] = &&sincos, [NH_OP_TAN] = &&tan,
-        [NH_OP_ASIN] = &&asin, [NH_OP_ACOS] = &&acos,     [NH_OP_ATAN] = &&atan,
-        [NH_OP_SINH] = &&sinh, [NH_OP_COSH] = &&cosh,     [NH_OP_TANH] = &&tanh,
-        [NH_OP_EXP] = &&exp,   [NH_OP_LOG] = &&log,       [NH_OP_ATAN2] = &&atan2,
-        [NH_OP_POW] = &&pow,   [NH_OP_COPY] = &&copy,     [NH_OP_END] = &&end,
+#define OP(NAME, ...) [NH_OP_##NAME] = &&op_##NAME,
+#include "code/ops.def"
+        [NH_OP_END] = &&end,
     };
     goto *label[i->op];
-    BINARY(add, a + b)
-    BINARY(sub, a - b)
-    BINARY(mul, a * b)
-    BINARY(div, a / b)
-    UNARY(neg, -a)
-fma : {
-    real a = AT(a), b = AT(b), c = AT(c);
-    AT(to) = fma_(a, b, c);
-    NEXT;
-}
-fnma : {
-    real a = AT(a), b = AT(b), c = AT(c);
-    AT(to) = fma_(-a, b, c);
-    NEXT;
-}
-    UNARY(sqrt, sqrt_(a))
-    UNARY(sin, sin_(a))
-    UNARY(cos, cos_(a))
-sincos : {
-    real sine, cosine;
-    sincos_(AT(a), &sine, &cosine);
-    AT(to) = sine;
-    AT(c) = cosine;
-    NEXT;
-}
-    UNARY(tan, tan_(a))
-    UNARY(asin, asin_(a))
-    UNARY(acos, acos_(a))
-    UNARY(atan, atan_(a))
-    UNARY(sinh, sinh_(a))
-    UNARY(cosh, cosh_(a))
-    UNARY(tanh, tanh_(a))
-    UNARY(exp, exp_(a))
-    UNARY(log, log_(a))
-    BINARY(atan2, atan2_(a, b))
-    BINARY(pow, pow_(a, b))
-    UNARY(copy, a)
+#define OP(NAME, operands, commutes, encode, instruction, C)                                       \
+    op_##NAME:                                                                                     \
+    {                                                                                              \
+        const real READ_##operands;                                                                \
+        AT(to) = (C);                                                                              \
+        NEXT;                                                                                      \
+    }
+#define PAIR(NAME, operands, encode, instruction, C)                                               \
+    op_##NAME:                                                                                     \
+    {                                                                                              \
+        const real READ_##operands;                                                                \
+        real x, y;                                                                                 \
+        C;                                                                                         \
+        AT(to) = x;                                                                                \
+        AT(c) = y;                                                                                 \
+        NEXT;                                                                                      \
+    }
+#include "code/ops.def"
 end:
     return;
 }
@@ -98,43 +65,27 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
     return 0;
 }
 
-/* ---- single instructions, for machine code: numbers come and go in registers ---- */
+/* ---- single operations, for machine code: numbers come and go in registers ---- */
 
-#define OPERATION1(name)                                                                           \
-    static real name##of(real a)                                                                   \
+#define OPERANDS_1 real a
+#define OPERANDS_2 OPERANDS_1, real b
+#define OPERANDS_3 OPERANDS_2, real c
+#define OP(NAME, operands, commutes, encode, instruction, C)                                       \
+    static real function_##NAME(OPERANDS_##operands)                                               \
     {                                                                                              \
-        return name(a);                                                                            \
+        return C;                                                                                  \
     }
-#define OPERATION2(name)                                                                           \
-    static real name##of(real a, real b)                                                           \
+#define PAIR(NAME, operands, encode, instruction, C)                                               \
+    static real function_##NAME(OPERANDS_##operands, real *second)                                 \
     {                                                                                              \
-        return name(a, b);                                                                         \
+        real x, y;                                                                                 \
+        C;                                                                                         \
+        *second = y;                                                                               \
+        return x;                                                                                  \
     }
-OPERATION1(sin_)
-OPERATION1(cos_)
-OPERATION1(tan_)
-OPERATION1(asin_)
-OPERATION1(acos_)
-OPERATION1(atan_)
-OPERATION1(sinh_)
-OPERATION1(cosh_)
-OPERATION1(tanh_)
-OPERATION1(exp_)
-OPERATION1(log_)
-OPERATION2(atan2_)
-OPERATION2(pow_)
+#include "code/ops.def"
 
-static real sincos_of(real a, real *cosine)
-{
-    real sine;
-    sincos_(a, &sine, cosine);
-    return sine;
-}
-
-#define ENTRY(op, function) [NH_OP_##op] = (nh_op_function *)function
 nh_op_functions PASTE(nh_op_functions_, NH_VARIANT) = {
-    ENTRY(SIN, sin_of),   ENTRY(COS, cos_of),     ENTRY(SINCOS, sincos_of), ENTRY(TAN, tan_of),
-    ENTRY(ASIN, asin_of), ENTRY(ACOS, acos_of),   ENTRY(ATAN, atan_of),     ENTRY(SINH, sinh_of),
-    ENTRY(COSH, cosh_of), ENTRY(TANH, tanh_of),   ENTRY(EXP, exp_of),       ENTRY(LOG, log_of),
-    ENTRY(POW, pow_of),   ENTRY(ATAN2, atan2_of),
+#define OP(NAME, ...) [NH_OP_##NAME] = (nh_op_function *)function_##NAME,
+#include "code/ops.def"
 };

@@ -18,9 +18,9 @@ typedef struct nh_interpreter {
 /* Stands for the functions of an interpreter that have no tape: notes the call and returns -1. */
 nh_call_fn nh_call_missing;
 
-/* An instruction that machine code leaves to C: sines, exponentials and the like; NULL for others.
- * The real type is real (real a), real (real a, real b), or for sines and cosines together real
- * (real a, real *cosine). */
+/* An operation as a function, for those that machine code leaves to C. The real type is real (real
+ * a), with as many operands as the operation has; a second result is stored through a pointer that
+ * is the last argument. NULL for NH_OP_END. */
 typedef void nh_op_function(void);
 typedef nh_op_function *const nh_op_functions[NH_OP_COUNT];
 

@@ -19,14 +19,14 @@ static int operands_of(const nh_placed *x, nh_place_of_value *from)
     from[0] = (nh_place_of_value){x->a_array, x->a, x->a_step};
     from[1] = (nh_place_of_value){x->b_array, x->b, x->b_step};
     from[2] = (nh_place_of_value){x->c_array, x->c, x->c_step};
-    return nh_op_operands(x->op);
+    return nh_ops[x->op].operands;
 }
 
 static int results_of(const nh_placed *x, nh_place_of_value *result)
 {
     result[0] = (nh_place_of_value){x->to_array, x->to, x->to_step};
     result[1] = (nh_place_of_value){x->c_array, x->c, x->c_step};
-    return x->op == NH_OP_SINCOS ? 2 : 1;
+    return nh_ops[x->op].results;
 }
 
 /* ---- sizes ---- */

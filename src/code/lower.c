@@ -49,7 +49,8 @@ static void *ensure(lowering *w, void *array, size_t *room, size_t need, size_t 
 }
 
 /* In the finished tape values are numbered inputs first, then constants, then results. While it
- * grows their numbers are not known yet, so a bit tells which kind it is; settle() numbers them. */
+ * grows their numbers are not known yet, so a bit tells which kind it is; number_values() numbers
+ * them. */
 #define CONSTANT_BIT UINT32_C(0x80000000)
 #define INPUT_BIT UINT32_C(0x40000000)
 
@@ -74,7 +75,7 @@ static uint32_t append(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c
     if (w->failed)
         return 0;
     uint32_t to = (uint32_t)t->values++;
-    if (op == NH_OP_SINCOS)
+    if (nh_ops[op].results > 1)
         c = (uint32_t)t->values++;
     t->code[t->instructions++] = (nh_instruction){op, to, a, b, c};
     return to;
@@ -328,11 +329,8 @@ static uint32_t sum_terms(lowering *w, double sign, double number, const nh_oper
 /* ---- calls ---- */
 
 static const nh_op op_of[NH_FUNCTIONS] = {
-    [NH_SIN] = NH_OP_SIN,   [NH_COS] = NH_OP_COS,   [NH_TAN] = NH_OP_TAN,
-    [NH_ASIN] = NH_OP_ASIN, [NH_ACOS] = NH_OP_ACOS, [NH_ATAN] = NH_OP_ATAN,
-    [NH_SINH] = NH_OP_SINH, [NH_COSH] = NH_OP_COSH, [NH_TANH] = NH_OP_TANH,
-    [NH_EXP] = NH_OP_EXP,   [NH_LOG] = NH_OP_LOG,   [NH_ATAN2] = NH_OP_ATAN2,
-    [NH_POW] = NH_OP_POW,
+#define FUNCTION2(NAME, name) [NH_##NAME] = NH_OP_##NAME,
+#include "model/functions.def"
 };
 
 static uint32_t lower_call(lowering *w, nh_node n)
@@ -473,33 +471,13 @@ static void finish(lowering *w)
 
 /* ---- numbering ---- */
 
-static uint32_t settled(const nh_tape *t, uint32_t value)
+static uint32_t numbered(const nh_tape *t, uint32_t value)
 {
     if (value & CONSTANT_BIT)
         return (uint32_t)t->inputs + (value & ~CONSTANT_BIT);
     if (value & INPUT_BIT)
         return value & ~INPUT_BIT;
     return (uint32_t)(t->inputs + t->constants) + value;
-}
-
-int nh_op_operands(uint32_t op)
-{
-    switch (op) {
-    case NH_OP_FMA:
-    case NH_OP_FNMA:
-        return 3;
-    case NH_OP_ADD:
-    case NH_OP_SUB:
-    case NH_OP_MUL:
-    case NH_OP_DIV:
-    case NH_OP_ATAN2:
-    case NH_OP_POW:
-        return 2;
-    case NH_OP_END:
-        return 0;
-    default:
-        return 1;
-    }
 }
 
 bool nh_tape_reads_time(const nh_tape *t)
@@ -510,18 +488,18 @@ bool nh_tape_reads_time(const nh_tape *t)
     return false;
 }
 
-static void settle(nh_tape *t)
+static void number_values(nh_tape *t)
 {
     for (size_t i = 0; i < t->instructions; i++) {
         nh_instruction *x = t->code + i;
-        int operands = nh_op_operands(x->op);
-        x->to = settled(t, x->to);
-        x->a = settled(t, x->a);
-        x->b = operands > 1 ? settled(t, x->b) : 0;
-        x->c = operands > 2 || x->op == NH_OP_SINCOS ? settled(t, x->c) : 0;
+        const nh_op_info *op = nh_ops + x->op;
+        x->to = numbered(t, x->to);
+        x->a = numbered(t, x->a);
+        x->b = op->operands > 1 ? numbered(t, x->b) : 0;
+        x->c = op->operands > 2 || op->results > 1 ? numbered(t, x->c) : 0;
     }
     for (size_t i = 0; i < t->outputs; i++)
-        t->output[i] = settled(t, t->output[i]);
+        t->output[i] = numbered(t, t->output[i]);
     t->values += t->inputs + t->constants;
 }
 
@@ -557,7 +535,7 @@ static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
         lower_node(w, i);
     if (w->failed || !lower_outputs(w, outputs, count))
         return false;
-    settle(t);
+    number_values(t);
     t->code[t->instructions] = (nh_instruction){.op = NH_OP_END};
     return true;
 }

@@ -4,7 +4,7 @@
  * well.
  *
  * The code does arithmetic on five arrays and calls a fixed list of C functions; whatever the
- * model, it reads and writes only places of the tape, all of them settled here. Memory is never
+ * model, it reads and writes only places of the tape, all of them fixed here. Memory is never
  * writable and executable at once. */
 #define _GNU_SOURCE
 #include "code/machine.h"
@@ -31,37 +31,24 @@ static void put_sign(writer *w)
     if (w->has_sign)
         return;
     w->has_sign = true;
-    put(w, 0x48), put(w, 0xB8), put_number(w, 1ull << 63, 8); /* mov rax, sign bit */
-    int lanes = w->lanes;
-    w->lanes = 1;
-    on_registers(w, MAP_0F, PP_66, 1, 0x6E, SIGN, NONE, RAX); /* vmovq */
-    w->lanes = lanes;
+    const int lanes = w->x.lanes;
+    mov_number(&w->x, RAX, 1ull << 63);
+    w->x.lanes = 1;
+    on_registers(&w->x, VMOVQ, SIGN, NO_REGISTER, RAX);
+    w->x.lanes = lanes;
     if (lanes > 1)
-        on_registers(w, MAP_0F38, PP_66, 0, 0x19, SIGN, NONE, SIGN); /* vbroadcastsd */
-}
-
-static void put_address(writer *w, int reg, nh_place_of_value place)
-{
-    make_multiple(w, place);
-    put(w, 0x48u | (w->base[place.array] >= 8 ? 1u : 0) | (moved_by(&place, w) >= 8 ? 2u : 0));
-    put(w, 0x8D); /* lea */
-    put_memory(w, reg, place);
-}
-
-static void put_zero_upper(writer *w)
-{
-    if (w->lanes > 1)
-        put(w, 0xC5), put(w, 0xF8), put(w, 0x77);
+        on_registers(&w->x, VBROADCASTSD, SIGN, NO_REGISTER, SIGN);
 }
 
 static void move(writer *w, int to, int from)
 {
     if (to != from)
-        on_registers(w, MAP_0F, PP_66, 0, 0x28, to, NONE, from); /* vmovapd */
+        on_registers(&w->x, VMOVAPD, to, NO_REGISTER, from);
 }
 
-/* What an instruction works on: registers, or the one operand that it may read from memory. */
+/* What an instruction works on. */
 typedef struct operands {
+    int op, count;               /* how many it reads */
     const nh_place_of_value *at; /* to, a, b, c */
     unsigned last;               /* bit 1 << i: operand i = 1, 2, 3 is read for the last time */
 } operands;
@@ -78,85 +65,115 @@ static bool is_passing(const writer *w, const operands *o, int i)
 }
 
 /* Registers whose value ends with this instruction are free for its result. */
-static void release(writer *w, const operands *o, int count)
+static void release(writer *w, const operands *o)
 {
-    for (int i = 1; i <= count; i++) {
+    for (int i = 1; i <= o->count; i++) {
         const int r = register_of(w, o->at[i]);
         if (is_last(o, i) && r != NOT_HELD)
             drop(w, r);
     }
 }
 
-/* Functions called are of the same variant, so they take and give numbers in vector registers:
- * operands in the first two, the result in the first; a second result is stored by the function. */
-static void call(writer *w, int op, const operands *o)
+/* Moves from[i] to register i. A move waits while another one still reads its target; where they
+ * wait in a circle, the register of the sign, which a call loses anyway, lets one go ahead. */
+static void move_arguments(writer *w, int *from, int count)
 {
-    const nh_place_of_value *at = o->at;
-    bool two = nh_op_operands((uint32_t)op) > 1;
-    int a = value_of(w, at[1]), b = two ? value_of(w, at[2]) : a;
-    release(w, o, two ? 2 : 1);
-    save_all(w);
-    if (two) { /* by the register of signs, which is lost anyway, lest one overwrites the other */
-        move(w, SIGN, a);
-        move(w, 1, b);
-        a = SIGN;
+    for (int left = count; left > 0;) {
+        int ready = NOT_HELD, waiting = NOT_HELD;
+        for (int i = 0; i < count; i++) {
+            bool read = false;
+            for (int j = 0; j < count; j++)
+                read |= j != i && from[j] == i;
+            if (from[i] != NOT_HELD && !read)
+                ready = i;
+            else if (from[i] != NOT_HELD)
+                waiting = i;
+        }
+        if (ready == NOT_HELD) {
+            for (int j = 0; j < count; j++)
+                if (j != waiting && from[j] == waiting)
+                    from[j] = SIGN;
+            move(w, SIGN, waiting);
+            ready = waiting;
+        }
+        move(w, ready, from[ready]);
+        from[ready] = NOT_HELD;
+        left--;
     }
-    move(w, 0, a);
-    if (op == NH_OP_SINCOS)
-        put_address(w, RDI, at[3]);
-    put(w, 0x48), put(w, 0xB8), put_number(w, (uint64_t)(uintptr_t)w->operation[op], 8);
-    put(w, 0xFF), put(w, 0xD0); /* call rax */
+}
+
+/* Functions called are of the same variant, so they take and give numbers in vector registers:
+ * operands in the first ones, the result in the first; a second result is stored by the function.
+ */
+static void call(writer *w, const operands *o, vector_instruction none)
+{
+    (void)none;
+    int from[3];
+    for (int i = 0; i < o->count; i++)
+        from[i] = value_of(w, o->at[1 + i]);
+    release(w, o);
+    save_all(w);
+    move_arguments(w, from, o->count);
+    if (nh_ops[o->op].results > 1)
+        lea(&w->x, RDI, address_of(w, o->at[3]));
+    mov_number(&w->x, RAX, (uint64_t)(uintptr_t)w->operation[o->op]);
+    call_register(&w->x, RAX);
     forget(w);
     w->has_sign = false;
     w->multiple = 0;
-    keep(w, 0, at[0]);
+    keep(w, 0, o->at[0]);
 }
 
-static void arithmetic(writer *w, int opcode, const operands *o, bool commutes)
+/* Writes an instruction whose last operand is a register or, where that is NOT_HELD, operand i in
+ * memory. */
+static void finish_with(writer *w, vector_instruction name, int to, int a, int b, const operands *o,
+                        int i)
 {
-    const bool turned = commutes && is_passing(w, o, 1) && !same(o->at[1], o->at[2]);
-    const int first = turned ? 2 : 1, second = 3 - first;
+    if (b == NOT_HELD)
+        on_memory(&w->x, name, to, a, address_of(w, o->at[i]));
+    else
+        on_registers(&w->x, name, to, a, b);
+}
+
+static void arithmetic(writer *w, const operands *o, vector_instruction name)
+{
+    const bool exchanged =
+        nh_ops[o->op].commutes && is_passing(w, o, 1) && !same(o->at[1], o->at[2]);
+    const int first = exchanged ? 2 : 1, second = 3 - first;
     const bool passing = is_passing(w, o, second) && !same(o->at[1], o->at[2]);
     int a = value_of(w, o->at[first]), b = passing ? NOT_HELD : value_of(w, o->at[second]);
-    release(w, o, 2);
+    release(w, o);
     int to = free_register(w);
-    if (passing)
-        on_memory(w, MAP_0F, prefix(w), 0, opcode, to, a, o->at[second]);
-    else
-        on_registers(w, MAP_0F, prefix(w), 0, opcode, to, a, b);
+    finish_with(w, name, to, a, b, o, second);
     keep(w, to, o->at[0]);
 }
 
-static void root(writer *w, const operands *o)
+static void root(writer *w, const operands *o, vector_instruction name)
 {
     int a = value_of(w, o->at[1]);
-    release(w, o, 1);
+    release(w, o);
     int to = free_register(w);
-    on_registers(w, MAP_0F, prefix(w), 0, 0x51, to, w->lanes > 1 ? NONE : a, a);
+    on_registers(&w->x, name, to, w->x.lanes > 1 ? NO_REGISTER : a, a);
     keep(w, to, o->at[0]);
 }
 
 /* to = to a + b of the operands `factor` and 3, where `to` is the register of a factor that ends
  * here. */
-static void fused_into_factor(writer *w, int opcode, const operands *o, int factor)
+static void fused_into_factor(writer *w, vector_instruction form213, const operands *o, int factor)
 {
     const bool passing = is_passing(w, o, 3);
     int to = value_of(w, o->at[factor]), a = value_of(w, o->at[3 - factor]),
         c = passing ? NOT_HELD : value_of(w, o->at[3]);
-    opcode += w->lanes > 1 ? 0xA8 : 0xA9; /* vfmadd213 */
-    if (passing)
-        on_memory(w, MAP_0F38, PP_66, 1, opcode, to, a, o->at[3]);
-    else
-        on_registers(w, MAP_0F38, PP_66, 1, opcode, to, a, c);
-    release(w, o, 3);
+    finish_with(w, form213, to, a, c, o, 3);
+    release(w, o);
     keep(w, to, o->at[0]);
 }
 
 /* to = c, then to += a b. The register of c is the result's if its value ends here. */
-static void fused_into_sum(writer *w, int opcode, const operands *o)
+static void fused_into_sum(writer *w, vector_instruction form231, const operands *o)
 {
-    const bool turned = is_passing(w, o, 1) && !same(o->at[1], o->at[2]);
-    const int first = turned ? 2 : 1, second = 3 - first;
+    const bool exchanged = is_passing(w, o, 1) && !same(o->at[1], o->at[2]);
+    const int first = exchanged ? 2 : 1, second = 3 - first;
     const bool passing = is_passing(w, o, second) && !same(o->at[1], o->at[2]);
     int a = value_of(w, o->at[first]), b = passing ? NOT_HELD : value_of(w, o->at[second]), to;
     const bool shared = same(o->at[3], o->at[1]) || same(o->at[3], o->at[2]);
@@ -167,48 +184,54 @@ static void fused_into_sum(writer *w, int opcode, const operands *o)
         to = free_register(w);
         move(w, to, c);
     }
-    opcode += w->lanes > 1 ? 0xB8 : 0xB9; /* vfmadd231 */
-    if (passing)
-        on_memory(w, MAP_0F38, PP_66, 1, opcode, to, a, o->at[second]);
-    else
-        on_registers(w, MAP_0F38, PP_66, 1, opcode, to, a, b);
-    release(w, o, 3);
+    finish_with(w, form231, to, a, b, o, second);
+    release(w, o);
     keep(w, to, o->at[0]);
 }
 
-/* a b + c, or c - a b with 4 for the opcode. */
-static void fused(writer *w, int opcode, const operands *o)
+/* a b + c or c - a b. */
+static void fused(writer *w, const operands *o, vector_instruction form213)
 {
     const nh_place_of_value *at = o->at;
     const bool distinct = !same(at[1], at[2]) && !same(at[1], at[3]) && !same(at[2], at[3]);
     const bool sum_ends = is_last(o, 3) && register_of(w, at[3]) != NOT_HELD;
     for (int factor = 1; factor <= 2 && distinct && !sum_ends; factor++)
         if (is_last(o, factor) && register_of(w, at[factor]) != NOT_HELD) {
-            fused_into_factor(w, opcode, o, factor);
+            fused_into_factor(w, form213, o, factor);
             return;
         }
-    fused_into_sum(w, opcode, o);
+    fused_into_sum(w, form213 == VFMADD213 ? VFMADD231 : VFNMADD231, o);
 }
 
-static void negate(writer *w, const operands *o)
+static void negate(writer *w, const operands *o, vector_instruction name)
 {
     int a = value_of(w, o->at[1]);
-    release(w, o, 1);
+    release(w, o);
     int to = free_register(w);
     put_sign(w);
-    on_registers(w, MAP_0F, PP_66, 0, 0x57, to, a, SIGN); /* vxorpd */
+    on_registers(&w->x, name, to, a, SIGN);
     keep(w, to, o->at[0]);
 }
 
 /* A result that is something else as well. */
-static void copy(writer *w, const operands *o)
+static void copy(writer *w, const operands *o, vector_instruction none)
 {
+    (void)none;
     int a = value_of(w, o->at[1]);
     if (is_last(o, 1))
         drop(w, a), keep(w, a, o->at[0]);
     else
         store(w, a, o->at[0]);
 }
+
+typedef void encode_function(writer *w, const operands *o, vector_instruction name);
+static const struct {
+    encode_function *encode;
+    vector_instruction name;
+} code_of[NH_OP_COUNT] = {
+#define OP(NAME, operands, commutes, encode, instruction, C) [NH_OP_##NAME] = {encode, instruction},
+#include "code/ops.def"
+};
 
 /* Time comes in a register and gets the slot behind all others. */
 static nh_place_of_value place_at(const writer *w, uint8_t array, uint32_t index, int32_t step)
@@ -223,39 +246,8 @@ static void instruction(writer *w, const nh_placed *i)
     const nh_place_of_value at[] = {
         place_at(w, i->to_array, i->to, i->to_step), place_at(w, i->a_array, i->a, i->a_step),
         place_at(w, i->b_array, i->b, i->b_step), place_at(w, i->c_array, i->c, i->c_step)};
-    const operands o = {at, (unsigned)i->last << 1};
-    switch (i->op) {
-    case NH_OP_ADD:
-        arithmetic(w, 0x58, &o, true);
-        break;
-    case NH_OP_MUL:
-        arithmetic(w, 0x59, &o, true);
-        break;
-    case NH_OP_SUB:
-        arithmetic(w, 0x5C, &o, false);
-        break;
-    case NH_OP_DIV:
-        arithmetic(w, 0x5E, &o, false);
-        break;
-    case NH_OP_SQRT:
-        root(w, &o);
-        break;
-    case NH_OP_FMA:
-        fused(w, 0, &o);
-        break;
-    case NH_OP_FNMA:
-        fused(w, 4, &o);
-        break;
-    case NH_OP_NEG:
-        negate(w, &o);
-        break;
-    case NH_OP_COPY:
-        copy(w, &o);
-        break;
-    default:
-        call(w, i->op, &o);
-        break;
-    }
+    const operands o = {i->op, nh_ops[i->op].operands, at, (unsigned)i->last << 1};
+    code_of[i->op].encode(w, &o, code_of[i->op].name);
 }
 
 /* ---- a whole tape ---- */
@@ -269,7 +261,7 @@ static void look_at(writer *w, const nh_tape *tape)
     w->touches[NH_PLACE_SLOTS] = true;
     for (size_t i = 0; i < tape->lines; i++) {
         const nh_placed *x = tape->placed + i;
-        w->calls |= w->operation[x->op] != NULL;
+        w->calls |= code_of[x->op].encode == call;
         w->touches[x->to_array] = w->touches[x->a_array] = true;
         w->touches[x->b_array] = w->touches[x->c_array] = true;
     }
@@ -283,89 +275,72 @@ static bool is_kept(const writer *w, int array)
     return w->calls && array != NH_TIME && w->touches[array];
 }
 
-static void put_push(writer *w, int opcode, int reg)
-{
-    if (reg >= 8)
-        put(w, 0x41);
-    put(w, (unsigned)(opcode + (reg & 7)));
-}
-
-static void put_align(writer *w, int opcode)
+/* Calls want the stack aligned. */
+static void align_stack(writer *w, enum group1 operation)
 {
     int pushed = w->loops;
     for (int i = 0; i < NH_PLACE_ARRAYS; i++)
         pushed += is_kept(w, i);
-    if (w->calls && pushed % 2 == 0) /* sub or add rsp, 8: calls want it aligned */
-        put(w, 0x48), put(w, 0x83), put(w, (unsigned)opcode), put(w, 8);
+    if (w->calls && pushed % 2 == 0)
+        with_number(&w->x, operation, RSP, 8);
 }
 
 static void begin(writer *w, const void *slots)
 {
     w->base = w->calls ? lasting_base : argument_base;
-    put(w, 0x48), put(w, 0xBF), put_number(w, (uint64_t)(uintptr_t)slots, 8); /* mov rdi, slots */
+    mov_number(&w->x, RDI, (uint64_t)(uintptr_t)slots);
     for (int i = 0; i < NH_PLACE_ARRAYS; i++)
         if (is_kept(w, i)) {
-            int from = argument_base[i], to = lasting_base[i];
-            put_push(w, 0x50, to);
-            put(w, 0x48u | (from >= 8 ? 4u : 0) | (to >= 8 ? 1u : 0));
-            put(w, 0x89); /* mov lasting, argument */
-            put(w, 0xC0u | (unsigned)(from & 7) << 3 | (unsigned)(to & 7));
+            push_or_pop(&w->x, OP_PUSH, lasting_base[i]);
+            mov(&w->x, lasting_base[i], argument_base[i]);
         }
     if (w->calls && w->loops)
-        put_push(w, 0x50, R15);
-    put_align(w, 0xEC);
+        push_or_pop(&w->x, OP_PUSH, R15);
+    align_stack(w, SUB);
     forget(w);
     if (w->reads_time) {
-        if (w->lanes > 1)
-            on_registers(w, MAP_0F38, PP_66, 0, 0x19, 0, NONE, 0); /* vbroadcastsd */
+        if (w->x.lanes > 1)
+            on_registers(&w->x, VBROADCASTSD, 0, NO_REGISTER, 0);
         keep(w, 0, place_at(w, NH_TIME, 0, 0));
     }
 }
 
 static void end(writer *w)
 {
-    put_zero_upper(w);
-    put_align(w, 0xC4);
+    if (w->x.lanes > 1)
+        vzeroupper(&w->x);
+    align_stack(w, ADD);
     if (w->calls && w->loops)
-        put_push(w, 0x58, R15);
+        push_or_pop(&w->x, OP_POP, R15);
     for (int i = NH_PLACE_ARRAYS; i-- > 0;)
         if (is_kept(w, i))
-            put_push(w, 0x58, lasting_base[i]);
-    put(w, 0x31), put(w, 0xC0), put(w, 0xC3); /* return 0 */
+            push_or_pop(&w->x, OP_POP, lasting_base[i]);
+    return_zero(&w->x);
 }
 
 static void lines(writer *w, const nh_stretch *s)
 {
-    for (size_t i = 0; i < s->length && !w->failed; i++)
+    for (size_t i = 0; i < s->length && !w->x.failed; i++)
         instruction(w, w->tape->placed + s->first + i);
 }
 
-/* Group 1 of the arithmetic on integers: counter, number. */
-static void on_counter(writer *w, unsigned operation, uint64_t number)
-{
-    put(w, 0x49), put(w, 0x81), put(w, operation | (unsigned)(counter(w) & 7));
-    put_number(w, number, 4);
-}
-
-/* Every turn begins with nothing in registers. What it leaves there is stored where others read it;
- * the rest ends with the turn. */
+/* Every iteration begins with nothing in registers. What it leaves there is stored where others
+ * read it; the rest ends with the iteration. */
 static void repeat(writer *w, const nh_stretch *s)
 {
-    const uint64_t step = (uint64_t)w->lanes * sizeof(double);
-    w->failed |= step * s->turns > DISPLACEMENT_MAX;
+    const uint64_t step = (uint64_t)w->x.lanes * sizeof(double);
+    w->x.failed |= step * s->turns > DISPLACEMENT_MAX;
     save_all(w);
-    on_counter(w, 0xE0, 0); /* and counter, 0 */
-    while (w->length % 32 != 0 && !w->failed)
-        put(w, 0x90);
-    size_t begin = w->length;
+    with_number(&w->x, AND, counter(w), 0);
+    align(&w->x, 32, OP_NOP);
+    size_t begin = w->x.length;
     forget(w);
     w->has_sign = false;
     w->multiple = 0;
     lines(w, s);
-    on_counter(w, 0xC0, step);            /* add */
-    on_counter(w, 0xF8, step * s->turns); /* cmp */
-    put(w, 0x0F), put(w, 0x85);           /* jne */
-    put_number(w, (uint64_t)begin - (w->length + 4), 4);
+    with_number(&w->x, ADD, counter(w), step);
+    with_number(&w->x, CMP, counter(w), step * s->turns);
+    jump_if_not_equal(&w->x, begin);
     forget(w);
     w->has_sign = false;
 }
@@ -374,14 +349,13 @@ static void translate(writer *w, const nh_tape *tape, const void *slots)
 {
     look_at(w, tape);
     begin(w, slots);
-    for (size_t i = 0; i < tape->stretches && !w->failed; i++)
+    for (size_t i = 0; i < tape->stretches && !w->x.failed; i++)
         if (tape->stretch[i].turns > 1)
             repeat(w, tape->stretch + i);
         else
             lines(w, tape->stretch + i);
     end(w);
-    while (w->length % 64 != 0 && !w->failed)
-        put(w, 0xCC);
+    align(&w->x, 64, OP_INT3);
 }
 
 static nh_op_function *const *operations_of(nh_variant variant)
@@ -402,18 +376,18 @@ static bool wanted(const nh_interpreter *in, nh_variant variant)
 }
 
 /* The code in memory of its own, which from then on can be run but not written. */
-static bool settle(nh_machine *out, const writer *w)
+static bool make_executable(nh_machine *out, const assembler *x)
 {
     void *memory =
-        mmap(NULL, w->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, x->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return false;
-    memcpy(memory, w->byte, w->length);
-    if (mprotect(memory, w->length, PROT_READ | PROT_EXEC) != 0) {
-        munmap(memory, w->length);
+    memcpy(memory, x->byte, x->length);
+    if (mprotect(memory, x->length, PROT_READ | PROT_EXEC) != 0) {
+        munmap(memory, x->length);
         return false;
     }
-    *out = (nh_machine){memory, w->length};
+    *out = (nh_machine){memory, x->length};
     return true;
 }
 
@@ -423,20 +397,20 @@ void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *i
     *out = (nh_machine){0};
     if (!wanted(in, variant))
         return;
-    writer w = {.lanes = lanes, .operation = operations_of(variant)};
+    writer w = {.x = {.lanes = lanes}, .operation = operations_of(variant)};
     size_t first[NH_FN_COUNT] = {0};
-    for (int fn = 0; fn < NH_FN_COUNT && !w.failed; fn++) {
-        first[fn] = w.length;
+    for (int fn = 0; fn < NH_FN_COUNT && !w.x.failed; fn++) {
+        first[fn] = w.x.length;
         if (in->tape[fn])
             translate(&w, in->tape[fn], in->slots[fn]);
     }
-    if (!w.failed && w.length > 0 && settle(out, &w))
+    if (!w.x.failed && w.x.length > 0 && make_executable(out, &w.x))
         for (int fn = 0; fn < NH_FN_COUNT; fn++)
             if (in->tape[fn]) { /* a pointer to data becomes one to a function, as with dlsym */
                 void *at = (char *)out->memory + first[fn];
                 memcpy(call + fn, &at, sizeof at);
             }
-    free(w.byte);
+    free(w.x.byte);
 }
 
 void nh_machine_free(nh_machine *machine)

@@ -46,28 +46,15 @@ static const nh_instruction *instruction_at(const placing *w, nh_stretch s, size
     return w->t->code + w->schedule->list[s.first + line * s.turns + turn];
 }
 
-/* Both results of a sine and cosine, else the one. */
-static int results_of(const nh_instruction *x, uint32_t *result)
-{
-    result[0] = x->to, result[1] = x->c;
-    return x->op == NH_OP_SINCOS ? 2 : 1;
-}
-
-static int operands_of(const nh_instruction *x, uint32_t *from)
-{
-    from[0] = x->a, from[1] = x->b, from[2] = x->c;
-    return nh_op_operands(x->op);
-}
-
 /* ---- who makes a value, and how long it is needed ---- */
 
 static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
 {
     nh_stretch s = w->schedule->stretch[stretch];
     uint32_t leader[2], result[2];
-    results_of(instruction_at(w, s, line, 0), leader);
+    nh_results(instruction_at(w, s, line, 0), leader);
     for (uint32_t turn = 0; turn < s.turns; turn++)
-        for (int r = results_of(instruction_at(w, s, line, turn), result); r-- > 0;) {
+        for (int r = nh_results(instruction_at(w, s, line, turn), result); r-- > 0;) {
             w->made[result[r]] = (maker){stretch, turn, leader[r]};
             w->until[leader[r]] = 2 * now + 1;
         }
@@ -75,20 +62,20 @@ static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
 
 /* A value from outside is needed until the last turn is over. Within a turn an instruction reads
  * all its operands before it writes, so that those that end with it free their slots for its
- * result; but a sine and cosine have two results, of which one is written first. */
+ * result; but of two results one is written first. */
 static void note_reads(placing *w, uint32_t stretch, size_t line, uint32_t now)
 {
     nh_stretch s = w->schedule->stretch[stretch];
     uint32_t from[3], end = now + (uint32_t)(s.length - 1 - line);
     for (uint32_t turn = 0; turn < s.turns; turn++) {
         const nh_instruction *x = instruction_at(w, s, line, turn);
-        for (int o = operands_of(x, from); o-- > 0;) {
+        for (int o = nh_operands(x, from); o-- > 0;) {
             if (!is_made(w->t, from[o]))
                 continue;
             maker m = w->made[from[o]];
             bool inside = m.stretch == stretch && m.turn == turn;
             uint32_t until =
-                inside || s.turns == 1 ? 2 * now + (x->op == NH_OP_SINCOS) : 2 * end + 1;
+                inside || s.turns == 1 ? 2 * now + (nh_ops[x->op].results > 1) : 2 * end + 1;
             if (until > w->until[m.leader])
                 w->until[m.leader] = until;
             w->in_array[m.leader] |= !inside && w->schedule->stretch[m.stretch].turns > 1;
@@ -179,12 +166,12 @@ static nh_placed placed(const placing *w, nh_stretch s, size_t line)
 {
     const nh_instruction *x = instruction_at(w, s, line, 0);
     const nh_instruction *y = instruction_at(w, s, line, s.turns > 1);
-    int operands = nh_op_operands(x->op);
+    const nh_op_info *op = nh_ops + x->op;
     nh_place_of_value to = moving_place(w, x->to, y->to), a = moving_place(w, x->a, y->a), b = {0},
                       c = {0};
-    if (operands > 1)
+    if (op->operands > 1)
         b = moving_place(w, x->b, y->b);
-    if (operands > 2 || x->op == NH_OP_SINCOS)
+    if (op->operands > 2 || op->results > 1)
         c = moving_place(w, x->c, y->c);
     return (nh_placed){(uint8_t)x->op, 0,       to.array, a.array, b.array, c.array, to.index,
                        a.index,        b.index, c.index,  to.step, a.step,  b.step,  c.step};
@@ -194,7 +181,7 @@ static void place_line(placing *w, nh_stretch s, size_t line, uint32_t now)
 {
     uint32_t result[2];
     free_slots(w, 2 * now);
-    for (int r = results_of(instruction_at(w, s, line, 0), result); r-- > 0;)
+    for (int r = nh_results(instruction_at(w, s, line, 0), result); r-- > 0;)
         if (w->place[result[r]].array == NOWHERE)
             w->place[result[r]] = PLACE(NH_PLACE_SLOTS, slots_for(w, slots_of(w, result[r])));
     w->t->placed[w->t->lines++] = placed(w, s, line);

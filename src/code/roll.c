@@ -72,12 +72,6 @@ typedef struct rolling {
 
 /* ---- levels ---- */
 
-static int operands_of(const nh_instruction *x, uint32_t *from)
-{
-    from[0] = x->a, from[1] = x->b, from[2] = x->c;
-    return nh_op_operands(x->op);
-}
-
 /* Writes the level of every instruction; returns how many there are. */
 static size_t find_levels(const rolling *w, uint32_t *of_value, uint32_t *of_instruction)
 {
@@ -85,14 +79,14 @@ static size_t find_levels(const rolling *w, uint32_t *of_value, uint32_t *of_ins
     uint32_t most = 0;
     for (size_t i = 0; i < t->instructions; i++) {
         uint32_t from[3], level = 0;
-        int operands = operands_of(t->code + i, from);
+        int operands = nh_operands(t->code + i, from);
         for (int o = 0; o < operands; o++)
             if (of_value[from[o]] > level)
                 level = of_value[from[o]];
         of_instruction[i] = level;
-        of_value[t->code[i].to] = level + 1;
-        if (t->code[i].op == NH_OP_SINCOS)
-            of_value[t->code[i].c] = level + 1;
+        uint32_t made[2];
+        for (int r = nh_results(t->code + i, made); r-- > 0;)
+            of_value[made[r]] = level + 1;
         most = level >= most ? level + 1 : most;
     }
     return most;
@@ -124,11 +118,6 @@ static bool sort_by_level(rolling *w)
 
 /* ---- families ---- */
 
-static bool commutes(uint32_t op)
-{
-    return op == NH_OP_ADD || op == NH_OP_MUL || op == NH_OP_FMA || op == NH_OP_FNMA;
-}
-
 static bool comes_before(address x, address y)
 {
     return x.array != y.array ? x.array < y.array : x.index < y.index;
@@ -138,15 +127,15 @@ static item item_of(const rolling *w, uint32_t instruction)
 {
     nh_instruction *x = w->t->code + instruction;
     uint32_t from[3], result = w->result[x->to];
-    uint32_t second = x->op == NH_OP_SINCOS ? w->result[x->c] : NONE;
-    if (commutes(x->op) && comes_before(w->at[x->b], w->at[x->a])) {
+    uint32_t second = nh_ops[x->op].results > 1 ? w->result[x->c] : NONE;
+    if (nh_ops[x->op].commutes && comes_before(w->at[x->b], w->at[x->a])) {
         uint32_t keep = x->a;
         x->a = x->b, x->b = keep;
     }
     item out = {.instruction = instruction,
                 .kind = 4 * x->op + 2 * (result != NONE) + (second != NONE),
                 .index = {[2] = second, [3] = result}};
-    for (int o = operands_of(x, from); o-- > 0;) {
+    for (int o = nh_operands(x, from); o-- > 0;) {
         out.array[o] = w->at[from[o]].array;
         out.index[o] = w->at[from[o]].index;
     }
@@ -254,20 +243,20 @@ static void join_loops(rolling *w, family *f, const item *x, int operands)
 static void add_family(rolling *w, const item *x, size_t count)
 {
     const nh_instruction *code = w->t->code;
-    uint32_t op = code[x->instruction].op, results = op == NH_OP_SINCOS ? 2 : 1;
+    const nh_op_info *op = nh_ops + code[x->instruction].op;
     family f = {(uint32_t)w->members, (uint32_t)count, 0, NONE, x->instruction};
     if (count > 1)
-        join_loops(w, &f, x, nh_op_operands(op));
+        join_loops(w, &f, x, op->operands);
     else
-        f.stage = stage_of_single(w, x, nh_op_operands(op));
+        f.stage = stage_of_single(w, x, op->operands);
     for (size_t i = 0; i < count; i++) {
         const nh_instruction *made = code + x[i].instruction;
         w->member[w->members++] = x[i].instruction;
         w->at[made->to] = (address){(uint32_t)w->arrays, (uint32_t)i};
-        if (results > 1)
+        if (op->results > 1)
             w->at[made->c] = (address){(uint32_t)w->arrays + 1, (uint32_t)i};
     }
-    for (uint32_t r = 0; r < results; r++)
+    for (uint32_t r = 0; r < op->results; r++)
         w->array[w->arrays++] = (origin){f.stage, f.loop};
     w->families[w->family_count++] = f;
 }

@@ -17,36 +17,36 @@
 #include "mechanics/mechanics.h"
 
 typedef enum nh_op {
-    NH_OP_ADD,  /* a + b */
-    NH_OP_SUB,  /* a - b */
-    NH_OP_MUL,  /* a * b */
-    NH_OP_DIV,  /* a / b */
-    NH_OP_NEG,  /* -a */
-    NH_OP_FMA,  /* a * b + c, rounded once where the machine can */
-    NH_OP_FNMA, /* c - a * b, likewise */
-    NH_OP_SQRT,
-    NH_OP_SIN,
-    NH_OP_COS,
-    NH_OP_SINCOS, /* to = sin a, to2 = cos a */
-    NH_OP_TAN,
-    NH_OP_ASIN,
-    NH_OP_ACOS,
-    NH_OP_ATAN,
-    NH_OP_SINH,
-    NH_OP_COSH,
-    NH_OP_TANH,
-    NH_OP_EXP,
-    NH_OP_LOG,
-    NH_OP_ATAN2,
-    NH_OP_POW,
-    NH_OP_COPY, /* a: a result that is an argument, a constant or another result as well */
+#define OP(NAME, ...) NH_OP_##NAME,
+#include "code/ops.def"
     NH_OP_END,
     NH_OP_COUNT
 } nh_op;
 
+typedef struct nh_op_info {
+    const char *name;
+    uint8_t operands, results; /* 0 only for NH_OP_END */
+    bool commutes;             /* a and b may be exchanged */
+    const char *C;             /* as in ops.def */
+} nh_op_info;
+extern const nh_op_info nh_ops[NH_OP_COUNT];
+
 typedef struct nh_instruction {
-    uint32_t op, to, a, b, c; /* SINCOS: c is the second result */
+    uint32_t op, to, a, b, c; /* with two results c is the second one */
 } nh_instruction;
+
+/* What it reads and what it makes; both return how many. */
+static inline int nh_operands(const nh_instruction *x, uint32_t from[3])
+{
+    from[0] = x->a, from[1] = x->b, from[2] = x->c;
+    return nh_ops[x->op].operands;
+}
+
+static inline int nh_results(const nh_instruction *x, uint32_t result[2])
+{
+    result[0] = x->to, result[1] = x->c;
+    return nh_ops[x->op].results;
+}
 
 typedef struct nh_tape_input {
     uint32_t kind, index; /* nh_input and its index */
@@ -87,8 +87,6 @@ typedef struct nh_tape {
     size_t stretches;
     size_t slots; /* constants, then the reused rest */
 } nh_tape;
-
-int nh_op_operands(uint32_t op); /* how many it reads */
 
 /* NULL without memory. */
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);

@@ -171,32 +171,19 @@ static inline real max_(real a, real b)
 }
 
 /* A function of the C library, lane by lane. */
-#define NH_LANEWISE1(name, function)                                                               \
-    static inline real name(real x)                                                                \
-    {                                                                                              \
-        real r = x;                                                                                \
-        for (int l = 0; l < LANES; l++)                                                            \
-            LANE(r, l) = function(LANE(x, l));                                                     \
-        return r;                                                                                  \
-    }
-#define NH_LANEWISE2(name, function)                                                               \
-    static inline real name(real x, real y)                                                        \
-    {                                                                                              \
-        real r = x;                                                                                \
-        for (int l = 0; l < LANES; l++)                                                            \
-            LANE(r, l) = function(LANE(x, l), LANE(y, l));                                         \
-        return r;                                                                                  \
-    }
-NH_LANEWISE1(tan_, __builtin_tan)
-NH_LANEWISE1(asin_, __builtin_asin)
-NH_LANEWISE1(acos_, __builtin_acos)
-NH_LANEWISE1(atan_, __builtin_atan)
-NH_LANEWISE1(sinh_, __builtin_sinh)
-NH_LANEWISE1(cosh_, __builtin_cosh)
-NH_LANEWISE1(tanh_, __builtin_tanh)
-NH_LANEWISE1(exp_, __builtin_exp)
-NH_LANEWISE1(log_, __builtin_log)
-NH_LANEWISE2(atan2_, __builtin_atan2)
-NH_LANEWISE2(pow_, __builtin_pow)
+#define LANEWISE1(function, x)                                                                     \
+    ({                                                                                             \
+        real lanes_ = (x);                                                                         \
+        for (int l_ = 0; l_ < LANES; l_++)                                                         \
+            LANE(lanes_, l_) = function(LANE(lanes_, l_));                                         \
+        lanes_;                                                                                    \
+    })
+#define LANEWISE2(function, x, y)                                                                  \
+    ({                                                                                             \
+        real lanes_ = (x), others_ = (y);                                                          \
+        for (int l_ = 0; l_ < LANES; l_++)                                                         \
+            LANE(lanes_, l_) = function(LANE(lanes_, l_), LANE(others_, l_));                      \
+        lanes_;                                                                                    \
+    })
 
 #endif

@@ -79,8 +79,15 @@ static inline real trig_less_pi(real x, real k)
     return fma_(k, broadcast(-0x1.3198a2e037073p-68), x);
 }
 
-NH_LANEWISE1(trig_wide_sin, __builtin_sin)
-NH_LANEWISE1(trig_wide_cos, __builtin_cos)
+static inline real trig_wide_sin(real x)
+{
+    return LANEWISE1(__builtin_sin, x);
+}
+
+static inline real trig_wide_cos(real x)
+{
+    return LANEWISE1(__builtin_cos, x);
+}
 
 static inline real sin_(real x)
 {

@@ -158,28 +158,10 @@ static nh_expr call_partial(nh_graph *g, nh_function which, nh_expr f, nh_expr a
 {
     nh_expr square = nh_multiply(g, a, a);
     switch (which) {
-    case NH_SIN:
-        return nh_call(g, NH_COS, a);
-    case NH_COS:
-        return nh_negate(g, nh_call(g, NH_SIN, a));
-    case NH_TAN:
-        return nh_add(g, NH_ONE, nh_multiply(g, f, f));
-    case NH_ASIN:
-        return nh_power(g, nh_subtract(g, NH_ONE, square), nh_number(g, -0.5));
-    case NH_ACOS:
-        return nh_negate(g, nh_power(g, nh_subtract(g, NH_ONE, square), nh_number(g, -0.5)));
-    case NH_ATAN:
-        return nh_power(g, nh_add(g, NH_ONE, square), nh_number(g, -1));
-    case NH_SINH:
-        return nh_call(g, NH_COSH, a);
-    case NH_COSH:
-        return nh_call(g, NH_SINH, a);
-    case NH_TANH:
-        return nh_subtract(g, NH_ONE, nh_multiply(g, f, f));
-    case NH_EXP:
-        return f;
-    case NH_LOG:
-        return nh_power(g, a, nh_number(g, -1));
+#define FUNCTION1(NAME, name, symmetry, derivative)                                                \
+    case NH_##NAME:                                                                                \
+        return derivative;
+#include "model/functions.def"
     default:
         return NH_ZERO;
     }

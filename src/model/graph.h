@@ -33,19 +33,8 @@ typedef enum nh_kind {
 } nh_kind;
 
 typedef enum nh_function {
-    NH_SIN,
-    NH_COS,
-    NH_TAN,
-    NH_ASIN,
-    NH_ACOS,
-    NH_ATAN,
-    NH_SINH,
-    NH_COSH,
-    NH_TANH,
-    NH_EXP,
-    NH_LOG,
-    NH_ATAN2,
-    NH_POW,
+#define FUNCTION2(NAME, name) NH_##NAME,
+#include "model/functions.def"
     NH_FUNCTIONS
 } nh_function;
 

@@ -8,9 +8,10 @@
 #include <string.h>
 
 const nh_builtin nh_builtins[] = {
-    {"sin", 1, NH_SIN},   {"cos", 1, NH_COS},   {"tan", 1, NH_TAN},   {"asin", 1, NH_ASIN},
-    {"acos", 1, NH_ACOS}, {"atan", 1, NH_ATAN}, {"sinh", 1, NH_SINH}, {"cosh", 1, NH_COSH},
-    {"tanh", 1, NH_TANH}, {"exp", 1, NH_EXP},   {"log", 1, NH_LOG},   {"atan2", 2, NH_ATAN2},
+#define FUNCTION1(NAME, name, symmetry, derivative) {#name, 1, NH_##NAME},
+#define FUNCTION2(NAME, name) {#name, 2, NH_##NAME},
+#define POWER(NAME, name)
+#include "model/functions.def"
     {"sqrt", 1, -1},
 };
 const int nh_builtin_total = sizeof nh_builtins / sizeof nh_builtins[0];

@@ -284,37 +284,25 @@ nh_expr nh_sqrt(nh_graph *g, nh_expr a)
 double nh_function_value(nh_function f, double a, double b)
 {
     switch (f) {
-    case NH_SIN:
-        return sin(a);
-    case NH_COS:
-        return cos(a);
-    case NH_TAN:
-        return tan(a);
-    case NH_ASIN:
-        return asin(a);
-    case NH_ACOS:
-        return acos(a);
-    case NH_ATAN:
-        return atan(a);
-    case NH_SINH:
-        return sinh(a);
-    case NH_COSH:
-        return cosh(a);
-    case NH_TANH:
-        return tanh(a);
-    case NH_EXP:
-        return exp(a);
-    case NH_LOG:
-        return log(a);
-    case NH_ATAN2:
-        return atan2(a, b);
-    case NH_POW:
-        return pow(a, b);
+#define FUNCTION1(NAME, name, symmetry, derivative)                                                \
+    case NH_##NAME:                                                                                \
+        return name(a);
+#define FUNCTION2(NAME, name)                                                                      \
+    case NH_##NAME:                                                                                \
+        return name(a, b);
+#include "model/functions.def"
     case NH_FUNCTIONS:
         break;
     }
     return NAN;
 }
+
+typedef enum symmetry { NEITHER, EVEN, ODD } symmetry;
+
+static const symmetry symmetry_of[NH_FUNCTIONS] = {
+#define FUNCTION1(NAME, name, symmetry, derivative) [NH_##NAME] = symmetry,
+#include "model/functions.def"
+};
 
 static bool leads_with_minus(const nh_graph *g, nh_expr e)
 {
@@ -336,12 +324,9 @@ nh_expr nh_call(nh_graph *g, nh_function f, nh_expr a)
     double c;
     if (nh_is_number(g, a, &c))
         return nh_number(g, nh_function_value(f, c, 0));
-    bool even = f == NH_COS || f == NH_COSH;
-    bool odd =
-        f == NH_SIN || f == NH_TAN || f == NH_ASIN || f == NH_ATAN || f == NH_SINH || f == NH_TANH;
-    if ((even || odd) && leads_with_minus(g, a)) {
+    if (symmetry_of[f] != NEITHER && leads_with_minus(g, a)) {
         nh_expr positive = call1(g, f, nh_negate(g, a));
-        return odd ? nh_negate(g, positive) : positive;
+        return symmetry_of[f] == ODD ? nh_negate(g, positive) : positive;
     }
     return call1(g, f, a);
 }
