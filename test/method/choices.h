@@ -4,6 +4,7 @@
 
 #include <nonholo.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LIST_MAX = 64 };
 
@@ -37,13 +38,14 @@ static const char *const variants[] = {
 static int list_choices(char list[LIST_MAX][64])
 {
     int count = 0;
+    if (nh_method_count() + sizeof variants / sizeof *variants > LIST_MAX) {
+        fprintf(stderr, "there are many methods: let LIST_MAX be larger\n");
+        exit(1);
+    }
     for (int i = 0; i < nh_method_count(); i++)
         snprintf(list[count++], 64, "%s", nh_method_name(nh_method_at(i)));
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        nh_choice choice;
-        if (nh_choice_parse(&choice, variants[i], NULL) == NH_OK)
-            snprintf(list[count++], 64, "%s", variants[i]);
-    }
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        snprintf(list[count++], 64, "%s", variants[i]);
     return count;
 }
 

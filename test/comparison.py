@@ -1,0 +1,89 @@
+"""Compares what the library finds of a model with what independent.py finds: names, start state, and at several states
+energy, constraint values, observables, accelerations and multipliers."""
+
+import json
+import os
+import random
+import subprocess
+
+import independent
+
+SCATTERED = 5  # states besides the start, each as it comes and moved to the constraints
+
+
+def state_list(model, seed):
+    """(t, q, v): the start, and scattered states about it at other times. Where a model has no equations at such a
+    state, because a function ends or a matrix is singular, a state nearer to the start is taken."""
+    q0, v0 = model.start()
+    found = [(0.0, q0, v0)]
+    chance = random.Random(seed)
+    spread = 0.4
+    while len(found) < 1 + 2 * SCATTERED:
+        t = chance.uniform(0, 2)
+        q, v = ([x + chance.uniform(-spread, spread) for x in values] for values in (q0, v0))
+        try:
+            pair = [(t, q, v), (t, q, model.projected(t, q, v))]
+            for state in pair:
+                model.equations(*state)
+            found += pair
+        except (ValueError, ZeroDivisionError, OverflowError):
+            spread /= 2
+            if spread < 1e-3:
+                raise
+    return found
+
+
+def integrable(text, seed=1):
+    """Whether the constraints come from conditions on positions; None where they are not affine in the velocities."""
+    model, chance = independent.Model(text), random.Random(seed)
+    q0, _ = model.start()
+    if not model.constraints:
+        return False
+    found = [model.defect(chance.uniform(0, 1), [x + chance.uniform(-0.2, 0.2) for x in q0], chance) for _ in range(3)]
+    return None if None in found else max(found) < 1e-9
+
+
+def library_says(program, name, states):
+    lines = "".join(" ".join(map(repr, [t, *q, *v])) + "\n" for t, q, v in states)
+    done = subprocess.run([program, name], input=lines, capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, LC_ALL="C"))
+    if done.returncode:
+        raise AssertionError(f"{name}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def difference(found, expected, scale=1.0):
+    """The largest one, relative to the largest number, or to `scale` where all are smaller."""
+    if len(found) != len(expected):
+        raise AssertionError(f"{len(found)} numbers instead of {len(expected)}")
+    size = max(map(abs, expected), default=0.0)
+    worst = max((abs(a - b) for a, b in zip(found, expected)), default=0.0)
+    return worst / max(size, scale)
+
+
+def at_state(model, state, told, names):
+    energy, k, solution = model.equations(*state)
+    observed = model.observed(*state)
+    here = dict(zip(names, told["observed"], strict=True))
+    return {
+        "energy": difference([told["energy"]], [energy]),
+        "residual": difference(told["residual"], k),
+        "solution": difference(told["acceleration"] + told["multipliers"], solution),
+        "observed": difference([here[name] for name in observed], list(observed.values())),
+    }
+
+
+def compare(program, name, text, seed=1):
+    """The largest relative difference of each kind, over all states, between what the library makes of the model `name`
+    (or of the file at this path) and what the evaluator makes of `text`. Names must be equal."""
+    model = independent.Model(text)
+    states = state_list(model, seed)
+    told = library_says(program, name, states)
+    for key in ("coordinates", "velocities"):
+        if told[key] != getattr(model, key):
+            raise AssertionError(f"{name}: {key} {told[key]} instead of {getattr(model, key)}")
+    worst = {"start": max(difference(told["start"]["q"], states[0][1]), difference(told["start"]["v"], states[0][2]))}
+    for state, here in zip(states, told["states"], strict=True):
+        for key, value in at_state(model, state, here, told["observables"]).items():
+            worst[key] = max(worst.get(key, 0.0), value if value == value else float("inf"))
+    return worst
