@@ -110,7 +110,7 @@ static void add_compensation(const problem *p)
         nh_run_options options = {.method = "gauss:stages=6",
                                   .step = 0.1,
                                   .backend = NH_BACKEND_COMPILED,
-                                  .compensated = on ? NH_YES : NH_NO};
+                                  .compensated = on ? NH_ON : NH_OFF};
         stop_if(nh_run_create(run + on, p->model, &options, &report), &report);
     }
     contestant c[] = {{"plain sums", .run = run[0]}, {"compensated", .run = run[1]}};

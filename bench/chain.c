@@ -109,7 +109,7 @@ static chain make_chain(int N)
     double begin = now();
     c.system = load("disk-chain", settings, 1, c.q, c.v);
     nh_run_options options = {
-        .method = "dla01", .step = H, .backend = NH_BACKEND_TAPE, .compensated = NH_NO};
+        .method = "dla01", .step = H, .backend = NH_BACKEND_TAPE, .compensated = NH_OFF};
     stop_if(nh_run_create(&c.run, c.system, &options, &report), &report);
     c.derived = now() - begin;
     stop_if(nh_run_start(c.run, 0, 0, c.q, c.v, &report), &report);

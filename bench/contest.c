@@ -30,7 +30,7 @@ nh_run *make_run(const nh_system *system, const char *method, nh_backend backend
                               .backend = backend,
                               .members = members,
                               .steps = STEPS_MAX,
-                              .compensated = NH_NO};
+                              .compensated = NH_OFF};
     stop_if(nh_run_create(&run, system, &options, &report), &report);
     return run;
 }

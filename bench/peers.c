@@ -6,6 +6,8 @@
  *
  * For each tolerance of a peer the table names the fastest of our runs whose error is no larger. */
 #define _POSIX_C_SOURCE 200809L
+#include <nonholo_analysis.h>
+
 #include "peers.h"
 
 #include <math.h>
@@ -309,7 +311,7 @@ static void find_reference(study *s)
     stop_if(nh_reference(s->system, 0, p->q, p->v, p->T, 1e-13, s->q, s->v, &accuracy, &report),
             &report);
     ending e;
-    nh_run_options options = {.method = "gauss:stages=8", .step = 0.1, .compensated = NH_YES};
+    nh_run_options options = {.method = "gauss:stages=8", .step = 0.1, .compensated = NH_ON};
     if (run_to_end(s, options, &e))
         printf("%s: the reference differs from gauss:stages=8, step 0.1, by %.1e\n", p->label,
                error_at_end(s, e.q, e.v));

@@ -175,7 +175,7 @@ static void bench_method(const char *method)
     work w = {.method = method};
     w.system = load("pendulum-cvt", NULL, 0, w.q, w.v);
     nh_run_options options = {
-        .method = method, .step = 0.05, .backend = NH_BACKEND_COMPILED, .compensated = NH_NO};
+        .method = method, .step = 0.05, .backend = NH_BACKEND_COMPILED, .compensated = NH_OFF};
     stop_if(nh_run_create(&w.run, w.system, &options, &report), &report);
     bool has_hdf5 = !strstr(nh_version_parts(), "no hdf5");
     double best[WAYS];

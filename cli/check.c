@@ -24,7 +24,7 @@ static double largest_residual(const subject *s)
 {
     int count = nh_system_constraints(s->system);
     double *k = calloc((size_t)count + 1, sizeof *k), largest = 0;
-    if (!k || nh_system_residual(s->system, s->t, s->q, s->v, k) != NH_OK)
+    if (!k || nh_system_residual(s->system, s->t, s->q, s->v, k, NULL) != NH_OK)
         largest = NAN;
     for (int i = 0; i < count && !isnan(largest); i++)
         largest = fabs(k[i]) > largest || isnan(k[i]) ? fabs(k[i]) : largest;
@@ -36,7 +36,7 @@ static void find_out(finding *f, const subject *s)
 {
     *f = (finding){.subject = s, .system = s->system, .facts = nh_system_facts(s->system)};
     f->residual = largest_residual(s);
-    if (nh_system_energy(s->system, s->t, s->q, s->v, &f->energy) != NH_OK)
+    if (nh_system_energy(s->system, s->t, s->q, s->v, &f->energy, NULL) != NH_OK)
         f->energy = NAN;
     f->consistent = nh_system_check_start(s->system, s->t, s->q, s->v, &f->start_report) == NH_OK;
 }
@@ -177,11 +177,10 @@ static void print_structure(const finding *f)
 static void print_conserved(const finding *f)
 {
     put_label("conserved");
-    const char *what = nh_system_conserved(f->system, 0);
-    if (!what)
+    if (nh_system_integrals(f->system) == 0)
         printf("nothing found");
-    for (int i = 0; what; what = nh_system_conserved(f->system, ++i))
-        printf("%s%s", i ? ", " : "", what);
+    for (int i = 0; i < nh_system_integrals(f->system); i++)
+        printf("%s%s", i ? ", " : "", nh_system_integral_name(f->system, i));
     printf("\n");
 }
 
@@ -288,8 +287,8 @@ static void put_facts(json *j, const finding *f)
     json_integer(j, "mass_entries", facts->mass_entries);
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_row(j, "conserved");
-    for (int i = 0; nh_system_conserved(f->system, i); i++)
-        json_text(j, NULL, nh_system_conserved(f->system, i));
+    for (int i = 0; i < nh_system_integrals(f->system); i++)
+        json_text(j, NULL, nh_system_integral_name(f->system, i));
     json_close_row(j);
 }
 

@@ -1,4 +1,6 @@
 /* nonholo compare: what each method does to the integrals of a model, and what it costs. */
+#include <nonholo_analysis.h>
+
 #include "command.h"
 #include "compare_report.h"
 #include "message.h"
@@ -29,7 +31,7 @@ static double largest_residual(bench *b, double t, nh_status *status)
 {
     const nh_system *system = b->c->subject.system;
     double largest = 0;
-    *status = nh_system_residual(system, t, b->wrapped_q, b->v, b->k);
+    *status = nh_system_residual(system, t, b->wrapped_q, b->v, b->k, NULL);
     for (int i = 0; i < nh_system_constraints(system); i++)
         largest = isnan(largest) || fabs(b->k[i]) <= largest ? largest : fabs(b->k[i]);
     return largest;
@@ -66,7 +68,7 @@ static nh_status take_errors(bench *b, course *one, const nh_run *run)
     double t;
     nh_run_wrapped_state(run, 0, &t, b->wrapped_q, b->v);
     nh_status status =
-        nh_system_integral_values(c->subject.system, t, b->wrapped_q, b->v, b->values);
+        nh_system_integral_values(c->subject.system, t, b->wrapped_q, b->v, b->values, NULL);
     if (c->latitude)
         b->values[c->conserved] = nh_latitude_value(c->latitude, b->wrapped_q, b->v);
     for (int i = 0; status == NH_OK && i < c->integrals; i++)
@@ -226,7 +228,7 @@ static int examine_all(bench *b)
     contest *c = b->c;
     const subject *s = &c->subject;
     int answer = 0;
-    if (nh_system_integral_values(s->system, s->t, s->q, s->v, c->start) != NH_OK) {
+    if (nh_system_integral_values(s->system, s->t, s->q, s->v, c->start, NULL) != NH_OK) {
         complain("the integrals of %s could not be computed at the start",
                  nh_system_name(s->system));
         return FAILED;

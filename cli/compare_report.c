@@ -12,7 +12,7 @@ enum { SHOWN = 6 }; /* quantities in the text; --json has all */
 const char *quantity_name(const contest *c, int quantity)
 {
     if (quantity < c->conserved)
-        return nh_system_conserved(c->subject.system, quantity);
+        return nh_system_integral_name(c->subject.system, quantity);
     return quantity < c->integrals ? "latitude" : "constraints";
 }
 

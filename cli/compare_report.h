@@ -2,6 +2,8 @@
 #ifndef CLI_COMPARE_REPORT_H
 #define CLI_COMPARE_REPORT_H
 
+#include <nonholo_analysis.h>
+
 #include "method_list.h"
 
 enum { PANELS_MAX = 9, BINS = 1000 };        /* of the picture: quantities, and points in time */

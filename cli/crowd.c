@@ -1,4 +1,6 @@
 /* Tables and pictures of an ensemble. */
+#include <nonholo_analysis.h>
+
 #include "crowd.h"
 #include "command.h"
 #include "message.h"
@@ -178,7 +180,7 @@ int plot_crowd(crowd *c, const char *path)
     }
     char title[256];
     snprintf(title, sizeof title, "%s, %s, step %.10g, %lld members",
-             nh_system_name(c->subject.system), c->method, c->wanted.run.step,
+             nh_system_name(c->subject.system), c->method, c->wanted.step,
              (long long)nh_ensemble_members(e));
     nh_report report;
     nh_status status = nh_panels_plot(panel, panels, path, title, &report);

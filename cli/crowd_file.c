@@ -34,7 +34,7 @@ static int open_archive(crowd *c, const options *given, bool resumed)
                             .model_text = nh_model_text(c->subject.model),
                             .method = c->method,
                             .compose = given->compose,
-                            .step = c->wanted.run.step,
+                            .step = c->wanted.step,
                             .t0 = given->t0,
                             .steps = c->wanted.steps,
                             .every = c->wanted.every,

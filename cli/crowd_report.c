@@ -56,9 +56,8 @@ void print_crowd_text(const crowd *c)
 {
     const nh_ensemble *e = c->ensemble;
     printf("%s, %s, step %.10g, %lld steps to t = %.10g, %lld members\n",
-           nh_system_name(c->subject.system), c->method, c->wanted.run.step,
-           (long long)c->wanted.steps, nh_ensemble_time(e, nh_ensemble_records(e) - 1),
-           (long long)nh_ensemble_members(e));
+           nh_system_name(c->subject.system), c->method, c->wanted.step, (long long)c->wanted.steps,
+           nh_ensemble_time(e, nh_ensemble_records(e) - 1), (long long)nh_ensemble_members(e));
     print_statistics(c);
     printf("  largest of all times: energy error %.3g", largest_error(c, 1));
     if (nh_system_constraints(c->subject.system) > 0)
@@ -150,7 +149,7 @@ void print_crowd_json(const crowd *c)
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(c->subject.system));
     json_text(&j, "method", c->method);
-    json_real(&j, "step", c->wanted.run.step);
+    json_real(&j, "step", c->wanted.step);
     json_integer(&j, "steps", c->wanted.steps);
     json_real(&j, "t", nh_ensemble_time(e, nh_ensemble_records(e) - 1));
     json_integer(&j, "members", nh_ensemble_members(e));

@@ -14,16 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALREADY_DONE = -1, POINTS = 500, TABLE_STATISTICS = 0, AROUND_START = 1 };
-
-/* The processors that this process may use: a batch system may have given us fewer than there are.
- */
-static int processors(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count > 0 ? count : 1;
-}
+enum { ALREADY_DONE = -1, TABLE_STATISTICS = 0, AROUND_START = 1 };
 
 /* ---- what is wanted ------------------------------------------------------------------------ */
 
@@ -99,9 +90,9 @@ static int settle_starts(crowd *c, const options *given)
     return 0;
 }
 
-static void settle_wishes(crowd *c, const options *given, int64_t steps)
+static void fill_wishes(crowd *c, const options *given, int64_t steps)
 {
-    int64_t every = steps > POINTS ? (steps + POINTS - 1) / POINTS : 1;
+    nh_run_options run = run_options(given, given->method, given->step, steps);
     c->wanted.model = c->subject.model;
     c->wanted.settings = (const char *const *)given->settings;
     c->wanted.setting_count = given->setting_count;
@@ -109,15 +100,20 @@ static void settle_wishes(crowd *c, const options *given, int64_t steps)
     c->wanted.sweeps = given->sweep_count;
     c->wanted.start = given->start;
     c->wanted.t0 = given->t0;
+    c->wanted.fixed_energy = !isnan(given->energy);
     c->wanted.energy = given->energy;
     c->wanted.seed = given->seed > 0 ? (uint64_t)given->seed : 0;
     c->wanted.around_start = given->around == AROUND_START;
     c->wanted.project = given->project;
-    c->wanted.run = run_options(given, given->method, given->step, steps);
+    c->wanted.method = run.method;
+    c->wanted.compose = run.compose;
+    c->wanted.step = run.step;
+    c->wanted.backend = run.backend;
+    c->wanted.compensated = run.compensated;
     c->wanted.steps = steps;
-    c->wanted.every = given->every > 0 ? given->every : every;
+    c->wanted.every = given->every > 0 ? given->every : 0;
     find_ranks(&c->wanted.rank, &c->wanted.ranks);
-    c->wanted.threads = given->threads > 0 ? (int)given->threads : processors();
+    c->wanted.threads = given->threads > 0 ? (int)given->threads : 0;
 }
 
 static int prepare(crowd *c, const options *given, int64_t steps)
@@ -134,12 +130,14 @@ static int prepare(crowd *c, const options *given, int64_t steps)
         answer = settle_starts(c, given);
     if (answer)
         return answer;
-    settle_wishes(c, given, steps);
+    fill_wishes(c, given, steps);
     if (rank_is_done(c, given))
         return ALREADY_DONE;
     nh_report report;
     if (nh_ensemble_create(&c->ensemble, &c->wanted, &report) != NH_OK)
         return complain_report(&report);
+    c->wanted.every = nh_ensemble_every(c->ensemble);
+    c->wanted.threads = nh_ensemble_threads(c->ensemble);
     return open_crowd_files(c, given);
 }
 

@@ -25,7 +25,7 @@ static void put_name(const char *colour)
         fputs("nonholo: ", stderr);
 }
 
-/* Messages quote names and files of strangers, which must not command the terminal. */
+/* Messages quote names and files that are not ours, which must not control the terminal. */
 static void put_safely(const char *text)
 {
     for (; *text; text++) {
@@ -73,6 +73,8 @@ int complain_report(const nh_report *report)
     bool begins_with_file = report->line > 0 || report->status == NH_BAD_MODEL;
     if (begins_with_file)
         put_safely(report->text);
+    else if (report->option) /* the library names it; here it is written so */
+        complain("%s (--%s)", report->text, report->option);
     else
         complain("%s", report->text);
     return exit_code(report->status);

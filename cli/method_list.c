@@ -95,12 +95,12 @@ int settle_methods(candidate **out, const char *who, const subject *s, const opt
 nh_run_options run_options(const options *given, const char *method, double step, int64_t steps)
 {
     static const nh_backend backends[] = {NH_BACKEND_AUTO, NH_BACKEND_TAPE, NH_BACKEND_COMPILED};
-    static const nh_answer answers[] = {NH_UNKNOWN, NH_YES, NH_NO};
+    static const nh_switch switches[] = {NH_AS_ADVISED, NH_ON, NH_OFF};
     return (nh_run_options){.method = method,
                             .compose = given->compose,
                             .step = step,
                             .backend = backends[given->backend],
                             .steps = steps,
                             .members = 1,
-                            .compensated = answers[given->compensated]};
+                            .compensated = switches[given->compensated]};
 }

@@ -1,4 +1,6 @@
 /* nonholo methods: the integrators, what they keep and what they need. */
+#include <nonholo_analysis.h>
+
 #include "advice.h"
 #include "command.h"
 #include "json.h"

@@ -1,4 +1,6 @@
 /* nonholo order: how fast the error of each method falls when the step is halved. */
+#include <nonholo_analysis.h>
+
 #include "command.h"
 #include "message.h"
 #include "order_report.h"

@@ -2,6 +2,8 @@
 #ifndef CLI_ORDER_REPORT_H
 #define CLI_ORDER_REPORT_H
 
+#include <nonholo_analysis.h>
+
 #include "method_list.h"
 
 enum { STEP_SIZES_MAX = 40 };

@@ -1,4 +1,6 @@
 /* nonholo reproduce: the papers' figures, computed, drawn, and their findings checked. */
+#include <nonholo_analysis.h>
+
 #include "command.h"
 #include "json.h"
 #include "message.h"
@@ -80,9 +82,8 @@ static void print_text(const press *p, const nh_figure *figure)
         else
             printf("                 needs the full time; this was a quick run\n");
     }
-    const char *remark;
-    for (int i = 0; (remark = nh_figure_remark(figure, i)); i++)
-        printf("  note           %s\n", remark);
+    for (int i = 0; i < nh_figure_remarks(figure); i++)
+        printf("  note           %s\n", nh_figure_remark(figure, i));
     printf("  files          %s/%s.svg, .png, .html, .csv\n", p->folder, nh_figure_name(figure));
 }
 
@@ -108,9 +109,8 @@ static void print_json(press *p, const nh_figure *figure)
     }
     json_close_array(j);
     json_array(j, "notes");
-    const char *remark;
-    for (int i = 0; (remark = nh_figure_remark(figure, i)); i++)
-        json_text(j, NULL, remark);
+    for (int i = 0; i < nh_figure_remarks(figure); i++)
+        json_text(j, NULL, nh_figure_remark(figure, i));
     json_close_array(j);
     json_close_object(j);
 }

@@ -94,7 +94,8 @@ nh_status write_point(journey *trip, nh_report *report)
     for (int i = 0; i < columns; i++)
         trip->row[i] = nh_record_value(trip->record, last, before + i);
     if (trip->multipliers)
-        nh_system_acceleration(s->system, s->t, s->wrapped_q, s->v, NULL, trip->multipliers);
+        nh_system_acceleration(s->system, s->t, s->wrapped_q, s->v, NULL, trip->multipliers,
+                               report);
     return nh_archive_row(trip->archive, s->t, s->q, s->v, trip->row, trip->multipliers, report);
 }
 

@@ -34,7 +34,7 @@ int main(void)
         snprintf(start, sizeof start, "xi' = 2.2 + %d/100", i);
         if (nh_system_start(system, start, q, v, &report) != NH_OK)
             return fail(&report);
-        nh_system_energy(system, 0, q, v, &before[i]);
+        nh_system_energy(system, 0, q, v, &before[i], &report);
         if (nh_run_start(run, i, 0, q, v, &report) != NH_OK)
             return fail(&report);
     }
@@ -45,7 +45,7 @@ int main(void)
     for (int i = 0; i < MEMBERS; i++) {
         double energy;
         nh_run_state(run, i, &t, q, v);
-        nh_system_energy(system, t, q, v, &energy);
+        nh_system_energy(system, t, q, v, &energy, &report);
         worst = fmax(worst, fabs(energy - before[i]));
         mean += fabs(energy - before[i]) / MEMBERS;
     }

@@ -62,15 +62,15 @@ int main(void)
     if (nh_run_create(&run, system, &options, &report) != NH_OK)
         return fail(&report);
     double t, q[3] = {1, 1, 0}, v[3] = {0, 0, 2.82842712}, before, after, k;
-    nh_system_energy(system, 0, q, v, &before);
+    nh_system_energy(system, 0, q, v, &before, &report);
     if (nh_run_start(run, 0, 0, q, v, &report) != NH_OK)
         return fail(&report);
     if (nh_run_advance(run, 100000, &report) != NH_OK)
         return fail(&report);
 
     nh_run_state(run, 0, &t, q, v);
-    nh_system_energy(system, t, q, v, &after);
-    nh_system_residual(system, t, q, v, &k);
+    nh_system_energy(system, t, q, v, &after, &report);
+    nh_system_residual(system, t, q, v, &k, &report);
     bool good = fabs(after - before) < 1e-3 && fabs(k) < 1e-14;
     printf("t = %g: energy error %.1e, constraint %.1e: %s\n", t, after - before, k,
            good ? "good" : "BAD");

@@ -25,9 +25,13 @@ int main(void)
     /* The model defines a start state that satisfies its constraints. */
     double t, q[3], v[3], before, after;
     nh_system_start(system, NULL, q, v, &report);
-    nh_system_energy(system, 0, q, v, &before);
+    nh_system_energy(system, 0, q, v, &before, &report);
 
-    nh_run_options options = {.method = "gauss:stages=3", .step = 0.1, .steps = 10000};
+    /* What is not set is as advised, and as the command line does it. */
+    nh_run_options options = nh_run_options_default();
+    options.method = "gauss:stages=3";
+    options.step = 0.1;
+    options.steps = 10000;
     if (nh_run_create(&run, system, &options, &report) != NH_OK)
         return fail(&report);
     if (nh_run_start(run, 0, 0, q, v, &report) != NH_OK)
@@ -37,8 +41,8 @@ int main(void)
 
     double forward; /* the model's only observable */
     nh_run_state(run, 0, &t, q, v);
-    nh_system_observe(system, t, q, v, &forward);
-    nh_system_energy(system, t, q, v, &after);
+    nh_system_observe(system, t, q, v, &forward, &report);
+    nh_system_energy(system, t, q, v, &after, &report);
     printf("t = %g: forward speed %.6f, energy error %.1e\n", t, forward, after - before);
 
     nh_run_free(run);

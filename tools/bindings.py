@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bindings.py NONHOLO.H OUT.py: the declarations of the Python module, out of the header. Run by the build."""
+"""bindings.py OUT.py HEADER...: the declarations of the Python module, out of the headers. Run by the build."""
 
 import re
 import sys
@@ -53,7 +53,7 @@ class Types:
 
 def write(items, out):
     types = Types(items)
-    out.write('"""Made from nonholo.h by tools/bindings.py."""\n\nimport ctypes as C\n\n')
+    out.write('"""Made from the C headers by tools/bindings.py."""\n\nimport ctypes as C\n\n')
     for item in items:
         if item.kind == "enum":
             out.write("".join(f"{name} = {value}\n" for name, value in item.members))
@@ -71,5 +71,5 @@ def write(items, out):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[2], "w") as file:
-        write(header.read(sys.argv[1]), file)
+    with open(sys.argv[1], "w") as file:
+        write([item for path in sys.argv[2:] for item in header.read(path)], file)

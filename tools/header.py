@@ -1,4 +1,4 @@
-"""Reads include/nonholo.h: the one place where the interface is written down. What it finds feeds the
+"""Reads the headers in include/: the one place where the interface is written down. What it finds feeds the
 Python module's declarations (tools/bindings.py) and the reference of the manual (docs/tools/reference.py)."""
 
 import re
@@ -80,7 +80,7 @@ PATTERNS = [
     ("struct", r"typedef struct (?P<name>\w+)\s*\{(?P<body>.*?)\n\}[^;]*;"),
     ("opaque", r"typedef struct (?P<name>\w+) \w+;"),
     ("function", r"NH_API (?P<result>[^;(]*?)(?P<name>nh_\w+)\((?P<body>[^;]*)\);(?P<beside>[ ]*/\*.*?\*/)?"),
-    ("other", r"#[^\n]*|extern \"C\" \{|\}"),
+    ("other", r"#(?:[^\n]*\\\n)*[^\n]*|NH_OPTIONS_DEFAULT\(\w+\)|extern \"C\" \{|\}"),
 ]
 SCANNER = re.compile("|".join(f"(?P<{k}_all>{re.sub('P<(?=[a-z])', f'P<{k}_', p)})" for k, p in PATTERNS), re.S)
 

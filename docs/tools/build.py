@@ -76,7 +76,7 @@ def made_pages():
     markdown = {
         "gallery": lambda: gallery.page(OUT),
         "which-method": lambda: which.page(PROGRAM),
-        "c-api": lambda: reference.page(os.path.join(SOURCE, "include", "nonholo.h")),
+        "c-api": lambda: reference.page(os.path.join(SOURCE, "include")),
         "python-api": lambda: python_reference.page(os.path.join(SOURCE, "python", "nonholo")),
         "papers": papers,
         "contributing": lambda: read(SOURCE, "CONTRIBUTING.md"),

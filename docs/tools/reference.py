@@ -1,4 +1,4 @@
-"""The reference of the C library, made from the comments in nonholo.h."""
+"""The reference of the C library, made from the comments in its headers."""
 
 import os
 import re
@@ -21,11 +21,19 @@ def prose(comment):
     return "\n".join(lines).strip("\n")
 
 
-def page(path):
-    text = ["# The C library", "", "The library has one header, `nonholo.h`; this page is made from its comments. Build a program of your own with",
-            "`cc mine.c $(pkg-config --cflags --libs nonholo)`, or in CMake with `find_package(nonholo)` and the target `nonholo::nonholo`.",
-            "`examples/` contains a small program for each way to use the library.", ""]
-    items = header.read(path)
+def page(folder):
+    text = ["# The C library", "", "The library has two headers: `nonholo.h`, the core, and `nonholo_analysis.h`, which is less stable. This page is",
+            "made from their comments. Build a program of your own with `cc mine.c $(pkg-config --cflags --libs nonholo)`, or in",
+            "CMake with `find_package(nonholo)` and the target `nonholo::nonholo`. `examples/` contains a small program for each",
+            "way to use the library.", ""]
+    for name in ("nonholo.h", "nonholo_analysis.h"):
+        text += [f"# {name}", ""] + described(header.read(os.path.join(folder, name)))
+    return "\n".join(text)
+
+
+def described(items):
+    """The items of a header as Markdown."""
+    text = []
     if items and items[0].kind == "text":
         text += ["```", items[0].comment, "```", ""]
     code = []
@@ -49,4 +57,4 @@ def page(path):
         if item.kind != "text":
             code.append(item.code)
     flush()
-    return "\n".join(text)
+    return text

@@ -78,10 +78,7 @@ class _Watcher:
         self.start = self._integrals(self.t0)
 
     def _integrals(self, t: float) -> np.ndarray:
-        status = lib.nh_system_integral_values(
-            self.system._handle, t, _address(self.q), _address(self.v), _address(self.values)
-        )
-        check(status, H.nh_report())
+        call(lib.nh_system_integral_values, self.system._handle, t, _address(self.q), _address(self.v), _address(self.values))
         if self.latitude:
             self.values[-1] = lib.nh_latitude_value(self.latitude, _address(self.q), _address(self.v))
         return self.values.copy()
@@ -91,10 +88,7 @@ class _Watcher:
         lib.nh_run_wrapped_state(run.handle, 0, C.byref(t), _address(self.q), _address(self.v))
         errors = (self._integrals(t.value) - self.start).tolist()
         if len(self.k):
-            status = lib.nh_system_residual(
-                self.system._handle, t.value, _address(self.q), _address(self.v), _address(self.k)
-            )
-            check(status, H.nh_report())
+            call(lib.nh_system_residual, self.system._handle, t.value, _address(self.q), _address(self.v), _address(self.k))
             errors.append(float(np.abs(self.k).max()))
         self.times.append(t.value - self.t0)
         self.errors.append(errors)

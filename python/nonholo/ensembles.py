@@ -253,13 +253,14 @@ def ensemble(
     want.start, want.t0, want.project = text, t0, project
     want.starts = H.NH_STARTS_RANDOM if members is not None else H.NH_STARTS_LIST if listed else H.NH_STARTS_MODEL
     want.members = members if members is not None else 1
-    want.energy = math.nan if energy is None else energy
+    want.fixed_energy = energy is not None
+    want.energy = 0.0 if energy is None else energy
     want.seed, want.around_start = seed, around_start
     if listed:
         rows = _list_starts(system, starts, q, v, t0, project)
         want.q, want.v, want.members = _address(rows[0]), _address(rows[1]), len(rows[0])
     want.steps = count_steps(step, steps, time)
-    fill_options(want.run, choice, step, want.steps, compose, compensated, backend)
+    fill_options(want, choice, step, want.steps, compose, compensated, backend)
     want.every = every or max(1, want.steps)
     want.threads = _threads(threads)
     handle = create(lib.nh_ensemble_create, C.byref(want))

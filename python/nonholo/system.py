@@ -167,7 +167,7 @@ class System:
     def conserved(self) -> list[str]:
         """The conserved quantities that were found, e.g. ``energy``, ``momentum of x1``."""
         count = lib.nh_system_integrals(self._handle)
-        return [_text(lib.nh_system_conserved(self._handle, i)) for i in range(count)]
+        return [_text(lib.nh_system_integral_name(self._handle, i)) for i in range(count)]
 
     # ---- states ----
 
@@ -183,7 +183,7 @@ class System:
     def _values(self, function: Any, count: int, t: float, q: Any, v: Any) -> np.ndarray:
         q, v = self._state(q, v)
         values = np.zeros(count)
-        check(function(self._handle, t, _address(q), _address(v), _address(values)), H.nh_report())
+        call(function, self._handle, t, _address(q), _address(v), _address(values))
         return values
 
     def energy(self, q: Any, v: Any, t: float = 0.0) -> float:
@@ -208,10 +208,7 @@ class System:
         """The acceleration v' and the multipliers of the continuous equations of motion."""
         q, v = self._state(q, v)
         a, multipliers = np.zeros(len(self.velocities)), np.zeros(len(self.constraints))
-        status = lib.nh_system_acceleration(
-            self._handle, t, _address(q), _address(v), _address(a), _address(multipliers)
-        )
-        check(status, H.nh_report())
+        call(lib.nh_system_acceleration, self._handle, t, _address(q), _address(v), _address(a), _address(multipliers))
         return a, multipliers
 
     def project(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:

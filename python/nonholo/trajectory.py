@@ -21,7 +21,7 @@ TABLE = 32 << 20  # numbers in a table; beyond this fewer points are recorded
 PIECE = 0.1  # seconds between checks for Ctrl-C and updates of the bar
 
 BACKENDS = {"auto": H.NH_BACKEND_AUTO, "tape": H.NH_BACKEND_TAPE, "compiled": H.NH_BACKEND_COMPILED}
-COMPENSATED = {None: H.NH_UNKNOWN, True: H.NH_YES, False: H.NH_NO}
+COMPENSATED = {None: H.NH_AS_ADVISED, True: H.NH_ON, False: H.NH_OFF}
 
 
 class Trajectory:

@@ -1,4 +1,6 @@
 /* What a step costs, counted: how often it asks the system for one of its functions. */
+#include <nonholo_analysis.h>
+
 #include "analysis/cost.h"
 
 #include "run/run.h"

@@ -1,4 +1,4 @@
-/* The values of what nh_system_conserved lists. */
+/* The values of the conserved quantities that nh_system_integral_name lists. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,14 +6,6 @@
 #include "system/system.h"
 
 static const char momentum[] = "momentum of ";
-
-int nh_system_integrals(const nh_system *system)
-{
-    int count = 0;
-    while (nh_system_conserved(system, count))
-        count++;
-    return count;
-}
 
 static double momentum_named(const nh_system *system, const char *name, const double *p)
 {
@@ -25,24 +17,25 @@ static double momentum_named(const nh_system *system, const char *name, const do
 
 /* p[n] comes first out of NH_FN_END. */
 static nh_status momenta(const nh_system *system, double t, const double *q, const double *v,
-                         double **p)
+                         double **p, nh_report *report)
 {
     *p = malloc((nh_system_outputs(system, NH_FN_END) + 1) * sizeof **p);
-    return *p ? nh_system_evaluate(system, NH_FN_END, t, q, v, NULL, *p, NULL) : NH_NO_MEMORY;
+    return *p ? nh_system_evaluate(system, NH_FN_END, t, q, v, NULL, *p, report)
+              : nh_fail_memory(report);
 }
 
 nh_status nh_system_integral_values(const nh_system *system, double t, const double *q,
-                                    const double *v, double *values)
+                                    const double *v, double *values, nh_report *report)
 {
     double partial[2] = {0}, energy, *p = NULL;
-    nh_status status = nh_system_energy(system, t, q, v, &energy);
+    nh_status status = nh_system_energy(system, t, q, v, &energy, report);
     if (status == NH_OK && system->facts.coupled)
-        status = nh_system_partial_energies(system, t, q, v, partial);
-    const char *name;
-    for (int i = 0; status == NH_OK && (name = nh_system_conserved(system, i)); i++) {
+        status = nh_system_partial_energies(system, t, q, v, partial, report);
+    for (int i = 0; status == NH_OK && i < nh_system_integrals(system); i++) {
+        const char *name = nh_system_integral_name(system, i);
         bool is_momentum = strncmp(name, momentum, sizeof momentum - 1) == 0;
         if (is_momentum && !p)
-            status = momenta(system, t, q, v, &p);
+            status = momenta(system, t, q, v, &p, report);
         if (status != NH_OK)
             break;
         if (is_momentum)

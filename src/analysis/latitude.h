@@ -2,6 +2,8 @@
 #ifndef NH_ANALYSIS_LATITUDE_H
 #define NH_ANALYSIS_LATITUDE_H
 
+#include <nonholo_analysis.h>
+
 #include "base/status.h"
 #include "system/system.h"
 

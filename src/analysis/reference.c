@@ -4,6 +4,8 @@
  * Before round-off a doubling divides the difference by up to 65536, so the finer of two that agree
  * is far better than their difference says. At round-off the differences stop falling; then the
  * best pair is taken and its difference is the honest estimate. */
+#include <nonholo_analysis.h>
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +40,7 @@ static nh_status solve(const errand *task, attempt *out, int64_t steps, nh_repor
                               .step = (task->t1 - task->t0) / (double)steps,
                               .steps = steps,
                               .members = 1,
-                              .compensated = NH_YES};
+                              .compensated = NH_ON};
     nh_status status = nh_run_create(&run, task->system, &options, report);
     if (status == NH_OK)
         status = nh_run_start(run, 0, task->t0, task->q, task->v, report);
@@ -122,11 +124,11 @@ static nh_status complain(const errand *task, const attempt *best, nh_status sta
         return status; /* the run has said it */
     nh_fail(report, status,
             "no reference solution to t = %.10g was found: halving the step still changes it by "
-            "%.2g; a shorter --time helps where the motion is chaotic",
+            "%.2g; a shorter time helps where the motion is chaotic",
             task->t1, best->difference);
     if (report)
         report->residual = best->difference;
-    return status;
+    return nh_fail_about(report, status, "time");
 }
 
 nh_status nh_reference(const nh_system *system, double t0, const double *q, const double *v,

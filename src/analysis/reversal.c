@@ -1,5 +1,7 @@
 /* Going back: a symmetric method on a reversible system returns to its start when the velocities
  * are turned round; how far another one misses it is its reversibility defect. */
+#include <nonholo_analysis.h>
+
 #include "base/status.h"
 
 #include <math.h>

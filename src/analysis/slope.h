@@ -2,6 +2,8 @@
 #ifndef NH_ANALYSIS_SLOPE_H
 #define NH_ANALYSIS_SLOPE_H
 
+#include <nonholo_analysis.h>
+
 #include "base/status.h"
 
 typedef struct nh_slope {

@@ -1,6 +1,8 @@
 /* What a series of numbers says as it comes: its largest value, its mean, the line through it; and
  * the order of a method from its errors at several steps. (The slope of a series that is known as a
  * whole: slope.c.) */
+#include <nonholo_analysis.h>
+
 #include <math.h>
 
 #include "base/status.h"

@@ -1,4 +1,6 @@
 /* Quantities by name, measured along a run. nonholo.h lists them. */
+#include <nonholo_analysis.h>
+
 #include "base/status.h"
 #include "system/system.h"
 
@@ -49,7 +51,7 @@ enum { FAMILIES = 14 };
 
 static bool is_momentum(const nh_system *system, int index)
 {
-    return strncmp(nh_system_conserved(system, index), "momentum", 8) == 0;
+    return strncmp(nh_system_integral_name(system, index), "momentum", 8) == 0;
 }
 
 static int rho_count(const nh_system *system)
@@ -100,7 +102,7 @@ static const char *name_of(const nh_system *system, quantity q, char *text, size
     case CONSTRAINTS:
         return "constraint";
     case INTEGRAL:
-        return nh_system_conserved(system, q.index);
+        return nh_system_integral_name(system, q.index);
     case MIDPOINTS:
         return "midpoint_constraint";
     case LEAPFROG:
@@ -132,7 +134,18 @@ static bool quantity_at(const nh_system *system, const family *list, int place, 
     return false;
 }
 
-const char *nh_quantity_name(const nh_system *system, int index)
+int nh_system_quantities(const nh_system *system)
+{
+    family list[FAMILIES];
+    quantity q;
+    int count = 0;
+    list_families(system, list);
+    while (quantity_at(system, list, count, &q))
+        count++;
+    return count;
+}
+
+const char *nh_system_quantity_name(const nh_system *system, int index)
 {
     static _Thread_local char text[256];
     family list[FAMILIES];
@@ -230,9 +243,9 @@ static double largest(const double *k, int count)
 }
 
 static nh_status constraint_value(const nh_watch *w, quantity q, double t, const double *x,
-                                  const double *v, double *value)
+                                  const double *v, double *value, nh_report *report)
 {
-    nh_status status = nh_system_residual(w->system, t, x, v, w->room);
+    nh_status status = nh_system_residual(w->system, t, x, v, w->room, report);
     bool all = q.kind == CONSTRAINTS || q.kind == MIDPOINTS;
     *value = all ? largest(w->room, w->system->constraints) : w->room[q.index];
     return status;
@@ -241,7 +254,7 @@ static nh_status constraint_value(const nh_watch *w, quantity q, double t, const
 /* k at the mean of two states. An angle that was wrapped in between is brought back beside the
  * other. */
 static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *now,
-                                const nh_state *before, double *value)
+                                const nh_state *before, double *value, nh_report *report)
 {
     int n = w->system->coordinates, nv = w->system->velocities;
     double *x = w->room + (w->system->constraints > nv ? w->system->constraints : nv) + 1;
@@ -250,27 +263,27 @@ static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *n
         x[i] = before->wrapped_q[i] + (now->q[i] - before->q[i]) / 2;
     for (int i = 0; i < nv; i++)
         v[i] = (now->v[i] + before->v[i]) / 2;
-    return constraint_value(w, q, (now->t + before->t) / 2, x, v, value);
+    return constraint_value(w, q, (now->t + before->t) / 2, x, v, value, report);
 }
 
 /* |v_half|^2/2 + (x1.gradU(x0) + x0.gradU(0))/2, of the passengers: for quadratic U = x.Kx/2 - f.x
  * this is x0.K x1/2 - f.(x0 + x1)/2. */
 static nh_status leapfrog_value(const nh_watch *w, const nh_state *now, const nh_state *before,
-                                double *value)
+                                double *value, nh_report *report)
 {
     const nh_system *s = w->system;
     int n = s->coordinates, driver = s->facts.driver;
     size_t sizes = nh_system_outputs(s, NH_FN_MATRICES) + (size_t)(4 * n + 4);
     double *space = calloc(sizes, sizeof *space), kinetic = 0, potential = 0;
     if (!space)
-        return NH_NO_MEMORY;
+        return nh_fail_memory(report);
     double *there = space, *at_zero = there + n + 1, *zero = at_zero + n + 1, *M = zero + 2 * n;
     nh_status status =
-        nh_system_evaluate(s, NH_FN_POTENTIAL, 0, before->wrapped_q, zero, NULL, there, NULL);
+        nh_system_evaluate(s, NH_FN_POTENTIAL, 0, before->wrapped_q, zero, NULL, there, report);
     if (status == NH_OK)
-        status = nh_system_evaluate(s, NH_FN_POTENTIAL, 0, zero, zero, NULL, at_zero, NULL);
+        status = nh_system_evaluate(s, NH_FN_POTENTIAL, 0, zero, zero, NULL, at_zero, report);
     if (status == NH_OK)
-        status = nh_system_evaluate(s, NH_FN_MATRICES, 0, zero, zero, NULL, M, NULL);
+        status = nh_system_evaluate(s, NH_FN_MATRICES, 0, zero, zero, NULL, M, report);
     for (int i = 0; i < n && status == NH_OK; i++) {
         if (i == driver)
             continue;
@@ -285,7 +298,7 @@ static nh_status leapfrog_value(const nh_watch *w, const nh_state *now, const nh
 }
 
 static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, const nh_state *before,
-                         double *value)
+                         double *value, nh_report *report)
 {
     const nh_system *s = w->system;
     nh_status status = NH_OK;
@@ -300,47 +313,47 @@ static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, con
         *value = now->v[q.index];
         return NH_OK;
     case ENERGY:
-        return nh_system_energy(s, now->t, now->wrapped_q, now->v, value);
+        return nh_system_energy(s, now->t, now->wrapped_q, now->v, value, report);
     case PARTIAL_ENERGY:
-        status = nh_system_partial_energies(s, now->t, now->wrapped_q, now->v, w->room);
+        status = nh_system_partial_energies(s, now->t, now->wrapped_q, now->v, w->room, report);
         *value = w->room[q.index];
         return status;
     case LATITUDE:
         *value = nh_latitude_value(w->latitude, now->wrapped_q, now->v);
         return NH_OK;
     case OBSERVABLE: /* may count turns: not wrapped */
-        status = nh_system_observe(s, now->t, now->q, now->v, w->room);
+        status = nh_system_observe(s, now->t, now->q, now->v, w->room, report);
         *value = w->room[q.index + (s->facts.coupled ? 2 : 0)];
         return status;
     case CONSTRAINTS:
     case CONSTRAINT:
-        return constraint_value(w, q, now->t, now->wrapped_q, now->v, value);
+        return constraint_value(w, q, now->t, now->wrapped_q, now->v, value, report);
     case INTEGRAL:
-        status = nh_system_integral_values(s, now->t, now->wrapped_q, now->v, w->room);
+        status = nh_system_integral_values(s, now->t, now->wrapped_q, now->v, w->room, report);
         *value = w->room[q.index];
         return status;
     case RHO:
         status = nh_system_evaluate(s, NH_FN_MODEL_MOMENTA, now->t, now->wrapped_q, now->v, NULL,
-                                    w->room, NULL);
+                                    w->room, report);
         *value = w->room[q.index];
         return status;
     case MIDPOINTS:
     case MIDPOINT:
-        return midpoint_value(w, q, now, before, value);
+        return midpoint_value(w, q, now, before, value, report);
     case LEAPFROG:
-        return leapfrog_value(w, now, before, value);
+        return leapfrog_value(w, now, before, value, report);
     }
     return NH_BAD_ARGUMENT;
 }
 
 nh_status nh_watch_values(const nh_watch *w, const nh_state *now, const nh_state *before,
-                          double *values)
+                          double *values, nh_report *report)
 {
     nh_status status = NH_OK;
     for (int i = 0; i < w->count && status == NH_OK; i++) {
         values[i] = NAN;
         if (before || w->wanted[i].kind < MIDPOINTS)
-            status = measure(w, w->wanted[i], now, before, &values[i]);
+            status = measure(w, w->wanted[i], now, before, &values[i], report);
     }
     return status;
 }

@@ -17,6 +17,13 @@ nh_status nh_fail(nh_report *report, nh_status status, const char *format, ...)
     return status;
 }
 
+nh_status nh_fail_about(nh_report *report, nh_status status, const char *option)
+{
+    if (report)
+        report->option = option;
+    return status;
+}
+
 nh_status nh_fail_memory(nh_report *report)
 {
     return nh_fail(report, NH_NO_MEMORY, "out of memory");

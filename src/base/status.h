@@ -9,6 +9,9 @@
 __attribute__((format(printf, 3, 4))) nh_status nh_fail(nh_report *report, nh_status status,
                                                         const char *format, ...);
 
+/* Names the option that would help, after nh_fail; returns the report's status. */
+nh_status nh_fail_about(nh_report *report, nh_status status, const char *option);
+
 /* The usual message for a failed allocation. */
 nh_status nh_fail_memory(nh_report *report);
 

@@ -219,10 +219,10 @@ static nh_status compiler_failed(const char *messages, nh_report *report)
     shown[strcspn(shown, "\n")] = 0;
     nh_status status =
         nh_fail(report, NH_NO_COMPILER,
-                "the C compiler '%s' could not make a kernel%s%s; --backend tape works without one",
+                "the C compiler '%s' could not make a kernel%s%s; the tape works without one",
                 compiler(), *shown ? ": " : "", shown);
     free(text);
-    return status;
+    return nh_fail_about(report, status, "backend tape");
 }
 
 /* ---- loading ---- */

@@ -2,6 +2,8 @@
 #include "figure/figure.h"
 #include "figure/shipped.h"
 #include "model/suggest.h"
+#include "base/options.h"
+#include "base/processors.h"
 
 #include <errno.h>
 #include <math.h>
@@ -188,6 +190,11 @@ static double seconds_now(void)
 nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_report *report)
 {
     double begun = seconds_now();
+    nh_figure_options own;
+    nh_status taken = NH_OPTIONS_TAKE(&own, options, nh_figure_options, user, report);
+    if (taken != NH_OK)
+        return taken;
+    options = &own;
     crew c = {.figure = f, .options = options, .all = f->case_count * f->method_count};
     forget(f);
     f->quick = options->quick && f->quick_is_shorter;
@@ -196,7 +203,7 @@ nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_repor
     if (!f->outcome || !f->target)
         return nh_fail_memory(report);
     pthread_mutex_init(&c.lock, NULL);
-    work_together(&c, options->threads < 1 ? 1 : options->threads);
+    work_together(&c, options->threads < 1 ? nh_processors() : options->threads);
     pthread_mutex_destroy(&c.lock);
     f->seconds = seconds_now() - begun;
     if (c.stopped)
@@ -237,12 +244,25 @@ const nh_finding *nh_figure_finding(const nh_figure *figure, int index)
     return &figure->result[index];
 }
 
+static bool has_remark(const nh_outcome *o)
+{
+    return o->status != NH_OK && o->status != NH_NOT_APPLICABLE;
+}
+
+int nh_figure_remarks(const nh_figure *f)
+{
+    int count = 0;
+    for (int i = 0; f->outcome && i < f->case_count * f->method_count; i++)
+        count += has_remark(&f->outcome[i]);
+    return count;
+}
+
 const char *nh_figure_remark(const nh_figure *f, int index)
 {
     static _Thread_local char text[2400];
     for (int i = 0; f->outcome && i < f->case_count * f->method_count; i++) {
         const nh_outcome *o = &f->outcome[i];
-        if (o->status == NH_OK || o->status == NH_NOT_APPLICABLE || index-- > 0)
+        if (!has_remark(o) || index-- > 0)
             continue;
         snprintf(text, sizeof text, "%s%s%s: %s", f->methods[i % f->method_count].label,
                  f->case_count > 1 ? ", " : "",

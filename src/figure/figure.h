@@ -5,6 +5,8 @@
 #ifndef NH_FIGURE_FIGURE_H
 #define NH_FIGURE_FIGURE_H
 
+#include <nonholo_analysis.h>
+
 #include "base/arena.h"
 #include "base/status.h"
 #include "model/source.h"

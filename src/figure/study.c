@@ -173,7 +173,8 @@ static nh_status note(study *s, const nh_run *run, int lane, int member, int64_t
     nh_outcome *out = s->out;
     double values[NAMES_MOST], t = take_state(s, run, lane, s->now);
     nh_state now = state_in(s, s->now, t), before = state_in(s, before_of(s, lane), t - out->step);
-    nh_status status = nh_watch_values(s->watch[lane], &now, with_before ? &before : NULL, values);
+    nh_status status =
+        nh_watch_values(s->watch[lane], &now, with_before ? &before : NULL, values, NULL);
     out->t[point] = t;
     for (int i = 0; i < out->names; i++)
         out->data[((int64_t)member * out->names + i) * out->points + point] = values[i];

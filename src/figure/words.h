@@ -2,6 +2,8 @@
 #ifndef NH_FIGURE_WORDS_H
 #define NH_FIGURE_WORDS_H
 
+#include <nonholo_analysis.h>
+
 #include "figure/figure.h"
 
 enum { NH_WORDS_MOST = 128 };

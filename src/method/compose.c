@@ -58,12 +58,12 @@ int nh_composition_count(void)
 
 const char *nh_composition_name(int index)
 {
-    return compositions[index].name;
+    return index >= 0 && index < nh_composition_count() ? compositions[index].name : NULL;
 }
 
 const char *nh_composition_summary(int index)
 {
-    return compositions[index].summary;
+    return index >= 0 && index < nh_composition_count() ? compositions[index].summary : NULL;
 }
 
 static const composition *find(const char *name, nh_report *report)

@@ -33,6 +33,10 @@ struct nh_method {
     void (*table)(const double *option, double *table);
 };
 
+/* nh_choice_parse, or where there is no text the method that is advised for the system. */
+nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system *system,
+                               nh_report *report);
+
 /* The functions that the kernel may call with these options on such a system. */
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/text.h"
 #include "output/file.h"
 #include "output/hdf5.h"
@@ -350,7 +351,11 @@ nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive
 {
     *out = NULL;
     format f = CSV;
-    nh_status status = find_format(path, plan->members, &f, report);
+    nh_archive_plan own;
+    nh_status status = NH_OPTIONS_TAKE(&own, plan, nh_archive_plan, resume, report);
+    if (status == NH_OK)
+        status = find_format(path, own.members, &f, report);
+    plan = &own;
     if (status != NH_OK)
         return status;
     if (plan->every < 1 || plan->steps < 0)

@@ -64,7 +64,7 @@ nh_status nh_record_multipliers(const nh_record *record, double *multipliers, nh
         const double *row = record->table + i * record->width;
         const double *q = row + 1, *v = q + record->coordinates;
         nh_status status = nh_system_acceleration(record->system, row[0], q, v, NULL,
-                                                  multipliers + i * record->constraints);
+                                                  multipliers + i * record->constraints, report);
         if (status != NH_OK)
             return nh_fail(report, status, "t = %.10g: the multipliers could not be computed: %s",
                            row[0], nh_status_name(status));

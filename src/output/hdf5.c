@@ -66,11 +66,13 @@ static nh_status check_space(const nh_hdf5 *file, nh_report *report)
     double there = (double)disk.f_bavail * (double)disk.f_frsize;
     if (bytes < there)
         return NH_OK;
-    return nh_fail(
-        report, NH_FILE_FAILED,
-        "cannot write %s: it needs %.3g MB and the disk has %.3g MB left; record fewer points "
-        "(--every)",
-        file->path, bytes * 1e-6, there * 1e-6);
+    return nh_fail_about(
+        report,
+        nh_fail(report, NH_FILE_FAILED,
+                "cannot write %s: it needs %.3g MB and the disk has %.3g MB left; record fewer "
+                "points",
+                file->path, bytes * 1e-6, there * 1e-6),
+        "every");
 }
 
 static bool name_places(nh_hdf5 *file, const char *path)

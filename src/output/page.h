@@ -3,6 +3,8 @@
 #ifndef NH_OUTPUT_PAGE_H
 #define NH_OUTPUT_PAGE_H
 
+#include <nonholo_analysis.h>
+
 #include "base/status.h"
 
 /* Made by tools/embed.py from third_party/uplot and page.js. */

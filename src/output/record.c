@@ -60,10 +60,12 @@ static nh_status grow(nh_record *record, nh_report *report)
         return nh_fail_memory(report);
     double *table = realloc(record->table, bytes);
     if (!table)
-        return nh_fail(
-            report, NH_NO_MEMORY,
-            "out of memory for %lld recorded points of %d columns; record fewer (--every)",
-            (long long)needed, record->columns);
+        return nh_fail_about(
+            report,
+            nh_fail(report, NH_NO_MEMORY,
+                    "out of memory for %lld recorded points of %d columns; record fewer",
+                    (long long)needed, record->columns),
+            "every");
     record->table = table;
     record->room = room;
     return NH_OK;

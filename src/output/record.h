@@ -2,6 +2,8 @@
 #ifndef NH_OUTPUT_RECORD_H
 #define NH_OUTPUT_RECORD_H
 
+#include <nonholo_analysis.h>
+
 #include "base/status.h"
 #include "run/run.h"
 

@@ -132,17 +132,19 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
                      f->residual, f->iterations);
         nh_fail(report, status,
                 "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "
-                "--step, now %g, usually helps",
+                "step, now %g, usually helps",
                 who, step, t, how_far, run->step);
     } else {
         const char *what = status == NH_DEPENDENT_CONSTRAINTS
                                ? "the constraints depend on each other there"
                            : status == NH_SINGULAR_MASS ? "the mass matrix is singular there"
                                                         : "the state is no longer finite";
-        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller --step, now %g, may help",
-                who, step, t, what, run->step);
+        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", who,
+                step, t, what, run->step);
     }
     if (report) {
+        if (status != NH_CALLBACK_STOPPED)
+            report->option = "step";
         report->step = step;
         report->time = t;
         report->residual = f->residual;
@@ -358,8 +360,27 @@ static nh_status check_scratch(const nh_run *run, nh_report *report)
         run->choice.method->name, run->system->name, e->scratch_peak, e->scratch_size);
 }
 
+nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *report)
+{
+    if (steps < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT, "a run cannot advance by %lld steps",
+                       (long long)steps);
+    for (int i = 0; i < run->groups; i++) {
+        const group *g = run->group + i;
+        for (int lane = 0; lane < g->lanes; lane++)
+            if (!((g->given | g->retired) >> lane & 1))
+                return nh_fail(report, NH_BAD_ARGUMENT,
+                               "member %d of %d has no state; nh_run_start gives it one",
+                               g->first_member + lane, run->members);
+    }
+    return NH_OK;
+}
+
 nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
 {
+    nh_status ready = nh_run_check_started(run, steps, report);
+    if (ready != NH_OK)
+        return ready;
     double begin = now();
     nh_status status = NH_OK;
     failure f = {0};

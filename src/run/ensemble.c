@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
+#include "base/processors.h"
 #include "base/status.h"
 
 enum { WIDTH_MAX = 64, THREADS_MAX = 4096 };
@@ -133,9 +135,8 @@ static nh_status random_start(const nh_ensemble *e, const nh_system *system, int
         centre ? nh_system_start(system, o->start, q, v, report) : nh_fail_memory(report);
     if (status == NH_OK)
         memcpy(centre, q, n * sizeof *centre);
-    if (status == NH_OK && isnan(energy) &&
-        (status = nh_system_energy(system, o->t0, q, v, &energy)) != NH_OK)
-        nh_fail(report, status, "the energy of the start state could not be computed");
+    if (status == NH_OK && !o->fixed_energy)
+        status = nh_system_energy(system, o->t0, q, v, &energy, report);
     if (status == NH_OK)
         status = nh_random_start(system, o->t0, energy, o->seed, (uint64_t)start,
                                  o->around_start ? centre : NULL, q, v, report);
@@ -169,7 +170,7 @@ static nh_status check_options(const nh_ensemble_options *o, nh_report *report)
         return nh_fail(report, NH_BAD_ARGUMENT, "an ensemble needs either a model or a system");
     if (o->system && o->sweeps > 0)
         return nh_fail(report, NH_BAD_ARGUMENT, "only parameters of a model can be swept");
-    if (o->members < 0 || o->steps < 0 || o->every < 1)
+    if (o->members < 0 || o->steps < 0 || o->every < 0)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "an ensemble needs members and steps >= 0 and a record every >= 1 steps");
     if (o->threads < 0 || o->threads > THREADS_MAX)
@@ -194,7 +195,7 @@ void nh_ensemble_cut(nh_ensemble *e)
     e->blocks = e->blocks_each * e->combinations;
 }
 
-static nh_status settle_members(nh_ensemble *e, nh_report *report)
+static nh_status count_members(nh_ensemble *e, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
     double all = (double)e->each;
@@ -213,7 +214,7 @@ static nh_status settle_members(nh_ensemble *e, nh_report *report)
     return NH_OK;
 }
 
-static nh_status settle_records(nh_ensemble *e, nh_report *report)
+static nh_status plan_records(nh_ensemble *e, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
     e->records = o->steps / o->every + 1 + (o->steps % o->every != 0);
@@ -223,49 +224,70 @@ static nh_status settle_records(nh_ensemble *e, nh_report *report)
     size_t cell = sizeof *e->statistic;
     double bytes = (double)e->records * e->columns * (double)cell * (o->threads + 1);
     if (bytes > statistics_limit)
-        return nh_fail(
-            report, NH_TOO_LARGE,
-            "statistics of %d columns at %lld times would need %.0f GB; record fewer (--every)",
-            e->columns, (long long)e->records, bytes * 1e-9);
+        return nh_fail_about(
+            report,
+            nh_fail(report, NH_TOO_LARGE,
+                    "statistics of %d columns at %lld times would need %.0f GB; record fewer",
+                    e->columns, (long long)e->records, bytes * 1e-9),
+            "every");
     e->statistic = calloc((size_t)e->records * (size_t)e->columns, cell);
     e->failure = calloc(NH_FAILURES_KEPT + 1, sizeof *e->failure);
     return e->statistic && e->failure ? NH_OK : nh_fail_memory(report);
 }
 
-static nh_status settle(nh_ensemble *e, nh_report *report)
+static nh_status prepare(nh_ensemble *e, nh_report *report)
 {
-    nh_status status = settle_members(e, report);
+    nh_status status = count_members(e, report);
     e->system = e->options.system;
     if (status == NH_OK && !e->system) {
         status = build_swept(e, 0, &e->own, report);
         e->system = e->own;
     }
+    const char *reason;
+    if (status == NH_OK && !e->options.method)
+        e->options.method = nh_advise(e->system, &reason);
     if (status == NH_OK)
-        status =
-            nh_choice_parse(&e->choice, e->options.run.method ? e->options.run.method : "", report);
+        status = nh_choice_or_advised(&e->choice, e->options.method, e->system, report);
     if (status == NH_OK)
         status = nh_choice_applies(&e->choice, e->system, report);
-    return status == NH_OK ? settle_records(e, report) : status;
+    return status == NH_OK ? plan_records(e, report) : status;
+}
+
+static void fill_defaults(nh_ensemble_options *o)
+{
+    enum { POINTS = 500 };
+    if (o->every == 0)
+        o->every = o->steps > POINTS ? (o->steps + POINTS - 1) / POINTS : 1;
+    if (o->threads == 0)
+        o->threads = nh_processors();
+    if (o->ranks == 0)
+        o->ranks = 1;
+    if (o->members == 0)
+        o->members = 1;
+    if (!o->fixed_energy)
+        o->energy = NAN;
 }
 
 nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options,
                              nh_report *report)
 {
     *out = NULL;
-    nh_status status = check_options(options, report);
+    nh_ensemble_options own;
+    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_ensemble_options, ranks, report);
+    if (status == NH_OK)
+        status = check_options(&own, report);
     if (status != NH_OK)
         return status;
     nh_ensemble *e = calloc(1, sizeof *e);
     if (!e)
         return nh_fail_memory(report);
-    e->options = *options;
-    e->options.threads = options->threads ? options->threads : 1;
-    e->options.ranks = options->ranks ? options->ranks : 1;
-    e->each = options->members ? options->members : 1;
+    fill_defaults(&own);
+    e->options = own;
+    e->each = own.members;
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_init(&e->making, NULL);
     pthread_cond_init(&e->turn, NULL);
-    status = settle(e, report);
+    status = prepare(e, report);
     if (status != NH_OK) {
         nh_ensemble_free(e);
         return status;
@@ -363,8 +385,9 @@ nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_rep
     nh_gathering *statistic = calloc(cells * (size_t)threads, sizeof *statistic);
     e->worker_statistic = calloc((size_t)threads, sizeof *e->worker_statistic);
     nh_status status = shares && statistic && e->worker_statistic ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK)
+        status = NH_OPTIONS_TAKE(&e->hooks, hooks, nh_ensemble_hooks, checkpoint, report);
     if (status == NH_OK) {
-        e->hooks = hooks ? *hooks : (nh_ensemble_hooks){0};
         e->threads = threads;
         for (int i = 0; i < threads; i++) {
             shares[i] = (share){.e = e, .statistic = statistic + (size_t)i * cells};
@@ -389,6 +412,16 @@ nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_rep
 int64_t nh_ensemble_members(const nh_ensemble *e)
 {
     return e->members;
+}
+
+int64_t nh_ensemble_every(const nh_ensemble *e)
+{
+    return e->options.every;
+}
+
+int nh_ensemble_threads(const nh_ensemble *e)
+{
+    return e->options.threads;
 }
 
 int64_t nh_ensemble_combinations(const nh_ensemble *e)
@@ -418,7 +451,7 @@ int64_t nh_ensemble_records(const nh_ensemble *e)
 
 double nh_ensemble_time(const nh_ensemble *e, int64_t record)
 {
-    return e->options.t0 + (double)nh_ensemble_record_step(e, record) * e->options.run.step;
+    return e->options.t0 + (double)nh_ensemble_record_step(e, record) * e->options.step;
 }
 
 int nh_ensemble_columns(const nh_ensemble *e)

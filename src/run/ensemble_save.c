@@ -23,10 +23,10 @@ static void pack_identity(nh_pack *p, const nh_ensemble *e, const char *digest)
     nh_pack_text(p, nh_version());
     nh_pack_text(p, e->system->name);
     nh_pack_parameters(p, e->system);
-    nh_pack_text(p, o->run.method);
-    nh_pack_text(p, o->run.compose ? o->run.compose : "none");
-    nh_pack_real(p, o->run.step);
-    nh_pack_integer(p, o->run.compensated);
+    nh_pack_text(p, o->method);
+    nh_pack_text(p, o->compose ? o->compose : "none");
+    nh_pack_real(p, o->step);
+    nh_pack_integer(p, o->compensated);
     nh_pack_integer(p, e->members);
     nh_pack_integer(p, e->each);
     nh_pack_integer(p, o->starts);
@@ -75,15 +75,15 @@ static nh_status expect_equations(nh_pack *p, const nh_ensemble *e, const char *
 static nh_status expect_options(nh_pack *p, const nh_ensemble *e, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
-    nh_status status = nh_expect_text(p, "method", o->run.method, report);
+    nh_status status = nh_expect_text(p, "method", o->method, report);
     if (status == NH_OK)
-        status = nh_expect_text(p, "composition", o->run.compose ? o->run.compose : "none", report);
+        status = nh_expect_text(p, "composition", o->compose ? o->compose : "none", report);
     if (status == NH_OK)
-        status = nh_expect_real(p, "step", o->run.step, report);
+        status = nh_expect_real(p, "step", o->step, report);
     const struct {
         const char *what;
         int64_t here;
-    } integer[] = {{"choice of compensated sums", o->run.compensated},
+    } integer[] = {{"choice of compensated sums", o->compensated},
                    {"number of members", e->members},
                    {"number of starts", e->each},
                    {"kind of starts", o->starts},

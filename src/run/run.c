@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/status.h"
 #include "method/embedded.h"
 #include "code/emit.h"
@@ -234,8 +235,8 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
         return status;
     const nh_method *method = run->choice.method;
     const nh_shape *shape = &run->system->shape;
-    run->compensated = options->compensated == NH_YES ||
-                       (options->compensated == NH_UNKNOWN && method->compensate);
+    run->compensated = options->compensated == NH_ON ||
+                       (options->compensated == NH_AS_ADVISED && method->compensate);
     run->memory = method->memory ? method->memory(shape, run->choice.option) : 0;
     run->state_size = 4 * (size_t)shape->n + (size_t)shape->angles + run->memory;
     run->table_size = method->table_size ? method->table_size(run->choice.option) : 0;
@@ -251,11 +252,12 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
                         nh_report *report)
 {
     *out = NULL;
+    nh_run_options own;
     nh_choice choice;
-    if (!options->method)
-        return nh_fail(report, NH_BAD_ARGUMENT, "no method given");
-    nh_status status = nh_choice_parse(&choice, options->method, report);
-    return status == NH_OK ? nh_run_create_choice(out, system, &choice, options, report) : status;
+    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_run_options, compensated, report);
+    if (status == NH_OK)
+        status = nh_choice_or_advised(&choice, own.method, system, report);
+    return status == NH_OK ? nh_run_create_choice(out, system, &choice, &own, report) : status;
 }
 
 nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_choice *choice,
@@ -333,6 +335,7 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     for (int i = 0; i < n; i++)
         g->block[(n + i) * lanes + lane] = v[i];
     g->retired &= ~(1u << lane);
+    g->given |= 1u << lane;
     run->time = t;
     run->steps = 0;
     for (int i = 0; i < run->groups; i++)

@@ -12,6 +12,7 @@ typedef struct group { /* `lanes` trajectories side by side, in one block of mem
     int lanes, first_member;
     bool started;     /* the kernel's start has seen the state */
     unsigned retired; /* a bit for each lane that only keeps another one company */
+    unsigned given;   /* a bit for each lane that has a state */
     double *block;    /* q, v, q_low, v_low, turns, memory: the state */
     double *saved;    /* the state before the present chunk of steps */
 } group;
@@ -60,7 +61,9 @@ struct nh_run {
 
 void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */
 
-/* As nh_run_create, for a choice at hand; options->method is not looked at. */
+/* As nh_run_create, for a choice at hand and options of this version, whose method is not looked
+ * at.
+ */
 nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_choice *choice,
                                const nh_run_options *options, nh_report *report);
 
@@ -69,6 +72,9 @@ nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_c
 nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
                          nh_fn_set functions, nh_report *report);
 void nh_engine_free(engine *e);
+
+/* NH_BAD_ARGUMENT for a negative number of steps, and for a run with members that have no state. */
+nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *report);
 
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
  * without members left is not advanced. nh_run_start brings a member back. */

@@ -191,6 +191,7 @@ static void unpack_members(nh_pack *p, nh_run *run)
         int64_t marks = nh_unpack_integer(p);
         g->started = marks & 1; /* of all lanes of a group alike */
         g->retired = (g->retired & ~(1u << lane)) | (marks & 2 ? 1u << lane : 0);
+        g->given |= 1u << lane;
         for (size_t s = 0; s < run->state_size; s++)
             g->block[s * (size_t)lanes + (size_t)lane] = nh_unpack_real(p);
     }
@@ -203,6 +204,9 @@ nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *
     nh_pack p = {0};
     char digest[NH_DIGEST_TEXT];
     *bytes = NULL;
+    nh_status ready = nh_run_check_started(run, 0, report);
+    if (ready != NH_OK)
+        return ready;
     bool done = nh_system_digest(run->system, &run->choice, digest);
     pack_identity(&p, run, digest);
     nh_pack_real(&p, run->time);

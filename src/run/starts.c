@@ -53,7 +53,7 @@ static double excess(ray *r, double s)
     nh_report report;
     nh_status status = nh_system_project(r->system, r->t, r->q, r->v, &report);
     if (status == NH_OK)
-        status = nh_system_energy(r->system, r->t, r->q, r->v, &found);
+        status = nh_system_energy(r->system, r->t, r->q, r->v, &found, &report);
     r->out_of_memory |= status == NH_NO_MEMORY;
     return status == NH_OK ? found - r->energy : NAN;
 }

@@ -44,13 +44,16 @@ static nh_status open_run(worker *w, int64_t combination, nh_report *report)
     nh_status status = nh_ensemble_open(e, combination, &w->system, report);
     if (status != NH_OK)
         return status;
-    nh_run_options options = e->options.run;
-    options.members = e->width;
+    nh_run_options options = {.compose = e->options.compose,
+                              .step = e->options.step,
+                              .backend = e->options.backend,
+                              .compensated = e->options.compensated,
+                              .members = e->width};
     /* auto sees all the steps that this run will be used for */
     double steps = (double)e->options.steps * (double)e->blocks_each;
     options.steps = steps < 9e15 ? (int64_t)steps : INT64_C(9000000000000000);
     pthread_mutex_lock(&e->making);
-    status = nh_run_create(&w->run, w->system, &options, report);
+    status = nh_run_create_choice(&w->run, w->system, &e->choice, &options, report);
     pthread_mutex_unlock(&e->making);
     if (status == NH_OK)
         status = nh_measure_create(&w->measure, w->run, e->hooks.rows != NULL, report);

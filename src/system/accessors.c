@@ -34,18 +34,24 @@ static const nh_problem *problem_of(const nh_system *system)
 const char *nh_system_coordinate_name(const nh_system *system, int index)
 {
     const nh_problem *problem = problem_of(system);
+    if (index < 0 || index >= system->coordinates)
+        return NULL;
     return problem ? problem->coordinate_name[index] : system->name_of_coordinate[index];
 }
 
 const char *nh_system_velocity_name(const nh_system *system, int index)
 {
     const nh_problem *problem = problem_of(system);
+    if (index < 0 || index >= system->velocities)
+        return NULL;
     return problem ? problem->velocity_name[index] : system->name_of_velocity[index];
 }
 
 const char *nh_system_constraint_name(const nh_system *system, int index)
 {
     const nh_problem *problem = problem_of(system);
+    if (index < 0 || index >= system->constraints)
+        return NULL;
     return problem ? problem->constraint[index].name : "constraint";
 }
 
@@ -57,12 +63,14 @@ int nh_system_parameters(const nh_system *system)
 
 const char *nh_system_parameter_name(const nh_system *system, int index)
 {
-    return problem_of(system)->parameter[index].name;
+    bool is_there = index >= 0 && index < nh_system_parameters(system);
+    return is_there ? problem_of(system)->parameter[index].name : NULL;
 }
 
 double nh_system_parameter_value(const nh_system *system, int index)
 {
-    return problem_of(system)->parameter[index].value;
+    bool is_there = index >= 0 && index < nh_system_parameters(system);
+    return is_there ? problem_of(system)->parameter[index].value : NAN;
 }
 
 /* ---- observables ---- */
@@ -82,17 +90,19 @@ const char *nh_system_observable_name(const nh_system *system, int index)
 {
     static const char *const built_in[] = {"driver_energy", "passenger_energy"};
     int before = built_in_observables(system);
+    if (index < 0 || index >= nh_system_observables(system))
+        return NULL;
     return index < before ? built_in[index] : problem_of(system)->observable[index - before].name;
 }
 
 /* Calls NH_FN_OBSERVE and hands out a part of what it returns: [first, first + count). */
 static nh_status observe_part(const nh_system *system, double t, const double *q, const double *v,
-                              size_t first, size_t count, double *out)
+                              size_t first, size_t count, double *out, nh_report *report)
 {
     double *all = malloc((nh_system_outputs(system, NH_FN_OBSERVE) + 1) * sizeof *all);
     if (!all)
-        return NH_NO_MEMORY;
-    nh_status status = nh_system_evaluate(system, NH_FN_OBSERVE, t, q, v, NULL, all, NULL);
+        return nh_fail_memory(report);
+    nh_status status = nh_system_evaluate(system, NH_FN_OBSERVE, t, q, v, NULL, all, report);
     if (status == NH_OK)
         memcpy(out, all + first, count * sizeof *out);
     free(all);
@@ -100,40 +110,41 @@ static nh_status observe_part(const nh_system *system, double t, const double *q
 }
 
 nh_status nh_system_energy(const nh_system *system, double t, const double *q, const double *v,
-                           double *energy)
+                           double *energy, nh_report *report)
 {
-    return observe_part(system, t, q, v, 0, 1, energy);
+    return observe_part(system, t, q, v, 0, 1, energy, report);
 }
 
 nh_status nh_system_residual(const nh_system *system, double t, const double *q, const double *v,
-                             double *k)
+                             double *k, nh_report *report)
 {
-    return observe_part(system, t, q, v, 1, (size_t)system->constraints, k);
+    return observe_part(system, t, q, v, 1, (size_t)system->constraints, k, report);
 }
 
 nh_status nh_system_observe(const nh_system *system, double t, const double *q, const double *v,
-                            double *values)
+                            double *values, nh_report *report)
 {
     return observe_part(system, t, q, v, 1 + (size_t)system->constraints,
-                        (size_t)nh_system_observables(system), values);
+                        (size_t)nh_system_observables(system), values, report);
 }
 
 nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
-                                     const double *v, double *values)
+                                     const double *v, double *values, nh_report *report)
 {
     if (!system->facts.coupled)
-        return NH_NOT_APPLICABLE;
-    return observe_part(system, t, q, v, 1 + (size_t)system->constraints, 2, values);
+        return nh_fail(report, NH_NOT_APPLICABLE, "%s has no driver and passengers", system->name);
+    return observe_part(system, t, q, v, 1 + (size_t)system->constraints, 2, values, report);
 }
 
 nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
-                                 const double *v, double *acceleration, double *multipliers)
+                                 const double *v, double *acceleration, double *multipliers,
+                                 nh_report *report)
 {
     size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
     double *both = malloc((n + m + 1) * sizeof *both);
     if (!both)
-        return NH_NO_MEMORY;
-    nh_status status = nh_system_evaluate(system, NH_FN_ACCELERATION, t, q, v, NULL, both, NULL);
+        return nh_fail_memory(report);
+    nh_status status = nh_system_evaluate(system, NH_FN_ACCELERATION, t, q, v, NULL, both, report);
     if (status == NH_OK && acceleration)
         memcpy(acceleration, both, n * sizeof *both);
     if (status == NH_OK && multipliers)
@@ -165,11 +176,17 @@ nh_answer nh_system_constraint_integrable(const nh_system *system, int index)
     return system->mechanics ? system->mechanics->constraint_integrable[index] : NH_UNKNOWN;
 }
 
-const char *nh_system_conserved(const nh_system *system, int index)
+int nh_system_integrals(const nh_system *system)
 {
     char **list = system->mechanics ? system->mechanics->conserved : NULL;
-    for (int i = 0; list && list[i]; i++)
-        if (i == index)
-            return list[i];
-    return NULL;
+    int count = 0;
+    while (list && list[count])
+        count++;
+    return count;
+}
+
+const char *nh_system_integral_name(const nh_system *system, int index)
+{
+    bool is_there = index >= 0 && index < nh_system_integrals(system);
+    return is_there ? system->mechanics->conserved[index] : NULL;
 }

@@ -59,11 +59,11 @@ nh_status nh_system_check_start(const nh_system *system, double t, const double 
     status = nh_fail(
         report, NH_BAD_START,
         "the start state is off the constraints: %s has residual %.6g; give velocities that "
-        "satisfy it, or let --project move them there",
+        "satisfy it, or project them onto the constraints",
         nh_system_constraint_name(system, worst), residual);
     if (report)
         report->residual = fabs(residual);
-    return status;
+    return nh_fail_about(report, status, "project");
 }
 
 /* One Newton turn: v -= M^-1 K^T (K M^-1 K^T)^-1 k. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/status.h"
 
 enum { PAIRS_MAX_CONSTRAINTS = 2000 };
@@ -242,7 +243,11 @@ nh_status nh_system_from_functions(nh_system **out, const nh_functions *function
                                    nh_report *report)
 {
     *out = NULL;
-    nh_status status = check_functions(functions, report);
+    nh_functions own;
+    nh_status status = NH_OPTIONS_TAKE(&own, functions, nh_functions, reaction, report);
+    functions = &own;
+    if (status == NH_OK)
+        status = check_functions(functions, report);
     nh_system *system = status == NH_OK ? new_system(report) : NULL;
     if (!system)
         return status == NH_OK ? NH_NO_MEMORY : status;

@@ -1,6 +1,6 @@
 /* The latitude: constant along an accurate flow for every driver, exact where it is a formula,
  * refused where there is none; and the other quantities that a watch knows. */
-#include <nonholo.h>
+#include <nonholo_analysis.h>
 
 #include "check.h"
 
@@ -50,7 +50,7 @@ static outcome follow(const nh_system *system, const char *start, const char *me
         nh_run_wrapped_state(run, 0, NULL, wrapped[at], NULL);
         now = (nh_state){t, q[at], wrapped[at], v[at]};
         nh_state before = {t - step, q[1 - at], wrapped[1 - at], v[1 - at]};
-        status = nh_watch_values(watch, &now, i > 0 ? &before : NULL, &value);
+        status = nh_watch_values(watch, &now, i > 0 ? &before : NULL, &value, &report);
         first = isnan(first) ? value : first;
         time[points] = t;
         series[points] = value - first;
@@ -151,7 +151,7 @@ static void test_momenta(void)
     CHECK(nh_system_start(system, NULL, q, v, &report) == NH_OK);
     nh_state start = {0, q, q, v};
     CHECK(nh_watch_create(&watch, system, names, 2, 0.1, &start, &report) == NH_OK);
-    CHECK(nh_watch_values(watch, &start, NULL, rho) == NH_OK);
+    CHECK(nh_watch_values(watch, &start, NULL, rho, &report) == NH_OK);
     CHECK_NEAR(rho[0], 0.001, 1e-15);
     CHECK_NEAR(rho[1], -0.6, 1e-15);
     nh_watch_free(watch);

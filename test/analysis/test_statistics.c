@@ -1,6 +1,6 @@
 /* Lines, trends and orders, fitted to numbers whose answer is known. */
 #include <math.h>
-#include <nonholo.h>
+#include <nonholo_analysis.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Verdicts on series whose nature is known, with and without noise, many of each kind. */
-#include <nonholo.h>
+#include <nonholo_analysis.h>
 
 #include "check.h"
 

@@ -58,15 +58,21 @@ static void as_signed_file(const uint8_t *data, size_t size)
     free(bytes);
 }
 
+static bool start_members(nh_run *run)
+{
+    const double q[3] = {1, 1, 0}, v[3] = {0, 0, 2};
+    bool ok = true;
+    for (int i = 0; i < nh_run_members(run); i++)
+        ok = ok && nh_run_start(run, i, 0, q, v, NULL) == NH_OK;
+    return ok;
+}
+
 static void as_run(const uint8_t *data, size_t size)
 {
     nh_run *run;
     nh_report report;
-    double q[3] = {1, 1, 0}, v[3] = {0, 0, 2};
-    if (nh_run_create(&run, sys, &how, &report) != NH_OK)
+    if (nh_run_create(&run, sys, &how, &report) != NH_OK || !start_members(run))
         abort();
-    for (int i = 0; i < 3; i++)
-        nh_run_start(run, i, 0, q, v, &report);
     if (nh_run_restore(run, data, size, &report) == NH_OK)
         nh_run_advance(run, 3, &report);
     nh_run_free(run);
@@ -76,14 +82,16 @@ static void as_ensemble(const uint8_t *data, size_t size)
 {
     nh_ensemble *e;
     nh_report report;
-    nh_ensemble_options options = {
-        .system = sys,
-        .starts = NH_STARTS_RANDOM,
-        .members = 9,
-        .energy = 6,
-        .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
-        .steps = 4,
-        .every = 2};
+    nh_ensemble_options options = {.system = sys,
+                                   .starts = NH_STARTS_RANDOM,
+                                   .members = 9,
+                                   .fixed_energy = true,
+                                   .energy = 6,
+                                   .method = "dla01",
+                                   .step = 0.1,
+                                   .backend = NH_BACKEND_TAPE,
+                                   .steps = 4,
+                                   .every = 2};
     if (nh_ensemble_create(&e, &options, &report) != NH_OK)
         abort();
     if (nh_ensemble_restore(e, data, size, &report) == NH_OK)
@@ -99,21 +107,23 @@ static void as_changed(const uint8_t *data, size_t size, bool ensemble)
     nh_report report;
     if (!genuine[ensemble] && ensemble) {
         nh_ensemble *e;
-        nh_ensemble_options options = {
-            .system = sys,
-            .starts = NH_STARTS_RANDOM,
-            .members = 9,
-            .energy = 6,
-            .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
-            .steps = 4,
-            .every = 2};
+        nh_ensemble_options options = {.system = sys,
+                                       .starts = NH_STARTS_RANDOM,
+                                       .members = 9,
+                                       .fixed_energy = true,
+                                       .energy = 6,
+                                       .method = "dla01",
+                                       .step = 0.1,
+                                       .backend = NH_BACKEND_TAPE,
+                                       .steps = 4,
+                                       .every = 2};
         if (nh_ensemble_create(&e, &options, &report) != NH_OK ||
             nh_ensemble_result(e, &genuine[1], &length[1], &report) != NH_OK)
             abort();
         nh_ensemble_free(e);
     } else if (!genuine[ensemble]) {
         nh_run *run;
-        if (nh_run_create(&run, sys, &how, &report) != NH_OK ||
+        if (nh_run_create(&run, sys, &how, &report) != NH_OK || !start_members(run) ||
             nh_run_save(run, &genuine[0], &length[0], &report) != NH_OK)
             abort();
         nh_run_free(run);

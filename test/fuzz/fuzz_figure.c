@@ -1,5 +1,5 @@
 /* Any text: a figure file is either read or refused; nothing of it runs. */
-#include <nonholo.h>
+#include <nonholo_analysis.h>
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         nh_system_coordinates(system) <= 64 && nh_system_velocities(system) <= 64) {
         double q[64], v[64], energy;
         if (nh_system_start(system, NULL, q, v, &report) == NH_OK)
-            nh_system_energy(system, 0, q, v, &energy);
+            nh_system_energy(system, 0, q, v, &energy, &report);
     }
     nh_system_free(system);
     nh_model_free(model);

@@ -51,7 +51,7 @@ static nh_run *start_run(const job *j, const double *q, const double *v)
                               .compose = j->compose,
                               .step = j->step,
                               .backend = j->backend,
-                              .compensated = j->compose ? NH_YES : NH_UNKNOWN};
+                              .compensated = j->compose ? NH_ON : NH_AS_ADVISED};
     must(nh_run_create(&run, j->p->system, &options, &report), &report);
     must(nh_run_start(run, 0, 0, q, v, &report), &report);
     return run;
@@ -83,7 +83,7 @@ static double unit_of(const problem *p)
 {
     nh_report report = {.text = "no acceleration at the start"};
     double a[SIZE], fastest = 0, largest = 0;
-    must(nh_system_acceleration(p->system, 0, p->q, p->v, a, NULL), &report);
+    must(nh_system_acceleration(p->system, 0, p->q, p->v, a, NULL, &report), &report);
     for (int i = 0; i < p->n; i++) {
         fastest = fmax(fastest, fabs(p->v[i]));
         largest = fmax(largest, fabs(a[i]));

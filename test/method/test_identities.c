@@ -45,7 +45,7 @@ static state advance(state s, const char *method, double step, int steps)
     nh_report report;
     nh_run *run;
     nh_run_options options = {
-        .method = method, .step = step, .backend = NH_BACKEND_TAPE, .compensated = NH_NO};
+        .method = method, .step = step, .backend = NH_BACKEND_TAPE, .compensated = NH_OFF};
     must(nh_run_create(&run, system_now, &options, &report), &report);
     must(nh_run_start(run, 0, 0, s.q, s.v, &report), &report);
     must(nh_run_advance(run, steps, &report), &report);

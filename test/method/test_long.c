@@ -54,10 +54,10 @@ static void look(const nh_system *system, const double *q, const double *v, doub
                  worst *now)
 {
     double k[SIZE];
-    nh_system_energy(system, 0, q, v, value);
+    nh_system_energy(system, 0, q, v, value, NULL);
     if (nh_system_facts(system)->coupled)
-        nh_system_partial_energies(system, 0, q, v, value + 1);
-    nh_system_residual(system, 0, q, v, k);
+        nh_system_partial_energies(system, 0, q, v, value + 1, NULL);
+    nh_system_residual(system, 0, q, v, k, NULL);
     for (int j = 0; j < nh_system_constraints(system); j++)
         now->constraint = fmax(now->constraint, fabs(k[j]));
 }

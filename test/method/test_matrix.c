@@ -103,7 +103,7 @@ static double residual(const problem *p, double t, const double *q, const double
 {
     double k[SIZE], worst = 0, square = 1;
     nh_report report = {.text = "no residual"};
-    must(nh_system_residual(p->system, t, q, v, k), &report);
+    must(nh_system_residual(p->system, t, q, v, k, &report), &report);
     for (int i = 0; i < p->n; i++)
         square += v[i] * v[i];
     for (int i = 0; i < p->m; i++) {
@@ -139,9 +139,9 @@ static int check_energy(const job *j)
     double q[SIZE], v[SIZE], begin, end;
     memcpy(q, j->p->q, sizeof q);
     memcpy(v, j->p->v, sizeof v);
-    nh_system_energy(j->p->system, 0, q, v, &begin);
+    nh_system_energy(j->p->system, 0, q, v, &begin, NULL);
     go(j, STEPS, q, v);
-    nh_system_energy(j->p->system, 0, q, v, &end);
+    nh_system_energy(j->p->system, 0, q, v, &end, NULL);
     return within(&energy_seen, j, fabs(end - begin) / (1 + fabs(begin)));
 }
 
@@ -236,7 +236,7 @@ static int check_lanes(const job *j, int members, int64_t steps)
                               .step = j->step,
                               .backend = j->backend,
                               .members = members,
-                              .compensated = NH_UNKNOWN};
+                              .compensated = NH_AS_ADVISED};
     must(nh_run_create(&run, j->p->system, &options, &report), &report);
     for (int i = 0; i < members; i++) {
         member_start(j->p, i, q, v);

@@ -63,7 +63,7 @@ static nh_status end_of(const nh_system *system, nh_run_options options, double 
     return status;
 }
 
-static void compare(const nh_system *system, int stages, double step, nh_answer compensated)
+static void compare(const nh_system *system, int stages, double step, nh_switch compensated)
 {
     char method[32];
     double tape[2 * SIZE], one[2 * SIZE], lanes[2 * SIZE];
@@ -91,9 +91,9 @@ int main(void)
         nh_system *system = build(systems[i]);
         for (int stages = 3; stages <= STAGES_MAX; stages++)
             if (i == GEARS || i == TWO || stages == 3 || stages == 6)
-                compare(system, stages, 0.1, NH_YES);
+                compare(system, stages, 0.1, NH_ON);
         if (i == GEARS)
-            compare(system, 7, 1.3, NH_NO);
+            compare(system, 7, 1.3, NH_OFF);
         nh_system_free(system);
     }
     return check_end();

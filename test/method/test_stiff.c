@@ -74,9 +74,9 @@ static void check_method(const nh_system *system, const char *method, int keeps)
         run(system, method, way[i].backend, way[i].members, state[i], state[i] + SIZE);
         CHECK(memcmp(state[i], state[0], sizeof start) == 0);
     }
-    nh_system_residual(system, 0, state[0], state[0] + SIZE, k);
-    nh_system_energy(system, 0, start, start + SIZE, &before);
-    nh_system_energy(system, 0, state[0], state[0] + SIZE, &after);
+    nh_system_residual(system, 0, state[0], state[0] + SIZE, k, &report);
+    nh_system_energy(system, 0, start, start + SIZE, &before, &report);
+    nh_system_energy(system, 0, state[0], state[0] + SIZE, &after, &report);
     printf("%-22s constraint %.1e, energy %.1e\n", method, fabs(k[0]), fabs(after - before));
     CHECK(!(keeps & ENERGY) || fabs(after - before) < 1e-12); /* at most 2.0e-14 */
     if (keeps & CONSTRAINT) { /* what does not keep it cannot start from there */

@@ -52,7 +52,8 @@ static void test_follow(const nh_system *system)
 
     double multipliers[4], expected;
     CHECK(nh_record_multipliers(whole, multipliers, &report) == NH_OK);
-    nh_system_acceleration(system, a[stride], a + stride + 1, a + stride + 4, NULL, &expected);
+    nh_system_acceleration(system, a[stride], a + stride + 1, a + stride + 4, NULL, &expected,
+                           &report);
     CHECK(multipliers[1] == expected && expected != 0);
 
     CHECK(nh_record_follow(whole, run, 0, 5, 0, &report) == NH_BAD_ARGUMENT);

@@ -98,8 +98,8 @@ static void random_starts(const char *name, double energy)
     CHECK(nh_system_build(&system, model, NULL, 0, &report) == NH_OK);
     for (uint64_t i = 0; i < 200; i++) {
         CHECK(nh_random_start(system, 0, energy, 5, i, NULL, q, v, &report) == NH_OK);
-        nh_system_energy(system, 0, q, v, &found);
-        nh_system_residual(system, 0, q, v, k);
+        nh_system_energy(system, 0, q, v, &found, &report);
+        nh_system_residual(system, 0, q, v, k, &report);
         worst_energy = fmax(worst_energy, fabs(found - energy));
         for (int c = 0; c < nh_system_constraints(system); c++)
             worst = fmax(worst, fabs(k[c]));
@@ -176,7 +176,9 @@ static nh_ensemble *run_list(const nh_model *model, const table *t, int threads,
                                    .members = MEMBERS,
                                    .q = t->q[0],
                                    .v = t->v[0],
-                                   .run = {.method = "dla01", .step = 0.01, .backend = backend},
+                                   .method = "dla01",
+                                   .step = 0.01,
+                                   .backend = backend,
                                    .steps = 1000,
                                    .every = 100,
                                    .threads = threads};
@@ -277,10 +279,12 @@ static void ranks_and_sweeps(void)
     nh_sweep sweep[] = {{"eps", 0, 0.5, 3}, {"shift", 1, 2, 2}};
     nh_ensemble_options options = {.starts = NH_STARTS_RANDOM,
                                    .members = 20,
+                                   .fixed_energy = true,
                                    .energy = 6,
                                    .sweep = sweep,
                                    .sweeps = 2,
-                                   .run = {.method = "gauss", .step = 0.1},
+                                   .method = "gauss",
+                                   .step = 0.1,
                                    .steps = 50,
                                    .every = 7,
                                    .ranks = 3};
@@ -316,18 +320,20 @@ static void refusals(void)
     nh_ensemble_options good = {.model = model,
                                 .members = 10,
                                 .starts = NH_STARTS_RANDOM,
+                                .fixed_energy = true,
                                 .energy = 6,
-                                .run = {.method = "dla01", .step = 0.1},
+                                .method = "dla01",
+                                .step = 0.1,
                                 .steps = 100,
                                 .every = 10};
     nh_ensemble_options bad = good;
     bad.model = NULL;
     CHECK(nh_ensemble_create(&e, &bad, &report) == NH_BAD_ARGUMENT && !e);
     bad = good;
-    bad.every = 0;
+    bad.every = -1;
     CHECK(nh_ensemble_create(&e, &bad, &report) == NH_BAD_ARGUMENT);
     bad = good;
-    bad.run.method = "nonsense";
+    bad.method = "nonsense";
     CHECK(nh_ensemble_create(&e, &bad, &report) == NH_BAD_ARGUMENT);
     bad = good;
     bad.steps = INT64_C(1) << 50;
@@ -407,15 +413,17 @@ static void checkpoints(void)
     nh_model *model;
     nh_report report;
     CHECK(nh_model_open(&model, "harmonic-cvt", &report) == NH_OK);
-    nh_ensemble_options options = {
-        .model = model,
-        .starts = NH_STARTS_RANDOM,
-        .members = CROWD,
-        .energy = 3,
-        .threads = 3,
-        .run = {.method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE},
-        .steps = 40,
-        .every = 2};
+    nh_ensemble_options options = {.model = model,
+                                   .starts = NH_STARTS_RANDOM,
+                                   .members = CROWD,
+                                   .fixed_energy = true,
+                                   .energy = 3,
+                                   .threads = 3,
+                                   .method = "dla01",
+                                   .step = 0.1,
+                                   .backend = NH_BACKEND_TAPE,
+                                   .steps = 40,
+                                   .every = 2};
     static watcher first, second;
     alarm(3600);
     for (int round = 0; round < 20; round++) {

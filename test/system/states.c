@@ -60,10 +60,10 @@ static void print_state(const nh_system *s, double t, const double *q, const dou
     int n = nh_system_velocities(s), m = nh_system_constraints(s), o = nh_system_observables(s);
     double *a = numbers(n), *lambda = numbers(m), *k = numbers(m), *observed = numbers(o);
     double energy;
-    must(nh_system_energy(s, t, q, v, &energy), NULL);
-    must(nh_system_residual(s, t, q, v, k), NULL);
-    must(nh_system_acceleration(s, t, q, v, a, lambda), NULL);
-    must(nh_system_observe(s, t, q, v, observed), NULL);
+    must(nh_system_energy(s, t, q, v, &energy, NULL), NULL);
+    must(nh_system_residual(s, t, q, v, k, NULL), NULL);
+    must(nh_system_acceleration(s, t, q, v, a, lambda, NULL), NULL);
+    must(nh_system_observe(s, t, q, v, observed, NULL), NULL);
     printf("{\"energy\": %.17g, ", energy);
     print_numbers("residual", k, m);
     printf(", ");

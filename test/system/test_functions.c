@@ -217,7 +217,7 @@ static void nonideal(void)
     CHECK(nh_system_from_functions(&system, &rubbing, NULL) == NH_OK);
     CHECK(nh_choice_parse(&dla01, "dla01", NULL) == NH_OK);
     CHECK(nh_choice_applies(&dla01, system, NULL) == NH_NOT_APPLICABLE);
-    CHECK(nh_system_acceleration(system, 0, q, v, a, psi) == NH_OK);
+    CHECK(nh_system_acceleration(system, 0, q, v, a, psi, NULL) == NH_OK);
     CHECK_NEAR(psi[0], 2 * 0.8, 1e-9); /* the constraint is differentiated by differences */
     CHECK_NEAR(a[0] * cos(0.1) + a[1] * sin(0.1), -MU * sqrt(1.6 * 1.6 + SMOOTH * SMOOTH), 1e-9);
     nh_system_free(system);

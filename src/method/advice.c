@@ -1,7 +1,8 @@
 /* Which method to take for a system: rules in the order of preference. */
-#include <nonholo.h>
-
 #include <string.h>
+
+#include "base/status.h"
+#include "method/method.h"
 
 static bool applies(const char *text, const nh_system *system)
 {
@@ -62,4 +63,15 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
     const rule *found = first_fitting(rules, count, system);
     *reason = found ? found->reason : NULL;
     return found ? found->method : NULL;
+}
+
+nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system *system,
+                               nh_report *report)
+{
+    const char *reason;
+    if (!text)
+        text = nh_advise(system, &reason);
+    return text ? nh_choice_parse(out, text, report)
+                : nh_fail(report, NH_NOT_APPLICABLE, "no method applies to %s",
+                          nh_system_name(system));
 }

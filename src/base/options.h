@@ -1,0 +1,19 @@
+/* Structs of options as callers hand them over: the first member is their size. */
+#ifndef NH_BASE_OPTIONS_H
+#define NH_BASE_OPTIONS_H
+
+#include <nonholo.h>
+
+/* Copies what the caller gave into `own`, of `own_size` bytes; NULL or what lies beyond the
+ * caller's size is zero, which means "as advised". Size 0 stands for the `first_size` bytes of the
+ * struct's first version. Refuses options of a newer library that this one does not know and that
+ * are set. */
+nh_status nh_options_take(void *own, size_t own_size, const void *given, size_t first_size,
+                          nh_report *report);
+
+/* NH_FIRST_SIZE names the last member of the first version. */
+#define NH_FIRST_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+#define NH_OPTIONS_TAKE(own, given, type, last, report)                                            \
+    nh_options_take(own, sizeof(type), given, NH_FIRST_SIZE(type, last), report)
+
+#endif
