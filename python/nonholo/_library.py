@@ -15,6 +15,14 @@ from ._where import LIBRARY_FOLDERS
 NAMES = ("libnonholo.so.0", "libnonholo.so", "libnonholo.0.dylib", "libnonholo.dylib")
 
 
+def _advice(option: bytes | None) -> str:
+    """The option that would help, as it is written in Python: "step" or "backend tape"."""
+    if not option:
+        return ""
+    name, _, value = option.decode().partition(" ")
+    return f' ({name}="{value}")' if value else f" ({name}=)"
+
+
 class Error(Exception):
     """An error reported by the library. ``line`` and ``column`` give the position in a model's text, counted
     from 1; they are 0 if the error does not concern a position. ``step`` and ``time`` give the position in a run.
@@ -28,7 +36,7 @@ class Error(Exception):
     """
 
     def __init__(self, report: H.nh_report):
-        super().__init__(report.text.decode("utf-8", "replace"))
+        super().__init__(report.text.decode("utf-8", "replace") + _advice(report.option))
         self.status: str = lib.nh_status_name(report.status).decode()
         self.line: int = report.line
         self.column: int = report.column
