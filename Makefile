@@ -1,5 +1,8 @@
 # The front door. Everything is built by meson and ninja in build/.
 PREFIX ?= /usr/local
+# Below PREFIX. Not meson's choice, which depends on what else is installed: pkg-config and the loader search
+# /usr/local/lib on every Debian, but not /usr/local/lib64.
+LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
@@ -10,11 +13,12 @@ all: configure
 
 configure:
 	@tools/setup.sh
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(MESON_OPTIONS) --prefix=$(PREFIX)
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(MESON_OPTIONS) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
 	@# a folder that changed may hold new files, which meson.build lists when it configures
 	@test -z "$$(find src cli models figures -type d -newer $(BUILD)/build.ninja)" || meson setup --reconfigure $(BUILD) >/dev/null
 
-demo: all
+demo: configure
+	@ninja -C $(BUILD) nonholo
 	@tools/demo.sh $(BUILD)/nonholo $(BUILD)/demo
 
 test: all
@@ -46,10 +50,12 @@ docs: all
 	@ninja -C $(BUILD) docs
 	@echo "manual: $(BUILD)/manual/index.html"
 
+# The loader knows a new library when ldconfig has seen it, which only root can run.
 install: configure
-	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX))
-	@ninja -C $(BUILD)
-	@meson install -C $(BUILD)
+	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
+	@ninja -C $(BUILD) installed
+	@meson install -C $(BUILD) --no-rebuild
+	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || PATH="$$PATH:/sbin:/usr/sbin" ldconfig
 
 clean:
 	rm -rf $(BUILD)

@@ -1,6 +1,7 @@
 /* nonholo bench: what a step costs on this machine. */
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
+#include "duration.h"
 #include "json.h"
 #include "message.h"
 #include "method_list.h"
@@ -84,18 +85,13 @@ static int measure_row(row *r, const subject *s, const options *given)
 
 static void tell_text(const subject *s, const row *rows, int count)
 {
-    printf("%s: nanoseconds a step and trajectory\n", nh_system_name(s->system));
+    printf("%s: time of a step of one trajectory\n", nh_system_name(s->system));
     printf("  %-26s %10s %10s %12s %12s\n", "method", "tape", "compiled", "tape x64",
            "compiled x64");
     for (int i = 0; i < count; i++) {
         printf("  %-26s", rows[i].method);
-        for (int way = 0; way < WAYS; way++) {
-            int width = way < TAPE_LANES ? 10 : 12;
-            if (isnan(rows[i].seconds[way]))
-                printf(" %*s", width, "-");
-            else
-                printf(" %*.4g", width, 1e9 * rows[i].seconds[way]);
-        }
+        for (int way = 0; way < WAYS; way++)
+            printf(" %*s", way < TAPE_LANES ? 10 : 12, duration(rows[i].seconds[way]).text);
         putchar('\n');
     }
 }
@@ -118,11 +114,32 @@ static void tell_json(json *j, const subject *s, const row *rows, int count)
 
 /* ---- the command ---- */
 
-static int bench_model(const options *given, json *out)
+/* What users ask for must apply; of the standard ones those count that do. */
+static int choose(const subject *s, options *given)
+{
+    static const char *const standard[] = {"dla01", "leapfrog", "gauss:stages=3",
+                                           "discrete-gradient", "rk4"};
+    int count = sizeof standard / sizeof *standard;
+    return given->method_count ? 0 : choose_methods(standard, count, s, given);
+}
+
+static void free_chosen(options *chosen, const options *given)
+{
+    if (chosen->methods == given->methods)
+        return;
+    for (int i = 0; i < chosen->method_count; i++)
+        free(chosen->methods[i]);
+    free(chosen->methods);
+}
+
+static int bench_model(const options *asked, json *out)
 {
     subject s = {0};
     candidate *methods = NULL;
+    options chosen = *asked, *given = &chosen;
     int answer = subject_open(&s, given);
+    if (!answer)
+        answer = choose(&s, given);
     if (!answer)
         answer = settle_methods(&methods, "bench", &s, given);
     row *rows = answer ? NULL : calloc((size_t)given->method_count, sizeof *rows);
@@ -144,6 +161,7 @@ static int bench_model(const options *given, json *out)
         tell_text(&s, rows, given->method_count);
     free(rows);
     free(methods);
+    free_chosen(given, asked);
     subject_free(&s);
     return answer;
 }
@@ -151,14 +169,8 @@ static int bench_model(const options *given, json *out)
 static int run(const options *given)
 {
     static const char *standard_models[] = {"pendulum-cvt", "chaotic-particle"};
-    static char *standard_methods[] = {"dla01", "leapfrog", "gauss:stages=3", "discrete-gradient",
-                                       "rk4"};
     options each = *given;
     int answer = DONE, models = given->operand_count ? 1 : 2;
-    if (given->method_count == 0) {
-        each.methods = standard_methods;
-        each.method_count = sizeof standard_methods / sizeof *standard_methods;
-    }
     json out;
     if (given->json) {
         out = json_begin(stdout);
@@ -182,8 +194,9 @@ const command command_bench = {
     .operands = "[MODEL] [--methods A,B,...] [OPTION...]",
     .help = "Times steps from the start state, on the tape and compiled, for one trajectory\n"
             "and for each of 64 side by side; the least of many short timings. Without MODEL\n"
-            "two shipped ones are taken. How this compares with programs written by hand and\n"
-            "with other solvers is told by 'make bench' in the source tree.",
+            "two shipped ones are taken, without --methods those of a few that apply. How this\n"
+            "compares with programs written by hand and with other solvers is told by\n"
+            "'make bench' in the source tree.",
     .examples = "nonholo bench\n"
                 "nonholo bench mine.nh --methods dla01,gauss:stages=2 --step 0.01",
     .options = OPTIONS_MODEL | OPTIONS_METHODS | OPTIONS_BENCH,

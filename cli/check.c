@@ -80,9 +80,9 @@ static void put_label(const char *label)
     printf("  %-13s ", label);
 }
 
-static void plural(int count, const char *singular)
+static void print_count(int count, const char *singular)
 {
-    printf("%d %s%s", count, singular, count == 1 ? "" : "s");
+    printf("%d %s%s", count, singular, plural(count));
 }
 
 static void print_sizes(const finding *f)
@@ -90,14 +90,14 @@ static void print_sizes(const finding *f)
     const nh_system *s = f->system;
     put_label("size");
     if (nh_system_coordinates(s) == nh_system_velocities(s))
-        plural(nh_system_coordinates(s), "coordinate");
+        print_count(nh_system_coordinates(s), "coordinate");
     else {
-        plural(nh_system_coordinates(s), "coordinate");
+        print_count(nh_system_coordinates(s), "coordinate");
         printf(", ");
-        plural(nh_system_velocities(s), "velocity component");
+        print_count(nh_system_velocities(s), "velocity component");
     }
     printf(", ");
-    plural(nh_system_constraints(s), "constraint");
+    print_count(nh_system_constraints(s), "constraint");
     printf(" of rank %d\n", f->facts->rank);
 }
 
@@ -347,7 +347,7 @@ static void print_json(const finding *f)
 
 static int run(const options *given)
 {
-    subject s;
+    subject s = {0};
     int answer = subject_open(&s, given);
     if (!answer) {
         finding f;

@@ -283,13 +283,14 @@ static int run(const options *given)
     contest c = {.step = given->step, .compose = given->compose};
     bench b = {.given = given, .c = &c};
     nh_report report;
-    int answer = settle_steps("compare", given, &c.steps);
+    int answer = subject_find(&c.subject, given);
+    if (!answer)
+        answer = settle_steps("compare", given, &c.steps);
     c.time = (double)c.steps * c.step;
     if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);
-    if (answer)
-        return answer;
-    answer = contend(&c, &b, given);
+    if (!answer)
+        answer = contend(&c, &b, given);
     release(&c, &b);
     return answer;
 }

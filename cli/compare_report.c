@@ -1,4 +1,5 @@
 #include "compare_report.h"
+#include "duration.h"
 #include "json.h"
 #include "message.h"
 
@@ -64,17 +65,14 @@ static void print_head(const contest *c, const char *title, int least)
 static void print_errors(const contest *c)
 {
     print_head(c, "largest error", 10);
-    printf("  %10s\n", "ns a step");
+    printf("  %10s\n", "a step");
     for (int m = 0; m < c->method_count; m++) {
         const course *one = &c->courses[m];
         printf("%-*s", first_width(c), one->method->text);
         for (int i = 0; i < shown_count(c); i++)
             printf("  %*.3e", column_width(c, i, 10), one->trend[shown_quantity(c, i)].largest);
-        if (isnan(one->ns_per_step))
-            printf("  %10s", "-");
-        else
-            printf("  %10.*f", one->ns_per_step < 100, one->ns_per_step);
-        printf("%s\n", one->status == NH_OK ? "" : "  failed");
+        printf("  %10s%s\n", duration(1e-9 * one->ns_per_step).text,
+               one->status == NH_OK ? "" : "  failed");
     }
 }
 

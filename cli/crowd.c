@@ -179,9 +179,9 @@ int plot_crowd(crowd *c, const char *path)
                               .curves = 5};
     }
     char title[256];
-    snprintf(title, sizeof title, "%s, %s, step %.10g, %lld members",
+    snprintf(title, sizeof title, "%s, %s, step %.10g, %lld member%s",
              nh_system_name(c->subject.system), c->method, c->wanted.step,
-             (long long)nh_ensemble_members(e));
+             (long long)nh_ensemble_members(e), plural(nh_ensemble_members(e)));
     nh_report report;
     nh_status status = nh_panels_plot(panel, panels, path, title, &report);
     free(data);

@@ -43,6 +43,9 @@ int begin_member_table(crowd *c, const char *path);
 int add_member(void *user, const nh_member *member); /* a hook */
 int write_statistics(crowd *c, const char *path);
 
+/* Whether -o wants a table, of statistics or of members, rather than all trajectories. */
+bool is_csv(const char *path);
+
 /* Trajectories of all members, in HDF5; and checkpoints. Hooks give 1 after a failure, with
  * c->failure. */
 int open_crowd_files(crowd *c, const options *given);

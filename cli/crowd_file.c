@@ -18,6 +18,12 @@ static int note(crowd *c, nh_status status, const nh_report *report)
     return status != NH_OK;
 }
 
+bool is_csv(const char *path)
+{
+    size_t length = strlen(path);
+    return is_standard_output(path) || (length > 4 && strcmp(path + length - 4, ".csv") == 0);
+}
+
 /* ---- trajectories -------------------------------------------------------------------------- */
 
 static int open_archive(crowd *c, const options *given, bool resumed)
@@ -138,8 +144,7 @@ static int restore(crowd *c, const char *file, int64_t *position)
 
 int open_crowd_files(crowd *c, const options *given)
 {
-    bool table = given->output && strlen(given->output) > 4 &&
-                 strcmp(given->output + strlen(given->output) - 4, ".csv") == 0;
+    bool table = given->output && is_csv(given->output);
     int answer = 0;
     int64_t position = 0;
     bool several = c->wanted.ranks > 1;

@@ -1,6 +1,8 @@
 /* What ensemble prints. */
 #include "crowd.h"
+#include "duration.h"
 #include "json.h"
+#include "message.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,18 +57,20 @@ static void print_failures(const crowd *c)
 void print_crowd_text(const crowd *c)
 {
     const nh_ensemble *e = c->ensemble;
-    printf("%s, %s, step %.10g, %lld steps to t = %.10g, %lld members\n",
-           nh_system_name(c->subject.system), c->method, c->wanted.step, (long long)c->wanted.steps,
-           nh_ensemble_time(e, nh_ensemble_records(e) - 1), (long long)nh_ensemble_members(e));
+    long long steps = c->wanted.steps, members = nh_ensemble_members(e);
+    printf("%s, %s, step %.10g, %lld step%s to t = %.10g, %lld member%s\n",
+           nh_system_name(c->subject.system), c->method, c->wanted.step, steps, plural(steps),
+           nh_ensemble_time(e, nh_ensemble_records(e) - 1), members, plural(members));
     print_statistics(c);
     printf("  largest of all times: energy error %.3g", largest_error(c, 1));
     if (nh_system_constraints(c->subject.system) > 0)
         printf(", constraint residual %.3g", largest_error(c, 2));
     putchar('\n');
     print_failures(c);
-    printf("  cost: %.4g ns a step and member, %d thread%s, %s\n", nanoseconds_per_step(c),
-           c->wanted.threads, c->wanted.threads == 1 ? "" : "s", backend_name(c));
-    if (c->output)
+    printf("  cost: %s a step and member, %d thread%s, %s\n",
+           duration(1e-9 * nanoseconds_per_step(c)).text, c->wanted.threads,
+           plural(c->wanted.threads), backend_name(c));
+    if (c->output && !is_standard_output(c->output))
         printf("  data: %s\n", c->output);
     if (c->plot)
         printf("  picture: %s\n", c->plot);

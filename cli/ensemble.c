@@ -40,22 +40,16 @@ static int check_kind(const options *given)
     return 0;
 }
 
-static bool ends_in_csv(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
-}
-
 static int check_paths(const options *given)
 {
     nh_report report;
     nh_status status = NH_OK;
     if (given->output)
-        status = ends_in_csv(given->output) ? nh_record_can_write(given->output, &report)
-                                            : nh_archive_can_write(given->output, 2, &report);
+        status = is_csv(given->output) ? nh_record_can_write(given->output, &report)
+                                       : nh_archive_can_write(given->output, 2, &report);
     if (status != NH_OK)
         return complain_report(&report);
-    if (given->output && !ends_in_csv(given->output) && given->table)
+    if (given->output && !is_csv(given->output) && given->table)
         return complain("--table is for -o FILE.csv; %s holds everything", given->output);
     if (given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         return complain_report(&report);
@@ -172,7 +166,7 @@ static int compute(crowd *c, const options *given)
         if (answer)
             return answer;
     }
-    bool other = c->spill != NULL, whole = given->output && !ends_in_csv(given->output);
+    bool other = c->spill != NULL, whole = given->output && !is_csv(given->output);
     nh_ensemble_hooks hooks = {.user = c,
                                .progress = show_progress,
                                .member = members          ? add_member
@@ -224,14 +218,16 @@ static int name_failures(const crowd *c)
     const nh_report *first = nh_ensemble_failure(c->ensemble, 0, &member);
     if (!first)
         return DONE;
-    complain("%lld of %lld members failed; the first: %s", (long long)failures,
-             (long long)nh_ensemble_members(c->ensemble), first->text);
+    complain("%lld of %lld member%s failed; the first: %s", (long long)failures,
+             (long long)nh_ensemble_members(c->ensemble), plural(nh_ensemble_members(c->ensemble)),
+             first->text);
     return FAILED;
 }
 
 static int finish(crowd *c, const options *given)
 {
     int answer = write_files(c, given);
+    report_beside(given->output);
     if (given->json)
         print_crowd_json(c);
     else
@@ -246,16 +242,17 @@ static int run(const options *given)
 {
     crowd c = {.method = given->method};
     int64_t steps = 0;
-    int answer = settle_steps("ensemble", given, &steps);
+    int answer = subject_find(&c.subject, given);
+    if (!answer)
+        answer = settle_steps("ensemble", given, &steps);
     if (!answer)
         answer = check_kind(given);
     if (!answer)
         answer = check_paths(given);
     if (!answer)
         answer = keeper_begin(&c.keeper, given);
-    if (answer)
-        return answer;
-    answer = prepare(&c, given, steps);
+    if (!answer)
+        answer = prepare(&c, given, steps);
     if (!answer)
         answer = compute(&c, given);
     if (!answer && c.wanted.rank == 0)

@@ -76,7 +76,7 @@ static void print_word(FILE *out, const char *word)
 int keeper_tell(const keeper *k, int64_t steps)
 {
     const options *given = k->given;
-    complain("interrupted after %lld steps; go on with", (long long)steps);
+    complain("interrupted after %lld step%s; go on with", (long long)steps, plural(steps));
     fputs("  nonholo", stderr);
     for (int i = 0; i < given->argc; i++) {
         bool resume = strcmp(given->argv[i], "--resume") == 0;

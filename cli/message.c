@@ -80,6 +80,24 @@ int complain_report(const nh_report *report)
     return exit_code(report->status);
 }
 
+bool is_standard_output(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+void report_beside(const char *output)
+{
+    if (!is_standard_output(output))
+        return;
+    fflush(stdout);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* ---- did you mean -------------------------------------------------------------------------- */
 
 enum { WORD_MAX = 40 };

@@ -16,6 +16,14 @@ void say_nothing(void);
 int complain_report(const nh_report *report);
 int exit_code(nh_status status);
 
+/* '-' for -o: the data goes to standard output, and so the report, which would be mixed up with it,
+ * to standard error. */
+bool is_standard_output(const char *path);
+void report_beside(const char *output);
+
+/* What follows a noun that is counted: "" for one, else "s". */
+const char *plural(int64_t count);
+
 /* The one of `count` names nearest to a misspelt word, or NULL when none is near. */
 const char *nearest(const char *word, const char *const *names, int count);
 

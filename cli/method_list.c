@@ -55,19 +55,30 @@ int split_methods(const char *text, char ***list, int *count)
     }
 }
 
-static int settle(candidate *one, const subject *s, const options *given)
+/* Whether the method is known, applies and can be composed as asked; the report says why not. */
+static bool is_possible(candidate *one, const subject *s, const options *given, nh_report *report)
+{
+    if (nh_choice_parse(&one->choice, one->text, report) != NH_OK ||
+        nh_choice_applies(&one->choice, s->system, report) != NH_OK)
+        return false;
+    one->order = given->compose ? nh_composition_order(given->compose, &one->choice, report)
+                                : nh_choice_order(&one->choice);
+    return !given->compose || one->order > 0;
+}
+
+int choose_methods(const char *const *offered, int count, const subject *s, options *given)
 {
     nh_report report;
-    nh_status status = nh_choice_parse(&one->choice, one->text, &report);
-    if (status == NH_OK)
-        status = nh_choice_applies(&one->choice, s->system, &report);
-    if (status != NH_OK)
-        return complain_report(&report);
-    one->order = nh_choice_order(&one->choice);
-    if (!given->compose)
-        return 0;
-    one->order = nh_composition_order(given->compose, &one->choice, &report);
-    return one->order > 0 ? 0 : complain_report(&report);
+    for (int i = 0; i < count; i++) {
+        candidate one = {.text = offered[i]};
+        int answer =
+            is_possible(&one, s, given, &report)
+                ? append(offered[i], strlen(offered[i]), &given->methods, &given->method_count)
+                : 0;
+        if (answer)
+            return answer;
+    }
+    return 0;
 }
 
 int settle_methods(candidate **out, const char *who, const subject *s, const options *given)
@@ -86,8 +97,9 @@ int settle_methods(candidate **out, const char *who, const subject *s, const opt
     }
     int answer = 0;
     for (int i = 0; i < given->method_count && !answer; i++) {
+        nh_report report;
         list[i].text = given->methods[i];
-        answer = settle(&list[i], s, given);
+        answer = is_possible(&list[i], s, given, &report) ? 0 : complain_report(&report);
     }
     return answer;
 }

@@ -1,7 +1,7 @@
 /* nonholo models: what is shipped, and the text of a model. */
 #include "command.h"
 #include "json.h"
-#include "message.h"
+#include "subject.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 static int print_model(const options *given)
 {
     nh_model *model;
-    nh_report report;
-    if (nh_model_open(&model, given->operands[0], &report) != NH_OK)
-        return complain_report(&report);
+    int answer = open_model(&model, given->operands[0]);
+    if (answer)
+        return answer;
     const char *text = nh_model_text(model);
     if (given->json) {
         json j = json_begin(stdout);

@@ -93,7 +93,7 @@ static const specification specifications[] = {
     {"threads", 0, COUNT, OPTIONS_SPEED, AT(threads), "N",
      "threads for many trajectories (a single one uses one)", 1, 4096},
     {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy|.npz",
-     "write the recorded points", 0, 0},
+     "write the recorded points; -: CSV to standard output", 0, 0},
     {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html",
      "draw the recorded points", 0, 0},
     {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf|.html", "draw the errors", 0, 0},
@@ -446,6 +446,19 @@ static int count_operands(const options *given, const command *asked)
     return hint(asked);
 }
 
+/* Standard output holds the data or the JSON object, and nothing can go on writing there later. */
+static int check_standard_output(const options *given)
+{
+    if (!is_standard_output(given->output))
+        return 0;
+    if (given->json)
+        return complain("-o - and --json both write to standard output");
+    if (given->checkpoint || given->resume)
+        return complain("-o - cannot be resumed; --%s needs -o FILE",
+                        given->checkpoint ? "checkpoint" : "resume");
+    return 0;
+}
+
 int options_parse(options *given, const command *asked, int argc, char **argv)
 {
     *given = (options){.step = NAN,
@@ -481,7 +494,8 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
         say_nothing();
     if (given->progress == 1)
         progress_as_json();
-    return count_operands(given, asked);
+    int answer = count_operands(given, asked);
+    return answer ? answer : check_standard_output(given);
 }
 
 void options_free(options *given)

@@ -189,12 +189,13 @@ static int run(const options *given)
 {
     survey s = {.compose = given->compose};
     nh_report report;
-    int answer = settle_sizes(&s, given);
+    int answer = subject_find(&s.subject, given);
+    if (!answer)
+        answer = settle_sizes(&s, given);
     if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);
-    if (answer)
-        return answer;
-    answer = survey_subject(&s, given);
+    if (!answer)
+        answer = survey_subject(&s, given);
     free(s.series);
     free(s.methods);
     free(s.q);

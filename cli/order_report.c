@@ -100,8 +100,8 @@ void order_print_text(const survey *s)
 {
     char line[512];
     describe_survey(s, line, sizeof line);
-    printf("%s\nreference: %s, %lld steps, estimated error %.1e\n", line, nh_reference_method(),
-           (long long)s->accuracy.steps, s->accuracy.error * s->scale);
+    printf("%s\nreference: %s, %lld step%s, estimated error %.1e\n", line, nh_reference_method(),
+           (long long)s->accuracy.steps, plural(s->accuracy.steps), s->accuracy.error * s->scale);
     for (int m = 0; m < s->method_count; m++)
         print_points(s, &s->series[m]);
     print_summary(s);

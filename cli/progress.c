@@ -1,4 +1,5 @@
 #include "progress.h"
+#include "duration.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -32,19 +33,6 @@ void progress_begin(progress *p, int64_t total, bool quiet)
                     .unit = "steps",
                     .begun = now,
                     .last = now};
-}
-
-/* "3 min 20 s" rather than "200 s"; weeks happen. */
-static void describe_time(char *text, size_t size, double seconds)
-{
-    if (seconds < 100)
-        snprintf(text, size, "%.0f s", seconds);
-    else if (seconds < 6000)
-        snprintf(text, size, "%d min %02d s", (int)(seconds / 60), (int)seconds % 60);
-    else if (seconds < 172800)
-        snprintf(text, size, "%.1f hours", seconds / 3600);
-    else
-        snprintf(text, size, "%.1f days", seconds / 86400);
 }
 
 static void print_number(const char *key, double value)
@@ -82,11 +70,15 @@ void progress_update(progress *p, int64_t done)
     p->drawn = true;
     double share = (double)done / (double)p->total,
            rate = (double)(done - p->first) / (now - p->begun);
-    char left[40], bar[BAR + 1] = "";
-    describe_time(left, sizeof left, (double)(p->total - done) / rate);
+    char bar[BAR + 1] = "";
+    double left = (double)(p->total - done) / rate;
     for (int i = 0; i < BAR; i++)
         bar[i] = i < share * BAR ? '#' : '.';
-    fprintf(stderr, "\r[%s] %3.0f%%  %.3g %s/s  %s left", bar, 100 * share, rate, p->unit, left);
+    fprintf(stderr, "\r[%s] %3.0f%%  %.3g %s/s  ", bar, 100 * share, rate, p->unit);
+    if (left < 99.5) /* tenths would flicker */
+        fprintf(stderr, "%.0f s left", left);
+    else
+        fprintf(stderr, "%s left", duration(left).text);
     if (!isnan(p->energy_error))
         fprintf(stderr, "  energy error %.2g", p->energy_error);
     fputs("\033[K", stderr);

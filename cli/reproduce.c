@@ -2,6 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "command.h"
+#include "duration.h"
 #include "json.h"
 #include "message.h"
 #include "progress.h"
@@ -70,8 +71,8 @@ static void count(press *p, const nh_figure *figure)
 
 static void print_text(const press *p, const nh_figure *figure)
 {
-    printf("%s: %s (%.1f s)\n", nh_figure_name(figure), nh_figure_title(figure),
-           nh_figure_seconds(figure));
+    printf("%s: %s (%s)\n", nh_figure_name(figure), nh_figure_title(figure),
+           duration(nh_figure_seconds(figure)).text);
     for (int i = 0; i < nh_figure_findings(figure); i++) {
         const nh_finding *f = nh_figure_finding(figure, i);
         printf("  %-14s %s%s%s%s\n", verdict_of(f), f->text, f->in_case[0] ? " [" : "", f->in_case,

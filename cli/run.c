@@ -230,6 +230,7 @@ static int finish(journey *trip, const options *given)
     if (interrupted && given->checkpoint)
         return stop_here(trip);
     int answer = write_files(trip, given);
+    report_beside(given->output);
     if (nh_record_rows(trip->record) > 0) {
         if (given->json)
             print_json(trip);
@@ -239,8 +240,8 @@ static int finish(journey *trip, const options *given)
     if (trip->status != NH_OK)
         return tell_failure(trip);
     if (interrupted) {
-        complain("interrupted after %lld of %lld steps; with --checkpoint FILE it could go on",
-                 (long long)nh_run_steps(trip->run), (long long)trip->steps);
+        complain("interrupted after %lld of %lld step%s; with --checkpoint FILE it could go on",
+                 (long long)nh_run_steps(trip->run), (long long)trip->steps, plural(trip->steps));
         return FAILED;
     }
     if (answer == DONE)
@@ -251,30 +252,31 @@ static int finish(journey *trip, const options *given)
 static int run(const options *given)
 {
     journey trip = {.step = given->step, .method = given->method};
-    int answer = settle_steps("run", given, &trip.steps);
+    int answer = subject_find(&trip.subject, given);
+    if (!answer)
+        answer = settle_steps("run", given, &trip.steps);
     if (!answer)
         answer = check_paths(given);
     if (!answer)
         answer = keeper_begin(&trip.keeper, given);
-    if (!answer) {
+    if (!answer)
         answer = subject_open(&trip.subject, given);
-        if (!answer)
-            answer = require_method(&trip.subject, given);
-        if (!answer)
-            answer = prepare(&trip, given);
-        if (!answer) {
-            compute(&trip, given->quiet);
-            answer = finish(&trip, given);
-        }
-        nh_archive_leave(trip.archive);
-        free(trip.table);
-        free(trip.wrapped);
-        free(trip.row);
-        free(trip.multipliers);
-        nh_record_free(trip.record);
-        nh_run_free(trip.run);
-        subject_free(&trip.subject);
+    if (!answer)
+        answer = require_method(&trip.subject, given);
+    if (!answer)
+        answer = prepare(&trip, given);
+    if (!answer) {
+        compute(&trip, given->quiet);
+        answer = finish(&trip, given);
     }
+    nh_archive_leave(trip.archive);
+    free(trip.table);
+    free(trip.wrapped);
+    free(trip.row);
+    free(trip.multipliers);
+    nh_record_free(trip.record);
+    nh_run_free(trip.run);
+    subject_free(&trip.subject);
     return answer;
 }
 
@@ -284,11 +286,13 @@ const command command_run = {
     .operands = "MODEL --method METHOD --step H (--steps N | --time T) [OPTION...]",
     .help = "Follows MODEL from its start state and prints where it ends, how well energy and\n"
             "constraints were kept on the way, and how long a step took. MODEL is a shipped\n"
-            "model's name or the path of a .nh file.",
+            "model's name or the path of a .nh file; '-' reads one from standard input.",
     .examples = "nonholo run chaplygin-sleigh --method gauss --step 0.1 --time 100\n"
                 "nonholo run pendulum-cvt --set eps=0.1 --method dla01 --step 0.05 --steps 1e6\n"
                 "nonholo run rolling-disk --method gauss:stages=3 --step 0.1 --steps 500 \\\n"
-                "        --start \"theta'=2\" --project -o disk.h5 --plot disk.svg",
+                "        --start \"theta'=2\" --project -o disk.h5 --plot disk.svg\n"
+                "nonholo models chaplygin-sleigh | sed 's/J = 8/J = 2/' | \\\n"
+                "        nonholo run - --method gauss --step 0.1 --steps 500 -o - >sleigh.csv",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
                OPTIONS_KEEP,
     .operands_least = 1,

@@ -25,7 +25,7 @@ static bool ends_with(const char *path, const char *ending)
 /* Formats without multipliers. */
 static bool is_table(const char *path)
 {
-    return ends_with(path, ".csv") || ends_with(path, ".npy");
+    return is_standard_output(path) || ends_with(path, ".csv") || ends_with(path, ".npy");
 }
 
 /* Energy and observables: the columns of the record after t, q and v. */
@@ -128,11 +128,13 @@ static int check_notes(const journey *trip, const options *given, const notes *b
                         given->resume, before->has_output ? "with" : "without");
     if (given->output && (before->steps != trip->steps || before->every != trip->every))
         return complain(
-            "%s is of a run of %lld steps, recorded every %lld; with -o these must stay",
-            given->resume, (long long)before->steps, (long long)before->every);
+            "%s is of a run of %lld step%s, recorded every %lld; with -o these must stay",
+            given->resume, (long long)before->steps, plural(before->steps),
+            (long long)before->every);
     if (nh_run_steps(trip->run) > trip->steps)
-        return complain("%s is %lld steps on the way already, more than %lld", given->resume,
-                        (long long)nh_run_steps(trip->run), (long long)trip->steps);
+        return complain("%s is %lld step%s on the way already, more than %lld", given->resume,
+                        (long long)nh_run_steps(trip->run), plural(nh_run_steps(trip->run)),
+                        (long long)trip->steps);
     return 0;
 }
 

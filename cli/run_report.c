@@ -1,5 +1,7 @@
 #include "run_report.h"
+#include "duration.h"
 #include "json.h"
+#include "message.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,9 +32,10 @@ static double nanoseconds_per_step(const journey *trip)
 
 void describe_trip(const journey *trip, char *text, size_t size)
 {
-    snprintf(text, size, "%s, %s, step %.10g, %lld steps to t = %.10g",
-             nh_system_name(trip->subject.system), trip->method, trip->step,
-             (long long)nh_run_steps(trip->run), trip->subject.t);
+    long long steps = nh_run_steps(trip->run);
+    snprintf(text, size, "%s, %s, step %.10g, %lld step%s to t = %.10g",
+             nh_system_name(trip->subject.system), trip->method, trip->step, steps, plural(steps),
+             trip->subject.t);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -68,11 +71,9 @@ static void print_cost(const journey *trip, int width)
 {
     double cost = nanoseconds_per_step(trip);
     printf("  %-*s  ", width, "cost");
-    if (isfinite(cost) && cost >= 1e5)
-        printf("%.4g us a step, ", cost / 1e3);
-    else if (isfinite(cost))
-        printf("%.4g ns a step, ", cost);
-    printf("%.3g s, %s\n", nh_run_seconds(trip->run), backend_name(trip));
+    if (isfinite(cost))
+        printf("%s a step, ", duration(1e-9 * cost).text);
+    printf("%s, %s\n", duration(nh_run_seconds(trip->run)).text, backend_name(trip));
 }
 
 void print_text(const journey *trip)
@@ -93,9 +94,9 @@ void print_text(const journey *trip)
                nh_record_constraint_max(trip->record));
     print_columns(trip, width, energy + 1, nh_record_columns(trip->record) - energy - 1);
     print_cost(trip, width);
-    if (trip->output)
-        printf("  %-*s  %s (%lld points)\n", width, "data", trip->output,
-               (long long)nh_record_rows(trip->record));
+    if (trip->output && !is_standard_output(trip->output))
+        printf("  %-*s  %s (%lld point%s)\n", width, "data", trip->output,
+               (long long)nh_record_rows(trip->record), plural(nh_record_rows(trip->record)));
     if (trip->plot)
         printf("  %-*s  %s\n", width, "picture", trip->plot);
 }

@@ -153,8 +153,8 @@ static int read_row(reader *r)
         *(place < s->coordinates ? q + place : v + place - s->coordinates) = value;
     }
     if (column < r->columns)
-        return complain("%s:%lld: %d numbers for %d columns", r->path, r->number, column,
-                        r->columns);
+        return complain("%s:%lld: %d number%s for %d column%s", r->path, r->number, column,
+                        plural(column), r->columns, plural(r->columns));
     r->rows++;
     return 0;
 }

@@ -2,7 +2,12 @@
 #include "command.h"
 #include "message.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { INPUT_MOST = 1 << 23 }; /* bytes; the library refuses less */
 
 /* The start: first the model's with --start applied, then whole vectors, then the projection. */
 static int settle_start(subject *s, const options *given)
@@ -22,12 +27,60 @@ static int settle_start(subject *s, const options *given)
     return 0;
 }
 
+/* All of standard input; one that does not end is cut off where no model is that long. */
+static char *read_input(size_t *length)
+{
+    size_t room = 1 << 16;
+    char *text = malloc(room);
+    *length = 0;
+    while (text && !feof(stdin) && !ferror(stdin) && *length < INPUT_MOST) {
+        *length += fread(text + *length, 1, room - *length, stdin);
+        char *grown = *length < room ? text : realloc(text, room *= 2);
+        if (!grown)
+            free(text);
+        text = grown;
+    }
+    return text;
+}
+
+static int read_model(nh_model **out)
+{
+    nh_report report;
+    size_t length;
+    errno = 0;
+    char *text = read_input(&length);
+    if (!text)
+        return complain("out of memory"), FAILED;
+    nh_status status = NH_OK;
+    if (ferror(stdin))
+        complain("cannot read standard input: %s", strerror(errno));
+    else if ((status = nh_model_parse(out, "<stdin>", text, length, &report)) != NH_OK)
+        complain_report(&report);
+    free(text);
+    return ferror(stdin) ? FAILED : exit_code(status);
+}
+
+int open_model(nh_model **out, const char *operand)
+{
+    nh_report report;
+    *out = NULL;
+    if (strcmp(operand, "-") == 0)
+        return read_model(out);
+    return nh_model_open(out, operand, &report) == NH_OK ? 0 : complain_report(&report);
+}
+
+int subject_find(subject *s, const options *given)
+{
+    *s = (subject){.t = given->t0};
+    return open_model(&s->model, given->operands[0]);
+}
+
 int subject_open(subject *s, const options *given)
 {
     nh_report report;
-    *s = (subject){.t = given->t0};
-    if (nh_model_open(&s->model, given->operands[0], &report) != NH_OK)
-        return complain_report(&report);
+    int answer = s->model ? 0 : subject_find(s, given);
+    if (answer)
+        return answer;
     const char *const *settings = (const char *const *)given->settings;
     if (nh_system_build(&s->system, s->model, settings, given->setting_count, &report) != NH_OK)
         return complain_report(&report);

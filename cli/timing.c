@@ -21,9 +21,10 @@ int settle_steps(const char *who, const options *given, int64_t *steps)
         return complain("--time %.10g has too many steps of %.10g", given->time, given->step);
     *steps = (int64_t)whole;
     if (fabs(count - whole) > 1e-9 * fmax(1, whole))
-        remark(
-            "--time %.10g is not a whole number of steps of %.10g; taking %lld steps, to t = %.10g",
-            given->time, given->step, (long long)*steps, given->t0 + whole * given->step);
+        remark("--time %.10g is not a whole number of steps of %.10g; taking %lld step%s, to t = "
+               "%.10g",
+               given->time, given->step, (long long)*steps, plural(*steps),
+               given->t0 + whole * given->step);
     return 0;
 }
 

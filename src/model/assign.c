@@ -92,8 +92,9 @@ static void assign_members(nh_builder *b, const nh_statement *s, const nh_item *
     else if (list && length(right) != members.count)
         b->x.status =
             nh_fail_at(b->report, &b->model->source, right->place,
-                       "a list of %lld values; expected %lld, one for each member of '%s'",
-                       (long long)length(right), (long long)members.count, item->left->name);
+                       "a list of %lld value%s; expected %lld, one for each member of '%s'",
+                       (long long)length(right), nh_plural(length(right)), (long long)members.count,
+                       item->left->name);
     const nh_ast *element = list ? right->child : right;
     nh_expr value = NH_ZERO;
     for (int64_t i = 0; i < members.count && !b->x.status; i++) {
@@ -177,8 +178,9 @@ static void set_family(nh_builder *b, const nh_statement *s, const nh_ast *compo
     if (length(component) != family.count) {
         b->x.status =
             nh_fail_at(b->report, &b->model->source, component->place,
-                       "a list of %lld values; expected %lld, one for each member of '%s'",
-                       (long long)length(component), (long long)family.count, symbol->name);
+                       "a list of %lld value%s; expected %lld, one for each member of '%s'",
+                       (long long)length(component), nh_plural(length(component)),
+                       (long long)family.count, symbol->name);
         return;
     }
     int64_t at = family.first;

@@ -218,8 +218,8 @@ static void set_item(assigner *a, const nh_item *item)
     if (list && !a->x.status &&
         (count != members.count || item->left->child || !item->left->symbol->from))
         a->x.status = nh_fail_at(a->x.report, a->x.source, item->right->place,
-                                 "a list of %lld values for '%s'; expected %lld", (long long)count,
-                                 item->left->name, (long long)members.count);
+                                 "a list of %lld value%s for '%s'; expected %lld", (long long)count,
+                                 nh_plural(count), item->left->name, (long long)members.count);
     const nh_ast *element = list ? item->right->child : item->right;
     double value = 0;
     for (int64_t i = 0; i < members.count && !a->x.status; i++) {

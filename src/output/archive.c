@@ -41,7 +41,7 @@ static bool is_hdf5(format f)
 
 static nh_status find_format(const char *path, int64_t members, format *out, nh_report *report)
 {
-    int ending = nh_file_ending(path, endings);
+    int ending = nh_file_is_output(path) ? (int)CSV : nh_file_ending(path, endings);
     if (ending < 0)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s: data is written to files ending in .h5, .nc, .csv, .npy or .npz", path);

@@ -9,7 +9,7 @@ static const char *const endings[] = {".csv", NULL};
 
 static nh_status check_ending(const char *path, nh_report *report)
 {
-    if (nh_file_ending(path, endings) >= 0)
+    if (nh_file_is_output(path) || nh_file_ending(path, endings) >= 0)
         return NH_OK;
     return nh_fail(report, NH_BAD_ARGUMENT, "%s: data is written to files ending in .csv", path);
 }

@@ -23,9 +23,15 @@ struct nh_file {
     nh_writer writer;
 };
 
+bool nh_file_is_output(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 static nh_status fail_file(nh_report *report, const char *what, const char *path, int error)
 {
-    return nh_fail(report, NH_FILE_FAILED, "%s %s: %s", what, path, strerror(error));
+    return nh_fail(report, NH_FILE_FAILED, "%s %s: %s", what,
+                   nh_file_is_output(path) ? "standard output" : path, strerror(error));
 }
 
 static void release(nh_file *file)
@@ -39,7 +45,7 @@ static void release(nh_file *file)
  */
 static char *resolve(const char *path)
 {
-    char *real = realpath(path, NULL);
+    char *real = nh_file_is_output(path) ? strdup(path) : realpath(path, NULL);
     return real || errno == ENOMEM ? real : strdup(path);
 }
 
@@ -78,6 +84,8 @@ static int open_resumed(const char *name, int64_t length)
 
 static int open_new(nh_file *file, beginning how, int64_t length)
 {
+    if (nh_file_is_output(file->path))
+        return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (is_special(file->path)) /* open refuses a folder by itself */
         return open(file->path, O_WRONLY | O_CLOEXEC);
     file->temporary = how == NEW ? nh_temporary_name(file->path) : lasting_name(file->path, how);
@@ -87,10 +95,12 @@ static int open_new(nh_file *file, beginning how, int64_t length)
     }
     if (how == RESUMED)
         return open_resumed(file->temporary, length);
-    if (how == NEW)
-        nh_temporary_clean(file->path);
-    else
+    if (how != NEW)
         unlink(file->temporary); /* of an earlier process that was killed */
+    else if (!nh_temporary_clean(file->path)) {
+        errno = ENOMEM;
+        return -1;
+    }
     return nh_temporary_open(file->temporary);
 }
 
@@ -249,6 +259,9 @@ void nh_file_abandon(nh_file *file)
 nh_status nh_file_can_begin(const char *path, nh_report *report)
 {
     nh_file *file;
+    if (nh_file_is_output(path))
+        return fcntl(STDOUT_FILENO, F_GETFD) >= 0 ? NH_OK
+                                                  : fail_file(report, "cannot write", path, errno);
     if (is_special(path)) { /* opening a pipe would wait for its reader */
         if (access(path, W_OK) != 0)
             return fail_file(report, "cannot write", path, errno);
@@ -265,9 +278,10 @@ nh_status nh_file_can_begin(const char *path, nh_report *report)
 
 nh_status nh_file_must_be_regular(const char *path, const char *format, nh_report *report)
 {
-    return is_special(path) ? nh_fail(report, NH_FILE_FAILED,
-                                      "cannot write %s: %s needs a regular file", path, format)
-                            : NH_OK;
+    return is_special(path) || nh_file_is_output(path)
+               ? nh_fail(report, NH_FILE_FAILED, "cannot write %s: %s needs a regular file", path,
+                         format)
+               : NH_OK;
 }
 
 int nh_file_ending(const char *path, const char *const *endings)

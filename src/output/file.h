@@ -11,6 +11,9 @@
 
 typedef struct nh_file nh_file;
 
+/* The path '-' is standard output, which is written directly, too. */
+bool nh_file_is_output(const char *path);
+
 nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report);
 
 /* The same, but the temporary name is PATH.part, and nh_file_leave lets it stay for nh_file_resume,

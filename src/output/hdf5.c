@@ -118,7 +118,8 @@ static nh_status make(nh_hdf5 *file, nh_report *report)
     nh_status status = check_space(file, report);
     if (status != NH_OK)
         return status;
-    nh_temporary_clean(file->path); /* HDF5 locks the files that it writes */
+    if (!nh_temporary_clean(file->path)) /* HDF5 locks the files that it writes */
+        return nh_fail_memory(report);
     hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);

@@ -61,20 +61,22 @@ static void remove_leftover(int folder, const char *entry, bool own)
     close(file);
 }
 
-void nh_temporary_clean(const char *path)
+bool nh_temporary_clean(const char *path)
 {
     int length = folder_length(path);
     char *name = length ? strndup(path, (size_t)length) : strdup(".");
     DIR *folder = name ? opendir(name) : NULL;
+    bool memory = folder || (name && errno != ENOMEM);
     free(name);
-    if (!folder) /* creating the file will tell what is wrong */
-        return;
+    if (!folder) /* when it is not memory, creating the file will tell what is wrong */
+        return memory;
     for (struct dirent *entry; (entry = readdir(folder));) {
         long process = process_of(entry->d_name, path + length);
         if (process > 0)
             remove_leftover(dirfd(folder), entry->d_name, process == (long)getpid());
     }
     closedir(folder);
+    return true;
 }
 
 /* Between creation and lock another process may have taken the file for a leftover: then it has no

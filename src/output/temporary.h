@@ -2,12 +2,14 @@
 #ifndef NH_OUTPUT_TEMPORARY_H
 #define NH_OUTPUT_TEMPORARY_H
 
+#include <stdbool.h>
+
 /* The name under which this process writes `path`; NULL without memory. */
 char *nh_temporary_name(const char *path);
 
 /* Removes what earlier processes left beside `path` when they were killed while they wrote it.
- * Files that somebody still writes are locked, and stay. */
-void nh_temporary_clean(const char *path);
+ * Files that somebody still writes are locked, and stay. False only without memory. */
+bool nh_temporary_clean(const char *path);
 
 /* Opens a new file, locked against nh_temporary_clean of other processes; -1 and errno on failure.
  */

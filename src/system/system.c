@@ -196,8 +196,8 @@ static nh_status check_functions(const nh_functions *f, nh_report *report)
     if (f->constraints < 0 || f->constraints >= f->coordinates)
         return nh_fail(
             report, NH_BAD_ARGUMENT,
-            "%d constraints on %d coordinates: there must be fewer constraints than coordinates",
-            f->constraints, f->coordinates);
+            "%d constraint%s on %d coordinate%s: there must be fewer constraints than coordinates",
+            f->constraints, nh_plural(f->constraints), f->coordinates, nh_plural(f->coordinates));
     if (f->constraints > 0 && !f->constraint)
         return nh_fail(report, NH_BAD_ARGUMENT, "the function 'constraint' is missing");
     if (f->gradient_and_constraint && !f->constraint)

