@@ -76,7 +76,7 @@ def worst(rows):
     verdict = max((r["verdict"] for r in rows), key=BADNESS.index)
     same = [r for r in rows if r["verdict"] == verdict]
     if verdict == "linear drift":
-        return "**drifts**, %s t" % short(max(abs(float(r["slope"])) for r in same))
+        return "**drifts**, %s&nbsp;t" % short(max(abs(float(r["slope"])) for r in same))
     if verdict == "bounded":
         return "bounded, " + short(max(float(r["largest"]) for r in same))
     return verdict if verdict == "round-off" else "**%s**" % verdict
