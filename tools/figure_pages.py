@@ -36,8 +36,9 @@ def span(measured):
     numbers = [re.fullmatch(r"(round-off, at most |bounded by |)(-?\d[-+.\de]*)", m) for m in measured]
     if not all(numbers) or len({n[1] for n in numbers}) > 1:
         return None
-    ordered = sorted((n[2] for n in numbers), key=lambda text: abs(float(text)))
-    return numbers[0][1] + (ordered[-1] if numbers[0][1] else "%s to %s" % (ordered[0], ordered[-1]))
+    ordered = sorted((n[2] for n in numbers), key=float)
+    one = numbers[0][1] or ordered[0] == ordered[-1]
+    return numbers[0][1] + (ordered[-1] if one else "%s to %s" % (ordered[0], ordered[-1]))
 
 
 def merged(rows):
