@@ -36,8 +36,9 @@ def span(measured):
     numbers = [re.fullmatch(r"(round-off, at most |bounded by |)(-?\d[-+.\de]*)", m) for m in measured]
     if not all(numbers) or len({n[1] for n in numbers}) > 1:
         return None
-    ordered = sorted((n[2] for n in numbers), key=lambda text: abs(float(text)))
-    return numbers[0][1] + (ordered[-1] if numbers[0][1] else "%s to %s" % (ordered[0], ordered[-1]))
+    ordered = sorted((n[2] for n in numbers), key=float)
+    one = numbers[0][1] or ordered[0] == ordered[-1]
+    return numbers[0][1] + (ordered[-1] if one else "%s to %s" % (ordered[0], ordered[-1]))
 
 
 def merged(rows):
@@ -76,7 +77,7 @@ def worst(rows):
     verdict = max((r["verdict"] for r in rows), key=BADNESS.index)
     same = [r for r in rows if r["verdict"] == verdict]
     if verdict == "linear drift":
-        return "**drifts**, %s t" % short(max(abs(float(r["slope"])) for r in same))
+        return "**drifts**, %s&nbsp;t" % short(max(abs(float(r["slope"])) for r in same))
     if verdict == "bounded":
         return "bounded, " + short(max(float(r["largest"]) for r in same))
     return verdict if verdict == "round-off" else "**%s**" % verdict

@@ -20,14 +20,21 @@ def colour(label):
     return next(c for word, c in COLOURS.items() if label.startswith(word))
 
 
+def length(value):
+    """Of a bar: a multiple of the hand-written step; the first row has times, which are 1."""
+    return (1.0 if value.endswith("ns") else float(value)) / LARGEST * PANEL
+
+
 def bar(x, y, label, value):
-    """A bar whose length is a multiple of the hand-written step; the first row has times, which are 1."""
-    size = 1.0 if value.endswith("ns") else float(value)
-    width = size / LARGEST * PANEL
-    inside = width > PANEL - 40
-    place = f'x="{x + width - 4:.1f}" text-anchor="end" fill="#fff"' if inside else f'x="{x + width + 4:.1f}" fill="#333"'
-    return (f'<rect x="{x}" y="{y + 4}" width="{width:.1f}" height="{ROW - 8}" fill="{colour(label)}"/>'
-            f'<text {place} y="{y + 16}">{value}</text>')
+    return f'<rect x="{x}" y="{y + 4}" width="{length(value):.1f}" height="{ROW - 8}" fill="{colour(label)}"/>'
+
+
+def number(x, y, value):
+    """Beside its bar, or inside if the bar is long; a white border keeps it apart from the line at 1."""
+    end = x + length(value)
+    if length(value) > PANEL - 40:
+        return f'<text x="{end - 4:.1f}" y="{y + 16}" text-anchor="end" fill="#fff">{value}</text>'
+    return f'<text x="{end + 4:.1f}" y="{y + 16}" fill="#333" stroke="#fff" stroke-width="4" paint-order="stroke">{value}</text>'
 
 
 def picture(text):
@@ -38,14 +45,16 @@ def picture(text):
              f'<text x="{LABELS - 12}" y="20" text-anchor="end" font-weight="bold">time per step, hand-written C = 1</text>']
     for i, row in enumerate(rows):
         parts.append(f'<text x="{LABELS - 12}" y="{TOP + i * ROW + 16}" text-anchor="end" fill="#333">{row[0]}</text>')
-    for number, (column, title) in enumerate(COLUMNS.items()):
-        x, place = LABELS + number * (PANEL + GAP), head.index(column)
+    for panel, (column, title) in enumerate(COLUMNS.items()):
+        x, place = LABELS + panel * (PANEL + GAP), head.index(column)
         method, _, model = title.partition(", ")
         parts.append(f'<text x="{x}" y="20" font-weight="bold">{method}</text><text x="{x}" y="38" fill="#555">{model}</text>')
         one = x + PANEL / LARGEST
-        parts += [bar(x, TOP + i * ROW, row[0], row[place]) for i, row in enumerate(rows) if row[place]]
+        filled = [(TOP + i * ROW, row[0], row[place]) for i, row in enumerate(rows) if row[place]]
+        parts += [bar(x, y, label, value) for y, label, value in filled]
         parts.append(f'<line x1="{one:.1f}" x2="{one:.1f}" y1="{TOP - 6}" y2="{height - 10}" stroke="#333" stroke-dasharray="3 3"/>')
         parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP - 6}" y2="{height - 10}" stroke="#bbb"/>')
+        parts += [number(x, y, value) for y, _, value in filled]
     return "\n".join(parts) + "\n</svg>\n"
 
 

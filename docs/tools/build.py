@@ -114,7 +114,7 @@ def local_links(body):
 
     body = re.sub(r'<a href="([^"]+)"[^>]*>(.*?)</a>', change, body, flags=re.S)
     body = body.replace('src="docs/', 'src="')
-    return re.sub(r'<img src="(images/figures/[^"]+)"[^>]*>', r'<a href="\1" title="in full size">\g<0></a>', body)
+    return re.sub(r'<img src="(images/[^"]+)"[^>]*>', r'<a href="\1" title="in full size">\g<0></a>', body)
 
 
 def title_of(name, body):

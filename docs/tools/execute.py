@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""execute.py [--write] NONHOLO PAGE.md...: runs what a page shows and compares what it prints.
+"""execute.py [--write] NONHOLO PAGE.md...: runs the commands that a page shows and compares their output.
 
-    ```console    lines after "$ " are run by sh; the lines below are what is printed
-    ```python     blocks are run one after the other in one Python; a following ```text block is what is printed
-    ```           after words that end in "save this as `NAME`:" a file is written
+    ```console    lines after "$ " are run by sh; the lines below are the output
+    ```python     the blocks of a page are run one after the other in one Python; a following ```text block is the output
+    ```           after a paragraph that ends with "save this as `NAME`:" a file is written; also ```nh
 
-"..." stands for anything within a line, a line "..." for any lines. --write puts what was printed into the page
-(with times and round-off blanked out) instead of comparing. PYTHONPATH leads to the module."""
+"..." matches anything within a line, a line "..." any number of lines. --write puts the output into the page (without times
+and round-off) instead of comparing. PYTHONPATH must lead to the module."""
 
 import os
 import re

@@ -51,6 +51,11 @@ def mend_code(text):
                   lambda m: m[1] + mark_input(m[2], m[3]) + m[4], text, flags=re.S)
 
 
+def mark_long_code(text):
+    """Code within a sentence is not broken at its hyphens, unless it is so long that it must be."""
+    return re.sub(r"<code>([^<]{33,})</code>(?!</pre>)", r'<code class="long">\1</code>', text)
+
+
 def wrap_tables(text):
     """A box around each table, which scrolls where the table is wider than the screen."""
     return text.replace("<table", '<div class="table"><table').replace("</table>", "</table></div>")
@@ -62,13 +67,13 @@ def pandoc(text, reader=MARKDOWN, *options):
     done = subprocess.run(words, input=text, capture_output=True, text=True)
     if done.returncode or done.stderr:
         raise SystemExit(f"pandoc: {done.stderr or done.returncode}")
-    return wrap_tables(mend_code(mend_math(done.stdout)))
+    return wrap_tables(mark_long_code(mend_code(mend_math(done.stdout))))
 
 
 def coloured(match):
     """A block of plain code that is a model, with its syntax colours; others as they are."""
     code = html.unescape(match[1])
-    return pandoc(f"```nh\n{code}\n```").strip() if re.search(r"^model ", code, re.M) else match[0]
+    return pandoc(f"```nh\n{code}\n```").strip() if re.match(r"(?:#.*\n)*model ", code) else match[0]
 
 
 def man_page(path, pages):
@@ -80,5 +85,6 @@ def man_page(path, pages):
     body = re.sub(r"<h2[^>]*>([A-Z ]+)</h2>", lambda m: f'<h2 id="{m[1].lower().replace(" ", "-")}">{m[1].capitalize()}</h2>', body)
     body = re.sub(r"<p>(nonholo [^<]*|mpirun [^<]*)</p>", r"<pre><code>\1</code></pre>", body)
     body = re.sub(r"<pre><code>(.*?)</code></pre>", coloured, body, flags=re.S)
+    body = re.sub(r"<strong>(-[^<\s]*)</strong>", r'<strong class="option">\1</strong>', body)
     link = lambda m: f'<a href="{pages[m[1]]}.html">{m[1]}</a>' if m[1] in pages else m[0]
     return re.sub(r"<strong>([\w-]+)</strong>\(\d\)", link, body)

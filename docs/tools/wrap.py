@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""wrap.py [--check] PAGE.md...: wraps the prose of Markdown pages at 100 columns.
+"""wrap.py [--check] [PAGE.md...]: wraps the prose of Markdown pages at 100 columns; of all pages unless some are named.
 
 Paragraphs and list items are filled; headings, tables, code, displayed formulas, HTML and comments are left as they
 are. Code spans, formulas and links are not broken where they fit on a line. --check changes nothing and fails when
 a page is not wrapped."""
 
+import glob
+import os
 import re
 import sys
 
 WIDTH = 100
+ROOT = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 ITEM = re.compile(r"(\s*)([-*]|\d+\.) +")
 KEPT = re.compile(r"\s*(#|\||<|!\[|\$\$|$)")  # lines that are no prose: headings, tables, HTML, pictures, formulas
 UNBROKEN = re.compile(r"[^\s`$]*(?:`[^`]*`|\$[^$]+\$)[^\s`$]*(?:(?:`[^`]*`|\$[^$]+\$)[^\s`$]*)*|\S+")
@@ -67,7 +70,8 @@ def wrapped(text):
 
 def main():
     wrong = []
-    pages = [a for a in sys.argv[1:] if a != "--check"]
+    named = [a for a in sys.argv[1:] if a != "--check"]
+    pages = named or [p for folder in ("", "docs", "docs/papers") for p in sorted(glob.glob(os.path.join(ROOT, folder, "*.md")))]
     for path in pages:
         with open(path, encoding="utf-8") as file:
             text = file.read()
