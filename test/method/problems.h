@@ -89,7 +89,7 @@ static double unit_of(const problem *p)
         largest = fmax(largest, fabs(a[i]));
     }
     double rate = largest / (1 + fastest);
-    return rate < 2 ? 1 : 1 / (2 * rate);
+    return rate < 2 ? 1 : 0.5 / rate;
 }
 
 static void find_end(problem *p)

@@ -70,7 +70,7 @@ static double error_at(const job *j, int64_t steps)
 static double measured_order(const job *j, int nominal)
 {
     double before = NAN, order = NAN, last = NAN;
-    for (int64_t steps = nominal > 6 ? 2 : nominal > 3 ? 4 : 16; steps <= 2048; steps *= 2) {
+    for (int64_t steps = nominal > 5 ? 1 : nominal > 3 ? 4 : 16; steps <= 2048; steps *= 2) {
         double error = error_at(j, steps);
         if (error < (j->compose ? 1e-13 : 2e-12)) /* sums are compensated in compositions */
             break;

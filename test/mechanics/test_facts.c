@@ -1,0 +1,165 @@
+/* What is found out about systems: kinds of constraints, integrability, driver and passengers, what
+ * is conserved, degrees. Each fact is seen to hold and not to hold. */
+#include "derive.h"
+
+/* A particle in space with one constraint more than the given text. */
+static nh_mechanics *particle(const char *rest)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "model particle\ncoordinate x, y, z\nlagrangian (x'^2 + y'^2 + z'^2)/2 - x^2*y\n"
+             "start x = 0.7, y = 0.4, z = 0.2\n%s\n",
+             rest);
+    return derive(text);
+}
+
+static void check_kinds(void)
+{
+    nh_mechanics *s = particle("constraint x' = y*z'\nconstraint y' = x*x' + z");
+    CHECK(s->kind[0] == NH_LINEAR && s->kind[1] == NH_AFFINE);
+    CHECK(s->facts.affine && !s->facts.linear && s->facts.autonomous && !s->facts.keeps_energy);
+    CHECK(s->facts.rank == 2 && s->facts.constraint_entries == 4 && s->facts.mass_entries == 3);
+    nh_mechanics_free(s);
+    s = particle("constraint x'^2 = y*z'^2\nconstraint y' = t*z'");
+    CHECK(s->kind[0] == NH_NONLINEAR && s->kind[1] == NH_LINEAR);
+    CHECK(!s->facts.affine && !s->facts.autonomous);
+    nh_mechanics_free(s);
+}
+
+/* Together, and each constraint alone. */
+static void check_integrable(const char *constraints, nh_answer all, nh_answer first)
+{
+    nh_mechanics *s = particle(constraints);
+    CHECK(s->facts.integrable == all);
+    CHECK(s->m == 0 || s->constraint_integrable[0] == first);
+    if (s->facts.integrable != all)
+        fprintf(stderr, "  %s\n", constraints);
+    nh_mechanics_free(s);
+}
+
+static void check_integrability(void)
+{
+    check_integrable("", NH_NO, NH_NO);
+    check_integrable("constraint x' = y*z'", NH_NO, NH_NO);
+    check_integrable("constraint y*x' + x*y' = 0", NH_YES, NH_YES);
+    check_integrable("constraint x' = exp(x*y)*y'", NH_YES, NH_YES); /* with a factor */
+    check_integrable("constraint x' = y*z'\nconstraint y' = z*x'", NH_YES, NH_NO); /* lines */
+    check_integrable("constraint x' = t", NH_YES, NH_YES);
+    check_integrable("constraint x' = t*z'", NH_NO, NH_NO);
+    check_integrable("constraint x' = y", NH_NO, NH_NO);
+    check_integrable("constraint x'^2 = y'^2 + z'^2", NH_UNKNOWN, NH_UNKNOWN);
+    nh_mechanics *s = derive("model suslov\nvelocity a, b, c\nbracket [a, b] = c, [b, c] = a, "
+                             "[c, a] = b\nlagrangian (a^2 + b^2 + c^2)/2\nconstraint c = 0\n");
+    CHECK(s->facts.integrable == NH_NO);
+    nh_mechanics_free(s);
+    s = derive("model flat\nvelocity a, b, c\nbracket [b, c] = a\n"
+               "lagrangian (a^2 + b^2 + c^2)/2\nconstraint c = 0\n");
+    CHECK(s->facts.integrable == NH_YES);
+    nh_mechanics_free(s);
+}
+
+#define GEAR(potential)                                                                            \
+    "model gear\ncoordinate x, y, d\nlagrangian (x'^2 + 2*y'^2 + 3*d'^2)/2 - " potential           \
+    "\nconstraint y' = sin(d)*x'\nstart d = 0.3\n"
+
+static void check_coupling(void)
+{
+    const double q[] = {0.5, -0.2, 0.7}, v[] = {1.1, 0.4, -0.6};
+    nh_mechanics *s = derive(GEAR("(x^2 + x*y + cos(d) + 5)"));
+    double energy[2];
+    CHECK(s->facts.coupled && s->facts.driver == 2 && s->facts.linear_passengers);
+    nh_expr both[] = {s->driver_energy, s->passenger_energy};
+    CHECK(nh_evaluate(s->g, both, 2, 0, q, v, NULL, energy));
+    CHECK_NEAR(energy[0], 1.5 * v[2] * v[2] + cos(q[2]) + 5, 1e-15);
+    CHECK_NEAR(energy[1], v[0] * v[0] / 2 + v[1] * v[1] + q[0] * q[0] + q[0] * q[1], 1e-15);
+    nh_mechanics_free(s);
+    s = derive(GEAR("(x^4 + cos(d))"));
+    CHECK(s->facts.coupled && !s->facts.linear_passengers);
+    nh_mechanics_free(s);
+    s = derive(GEAR("x*cos(d)")); /* the driver feels a passenger */
+    CHECK(!s->facts.coupled && s->facts.driver == -1);
+    nh_mechanics_free(s);
+}
+
+/* The list of what is conserved, joined by commas. */
+static const char *conserved(const char *text)
+{
+    static char list[256];
+    nh_mechanics *s = derive(text);
+    list[0] = 0;
+    for (char **c = s->conserved; c && *c; c++) {
+        strcat(list, list[0] ? ", " : "");
+        strncat(list, *c, 60);
+    }
+    nh_mechanics_free(s);
+    return list;
+}
+
+static void check_conserved(void)
+{
+    CHECK_TEXT(conserved("model a\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - y^2\n"),
+               "energy, momentum of x'");
+    CHECK_TEXT(conserved("model a\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - y^2\n"
+                         "constraint x' = y*y'\n"),
+               "energy");
+    CHECK_TEXT(conserved("model a\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - y^2\n"
+                         "force y = -y'\n"),
+               "momentum of x'");
+    CHECK_TEXT(conserved("model a\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - t*y^2\n"),
+               "momentum of x'");
+    CHECK_TEXT(conserved("model a\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - x*y\n"
+                         "constraint x' = 1 + y\n"),
+               "");
+    CHECK_TEXT(conserved(GEAR("(x^2 + cos(d))")), "energy, driver energy, passenger energy");
+}
+
+static void check_degree(const char *lagrangian, int degree, bool plain)
+{
+    char text[256];
+    snprintf(text, sizeof text, "model a\ncoordinate x, y\nlagrangian %s\nstart x = 1, y = 1\n",
+             lagrangian);
+    nh_mechanics *s = derive(text);
+    CHECK(s->slope_degree == degree);
+    CHECK(s->plain_momentum == plain);
+    if (s->slope_degree != degree || s->plain_momentum != plain)
+        fprintf(stderr, "  %s: degree %d\n", lagrangian, s->slope_degree);
+    nh_mechanics_free(s);
+}
+
+static void check_degrees(void)
+{
+    check_degree("(x'^2 + y'^2)/2", 0, true);
+    check_degree("(x'^2 + y'^2)/2 - x^2*y^2", 3, true);
+    check_degree("(x'^2 + y'^2)/2 + 3*x' - x", 0, true);
+    check_degree("(x'^2 + y'^2)/2 - (x + y)^4", 3, true);
+    check_degree("(x'^2 + y'^2)/2 - cos(x)", -1, true);
+    check_degree("(x'^2 + y'^2)/2 - 1/x", -1, true);
+    check_degree("(x'^2 + y'^2)/2 + x*y'", 0, false);
+    check_degree("(1 + y^2)*(x'^2 + y'^2)/2 - x^2", 1, false);
+}
+
+static void check_structure(void)
+{
+    nh_mechanics *s = particle("constraint x' = y*z'");
+    CHECK(s->facts.constant_mass && s->facts.diagonal_mass && s->facts.separable);
+    CHECK(s->facts.mechanical && s->facts.conservative && s->facts.keeps_energy);
+    CHECK(s->facts.reversible == NH_YES && s->facts.reaction_is_linear);
+    nh_mechanics_free(s);
+    s = derive("model a\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 + x'*y'/3 + x*y'\n"
+               "force x = -x'\nconstraint x' = y*y'\n");
+    CHECK(s->facts.constant_mass && !s->facts.diagonal_mass && !s->facts.separable);
+    CHECK(!s->facts.mechanical && !s->facts.conservative && !s->facts.keeps_energy);
+    CHECK(s->facts.reversible == NH_NO && !s->facts.reaction_is_linear);
+    nh_mechanics_free(s);
+}
+
+int main(void)
+{
+    check_kinds();
+    check_structure();
+    check_integrability();
+    check_coupling();
+    check_conserved();
+    check_degrees();
+    return check_end();
+}
