@@ -321,19 +321,23 @@ typedef struct nh_run_options {
     const char *method;  /* as nh_choice_parse reads it; NULL: the one that nh_advise names */
     const char *compose; /* NULL, or the name of a composition around a symmetric method */
     double step;         /* > 0 */
-    nh_backend backend;  /* auto: compiled when `steps` is long enough to pay */
-    int64_t steps;       /* how many are expected; only auto looks at it */
+    nh_backend backend;  /* auto: begins on the tape and goes on compiled when that pays */
+    int64_t steps;       /* how many are expected; only auto looks at it; 0: unknown */
     int members;         /* trajectories advanced together (over SIMD lanes); 0 means 1 */
-    nh_switch
-        compensated; /* carry the rounding errors of the state; advised where it costs little */
+    /* carry the rounding errors of the state; advised where it costs little */
+    nh_switch compensated;
 } nh_run_options;
 NH_OPTIONS_DEFAULT(nh_run_options)
 
-/* Everything is allocated here; nothing later. The system must outlive the run. */
+/* Everything is allocated here; nothing later, except that with NH_BACKEND_AUTO a run that takes
+ * long starts the C compiler beside it and loads what it made (a compiler that fails is no error
+ * then). The system must outlive the run. */
 NH_API nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_options *options,
                                nh_report *report);
 NH_API void nh_run_free(nh_run *run);
-NH_API nh_backend nh_run_backend(const nh_run *run); /* the one in use */
+/* The one in use. With NH_BACKEND_AUTO that is the tape at first; it changes at most once, while
+ * the run advances. */
+NH_API nh_backend nh_run_backend(const nh_run *run);
 
 /* Sets one member's state; refuses one that is off the constraints. */
 NH_API nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const double *v,

@@ -1,3 +1,5 @@
+/* Compiling kernels with the system's C compiler, and the cache of what was compiled. The compiler
+ * is called without a shell, in a private folder, and may work while its caller goes on. */
 #define _GNU_SOURCE
 #include "code/compile.h"
 
@@ -5,12 +7,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/sha256.h"
@@ -18,7 +23,7 @@
 
 extern char **environ;
 
-enum { PATH_SIZE = 4096, MESSAGE_MAX = 600 };
+enum { PATH_SIZE = 4096, MESSAGE_MAX = 600, POLL_MICROSECONDS = 1000 };
 
 /* No contraction: fused multiply-adds are written out where they are wanted. The superword
  * vectoriser makes small kernels slower. */
@@ -41,7 +46,6 @@ enum { FLAGS = sizeof flags / sizeof *flags, GCC_FLAGS = sizeof gcc_flags / size
 /* Their work grows with the square of a function: 2.5 MB of source take more than 100 s with
  * them, 11 s without. */
 enum { CHOOSY_BYTES_MAX = 500000 };
-
 static const char *compiler(void)
 {
     const char *name = getenv("NONHOLO_CC");
@@ -54,20 +58,26 @@ static bool executable(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
-bool nh_compiler_exists(void)
+/* The compiler's file, as the system finds it. */
+static bool find_compiler(char file[PATH_SIZE])
 {
     const char *name = compiler(), *path = getenv("PATH");
     if (strchr(name, '/'))
-        return executable(name);
+        return snprintf(file, PATH_SIZE, "%s", name) < PATH_SIZE && executable(file);
     while (path && *path) {
-        char full[PATH_SIZE];
         size_t length = strcspn(path, ":");
-        snprintf(full, sizeof full, "%.*s/%s", (int)length, path, name);
-        if (executable(full))
+        if (snprintf(file, PATH_SIZE, "%.*s/%s", (int)length, path, name) < PATH_SIZE &&
+            executable(file))
             return true;
         path += length + (path[length] == ':');
     }
     return false;
+}
+
+bool nh_compiler_exists(void)
+{
+    char file[PATH_SIZE];
+    return find_compiler(file);
 }
 
 /* ---- the folder ---- */
@@ -160,44 +170,55 @@ static bool digest_of_file(const char *path, char digest[NH_DIGEST_TEXT])
 
 /* ---- calling the compiler: no shell, no input, its messages into a file ---- */
 
-static int spawn_compiler(const char *source, const char *object, const char *messages,
-                          nh_variant variant, bool is_gcc)
+enum { ARGUMENTS_MAX = FLAGS + GCC_FLAGS + 16 };
+
+/* The flags for a variant, behind what is there; returns how many there are then. */
+static int add_flags(const char **argument, int count, nh_variant variant, bool is_gcc)
 {
-    const char *argument[FLAGS + GCC_FLAGS + 16];
-    int count = 0, levels;
-    argument[count++] = compiler();
+    int levels, moves;
+    const char *const *level = nh_variant_flags(variant, &levels);
+    const char *const *move = nh_variant_gcc_flags(variant, &moves);
     for (int i = 0; i < FLAGS; i++)
         argument[count++] = flags[i];
-    const char *const *level = nh_variant_flags(variant, &levels);
     for (int i = 0; i < levels; i++)
         argument[count++] = level[i];
     for (int i = 0; is_gcc && i < GCC_FLAGS; i++)
         argument[count++] = gcc_flags[i];
-    const char *const *moves = nh_variant_gcc_flags(variant, &levels);
-    for (int i = 0; is_gcc && i < levels; i++)
-        argument[count++] = moves[i];
+    for (int i = 0; is_gcc && i < moves; i++)
+        argument[count++] = move[i];
+    return count;
+}
+
+/* The process, or -1. It leads a group of its own, so that it can be stopped with all that it
+ * calls. */
+static pid_t spawn_compiler(const char *source, const char *object, const char *messages,
+                            nh_variant variant, bool is_gcc)
+{
+    const char *argument[ARGUMENTS_MAX];
+    argument[0] = compiler();
+    int count = add_flags(argument, 1, variant, is_gcc);
     argument[count++] = "-o";
     argument[count++] = object;
     argument[count++] = source;
     argument[count++] = "-lm";
     argument[count] = NULL;
     posix_spawn_file_actions_t actions;
-    pid_t child;
+    posix_spawnattr_t attributes;
+    pid_t child = -1;
     if (posix_spawn_file_actions_init(&actions) != 0)
         return -1;
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int failed =
-        posix_spawnp(&child, argument[0], &actions, NULL, (char *const *)argument, environ);
+    if (posix_spawnattr_init(&attributes) == 0) {
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&actions, 1, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        posix_spawn_file_actions_adddup2(&actions, 1, 2);
+        if (posix_spawnp(&child, argument[0], &actions, &attributes, (char *const *)argument,
+                         environ) != 0)
+            child = -1;
+        posix_spawnattr_destroy(&attributes);
+    }
     posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        return -1;
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+    return child;
 }
 
 /* Where the line with the first error begins: compilers tell before it in which function it is. */
@@ -275,18 +296,21 @@ static bool join(char *out, const char *folder, const char *name, const char *en
     return snprintf(out, PATH_SIZE, "%s/%s%s", folder, name, ending) < PATH_SIZE;
 }
 
+/* A kernel is named by all that it is made from: source, flags, and the compiler's file, whose size
+ * and date stand for its version. */
 static bool content_name(const nh_text *source, nh_variant variant, char name[NH_DIGEST_TEXT])
 {
     nh_text all = {0};
-    int levels;
-    const char *const *level = nh_variant_flags(variant, &levels);
-    nh_text_add(&all, "%s %s %s", nh_version(), compiler(), __VERSION__);
-    for (int i = 0; i < FLAGS; i++)
-        nh_text_add(&all, " %s", flags[i]);
-    for (int i = 0; i < GCC_FLAGS; i++)
-        nh_text_add(&all, " %s", gcc_flags[i]);
-    for (int i = 0; i < levels; i++)
-        nh_text_add(&all, " %s", level[i]);
+    const char *flag[ARGUMENTS_MAX];
+    char file[PATH_SIZE], real_file[PATH_MAX] = "";
+    struct stat s = {0};
+    if (find_compiler(file) && realpath(file, real_file))
+        stat(real_file, &s);
+    nh_text_add(&all, "%s %s %s %lld %lld.%09ld", nh_version(), compiler(), real_file,
+                (long long)s.st_size, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
+    const int flags_used = add_flags(flag, 0, variant, source->length <= CHOOSY_BYTES_MAX);
+    for (int i = 0; i < flags_used; i++)
+        nh_text_add(&all, " %s", flag[i]);
     nh_text_add_plain(&all, "\n");
     nh_text_add_plain(&all, source->data);
     bool whole = !all.failed; /* the name of a part would be that of another kernel */
@@ -296,21 +320,54 @@ static bool content_name(const nh_text *source, nh_variant variant, char name[NH
     return whole;
 }
 
-static nh_status compile_in(nh_loaded *out, paths *p, const nh_text *source, nh_variant variant,
-                            nh_report *report)
+/* ---- a compilation ---- */
+
+struct nh_compilation {
+    paths p;
+    char name[NH_DIGEST_TEXT];
+    nh_variant variant;
+    nh_loaded cached; /* loaded at once */
+    pid_t child;      /* at work; 0: none */
+    bool is_gcc;      /* called with what gcc alone understands: may be tried without */
+    bool succeeded;
+    bool elsewhere; /* another compilation of this process makes the same */
+    struct nh_compilation *next;
+};
+
+/* Those of this process that fill the cache: what one thread compiles, another waits for. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static nh_compilation *in_work;
+
+static bool is_in_work(const char *name)
 {
-    if (!write_file(p->source, source->data, source->length))
-        return nh_fail(report, NH_FILE_FAILED, "cannot write %s: %s", p->source, strerror(errno));
-    const bool choosy = source->length <= CHOOSY_BYTES_MAX;
-    if ((!choosy || spawn_compiler(p->source, p->made, p->messages, variant, true) != 0) &&
-        spawn_compiler(p->source, p->made, p->messages, variant, false) != 0)
-        return compiler_failed(p->messages, report);
-    if (!load(out, p->made))
-        return nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s",
-                       dlerror());
-    if (p->folder[0])
-        keep(p->made, p->work_sum, p->object, p->sum);
-    return NH_OK;
+    const nh_compilation *c = in_work;
+    while (c && strcmp(c->name, name) != 0)
+        c = c->next;
+    return c != NULL;
+}
+
+/* False when another one has this kernel in work. */
+static bool enter(nh_compilation *c)
+{
+    pthread_mutex_lock(&lock);
+    const bool taken = is_in_work(c->name);
+    if (!taken) {
+        c->next = in_work;
+        in_work = c;
+    }
+    pthread_mutex_unlock(&lock);
+    return !taken;
+}
+
+static void leave(nh_compilation *c)
+{
+    pthread_mutex_lock(&lock);
+    nh_compilation **link = &in_work;
+    while (*link && *link != c)
+        link = &(*link)->next;
+    if (*link)
+        *link = c->next;
+    pthread_mutex_unlock(&lock);
 }
 
 static void remove_work(const paths *p)
@@ -321,42 +378,189 @@ static void remove_work(const paths *p)
     rmdir(p->work);
 }
 
-nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, nh_report *report)
+static bool name_cached(nh_compilation *c)
 {
-    *out = (nh_loaded){0};
-    paths *p = calloc(1, sizeof *p);
-    char name[NH_DIGEST_TEXT];
-    if (!p || !content_name(source, variant, name)) {
-        free(p);
+    paths *p = &c->p;
+    cache_folder(p->folder);
+    return !p->folder[0] ||
+           (join(p->object, p->folder, c->name, ".so") && join(p->sum, p->folder, c->name, ".sum"));
+}
+
+/* A fresh private folder for every compilation: nothing can be swapped under us. */
+static nh_status make_work(nh_compilation *c, const nh_text *source, nh_report *report)
+{
+    paths *p = &c->p;
+    const char *temporary = getenv("TMPDIR"), *folder = p->folder;
+    if (!folder[0])
+        folder = temporary && *temporary ? temporary : "/tmp";
+    const bool fits = join(p->work, folder, "nonholo-", "XXXXXX");
+    if (!fits || !mkdtemp(p->work)) {
+        p->work[0] = 0;
+        return nh_fail(report, NH_FILE_FAILED, "cannot make a working folder for the compiler: %s",
+                       fits ? strerror(errno) : "its path is too long");
+    }
+    if (!join(p->source, p->work, "kernel", ".c") || !join(p->made, p->work, c->name, ".so") ||
+        !join(p->messages, p->work, "messages", ".txt") ||
+        !join(p->work_sum, p->work, c->name, ".sum"))
+        return nh_fail(report, NH_FILE_FAILED, "the path of the cache folder is too long");
+    if (!write_file(p->source, source->data, source->length))
+        return nh_fail(report, NH_FILE_FAILED, "cannot write %s: %s", p->source, strerror(errno));
+    return NH_OK;
+}
+
+static void spawn(nh_compilation *c)
+{
+    c->child = spawn_compiler(c->p.source, c->p.made, c->p.messages, c->variant, c->is_gcc);
+    if (c->child < 0)
+        c->child = 0;
+}
+
+/* The compiler has ended: once more without gcc's own flags if it did not like them. */
+static void note_end(nh_compilation *c, bool succeeded)
+{
+    c->child = 0;
+    c->succeeded = succeeded;
+    if (succeeded || !c->is_gcc)
+        return;
+    c->is_gcc = false;
+    spawn(c);
+}
+
+static void look_after(nh_compilation *c, int options)
+{
+    int status;
+    pid_t ended = waitpid(c->child, &status, options);
+    if (ended == c->child)
+        note_end(c, WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    else if (ended < 0 && errno != EINTR) { /* somebody else waited for it */
+        c->child = 0;
+        c->is_gcc = false;
+    }
+}
+
+static void free_compilation(nh_compilation *c)
+{
+    leave(c);
+    if (c->p.work[0])
+        remove_work(&c->p);
+    nh_loaded_close(&c->cached);
+    free(c);
+}
+
+nh_status nh_compile_begin(nh_compilation **out, const nh_text *source, nh_variant variant,
+                           nh_report *report)
+{
+    *out = NULL;
+    nh_compilation *c = calloc(1, sizeof *c);
+    if (!c || !content_name(source, variant, c->name)) {
+        free(c);
         return nh_fail_memory(report);
     }
-    cache_folder(p->folder);
-    const char *temporary = getenv("TMPDIR");
+    c->variant = variant;
+    c->is_gcc = source->length <= CHOOSY_BYTES_MAX;
     nh_status status = NH_OK;
-    bool fits = true;
-    if (p->folder[0])
-        fits = join(p->object, p->folder, name, ".so") && join(p->sum, p->folder, name, ".sum");
-    if (p->folder[0] && fits && load_cached(out, p->object, p->sum)) {
-        free(p);
-        return NH_OK;
-    }
-    /* A fresh private folder for every compilation: nothing can be swapped under us. */
-    fits = fits && join(p->work,
-                        p->folder[0]              ? p->folder
-                        : temporary && *temporary ? temporary
-                                                  : "/tmp",
-                        "nonholo-", "XXXXXX");
-    if (!fits || !mkdtemp(p->work))
-        status = nh_fail(report, NH_FILE_FAILED,
-                         "cannot make a working folder for the compiler: %s", strerror(errno));
-    else if (!join(p->source, p->work, "kernel", ".c") || !join(p->made, p->work, name, ".so") ||
-             !join(p->messages, p->work, "messages", ".txt") ||
-             !join(p->work_sum, p->work, name, ".sum"))
+    if (!name_cached(c))
         status = nh_fail(report, NH_FILE_FAILED, "the path of the cache folder is too long");
+    else if (c->p.folder[0] && load_cached(&c->cached, c->p.object, c->p.sum))
+        ;
+    else if (c->p.folder[0] && !enter(c))
+        c->elsewhere = true;
     else {
-        status = compile_in(out, p, source, variant, report);
-        remove_work(p);
+        status = make_work(c, source, report);
+        if (status == NH_OK)
+            spawn(c);
+        if (status == NH_OK && c->child == 0 && c->is_gcc)
+            note_end(c, false);
     }
-    free(p);
+    if (status != NH_OK)
+        free_compilation(c);
+    else
+        *out = c;
     return status;
+}
+
+static bool is_pending(nh_compilation *c)
+{
+    if (c->child)
+        look_after(c, WNOHANG);
+    if (c->elsewhere) {
+        pthread_mutex_lock(&lock);
+        c->elsewhere = is_in_work(c->name);
+        pthread_mutex_unlock(&lock);
+    }
+    return c->child || c->elsewhere;
+}
+
+bool nh_compile_pending(nh_compilation *c, double seconds)
+{
+    struct timespec now, begin;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    bool pending = is_pending(c);
+    for (double waited = 0; pending && waited < seconds; pending = is_pending(c)) {
+        usleep(POLL_MICROSECONDS);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        waited = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec);
+    }
+    return pending;
+}
+
+nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, nh_report *report)
+{
+    *out = (nh_loaded){0};
+    while (c->child)
+        look_after(c, 0);
+    while (is_pending(c)) /* of another thread */
+        usleep(POLL_MICROSECONDS);
+    nh_status status = NH_OK;
+    if (c->cached.kernel) {
+        *out = c->cached;
+        c->cached = (nh_loaded){0};
+    } else if (!c->p.work[0]) {
+        if (!load_cached(out, c->p.object, c->p.sum))
+            status = nh_fail(report, NH_NO_COMPILER, "the kernel was not made by another thread");
+    } else if (!c->succeeded)
+        status = compiler_failed(c->p.messages, report);
+    else if (!load(out, c->p.made))
+        status = nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s",
+                         dlerror());
+    else if (c->p.folder[0])
+        keep(c->p.made, c->p.work_sum, c->p.object, c->p.sum);
+    free_compilation(c);
+    return status;
+}
+
+void nh_compile_abandon(nh_compilation *c)
+{
+    if (!c)
+        return;
+    c->is_gcc = false; /* no second attempt */
+    if (c->child)
+        kill(-c->child, SIGTERM);
+    while (c->child)
+        look_after(c, 0);
+    free_compilation(c);
+}
+
+nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, nh_report *report)
+{
+    nh_compilation *c;
+    nh_status status;
+    bool again;
+    do {
+        *out = (nh_loaded){0};
+        status = nh_compile_begin(&c, source, variant, report);
+        again = status == NH_OK && c->elsewhere; /* unless that one is given up */
+        if (status == NH_OK)
+            status = nh_compile_end(out, c, report);
+    } while (again && status != NH_OK);
+    return status;
+}
+
+bool nh_compiled_is_cached(const nh_text *source, nh_variant variant)
+{
+    nh_compilation *c = calloc(1, sizeof *c);
+    bool found = c && content_name(source, variant, c->name) && name_cached(c) && c->p.folder[0] &&
+                 access(c->p.sum, R_OK) == 0;
+    free(c);
+    return found;
 }

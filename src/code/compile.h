@@ -14,12 +14,25 @@ typedef struct nh_loaded {
 } nh_loaded;
 
 /* Compiles the source (or takes it from the cache) and loads it. The cache is a folder that only
- * the user can write to; its files are named by what they were made from and verified before use.
- */
+ * the user can write to; its files are named by what they were made from (source, compiler, flags)
+ * and verified before use. */
 nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, nh_report *report);
 void nh_loaded_close(nh_loaded *loaded);
 
-/* Whether there is a compiler to call. */
+/* The same while the caller does something else. nh_compile_begin starts the compiler unless the
+ * cache has the kernel, or another thread has it in work; nh_compile_pending tells, without
+ * waiting (or not for longer than so many seconds), whether there is still something to wait for;
+ * nh_compile_end waits for it, loads and
+ * frees; nh_compile_abandon stops the compiler and frees (NULL is fine). */
+typedef struct nh_compilation nh_compilation;
+nh_status nh_compile_begin(nh_compilation **out, const nh_text *source, nh_variant variant,
+                           nh_report *report);
+bool nh_compile_pending(nh_compilation *c, double seconds);
+nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, nh_report *report);
+void nh_compile_abandon(nh_compilation *c);
+
+/* Whether there is a compiler to call, and whether the cache has this source. */
 bool nh_compiler_exists(void);
+bool nh_compiled_is_cached(const nh_text *source, nh_variant variant);
 
 #endif

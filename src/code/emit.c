@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-static void number(nh_text *out, double x)
+void nh_emit_number(nh_text *out, double x)
 {
     if (isnan(x))
         nh_text_add_plain(out, "__builtin_nan(\"\")");
@@ -32,7 +32,7 @@ static void value(nh_text *out, const nh_tape *tape, uint32_t v)
             nh_text_add(out, "%s[%u]", array[in.kind], in.index);
     } else if (v < tape->inputs + tape->constants) {
         nh_text_add_plain(out, "broadcast(");
-        number(out, tape->constant[v - tape->inputs]);
+        nh_emit_number(out, tape->constant[v - tape->inputs]);
         nh_text_add_plain(out, ")");
     } else {
         nh_text_add(out, "r%u", v);
@@ -49,21 +49,41 @@ static bool stands_alone(const char *at, const char *begin)
     return *at >= 'a' && *at <= 'z' && !before && !after;
 }
 
+void nh_emit_operation(nh_text *out, uint32_t op, void (*value_of)(void *self, char letter),
+                       void *self)
+{
+    const char *C = nh_ops[op].C;
+    for (const char *at = C; *at; at++)
+        if (stands_alone(at, C))
+            value_of(self, *at);
+        else
+            nh_text_add(out, "%c", *at);
+}
+
+typedef struct straight_line {
+    nh_text *out;
+    const nh_tape *tape;
+    nh_instruction i;
+} straight_line;
+
+static void write_value(void *self, char letter)
+{
+    const straight_line *s = self;
+    const uint32_t operand[] = {s->i.a, s->i.b, s->i.c};
+    if (letter == 'x' || letter == 'y')
+        nh_text_add(s->out, "r%u", letter == 'x' ? s->i.to : s->i.c);
+    else
+        value(s->out, s->tape, operand[letter - 'a']);
+}
+
 static void instruction(nh_text *out, const nh_tape *tape, nh_instruction i)
 {
-    const nh_op_info *op = nh_ops + i.op;
-    if (op->results > 1)
+    straight_line s = {out, tape, i};
+    if (nh_ops[i.op].results > 1)
         nh_text_add(out, "    real r%u, r%u;\n    ", i.to, i.c);
     else
         nh_text_add(out, "    real r%u = ", i.to);
-    for (const char *at = op->C; *at; at++) {
-        if (!stands_alone(at, op->C))
-            nh_text_add(out, "%c", *at);
-        else if (*at == 'x' || *at == 'y')
-            nh_text_add(out, "r%u", *at == 'x' ? i.to : i.c);
-        else
-            value(out, tape, *at == 'a' ? i.a : *at == 'b' ? i.b : i.c);
-    }
+    nh_emit_operation(out, i.op, write_value, &s);
     nh_text_add_plain(out, ";\n");
 }
 
@@ -88,16 +108,12 @@ static nh_instruction well_signed(nh_instruction i, const uint32_t *uses)
     return i;
 }
 
-static bool function(nh_text *out, const char *name, const nh_tape *tape)
+/* Every value is a variable. */
+static bool straight(nh_text *out, const nh_tape *tape)
 {
     uint32_t *uses = count_uses(tape);
     if (!uses)
         return false;
-    nh_text_add(out,
-                "static inline void fn_%s(double t, const real *q, const real *v, const real *x, "
-                "real *out)\n"
-                "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
-                name);
     for (size_t i = 0; i < tape->instructions; i++)
         instruction(out, tape, well_signed(tape->code[i], uses));
     /* Outputs are stored last: a method may pass the same array in and out. */
@@ -108,12 +124,34 @@ static bool function(nh_text *out, const char *name, const nh_tape *tape)
     }
     for (size_t i = 0; i < tape->outputs; i++)
         nh_text_add(out, "    out[%zu] = o%zu;\n", i, i);
-    nh_text_add_plain(out, "}\n\n");
     free(uses);
     return true;
 }
 
+static bool function(nh_text *out, const char *name, const nh_tape *tape)
+{
+    nh_text_add(out,
+                "static inline void fn_%s(double t, const real *q, const real *v, const real *x, "
+                "real *out)\n"
+                "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
+                name);
+    bool ok = tape->stretches > 1 ? nh_emit_loops(out, tape) : straight(out, tape);
+    nh_text_add_plain(out, "}\n\n");
+    return ok;
+}
+
 /* ---- products with K and B ---- */
+
+/* Longer patterns are loops over tables, with the same operations in the same order. */
+enum { UNROLLED_MAX = 128 };
+
+static void integers(nh_text *out, const char *name, const int *entry, int count)
+{
+    nh_text_add(out, "static const int %s[] = {", name);
+    for (int i = 0; i < count; i++)
+        nh_text_add(out, "%d, ", entry[i]);
+    nh_text_add_plain(out, "0};\n");
+}
 
 static void add_transposed(nh_text *out, const char *name, int m, const int *first,
                            const int *column)
@@ -123,7 +161,17 @@ static void add_transposed(nh_text *out, const char *name, int m, const int *fir
                 "static inline void nh_add_%s(real *out, const real *a, const real *l)\n"
                 "{\n    (void)out; (void)a; (void)l;\n",
                 name, name, name);
-    for (int j = 0; j < m; j++)
+    const bool loop = first[m] > UNROLLED_MAX;
+    if (loop) {
+        integers(out, "first", first, m + 1);
+        integers(out, "column", column, first[m]);
+        nh_text_add(out,
+                    "    for (int j = 0; j < %d; j++)\n"
+                    "        for (int e = first[j]; e < first[j + 1]; e++)\n"
+                    "            out[column[e]] = fma_(a[e], l[j], out[column[e]]);\n",
+                    m);
+    }
+    for (int j = 0; j < m && !loop; j++)
         for (int e = first[j]; e < first[j + 1]; e++)
             nh_text_add(out, "    out[%d] = fma_(a[%d], l[%d], out[%d]);\n", column[e], e, j,
                         column[e]);
@@ -136,19 +184,56 @@ static void apply_K(nh_text *out, const nh_shape *s)
                       "#define apply_K(k, out, a, x) nh_apply_K(out, a, x)\n"
                       "static inline void nh_apply_K(real *out, const real *a, const real *x)\n"
                       "{\n    (void)out; (void)a; (void)x;\n");
-    for (int j = 0; j < s->m; j++)
+    const bool loop = s->nk > UNROLLED_MAX;
+    if (loop) {
+        integers(out, "first", s->k_first, s->m + 1);
+        integers(out, "column", s->k_column, s->nk);
+        nh_text_add(out,
+                    "    for (int j = 0; j < %d; j++)\n"
+                    "        for (int e = first[j]; e < first[j + 1]; e++)\n"
+                    "            out[j] = fma_(a[e], x[column[e]], out[j]);\n",
+                    s->m);
+    }
+    for (int j = 0; j < s->m && !loop; j++)
         for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
             nh_text_add(out, "    out[%d] = fma_(a[%d], x[%d], out[%d]);\n", j, e, s->k_column[e],
                         j);
     nh_text_add_plain(out, "}\n\n");
 }
 
-static void add_KB(nh_text *out, const nh_shape *s)
+/* Over the pairs that have entries. */
+static bool loop_KB(nh_text *out, const nh_shape *s)
 {
-    nh_text_add_plain(out, "#define add_KB(k, S, stride, c, a, b) nh_add_KB(S, stride, c, a, b)\n"
-                           "static inline void nh_add_KB(real *S, int stride, double c, const real "
-                           "*a, const real *b)\n"
-                           "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n");
+    const int all = s->m * s->m;
+    int *pair = malloc((2 * (size_t)all + 2) * sizeof *pair), *first = pair ? pair + all + 1 : NULL;
+    int pairs = 0;
+    if (!pair)
+        return false;
+    for (int i = 0; i < all; i++)
+        if (s->pair_first[i] < s->pair_first[i + 1]) {
+            pair[pairs] = i;
+            first[pairs++] = s->pair_first[i];
+        }
+    first[pairs] = s->pair_first[all];
+    integers(out, "pair", pair, pairs);
+    integers(out, "first", first, pairs + 1);
+    integers(out, "of_a", s->pair_k, s->pair_first[all]);
+    integers(out, "of_b", s->pair_b, s->pair_first[all]);
+    nh_text_add(
+        out,
+        "    for (int p = 0; p < %d; p++) {\n"
+        "        real sum = broadcast(0), *to = S + pair[p] / %d * stride + pair[p] %% %d;\n"
+        "        for (int e = first[p]; e < first[p + 1]; e++)\n"
+        "            sum = fma_(a[of_a[e]], b[of_b[e]], sum);\n"
+        "        *to = fma_(broadcast(c), sum, *to);\n"
+        "    }\n",
+        pairs, s->m, s->m);
+    free(pair);
+    return true;
+}
+
+static void unrolled_KB(nh_text *out, const nh_shape *s)
+{
     for (int i = 0; i < s->m; i++)
         for (int j = 0; j < s->m; j++) {
             int pair = i * s->m + j;
@@ -163,10 +248,39 @@ static void add_KB(nh_text *out, const nh_shape *s)
                         "%d]);\n    }\n",
                         i, j, i, j);
         }
+}
+
+static void add_KB(nh_text *out, const nh_shape *s)
+{
+    nh_text_add_plain(out, "#define add_KB(k, S, stride, c, a, b) nh_add_KB(S, stride, c, a, b)\n"
+                           "static inline void nh_add_KB(real *S, int stride, double c, const real "
+                           "*a, const real *b)\n"
+                           "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n");
+    if (s->pair_first[s->m * s->m] > UNROLLED_MAX)
+        out->failed |= !loop_KB(out, s);
+    else
+        unrolled_KB(out, s);
     nh_text_add_plain(out, "}\n\n");
 }
 
 /* ---- the whole ---- */
+
+/* NH_ANGLES(X): X(place, coordinate) for every angle. */
+static void angles(nh_text *out, const nh_shape *s)
+{
+    if (s->angles > UNROLLED_MAX) {
+        integers(out, "nh_angle", s->angle, s->angles);
+        nh_text_add(out,
+                    "#define NH_ANGLES(X) for (int nh_a = 0; nh_a < %d; nh_a++) { X(nh_a, "
+                    "nh_angle[nh_a]) }\n",
+                    s->angles);
+        return;
+    }
+    nh_text_add_plain(out, "#define NH_ANGLES(X)");
+    for (int a = 0; a < s->angles; a++)
+        nh_text_add(out, " X(%d, %d)", a, s->angle[a]);
+    nh_text_add_plain(out, "\n");
+}
 
 static void sizes(nh_text *out, const nh_emission *what)
 {
@@ -182,14 +296,11 @@ static void sizes(nh_text *out, const nh_emission *what)
         s->reaction_is_linear, s->constant_mass, s->separable, s->affine, s->linear,
         what->compensated, s->flat, s->slope_degree, s->nonideal, s->plain_momentum, s->driver);
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
-    nh_text_add_plain(out, "#define NH_ANGLES(X)");
-    for (int a = 0; a < s->angles; a++)
-        nh_text_add(out, " X(%d, %d)", a, s->angle[a]);
-    nh_text_add_plain(out,
-                      "\n#define OPTION(i) (nh_option_values[i])\n#define TABLE (kernel_table)\n"
-                      "static const double nh_option_values[] = {");
+    angles(out, s);
+    nh_text_add_plain(out, "#define OPTION(i) (nh_option_values[i])\n#define TABLE (kernel_table)\n"
+                           "static const double nh_option_values[] = {");
     for (int i = 0; i < NH_OPTIONS_MAX; i++) {
-        number(out, what->option[i]);
+        nh_emit_number(out, what->option[i]);
         nh_text_add_plain(out, ", ");
     }
     nh_text_add_plain(out, "};\n#define OPTION_INT(i) NH_OPTION_INT_##i\n");
@@ -199,7 +310,7 @@ static void sizes(nh_text *out, const nh_emission *what)
             nh_text_add(out, "#define NH_OPTION_INT_%d %d\n", i, (int)what->option[i]);
     nh_text_add_plain(out, "static const double kernel_table[] = {");
     for (size_t i = 0; i < what->table_size; i++) {
-        number(out, what->table[i]);
+        nh_emit_number(out, what->table[i]);
         nh_text_add_plain(out, ", ");
     }
     nh_text_add_plain(out, "0};\n");
@@ -208,14 +319,6 @@ static void sizes(nh_text *out, const nh_emission *what)
 /* The method's source begins with `real`, then the system's functions can be written, then the
  * rest. NH_FUNCTIONS_HERE in kernel.h marks the place. */
 #define MARK "/* NH_FUNCTIONS_HERE */"
-
-static void integers(nh_text *out, const char *name, const int *value, int count)
-{
-    nh_text_add(out, "static const int %s[] = {", name);
-    for (int i = 0; i < count; i++)
-        nh_text_add(out, "%d, ", value[i]);
-    nh_text_add_plain(out, "0};\n");
-}
 
 /* The user's functions are called through the pointers of callbacks.h. */
 static void callbacks(nh_text *out, const nh_emission *what)

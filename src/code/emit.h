@@ -24,4 +24,14 @@ typedef struct nh_emission {
 /* Appends the whole source. Nothing of the model but arithmetic reaches it: no names, no text. */
 nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report);
 
+/* ---- parts of it ---- */
+
+/* A number, in hexadecimal, so that nothing is lost. */
+void nh_emit_number(nh_text *out, double x);
+/* The C of an operation (ops.def); `value` writes what the letters a, b, c, x, y stand for. */
+void nh_emit_operation(nh_text *out, uint32_t op, void (*value)(void *self, char letter),
+                       void *self);
+/* The body of a function whose tape has loops. False without memory. */
+bool nh_emit_loops(nh_text *out, const nh_tape *tape);
+
 #endif

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "run/run.h"
 
-enum { CHUNK = 1024, DIAGNOSE_MAX = 400 };
+enum { DIAGNOSE_MAX = 400 };
 
 static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes, int64_t index)
 {
@@ -381,21 +381,25 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     nh_status ready = nh_run_check_started(run, steps, report);
     if (ready != NH_OK)
         return ready;
-    double begin = now();
+    double begin = now(), aside = 0; /* spent on the compiler */
     nh_status status = NH_OK;
     failure f = {0};
     if (!start_all(run, &f))
         status = describe(run, &f, report);
     int64_t last = run->steps + steps;
     while (status == NH_OK && run->steps < last) {
-        int64_t to = last - run->steps > CHUNK ? run->steps + CHUNK : last;
+        const int64_t from = run->steps, chunk = nh_trial_chunk(run);
+        const int64_t to = last - from > chunk ? from + chunk : last;
         save(run);
-        if (advance_all(run, run->steps, to, &f))
+        if (advance_all(run, from, to, &f))
             run->steps = to;
         else
             status = locate(run, to, report);
+        const double stepped = now();
+        nh_trial_note(run, run->steps - from);
+        aside += now() - stepped;
     }
-    run->seconds += now() - begin;
+    run->seconds += now() - begin - aside;
     nh_status kept = check_scratch(run, report);
     return kept == NH_OK ? status : kept;
 }

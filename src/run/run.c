@@ -7,13 +7,8 @@
 
 #include "base/options.h"
 #include "base/status.h"
-#include "method/embedded.h"
-#include "code/emit.h"
 
-/* Compiling takes a tenth of a second and more; auto does it when the tape would take longer. */
-#define COMPILE_PAYS_SECONDS 0.25
-#define TAPE_SECONDS_AN_INSTRUCTION 2e-9
-enum { COMPILE_INSTRUCTIONS_MAX = 20000, SCRATCH_MAX = 1 << 30 };
+enum { SCRATCH_MAX = 1 << 30 };
 
 void *nh_aligned_doubles(size_t count)
 {
@@ -117,59 +112,7 @@ void nh_engine_free(engine *e)
     nh_callback_space_free(e->callbacks);
 }
 
-/* An engine whose kernel is compiled for this system, which calls nothing but functions of the
- * user. */
-static nh_status compile_engine(engine *e, nh_loaded *loaded, const nh_run *run, nh_variant variant,
-                                int lanes, nh_report *report)
-{
-    const nh_method *method = run->choice.method;
-    nh_text source = {0};
-    const nh_system *system = run->system;
-    nh_emission what = {.shape = &system->shape,
-                        .identity_mass = !system->functions.mass,
-                        .kernel = nh_method_source(method),
-                        .callbacks = system->mechanics ? NULL : nh_embedded_kernel("callbacks.h"),
-                        .trig = nh_embedded_kernel("trig.h"),
-                        .quads = method->quads,
-                        .option = run->choice.option,
-                        .table = run->table,
-                        .table_size = run->table_size,
-                        .memory = run->memory,
-                        .lanes = lanes,
-                        .compensated = run->compensated,
-                        .composed = run->parts > 1};
-    memcpy(what.tape, run->careful.interpreter.tape, sizeof what.tape);
-    nh_status status = nh_emit(&source, &what, report);
-    if (status == NH_OK)
-        status = nh_compile(loaded, &source, variant, report);
-    nh_text_free(&source);
-    e->kernel = loaded->kernel;
-    e->self = run->careful.self;
-    return status;
-}
-
-/* ---- backend ---- */
-
-static double tape_seconds(const nh_run *run, int64_t steps)
-{
-    double instructions = 20;
-    for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (run->careful.interpreter.tape[fn])
-            instructions += (double)run->careful.interpreter.tape[fn]->instructions;
-    if (instructions > COMPILE_INSTRUCTIONS_MAX)
-        return 0;
-    return instructions * TAPE_SECONDS_AN_INSTRUCTION * (double)steps * run->members;
-}
-
-static void choose_backend(nh_run *run, const nh_run_options *options)
-{
-    run->backend = options->backend;
-    if (run->backend == NH_BACKEND_AUTO)
-        run->backend =
-            tape_seconds(run, options->steps) > COMPILE_PAYS_SECONDS && nh_compiler_exists()
-                ? NH_BACKEND_COMPILED
-                : NH_BACKEND_TAPE;
-}
+/* ---- groups ---- */
 
 static bool make_groups(nh_run *run, int lanes)
 {
@@ -197,14 +140,15 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     nh_status status = prepare_engine(&run->careful, run, one, 1, report);
     if (status != NH_OK)
         return status;
-    choose_backend(run, options);
-    bool compiled = run->backend == NH_BACKEND_COMPILED;
     bool in_lanes = run->members > 1 && run->system->mechanics;
     int lanes = in_lanes ? NH_LANES : 1;
     if (!make_groups(run, lanes))
         return nh_fail_memory(report);
-    if (compiled)
-        return compile_engine(&run->fast, &run->loaded, run, in_lanes ? wide : one, lanes, report);
+    run->backend = NH_BACKEND_TAPE;
+    run->trial.open = options->backend == NH_BACKEND_AUTO;
+    run->trial.expected = options->steps;
+    if (options->backend == NH_BACKEND_COMPILED)
+        return nh_run_compile(run, report);
     return in_lanes ? prepare_engine(&run->fast, run, wide, lanes, report) : NH_OK;
 }
 
@@ -296,6 +240,7 @@ void nh_run_free(nh_run *run)
     free(run->table);
     nh_engine_free(&run->careful);
     nh_engine_free(&run->fast);
+    nh_compile_abandon(run->trial.compilation);
     nh_loaded_close(&run->loaded);
     free(run);
 }

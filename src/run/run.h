@@ -31,6 +31,16 @@ typedef struct engine {
     void *slots;
 } engine;
 
+typedef struct nh_trial { /* of the tape, until it is known whether compiling pays: backend.c */
+    bool open;
+    int64_t expected, steps;  /* announced, and done on the tape */
+    int64_t chunk;            /* steps between two readings of the clock */
+    double seconds, wall;     /* for the steps: of this thread's processor time, and in all */
+    double begin, wall_begin; /* of the present chunk */
+    double next_look;         /* at this processor time compiling is considered again */
+    nh_compilation *compilation;
+} nh_trial;
+
 typedef struct nh_trace { /* as in nh_kernel_io */
     double *row, *wrapped;
     int64_t from, every;
@@ -53,6 +63,7 @@ struct nh_run {
     engine careful; /* one lane, built in, with Newton: serves steps the fast one gives back */
     engine fast;    /* lanes or compiled or both; without a kernel the careful one does it all */
     nh_loaded loaded;
+    nh_trial trial;
     int failed_member;  /* of the last failure */
     int64_t numbering;  /* messages count members from here */
     double *lane_state; /* one lane's block, for the careful engine */
@@ -75,6 +86,13 @@ void nh_engine_free(engine *e);
 
 /* NH_BAD_ARGUMENT for a negative number of steps, and for a run with members that have no state. */
 nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *report);
+
+/* Gives the run a kernel that is compiled for its system. */
+nh_status nh_run_compile(nh_run *run, nh_report *report);
+/* How many steps to do at most before the run is looked at again, and what comes after them: the
+ * run may go on with a compiled kernel. */
+int64_t nh_trial_chunk(nh_run *run);
+void nh_trial_note(nh_run *run, int64_t steps);
 
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
  * without members left is not advanced. nh_run_start brings a member back. */

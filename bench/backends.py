@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""backends.py [--warm] [--models A,B] [--methods A,B] [--steps 100,10000] NONHOLO: how good the choice of --backend auto is.
+
+For every method, model and number of steps the whole command is timed with each backend, one after the other, and the
+time of auto is divided by the better of tape and compiled. The cache of compiled kernels is a new, empty folder for
+each command; with --warm it has the kernel already. The tape is stopped when it takes longer than the compiled run: it
+is not the better one then. Repeated as often as --repeat says; the smallest time counts. The last line counts the ratios
+above 1.5."""
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+LIMIT = 1.5
+SHORT = 0.02  # seconds by which two commands may differ without anyone noticing: starting a process takes as long
+
+
+def seconds_of(program, model, method, steps, backend, folder, limit=None):
+    """Wall seconds and the backend that was in use at the end; (None, text) where the method does not apply,
+    (inf, backend) after `limit` seconds."""
+    command = [program, "run", model, "--method", method, "--step", "0.001", "--steps", str(steps), "--backend", backend,
+               "--json", "--quiet"]
+    begin = time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit,
+                              env={**os.environ, "XDG_CACHE_HOME": folder})
+    except subprocess.TimeoutExpired:
+        return float("inf"), backend
+    seconds = time.perf_counter() - begin
+    if done.returncode != 0:
+        return None, done.stderr.strip()
+    return seconds, json.loads(done.stdout)["backend"]
+
+
+def times_of(args, model, method, steps):
+    """The smallest time of each backend, and which one auto ended with; None where the method does not apply."""
+    best, chosen = {}, ""
+    for _ in range(args.repeat):
+        for backend in ("compiled", "auto", "tape"):
+            with tempfile.TemporaryDirectory() as folder:
+                if args.warm:
+                    seconds_of(args.program, model, method, 1, "compiled", folder)
+                limit = max(best["compiled"], 0.1) if backend == "tape" else None
+                seconds, used = seconds_of(args.program, model, method, steps, backend, folder, limit)
+            if seconds is None:
+                return None, used
+            best[backend] = min(seconds, best.get(backend, seconds))
+            chosen = used if backend == "auto" else chosen
+    return best, chosen
+
+
+def names(program, what):
+    lines = subprocess.run([program, what], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split()[0] for line in lines if line.split()[0] != "name"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--models")
+    parser.add_argument("--methods")
+    parser.add_argument("--steps", default="100,10000,1000000")
+    parser.add_argument("--repeat", type=int, default=1)
+    args = parser.parse_args()
+    models = args.models.split(",") if args.models else names(args.program, "models")
+    methods = args.methods.split(",") if args.methods else names(args.program, "methods")
+    ratios = []
+    print("%-22s %-20s %9s %9s %9s %9s  %-9s %s" % ("model", "method", "steps", "tape s", "compiled", "auto", "ended", "ratio"))
+    for model in models:
+        for method in methods:
+            for steps in map(int, args.steps.split(",")):
+                best, chosen = times_of(args, model, method, steps)
+                if best is None:
+                    break
+                better = min(best["tape"], best["compiled"])
+                ratio = best["auto"] / better
+                poor = ratio > LIMIT and best["auto"] - better > SHORT
+                ratios.append((ratio, poor))
+                print("%-22s %-20s %9d %9.3f %9.3f %9.3f  %-9s %.2f%s" % (model, method, steps, best["tape"],
+                      best["compiled"], best["auto"], chosen, ratio, " <--" if poor else ""), flush=True)
+    print("%d cases, largest ratio %.2f, above %.1f (and by more than %g s): %d" % (
+        len(ratios), max(r for r, _ in ratios), LIMIT, SHORT, sum(poor for _, poor in ratios)))
+
+
+main()

@@ -1,0 +1,167 @@
+/* The backend of a run: its kernel compiled for the system, at once or when that pays.
+ *
+ * How long steps take is hard to foretell: implicit methods evaluate the system as often as their
+ * iterations need. So with NH_BACKEND_AUTO a run begins on the tape, and its time is taken. When
+ * what remains would take longer than the compiler, that is started. How long compilers take is
+ * hardly better known, so the run waits for half of the time that it would still need without; then
+ * it goes on, on the tape, with the compiler beside it. Either way it uses the compiled kernel once
+ * there is one, which changes no bits. A run that ends before stops the compiler. A compiler that
+ * refuses leaves the run on the tape. */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <time.h>
+
+#include "code/emit.h"
+#include "method/embedded.h"
+#include "run/run.h"
+
+/* The tape's time is looked at first after so many seconds and then whenever it has doubled; less
+ * than so many seconds that remain are not worth a look into the cache. */
+#define FIRST_LOOK_SECONDS 0.002
+#define CACHE_PAYS_SECONDS 0.01
+/* Processor time of gcc 12 on a common machine: what a byte of the method's source costs, and one
+ * of the system's functions, which are inlined. Measured for 14 methods on 3 models, 0.1 to 29 s:
+ * the estimate is between 0.3 and 1.3 of it. */
+#define METHOD_SECONDS_A_BYTE 3e-6
+#define FUNCTION_SECONDS_A_BYTE 11e-6
+/* What a loop over stages does with them: it is unrolled in systems of this size, and the tables of
+ * its coefficients tell how often. */
+enum { UNROLLED_COORDINATES = 16, TABLE_OF_TWO_STAGES = 48 };
+/* Steps that are done between two readings of the clock take about as long as this. */
+#define CHUNK_SECONDS 0.001
+enum { CHUNK_MAX = 1024 };
+/* Compilers take minutes and gigabytes for more source than this; only who asks for it gets it. */
+enum { SOURCE_MAX = 2000000 };
+
+static nh_variant variant_of(const nh_run *run)
+{
+    return (nh_variant)(nh_variant_here() + (run->group[0].lanes > 1 ? 1 : 0));
+}
+
+/* The source of the kernel. Its functions are the system's, or those of the user, which it calls.
+ */
+static nh_status emit(nh_text *source, const nh_run *run, nh_report *report)
+{
+    const nh_method *method = run->choice.method;
+    const nh_system *system = run->system;
+    nh_emission what = {.shape = &system->shape,
+                        .identity_mass = !system->functions.mass,
+                        .kernel = nh_method_source(method),
+                        .callbacks = system->mechanics ? NULL : nh_embedded_kernel("callbacks.h"),
+                        .trig = nh_embedded_kernel("trig.h"),
+                        .quads = method->quads,
+                        .option = run->choice.option,
+                        .table = run->table,
+                        .table_size = run->table_size,
+                        .memory = run->memory,
+                        .lanes = run->group[0].lanes,
+                        .compensated = run->compensated,
+                        .composed = run->parts > 1};
+    memcpy(what.tape, run->careful.interpreter.tape, sizeof what.tape);
+    return nh_emit(source, &what, report);
+}
+
+static void use_compiled(nh_run *run)
+{
+    nh_engine_free(&run->fast);
+    run->fast = (engine){.kernel = run->loaded.kernel, .self = run->careful.self};
+    run->backend = NH_BACKEND_COMPILED;
+}
+
+nh_status nh_run_compile(nh_run *run, nh_report *report)
+{
+    nh_text source = {0};
+    nh_status status = emit(&source, run, report);
+    if (status == NH_OK)
+        status = nh_compile(&run->loaded, &source, variant_of(run), report);
+    nh_text_free(&source);
+    if (status == NH_OK)
+        use_compiled(run);
+    return status;
+}
+
+/* ---- auto ---- */
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Steps to come: as many as were announced; beyond that as many again as went beyond. */
+static double steps_left(const nh_trial *t)
+{
+    return (double)(t->expected > t->steps ? t->expected - t->steps : t->steps - t->expected);
+}
+
+/* The compiler is done; if it refused, the tape serves. */
+static void end_trial(nh_run *run)
+{
+    nh_compilation *done = run->trial.compilation;
+    run->trial.compilation = NULL;
+    run->trial.open = false;
+    if (nh_compile_end(&run->loaded, done, NULL) == NH_OK)
+        use_compiled(run);
+}
+
+static double compile_seconds(const nh_run *run, size_t source)
+{
+    const double method = (double)strlen(nh_method_source(run->choice.method));
+    const double functions = (double)source > method ? (double)source - method : 0;
+    double inlined = 1;
+    if (run->system->shape.n <= UNROLLED_COORDINATES && run->table_size > TABLE_OF_TWO_STAGES)
+        inlined = (double)run->table_size / TABLE_OF_TWO_STAGES;
+    return METHOD_SECONDS_A_BYTE * method + FUNCTION_SECONDS_A_BYTE * functions * inlined;
+}
+
+/* Starts the compiler where that pays for what remains, and waits for it a while. */
+static void consider(nh_run *run)
+{
+    nh_trial *t = &run->trial;
+    const double remaining = steps_left(t) * t->seconds / (double)t->steps;
+    nh_text source = {0};
+    if (remaining < CACHE_PAYS_SECONDS)
+        return;
+    t->open =
+        nh_compiler_exists() && emit(&source, run, NULL) == NH_OK && source.length <= SOURCE_MAX;
+    if (t->open && (remaining > compile_seconds(run, source.length) ||
+                    nh_compiled_is_cached(&source, variant_of(run))))
+        t->open = nh_compile_begin(&t->compilation, &source, variant_of(run), NULL) == NH_OK;
+    nh_text_free(&source);
+    /* On a busy machine the compiler has its share of the time as well as the tape. */
+    if (t->compilation && !nh_compile_pending(t->compilation, remaining / 2 * t->wall / t->seconds))
+        end_trial(run);
+}
+
+int64_t nh_trial_chunk(nh_run *run)
+{
+    nh_trial *t = &run->trial;
+    if (!t->open)
+        return CHUNK_MAX;
+    if (t->chunk == 0)
+        t->chunk = 1;
+    t->begin = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+    t->wall_begin = clock_seconds(CLOCK_MONOTONIC);
+    return t->chunk;
+}
+
+void nh_trial_note(nh_run *run, int64_t steps)
+{
+    nh_trial *t = &run->trial;
+    if (!t->open)
+        return;
+    const double seconds = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t->begin;
+    t->wall += clock_seconds(CLOCK_MONOTONIC) - t->wall_begin;
+    t->steps += steps;
+    t->seconds += seconds;
+    if (seconds < CHUNK_SECONDS / 2 && steps == t->chunk && t->chunk < CHUNK_MAX)
+        t->chunk *= 2;
+    if (t->compilation && !nh_compile_pending(t->compilation, 0))
+        end_trial(run);
+    else if (!t->compilation && t->seconds >= t->next_look) {
+        if (t->next_look > 0)
+            consider(run);
+        t->next_look = 2 * t->seconds > FIRST_LOOK_SECONDS ? 2 * t->seconds : FIRST_LOOK_SECONDS;
+    }
+}
