@@ -3,11 +3,11 @@
 #ifndef NH_KERNEL_ADVANCE_H
 #define NH_KERNEL_ADVANCE_H
 
-/* Angles stay within a turn of zero, so that no digits are lost in long runs: 2 pi is taken off in
- * two parts, of which multiples of the first are exact. Looked after every 16 steps. */
+/* Angles stay within a revolution of zero, so that no digits are lost in long runs: 2 pi is taken
+ * off in two parts, of which multiples of the first are exact. This is done every 16 steps. */
 #define ANGLE_WIDE 3.5
 
-static inline void wrap_angle(real *q, real *low, real *turns, int compensated)
+static inline void wrap_angle(real *q, real *low, real *revolutions, int compensated)
 {
     real shifted = fma_(*q, broadcast(0x1.45f306dc9c883p-3), broadcast(TRIG_ROUND));
     real full = select_(less(broadcast(ANGLE_WIDE), abs_(*q)), shifted - TRIG_ROUND, broadcast(0));
@@ -17,7 +17,7 @@ static inline void wrap_angle(real *q, real *low, real *turns, int compensated)
         accumulate(q, low, rest);
     else
         *q = *q + rest;
-    *turns = *turns + full;
+    *revolutions = *revolutions + full;
 }
 
 static inline int wide_angle(real q)
@@ -102,7 +102,7 @@ static inline void wrap_angles(kernel *k)
 {
 #define WRAP(place, coordinate)                                                                    \
     if (wide_angle(k->q[coordinate]))                                                              \
-        wrap_angle(k->q + coordinate, k->q_low + coordinate, (real *)k->io->turns + place,         \
+        wrap_angle(k->q + coordinate, k->q_low + coordinate, (real *)k->io->revolutions + place,   \
                    COMPENSATED);
     NH_ANGLES(WRAP)
 }
@@ -154,7 +154,7 @@ static inline void wrap_angles(kernel *k)
     const nh_shape *s = k->io->shape;
     for (int a = 0; a < s->angles; a++)
         if (wide_angle(k->q[s->angle[a]]))
-            wrap_angle(k->q + s->angle[a], k->q_low + s->angle[a], (real *)k->io->turns + a,
+            wrap_angle(k->q + s->angle[a], k->q_low + s->angle[a], (real *)k->io->revolutions + a,
                        COMPENSATED);
 }
 
@@ -180,11 +180,12 @@ static inline void keep_row(const kernel *k, long long index)
         EACH(i, N) io->wrapped[place * N + i] = k->q[i];
 #ifdef NH_EMITTED
 #define WHOLE(place, coordinate)                                                                   \
-    row[1 + coordinate] = nh_whole_angle(k->q[coordinate], io->turns[place]);
+    row[1 + coordinate] = nh_whole_angle(k->q[coordinate], io->revolutions[place]);
     NH_ANGLES(WHOLE)
 #else
     for (int a = 0; a < io->shape->angles; a++)
-        row[1 + io->shape->angle[a]] = nh_whole_angle(k->q[io->shape->angle[a]], io->turns[a]);
+        row[1 + io->shape->angle[a]] =
+            nh_whole_angle(k->q[io->shape->angle[a]], io->revolutions[a]);
 #endif
 #else
     (void)k, (void)index;
@@ -225,10 +226,10 @@ static inline long long next_row(const nh_kernel_io *io)
         return status;                                                                             \
     }
 
-/* Advances several groups, step by step in turn: a step waits for the one before it, but not for
- * those of other groups, so while one waits another computes. Their states stay side by side in
- * `team`, from which an emitted kernel takes the present one into registers; where they are too
- * large for that, each lies where the caller has it and is loaded for each step. */
+/* Advances several groups, one step of each after the other: a step waits for the one before it,
+ * but not for those of other groups, so while one waits another computes. Their states stay side by
+ * side in `team`, from which an emitted kernel takes the present one into registers; where they are
+ * too large for that, each lies where the caller has it and is loaded for each step. */
 #if defined(NH_EMITTED)
 #if (4 * N + MEMORY) * LANES <= 4096
 #define STATES_ARE_SMALL

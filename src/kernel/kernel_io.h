@@ -33,7 +33,7 @@ typedef struct nh_kernel_io {
     long long index;         /* steps done */
     double *q, *v;           /* [n] */
     double *q_low, *v_low;   /* [n], what rounding left out; used when compensated */
-    double *turns;           /* [angles], full turns taken off */
+    double *revolutions;     /* [angles], full revolutions taken off */
     double *memory;          /* of the method, survives between steps */
     double *scratch;         /* for a step; general kernels only */
     long long *scratch_peak; /* the most that any step took of it, in reals */
@@ -42,9 +42,9 @@ typedef struct nh_kernel_io {
     nh_call_fn *const *call; /* what computes each function; all of them get `self` */
     const void *self;
     int compensated;
-    /* With `row` the state of one trajectory is kept on the way: t, q with full turns, v, after
-     * each `every` steps from step `row_from` on, one row behind the other; angles as they are
-     * computed with, if `wrapped` is given, in rows of q alone. */
+    /* With `row` the state of one trajectory is kept on the way: t, q with full revolutions, v,
+     * after each `every` steps from step `row_from` on, one row behind the other; angles as they
+     * are computed with, if `wrapped` is given, in rows of q alone. */
     double *row, *wrapped;
     long long row_from, every;
     /* of a failed step */
@@ -52,10 +52,10 @@ typedef struct nh_kernel_io {
     int iterations;
 } nh_kernel_io;
 
-/* Full turns added back: 2 pi in two parts, as it was taken off. */
-static inline double nh_whole_angle(double wrapped, double turns)
+/* Full revolutions added back: 2 pi in two parts, as it was taken off. */
+static inline double nh_whole_angle(double wrapped, double revolutions)
 {
-    return turns * 0x1.921fb544p+2 + (wrapped + turns * 0x1.0b4611a626331p-32);
+    return revolutions * 0x1.921fb544p+2 + (wrapped + revolutions * 0x1.0b4611a626331p-32);
 }
 
 enum {

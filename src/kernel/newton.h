@@ -16,7 +16,7 @@
 
 #include "base/dense.h"
 
-enum { NEWTON_UNKNOWNS_MAX = 1000, NEWTON_TURNS_MAX = 25 };
+enum { NEWTON_UNKNOWNS_MAX = 1000, NEWTON_ITERATIONS_MAX = 25 };
 
 typedef int newton_residual(kernel *k, const double *x, double *r, double *work);
 
@@ -50,17 +50,17 @@ static inline int newton_solve(kernel *k, newton_residual *residual, int d, doub
 {
     double *J = space, *r = J + d * d, *r_moved = r + d;
     int *pivot = (int *)(r_moved + d);
-    watch w = watch_from(k);
+    convergence c = convergence_of_velocities(k);
     if (d > NEWTON_UNKNOWNS_MAX)
         return NH_KERNEL_NOT_CONVERGED;
-    while (w.iteration < NEWTON_TURNS_MAX) {
+    while (c.iteration < NEWTON_ITERATIONS_MAX) {
         int status = residual(k, x, r, work);
-        /* The first turns renew the Jacobian; the last ones, which only polish, keep it as long as
-         * that goes fast. */
-        if (!status && (w.iteration < 8 || w.rate > 0.1)) {
+        /* The first iterations renew the Jacobian; the last ones, which only polish, keep it as
+         * long as that goes fast. */
+        if (!status && (c.iteration < 8 || c.rate > 0.1)) {
             status = newton_jacobian(k, residual, d, x, r, J, r_moved, work);
             if (!status && !nh_dense_factor(d, J, pivot))
-                return not_converged(k, &w);
+                return not_converged(k, &c);
         }
         if (status)
             return status;
@@ -69,13 +69,21 @@ static inline int newton_solve(kernel *k, newton_residual *residual, int d, doub
             x[i] -= r[i];
         double change = largest(k, r, d), scale = largest(k, x, d);
         if (!isfinite(change))
-            return not_converged(k, &w);
-        watch_update(&w, change, scale);
-        if (!w.active)
+            return not_converged(k, &c);
+        convergence_update(&c, change, scale);
+        if (!c.active)
             return NH_KERNEL_OK;
     }
-    return not_converged(k, &w);
+    return not_converged(k, &c);
 }
 
 #endif
+
+/* What follows where an iteration has failed: Newton's method where there is one. */
+#ifdef NH_CAREFUL
+#define BY_NEWTON(solution, failed) (solution)
+#else
+#define BY_NEWTON(solution, failed) not_converged(k, failed)
+#endif
+
 #endif

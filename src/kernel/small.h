@@ -94,11 +94,11 @@ static inline void polar_of_two(const real *G, real *Q)
     Q[3] = s * Q[0];
 }
 
-enum { POLAR_TURNS_MAX = 60 };
+enum { POLAR_ITERATIONS_MAX = 60 };
 
 /* Newton and Schulz: Q <- Q (3 - Q^T Q)/2, from G scaled so that its singular values are one in the
  * mean. Those of matrices that relate two bases of neighbouring spaces are close to one, and then
- * four or five turns reach round-off. False when they do not converge. */
+ * four or five iterations reach round-off. False when they do not converge. */
 static inline int polar_of_many(kernel *k, int n, const real *G, real *Q)
 {
     HOLD(k);
@@ -106,7 +106,7 @@ static inline int polar_of_many(kernel *k, int n, const real *G, real *Q)
     LOCAL(next, n * n);
     real scale = sqrt_(broadcast(n) / dot_(n * n, G, G));
     EACH(e, n * n) Q[e] = G[e] * scale;
-    watch w = watch_begin();
+    convergence progress = convergence_begin();
     do {
         real change = broadcast(0);
         EACH(i, n) EACH(j, n)
@@ -122,11 +122,11 @@ static inline int polar_of_many(kernel *k, int n, const real *G, real *Q)
             EACH(c, n) sum = fma_(Q[i * n + c], E[c * n + j], sum);
             next[i * n + j] = sum;
         }
-        EACH(e, n * n) Q[e] = select_(w.active, next[e], Q[e]);
-        watch_update(&w, change, broadcast(1));
-    } while (any(w.active) && w.iteration < POLAR_TURNS_MAX);
+        EACH(e, n * n) Q[e] = select_(progress.active, next[e], Q[e]);
+        convergence_update(&progress, change, broadcast(1));
+    } while (any(progress.active) && progress.iteration < POLAR_ITERATIONS_MAX);
     RELEASE(k);
-    return !any(w.active);
+    return !any(progress.active);
 }
 
 /* Q = the orthogonal matrix nearest to G. */
@@ -138,7 +138,7 @@ static inline int polar(kernel *k, int n, const real *G, real *Q)
         polar_of_two(G, Q);
     else if (n > 2 && !polar_of_many(k, n, G, Q)) {
         k->io->residual = 1;
-        k->io->iterations = POLAR_TURNS_MAX;
+        k->io->iterations = POLAR_ITERATIONS_MAX;
         return NH_KERNEL_NOT_CONVERGED;
     }
     return NH_KERNEL_OK;

@@ -18,12 +18,12 @@
 
 #include "method/field.h"
 
-enum { TURNS_MAX = 60, WARM_TURNS = 2, RULES = 6 };
+enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2, RULES = 6 };
 
 /* The table: a[s*s], b[s], E[s*s] that continues a step into the next; then rules, each with its
- * number of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is for turns
- * that only come near the solution, 1 to 4 grow with the step, 5 has the number of points that was
- * asked for. */
+ * number of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is for the
+ * first iterations, which only come near the solution, 1 to 4 grow with the step, 5 has the number
+ * of points that was asked for. */
 #define TABLE_A (TABLE)
 #define TABLE_B (TABLE + STAGES * STAGES)
 #define TABLE_E (TABLE + STAGES * STAGES + STAGES)
@@ -115,17 +115,18 @@ static inline int z_to_velocity(kernel *k, const real *z, real *X, real *v)
     return NH_KERNEL_OK;
 }
 
-/* ---- one turn: better hK from hK ---- */
+/* ---- one iteration: better hK from hK ---- */
 
-typedef struct step_data {
+typedef struct collocation_work {
     real *z0, *z; /* the start, a point on the way */
     real *g, *G;  /* grad H there; its integrals, STAGES x D */
     real *bracket;
     real *moved; /* STAGES x D */
-} step_data;
+} collocation_work;
 
 /* z = z0 + sum_j row_j hK_j */
-static inline void point_on_way(kernel *k, const step_data *s, const double *row, const real *hK)
+static inline void point_on_way(kernel *k, const collocation_work *s, const double *row,
+                                const real *hK)
 {
     EACH(d, D)
     {
@@ -135,7 +136,8 @@ static inline void point_on_way(kernel *k, const step_data *s, const double *row
     }
 }
 
-static inline int turn(kernel *k, step_data *s, const double *rule, const real *hK, real *out)
+static inline int iterate(kernel *k, collocation_work *s, const double *rule, const real *hK,
+                          real *out)
 {
     const int points = (int)*rule;
     const double *A = rule + 1, *G = A + points * STAGES;
@@ -159,13 +161,13 @@ static inline int turn(kernel *k, step_data *s, const double *rule, const real *
 #ifdef NH_CAREFUL
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
-    step_data *s = (step_data *)work;
-    int status = turn(k, s, full_rule(k), x, s->moved);
+    collocation_work *s = (collocation_work *)work;
+    int status = iterate(k, s, full_rule(k), x, s->moved);
     EACH(i, STAGES * D) r[i] = x[i] - s->moved[i];
     return status;
 }
 
-static int newton(kernel *k, step_data *s, real *hK)
+static int newton(kernel *k, collocation_work *s, real *hK)
 {
     HOLD(k);
     LOCAL(space, newton_scratch((size_t)(STAGES * D)));
@@ -176,66 +178,32 @@ static int newton(kernel *k, step_data *s, real *hK)
 }
 #endif
 
-/* A driver that goes by itself (field.h) is watched by itself, so that not even the number of turns
- * that its passengers take leaves a trace in its last bits. */
-typedef struct watches {
-    watch all, driver;
-} watches;
-
+/* Whether z_d belongs to a driver that goes by itself (field.h). */
 static inline int is_of_driver(const kernel *k, int d)
 {
     return FRAME == FRAME_POLAR && DRIVER_ALONE && (d == DRIVER || d == N + 1);
 }
 
-static inline watches watches_begin(const kernel *k)
-{
-    watches w = {watch_begin(), watch_begin()};
-    if (!is_of_driver(k, N + 1))
-        w.driver.active = less(broadcast(0), broadcast(0));
-    return w;
-}
-
-/* Takes what a turn has found where it is wanted still. */
-static inline void take_turn(kernel *k, const step_data *s, watches *w, int judged, real *hK)
-{
-    real change = broadcast(0), scale = change, own_change = change, own_scale = change;
-    EACH_STAGE(j)
-    EACH(d, D)
-    {
-        const int e = j * D + d, own = is_of_driver(k, d);
-        real size = abs_(s->moved[e] - hK[e]);
-        hK[e] = select_(own ? w->driver.active : w->all.active, s->moved[e], hK[e]);
-        *(own ? &own_change : &change) = max_(own ? own_change : change, size);
-        *(own ? &own_scale : &scale) = max_(own ? own_scale : scale, abs_(hK[e]));
-    }
-    if (!judged)
-        return;
-    watch_update(&w->all, change, scale);
-    watch_update(&w->driver, own_change, own_scale);
-}
-
-static inline int is_hopeless(const watches *w)
-{
-    mask lost = (less(broadcast(1e100), w->all.previous) & w->all.active) |
-                (less(broadcast(1e100), w->driver.previous) & w->driver.active);
-    return w->all.iteration >= TURNS_MAX || any(lost);
-}
-
-static inline int fixed_point(kernel *k, step_data *s, real *hK)
+static inline int fixed_point(kernel *k, collocation_work *s, real *hK)
 {
     const double *full = full_rule(k);
-    watches w = watches_begin(k);
-    for (int turns = 0; any(w.all.active | w.driver.active); turns++) {
-        const int judged = turns >= WARM_TURNS;
-        TRY_(turn(k, s, judged ? full : TABLE_RULES, hK, s->moved));
-        take_turn(k, s, &w, judged, hK);
-        if (judged && is_hopeless(&w)) {
-#ifdef NH_CAREFUL
-            return newton(k, s, hK);
-#else
-            return not_converged(k, any(w.all.active) ? &w.all : &w.driver);
-#endif
+    coupled_convergence progress = coupled_begin(is_of_driver(k, N + 1));
+    for (int iterations = 0; !has_converged(&progress); iterations++) {
+        const int judged = iterations >= WARM_ITERATIONS;
+        corrections sum = no_corrections();
+        TRY_(iterate(k, s, judged ? full : TABLE_RULES, hK, s->moved));
+        EACH_STAGE(j)
+        EACH(d, D)
+        {
+            const real next = s->moved[j * D + d];
+            take(&progress, &sum, is_of_driver(k, d), next, abs_(next), hK + j * D + d);
         }
+        if (!judged)
+            continue;
+        coupled_update(&progress, 1, &sum);
+        if (has_failed(&progress, ITERATIONS_MAX))
+            return BY_NEWTON(newton(k, s, hK),
+                             any(progress.all.active) ? &progress.all : &progress.driver);
     }
     return NH_KERNEL_OK;
 }
@@ -306,7 +274,7 @@ static int step(kernel *k)
     LOCAL(v1, N);
     LOCAL(dv, N);
     LOCAL(low, R);
-    step_data s = {z0, z, g, G, bracket, moved};
+    collocation_work s = {z0, z, g, G, bracket, moved};
 
     TRY_(state_to_z(k, z0, low));
     EACH(i, Z_SIZE) z[i] = z0[i];

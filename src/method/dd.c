@@ -11,10 +11,9 @@
  * order 2 (measured), and symmetry is not claimed. Modin & Verdier (2020), appendix A.3; Gonzalez
  * (1996).
  *
- * Solved by fixed point in the force with the multiplier closed in every turn. */
+ * Solved by fixed point in the force; every iteration closes the constraint by the multiplier. */
 #include "method/gonzalez.h"
 #include "kernel/newton.h"
-#include "method/settle.h"
 
 /* The numerator of kappa as a mean over the segment. slope is gradV(qm); point holds 1 + 2 N. */
 static inline int mean_numerator(kernel *k, const real *d, const real *slope, real *point,
@@ -59,9 +58,9 @@ static inline int force(kernel *k, const real *V0, const real *u, real *kick, re
     return NH_KERNEL_OK;
 }
 
-/* One turn: w = v1 - v0 from the force for the u at hand, closed at the new midpoint. */
-static inline int turn(kernel *k, const real *V0, real *kick, real *mean, real *point, real *d,
-                       real *u, real *w, real *l, real *close)
+/* One iteration: w = v1 - v0 from the force for the u at hand, closed at the new midpoint. */
+static inline int iterate(kernel *k, const real *V0, real *kick, real *mean, real *point, real *d,
+                          real *u, real *w, real *l, real *close)
 {
     const double h = k->h;
     real *B = kick + N, *q = point + 1 + N;
@@ -90,15 +89,16 @@ static inline int turn(kernel *k, const real *V0, real *kick, real *mean, real *
 
 #ifdef NH_CAREFUL
 
-typedef struct problem {
+/* What newton_gap works on besides its unknowns. */
+typedef struct dd_work {
     const double *V0;
     double *kick, *mean, *point, *d, *u;
-} problem;
+} dd_work;
 
 /* Unknowns: w = v1 - v0, l. */
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
-    const problem *c = (const problem *)work;
+    const dd_work *c = (const dd_work *)work;
     EACH(i, N) c->u[i] = k->v[i] + x[i] / 2;
     int status = force(k, c->V0, c->u, c->kick, c->mean, c->point, c->d, r);
     if (status)
@@ -112,7 +112,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, problem *c, real *w)
+static int newton(kernel *k, const dd_work *c, real *w)
 {
     const int d = N + M;
     if (newton_scratch((size_t)d) == 0)
@@ -153,25 +153,15 @@ static int step(kernel *k)
         u[i] = u_new[i] = k->v[i];
         w[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(k, -1);;) {
-        int status = turn(k, V0, kick, mean, point, d, u_new, w_new, l, close);
-        if (status)
-            return status;
-        settle(k, &turns, STRICT, k->v, u_new, w_new, u, w);
-        if (is_lost(&turns)) {
-#ifdef NH_CAREFUL
-            problem c = {V0, kick, mean, point, d, u};
-            status = newton(k, &c, w);
-            if (status)
-                return status;
+    coupled_convergence progress = coupled_velocities(k, -1);
+    do {
+        TRY_(iterate(k, V0, kick, mean, point, d, u_new, w_new, l, close));
+        take_increments(k, &progress, -1, STRICT, k->v, u_new, w_new, u, w);
+        if (has_failed(&progress, ITERATIONS_MAX)) {
+            TRY_(BY_NEWTON(newton(k, &(dd_work){V0, kick, mean, point, d, u}, w), &progress.all));
             break;
-#else
-            return not_converged(k, &turns.all);
-#endif
         }
-        if (is_settled(&turns))
-            break;
-    }
+    } while (!has_converged(&progress));
     EACH(i, N)
     {
         d[i] = u[i] * h;

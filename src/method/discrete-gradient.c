@@ -29,29 +29,29 @@
 #include "method/polar.h"
 
 enum { AVF, GONZALEZ, ITOH_ABE, ITOH_ABE_SYMMETRIC };
-enum { TURNS_MAX = 60, WARM_TURNS = 2, HISTORY = 3 };
+enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2, HISTORY = 3 };
 
-/* The table: nodes and weights of Gauss rules with 2, 4, .. 12 points, then one with POINTS. Turns
- * that only come near the solution use few points; the last ones as many as make the mean exact to
- * round-off: 6 to 12, by the step (where the slope varies like sin(w t), 6 are enough up to
- * h w = 0.6, 8 up to 1.5), or fewer where the slope is a polynomial. */
-typedef struct rule {
+/* The table: nodes and weights of Gauss rules with 2, 4, .. 12 points, then one with POINTS. The
+ * first iterations, which only come near the solution, use few points; the last ones as many as
+ * make the mean exact to round-off: 6 to 12, by the step (where the slope varies like sin(w t), 6
+ * are enough up to h w = 0.6, 8 up to 1.5), or fewer where the slope is a polynomial. */
+typedef struct gauss_rule {
     int points;
     const double *c, *b;
-} rule;
+} gauss_rule;
 
-static inline rule even_rule(kernel *k, int points)
+static inline gauss_rule even_rule(kernel *k, int points)
 {
     const double *c = TABLE + points / 2 * (points / 2 - 1) * 2;
     (void)k;
-    return (rule){points, c, c + points};
+    return (gauss_rule){points, c, c + points};
 }
 
-static inline rule full_rule(kernel *k)
+static inline gauss_rule full_rule(kernel *k)
 {
     const double size = k->h < 0 ? -k->h : k->h;
     if (POINTS > 0)
-        return (rule){POINTS, TABLE + 84, TABLE + 84 + POINTS};
+        return (gauss_rule){POINTS, TABLE + 84, TABLE + 84 + POINTS};
     int points = size <= 0.1 ? 6 : size <= 0.5 ? 8 : size <= 1 ? 10 : 12;
     if (FRAME == FRAME_POLAR && SLOPE_DEGREE >= 0 && SLOPE_DEGREE < 8)
         points = SLOPE_DEGREE < 4 ? 2 : 4;
@@ -77,7 +77,8 @@ static inline int slope_at(kernel *k, const real *z, real *g)
     return NH_KERNEL_OK;
 }
 
-static inline int mean_slope(kernel *k, rule u, const real *z0, const real *dz, real *z, real *mean)
+static inline int mean_slope(kernel *k, gauss_rule u, const real *z0, const real *dz, real *z,
+                             real *mean)
 {
     HOLD(k);
     LOCAL(g, UNKNOWNS);
@@ -92,7 +93,7 @@ static inline int mean_slope(kernel *k, rule u, const real *z0, const real *dz, 
 }
 
 /* The mean takes the place of the middle's value along dz, and only there. */
-static inline int gonzalez_slope(kernel *k, rule u, const real *z0, const real *dz, real *z,
+static inline int gonzalez_slope(kernel *k, gauss_rule u, const real *z0, const real *dz, real *z,
                                  real *out)
 {
     HOLD(k);
@@ -114,14 +115,14 @@ static inline int gonzalez_slope(kernel *k, rule u, const real *z0, const real *
 
 /* Adds weight times the quotients of the way from z0 to z1 that changes one coordinate after the
  * other, the first one first, or the last. */
-static inline int add_quotients(kernel *k, rule u, const real *z0, const real *dz, int last_first,
-                                double weight, real *z, real *out)
+static inline int add_quotients(kernel *k, gauss_rule u, const real *z0, const real *dz,
+                                int last_first, double weight, real *z, real *out)
 {
     HOLD(k);
     LOCAL(g, UNKNOWNS);
     EACH(i, UNKNOWNS) z[i] = z0[i];
-    for (int turn = 0; turn < UNKNOWNS; turn++) {
-        int i = last_first ? UNKNOWNS - 1 - turn : turn;
+    for (int place = 0; place < UNKNOWNS; place++) {
+        int i = last_first ? UNKNOWNS - 1 - place : place;
         for (int p = 0; p < u.points; p++) {
             z[i] = fma_(broadcast(u.c[p]), dz[i], z0[i]);
             TRY_(slope_at(k, z, g));
@@ -134,8 +135,8 @@ static inline int add_quotients(kernel *k, rule u, const real *z0, const real *d
 }
 
 /* z is work; what stands behind its coordinates must be in place. */
-static inline int discrete_gradient(kernel *k, rule u, const real *z0, const real *dz, real *z,
-                                    real *out)
+static inline int discrete_gradient(kernel *k, gauss_rule u, const real *z0, const real *dz,
+                                    real *z, real *out)
 {
     if (GRADIENT == AVF)
         return mean_slope(k, u, z0, dz, z, out);
@@ -150,16 +151,16 @@ static inline int discrete_gradient(kernel *k, rule u, const real *z0, const rea
     return add_quotients(k, u, z0, dz, 1, 0.5, z, out);
 }
 
-/* ---- one turn of the fixed point: a better dz from dz ---- */
+/* ---- one iteration of the fixed point: a better dz from dz ---- */
 
-typedef struct step_data {
+typedef struct gradient_work {
     real *z0, *z, *g; /* start, a point on the way, discrete gradient */
     real *bracket;    /* frames */
     polar_step polar;
-    real *moved; /* what a turn makes of dz */
-} step_data;
+    real *moved; /* what an iteration makes of dz */
+} gradient_work;
 
-static inline int turn(kernel *k, step_data *s, rule u, const real *dz, real *out)
+static inline int iterate(kernel *k, gradient_work *s, gauss_rule u, const real *dz, real *out)
 {
     TRY_(discrete_gradient(k, u, s->z0, dz, s->z, s->g));
     EACH(i, UNKNOWNS) s->z[i] = fma_(broadcast(0.5), dz[i], s->z0[i]);
@@ -168,14 +169,14 @@ static inline int turn(kernel *k, step_data *s, rule u, const real *dz, real *ou
         apply_bracket(k, s->bracket, s->g, out);
     } else if (FLAT) {
         TRY_(flat_point(k, s->z, s->polar.middle));
-        TRY_(flat_turn(k, &s->polar, s->g, out));
+        TRY_(flat_iteration(k, &s->polar, s->g, out));
     } else {
         HOLD(k);
         LOCAL(w, N + 1);
         EACH(i, N) w[i] = dz[i] * 0.5;
         w[N] = broadcast(1);
         TRY_(curved_point(k, s->z, s->polar.middle));
-        TRY_(curved_turn(k, &s->polar, s->z, w, s->g, out));
+        TRY_(curved_iteration(k, &s->polar, s->z, w, s->g, out));
         RELEASE(k);
     }
     return NH_KERNEL_OK;
@@ -184,13 +185,13 @@ static inline int turn(kernel *k, step_data *s, rule u, const real *dz, real *ou
 #ifdef NH_CAREFUL
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
-    step_data *s = (step_data *)work;
-    int status = turn(k, s, full_rule(k), x, s->moved);
+    gradient_work *s = (gradient_work *)work;
+    int status = iterate(k, s, full_rule(k), x, s->moved);
     EACH(i, UNKNOWNS) r[i] = x[i] - s->moved[i];
     return status;
 }
 
-static int newton(kernel *k, step_data *s, real *dz)
+static int newton(kernel *k, gradient_work *s, real *dz)
 {
     HOLD(k);
     LOCAL(space, newton_scratch((size_t)(UNKNOWNS)));
@@ -199,90 +200,53 @@ static int newton(kernel *k, step_data *s, real *dz)
     int status = newton_solve(k, newton_gap, UNKNOWNS, dz, space, (double *)s);
     if (!status)
         status =
-            turn(k, s, full_rule(k), dz, s->moved); /* what the end of the step wants to know */
+            iterate(k, s, full_rule(k), dz, s->moved); /* what the end of the step wants to know */
     RELEASE(k);
     return status;
 }
 #endif
 
-/* When the turns may end: every lane on its own, and the driver of a coupled system too, since its
- * passengers do not move it. So not even the number of turns that they take shows in its last bits.
- */
-typedef struct settling {
-    watch all, driver;
-} settling;
-
-/* The energy is off by the force times the last turn's change, not by the error that is left after
- * it, and always with the same sign where a turn shrinks errors evenly: 5e-18 a step adds up. So
- * the last change itself is to be of the order of rounding. */
+/* The energy is off by the force times the last iteration's change, not by the error that is left
+ * after it, and always with the same sign where iterations shrink errors evenly: 5e-18 a step adds
+ * up. So the last change itself is to be of the order of rounding. */
 #define STRICT 0x1p-6
 
 /* Gonzalez' correction lets everything act on everything. */
 #define OWN_DRIVER (FRAME == FRAME_POLAR && FLAT && GRADIENT != GONZALEZ ? DRIVER : -1)
 
-static inline settling settle_begin(kernel *k)
-{
-    settling s = {watch_begin(), watch_begin()};
-    if (OWN_DRIVER < 0)
-        s.driver.active = less(broadcast(0), broadcast(0));
-    return s;
-}
-
-/* Takes what a turn made of dz where it has not settled yet; says how much it changed. */
-static inline void settle(kernel *k, settling *t, int counts, const real *moved, real *dz)
-{
-    real change = broadcast(0), scale = broadcast(0);
-    EACH(i, UNKNOWNS)
-    {
-        if (i == OWN_DRIVER)
-            continue;
-        change = max_(change, abs_(moved[i] - dz[i]));
-        scale = max_(scale, abs_(moved[i]));
-        dz[i] = select_(t->all.active, moved[i], dz[i]);
-    }
-    if (counts)
-        watch_update(&t->all, change, scale * STRICT);
-    if (OWN_DRIVER >= 0) {
-        const int i = OWN_DRIVER;
-        change = abs_(moved[i] - dz[i]);
-        dz[i] = select_(t->driver.active, moved[i], dz[i]);
-        if (counts)
-            watch_update(&t->driver, change, abs_(moved[i]) * STRICT);
-    }
-}
-
-/* What has settled keeps what its last turn left for the end of the step. */
-static inline void keep(kernel *k, step_data *s, const settling *t, real *kept)
+/* What has converged keeps what its last iteration left for the end of the step. */
+static inline void keep(kernel *k, gradient_work *s, const coupled_convergence *progress,
+                        real *kept)
 {
     if (FRAME != FRAME_POLAR || (LANES == 1 && OWN_DRIVER < 0))
         return;
-    mask active = t->all.active;
+    mask active = progress->all.active;
     EACH(i, POINT_SIZE) kept[i] = s->polar.middle[i] = select_(active, s->polar.middle[i], kept[i]);
     EACH(i, N)
-    kept[POINT_SIZE + i] = s->polar.moved[i] = select_(i == OWN_DRIVER ? t->driver.active : active,
-                                                       s->polar.moved[i], kept[POINT_SIZE + i]);
+    kept[POINT_SIZE + i] = s->polar.moved[i] =
+        select_(still_active(progress, i == OWN_DRIVER), s->polar.moved[i], kept[POINT_SIZE + i]);
 }
 
-static inline int fixed_point(kernel *k, step_data *s, real *dz)
+static inline int fixed_point(kernel *k, gradient_work *s, real *dz)
 {
-    const rule full = full_rule(k);
+    const gauss_rule full = full_rule(k);
     LOCAL(kept, FRAME == FRAME_POLAR ? POINT_SIZE + N : 0);
     if (FRAME == FRAME_POLAR)
         EACH(i, POINT_SIZE + N) kept[i] = broadcast(0);
-    settling t = settle_begin(k);
-    for (int turns = 0; any(t.all.active | t.driver.active); turns++) {
-        const int few = 2 + 2 * turns, warm = turns < WARM_TURNS && few < full.points;
-        const rule u = warm ? even_rule(k, few) : full;
-        TRY_(turn(k, s, u, dz, s->moved));
-        keep(k, s, &t, kept);
-        settle(k, &t, !warm, s->moved, dz);
-        if (turns >= TURNS_MAX || (!warm && any(less(broadcast(1e100), t.all.previous)))) {
-#ifdef NH_CAREFUL
-            return newton(k, s, dz);
-#else
-            return not_converged(k, &t.all);
-#endif
-        }
+    coupled_convergence progress = coupled_begin(OWN_DRIVER >= 0);
+    for (int iterations = 0; !has_converged(&progress); iterations++) {
+        const int few = 2 + 2 * iterations,
+                  warm = iterations < WARM_ITERATIONS && few < full.points;
+        corrections sum = no_corrections();
+        TRY_(iterate(k, s, warm ? even_rule(k, few) : full, dz, s->moved));
+        keep(k, s, &progress, kept);
+        EACH(i, UNKNOWNS)
+        take(&progress, &sum, i == OWN_DRIVER, s->moved[i], abs_(s->moved[i]), dz + i);
+        if (warm)
+            continue;
+        coupled_update(&progress, STRICT, &sum);
+        if (has_failed(&progress, ITERATIONS_MAX))
+            return BY_NEWTON(newton(k, s, dz), &progress.all);
     }
     return NH_KERNEL_OK;
 }
@@ -349,7 +313,7 @@ static int step(kernel *k)
     LOCAL(begin, FRAME == FRAME_POLAR && FLAT ? POINT_SIZE : 0);
     LOCAL(middle, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
     LOCAL(basis, CURVED ? R * N : 0);
-    step_data s = {z0, z, g, bracket, {begin, 0, middle, carried}, moved};
+    gradient_work s = {z0, z, g, bracket, {begin, 0, middle, carried}, moved};
 
     if (FRAME != FRAME_POLAR)
         TRY_(frame_start(k, MEMORY_RHO, z0, low));

@@ -13,7 +13,7 @@
 typedef struct parts {
     real *free;         /* v0 - h alpha M^-1 gradV(q0) */
     real *qa, *B;       /* B at qa, then alpha h */
-    real *l, *q, *last; /* last: v1 before the turn, then its change */
+    real *l, *q, *last; /* last: v1 before the iteration, then its change */
     real *kick, *close;
 } parts;
 
@@ -70,8 +70,8 @@ static inline int prepare(kernel *k, const parts *s, real *v)
     return NH_KERNEL_OK;
 }
 
-/* The force at the q1 of the last turn, then the multiplier. */
-static inline int turn(kernel *k, const parts *s, mask active, real *v)
+/* The force at the q1 of the last iteration, then the multiplier. */
+static inline int iterate(kernel *k, const parts *s, mask active, real *v)
 {
     const double h = k->h, alpha = OPTION(0), to_q1 = alpha * h;
     EACH(i, N) s->q[i] = fma_(broadcast(to_q1), v[i], s->qa[i]);
@@ -91,27 +91,22 @@ static inline int turn(kernel *k, const parts *s, mask active, real *v)
     return NH_KERNEL_OK;
 }
 
-enum { TURNS_MAX = 60 };
+enum { ITERATIONS_MAX = 60 };
 
 static inline int solve(kernel *k, const parts *s, real *v)
 {
     const double alpha = OPTION(0);
-    for (watch w = watch_from(k);;) {
-        TRY_(turn(k, s, w.active, v));
+    for (convergence progress = convergence_of_velocities(k);;) {
+        TRY_(iterate(k, s, progress.active, v));
         if (REACTION_IS_LINEAR && (alpha == 0 || alpha == 1))
             return NH_KERNEL_OK;
         real scale = largest(k, v, N);
         EACH(i, N) s->last[i] = v[i] - s->last[i];
-        watch_update(&w, largest(k, s->last, N), scale);
-        if (!any(w.active))
+        convergence_update(&progress, largest(k, s->last, N), scale);
+        if (!any(progress.active))
             return NH_KERNEL_OK;
-        if (w.iteration >= TURNS_MAX || any(less(broadcast(1e100), scale))) {
-#ifdef NH_CAREFUL
-            return newton(k, s, v);
-#else
-            return not_converged(k, &w);
-#endif
-        }
+        if (progress.iteration >= ITERATIONS_MAX || any(less(broadcast(1e100), scale)))
+            return BY_NEWTON(newton(k, s, v), &progress);
     }
 }
 

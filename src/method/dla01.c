@@ -8,24 +8,24 @@
  * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
 #include "kernel/kernel.h"
 
-/* The multipliers where they move what the constraints depend on: solve after solve until v
- * settles. */
+/* The multipliers where they move what the constraints depend on: they are solved for again and
+ * again until v has converged. */
 APART static int iterate(kernel *k, double t1, const real *qm, const real *B, real *q, real *v)
 {
     LOCAL(close, 2 * M); /* correction of the multipliers, residual */
     LOCAL(change, N);
-    for (watch w = watch_begin();;) {
+    for (convergence progress = convergence_begin();;) {
         EACH(i, N) q[i] = fma_(broadcast(k->h / 2), v[i], qm[i]);
         CALL(CLOSE, t1, q, v, B, close);
         EACH(i, M) close[i] = -close[i];
         EACH(i, N) change[i] = broadcast(0);
         add_B(k, change, B, close);
-        EACH(i, N) v[i] = select_(w.active, v[i] + change[i], v[i]);
-        watch_update(&w, largest(k, change, N), largest(k, v, N));
-        if (!any(w.active))
+        EACH(i, N) v[i] = select_(progress.active, v[i] + change[i], v[i]);
+        convergence_update(&progress, largest(k, change, N), largest(k, v, N));
+        if (!any(progress.active))
             return NH_KERNEL_OK;
-        if (w.iteration >= 30)
-            return not_converged(k, &w);
+        if (progress.iteration >= 30)
+            return not_converged(k, &progress);
     }
 }
 
@@ -35,9 +35,9 @@ static int step(kernel *k)
     LOCAL(pushed, N + NB + 1); /* v with the force's push, still off the constraints; B; h/2 */
     LOCAL(qm, N);
     LOCAL(q, N);
-    LOCAL(settled, N);
+    LOCAL(projected, N);
     LOCAL(step, 1);
-    real *B = pushed + N, *v = REACTION_IS_LINEAR ? settled : pushed;
+    real *B = pushed + N, *v = REACTION_IS_LINEAR ? projected : pushed;
 
     step[0] = broadcast(h);
     EACH_QUICKLY(i, N) qm[i] = fma_(broadcast(h / 2), k->v[i], k->q[i]);
@@ -47,7 +47,7 @@ static int step(kernel *k)
      * exact, unless it also moves the coordinates that A depends on. */
     if (REACTION_IS_LINEAR) {
         EACH_QUICKLY(i, N) q[i] = fma_(broadcast(h / 2), pushed[i], qm[i]);
-        CALL(PROJECT, t + h, q, pushed, B, settled);
+        CALL(PROJECT, t + h, q, pushed, B, projected);
     } else {
         B[NB] = broadcast(h / 2);
         TRY_(iterate(k, t + h, qm, B, q, pushed));

@@ -7,8 +7,8 @@
  * rho.
  *
  * Of a coupled system (coupling.c) the driver has a vector of the frame for itself, the last one,
- * which is constant; the other one, X_0, is the only direction of the passengers and turns with the
- * driver. Then C = 0, since the only entry is rho_0 X_0.M dX_0 and |X_0| = 1. So the driver's
+ * which is constant; the other one, X_0, is the only direction of the passengers and rotates with
+ * the driver. Then C = 0, since the only entry is rho_0 X_0.M dX_0 and |X_0| = 1. So the driver's
  * equations hold nothing of the passengers, not even their rounding. */
 #ifndef NH_METHOD_FIELD_H
 #define NH_METHOD_FIELD_H
@@ -19,7 +19,7 @@
 #define FIELD_Y(z) ((z) + D)
 #define FIELD_U(z) ((z) + D + R * N)
 
-enum { ROOT_TURNS_MAX = 60 };
+enum { ROOT_ITERATIONS_MAX = 60 };
 
 /* Whether the driver of a coupled system goes by the last vector of the frame alone. */
 #define DRIVER_ALONE (DRIVER >= 0 && FLAT && R == 2)
@@ -96,7 +96,7 @@ static inline int root_of_many(kernel *k, const real *S, real *T, real *I)
         T[e] = S[e];
         I[e] = broadcast(e % (R + 1) == 0);
     }
-    watch w = watch_begin();
+    convergence progress = convergence_begin();
     do {
         times(R, I, T, E);
         real change = broadcast(0);
@@ -110,13 +110,13 @@ static inline int root_of_many(kernel *k, const real *S, real *T, real *I)
         times(R, E, I, next + R * R);
         EACH(e, R * R)
         {
-            T[e] = select_(w.active, next[e], T[e]);
-            I[e] = select_(w.active, next[R * R + e], I[e]);
+            T[e] = select_(progress.active, next[e], T[e]);
+            I[e] = select_(progress.active, next[R * R + e], I[e]);
         }
-        watch_update(&w, change, broadcast(1));
-    } while (any(w.active) && w.iteration < ROOT_TURNS_MAX);
+        convergence_update(&progress, change, broadcast(1));
+    } while (any(progress.active) && progress.iteration < ROOT_ITERATIONS_MAX);
     RELEASE(k);
-    return any(w.active) ? not_converged(k, &w) : NH_KERNEL_OK;
+    return any(progress.active) ? not_converged(k, &progress) : NH_KERNEL_OK;
 }
 
 static inline int root(kernel *k, const real *S, real *T, real *I)
@@ -140,7 +140,7 @@ static inline int root_slope_of_many(kernel *k, const real *T, const real *dS, r
     LOCAL(left, R * R);
     LOCAL(right, R * R);
     EACH(e, R * R) dT[e] = dS[e] * 0.5;
-    watch w = watch_begin();
+    convergence progress = convergence_begin();
     do {
         real change = broadcast(0);
         times(R, T, dT, left);
@@ -149,12 +149,12 @@ static inline int root_slope_of_many(kernel *k, const real *T, const real *dS, r
         {
             real gap = (dS[e] - left[e] - right[e]) * 0.5;
             change = max_(change, abs_(gap));
-            dT[e] = select_(w.active, dT[e] + gap, dT[e]);
+            dT[e] = select_(progress.active, dT[e] + gap, dT[e]);
         }
-        watch_update(&w, change, max_(largest(k, dT, R * R), broadcast(1e-30)));
-    } while (any(w.active) && w.iteration < ROOT_TURNS_MAX);
+        convergence_update(&progress, change, max_(largest(k, dT, R * R), broadcast(1e-30)));
+    } while (any(progress.active) && progress.iteration < ROOT_ITERATIONS_MAX);
     RELEASE(k);
-    return any(w.active) ? not_converged(k, &w) : NH_KERNEL_OK;
+    return any(progress.active) ? not_converged(k, &progress) : NH_KERNEL_OK;
 }
 
 static inline int root_slope(kernel *k, const real *T, const real *dS, real *dT)
@@ -175,9 +175,9 @@ static inline void root_slope_of_one(kernel *k, const real *T, const real *dS, c
 {
     HOLD(k);
     LOCAL(along, 2 * R);
-    real t = broadcast(1), *plain = along, *turned = along + R; /* rho^T dS, rho^T F dS */
+    real t = broadcast(1), *plain = along, *projected = along + R; /* rho^T dS, rho^T F dS */
     EACH(a, R) t = t - (1.0 - T[a * (R + 1)]);
-    EACH(a, R) plain[a] = turned[a] = broadcast(0);
+    EACH(a, R) plain[a] = projected[a] = broadcast(0);
     EACH(b, R)
     {
         real f = broadcast(0);
@@ -185,15 +185,15 @@ static inline void root_slope_of_one(kernel *k, const real *T, const real *dS, c
         EACH(a, R)
         {
             plain[a] = fma_(rho[b], dS[b * R + a], plain[a]);
-            turned[a] = fma_(f, dS[b * R + a], turned[a]);
+            projected[a] = fma_(f, dS[b * R + a], projected[a]);
         }
     }
     real half = broadcast(0.5) / (t + 1.0), inverse = broadcast(1) / t;
     EACH(a, R)
     {
-        real sum = turned[a];
+        real sum = projected[a];
         EACH(b, R)
-        sum = fma_(fma_(turned[b], inverse, plain[b]), (double)(a == b) - T[b * R + a], sum);
+        sum = fma_(fma_(projected[b], inverse, plain[b]), (double)(a == b) - T[b * R + a], sum);
         out[a] = fma_(half, sum, plain[a] * 0.5);
     }
     RELEASE(k);

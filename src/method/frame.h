@@ -35,7 +35,7 @@ static inline int frame_signs(kernel *k, real *z)
 
 /* z = (q, rho) from the state. Methods keep rho, and what rounding left out of it, from step to
  * step: `kept` holds both. It counts as long as it agrees with v, which has been rounded since; it
- * does not where the frame jumps, because a sign changed or an angle made a full turn. */
+ * does not where the frame jumps, because a sign changed or an angle made a full revolution. */
 static inline int frame_start(kernel *k, const real *kept, real *z, real *low)
 {
     EACH(i, N) z[i] = k->q[i];

@@ -12,10 +12,10 @@
  *
  * The unknowns are velocities, which spares solving for them: vm with p(qm, vm) = pm, v1 with
  * p(q1, v1) = p1, and u = (q1 - q0)/h = vm + kappa (p1 - p0). They are found by fixed point, with
- * M, the force and kappa as the last turn left them and the multiplier closed in every turn. */
+ * M, the force and kappa as the last iteration left them; every iteration closes the constraint by
+ * the multiplier. */
 #include "method/gonzalez.h"
 #include "kernel/newton.h"
-#include "method/settle.h"
 
 /* A stage's block of values: p, F, k, K, B, and the factor c that CLOSE wants behind B. */
 #define BLOCK (2 * N + M + NK + NB + 1)
@@ -24,7 +24,7 @@
 #define K(block) ((block) + 2 * N + M)
 #define B(block) ((block) + 2 * N + M + NK)
 
-/* What the turns work on. The unknowns are u, vm, w = v1 - v0 and l. */
+/* What the iterations work on. The unknowns are u, vm, w = v1 - v0 and l. */
 typedef struct unknowns {
     real *u, *vm, *w, *l;
 } unknowns;
@@ -137,7 +137,7 @@ static inline int end_velocity(kernel *k, const unknowns *x, const places *at)
     return NH_KERNEL_OK;
 }
 
-static inline int turn(kernel *k, const unknowns *x, const places *at, real *gap, real *close)
+static inline int iterate(kernel *k, const unknowns *x, const places *at, real *gap, real *close)
 {
     const double h = k->h;
     real *q = at->q, *v = at->v, *r = at->r, *stage = at->stage, kappa;
@@ -253,24 +253,15 @@ static int step(kernel *k)
         u[i] = u_new[i] = vm[i] = k->v[i];
         w[i] = w_new[i] = r[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(k, -1);;) {
-        int status = turn(k, &x, &at, gap, close);
-        if (status)
-            return status;
-        settle(k, &turns, STRICT, k->v, u_new, w_new, u, w);
-        if (is_lost(&turns)) {
-#ifdef NH_CAREFUL
-            status = newton(k, &at, u, w);
-            if (status)
-                return status;
+    coupled_convergence progress = coupled_velocities(k, -1);
+    do {
+        TRY_(iterate(k, &x, &at, gap, close));
+        take_increments(k, &progress, -1, STRICT, k->v, u_new, w_new, u, w);
+        if (has_failed(&progress, ITERATIONS_MAX)) {
+            TRY_(BY_NEWTON(newton(k, &at, u, w), &progress.all));
             break;
-#else
-            return not_converged(k, &turns.all);
-#endif
         }
-        if (is_settled(&turns))
-            break;
-    }
+    } while (!has_converged(&progress));
     EACH(i, N)
     {
         d[i] = u[i] * h;

@@ -18,11 +18,11 @@
  */
 #define SHORT_SQUARED 1e-4
 
-enum { MEAN_NODES = 6 };
+enum { MEAN_NODES = 6, ITERATIONS_MAX = 50 };
 #define MEAN_C (TABLE)
 #define MEAN_B (TABLE + MEAN_NODES)
 
-/* What the last turn leaves undone has the same sign in every step, so that it adds up in the
+/* What the last iteration leaves undone has the same sign in every step, so that it adds up in the
  * energy: these methods iterate until it is that much smaller than what round-off does in one step.
  */
 #define STRICT 0.03125

@@ -10,10 +10,10 @@
  * Jay & Negrut (2009), sections 5 and 6 with alpha_m = alpha_f = 0; Anahory Simoes, Ferraro,
  * Marrero & Martin de Diego, eq. 12. */
 #include "kernel/newton.h"
-#include "method/settle.h"
 
 #define BETA OPTION(0)
 #define GAMMA OPTION(1)
+enum { ITERATIONS_MAX = 50 };
 
 /* The multiplier of the last node. */
 #define MEMORY_L (k->memory)
@@ -37,10 +37,10 @@ static inline void mean_velocity(kernel *k, const real *I0, const real *I1, real
     }
 }
 
-/* One turn: the force at the end reached so far, then the multiplier that closes the constraint
- * there, exactly but for how M, K and the force change with it. */
-static inline int turn(kernel *k, const real *I0, real *kick, real *I1, real *R1, real *u, real *w,
-                       real *q, real *v, real *close)
+/* One iteration: the force at the end reached so far, then the multiplier that closes the
+ * constraint there, exactly but for how M, K and the force change with it. */
+static inline int iterate(kernel *k, const real *I0, real *kick, real *I1, real *R1, real *u,
+                          real *w, real *q, real *v, real *close)
 {
     const double h = k->h, t1 = k->t + h;
     real *B = kick + N;
@@ -76,14 +76,14 @@ static inline int turn(kernel *k, const real *I0, real *kick, real *I1, real *R1
 #ifdef NH_CAREFUL
 
 /* What newton_gap works on besides its unknowns w = v1 - v0 and R1 = h l1. */
-typedef struct problem {
+typedef struct jay_negrut_work {
     const double *I0;
     double *kick, *I1, *u, *q, *v;
-} problem;
+} jay_negrut_work;
 
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
-    const problem *c = (const problem *)work;
+    const jay_negrut_work *c = (const jay_negrut_work *)work;
     const double h = k->h, *w = x;
     EACH(i, N) /* since w = (1 - gamma) I0 + gamma I1 */
     {
@@ -99,7 +99,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, problem *c, real *w, real *R1)
+static int newton(kernel *k, const jay_negrut_work *c, real *w, real *R1)
 {
     const int d = N + M;
     if (newton_scratch((size_t)d) == 0)
@@ -144,28 +144,19 @@ static int step(kernel *k)
         u[i] = k->v[i];
         w[i] = w_new[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(k, DRIVER);;) {
-        int status = turn(k, I0, kick, I1, R1, u_new, w_new, q, v, close);
-        if (status)
-            return status;
-        EACH(j, M) l[j] = select_(turns.all.active, R1[j], l[j]);
-        settle(k, &turns, 1, k->v, u_new, w_new, u, w);
+    coupled_convergence progress = coupled_velocities(k, DRIVER);
+    do {
+        TRY_(iterate(k, I0, kick, I1, R1, u_new, w_new, q, v, close));
+        EACH(j, M) l[j] = select_(progress.all.active, R1[j], l[j]);
+        take_increments(k, &progress, DRIVER, 1, k->v, u_new, w_new, u, w);
         if (BETA == 0 && SEPARABLE && AFFINE)
-            break; /* without iteration in the force the first turn is exact */
-        if (is_lost(&turns)) {
-#ifdef NH_CAREFUL
-            problem c = {I0, kick, I1, u, q, v};
-            status = newton(k, &c, w, l);
-            if (status)
-                return status;
+            break; /* where the force is explicit, one iteration is exact */
+        if (has_failed(&progress, ITERATIONS_MAX)) {
+            TRY_(BY_NEWTON(newton(k, &(jay_negrut_work){I0, kick, I1, u, q, v}, w, l),
+                           &progress.all));
             break;
-#else
-            return not_converged(k, &turns.all);
-#endif
         }
-        if (is_settled(&turns))
-            break;
-    }
+    } while (!has_converged(&progress));
     EACH(i, N)
     {
         q[i] = fma_(broadcast(h), u[i], k->q[i]);

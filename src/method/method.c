@@ -1,4 +1,4 @@
-/* The list of methods, and methods with their options settled. */
+/* The list of methods, and methods together with values of their options. */
 #include "method/method.h"
 
 #include <math.h>

@@ -19,9 +19,9 @@
 
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
-#include "method/settle.h"
 
 enum { NEWMARK_POINT, NEWMARK_AVERAGE };
+enum { ITERATIONS_MAX = 50 };
 
 typedef struct newmark {
     double h, t, beta, beta2, alpha;
@@ -66,8 +66,8 @@ static inline int newmark_close(kernel *k, const newmark *p, const real *u, real
     return NH_KERNEL_OK;
 }
 
-/* Solves the discrete constraint: for good when beta = 0, else one turn of it. On return I0, R1 and
- * u contain the correction; x keeps Bu. */
+/* Solves the discrete constraint: completely when beta = 0, else by one iteration. On return I0, R1
+ * and u contain the correction; x keeps Bu. */
 static inline int newmark_position(kernel *k, const newmark *p, const newmark_weights *a,
                                    const real *B0, const real *B1, real *I0, real *R1,
                                    const real *I1, real *u, real *q, real *x, real *close)
@@ -85,13 +85,13 @@ static inline int newmark_position(kernel *k, const newmark *p, const newmark_we
             x[e] = fma_(broadcast(a->u0 * a->y0), B0[e], B1[e] * (a->u1 * a->y1));
     }
     const int linear = REACTION_IS_LINEAR || (AFFINE && p->alpha == 0);
-    for (watch w = watch_from(k);;) {
+    for (convergence progress = convergence_of_velocities(k);;) {
         int status = newmark_close(k, p, u, q, x, close);
         if (status)
             return status;
         EACH(j, M)
         {
-            real y = select_(w.active, -close[j], broadcast(0));
+            real y = select_(progress.active, -close[j], broadcast(0));
             close[j] = y * a->y0;
             R1[j] = fma_(broadcast(a->y1), y, R1[j]);
             close[M + j] = y;
@@ -102,11 +102,11 @@ static inline int newmark_position(kernel *k, const newmark *p, const newmark_we
         EACH(i, N) u[i] = u[i] + q[i];
         if (linear || a->u1 != 0)
             return NH_KERNEL_OK;
-        watch_update(&w, largest(k, q, N), largest(k, u, N));
-        if (!any(w.active))
+        convergence_update(&progress, largest(k, q, N), largest(k, u, N));
+        if (!any(progress.active))
             return NH_KERNEL_OK;
-        if (w.iteration >= SETTLE_TURNS_MAX)
-            return not_converged(k, &w);
+        if (progress.iteration >= ITERATIONS_MAX)
+            return not_converged(k, &progress);
     }
 }
 
@@ -240,8 +240,8 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
         u[i] = p->v0[i];
         w[i] = w_new[i] = broadcast(0);
     }
-    for (settling turns = settle_begin(k, DRIVER);;) {
-        if (turns.all.iteration == 0 || a.u1 != 0)
+    for (coupled_convergence progress = coupled_velocities(k, DRIVER);;) {
+        if (progress.all.iteration == 0 || a.u1 != 0)
             status =
                 newmark_position(k, p, &a, kick0 + N, kick1 + N, I0, R1, I1, u_new, q, x, close);
         if (!status)
@@ -249,18 +249,14 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
                                       close);
         if (status && status != NH_KERNEL_NOT_CONVERGED)
             return status;
-        settle(k, &turns, 1, p->v0, u_new, w_new, u, w);
+        take_increments(k, &progress, DRIVER, 1, p->v0, u_new, w_new, u, w);
         /* Without iteration in the force, the force at q1 and the last closing were final. */
         if (!status && a.u1 == 0 && SEPARABLE && AFFINE)
             return NH_KERNEL_OK;
-        if (status || is_lost(&turns)) {
-#ifdef NH_CAREFUL
-            return newmark_newton(k, p, &a, kick0, kick1, I0, I1, q, v, u, w);
-#else
-            return not_converged(k, &turns.all);
-#endif
-        }
-        if (is_settled(&turns))
+        if (status || has_failed(&progress, ITERATIONS_MAX))
+            return BY_NEWTON(newmark_newton(k, p, &a, kick0, kick1, I0, I1, q, v, u, w),
+                             &progress.all);
+        if (has_converged(&progress))
             return NH_KERNEL_OK;
     }
 }

@@ -173,32 +173,32 @@ static inline void momenta(kernel *k, const real *mass, const real *basis, const
     RELEASE(k);
 }
 
-/* Turns the basis of a point within its span until it lies as near to another as can be: then the
+/* Rotates the basis of a point within its span until it lies as near to another as can be: then the
  * transport between the two does not change components. Nearness is measured by the given mass. */
 static inline int align(kernel *k, const real *mass, const real *other, real *basis)
 {
     HOLD(k);
     LOCAL(G, R * R);
     LOCAL(Q, R * R);
-    LOCAL(turned, R);
+    LOCAL(rotated, R);
     EACH(a, R) momenta(k, mass, basis, other + a * N, G + a * R);
     TRY_(polar(k, R, G, Q));
     EACH(i, N)
     {
         EACH(a, R)
         {
-            turned[a] = broadcast(0);
-            EACH(b, R) turned[a] = fma_(Q[a * R + b], basis[b * N + i], turned[a]);
+            rotated[a] = broadcast(0);
+            EACH(b, R) rotated[a] = fma_(Q[a * R + b], basis[b * N + i], rotated[a]);
         }
-        EACH(a, R) basis[a * N + i] = turned[a];
+        EACH(a, R) basis[a * N + i] = rotated[a];
     }
     RELEASE(k);
     return NH_KERNEL_OK;
 }
 
 /* K, skew: half of T on pairs of basis vectors; w is followed by 1 */
-static inline int curved_turning(kernel *k, const real *qm, const real *w, const real *basis,
-                                 real *K)
+static inline int curved_rotation(kernel *k, const real *qm, const real *w, const real *basis,
+                                  real *K)
 {
     HOLD(k);
     LOCAL(T, PAIRS);
@@ -215,12 +215,12 @@ static inline int curved_turning(kernel *k, const real *qm, const real *w, const
     return NH_KERNEL_OK;
 }
 
-/* ---- a turn, and the end ---- */
+/* ---- an iteration, and the end ---- */
 
-/* What a turn leaves for the end of the step. Flat: `moved` is the change of v up to the middle and
- * by the kick there. Curved: the change of rho in the whole step; rho and the basis it refers to
- * are kept from step to step, since bases that are aligned make it change by little, and little
- * rounding. */
+/* What an iteration leaves for the end of the step. Flat: `moved` is the change of v up to the
+ * middle and by the kick there. Curved: the change of rho in the whole step; rho and the basis it
+ * refers to are kept from step to step, since bases that are aligned make it change by little, and
+ * little rounding. */
 typedef struct polar_step {
     const real *start; /* flat: the point q0; curved: the basis there */
     const real *rho;   /* curved: B0^T M(q0) v0 */
@@ -230,7 +230,7 @@ typedef struct polar_step {
 
 /* From the discrete gradient g on q0 .. q0 + dq and the middle point: the dq that follows from
  * them. */
-static inline int flat_turn(kernel *k, polar_step *s, const real *g, real *dq)
+static inline int flat_iteration(kernel *k, polar_step *s, const real *g, real *dq)
 {
     HOLD(k);
     LOCAL(kick, N);
@@ -245,29 +245,29 @@ static inline int flat_turn(kernel *k, polar_step *s, const real *g, real *dq)
     return NH_KERNEL_OK;
 }
 
-static inline int curved_turn(kernel *k, polar_step *s, const real *qm, const real *w,
-                              const real *g, real *dq)
+static inline int curved_iteration(kernel *k, polar_step *s, const real *qm, const real *w,
+                                   const real *g, real *dq)
 {
     HOLD(k);
     LOCAL(K, R * R);
     LOCAL(rho, R);
     LOCAL(kick, R);
-    LOCAL(turned, R);
+    LOCAL(rotated, R);
     real *B = POINT_BASIS(s->middle);
     TRY_(align(k, POINT_MASS(s->middle), s->start, B));
-    TRY_(curved_turning(k, qm, w, B, K));
-    cayley_change(k, R, K, s->rho, turned);
+    TRY_(curved_rotation(k, qm, w, B, K));
+    cayley_change(k, R, K, s->rho, rotated);
     EACH(i, N) dq[i] = broadcast(0);
     EACH(a, R)
     {
         kick[a] = dot_(N, B + a * N, g) * -k->h;
-        real mean = (s->rho[a] + fma_(broadcast(0.5), kick[a], turned[a])) * k->h;
+        real mean = (s->rho[a] + fma_(broadcast(0.5), kick[a], rotated[a])) * k->h;
         EACH(i, N) dq[i] = fma_(mean, B[a * N + i], dq[i]);
-        s->moved[a] = turned[a] + kick[a];
+        s->moved[a] = rotated[a] + kick[a];
         rho[a] = s->rho[a] + s->moved[a];
     }
-    cayley_change(k, R, K, rho, turned);
-    EACH(a, R) s->moved[a] = s->moved[a] + turned[a];
+    cayley_change(k, R, K, rho, rotated);
+    EACH(a, R) s->moved[a] = s->moved[a] + rotated[a];
     RELEASE(k);
     return NH_KERNEL_OK;
 }

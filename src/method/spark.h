@@ -13,11 +13,11 @@
  *     the rises V_i - v0 of all points      else                               (spark_rises.h)
  * rather than for velocities: what is added to the state in the end is known to the last digit.
  *
- * A turn evaluates all points, finds where the equations want the unknowns, and then moves these
- * and X so that the conditions hold, with M and K frozen. The system for that is made and
- * factorised in the first turn only: K moves too little afterwards to matter. The conditions come
- * in such combinations u that it is the identity plus O(h), so it is eliminated without exchange of
- * rows.
+ * An iteration evaluates all points, finds where the equations want the unknowns, and then moves
+ * these and X so that the conditions hold, with M and K frozen. The system for that is made and
+ * factorised in the first iteration only: K changes too little afterwards to matter. The conditions
+ * come in such combinations u that it is the identity plus O(h), so it is eliminated without
+ * pivoting.
  *
  * The file of a method says, before it includes this one:
  *     STAGES         their number S
@@ -37,7 +37,7 @@
 #endif
 #define S STAGES
 #define POINTS (S + BETWEEN + 1)
-enum { TURNS_MAX = 50 };
+enum { ITERATIONS_MAX = 50 };
 
 /* Loops over stages and points are unrolled in emitted kernels where compiling that takes a few
  * seconds at most; it halves the time of a step. */
@@ -225,8 +225,9 @@ static inline void substitute(kernel *k, const real *matrix, real *x)
     }
 }
 
-/* Of few conditions the answer to each point's defect, -matrix^-1 u, is made once a step: a turn
- * then multiplies, where it would substitute in a chain that takes three times as long. */
+/* Of few conditions the answer to each point's defect, -matrix^-1 u, is made once a step: an
+ * iteration then multiplies, where it would substitute in a chain that takes three times as long.
+ */
 #define DIRECT (S * M <= 8)
 
 static inline void make_answer(kernel *k, const spark *s)
@@ -302,38 +303,50 @@ static inline void end_impulses(kernel *k, const spark *s)
 #define IN_ITS_WAY(what, ...) what##_rises(__VA_ARGS__)
 #endif
 
-/* ---- turns ---- */
+/* ---- iterations ---- */
 
-/* A driver that its passengers do not move is watched on its own, so that not even the number of
- * turns that they take leaves a trace in it. */
-typedef struct watches {
-    watch all, driver;
+/* How far an iteration has come, judged by what it changes at the end of the step. The driver of a
+ * coupled system counts among all, and is judged by itself as well. Scales are those of the first
+ * iteration. */
+typedef struct spark_progress {
+    coupled_convergence is;
     real scale, driver_scale;
-} watches;
+} spark_progress;
 
-/* What changes are measured by. */
-static inline void measure(kernel *k, watches *w, const spark *s)
+static inline spark_progress begin_progress(const kernel *k)
 {
-    w->scale = w->driver_scale = broadcast(0);
+    return (spark_progress){.is = coupled_begin(DRIVER >= 0)};
+}
+
+static inline void measure_scales(kernel *k, spark_progress *p, const spark *s)
+{
+    p->scale = p->driver_scale = broadcast(0);
     EACH(n, N)
     {
         const real reach = abs_(k->v[n]) + IN_ITS_WAY(reach, k, s, n);
-        w->scale = max_(w->scale, reach);
+        p->scale = max_(p->scale, reach);
         if (n == DRIVER)
-            w->driver_scale = reach;
+            p->driver_scale = reach;
     }
 }
 
+static inline void judge(spark_progress *p, real change, real driver_change)
+{
+    const corrections sum = {{change, p->scale, change},
+                             {driver_change, p->driver_scale, driver_change}};
+    coupled_update(&p->is, 1, &sum);
+}
+
 /* The unknowns move to where they are wanted. */
-static inline void apply(kernel *k, watches *w, const spark *s)
+static inline void apply(kernel *k, spark_progress *p, const spark *s)
 {
     real change = broadcast(0), driver = broadcast(0);
-    if (w->all.iteration == 0)
-        measure(k, w, s);
+    if (p->is.all.iteration == 0)
+        measure_scales(k, p, s);
     EACH_STAGE(j) EACH(e, M)
     {
         real *X = s->X + j * M + e;
-        *X = select_(w->all.active, *X + s->dX[j * M + e], *X);
+        *X = select_(p->is.all.active, *X + s->dX[j * M + e], *X);
     }
     EACH(n, N)
     {
@@ -344,12 +357,10 @@ static inline void apply(kernel *k, watches *w, const spark *s)
     }
     EACH_UNKNOWN(i) EACH(n, N)
     {
-        const mask active = n == DRIVER ? w->driver.active : w->all.active;
+        const mask active = still_active(&p->is, n == DRIVER);
         s->x[i * N + n] = select_(active, s->next[i * N + n], s->x[i * N + n]);
     }
-    watch_update(&w->all, change, w->scale);
-    if (DRIVER >= 0)
-        watch_update(&w->driver, driver, w->driver_scale);
+    judge(p, change, driver);
 }
 
 /* ---- Newton's method, for steps on which the fixed point fails ---- */
@@ -437,23 +448,15 @@ static inline void remember(kernel *k, const spark *s)
 
 static int solve(kernel *k, spark *s)
 {
-    watches w = {.all = watch_begin(), .driver = watch_begin()};
-    if (DRIVER < 0)
-        w.driver.active = less(broadcast(0), broadcast(0));
-    while (any(w.all.active | w.driver.active)) {
-        if (w.all.iteration >= TURNS_MAX || any(less(broadcast(1e100), w.all.previous) &
-                                                less(broadcast(0.5), broadcast(w.all.iteration)))) {
-#ifdef NH_CAREFUL
-            return newton(k, s);
-#else
-            return not_converged(k, &w.all);
-#endif
-        }
+    spark_progress p = begin_progress(k);
+    while (!has_converged(&p.is)) {
+        if (has_failed(&p.is, ITERATIONS_MAX))
+            return BY_NEWTON(newton(k, s), &p.is.all);
         TRY_(IN_ITS_WAY(evaluate, k, s));
-        if (w.all.iteration == 0)
+        if (p.is.all.iteration == 0)
             make_system(k, s);
         TRY_(IN_ITS_WAY(correct, k, s));
-        apply(k, &w, s);
+        apply(k, &p, s);
     }
     return NH_KERNEL_OK;
 }

@@ -22,7 +22,7 @@ static inline real rise_pushes(const kernel *k, const real *x, int n)
 }
 
 /* A change of the pushes counts by what it does to the end of the step. (The pushes themselves
- * settle no better than multipliers do, whose round-off is the velocities' many times over.) */
+ * converge no better than multipliers do, whose round-off is many times that of the velocities.) */
 static inline real moved_pushes(const kernel *k, const spark *s, int n)
 {
     real *dx = s->V; /* the velocities were used */

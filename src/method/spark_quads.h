@@ -1,4 +1,4 @@
-/* The turns of spark_pushes.h for one trajectory, four points at a time.
+/* The iterations of spark_pushes.h for one trajectory, four points at a time.
  *
  * Points of an implicit method do not wait for each other: one vector register holds a component at
  * four of them, the stages and then the end of the step. Each lane does what spark_pushes.h does
@@ -16,17 +16,17 @@
 #define EACH_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < QUADS; w++)
 #define EACH_STAGE_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < STAGE_QUADS; w++)
 
-/* What lasts for a step, and what for a turn only. */
+/* What lasts for a step, and what for an iteration only. */
 typedef struct quad_spark {
     quad x[STAGE_QUADS][N], X[STAGE_QUADS][SOME(M)], base[QUADS][N];
     quad answer[POINTS * SOME(M)][STAGE_QUADS][SOME(M)];
 } quad_spark;
 
-typedef struct quad_turn {
+typedef struct quad_iteration {
     quad V[QUADS][N], next[STAGE_QUADS][N], dX[STAGE_QUADS][SOME(M)];
     quad values[STAGE_QUADS][STAGE_SIZE];
     real end[OTHER_SIZE]; /* what END gives */
-} quad_turn;
+} quad_iteration;
 
 #define QUAD_k(w) (t->values[w] + 2 * N)
 #define QUAD_K(w) (QUAD_k(w) + M)
@@ -75,7 +75,7 @@ static inline quad velocity_quad(const kernel *k, const quad (*x)[N], int n, int
     return plus_weighted_quad(quad_broadcast(k->v[n]), TABLE_F(0), x, n, w);
 }
 
-static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_turn *t)
+static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_iteration *t)
 {
     const double h = k->h;
     quad Q[QUADS][N];
@@ -105,7 +105,7 @@ static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_turn *t)
 /* ---- the multipliers' system ---- */
 
 /* With one constraint a row of the matrix has an entry a stage: sum_i u_ri r_ij K_i B_j. */
-static inline void make_matrix_quads(const quad_turn *t, real *matrix)
+static inline void make_matrix_quads(const quad_iteration *t, real *matrix)
 {
     quad product[POINTS][STAGE_QUADS]; /* K_i B_j */
     EACH_POINT(i) EACH_STAGE_QUAD(w)
@@ -131,7 +131,7 @@ static inline void make_matrix_quads(const quad_turn *t, real *matrix)
 }
 
 /* With several, spark.h makes the matrix from values one by one. */
-static inline void make_matrix_singly(kernel *k, const quad_turn *t, const spark *one)
+static inline void make_matrix_singly(kernel *k, const quad_iteration *t, const spark *one)
 {
     real *values = one->values;
     EACH_STAGE(j)
@@ -174,7 +174,8 @@ static inline void make_answer_quads(quad_spark *s, const real *matrix, int d)
     EACH(e, M) s->answer[i * M + d][w][e] = column(by_row + e * 4 * QUADS + i, 4 * QUADS * M, S, w);
 }
 
-static inline void make_system_quads(kernel *k, quad_spark *s, const quad_turn *t, const spark *one)
+static inline void make_system_quads(kernel *k, quad_spark *s, const quad_iteration *t,
+                                     const spark *one)
 {
     if (M == 1)
         make_matrix_quads(t, one->matrix);
@@ -184,10 +185,10 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const quad_turn *
     EACH(d, M) make_answer_quads(s, one->matrix, d);
 }
 
-/* ---- a turn ---- */
+/* ---- an iteration ---- */
 
 /* What the constraints are off by with the velocities that the pushes make. */
-static inline void find_defects(const kernel *k, const quad_turn *t, real (*defect)[SOME(M)])
+static inline void find_defects(const kernel *k, const quad_iteration *t, real (*defect)[SOME(M)])
 {
     quad made[QUADS][N];
     real made_end[N];
@@ -209,7 +210,7 @@ static inline void find_defects(const kernel *k, const quad_turn *t, real (*defe
     nh_apply_K(defect[S], t->end + N + M, made_end);
 }
 
-static inline void correct_quads(const kernel *k, const quad_spark *s, quad_turn *t)
+static inline void correct_quads(const kernel *k, const quad_spark *s, quad_iteration *t)
 {
     real defect[POINTS][SOME(M)];
     find_defects(k, t, defect);
@@ -239,31 +240,32 @@ static inline quad at_end(const quad (*x)[N], int n)
     return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-/* next, or x where the unknown is settled. Which it is cannot be foreseen, so that no branch may
+/* next, or x where the unknown has converged. Which it is cannot be foreseen, so that no branch may
  * depend on it. */
 static inline quad taken(mask active, quad next, quad x)
 {
     return quad_select_((quad_mask){active, active, active, active}, next, x);
 }
 
-static inline void measure_quads(const kernel *k, watches *w, const quad_turn *t)
+static inline void measure_scales_quads(const kernel *k, spark_progress *p, const quad_iteration *t)
 {
-    w->scale = w->driver_scale = 0;
+    p->scale = p->driver_scale = 0;
     EACH(n, N)
     {
         const real reach = abs_(k->v[n]) + abs_(at_end(t->next, n)[0]);
-        w->scale = max_(w->scale, reach);
+        p->scale = max_(p->scale, reach);
         if (n == DRIVER)
-            w->driver_scale = reach;
+            p->driver_scale = reach;
     }
 }
 
 /* As apply() in spark.h. */
-static inline void apply_quads(const kernel *k, watches *w, quad_spark *s, const quad_turn *t)
+static inline void apply_quads(const kernel *k, spark_progress *p, quad_spark *s,
+                               const quad_iteration *t)
 {
     quad dx[STAGE_QUADS][N], most = quad_broadcast(0), driver = quad_broadcast(0);
-    if (w->all.iteration == 0)
-        measure_quads(k, w, t);
+    if (p->is.all.iteration == 0)
+        measure_scales_quads(k, p, t);
     EACH_STAGE_QUAD(l) EACH(n, N) dx[l][n] = t->next[l][n] - s->x[l][n];
     TO_MEMORY(dx);
     EACH(n, N)
@@ -275,30 +277,25 @@ static inline void apply_quads(const kernel *k, watches *w, quad_spark *s, const
     }
     EACH_STAGE_QUAD(l)
     {
-        EACH(e, M) s->X[l][e] = taken(w->all.active, s->X[l][e] + t->dX[l][e], s->X[l][e]);
+        EACH(e, M) s->X[l][e] = taken(p->is.all.active, s->X[l][e] + t->dX[l][e], s->X[l][e]);
         EACH(n, N)
-        s->x[l][n] =
-            taken(n == DRIVER ? w->driver.active : w->all.active, t->next[l][n], s->x[l][n]);
+        s->x[l][n] = taken(still_active(&p->is, n == DRIVER), t->next[l][n], s->x[l][n]);
     }
-    watch_update(&w->all, max_(most[0], most[1]), w->scale);
-    if (DRIVER >= 0)
-        watch_update(&w->driver, max_(driver[0], driver[1]), w->driver_scale);
+    judge(p, max_(most[0], most[1]), max_(driver[0], driver[1]));
 }
 
 static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
 {
-    watches w = {.all = watch_begin(), .driver = watch_begin()};
-    if (DRIVER < 0)
-        w.driver.active = 0;
-    while (w.all.active | w.driver.active) {
-        if (w.all.iteration >= TURNS_MAX || (w.all.previous > 1e100 && w.all.iteration > 0))
-            return not_converged(k, &w.all);
-        quad_turn t;
+    spark_progress p = begin_progress(k);
+    while (!has_converged(&p.is)) {
+        if (has_failed(&p.is, ITERATIONS_MAX))
+            return not_converged(k, &p.is.all);
+        quad_iteration t;
         evaluate_quads(k, s, &t);
-        if (w.all.iteration == 0)
+        if (p.is.all.iteration == 0)
             make_system_quads(k, s, &t, one);
         correct_quads(k, s, &t);
-        apply_quads(k, &w, s, &t);
+        apply_quads(k, &p, s, &t);
     }
     return NH_KERNEL_OK;
 }

@@ -1,5 +1,5 @@
 /* SPARK steps for any Lagrangian (spark.h): the unknowns are the rises x_i = V_i - v0 of all
- * points. A turn moves them to where the momenta want the velocities, with M frozen. */
+ * points. An iteration moves them to where the momenta want the velocities, with M frozen. */
 #ifndef NH_METHOD_SPARK_RISES_H
 #define NH_METHOD_SPARK_RISES_H
 

@@ -30,7 +30,7 @@ static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes
                           .v = block + n,
                           .q_low = block + 2 * n,
                           .v_low = block + 3 * n,
-                          .turns = block + 4 * n,
+                          .revolutions = block + 4 * n,
                           .memory = block + 4 * n + angles,
                           .scratch = e->scratch,
                           .scratch_peak = &e->scratch_peak,

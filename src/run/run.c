@@ -315,10 +315,10 @@ void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v
 {
     const nh_shape *s = &run->system->shape;
     int lanes = run->group[0].lanes, lane = member % lanes;
-    const double *turns = run->group[member / lanes].block + 4 * s->n * lanes;
+    const double *revolutions = run->group[member / lanes].block + 4 * s->n * lanes;
     nh_run_wrapped_state(run, member, t, q, v);
     for (int a = 0; q && a < s->angles; a++) {
         double *angle = q + s->angle[a];
-        *angle = nh_whole_angle(*angle, turns[a * lanes + lane]);
+        *angle = nh_whole_angle(*angle, revolutions[a * lanes + lane]);
     }
 }

@@ -13,7 +13,7 @@ typedef struct group { /* `lanes` trajectories side by side, in one block of mem
     bool started;     /* the kernel's start has seen the state */
     unsigned retired; /* a bit for each lane that only keeps another one company */
     unsigned given;   /* a bit for each lane that has a state */
-    double *block;    /* q, v, q_low, v_low, turns, memory: the state */
+    double *block;    /* q, v, q_low, v_low, revolutions, memory: the state */
     double *saved;    /* the state before the present chunk of steps */
 } group;
 

@@ -1,0 +1,207 @@
+/* When an iteration within a step may end.
+ *
+ * Every lane decides for itself: it takes new values until they have converged to round-off and
+ * then keeps what it has, whatever other lanes still need. So the bits of a trajectory do not
+ * depend on its neighbours.
+ *
+ *     convergence          one criterion for all unknowns
+ *     coupled_convergence  two: the driver of a coupled system (coupling.c) is judged by itself.
+ *                          Its passengers do not move it, and so not even the number of iterations
+ *                          that they take leaves a trace in its last bits. */
+#ifndef NH_KERNEL_CONVERGENCE_H
+#define NH_KERNEL_CONVERGENCE_H
+
+#include "kernel/kernel.h"
+
+/* ---- one criterion ---- */
+
+/* A lane has converged when the correction is a few units in the last place of the scale, when the
+ * contraction seen so far promises that for the correction to come, or when the correction is small
+ * and no longer shrinks. */
+typedef struct convergence {
+    real previous, before, rate; /* the last two corrections, and how much the last had shrunk */
+    real floor;                  /* a correction that stagnates below this is round-off as well */
+    mask active;                 /* lanes that have not converged */
+    int iteration;               /* iterations judged so far */
+} convergence;
+
+static inline convergence convergence_begin(void)
+{
+    return (convergence){.previous = broadcast(1e300),
+                         .before = broadcast(1e300),
+                         .floor = broadcast(0),
+                         .rate = broadcast(1),
+                         .active = ~less(broadcast(0), broadcast(0))};
+}
+
+/* Judges an iteration by its largest correction and the size of what it corrects. */
+static inline void convergence_update(convergence *c, real change, real scale)
+{
+    const double eps = 0x1p-52;
+    real tiny = scale * eps;
+    mask done = ~less(tiny, change); /* change <= eps scale */
+    /* Where errors alternate in sign, every second correction may be the larger one although all of
+     * them fall: one that is well below the last but one is not the end. */
+    real small = max_(scale * 1e-10, c->floor);
+    done |= ~less(change, c->previous) & ~less(change, c->before * 0.25) & less(change, small);
+    /* The error left is the correction times the rate of convergence, of which the worse of the
+     * last two is believed; the first correction says nothing about it. */
+    real rate = change / c->previous;
+    if (c->iteration == 0)
+        rate = broadcast(1);
+    done |= less(change * max_(rate, c->rate), tiny * 0.0625);
+    c->rate = select_(c->active, rate, c->rate);
+    c->before = select_(c->active, c->previous, c->before);
+    c->previous = select_(c->active, change, c->previous);
+    c->active &= ~done;
+    c->iteration++;
+}
+
+static inline real largest(const kernel *k, const real *x, int count)
+{
+    (void)k;
+    real most = broadcast(0);
+    EACH(i, count) most = max_(most, abs_(x[i]));
+    return most;
+}
+
+/* What the rounding of positions does to velocities found by iteration: a force may make of a
+ * change of q within a step as much of a change of h v, and not more where the step is of any use.
+ * Slow motion far from the origin converges no better than that. */
+static inline real position_noise(const kernel *k, const real *q, int count)
+{
+    return largest(k, q, count) * (0x1p-48 / __builtin_fabs(k->h));
+}
+
+/* For velocities found by iteration from the present state. */
+static inline convergence convergence_of_velocities(const kernel *k)
+{
+    convergence c = convergence_begin();
+    c.floor = position_noise(k, k->q, N);
+    return c;
+}
+
+/* Reports the failure of an iteration; the status of the step. */
+static inline int not_converged(kernel *k, const convergence *c)
+{
+    double most = 0;
+    for (int l = 0; l < LANES; l++)
+        if (!(LANE(c->previous, l) <= most))
+            most = LANE(c->previous, l);
+    k->io->residual = most;
+    k->io->iterations = c->iteration;
+    return NH_KERNEL_NOT_CONVERGED;
+}
+
+/* ---- the driver by itself ---- */
+
+typedef struct coupled_convergence {
+    convergence all; /* of the unknowns that are not judged with the driver */
+    convergence driver;
+    int has_driver; /* whether there is a driver that is judged by itself */
+    mask diverged;  /* grows beyond all bounds, or is no longer a number */
+} coupled_convergence;
+
+static inline coupled_convergence coupled_begin(int has_driver)
+{
+    const mask none = less(broadcast(0), broadcast(0));
+    coupled_convergence c = {convergence_begin(), convergence_begin(), has_driver, none};
+    if (!has_driver)
+        c.driver.active = none;
+    return c;
+}
+
+/* For velocities found by iteration from the present state. `driver` is DRIVER, or -1 for methods
+ * in which all coordinates act on each other. */
+static inline coupled_convergence coupled_velocities(const kernel *k, int driver)
+{
+    coupled_convergence c = coupled_begin(driver >= 0);
+    c.all.floor = position_noise(k, k->q, N);
+    if (driver >= 0)
+        c.driver.floor = position_noise(k, k->q + driver, 1);
+    return c;
+}
+
+/* The lanes that still take new values of an unknown. */
+static inline mask still_active(const coupled_convergence *c, int is_of_driver)
+{
+    return is_of_driver ? c->driver.active : c->all.active;
+}
+
+/* What an iteration does to some of the unknowns: the largest change and the largest value, and the
+ * sum of all changes, which unlike the largest is not a number when one of them is not. */
+typedef struct correction {
+    real change, scale, sum;
+} correction;
+
+typedef struct corrections {
+    correction all, driver;
+} corrections;
+
+static inline corrections no_corrections(void)
+{
+    const correction none = {broadcast(0), broadcast(0), broadcast(0)};
+    return (corrections){none, none};
+}
+
+static inline void count_correction(correction *sum, real change, real scale)
+{
+    sum->change = max_(sum->change, change);
+    sum->scale = max_(sum->scale, scale);
+    sum->sum = sum->sum + change;
+}
+
+/* Moves the unknown x to its next value where it has not converged, and counts the change. */
+static inline void take(const coupled_convergence *c, corrections *sum, int is_of_driver, real next,
+                        real scale, real *x)
+{
+    const real change = abs_(next - *x);
+    if (is_of_driver)
+        count_correction(&sum->driver, change, scale);
+    else
+        count_correction(&sum->all, change, scale);
+    *x = select_(still_active(c, is_of_driver), next, *x);
+}
+
+static inline mask is_unbounded(const convergence *c, real sum)
+{
+    return ~less(sum, broadcast(1e100)) & c->active;
+}
+
+/* Judges an iteration. A factor `strict` below 1 asks for more than a step's own round-off. */
+static inline void coupled_update(coupled_convergence *c, double strict, const corrections *sum)
+{
+    c->diverged = is_unbounded(&c->all, sum->all.sum);
+    if (c->has_driver)
+        c->diverged |= is_unbounded(&c->driver, sum->driver.sum);
+    convergence_update(&c->all, sum->all.change, sum->all.scale * strict);
+    if (c->has_driver)
+        convergence_update(&c->driver, sum->driver.change, sum->driver.scale * strict);
+}
+
+static inline int has_converged(const coupled_convergence *c)
+{
+    return !any(c->all.active | c->driver.active);
+}
+
+static inline int has_failed(const coupled_convergence *c, int iterations_max)
+{
+    return c->all.iteration >= iterations_max || any(c->diverged);
+}
+
+/* Takes the new values of u = (q1 - q0)/h and w = v1 - v0, and judges them. */
+static inline void take_increments(const kernel *k, coupled_convergence *c, int driver,
+                                   double strict, const real *v0, const real *u_new,
+                                   const real *w_new, real *u, real *w)
+{
+    corrections sum = no_corrections();
+    (void)k;
+    EACH(i, N)
+    {
+        take(c, &sum, i == driver, u_new[i], abs_(u_new[i]), u + i);
+        take(c, &sum, i == driver, w_new[i], abs_(v0[i] + w_new[i]), w + i);
+    }
+    coupled_update(c, strict, &sum);
+}
+
+#endif
