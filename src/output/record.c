@@ -149,6 +149,23 @@ nh_status nh_record_add(nh_record *record, double t, const double *q, const doub
     return NH_OK;
 }
 
+nh_status nh_record_samples(nh_record *record, const nh_samples *samples, nh_report *report)
+{
+    int n = record->coordinates, width = 1 + n + record->velocities;
+    nh_status status = NH_OK;
+    for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
+        const double *row = samples->row + i * width;
+        status =
+            nh_record_add(record, row[0], row + 1, row + 1 + n, samples->wrapped + i * n, report);
+    }
+    return status;
+}
+
+int64_t nh_record_kept(const nh_record *record)
+{
+    return record->keep || record->rows == 0 ? record->rows : 1;
+}
+
 int64_t nh_record_rows(const nh_record *record)
 {
     return record->rows;

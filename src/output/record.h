@@ -25,6 +25,9 @@ struct nh_record {
 /* The latitude stands between the two built-in observables and the model's own. */
 enum { NH_RECORD_BUILT_IN = 2 };
 
+/* Adds a row for each sample. */
+nh_status nh_record_samples(nh_record *record, const nh_samples *samples, nh_report *report);
+
 static inline int nh_record_energy_column(const nh_record *record)
 {
     return 1 + record->coordinates + record->velocities;

@@ -4,13 +4,12 @@
  * inside it can be located to the step and every member be put back to the last step that all
  * completed. A step that the fast kernel gives back is done by the careful one, lane by lane, with
  * the same bits as if that had done them all. */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/dense.h"
 #include "base/status.h"
 #include "run/run.h"
@@ -325,16 +324,9 @@ static nh_status locate(nh_run *run, int64_t to, nh_report *report)
     return describe(run, &f, report);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
 {
-    double begin = now();
+    double begin = nh_clock_seconds();
     nh_status status = NH_OK;
     failure f = {0};
     if (!start_all(run, &f))
@@ -348,6 +340,6 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
         else
             status = locate(run, to, report);
     }
-    run->seconds += now() - begin;
+    run->seconds += nh_clock_seconds() - begin;
     return status;
 }
