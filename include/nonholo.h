@@ -881,6 +881,8 @@ typedef struct nh_simulation_options {
     const char *checkpoint, *resume;
     double checkpoint_seconds; /* from one checkpoint to the next; or, when 0, */
     int64_t checkpoint_steps;  /* so many steps; both 0: a minute */
+    double pause; /* nh_simulation_advance returns after about so many seconds, to be called again;
+                     0: at the end */
     void *user;
     void (*progress)(void *user, int64_t done, int64_t steps); /* every moment; may be NULL */
     int (*stop)(void *user); /* asked every moment: other than 0 stops; may be NULL */
@@ -895,8 +897,8 @@ NH_API nh_status nh_simulation_create(nh_simulation **out, const nh_system *syst
  * leaves it. */
 NH_API void nh_simulation_free(nh_simulation *simulation);
 
-/* To the end, the first failure, or until `stop` asks to stop, which is NH_OK: nh_run_steps tells.
- */
+/* To the end, to the first failure, or until `stop` or `pause` end it, which is NH_OK: nh_run_steps
+ * tells. Goes on when it is called again. */
 NH_API nh_status nh_simulation_advance(nh_simulation *simulation, nh_report *report);
 
 /* Closes the file, which then holds as many rows as were computed; after a stop with a checkpoint

@@ -78,7 +78,9 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         return status;
     fill_in(s);
     nh_record_keep_rows(s->record, s->options.keep == NH_KEEP_ROWS);
-    return nh_simulation_open(s, report);
+    status = nh_simulation_open(s, report);
+    s->last_steps = nh_run_steps(s->run);
+    return status;
 }
 
 nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
@@ -149,14 +151,15 @@ static int look_around(void *user, int64_t steps)
         s->options.progress(s->options.user, steps, s->options.steps);
     if (nh_simulation_checkpoint_is_due(s))
         now->status = nh_simulation_write_checkpoint(s, now->report);
-    return now->status != NH_OK || is_asked_to_stop(s);
+    bool pauses = s->options.pause > 0 && nh_clock_seconds() >= s->pause_at;
+    return now->status != NH_OK || pauses || is_asked_to_stop(s);
 }
 
 nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
 {
     stretch now = {.simulation = s, .report = report};
     int64_t done = nh_run_steps(s->run);
-    s->last_steps = done;
+    s->pause_at = nh_clock_seconds() + s->options.pause;
     nh_sample_options options = {.steps = is_asked_to_stop(s) ? 0 : s->options.steps - done,
                                  .every = s->options.every,
                                  .first = s->recorded < 0,

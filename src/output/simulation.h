@@ -14,6 +14,7 @@ struct nh_simulation {
     nh_archive *archive;  /* of the output, while it is written */
     double *multipliers;  /* of a row of it; NULL: the format has none */
     const char *complete; /* the output, once it is closed */
+    double pause_at;      /* by the clock */
     double last_time;     /* of a checkpoint */
     int64_t last_steps;
     nh_status status; /* of nh_simulation_advance */
