@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { LARGE_PAGE = 1 << 21, RESERVED_BYTES = 1 << 30 };
 
 nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *report)
 {
@@ -64,6 +67,26 @@ static nh_status grow(nh_record *record, nh_report *report)
             report, NH_NO_MEMORY,
             "out of memory for %lld recorded points of %d columns; record fewer (--every)",
             (long long)needed, record->columns);
+    record->table = table;
+    record->room = room;
+    return NH_OK;
+}
+
+/* The system hands out memory page by page as it is written to; large pages save a tenth of the
+ * time that it takes to record every step. What was not written to costs nothing. */
+nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report)
+{
+    int64_t most = RESERVED_BYTES / (record->width * (int64_t)sizeof(double));
+    int64_t room = rows < most ? rows : most;
+    size_t bytes = (size_t)room * (size_t)record->width * sizeof(double);
+    void *table;
+    if (!record->keep || record->table || bytes < LARGE_PAGE)
+        return NH_OK;
+    if (posix_memalign(&table, LARGE_PAGE, bytes) != 0)
+        return nh_fail(report, NH_NO_MEMORY,
+                       "out of memory for %lld recorded points of %d columns; record fewer",
+                       (long long)rows, record->columns);
+    madvise(table, bytes, MADV_HUGEPAGE); /* an advice: without it, it is only slower */
     record->table = table;
     record->room = room;
     return NH_OK;

@@ -78,7 +78,9 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         return status;
     fill_in(s);
     nh_record_keep_rows(s->record, s->options.keep == NH_KEEP_ROWS);
-    status = nh_simulation_open(s, report);
+    status = nh_record_reserve(s->record, s->options.steps / s->options.every + 2, report);
+    if (status == NH_OK)
+        status = nh_simulation_open(s, report);
     s->last_steps = nh_run_steps(s->run);
     return status;
 }
