@@ -18,20 +18,22 @@ static const double second_run_seconds = 1;
 
 /* ---- one method ---------------------------------------------------------------------------- */
 
-/* Room for a state and the quantities at it, shared by all methods. */
+/* The method in work, and room for the quantities at a state, shared by all methods. */
 typedef struct bench {
     const options *given;
     contest *c;
-    double *wrapped_q, *v, *values, *k;
+    course *one;
+    double *values, *k;
     progress bar;
-    int64_t done; /* steps, of all methods */
+    int64_t done; /* steps of the methods before */
 } bench;
 
-static double largest_residual(bench *b, double t, nh_status *status)
+static double largest_residual(bench *b, double t, const double *wrapped_q, const double *v,
+                               nh_status *status)
 {
     const nh_system *system = b->c->subject.system;
     double largest = 0;
-    *status = nh_system_residual(system, t, b->wrapped_q, b->v, b->k, NULL);
+    *status = nh_system_residual(system, t, wrapped_q, v, b->k, NULL);
     for (int i = 0; i < nh_system_constraints(system); i++)
         largest = isnan(largest) || fabs(b->k[i]) <= largest ? largest : fabs(b->k[i]);
     return largest;
@@ -61,20 +63,19 @@ static void keep_point(const bench *b, course *one, double t)
     one->series[JUDGED * JUDGED_POINTS + one->points++] = t;
 }
 
-/* Takes the errors at the state where the run stands. */
-static nh_status take_errors(bench *b, course *one, const nh_run *run)
+/* Takes the errors at a state. */
+static nh_status take_errors(bench *b, course *one, double t, const double *wrapped_q,
+                             const double *v)
 {
     contest *c = b->c;
-    double t;
-    nh_run_wrapped_state(run, 0, &t, b->wrapped_q, b->v);
     nh_status status =
-        nh_system_integral_values(c->subject.system, t, b->wrapped_q, b->v, b->values, NULL);
+        nh_system_integral_values(c->subject.system, t, wrapped_q, v, b->values, NULL);
     if (c->latitude)
-        b->values[c->conserved] = nh_latitude_value(c->latitude, b->wrapped_q, b->v);
+        b->values[c->conserved] = nh_latitude_value(c->latitude, wrapped_q, v);
     for (int i = 0; status == NH_OK && i < c->integrals; i++)
         one->last[i] = b->values[i] - c->start[i];
     if (status == NH_OK && c->quantities > c->integrals)
-        one->last[c->integrals] = largest_residual(b, t, &status);
+        one->last[c->integrals] = largest_residual(b, t, wrapped_q, v, &status);
     for (int i = 0; status == NH_OK && i < c->quantities; i++) {
         nh_trend_add(&one->trend[i], t - c->subject.t, one->last[i]);
         fill_bin(c, one, i, t, one->last[i]);
@@ -100,19 +101,39 @@ static void judge(const contest *c, course *one)
     }
 }
 
+static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
+{
+    (void)report;
+    bench *b = user;
+    int n = b->c->subject.coordinates, width = 1 + n + b->c->subject.velocities;
+    nh_status status = NH_OK;
+    for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
+        const double *row = samples->row + i * width;
+        status = take_errors(b, b->one, row[0], samples->wrapped + i * n, row + 1 + n);
+    }
+    return status;
+}
+
+static int show_progress(void *user, int64_t steps)
+{
+    bench *b = user;
+    progress_update(&b->bar, b->done + steps);
+    return 0;
+}
+
 static nh_status follow(bench *b, course *one, nh_run *run)
 {
     const contest *c = b->c;
-    nh_status status = take_errors(b, one, run);
-    while (one->steps < c->steps && status == NH_OK) {
-        int64_t left = c->steps - one->steps, before = one->steps;
-        status = nh_run_advance(run, left < c->every ? left : c->every, &one->failure);
-        one->steps = nh_run_steps(run);
-        if (status == NH_OK)
-            status = take_errors(b, one, run);
-        progress_update(&b->bar, b->done += one->steps - before);
-    }
-    b->done += c->steps - one->steps; /* what a failed method leaves undone */
+    nh_sample_options wanted = {.steps = c->steps,
+                                .every = c->every,
+                                .first = true,
+                                .user = b,
+                                .samples = take_samples,
+                                .pause = show_progress};
+    b->one = one;
+    nh_status status = nh_run_sample(run, &wanted, &one->failure);
+    one->steps = nh_run_steps(run);
+    b->done += c->steps; /* also those that a failed method leaves undone */
     return status;
 }
 
@@ -191,11 +212,9 @@ static bool allocate(contest *c, bench *b, const options *given)
     c->quantities = c->integrals + (constraints > 0);
     c->start = calloc((size_t)c->integrals + 1, sizeof *c->start);
     c->courses = calloc((size_t)c->method_count, sizeof *c->courses);
-    b->wrapped_q = calloc((size_t)s->coordinates + 1, sizeof(double));
-    b->v = calloc((size_t)s->velocities + 1, sizeof(double));
     b->values = calloc((size_t)c->integrals + 1, sizeof(double));
     b->k = calloc((size_t)constraints + 1, sizeof(double));
-    bool ok = c->start && c->courses && b->wrapped_q && b->v && b->values && b->k;
+    bool ok = c->start && c->courses && b->values && b->k;
     for (int i = 0; ok && i < c->method_count; i++) {
         c->courses[i].method = &c->methods[i];
         ok = allocate_course(c, &c->courses[i], given->plot);
@@ -216,8 +235,6 @@ static void release(contest *c, bench *b)
     free(c->start);
     free(c->methods);
     nh_latitude_free(c->latitude);
-    free(b->wrapped_q);
-    free(b->v);
     free(b->values);
     free(b->k);
     subject_free(&c->subject);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "keeper.h"
+#include "checkpointing.h"
 #include "progress.h"
 #include "subject.h"
 
@@ -23,7 +23,7 @@ typedef struct crowd {
     nh_table *table;           /* of members, while it is written */
     double *row;               /* of that table */
     nh_archive *archive;       /* of all members' trajectories, while it is written */
-    keeper keeper;
+    checkpointing checkpointing;
     char *folder;     /* where ranks meet */
     FILE *spill;      /* rows on their way to rank 0 */
     char *checkpoint; /* this rank's */
@@ -51,7 +51,7 @@ bool is_csv(const char *path);
 int open_crowd_files(crowd *c, const options *given);
 int add_rows(void *user, const nh_rows *rows);
 int add_member_to_archive(void *user, const nh_member *member);
-int checkpoint_is_due(void *user, int64_t done);
+int ensemble_checkpoint_is_due(void *user, int64_t done);
 int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t done);
 int close_archive(crowd *c);
 

@@ -92,10 +92,10 @@ int close_archive(crowd *c)
 
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
-int checkpoint_is_due(void *user, int64_t done)
+int ensemble_checkpoint_is_due(void *user, int64_t done)
 {
     crowd *c = user;
-    return keeper_interrupted() || keeper_due(&c->keeper, done);
+    return interrupted() || checkpoint_is_due(&c->checkpointing, done);
 }
 
 int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t done)
@@ -112,7 +112,7 @@ int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t d
     nh_piece piece[2] = {{(void *)bytes, size}, {&position, sizeof position}};
     if (status == NH_OK)
         status = nh_checkpoint_write(c->checkpoint, piece, 2, &report);
-    return note(c, status, &report) || keeper_interrupted();
+    return note(c, status, &report) || interrupted();
 }
 
 /* Each rank has a checkpoint of its own; one that had none yet begins anew. */

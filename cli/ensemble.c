@@ -142,18 +142,18 @@ static int show_progress(void *user, int64_t done, int64_t all)
     crowd *c = user;
     (void)all;
     progress_update(&c->bar, done);
-    return keeper_interrupted() && !c->keeper.given->checkpoint;
+    return interrupted() && !c->checkpointing.given->checkpoint;
 }
 
 /* Why it stopped early: an interruption, a file, or a start that cannot be. */
 static int tell_stop(crowd *c, const nh_report *report)
 {
-    bool interrupted = keeper_interrupted() && c->status == NH_CALLBACK_STOPPED;
+    bool stopped = interrupted() && c->status == NH_CALLBACK_STOPPED;
     if (c->failure.status != NH_OK)
         return complain_report(&c->failure);
-    if (interrupted && c->keeper.given->checkpoint)
-        return keeper_tell(&c->keeper, c->done);
-    if (interrupted)
+    if (stopped && c->checkpointing.given->checkpoint)
+        return tell_how_to_resume(&c->checkpointing, c->done);
+    if (stopped)
         return complain("interrupted; with --checkpoint FILE it could go on"), FAILED;
     return complain_report(report);
 }
@@ -176,7 +176,7 @@ static int compute(crowd *c, const options *given)
                                .rows = c->archive       ? add_rows
                                        : other && whole ? spill_rows
                                                         : NULL,
-                               .due = given->checkpoint ? checkpoint_is_due : NULL,
+                               .due = given->checkpoint ? ensemble_checkpoint_is_due : NULL,
                                .checkpoint = given->checkpoint ? write_crowd_checkpoint : NULL};
     nh_report report;
     progress_begin(&c->bar, c->wanted.steps * nh_ensemble_members(c->ensemble) / c->wanted.ranks,
@@ -233,7 +233,7 @@ static int finish(crowd *c, const options *given)
     else
         print_crowd_text(c);
     if (answer == DONE)
-        keeper_end(&c->keeper);
+        remove_checkpoints(&c->checkpointing);
     int failed = name_failures(c);
     return answer ? answer : failed;
 }
@@ -250,7 +250,7 @@ static int run(const options *given)
     if (!answer)
         answer = check_paths(given);
     if (!answer)
-        answer = keeper_begin(&c.keeper, given);
+        answer = checkpointing_begin(&c.checkpointing, given);
     if (!answer)
         answer = prepare(&c, given, steps);
     if (!answer)

@@ -244,27 +244,6 @@ int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
     return 0;
 }
 
-int parse_interval(const char *text, double *seconds, int64_t *steps)
-{
-    static const char units[] = "smh";
-    static const double length[] = {1, 60, 3600};
-    size_t last = strlen(text);
-    const char *unit = last > 1 ? strchr(units, text[last - 1]) : NULL;
-    char number[40];
-    snprintf(number, sizeof number, "%.*s", (int)(unit ? last - 1 : last), text);
-    *seconds = 0;
-    *steps = 0;
-    if (unit && parse_real(number, seconds) && *seconds > 0) {
-        *seconds *= length[unit - units];
-        return 0;
-    }
-    if (!unit && parse_count(number, 1, INTEGERS, steps))
-        return 0;
-    return complain(
-        "--checkpoint-every needs a time such as 60s, 10m or 2h, or a number of steps, not '%s'",
-        text);
-}
-
 static int take_value(options *given, const specification *s, const char *text)
 {
     void *place = (char *)given + s->offset;

@@ -67,10 +67,6 @@ int parse_steps_list(const char *text, int room, int64_t *steps);
 /* "NAME=a:b:n" cut apart; the name is copied into `name`. Complains when it is something else. */
 int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size);
 
-/* "60s", "10m", "2h" or a number of steps; the other one becomes 0. Complains when it is neither.
- */
-int parse_interval(const char *text, double *seconds, int64_t *steps);
-
 /* A list of exactly `count` numbers out of "1,2,-3"; `name` is the option that messages name. */
 int parse_list(const char *name, const char *text, int count, double *values);
 

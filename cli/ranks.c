@@ -210,7 +210,7 @@ static int join(crowd *c, int rank)
     int pieces = 0;
     path_of(c, rank, "result", path);
     while (access(path, F_OK) != 0) {
-        if (keeper_interrupted())
+        if (interrupted())
             return complain("interrupted while waiting for rank %d", rank), FAILED;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }

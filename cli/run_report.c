@@ -8,34 +8,34 @@
 
 enum { SHOWN = 12 }; /* lines of state in the text; the files have all */
 
-static const char *backend_name(const journey *trip)
+static const char *backend_name(const run_job *job)
 {
-    return nh_run_backend(trip->run) == NH_BACKEND_COMPILED ? "compiled" : "tape";
+    return nh_run_backend(job->run) == NH_BACKEND_COMPILED ? "compiled" : "tape";
 }
 
 /* A column of the last recorded row. */
-static double last_value(const journey *trip, int column)
+static double last_value(const run_job *job, int column)
 {
-    return nh_record_value(trip->record, nh_record_rows(trip->record) - 1, column);
+    return nh_record_value(job->record, nh_record_rows(job->record) - 1, column);
 }
 
-static int energy_column(const journey *trip)
+static int energy_column(const run_job *job)
 {
-    return 1 + trip->subject.coordinates + trip->subject.velocities;
+    return 1 + job->subject.coordinates + job->subject.velocities;
 }
 
-static double nanoseconds_per_step(const journey *trip)
+static double nanoseconds_per_step(const run_job *job)
 {
-    int64_t steps = nh_run_steps(trip->run);
-    return steps > 0 ? 1e9 * nh_run_seconds(trip->run) / (double)steps : NAN;
+    int64_t steps = nh_run_steps(job->run);
+    return steps > 0 ? 1e9 * nh_run_seconds(job->run) / (double)steps : NAN;
 }
 
-void describe_trip(const journey *trip, char *text, size_t size)
+void describe_run(const run_job *job, char *text, size_t size)
 {
-    long long steps = nh_run_steps(trip->run);
+    long long steps = nh_run_steps(job->run);
     snprintf(text, size, "%s, %s, step %.10g, %lld step%s to t = %.10g",
-             nh_system_name(trip->subject.system), trip->method, trip->step, steps, plural(steps),
-             trip->subject.t);
+             nh_system_name(job->subject.system), job->method, job->step, steps, plural(steps),
+             job->subject.t);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -46,11 +46,11 @@ static void print_named(int width, const char *name, double value)
 }
 
 /* Wide enough for every name that is shown. */
-static int name_width(const journey *trip)
+static int name_width(const run_job *job)
 {
-    int columns = nh_record_columns(trip->record), width = 12;
+    int columns = nh_record_columns(job->record), width = 12;
     for (int i = 1; i < columns; i++) {
-        int length = (int)strlen(nh_record_column_name(trip->record, i));
+        int length = (int)strlen(nh_record_column_name(job->record, i));
         if (length > width && length <= 24)
             width = length;
     }
@@ -58,54 +58,54 @@ static int name_width(const journey *trip)
 }
 
 /* `count` columns from `first` on, the first dozen of them. */
-static void print_columns(const journey *trip, int width, int first, int count)
+static void print_columns(const run_job *job, int width, int first, int count)
 {
     for (int i = 0; i < count && i < SHOWN; i++)
-        print_named(width, nh_record_column_name(trip->record, first + i),
-                    last_value(trip, first + i));
+        print_named(width, nh_record_column_name(job->record, first + i),
+                    last_value(job, first + i));
     if (count > SHOWN)
         printf("  %-*s  (%d more; -o FILE.csv and --json have all)\n", width, "...", count - SHOWN);
 }
 
-static void print_cost(const journey *trip, int width)
+static void print_cost(const run_job *job, int width)
 {
-    double cost = nanoseconds_per_step(trip);
+    double cost = nanoseconds_per_step(job);
     printf("  %-*s  ", width, "cost");
     if (isfinite(cost))
         printf("%s a step, ", duration(1e-9 * cost).text);
-    printf("%s, %s\n", duration(nh_run_seconds(trip->run)).text, backend_name(trip));
+    printf("%s, %s\n", duration(nh_run_seconds(job->run)).text, backend_name(job));
 }
 
-void print_text(const journey *trip)
+void print_text(const run_job *job)
 {
-    const subject *s = &trip->subject;
-    int width = name_width(trip), energy = energy_column(trip);
+    const subject *s = &job->subject;
+    int width = name_width(job), energy = energy_column(job);
     char line[512];
-    describe_trip(trip, line, sizeof line);
+    describe_run(job, line, sizeof line);
     printf("%s\n", line);
-    print_columns(trip, width, 1, s->coordinates);
-    print_columns(trip, width, 1 + s->coordinates, s->velocities);
+    print_columns(job, width, 1, s->coordinates);
+    print_columns(job, width, 1 + s->coordinates, s->velocities);
     /* where it is not conserved, what it does is no error */
     bool kept = nh_system_facts(s->system)->keeps_energy;
-    printf("  %-*s  %.12g, largest %s %.3g\n", width, "energy", last_value(trip, energy),
-           kept ? "error" : "change", nh_record_energy_error(trip->record));
+    printf("  %-*s  %.12g, largest %s %.3g\n", width, "energy", last_value(job, energy),
+           kept ? "error" : "change", nh_record_energy_error(job->record));
     if (nh_system_constraints(s->system) > 0)
         printf("  %-*s  largest residual %.3g\n", width, "constraints",
-               nh_record_constraint_max(trip->record));
-    print_columns(trip, width, energy + 1, nh_record_columns(trip->record) - energy - 1);
-    print_cost(trip, width);
-    if (trip->output && !is_standard_output(trip->output))
-        printf("  %-*s  %s (%lld point%s)\n", width, "data", trip->output,
-               (long long)nh_record_rows(trip->record), plural(nh_record_rows(trip->record)));
-    if (trip->plot)
-        printf("  %-*s  %s\n", width, "picture", trip->plot);
+               nh_record_constraint_max(job->record));
+    print_columns(job, width, energy + 1, nh_record_columns(job->record) - energy - 1);
+    print_cost(job, width);
+    if (job->output && !is_standard_output(job->output))
+        printf("  %-*s  %s (%lld point%s)\n", width, "data", job->output,
+               (long long)nh_record_rows(job->record), plural(nh_record_rows(job->record)));
+    if (job->plot)
+        printf("  %-*s  %s\n", width, "picture", job->plot);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static void print_names(json *j, const journey *trip)
+static void print_names(json *j, const run_job *job)
 {
-    const subject *s = &trip->subject;
+    const subject *s = &job->subject;
     json_object(j, "parameters");
     for (int i = 0; i < nh_system_parameters(s->system); i++)
         json_real(j, nh_system_parameter_name(s->system, i),
@@ -121,50 +121,50 @@ static void print_names(json *j, const journey *trip)
     json_close_row(j);
 }
 
-static void print_failure(json *j, const journey *trip)
+static void print_failure(json *j, const run_job *job)
 {
     json_object(j, "failure");
-    json_text(j, "status", nh_status_name(trip->status));
-    json_text(j, "text", trip->failure.text);
-    json_integer(j, "step", trip->failure.step);
-    json_real(j, "time", trip->failure.time);
-    json_real(j, "residual", trip->failure.residual);
+    json_text(j, "status", nh_status_name(job->status));
+    json_text(j, "text", job->failure.text);
+    json_integer(j, "step", job->failure.step);
+    json_real(j, "time", job->failure.time);
+    json_real(j, "residual", job->failure.residual);
     json_close_object(j);
 }
 
-static void print_measures(json *j, const journey *trip)
+static void print_measures(json *j, const run_job *job)
 {
-    int energy = energy_column(trip);
-    json_real(j, "energy", last_value(trip, energy));
-    json_real(j, "energy_error_max", nh_record_energy_error(trip->record));
-    json_real(j, "constraint_max", nh_record_constraint_max(trip->record));
+    int energy = energy_column(job);
+    json_real(j, "energy", last_value(job, energy));
+    json_real(j, "energy_error_max", nh_record_energy_error(job->record));
+    json_real(j, "constraint_max", nh_record_constraint_max(job->record));
     json_object(j, "observables");
-    for (int i = energy + 1; i < nh_record_columns(trip->record); i++)
-        json_real(j, nh_record_column_name(trip->record, i), last_value(trip, i));
+    for (int i = energy + 1; i < nh_record_columns(job->record); i++)
+        json_real(j, nh_record_column_name(job->record, i), last_value(job, i));
     json_close_object(j);
 }
 
-void print_json(const journey *trip)
+void print_json(const run_job *job)
 {
-    const subject *s = &trip->subject;
+    const subject *s = &job->subject;
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(s->system));
-    json_text(&j, "method", trip->method);
-    json_real(&j, "step", trip->step);
-    json_integer(&j, "steps", nh_run_steps(trip->run));
+    json_text(&j, "method", job->method);
+    json_real(&j, "step", job->step);
+    json_integer(&j, "steps", nh_run_steps(job->run));
     json_real(&j, "t", s->t);
     json_reals(&j, "q", s->q, s->coordinates);
     json_reals(&j, "v", s->v, s->velocities);
-    print_measures(&j, trip);
-    json_real(&j, "seconds", nh_run_seconds(trip->run));
-    json_real(&j, "ns_per_step", nanoseconds_per_step(trip));
-    json_text(&j, "backend", backend_name(trip));
-    json_integer(&j, "every", trip->every);
-    json_integer(&j, "rows", nh_record_rows(trip->record));
-    print_names(&j, trip);
-    json_text(&j, "output", trip->output);
-    json_text(&j, "plot", trip->plot);
-    if (trip->status != NH_OK)
-        print_failure(&j, trip);
+    print_measures(&j, job);
+    json_real(&j, "seconds", nh_run_seconds(job->run));
+    json_real(&j, "ns_per_step", nanoseconds_per_step(job));
+    json_text(&j, "backend", backend_name(job));
+    json_integer(&j, "every", nh_simulation_every(job->simulation));
+    json_integer(&j, "rows", nh_record_rows(job->record));
+    print_names(&j, job);
+    json_text(&j, "output", job->output);
+    json_text(&j, "plot", job->plot);
+    if (job->status != NH_OK)
+        print_failure(&j, job);
     json_end(&j);
 }

@@ -571,11 +571,13 @@ NH_API nh_status nh_record_follow(nh_record *record, nh_run *run, int member, in
                                   int64_t every, nh_report *report);
 
 /* All rows as they lie in memory, `stride` numbers from one to the next: the columns, then the
- * largest |k|. Valid until a row is added; NULL when rows are not kept. */
+ * largest |k|. Valid until a row is added. When rows are not kept there is only the last one;
+ * nh_record_kept tells how many there are. */
+NH_API int64_t nh_record_kept(const nh_record *record);
 NH_API const double *nh_record_table(const nh_record *record, int *stride);
 
-/* The multipliers of the continuous equations at each row, which must be kept:
- * multipliers[rows][constraints]. */
+/* The multipliers of the continuous equations at each row that is kept:
+ * multipliers[nh_record_kept][constraints]. */
 NH_API nh_status nh_record_multipliers(const nh_record *record, double *multipliers,
                                        nh_report *report);
 
@@ -680,6 +682,110 @@ NH_API nh_status nh_record_plot(const nh_record *record, const char *path, const
  * missing gnuplot. */
 NH_API nh_status nh_record_can_write(const char *path, nh_report *report);
 NH_API nh_status nh_record_can_plot(const char *path, nh_report *report);
+
+/* ---- sampling and simulations ------------------------------------------------------------ */
+
+/* States of one member of a run, `every` steps apart. */
+typedef struct nh_samples {
+    int member;
+    int64_t count;
+    int64_t step, every;   /* the first is the state after `step` steps */
+    const double *row;     /* [count][1 + coordinates + velocities]: t, q, v of nh_run_state */
+    const double *wrapped; /* [count][coordinates]: q of nh_run_wrapped_state */
+    const double *before;  /* rows of the states one step earlier; NULL: there are none */
+    const double *wrapped_before;
+} nh_samples;
+
+typedef struct nh_sample_options {
+    size_t size;    /* see "options" above */
+    int64_t steps;  /* to advance by */
+    int64_t every;  /* from one sample to the next; 0 means 1 */
+    int64_t origin; /* samples are taken after origin + i every steps of the run, and at the end */
+    bool first;     /* the present state is a sample too */
+    bool look_back; /* each sample, except the present state, comes with the state one step earlier
+                     */
+    void *user;
+    /* Takes samples; those of one member come in order. A status other than NH_OK ends the run. */
+    nh_status (*samples)(void *user, const nh_samples *samples, nh_report *report);
+    /* Called every moment (about 20 times a second, or more often), with what nh_run_steps gives;
+     * may be NULL. A value other than 0 stops the run. */
+    int (*pause)(void *user, int64_t steps);
+} nh_sample_options;
+NH_OPTIONS_DEFAULT(nh_sample_options)
+
+/* Advances a run and hands over its states in blocks, at little more than the cost of the steps
+ * when the run has one member. All samples before a failure are handed over. NH_OK also when
+ * `pause` stopped it: nh_run_steps tells. */
+NH_API nh_status nh_run_sample(nh_run *run, const nh_sample_options *options, nh_report *report);
+
+/* One trajectory from its start to its end: measured, recorded, written to a file while it is
+ * computed, with checkpoints from which another process goes on to the same bits. This is what
+ * `nonholo run` does. */
+typedef struct nh_simulation nh_simulation;
+
+typedef enum nh_keep {
+    NH_KEEP_ADVISED, /* all rows, unless there is a file or a checkpoint */
+    NH_KEEP_ROWS,
+    NH_KEEP_LAST_ROW
+} nh_keep;
+
+typedef struct nh_simulation_options {
+    size_t size; /* see "options" above */
+    /* As in nh_run_options. */
+    const char *method, *compose;
+    double step;
+    nh_backend backend;
+    nh_switch compensated;
+    double t0;
+    const double *q, *v;  /* the start; NULL: that of the model */
+    int64_t steps, every; /* recorded are the steps 0, every, 2 every, ... and the last; every = 0:
+                             nh_record_spacing */
+    nh_keep keep;         /* which rows of the record stay in memory */
+    const char *output;   /* the file as of nh_archive_create; NULL: none */
+    const char *model_text; /* kept in the file; NULL: none */
+    /* Where checkpoints are written, and the one to go on from; either may be NULL. */
+    const char *checkpoint, *resume;
+    double checkpoint_seconds; /* from one checkpoint to the next; or, when 0, */
+    int64_t checkpoint_steps;  /* so many steps; both 0: a minute */
+    double pause; /* nh_simulation_advance returns after about so many seconds, to be called again;
+                     0: at the end */
+    void *user;
+    void (*progress)(void *user, int64_t done, int64_t steps); /* every moment; may be NULL */
+    int (*stop)(void *user); /* asked every moment: other than 0 stops; may be NULL */
+} nh_simulation_options;
+NH_OPTIONS_DEFAULT(nh_simulation_options)
+
+/* Takes the start or the checkpoint and opens the file. The system and the texts of the options
+ * must outlive the simulation. */
+NH_API nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
+                                      const nh_simulation_options *options, nh_report *report);
+/* Frees it; a file that nh_simulation_finish has not closed is left as a process that was killed
+ * leaves it. */
+NH_API void nh_simulation_free(nh_simulation *simulation);
+
+/* To the end, to the first failure, or until `stop` or `pause` end it, which is NH_OK: nh_run_steps
+ * tells. Goes on when it is called again. */
+NH_API nh_status nh_simulation_advance(nh_simulation *simulation, nh_report *report);
+
+/* Closes the file, which then holds as many rows as were computed; after a stop with a checkpoint
+ * it writes that instead and leaves the file to the process that resumes. Checkpoints stay until
+ * nh_checkpoint_remove. */
+NH_API nh_status nh_simulation_finish(nh_simulation *simulation, nh_report *report);
+
+NH_API const nh_run *nh_simulation_run(const nh_simulation *simulation);
+NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
+NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
+NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
+
+/* How many steps apart about 10,000 rows of so many columns are, fewer rows when they are wide. */
+NH_API int64_t nh_record_spacing(int64_t steps, int columns);
+
+/* How often: "60s", "10m", "2h" or a number of steps. The other of the two becomes 0. */
+NH_API nh_status nh_interval_parse(const char *text, double *seconds, int64_t *steps,
+                                   nh_report *report);
+
+/* Removes a checkpoint that has served, and what is left of an unfinished one. NULL: nothing. */
+NH_API void nh_checkpoint_remove(const char *path);
 
 /* Shortest text that reads back as the same number; `text` holds at least 32 bytes. Returns text.
  */

@@ -81,7 +81,7 @@ class Model:
     def _build(self, settings: Setting) -> System:
         texts = [f"{name}={number(value)}".encode() for name, value in settings.items()]
         array = (C.c_char_p * len(texts))(*texts)
-        return System(create(lib.nh_system_build, self._handle, array, len(texts)))
+        return System(create(lib.nh_system_build, self._handle, array, len(texts)), model_text=self.text.encode())
 
     def system(self, set: Setting | None = None) -> System:
         """The model with fixed parameters (``set`` changes some) and with its equations of motion derived."""
@@ -124,8 +124,9 @@ class System:
     True
     """
 
-    def __init__(self, handle: int, keep: Any = None):
+    def __init__(self, handle: int, keep: Any = None, model_text: bytes | None = None):
         self._handle = handle
+        self._model_text = model_text  # goes into files of its trajectories
         self._keep = keep  # callbacks must outlive the system
         self._finalizer = weakref.finalize(self, lib.nh_system_free, handle)
 

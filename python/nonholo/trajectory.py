@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as C
 import math
 import os
-import time as clock
 import weakref
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from ._library import ComputationError, Error, array_at, call, create, lib
 from .progress import Bar, Progress
 from .system import Setting, Start, System, _address, _text, as_system, settle_start
 
-POINTS = 10000  # recorded unless given, as on the command line
-TABLE = 32 << 20  # numbers in a table; beyond this fewer points are recorded
-PIECE = 0.1  # seconds between checks for Ctrl-C and updates of the bar
+PAUSE = 0.1  # seconds between two looks at the keyboard and the bar
+
+Path = Union[str, "os.PathLike[str]", None]
 
 BACKENDS = {"auto": H.NH_BACKEND_AUTO, "tape": H.NH_BACKEND_TAPE, "compiled": H.NH_BACKEND_COMPILED}
 COMPENSATED = {None: H.NH_AS_ADVISED, True: H.NH_ON, False: H.NH_OFF}
@@ -27,8 +27,10 @@ COMPENSATED = {None: H.NH_AS_ADVISED, True: H.NH_ON, False: H.NH_OFF}
 class Trajectory:
     """The result of :func:`simulate`: arrays whose first axis is time.
 
-    ``t``, ``q``, ``v``, ``energy`` and ``residual`` refer to the library's memory; nothing is copied.
-    ``trajectory["x1"]`` is a column by name.
+    ``t``, ``q``, ``v``, ``energy``, ``residual`` (the largest constraint residual at each point) refer to the
+    library's memory; nothing is copied. ``trajectory["x1"]`` is a column by name. If the points
+    went to a file or a checkpoint was requested, the arrays have one point, the last, and ``output`` is the
+    path of the file; ``energy_error_max`` and ``constraint_max`` are over all points in any case.
 
     >>> import nonholo
     >>> run = nonholo.simulate("chaplygin-sleigh", method="gauss", step=0.1, steps=100)
@@ -40,15 +42,17 @@ class Trajectory:
     True
     """
 
-    def __init__(self, system: System, run: _Run, record: _Record):
-        self.system, self._record = system, record
-        self.method = run.method
-        self.step = run.step
-        self.steps: int = lib.nh_run_steps(run.handle)
-        self.seconds: float = lib.nh_run_seconds(run.handle)  #: spent stepping
-        self.backend = "compiled" if lib.nh_run_backend(run.handle) == H.NH_BACKEND_COMPILED else "tape"
-        self._table = record.table()
-        self.columns: list[str] = record.columns()
+    def __init__(self, simulation: _Simulation):
+        self.system, self._record = simulation.system, simulation.record
+        self.method = simulation.method
+        self.step = simulation.step
+        self.steps: int = lib.nh_run_steps(simulation.run)
+        self.seconds: float = lib.nh_run_seconds(simulation.run)  #: spent stepping
+        self.backend = "compiled" if lib.nh_run_backend(simulation.run) == H.NH_BACKEND_COMPILED else "tape"
+        output = lib.nh_simulation_output(simulation.handle)
+        self.output: str | None = os.fsdecode(output) if output else None  #: the file with all points
+        self._table = simulation.table()
+        self.columns: list[str] = simulation.columns()
         self._multipliers: np.ndarray | None = None
 
     # ---- columns ----
@@ -95,7 +99,7 @@ class Trajectory:
         """The multipliers of the continuous equations at each point, one column for each constraint."""
         if self._multipliers is None:
             values = np.zeros((len(self), len(self.system.constraints)))
-            call(lib.nh_record_multipliers, self._record.handle, _address(values))
+            call(lib.nh_record_multipliers, self._record, _address(values))
             self._multipliers = values
         return self._multipliers
 
@@ -113,23 +117,23 @@ class Trajectory:
     @property
     def energy_error_max(self) -> float:
         """The largest difference of the energy from its start value."""
-        return lib.nh_record_energy_error(self._record.handle)
+        return lib.nh_record_energy_error(self._record)
 
     @property
     def constraint_max(self) -> float:
         """The largest constraint residual of all points."""
-        return lib.nh_record_constraint_max(self._record.handle)
+        return lib.nh_record_constraint_max(self._record)
 
     # ---- elsewhere ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the points to a file; its extension selects the format, as for ``nonholo run -o``."""
-        call(lib.nh_record_write, self._record.handle, os.fspath(path).encode())
+        call(lib.nh_record_write, self._record, os.fspath(path).encode())
 
     def plot(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Draws the points with gnuplot; the extension selects the format (.svg, .png, .pdf)."""
         title = title or f"{self.system.name}, {self.method}, step {self.step:g}"
-        call(lib.nh_record_plot, self._record.handle, os.fspath(path).encode(), title.encode())
+        call(lib.nh_record_plot, self._record, os.fspath(path).encode(), title.encode())
 
     def to_xarray(self) -> Any:
         """An ``xarray.Dataset`` with labelled axes (needs xarray)."""
@@ -155,23 +159,46 @@ class Trajectory:
         )
 
 
-class _Record:
-    def __init__(self, system: System):
-        self.system = system
-        self.handle = create(lib.nh_record_create, system._handle)
-        weakref.finalize(self, lib.nh_record_free, self.handle)
+class _Simulation:
+    """The library's simulation, with the record and the run that belong to it."""
+
+    def __init__(self, system: System, method: str, options: H.nh_simulation_options):
+        self.system, self.method, self.step, self.options = system, method, options.step, options
+        self.handle = create(lib.nh_simulation_create, system._handle, C.byref(options))
+        weakref.finalize(self, lib.nh_simulation_free, self.handle)
+        self.run: int = lib.nh_simulation_run(self.handle)
+        self.record: int = lib.nh_simulation_record(self.handle)
 
     def columns(self) -> list[str]:
-        return [_text(lib.nh_record_column_name(self.handle, i)) for i in range(lib.nh_record_columns(self.handle))]
+        return [_text(lib.nh_record_column_name(self.record, i)) for i in range(lib.nh_record_columns(self.record))]
 
     def table(self) -> np.ndarray:
-        """The rows, without a copy; the array keeps the record alive."""
+        """The rows, without a copy; the array keeps the simulation alive."""
         stride = C.c_int()
-        rows = lib.nh_record_rows(self.handle)
-        place = lib.nh_record_table(self.handle, C.byref(stride))
-        table = array_at(place, rows, stride.value, owner=self)
+        place = lib.nh_record_table(self.record, C.byref(stride))
+        table = array_at(place, lib.nh_record_kept(self.record), stride.value, owner=self)
         table.flags.writeable = False
         return table
+
+    def advance(self, progress: Progress) -> None:
+        """To the end. The library returns every moment, so that Ctrl-C is heard and the bar is drawn."""
+        bar, steps = Bar(progress), self.options.steps
+        try:
+            while True:
+                done = lib.nh_run_steps(self.run)
+                bar.update(done / steps if steps else 1.0)
+                if done == steps and lib.nh_record_rows(self.record):
+                    return
+                call(lib.nh_simulation_advance, self.handle)
+        finally:
+            bar.end()
+
+    def finish(self) -> None:
+        """Closes the file. A run that was interrupted writes its checkpoint; of a complete one it is removed."""
+        call(lib.nh_simulation_finish, self.handle)
+        if lib.nh_run_steps(self.run) == self.options.steps:
+            lib.nh_checkpoint_remove(self.options.checkpoint)
+            lib.nh_checkpoint_remove(self.options.resume)
 
 
 def fill_options(
@@ -240,33 +267,37 @@ def count_steps(step: float, steps: int | None, time: float | None) -> int:
     return math.floor(time / step + 0.5)
 
 
+def check_every(every: int | None) -> int | None:
+    """How many steps recorded points are apart, when users say it."""
+    if every is not None and (every != int(every) or every < 1):
+        raise ValueError(f"every must be a whole number from 1 on, not {every!r}")
+    return None if every is None else int(every)
+
+
 def record_every(every: int | None, steps: int, columns: int) -> int:
-    """The number of steps between recorded points; a default if ``every`` is None."""
-    if every is not None:
-        if every != int(every) or every < 1:
-            raise ValueError(f"every must be a whole number from 1 on, not {every!r}")
-        return int(every)
-    points = min(POINTS, max(100, TABLE / columns))
-    return math.ceil(steps / points) if steps > points else 1
+    """... and what the library advises when they do not."""
+    return check_every(every) or lib.nh_record_spacing(steps, columns)
 
 
-def _follow(run: _Run, record: _Record, steps: int, every: int, progress: Progress) -> None:
-    """Advances in short pieces, so that Ctrl-C works and the bar is updated."""
-    bar = Bar(progress)
-    done, piece = 0, every
-    try:
-        while True:
-            now = min(piece, steps - done)
-            begun = clock.monotonic()
-            call(lib.nh_record_follow, record.handle, run.handle, 0, now, every)
-            done += now
-            bar.update(done / steps if steps else 1.0)
-            if done >= steps:
-                return
-            if clock.monotonic() - begun < PIECE / 2:
-                piece *= 2
-    finally:
-        bar.end()
+def _path(path: str | os.PathLike[str] | None) -> bytes | None:
+    return None if path is None else os.fsencode(path)
+
+
+def _keep_files(
+    options: H.nh_simulation_options, output: Path, checkpoint: Path, checkpoint_every: int | str | None, resume: Path
+) -> None:
+    """The part of the options that is about files."""
+    options.output, options.checkpoint, options.resume = _path(output), _path(checkpoint), _path(resume)
+    if output is not None:
+        call(lib.nh_archive_can_write, options.output, 1)
+    if checkpoint_every is None:
+        return
+    if checkpoint is None:
+        raise ValueError("checkpoint_every is for checkpoint=FILE")
+    seconds, steps, report = C.c_double(), C.c_int64(), H.nh_report()
+    if lib.nh_interval_parse(str(checkpoint_every).encode(), C.byref(seconds), C.byref(steps), C.byref(report)):
+        raise ValueError(f"checkpoint_every {_text(report.text)}")
+    options.checkpoint_seconds, options.checkpoint_steps = seconds.value, steps.value
 
 
 def simulate(
@@ -276,6 +307,7 @@ def simulate(
     step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
+    output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
     **options: Any,
 ) -> Trajectory:
     """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
@@ -293,18 +325,46 @@ def simulate(
     >>> run = nonholo.simulate("rolling-disk", "gauss", stages=3, step=0.1, time=50, start={"theta": 0.5}, project=True)
     >>> len(run.t), bool(run.energy_error_max < 1e-6)
     (501, True)
+
+    ``output`` is a file (.h5, .nc, .csv, .npy, .npz) to which points are written while they are computed, with
+    the bytes of ``nonholo run -o``; they do not stay in memory, and the trajectory holds the last one.
+    ``checkpoint`` is a file from which a run that was interrupted goes on to the same bits: repeat the call
+    with ``resume`` set to it. It is written every minute, or as ``checkpoint_every`` says (``"30s"``, ``"10m"``,
+    ``"2h"``, or a number of steps), and at Ctrl-C, and removed when the run is complete.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.npz")
+    ...     run = nonholo.simulate("rolling-disk", "gauss", step=0.1, steps=1000, every=10, output=path)
+    ...     import numpy
+    ...     numpy.load(path)["q"].shape, bool((numpy.load(path)["q"][-1] == run.q[-1]).all())
+    ((101, 4), True)
     """
     count = count_steps(step, steps, time)
     beginning = Beginning(as_system(model, set), t0, start, q, v, project)
-    system = beginning.system
-    run = beginning.run(method_text(method, options), step, count, compose, compensated, backend)
-    record = _Record(system)
-    spacing = record_every(every, count, lib.nh_record_columns(record.handle))
+    text = method_text(method, options)
+    want = H.nh_simulation_options()
+    fill_options(want, text.encode(), step, count, compose, compensated, backend)
+    want.t0, want.q, want.v = t0, _address(beginning.q), _address(beginning.v)
+    want.steps, want.every, want.pause = count, check_every(every) or 0, PAUSE
+    want.model_text = beginning.system._model_text
+    _keep_files(want, output, checkpoint, checkpoint_every, resume)
+    return _carry_out(_Simulation(beginning.system, text, want), progress)
+
+
+def _carry_out(simulation: _Simulation, progress: Progress) -> Trajectory:
     try:
-        _follow(run, record, count, spacing, progress)
+        simulation.advance(progress)
     except Error as error:
-        raise_with_cause(system, error, Trajectory(system, run, record) if lib.nh_record_rows(record.handle) else None)
-    return Trajectory(system, run, record)
+        with contextlib.suppress(Error):  # the first failure is the one to tell
+            simulation.finish()
+        rows = lib.nh_record_rows(simulation.record)
+        raise_with_cause(simulation.system, error, Trajectory(simulation) if rows else None)
+    except BaseException:  # Ctrl-C, or what `progress` raised
+        simulation.finish()
+        raise
+    simulation.finish()
+    return Trajectory(simulation)
 
 
 def raise_with_cause(system: System, error: Error, trajectory: Any) -> None:

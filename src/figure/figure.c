@@ -1,5 +1,6 @@
 /* Figures: opened by name or path, run over threads, asked for their findings. */
 #include "figure/figure.h"
+#include "base/clock.h"
 #include "figure/shipped.h"
 #include "model/suggest.h"
 #include "base/options.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
@@ -180,16 +180,9 @@ static nh_status first_mistake(const nh_figure *f, nh_report *report)
     return NH_OK;
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_report *report)
 {
-    double begun = seconds_now();
+    double begun = nh_clock_seconds();
     nh_figure_options own;
     nh_status taken = NH_OPTIONS_TAKE(&own, options, nh_figure_options, user, report);
     if (taken != NH_OK)
@@ -205,7 +198,7 @@ nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_repor
     pthread_mutex_init(&c.lock, NULL);
     work_together(&c, options->threads < 1 ? nh_processors() : options->threads);
     pthread_mutex_destroy(&c.lock);
-    f->seconds = seconds_now() - begun;
+    f->seconds = nh_clock_seconds() - begun;
     if (c.stopped)
         return nh_fail(report, NH_CALLBACK_STOPPED, "%s was stopped", f->name);
     nh_status status = first_mistake(f, report);

@@ -19,8 +19,7 @@ typedef struct study {
     double *q, *v; /* [members][n], starts */
     int n, nv;
     int64_t steps, every;
-    double time, *now,
-        *before;      /* rooms for a state (q, wrapped q, v): one, and one for each member */
+    double time;
     nh_watch **watch; /* of each lane: what a member began with decides about its latitude */
 } study;
 
@@ -134,13 +133,10 @@ static nh_status start_all(study *s, nh_report *report)
     nh_status status = NH_OK;
     s->n = nh_system_coordinates(s->system[0]);
     s->nv = nh_system_velocities(s->system[0]);
-    size_t size = (size_t)(s->n + s->nv + 1), room = (size_t)(2 * s->n + s->nv + 1);
-    s->q = calloc((size + room) * (size_t)s->members + room, sizeof *s->q);
+    s->q = calloc((size_t)(s->n + s->nv) * (size_t)s->members + 1, sizeof *s->q);
     if (!s->q)
         return nh_fail_memory(report);
     s->v = s->q + (size_t)s->n * (size_t)s->members;
-    s->now = s->q + size * (size_t)s->members;
-    s->before = s->now + room;
     for (int i = 0; i < s->members && status == NH_OK; i++)
         status = start_one(s, i, report);
     return status;
@@ -148,59 +144,83 @@ static nh_status start_all(study *s, nh_report *report)
 
 /* ---- following ----------------------------------------------------------------------------- */
 
-static nh_state state_in(const study *s, const double *room, double t)
+/* The members of one run, while they are measured. */
+typedef struct measuring {
+    study *study;
+    int first;       /* the member in lane 0 */
+    int64_t *points; /* measured of each lane */
+} measuring;
+
+static nh_state state_of(const study *s, const double *row, const double *wrapped)
 {
-    return (nh_state){.t = t, .q = room, .wrapped_q = room + s->n, .v = room + 2 * s->n};
+    return (nh_state){.t = row[0], .q = row + 1, .wrapped_q = wrapped, .v = row + 1 + s->n};
 }
 
-static double take_state(const study *s, const nh_run *run, int lane, double *room)
+/* Measures sample number i. */
+static nh_status measure_sample(const measuring *m, const nh_samples *samples, int64_t i)
 {
-    double t;
-    nh_run_state(run, lane, &t, room, room + 2 * s->n);
-    nh_run_wrapped_state(run, lane, NULL, room + s->n, NULL);
-    return t;
-}
-
-static double *before_of(const study *s, int lane)
-{
-    return s->before + (int64_t)lane * (2 * s->n + s->nv + 1);
-}
-
-/* Measures a lane of the run as point number `point` of a member. */
-static nh_status note(study *s, const nh_run *run, int lane, int member, int64_t point,
-                      bool with_before)
-{
+    study *s = m->study;
     nh_outcome *out = s->out;
-    double values[NAMES_MOST], t = take_state(s, run, lane, s->now);
-    nh_state now = state_in(s, s->now, t), before = state_in(s, before_of(s, lane), t - out->step);
+    int lane = samples->member, width = 1 + s->n + s->nv;
+    int64_t point = m->points[lane], series = (int64_t)(m->first + lane) * out->names;
+    double values[NAMES_MOST];
+    nh_state before, now = state_of(s, samples->row + i * width, samples->wrapped + i * s->n);
+    if (samples->before) {
+        before = state_of(s, samples->before + i * width, samples->wrapped_before + i * s->n);
+        before.t = now.t - out->step;
+    }
     nh_status status =
-        nh_watch_values(s->watch[lane], &now, with_before ? &before : NULL, values, NULL);
-    out->t[point] = t;
-    for (int i = 0; i < out->names; i++)
-        out->data[((int64_t)member * out->names + i) * out->points + point] = values[i];
+        nh_watch_values(s->watch[lane], &now, samples->before ? &before : NULL, values, NULL);
+    out->t[point] = now.t;
+    for (int k = 0; k < out->names; k++)
+        out->data[(series + k) * out->points + point] = values[k];
     return status;
 }
 
-/* The lanes of one run from the start to the end. Quantities of two states want a stop one step
- * before. */
+static nh_status measure_samples(void *user, const nh_samples *samples, nh_report *report)
+{
+    (void)report; /* the quantities have none */
+    const measuring *m = user;
+    nh_status status = NH_OK;
+    for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
+        status = measure_sample(m, samples, i);
+        if (status == NH_OK)
+            m->points[samples->member]++;
+    }
+    return status;
+}
+
+/* After a failure: the points that all lanes have, without the room for the others. */
+static void cut(nh_outcome *out, int64_t points)
+{
+    int64_t series = (int64_t)out->members * out->names;
+    for (int64_t i = 1; i < series; i++)
+        memmove(out->data + i * points, out->data + i * out->points,
+                (size_t)points * sizeof *out->data);
+    out->points = points;
+}
+
+/* The lanes of one run from the start to the end. */
 static nh_status follow(study *s, nh_run *run, int first, int lanes)
 {
     nh_outcome *out = s->out;
-    nh_status status = NH_OK;
-    bool back = nh_watch_looks_back(s->watch[0]);
-    for (int64_t point = 0; point < out->points && status == NH_OK; point++) {
-        if (point > 0 && back) {
-            status = nh_run_advance(run, s->every - 1, &out->report);
-            for (int lane = 0; lane < lanes; lane++)
-                take_state(s, run, lane, before_of(s, lane));
-        }
-        if (point > 0 && status == NH_OK)
-            status = nh_run_advance(run, back ? 1 : s->every, &out->report);
-        for (int lane = 0; lane < lanes && status == NH_OK; lane++)
-            status = note(s, run, lane, first + lane, point, point > 0 && back);
-        if (status != NH_OK)
-            out->points = out->points < point ? out->points : point;
-    }
+    measuring m = {.study = s, .first = first};
+    nh_sample_options options = {.steps = (out->points - 1) * s->every,
+                                 .every = s->every,
+                                 .first = true,
+                                 .look_back = nh_watch_looks_back(s->watch[0]),
+                                 .user = &m,
+                                 .samples = measure_samples};
+    m.points = calloc((size_t)lanes, sizeof *m.points);
+    if (!m.points)
+        return nh_fail_memory(&out->report);
+    nh_status status = nh_run_sample(run, &options, &out->report);
+    int64_t least = m.points[0];
+    for (int lane = 1; lane < lanes; lane++)
+        least = m.points[lane] < least ? m.points[lane] : least;
+    if (status != NH_OK && least < out->points)
+        cut(out, least);
+    free(m.points);
     return status;
 }
 

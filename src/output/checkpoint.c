@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,4 +129,40 @@ nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_
     *pieces = status == NH_OK ? *pieces : 0;
     free(data);
     return status;
+}
+
+void nh_checkpoint_remove(const char *path)
+{
+    char part[PATH_MAX];
+    if (!path)
+        return;
+    unlink(path);
+    if (snprintf(part, sizeof part, "%s.part", path) < (int)sizeof part)
+        unlink(part); /* of a process that was killed while writing it */
+}
+
+static bool parse_positive(const char *text, size_t length, double *value)
+{
+    char number[40], *end;
+    if (length == 0 || length >= sizeof number || strspn(text, "0123456789+-.eE") < length)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)length, text);
+    *value = strtod(number, &end);
+    return *end == '\0' && isfinite(*value) && *value > 0;
+}
+
+nh_status nh_interval_parse(const char *text, double *seconds, int64_t *steps, nh_report *report)
+{
+    static const char units[] = "smh";
+    static const double length[] = {1, 60, 3600};
+    size_t last = strlen(text);
+    const char *unit = last > 1 ? strchr(units, text[last - 1]) : NULL;
+    double value;
+    bool good = parse_positive(text, unit ? last - 1 : last, &value);
+    if (!good || (!unit && (value != floor(value) || value > 0x1p53)))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "needs a time such as 60s, 10m or 2h, or a number of steps, not '%s'", text);
+    *seconds = unit ? value * length[unit - units] : 0;
+    *steps = unit ? 0 : (int64_t)value;
+    return NH_OK;
 }

@@ -44,7 +44,7 @@ nh_status nh_record_write(const nh_record *record, const char *path, nh_report *
     if (status != NH_OK)
         return status;
     write_header(file, record);
-    int64_t stored = record->keep || record->rows == 0 ? record->rows : 1;
+    int64_t stored = nh_record_kept(record);
     for (int64_t row = 0; row < stored; row++)
         nh_file_numbers(file, record->table + row * record->width, record->columns);
     return nh_file_commit(file, report);

@@ -1,37 +1,19 @@
 /* Whole trajectories in one call, for callers to whom every call is dear (other languages). */
 #include "output/record.h"
 
-#include <stdlib.h>
+typedef struct follower {
+    nh_record *record;
+    int member;
+    int64_t recorded; /* the step of the last row */
+} follower;
 
-/* Records where the run stands. */
-static nh_status record_state(nh_record *record, const nh_run *run, int member, double *space,
-                              nh_report *report)
+static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
 {
-    double t, *q = space, *v = q + record->coordinates, *wrapped_q = v + record->velocities;
-    nh_run_state(run, member, &t, q, v);
-    nh_run_wrapped_state(run, member, NULL, wrapped_q, NULL);
-    return nh_record_add(record, t, q, v, wrapped_q, report);
-}
-
-static nh_status follow(nh_record *record, nh_run *run, int member, int64_t steps, int64_t every,
-                        double *space, nh_report *report)
-{
-    nh_status status = NH_OK;
-    if (record->rows == 0)
-        status = record_state(record, run, member, space, report);
-    int64_t begun = nh_run_steps(run), done = 0;
-    while (done < steps && status == NH_OK) {
-        int64_t left = steps - done;
-        status = nh_run_advance(run, left < every ? left : every, report);
-        int64_t now = nh_run_steps(run) - begun;
-        if (now > done) { /* the report of a failure is not to be written over */
-            nh_status recorded =
-                record_state(record, run, member, space, status == NH_OK ? report : NULL);
-            status = status == NH_OK ? recorded : status;
-        }
-        done = now;
-    }
-    return status;
+    follower *f = user;
+    if (samples->member != f->member)
+        return NH_OK;
+    f->recorded = samples->step + (samples->count - 1) * samples->every;
+    return nh_record_samples(f->record, samples, report);
 }
 
 nh_status nh_record_follow(nh_record *record, nh_run *run, int member, int64_t steps, int64_t every,
@@ -41,26 +23,29 @@ nh_status nh_record_follow(nh_record *record, nh_run *run, int member, int64_t s
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "cannot record each %lld-th of %lld steps of member %d", (long long)every,
                        (long long)steps, member);
-    size_t size = 2 * (size_t)record->coordinates + (size_t)record->velocities + 1;
-    double *space = malloc(size * sizeof *space);
-    if (!space)
-        return nh_fail_memory(report);
-    nh_status status = follow(record, run, member, steps, every, space, report);
-    free(space);
+    follower f = {.record = record, .member = member, .recorded = nh_run_steps(run)};
+    nh_sample_options options = {.steps = steps,
+                                 .every = every,
+                                 .origin = nh_run_steps(run),
+                                 .first = record->rows == 0,
+                                 .user = &f,
+                                 .samples = take_samples};
+    nh_status status = nh_run_sample(run, &options, report);
+    nh_sample_options here = {.first = true, .user = &f, .samples = take_samples};
+    if (status != NH_OK && nh_run_steps(run) > f.recorded) /* how far it came */
+        nh_run_sample(run, &here, NULL);
     return status;
 }
 
 const double *nh_record_table(const nh_record *record, int *stride)
 {
     *stride = record->width;
-    return record->keep ? record->table : NULL;
+    return record->table;
 }
 
 nh_status nh_record_multipliers(const nh_record *record, double *multipliers, nh_report *report)
 {
-    if (!record->keep)
-        return nh_fail(report, NH_BAD_ARGUMENT, "the rows of this record were not kept");
-    for (int64_t i = 0; i < record->rows; i++) {
+    for (int64_t i = 0; i < nh_record_kept(record); i++) {
         const double *row = record->table + i * record->width;
         const double *q = row + 1, *v = q + record->coordinates;
         nh_status status = nh_system_acceleration(record->system, row[0], q, v, NULL,

@@ -27,6 +27,12 @@ struct nh_record {
 /* The latitude stands between the two built-in observables and the model's own. */
 enum { NH_RECORD_BUILT_IN = 2 };
 
+/* Makes room for so many rows, where they are kept; before the first one. More may be added. */
+nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report);
+
+/* Adds a row for each sample. */
+nh_status nh_record_samples(nh_record *record, const nh_samples *samples, nh_report *report);
+
 static inline int nh_record_energy_column(const nh_record *record)
 {
     return 1 + record->coordinates + record->velocities;

@@ -4,13 +4,12 @@
  * inside it can be located to the step and every member be put back to the last step that all
  * completed. A step that the fast kernel gives back is done by the careful one, lane by lane, with
  * the same bits as if that had done them all. */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/dense.h"
 #include "base/status.h"
 #include "run/run.h"
@@ -339,13 +338,6 @@ static nh_status locate(nh_run *run, int64_t to, nh_report *report)
     return describe(run, &f, report);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Whether every step stayed within the scratch that the method asked for. */
 static nh_status check_scratch(const nh_run *run, nh_report *report)
 {
@@ -381,7 +373,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     nh_status ready = nh_run_check_started(run, steps, report);
     if (ready != NH_OK)
         return ready;
-    double begin = now(), aside = 0; /* spent on the compiler */
+    double begin = nh_clock_seconds(), aside = 0; /* spent on the compiler */
     nh_status status = NH_OK;
     failure f = {0};
     if (!start_all(run, &f))
@@ -395,11 +387,11 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
             run->steps = to;
         else
             status = locate(run, to, report);
-        const double stepped = now();
+        const double stepped = nh_clock_seconds();
         nh_trial_note(run, run->steps - from);
-        aside += now() - stepped;
+        aside += nh_clock_seconds() - stepped;
     }
-    run->seconds += now() - begin - aside;
+    run->seconds += nh_clock_seconds() - begin - aside;
     nh_status kept = check_scratch(run, report);
     return kept == NH_OK ? status : kept;
 }

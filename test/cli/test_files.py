@@ -373,7 +373,7 @@ def test_checkpoints_of_others_are_refused():
         refused([*line, "--compensated", "on"], "its choice of compensated sums is 0, here it is 1")
         refused([*line, "--compose", "suzuki"], "its number of parts of a composed step is 1, here it is 5")
         refused([*line, "--start", "x=1.5"], "began at another start state")
-        refused([*line, "-o", "x.csv"], "is of a run without -o")
+        refused([*line, "-o", "x.csv"], "is of a run without an output file")
         refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of 'nonholo ensemble'")
         data = open(os.path.join(folder, "c"), "rb").read()
         for name, bad in (("cut", data[:-40]), ("flipped", data[:200] + bytes([data[200] ^ 1]) + data[201:]),

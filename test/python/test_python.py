@@ -359,6 +359,79 @@ def check_progress():
     check(shares == sorted(shares) and len(shares) > 1, f"{shares}")
 
 
+# ---- files and checkpoints ----
+
+WORDS = ["pendulum-cvt", "--method", "leapfrog", "--step", ".1", "--steps", "200000", "--every", "7", "--quiet"]
+CALL = dict(model="pendulum-cvt", method="leapfrog", step=0.1, steps=200000, every=7)
+ENDINGS = [".csv", ".npy", ".npz"] + ([] if "no HDF5" in PROGRAM("--version").stdout else [".h5"])
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def check_output():
+    """The bytes of the command line's files; in memory stays the last point."""
+    whole = nonholo.simulate(**CALL)
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ENDINGS:
+            ours, theirs = os.path.join(folder, "ours" + ending), os.path.join(folder, "theirs" + ending)
+            PROGRAM.json("run", *WORDS, "-o", theirs)
+            run = nonholo.simulate(**CALL, output=ours)
+            same(content(ours) == content(theirs), True, ending)
+            same((run.output, len(run), run.steps), (ours, 1, 200000), ending)
+            same(run.q.tolist(), whole.q[-1:].tolist(), "last point")
+            same(run.multipliers.shape, (1, 1), "multipliers")
+            same((run.energy_error_max, run.constraint_max), (whole.energy_error_max, whole.constraint_max), "measures")
+        same(sorted(os.listdir(folder)), sorted(n + e for n in ("ours", "theirs") for e in ENDINGS), "files")
+    same(whole.output, None, "no file")
+
+
+def check_resume():
+    """Interrupted and resumed, by Python and by the command line, a run has the bytes of one that was not."""
+
+    def interrupt(share):
+        if share > 0:
+            raise KeyboardInterrupt
+
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ENDINGS:
+            expected, path, keep = (os.path.join(folder, n) for n in ("expected" + ending, "run" + ending, "keep"))
+            nonholo.simulate(**{**CALL, "steps": 30_000_000, "every": 700}, output=expected)
+            # longer than a moment, so that Ctrl-C comes in between
+            long = {**CALL, "steps": 30_000_000, "every": 700, "output": path, "checkpoint": keep}
+            raised(KeyboardInterrupt, nonholo.simulate, **long, progress=interrupt)
+            check(os.path.exists(keep), "no checkpoint was left")
+            if ending == ".csv":  # the other program goes on as well
+                words = [{"200000": "30000000", "7": "700"}.get(word, word) for word in WORDS]
+                PROGRAM.json("run", *words, "-o", path, "--checkpoint", keep, "--resume", keep)
+            else:
+                run = nonholo.simulate(**long, resume=keep)
+                same((run.steps, run.output), (30_000_000, path), ending)
+            same(content(path) == content(expected), True, ending)
+            same(os.path.exists(keep), False, "checkpoint of a complete run")
+
+
+def check_checkpoint_errors():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "c")
+        raised(ValueError, nonholo.simulate, **CALL, checkpoint_every="5s")
+        error = raised(ValueError, nonholo.simulate, **CALL, checkpoint=path, checkpoint_every="5x")
+        check("checkpoint_every needs a time such as 60s" in str(error), error)
+        raised(nonholo.UsageError, nonholo.simulate, **CALL, output=os.path.join(folder, "run.txt"))
+        raised(nonholo.Error, nonholo.simulate, **CALL, output=os.path.join(folder, "none", "run.csv"))
+        raised(nonholo.Error, nonholo.simulate, **CALL, resume=path)
+        same(os.listdir(folder), [], "files")
+        # a run that fails keeps what it computed
+        model = "model m\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 + x^4\nconstraint y' = x*x'\nstart x = 5, x' = 30, y' = 150\n"
+        table = os.path.join(folder, "run.npy")
+        error = raised(nonholo.ComputationError, nonholo.simulate, model, "dla01", step=0.01, steps=5000, every=1, output=table)
+        same(error.trajectory.output, table, "output")
+        rows = np.load(table)
+        same((len(rows), rows["t"][-1]), (error.trajectory.steps + 1, error.trajectory.t[-1]), "rows of a failed run")
+
+
 def check_docstrings(module):
     failures, tried = doctest.testmod(importlib.import_module(module))
     check(failures == 0 and tried > 0, f"{module}: {failures} of {tried} failed")
@@ -381,6 +454,7 @@ def main():
               ("failing members", check_failing_members), ("stopped", check_stopped), ("errors", check_errors)]
     cases += [("partial", check_partial), ("functions", check_functions), ("reaction", check_reaction),
               ("progress", check_progress), ("notebook", check_notebook)]
+    cases += [("output", check_output), ("resume", check_resume), ("checkpoint errors", check_checkpoint_errors)]
     cases += [("example", check_example)]
     cases += [(f"run {w[0]}", lambda w=w, k=k: check_run(w, k)) for w, k in RUNS]
     cases += [(f"facts {m}", lambda m=m: check_facts(m)) for m in nonholo.models()]

@@ -1,14 +1,11 @@
-#include "keeper.h"
+#include "checkpointing.h"
 #include "command.h"
 #include "message.h"
 #include "progress.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t asked;
 
@@ -17,7 +14,7 @@ static void ask_to_stop(int number)
     asked = number;
 }
 
-bool keeper_interrupted(void)
+bool interrupted(void)
 {
     return asked != 0;
 }
@@ -31,30 +28,30 @@ static void listen_to(int number)
         sigaction(number, &action, NULL);
 }
 
-int keeper_begin(keeper *k, const options *given)
+int checkpointing_begin(checkpointing *c, const options *given)
 {
-    *k = (keeper){.given = given, .last_time = clock_seconds()};
+    *c = (checkpointing){.given = given, .last_time = clock_seconds()};
     if (given->checkpoint_every && !given->checkpoint)
         return complain("--checkpoint-every is for --checkpoint FILE");
-    int answer = parse_interval(given->checkpoint_every ? given->checkpoint_every : "60s",
-                                &k->seconds, &k->steps);
-    if (answer)
-        return answer;
+    const char *text = given->checkpoint_every ? given->checkpoint_every : "60s";
+    nh_report report;
+    if (nh_interval_parse(text, &c->seconds, &c->steps, &report) != NH_OK)
+        return complain("--checkpoint-every %s", report.text);
     listen_to(SIGINT);
     listen_to(SIGTERM);
     return 0;
 }
 
-bool keeper_due(keeper *k, int64_t steps)
+bool checkpoint_is_due(checkpointing *c, int64_t steps)
 {
-    if (!k->given->checkpoint)
+    if (!c->given->checkpoint)
         return false;
-    double now = k->seconds > 0 ? clock_seconds() : 0;
+    double now = c->seconds > 0 ? clock_seconds() : 0;
     bool due =
-        k->seconds > 0 ? now - k->last_time >= k->seconds : steps - k->last_steps >= k->steps;
+        c->seconds > 0 ? now - c->last_time >= c->seconds : steps - c->last_steps >= c->steps;
     if (due) {
-        k->last_time = now;
-        k->last_steps = steps;
+        c->last_time = now;
+        c->last_steps = steps;
     }
     return due;
 }
@@ -73,9 +70,9 @@ static void print_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-int keeper_tell(const keeper *k, int64_t steps)
+int tell_how_to_resume(const checkpointing *c, int64_t steps)
 {
-    const options *given = k->given;
+    const options *given = c->given;
     complain("interrupted after %lld step%s; go on with", (long long)steps, plural(steps));
     fputs("  nonholo", stderr);
     for (int i = 0; i < given->argc; i++) {
@@ -91,15 +88,8 @@ int keeper_tell(const keeper *k, int64_t steps)
     return FAILED;
 }
 
-void keeper_end(const keeper *k)
+void remove_checkpoints(const checkpointing *c)
 {
-    const char *files[] = {k->given->checkpoint, k->given->resume};
-    for (int i = 0; i < 2; i++) {
-        char part[PATH_MAX];
-        if (!files[i])
-            continue;
-        unlink(files[i]);
-        if (snprintf(part, sizeof part, "%s.part", files[i]) < (int)sizeof part)
-            unlink(part); /* of a process that was killed while writing it */
-    }
+    nh_checkpoint_remove(c->given->checkpoint);
+    nh_checkpoint_remove(c->given->resume);
 }

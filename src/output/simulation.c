@@ -1,0 +1,246 @@
+/* A simulation: one trajectory, recorded and written to a file while it is computed, with
+ * checkpoints. The states come from nh_run_sample; every sample becomes a row of the record and of
+ * the file. simulation_file.c has what concerns the files. */
+#include "output/simulation.h"
+#include "base/clock.h"
+#include "base/options.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double default_rows = 10000, default_seconds = 60;
+static const double table_limit = 32 << 20; /* numbers in a table before rows are left out */
+
+int64_t nh_record_spacing(int64_t steps, int columns)
+{
+    double rows = fmin(default_rows, fmax(100, table_limit / columns));
+    return (double)steps > rows ? (int64_t)ceil((double)steps / rows) : 1;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------- */
+
+static nh_status check_options(const nh_simulation_options *o, nh_report *report)
+{
+    if (o->steps < 0 || o->every < 0 || !o->q != !o->v)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a simulation is of one trajectory, with at least 0 steps, each `every`-th "
+                       "recorded, from a start with both q and v, or that of the model");
+    if (o->keep == NH_KEEP_ROWS && o->resume)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a simulation that resumes does not have the rows of before to keep");
+    return NH_OK;
+}
+
+/* What was left open in the options. */
+static void fill_in(nh_simulation *s)
+{
+    nh_simulation_options *o = &s->options;
+    bool elsewhere = o->output || o->checkpoint || o->resume;
+    if (o->keep == NH_KEEP_ADVISED)
+        o->keep = elsewhere ? NH_KEEP_LAST_ROW : NH_KEEP_ROWS;
+    if (o->every == 0)
+        o->every = nh_record_spacing(o->steps, nh_record_columns(s->record));
+    if (!(o->checkpoint_seconds > 0) && o->checkpoint_steps <= 0)
+        o->checkpoint_seconds = default_seconds;
+}
+
+static nh_status start(nh_simulation *s, nh_report *report)
+{
+    const nh_simulation_options *o = &s->options;
+    if (o->q)
+        return nh_run_start(s->run, 0, o->t0, o->q, o->v, report);
+    int n = nh_system_coordinates(s->system), k = nh_system_velocities(s->system);
+    double *q = malloc((size_t)(n + k + 1) * sizeof *q);
+    nh_status status =
+        q ? nh_system_start(s->system, NULL, q, q + n, report) : nh_fail_memory(report);
+    if (status == NH_OK)
+        status = nh_run_start(s->run, 0, o->t0, q, q + n, report);
+    free(q);
+    return status;
+}
+
+static nh_status begin(nh_simulation *s, nh_report *report)
+{
+    const nh_simulation_options *o = &s->options;
+    nh_run_options run = {.method = o->method,
+                          .compose = o->compose,
+                          .step = o->step,
+                          .backend = o->backend,
+                          .steps = o->steps,
+                          .compensated = o->compensated};
+    nh_status status = check_options(o, report);
+    if (status == NH_OK)
+        status = nh_run_create(&s->run, s->system, &run, report);
+    if (status == NH_OK)
+        status = start(s, report);
+    if (status == NH_OK)
+        status = nh_record_create(&s->record, s->system, report);
+    if (status != NH_OK)
+        return status;
+    fill_in(s);
+    nh_record_keep_rows(s->record, s->options.keep == NH_KEEP_ROWS);
+    status = nh_record_reserve(s->record, s->options.steps / s->options.every + 2, report);
+    if (status == NH_OK)
+        status = nh_simulation_open(s, report);
+    s->last_steps = nh_run_steps(s->run);
+    return status;
+}
+
+nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
+                               const nh_simulation_options *options, nh_report *report)
+{
+    *out = NULL;
+    nh_simulation *s = calloc(1, sizeof *s);
+    if (!s)
+        return nh_fail_memory(report);
+    s->system = system;
+    s->recorded = -1;
+    s->last_time = nh_clock_seconds();
+    const char *reason;
+    nh_status status = NH_OPTIONS_TAKE(&s->options, options, nh_simulation_options, stop, report);
+    if (status == NH_OK && !s->options.method) /* files tell it */
+        s->options.method = nh_advise(system, &reason);
+    if (status == NH_OK)
+        status = begin(s, report);
+    if (status == NH_OK)
+        *out = s;
+    else
+        nh_simulation_free(s);
+    return status;
+}
+
+void nh_simulation_free(nh_simulation *s)
+{
+    if (!s)
+        return;
+    nh_archive_leave(s->archive);
+    nh_record_free(s->record);
+    nh_run_free(s->run);
+    free(s->multipliers);
+    free(s);
+}
+
+/* ---- on the way ---------------------------------------------------------------------------- */
+
+/* What nh_run_sample hands to its hooks; a checkpoint that cannot be written needs a report. */
+typedef struct stretch {
+    nh_simulation *simulation;
+    nh_status status; /* of checkpoints */
+    nh_report *report;
+} stretch;
+
+static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
+{
+    nh_simulation *s = ((stretch *)user)->simulation;
+    int n = s->record->coordinates, width = 1 + n + s->record->velocities;
+    nh_status status = NH_OK;
+    for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
+        const double *row = samples->row + i * width, *wrapped = samples->wrapped + i * n;
+        status = nh_record_add(s->record, row[0], row + 1, row + 1 + n, wrapped, report);
+        if (status == NH_OK && s->archive)
+            status = nh_simulation_write_row(s, wrapped, report);
+        if (status == NH_OK)
+            s->recorded = samples->step + i * samples->every;
+    }
+    return status;
+}
+
+static bool is_asked_to_stop(const nh_simulation *s)
+{
+    return s->options.stop && s->options.stop(s->options.user) != 0;
+}
+
+static int look_around(void *user, int64_t steps)
+{
+    stretch *now = user;
+    nh_simulation *s = now->simulation;
+    if (s->options.progress)
+        s->options.progress(s->options.user, steps, s->options.steps);
+    if (nh_simulation_checkpoint_is_due(s))
+        now->status = nh_simulation_write_checkpoint(s, now->report);
+    bool pauses = s->options.pause > 0 && nh_clock_seconds() >= s->pause_at;
+    return now->status != NH_OK || pauses || is_asked_to_stop(s);
+}
+
+nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
+{
+    stretch now = {.simulation = s, .report = report};
+    int64_t done = nh_run_steps(s->run);
+    s->pause_at = nh_clock_seconds() + s->options.pause;
+    nh_sample_options options = {.steps = is_asked_to_stop(s) ? 0 : s->options.steps - done,
+                                 .every = s->options.every,
+                                 .first = s->recorded < 0,
+                                 .user = &now,
+                                 .samples = take_samples,
+                                 .pause = look_around};
+    s->status = nh_run_sample(s->run, &options, report);
+    if (s->status == NH_OK)
+        s->status = now.status;
+    return s->status;
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+/* How far a run came that failed or was stopped, as its last row. */
+static void record_end(nh_simulation *s)
+{
+    stretch now = {.simulation = s};
+    nh_sample_options here = {.first = true, .user = &now, .samples = take_samples};
+    if (s->recorded < nh_run_steps(s->run))
+        nh_run_sample(s->run, &here, NULL); /* what matters failed before, and was told */
+}
+
+/* Stopped, with somewhere to keep what is needed to go on. */
+static nh_status suspend(nh_simulation *s, nh_report *report)
+{
+    nh_status status = nh_simulation_write_checkpoint(s, report);
+    nh_archive_leave(s->archive);
+    s->archive = NULL;
+    return status;
+}
+
+/* After the last checkpoint a process that is killed has nothing left to compute, only to close. */
+static nh_status close_output(nh_simulation *s, bool complete, nh_report *report)
+{
+    nh_status kept = NH_OK;
+    if (s->options.checkpoint && complete)
+        kept = nh_simulation_write_checkpoint(s, report);
+    nh_status status = nh_archive_close(s->archive, kept == NH_OK ? report : NULL);
+    s->archive = NULL;
+    if (status == NH_OK)
+        s->complete = s->options.output;
+    return kept != NH_OK ? kept : status;
+}
+
+nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
+{
+    bool arrived = nh_run_steps(s->run) == s->options.steps, failed = s->status != NH_OK;
+    if (!failed && !arrived && s->options.checkpoint)
+        return suspend(s, report);
+    if (s->status == NH_FILE_FAILED) { /* the disk is full, or the like: no half of a file */
+        nh_archive_leave(s->archive);
+        s->archive = NULL;
+    } else if (failed || !arrived)
+        record_end(s);
+    return s->archive ? close_output(s, arrived && !failed, report) : NH_OK;
+}
+
+const nh_run *nh_simulation_run(const nh_simulation *s)
+{
+    return s->run;
+}
+
+const nh_record *nh_simulation_record(const nh_simulation *s)
+{
+    return s->record;
+}
+
+int64_t nh_simulation_every(const nh_simulation *s)
+{
+    return s->options.every;
+}
+
+const char *nh_simulation_output(const nh_simulation *s)
+{
+    return s->complete;
+}

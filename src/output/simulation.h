@@ -1,0 +1,33 @@
+/* The inside of a simulation, for the file that advances it and the one that deals with its files.
+ */
+#ifndef NH_OUTPUT_SIMULATION_H
+#define NH_OUTPUT_SIMULATION_H
+
+#include "output/record.h"
+
+struct nh_simulation {
+    nh_simulation_options options;
+    const nh_system *system;
+    nh_run *run;
+    nh_record *record;
+    int64_t recorded;     /* the step of the last row; -1: none */
+    nh_archive *archive;  /* of the output, while it is written */
+    double *multipliers;  /* of a row of it; NULL: the format has none */
+    const char *complete; /* the output, once it is closed */
+    double pause_at;      /* by the clock */
+    double last_time;     /* of a checkpoint */
+    int64_t last_steps;
+    nh_status status; /* of nh_simulation_advance */
+};
+
+/* Restores the checkpoint to resume from, and opens the output, anew or where the checkpoint left
+ * it. */
+nh_status nh_simulation_open(nh_simulation *s, nh_report *report);
+
+/* The last row of the record goes to the output, if there is one. */
+nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_report *report);
+
+bool nh_simulation_checkpoint_is_due(nh_simulation *s);
+nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report);
+
+#endif
