@@ -129,7 +129,7 @@ static void surroundings(void)
 {
     nh_report report;
     nh_model *model;
-    expect(nh_model_open(&model, "/nonexistent/a.nh", &report), NH_FILE_FAILED, &report,
+    expect(nh_model_open(&model, ".nothing/here/a.nh", &report), NH_FILE_FAILED, &report,
            "No such file or directory");
     expect(nh_model_open(&model, "pendulum-cvt", &report), NH_OK, &report, "");
     nh_system *system;
@@ -138,8 +138,8 @@ static void surroundings(void)
     no_memory = false;
     expect(status, NH_NO_MEMORY, &report, "out of memory");
     expect(nh_system_build(&system, model, NULL, 0, &report), NH_OK, &report, "");
-    setenv("NONHOLO_CC", "/nonexistent/cc", 1);
-    setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+    setenv("NONHOLO_CC", "/dev/null/cc", 1);
+    setenv("XDG_CACHE_HOME", "/dev/null/cache", 1);
     run(system, "dla01", NH_BACKEND_COMPILED, NH_NO_COMPILER, "");
     nh_system_free(system);
     nh_model_free(model);

@@ -246,7 +246,7 @@ def test_folder_that_cannot_be_written():
             if "x.h5" in arguments[-1] and not HAS_HDF5:
                 continue
             done = subprocess.run([*prefix, *arguments], capture_output=True, encoding="utf-8",
-                                  env=dict(os.environ, NO_COLOR="1", LC_ALL="C", HOME="/nonexistent"))
+                                  env=dict(os.environ, NO_COLOR="1", LC_ALL="C", HOME="/dev/null"))
             same(done.returncode, 1, done.stderr)
             check("Permission denied" in done.stderr, done.stderr)
             same(os.listdir(folder), [])
@@ -339,10 +339,10 @@ def test_cache_and_compiler():
         done = nonholo(*line, env={"XDG_CACHE_HOME": blocked, "TMPDIR": os.path.join(folder, "nowhere")})
         same(done.returncode, 1, done.stderr)
         check("cannot make a working folder for the compiler" in done.stderr, done.stderr)
-        done = nonholo(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/nonexistent/cc"})
+        done = nonholo(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/dev/null/cc"})
         same(done.returncode, 1, done.stderr)
         check("the tape works without one (--backend tape)" in done.stderr, done.stderr)
-        found = nonholo.json(*RUN, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/nonexistent/cc"})
+        found = nonholo.json(*RUN, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/dev/null/cc"})
         same((found["q"], found["backend"]), (end, "tape"))
 
 
