@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_sanitize.sh BUILD SOURCE: builds everything once more with the address, leak and undefined
-# behaviour sanitizers and runs the library, the program and the examples through it. The command line
+# behaviour sanitizers and runs the tests through it, without the suites that test/meson.build names. The command line
 # tests compare standard error exactly, so that any complaint of a sanitizer fails them.
 set -eu
 build=$1/sanitize
@@ -10,11 +10,6 @@ if [ ! -f "$build/build.ninja" ]; then
         -Dbuildtype=debugoptimized -Dprefix=/usr/local >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
 fi
 ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
-# Not the tests of numbers over long times, of installation and of the manual.
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 meson test -C "$build" --no-rebuild --print-errorlogs \
-    'model language' 'code roll' 'run trace' 'method tables' 'analysis statistics' 'run ensemble' 'analysis verdict' \
-    'output follow' 'output number' 'system functions' 'method matrix of broken methods' \
-    'method matrix of compositions' 'method identities' 'fuzz model' 'fuzz method' 'fuzz checkpoint' 'fuzz figure' \
-    'cli' 'cli bad models' 'cli elementary' 'cli reference' 'cli general' 'cli ensemble' 'cli files' \
-    'example minimal' 'example text' 'example functions' 'example ensemble'
+    --no-suite slow --no-suite install --no-suite own-build --no-suite plain
