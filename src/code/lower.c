@@ -488,6 +488,14 @@ bool nh_tape_reads_time(const nh_tape *t)
     return false;
 }
 
+bool nh_tape_has_loops(const nh_tape *t)
+{
+    for (size_t i = 0; i < t->stretches; i++)
+        if (t->stretch[i].turns > 1)
+            return true;
+    return false;
+}
+
 static void number_values(nh_tape *t)
 {
     for (size_t i = 0; i < t->instructions; i++) {

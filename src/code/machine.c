@@ -255,7 +255,7 @@ static void instruction(writer *w, const nh_placed *i)
 static void look_at(writer *w, const nh_tape *tape)
 {
     w->tape = tape;
-    w->calls = w->loops = w->has_sign = false;
+    w->calls = w->has_sign = false;
     w->multiple = 0;
     memset(w->touches, 0, sizeof w->touches);
     w->touches[NH_PLACE_SLOTS] = true;
@@ -265,8 +265,7 @@ static void look_at(writer *w, const nh_tape *tape)
         w->touches[x->to_array] = w->touches[x->a_array] = true;
         w->touches[x->b_array] = w->touches[x->c_array] = true;
     }
-    for (size_t i = 0; i < tape->stretches; i++)
-        w->loops |= tape->stretch[i].turns > 1;
+    w->loops = nh_tape_has_loops(tape);
     w->reads_time = nh_tape_reads_time(tape);
 }
 

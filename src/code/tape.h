@@ -92,6 +92,7 @@ typedef struct nh_tape {
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);
 void nh_tape_free(nh_tape *tape);
 bool nh_tape_reads_time(const nh_tape *tape);
+bool nh_tape_has_loops(const nh_tape *tape);
 
 /* An order of the instructions, in stretches: turn i of line l of a stretch is instruction
  * list[first + l * turns + i]. */
