@@ -340,6 +340,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     if (!start_all(run, &f))
         status = describe(run, &f, report);
     int64_t last = run->steps + steps;
+    double before = now();
     while (status == NH_OK && run->steps < last) {
         const int64_t from = run->steps, chunk = nh_trial_chunk(run);
         const int64_t to = last - from > chunk ? from + chunk : last;
@@ -349,8 +350,10 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
         else
             status = locate(run, to, report);
         const double stepped = now();
-        nh_trial_note(run, run->steps - from);
-        aside += now() - stepped;
+        const bool trial = run->trial.open;
+        nh_trial_note(run, run->steps - from, stepped - before);
+        before = trial ? now() : stepped;
+        aside += before - stepped;
     }
     run->seconds += now() - begin - aside;
     return status;
