@@ -328,7 +328,7 @@ static void lines(writer *w, const nh_stretch *s)
 static void repeat(writer *w, const nh_stretch *s)
 {
     const uint64_t step = (uint64_t)w->x.lanes * sizeof(double);
-    w->x.failed |= step * s->turns > DISPLACEMENT_MAX;
+    w->x.failed |= step * s->iterations > DISPLACEMENT_MAX;
     save_all(w);
     with_number(&w->x, AND, counter(w), 0);
     align(&w->x, 32, OP_NOP);
@@ -338,7 +338,7 @@ static void repeat(writer *w, const nh_stretch *s)
     w->multiple = 0;
     lines(w, s);
     with_number(&w->x, ADD, counter(w), step);
-    with_number(&w->x, CMP, counter(w), step * s->turns);
+    with_number(&w->x, CMP, counter(w), step * s->iterations);
     jump_if_not_equal(&w->x, begin);
     forget(w);
     w->has_sign = false;
@@ -349,7 +349,7 @@ static void translate(writer *w, const nh_tape *tape, const void *slots)
     look_at(w, tape);
     begin(w, slots);
     for (size_t i = 0; i < tape->stretches && !w->x.failed; i++)
-        if (tape->stretch[i].turns > 1)
+        if (tape->stretch[i].iterations > 1)
             repeat(w, tape->stretch + i);
         else
             lines(w, tape->stretch + i);

@@ -17,7 +17,7 @@ static void print_place(uint8_t array, uint32_t index, int32_t step)
 static void print_tape(const nh_tape *t)
 {
     for (size_t s = 0; s < t->stretches; s++) {
-        printf("stretch %u\n", t->stretch[s].turns);
+        printf("stretch %u\n", t->stretch[s].iterations);
         for (uint32_t i = 0; i < t->stretch[s].length; i++) {
             const nh_placed *x = t->placed + t->stretch[s].first + i;
             printf("line %s", nh_ops[x->op].name);

@@ -47,8 +47,8 @@ def run_tape(tape, formulas):
         key = ("t", 0) if place[0] == "t" else (place[0], place[1] + place[2] * i)
         return held.get(key, formulas(*key))
 
-    for turns, lines in tape["stretches"]:
-        for i in range(turns):
+    for iterations, lines in tape["stretches"]:
+        for i in range(iterations):
             for name, places in lines:
                 facts = formulas.operations[name]
                 operands = [read(places[1 + o], i) for o in range(facts["operands"])]
