@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""backends.py [--warm] [--models A,B] [--methods A,B] [--steps 100,10000] NONHOLO: how good the choice of --backend auto is.
+"""backends.py [--warm] [--wall] [--models A,B] [--methods A,B] [--steps 100,10000] NONHOLO: how good the choice of --backend auto is.
 
-For every method, model and number of steps the whole command is timed with each backend, one after the other, and the
-time of auto is divided by the better of tape and compiled. The cache of compiled kernels is a new, empty folder for
-each command; with --warm it has the kernel already. The tape is stopped when it takes longer than the compiled run: it
-is not the better one then. Repeated as often as --repeat says; the smallest time counts. The last line counts the ratios
-above 1.5."""
+For every method, model and number of steps the whole command is run with each backend, one after the other, and the
+time of auto is divided by the better of tape and compiled. Times are processor times of the command and the compiler
+that it calls, which others on the machine hardly change; with --wall they are those of a clock on the wall. The cache of
+compiled kernels is a new, empty folder for each command; with --warm it has the kernel already. The tape is stopped when
+it takes longer than the compiled run: it is not the better one then. Repeated as often as --repeat says; the smallest
+time counts. The last line counts the ratios above 1.5."""
 import argparse
 import json
+import math
 import os
+import resource
 import subprocess
 import tempfile
 import time
@@ -17,18 +20,21 @@ LIMIT = 1.5
 SHORT = 0.02  # seconds by which two commands may differ without anyone noticing: starting a process takes as long
 
 
-def seconds_of(program, model, method, steps, backend, folder, limit=None):
-    """Wall seconds and the backend that was in use at the end; (None, text) where the method does not apply,
-    (inf, backend) after `limit` seconds."""
-    command = [program, "run", model, "--method", method, "--step", "0.001", "--steps", str(steps), "--backend", backend,
-               "--json", "--quiet"]
-    begin = time.perf_counter()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit,
-                              env={**os.environ, "XDG_CACHE_HOME": folder})
-    except subprocess.TimeoutExpired:
-        return float("inf"), backend
+def seconds_of(args, model, method, steps, backend, folder, limit=None):
+    """Seconds, and the backend that was in use at the end; (None, text) where the method does not apply,
+    (inf, backend) where it takes longer than `limit`."""
+    command = [args.program, "run", model, "--method", method, "--step", "0.001", "--steps", str(steps),
+               "--backend", backend, "--json", "--quiet"]
+    stop = math.ceil(limit) + 1 if limit else resource.RLIM_INFINITY
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": folder},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (stop, stop)))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.perf_counter() - begin
+    if not args.wall:
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if done.returncode < 0:
+        return float("inf"), backend
     if done.returncode != 0:
         return None, done.stderr.strip()
     return seconds, json.loads(done.stdout)["backend"]
@@ -41,9 +47,9 @@ def times_of(args, model, method, steps):
         for backend in ("compiled", "auto", "tape"):
             with tempfile.TemporaryDirectory() as folder:
                 if args.warm:
-                    seconds_of(args.program, model, method, 1, "compiled", folder)
-                limit = max(best["compiled"], 0.1) if backend == "tape" else None
-                seconds, used = seconds_of(args.program, model, method, steps, backend, folder, limit)
+                    seconds_of(args, model, method, 1, "compiled", folder)
+                limit = best["compiled"] if backend == "tape" else None
+                seconds, used = seconds_of(args, model, method, steps, backend, folder, limit)
             if seconds is None:
                 return None, used
             best[backend] = min(seconds, best.get(backend, seconds))
@@ -60,6 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--wall", action="store_true")
     parser.add_argument("--models")
     parser.add_argument("--methods")
     parser.add_argument("--steps", default="100,10000,1000000")

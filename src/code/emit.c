@@ -135,7 +135,7 @@ static bool function(nh_text *out, const char *name, const nh_tape *tape)
                 "real *out)\n"
                 "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
                 name);
-    bool ok = tape->stretches > 1 ? nh_emit_loops(out, tape) : straight(out, tape);
+    bool ok = nh_tape_has_loops(tape) ? nh_emit_loops(out, tape) : straight(out, tape);
     nh_text_add_plain(out, "}\n\n");
     return ok;
 }

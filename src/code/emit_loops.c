@@ -32,11 +32,11 @@ static int places_of(const nh_placed *x, nh_place_of_value place[4])
 
 /* ---- which slots move ---- */
 
-static void mark(looping *w, nh_place_of_value place, uint32_t turns)
+static void mark(looping *w, nh_place_of_value place, uint32_t iterations)
 {
     if (place.array != NH_PLACE_SLOTS || place.step == 0)
         return;
-    int64_t from = place.index, to = from + (int64_t)place.step * (turns - 1);
+    int64_t from = place.index, to = from + (int64_t)place.step * (iterations - 1);
     for (int64_t i = from < to ? from : to; i <= (from < to ? to : from); i++)
         w->at[i] = 1;
 }
@@ -48,7 +48,7 @@ static void find_moving(looping *w)
     for (size_t s = 0; s < t->stretches; s++)
         for (uint32_t i = 0; i < t->stretch[s].length; i++)
             for (int p = places_of(t->placed + t->stretch[s].first + i, place); p-- > 0;)
-                mark(w, place[p], t->stretch[s].turns);
+                mark(w, place[p], t->stretch[s].iterations);
     for (size_t i = 0; i < t->slots; i++)
         if (w->at[i])
             w->at[i] = ++w->array_size;
@@ -139,11 +139,11 @@ bool nh_emit_loops(nh_text *out, const nh_tape *tape)
     declare(&w);
     for (size_t s = 0; s < tape->stretches; s++) {
         const nh_stretch stretch = tape->stretch[s];
-        if (stretch.turns > 1)
-            nh_text_add(out, "    for (int i = 0; i < %u; i++) {\n", stretch.turns);
+        if (stretch.iterations > 1)
+            nh_text_add(out, "    for (int i = 0; i < %u; i++) {\n", stretch.iterations);
         for (uint32_t i = 0; i < stretch.length; i++)
             write_line(&w, tape->placed + stretch.first + i);
-        if (stretch.turns > 1)
+        if (stretch.iterations > 1)
             nh_text_add_plain(out, "    }\n");
     }
     free(w.at);

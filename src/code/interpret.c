@@ -7,12 +7,12 @@
 /* Jumping from each instruction straight to the next lets the processor predict every pair apart.
  */
 #define NEXT goto *label[(++i)->op]
-#define AT(name) base[i->name##_array][i->name + turn * i->name##_step]
+#define AT(name) base[i->name##_array][i->name + iteration * i->name##_step]
 #define READ_1 a = AT(a)
 #define READ_2 READ_1, b = AT(b)
 #define READ_3 READ_2, c = AT(c)
 
-static void run(const nh_placed *i, real *const *base, ptrdiff_t turn)
+static void run(const nh_placed *i, real *const *base, ptrdiff_t iteration)
 {
     static const void *const label[NH_OP_COUNT] = {
 #define OP(NAME, ...) [NH_OP_##NAME] = &&op_##NAME,
@@ -59,8 +59,8 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
                                          [NH_PLACE_OUT] = to};
     for (size_t i = 0; i < tape->stretches; i++) {
         nh_stretch s = tape->stretch[i];
-        for (uint32_t turn = 0; turn < s.turns; turn++)
-            run(tape->placed + s.first, base, turn);
+        for (uint32_t iteration = 0; iteration < s.iterations; iteration++)
+            run(tape->placed + s.first, base, iteration);
     }
     return 0;
 }

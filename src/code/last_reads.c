@@ -2,15 +2,15 @@
  * free, and nothing needs to be stored.
  *
  * Lines are gone through from the last to the first with a mark at every place that is still to be
- * read. In a loop the last line of one turn is followed by the first of the next; there only values
- * end that the same turn has made. */
+ * read. In a loop the last line of one iteration is followed by the first of the next; there only
+ * values end that the same iteration has made. */
 #include "code/tape.h"
 
 #include <stdlib.h>
 
 typedef struct marks {
     bool *wanted[NH_PLACE_ARRAYS]; /* is read later */
-    bool *made;                    /* slots that the present loop makes anew in every turn */
+    bool *made;                    /* slots that the present loop makes anew in every iteration */
     uint32_t size[NH_PLACE_ARRAYS];
 } marks;
 
@@ -31,9 +31,9 @@ static int results_of(const nh_placed *x, nh_place_of_value *result)
 
 /* ---- sizes ---- */
 
-static void widen(marks *m, nh_place_of_value place, uint32_t turns)
+static void widen(marks *m, nh_place_of_value place, uint32_t iterations)
 {
-    const int64_t moved = (int64_t)place.step * (turns - 1);
+    const int64_t moved = (int64_t)place.step * (iterations - 1);
     const uint32_t most = place.index + (uint32_t)(moved > 0 ? moved : 0) + 1;
     if (m->size[place.array] < most)
         m->size[place.array] = most;
@@ -46,9 +46,9 @@ static bool allocate(marks *m, const nh_tape *t)
         for (uint32_t i = 0; i < t->stretch[s].length; i++) {
             const nh_placed *x = t->placed + t->stretch[s].first + i;
             for (int o = operands_of(x, place); o-- > 0;)
-                widen(m, place[o], t->stretch[s].turns);
+                widen(m, place[o], t->stretch[s].iterations);
             for (int r = results_of(x, place); r-- > 0;)
-                widen(m, place[r], t->stretch[s].turns);
+                widen(m, place[r], t->stretch[s].iterations);
         }
     bool ok = (m->made = calloc(m->size[NH_PLACE_SLOTS] + 1, sizeof *m->made)) != NULL;
     for (int a = 0; a < NH_PLACE_ARRAYS; a++)
@@ -58,7 +58,7 @@ static bool allocate(marks *m, const nh_tape *t)
 
 /* ---- one line ---- */
 
-/* In a loop a slot that does not move is made in every turn, or it comes from outside. */
+/* In a loop a slot that does not move is made in every iteration, or it comes from outside. */
 static bool ends_here(const marks *m, nh_place_of_value place, bool loop)
 {
     if (loop && (place.array != NH_PLACE_SLOTS || place.step != 0 || !m->made[place.index]))
@@ -66,14 +66,15 @@ static bool ends_here(const marks *m, nh_place_of_value place, bool loop)
     return !m->wanted[place.array][place.index];
 }
 
-static void want(marks *m, nh_place_of_value place, uint32_t turns)
+static void want(marks *m, nh_place_of_value place, uint32_t iterations)
 {
     uint32_t index = place.index;
-    for (uint32_t turn = 0; turn < (place.step ? turns : 1); turn++, index += (uint32_t)place.step)
+    for (uint32_t iteration = 0; iteration < (place.step ? iterations : 1);
+         iteration++, index += (uint32_t)place.step)
         m->wanted[place.array][index] = true;
 }
 
-static uint8_t look_at(marks *m, const nh_placed *x, uint32_t turns)
+static uint8_t look_at(marks *m, const nh_placed *x, uint32_t iterations)
 {
     nh_place_of_value place[3];
     uint8_t last = 0;
@@ -82,9 +83,9 @@ static uint8_t look_at(marks *m, const nh_placed *x, uint32_t turns)
             m->wanted[place[r].array][place[r].index] = false;
     const int operands = operands_of(x, place);
     for (int o = 0; o < operands; o++)
-        last |= (uint8_t)(ends_here(m, place[o], turns > 1) << o);
+        last |= (uint8_t)(ends_here(m, place[o], iterations > 1) << o);
     for (int o = 0; o < operands; o++)
-        want(m, place[o], turns);
+        want(m, place[o], iterations);
     return last;
 }
 
@@ -105,7 +106,7 @@ bool nh_tape_note_last_reads(nh_tape *t)
         const nh_stretch stretch = t->stretch[s];
         note_made(&m, t, stretch, true);
         for (uint32_t i = stretch.first + stretch.length; i-- > stretch.first;)
-            t->placed[i].last = look_at(&m, t->placed + i, stretch.turns);
+            t->placed[i].last = look_at(&m, t->placed + i, stretch.iterations);
         note_made(&m, t, stretch, false);
     }
     for (int a = 0; a < NH_PLACE_ARRAYS; a++)

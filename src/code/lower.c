@@ -24,7 +24,7 @@ typedef struct lowering {
     uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
     bool *fused;     /* a product that only one sum uses: taken into its multiply-adds */
     bool *plain;     /* something needs the very value, with its sign */
-    bool *turned;    /* a sum of negative terms that is made without their signs: see survey() */
+    bool *negated;   /* a sum of negative terms that is made without their signs: see survey() */
     uint32_t *known; /* instructions by hash, each plus one; 0: none */
     size_t known_room;
     nh_tape *tape;
@@ -199,7 +199,7 @@ static bool divides_shared(const lowering *w, nh_operand o)
 /* The sign that a node's value is to be multiplied with. */
 static double sign_of(const lowering *w, size_t place)
 {
-    return w->turned[place] ? -1 : 1;
+    return w->negated[place] ? -1 : 1;
 }
 
 /* Numerator and denominator of a monic product; NONE where empty. With `spare` one factor of the
@@ -426,7 +426,7 @@ static void survey(lowering *w, const nh_expr *outputs, size_t count)
     }
     for (size_t i = 0; i < w->nodes; i++) {
         nh_node n = nh_look(w->g, w->node[i]);
-        w->turned[i] = !w->plain[i] && is_negative_sum(n);
+        w->negated[i] = !w->plain[i] && is_negative_sum(n);
         for (size_t j = 0; n.kind == NH_SUM && j < n.count; j++) {
             size_t at = place_of(w, n.operand[j].expr);
             w->fused[at] = w->users[at] == 1 && nh_look(w->g, n.operand[j].expr).kind == NH_PRODUCT;
@@ -449,8 +449,8 @@ static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
     }
     w->fused = calloc(w->nodes + 1, sizeof *w->fused);
     w->plain = calloc(w->nodes + 1, sizeof *w->plain);
-    w->turned = calloc(w->nodes + 1, sizeof *w->turned);
-    return w->fused && w->plain && w->turned;
+    w->negated = calloc(w->nodes + 1, sizeof *w->negated);
+    return w->fused && w->plain && w->negated;
 }
 
 static void finish(lowering *w)
@@ -465,7 +465,7 @@ static void finish(lowering *w)
     free(w->cosine_of);
     free(w->fused);
     free(w->plain);
-    free(w->turned);
+    free(w->negated);
     free(w->known);
 }
 
@@ -484,6 +484,14 @@ bool nh_tape_reads_time(const nh_tape *t)
 {
     for (size_t i = 0; i < t->inputs; i++)
         if (t->input[i].kind == NH_TIME)
+            return true;
+    return false;
+}
+
+bool nh_tape_has_loops(const nh_tape *t)
+{
+    for (size_t i = 0; i < t->stretches; i++)
+        if (t->stretch[i].iterations > 1)
             return true;
     return false;
 }

@@ -255,7 +255,7 @@ static void instruction(writer *w, const nh_placed *i)
 static void look_at(writer *w, const nh_tape *tape)
 {
     w->tape = tape;
-    w->calls = w->loops = w->has_sign = false;
+    w->calls = w->has_sign = false;
     w->multiple = 0;
     memset(w->touches, 0, sizeof w->touches);
     w->touches[NH_PLACE_SLOTS] = true;
@@ -265,8 +265,7 @@ static void look_at(writer *w, const nh_tape *tape)
         w->touches[x->to_array] = w->touches[x->a_array] = true;
         w->touches[x->b_array] = w->touches[x->c_array] = true;
     }
-    for (size_t i = 0; i < tape->stretches; i++)
-        w->loops |= tape->stretch[i].turns > 1;
+    w->loops = nh_tape_has_loops(tape);
     w->reads_time = nh_tape_reads_time(tape);
 }
 
@@ -329,7 +328,7 @@ static void lines(writer *w, const nh_stretch *s)
 static void repeat(writer *w, const nh_stretch *s)
 {
     const uint64_t step = (uint64_t)w->x.lanes * sizeof(double);
-    w->x.failed |= step * s->turns > DISPLACEMENT_MAX;
+    w->x.failed |= step * s->iterations > DISPLACEMENT_MAX;
     save_all(w);
     with_number(&w->x, AND, counter(w), 0);
     align(&w->x, 32, OP_NOP);
@@ -339,7 +338,7 @@ static void repeat(writer *w, const nh_stretch *s)
     w->multiple = 0;
     lines(w, s);
     with_number(&w->x, ADD, counter(w), step);
-    with_number(&w->x, CMP, counter(w), step * s->turns);
+    with_number(&w->x, CMP, counter(w), step * s->iterations);
     jump_if_not_equal(&w->x, begin);
     forget(w);
     w->has_sign = false;
@@ -350,7 +349,7 @@ static void translate(writer *w, const nh_tape *tape, const void *slots)
     look_at(w, tape);
     begin(w, slots);
     for (size_t i = 0; i < tape->stretches && !w->x.failed; i++)
-        if (tape->stretch[i].turns > 1)
+        if (tape->stretch[i].iterations > 1)
             repeat(w, tape->stretch + i);
         else
             lines(w, tape->stretch + i);

@@ -2,8 +2,8 @@
  *
  * Arguments lie where the caller has them, constants in the first slots, results of the function
  * are made in place. Everything else gets slots that are used again once nobody reads it any more:
- * one slot, or, for values of a loop that are read outside of their own turn, an array with one for
- * every turn. */
+ * one slot, or, for values of a loop that are read outside of their own iteration, an array with
+ * one for every iteration. */
 #include "code/tape.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 enum { NOWHERE = NH_PLACE_ARRAYS };
 #define PLACE(array_, index_) ((nh_place_of_value){(uint8_t)(array_), (uint32_t)(index_), 0})
 
-typedef struct maker { /* of a value: which turn of which stretch */
-    uint32_t stretch, turn;
-    uint32_t leader; /* the value that turn 0 makes in the same line; slots are given to leaders */
+typedef struct maker { /* of a value: which iteration of which stretch */
+    uint32_t stretch, iteration;
+    uint32_t leader; /* what iteration 0 makes in the same line; slots are given to leaders */
 } maker;
 
 typedef struct room {
@@ -26,7 +26,7 @@ typedef struct placing {
     nh_place_of_value *place; /* of every value; within a loop of the leaders */
     maker *made;
     /* of leaders */
-    bool *in_array;       /* it is read outside of its own turn */
+    bool *in_array;       /* it is read outside of its own iteration */
     uint32_t *until;      /* when its slots are free: before line until / 2 writes, or after it */
     uint32_t *next;       /* the next leader whose slots become free at that time */
     uint32_t *ending;     /* the first one, for every time */
@@ -41,9 +41,9 @@ static bool is_made(const nh_tape *t, uint32_t value)
 }
 
 static const nh_instruction *instruction_at(const placing *w, nh_stretch s, size_t line,
-                                            size_t turn)
+                                            size_t iteration)
 {
-    return w->t->code + w->schedule->list[s.first + line * s.turns + turn];
+    return w->t->code + w->schedule->list[s.first + line * s.iterations + iteration];
 }
 
 /* ---- who makes a value, and how long it is needed ---- */
@@ -53,32 +53,32 @@ static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
     nh_stretch s = w->schedule->stretch[stretch];
     uint32_t leader[2], result[2];
     nh_results(instruction_at(w, s, line, 0), leader);
-    for (uint32_t turn = 0; turn < s.turns; turn++)
-        for (int r = nh_results(instruction_at(w, s, line, turn), result); r-- > 0;) {
-            w->made[result[r]] = (maker){stretch, turn, leader[r]};
+    for (uint32_t iteration = 0; iteration < s.iterations; iteration++)
+        for (int r = nh_results(instruction_at(w, s, line, iteration), result); r-- > 0;) {
+            w->made[result[r]] = (maker){stretch, iteration, leader[r]};
             w->until[leader[r]] = 2 * now + 1;
         }
 }
 
-/* A value from outside is needed until the last turn is over. Within a turn an instruction reads
- * all its operands before it writes, so that those that end with it free their slots for its
- * result; but of two results one is written first. */
+/* A value from outside is needed until the last iteration is over. Within an iteration an
+ * instruction reads all its operands before it writes, so that those that end with it free their
+ * slots for its result; but of two results one is written first. */
 static void note_reads(placing *w, uint32_t stretch, size_t line, uint32_t now)
 {
     nh_stretch s = w->schedule->stretch[stretch];
     uint32_t from[3], end = now + (uint32_t)(s.length - 1 - line);
-    for (uint32_t turn = 0; turn < s.turns; turn++) {
-        const nh_instruction *x = instruction_at(w, s, line, turn);
+    for (uint32_t iteration = 0; iteration < s.iterations; iteration++) {
+        const nh_instruction *x = instruction_at(w, s, line, iteration);
         for (int o = nh_operands(x, from); o-- > 0;) {
             if (!is_made(w->t, from[o]))
                 continue;
             maker m = w->made[from[o]];
-            bool inside = m.stretch == stretch && m.turn == turn;
+            bool inside = m.stretch == stretch && m.iteration == iteration;
             uint32_t until =
-                inside || s.turns == 1 ? 2 * now + (nh_ops[x->op].results > 1) : 2 * end + 1;
+                inside || s.iterations == 1 ? 2 * now + (nh_ops[x->op].results > 1) : 2 * end + 1;
             if (until > w->until[m.leader])
                 w->until[m.leader] = until;
-            w->in_array[m.leader] |= !inside && w->schedule->stretch[m.stretch].turns > 1;
+            w->in_array[m.leader] |= !inside && w->schedule->stretch[m.stretch].iterations > 1;
         }
     }
 }
@@ -111,7 +111,7 @@ static uint32_t slots_for(placing *w, uint32_t count)
 
 static uint32_t slots_of(const placing *w, uint32_t leader)
 {
-    return w->in_array[leader] ? w->schedule->stretch[w->made[leader].stretch].turns : 1;
+    return w->in_array[leader] ? w->schedule->stretch[w->made[leader].stretch].iterations : 1;
 }
 
 static void free_slots(placing *w, uint32_t time)
@@ -149,12 +149,12 @@ static nh_place_of_value place_of(const placing *w, uint32_t value)
     if (is_made(w->t, value) && place.array != NH_PLACE_OUT) {
         maker m = w->made[value];
         place = w->place[m.leader];
-        place.index += w->in_array[m.leader] ? m.turn : 0;
+        place.index += w->in_array[m.leader] ? m.iteration : 0;
     }
     return place;
 }
 
-/* The place in turn 0 and the step to that of turn 1. */
+/* The place in iteration 0 and the step to that of iteration 1. */
 static nh_place_of_value moving_place(const placing *w, uint32_t first, uint32_t second)
 {
     nh_place_of_value place = place_of(w, first);
@@ -165,7 +165,7 @@ static nh_place_of_value moving_place(const placing *w, uint32_t first, uint32_t
 static nh_placed placed(const placing *w, nh_stretch s, size_t line)
 {
     const nh_instruction *x = instruction_at(w, s, line, 0);
-    const nh_instruction *y = instruction_at(w, s, line, s.turns > 1);
+    const nh_instruction *y = instruction_at(w, s, line, s.iterations > 1);
     const nh_op_info *op = nh_ops + x->op;
     nh_place_of_value to = moving_place(w, x->to, y->to), a = moving_place(w, x->a, y->a), b = {0},
                       c = {0};
@@ -204,7 +204,7 @@ static void place_all(placing *w)
     now = 0;
     for (uint32_t i = 0; i < w->schedule->stretches; i++) {
         nh_stretch s = w->schedule->stretch[i];
-        t->stretch[t->stretches++] = (nh_stretch){(uint32_t)t->lines, s.length, s.turns};
+        t->stretch[t->stretches++] = (nh_stretch){(uint32_t)t->lines, s.length, s.iterations};
         for (size_t line = 0; line < s.length; line++)
             place_line(w, s, line, now++);
         t->placed[t->lines++] = (nh_placed){.op = NH_OP_END};

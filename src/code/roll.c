@@ -8,10 +8,10 @@
  * next level find them at constant steps again. What belongs to no family is a family of one.
  *
  * Families with as many members that need each other only member by member become one loop: what
- * turn i needs turn i has made, and most values need no array after all. Everything runs in stages:
- * first the single instructions of the stage, then its loops. A single instruction that needs a
- * loop's values comes a stage later than that; so does a loop that needs another's values at other
- * turns than its own.
+ * iteration i needs iteration i has made, and most values need no array after all. Everything runs
+ * in stages: first the single instructions of the stage, then its loops. A single instruction that
+ * needs a loop's values comes a stage later than that; so does a loop that needs another's values
+ * at other iterations than its own.
  *
  * The operations themselves and what they work on stay as they are, so bits do as well. */
 #include "code/tape.h"
@@ -21,9 +21,9 @@
 
 #define NONE UINT32_MAX
 
-/* Fewer turns are not worth a loop, nor is a loop worth having in a short tape, or in one that
+/* Fewer iterations are not worth a loop, nor is a loop worth having in a short tape, or in one that
  * remains long. */
-enum { TURNS_MIN = 8, INSTRUCTIONS_MIN = 256, SHORTER = 4 };
+enum { ITERATIONS_MIN = 8, INSTRUCTIONS_MIN = 256, SHORTER = 4 };
 
 enum { CONSTANTS = NH_INPUT_KINDS, FIRST_ARRAY }; /* arrays of arguments come first */
 
@@ -49,7 +49,7 @@ typedef struct family {
 
 typedef struct loop {
     uint32_t joined; /* the loop that it has become part of, or itself */
-    uint32_t turns;
+    uint32_t iterations;
 } loop;
 
 typedef struct rolling {
@@ -210,7 +210,7 @@ static uint32_t stage_of_single(const rolling *w, const item *x, int operands)
 }
 
 /* A family joins the loops of the last stage that it needs, all of which become one, when each of
- * its members needs there only what is made in its own turn. */
+ * its members needs there only what is made in its own iteration. */
 static void join_loops(rolling *w, family *f, const item *x, int operands)
 {
     bool alike = true;
@@ -220,8 +220,8 @@ static void join_loops(rolling *w, family *f, const item *x, int operands)
     for (int o = 0; o < operands; o++) {
         uint32_t l = loop_of(w, x->array[o]);
         if (l != NONE && w->array[x->array[o]].stage == f->stage)
-            alike =
-                alike && w->loops[l].turns == f->count && x[0].index[o] == 0 && x[1].index[o] == 1;
+            alike = alike && w->loops[l].iterations == f->count && x[0].index[o] == 0 &&
+                    x[1].index[o] == 1;
     }
     for (int o = 0; o < operands && alike; o++) {
         uint32_t l = loop_of(w, x->array[o]);
@@ -280,7 +280,7 @@ static size_t take_families(rolling *w, size_t count)
     size_t left = 0, length;
     for (size_t i = 0; i < count; i += length) {
         length = run_length(w->items + i, count - i);
-        if (length >= TURNS_MIN) {
+        if (length >= ITERATIONS_MIN) {
             point_upwards(w->items + i, length);
             add_family(w, w->items + i, length);
         } else {
@@ -295,11 +295,11 @@ static void roll_level(rolling *w, const uint32_t *instruction, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         w->items[i] = item_of(w, instruction[i]);
-    if (count >= TURNS_MIN) {
+    if (count >= ITERATIONS_MIN) {
         qsort(w->items, count, sizeof *w->items, compare_distances);
         count = take_families(w, count);
     }
-    if (count >= TURNS_MIN) {
+    if (count >= ITERATIONS_MIN) {
         qsort(w->items, count, sizeof *w->items, compare_indices);
         count = take_families(w, count);
     }
@@ -374,7 +374,7 @@ static bool prepare(rolling *w)
     w->array = malloc((FIRST_ARRAY + results) * sizeof *w->array);
     w->member = malloc((t->instructions + 1) * sizeof *w->member);
     w->families = malloc((t->instructions + 1) * sizeof *w->families);
-    w->loops = malloc((t->instructions / TURNS_MIN + 1) * sizeof *w->loops);
+    w->loops = malloc((t->instructions / ITERATIONS_MIN + 1) * sizeof *w->loops);
     if (!w->at || !w->result || !w->level || !w->array || !w->member || !w->families || !w->loops)
         return false;
     while (w->arrays < FIRST_ARRAY)

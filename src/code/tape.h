@@ -1,16 +1,16 @@
 /* A tape: a function as a list of instructions over numbered values.
  *
- * Tapes are what both backends start from. The interpreter runs them as they are; the emitter
- * writes each instruction as a line of C. Both do the same operations in the same order, so they
+ * Tapes are what all backends start from: the interpreter runs them, machine.c writes them as
+ * machine code, the emitter as C. All do the same operations on the same numbers (ops.def), so they
  * give the same bits. Values are in single assignment: instruction i of the list makes value `to`
  * once.
  *
- * Then it is settled in which order instructions run and where their values lie. The order is a
+ * Then the order of the instructions and the places of their values are chosen. The order is a
  * list of stretches, each a piece of straight code that runs once or, where the same is done for
- * many bodies, a number of turns (roll.c). A place is an array (the function's arguments, its
- * results, or slots that are reused), an index into it, and how far the index moves from turn to
- * turn. Arguments are read and results written where they lie, so results must not overlap
- * arguments. */
+ * many bodies, a number of times (roll.c). A place is an array (the function's arguments, its
+ * results, or slots that are reused), an index into it, and how far the index moves from one
+ * iteration to the next. Arguments are read and results written where they lie, so results must not
+ * overlap arguments. */
 #ifndef NH_CODE_TAPE_H
 #define NH_CODE_TAPE_H
 
@@ -53,7 +53,7 @@ typedef struct nh_tape_input {
     uint32_t value;
 } nh_tape_input;
 
-/* A place: which array (nh_input for arguments), the index into it, and its step a turn. */
+/* A place: which array (nh_input for arguments), the index into it, and its step per iteration. */
 enum { NH_PLACE_SLOTS = NH_INPUT_KINDS, NH_PLACE_OUT, NH_PLACE_ARRAYS };
 typedef struct nh_place_of_value {
     uint8_t array;
@@ -69,10 +69,10 @@ typedef struct nh_placed { /* an instruction in places */
     int32_t to_step, a_step, b_step, c_step;
 } nh_placed;
 
-/* Instructions first .. first+length-1, done `turns` times; in turn i each index has moved by i
- * steps. No turn reads what another turn of its stretch makes. */
+/* Instructions first .. first+length-1, done `iterations` times; in iteration i each index has
+ * moved by i steps. No iteration reads what another iteration of its stretch makes. */
 typedef struct nh_stretch {
-    uint32_t first, length, turns;
+    uint32_t first, length, iterations;
 } nh_stretch;
 
 typedef struct nh_tape {
@@ -92,9 +92,10 @@ typedef struct nh_tape {
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);
 void nh_tape_free(nh_tape *tape);
 bool nh_tape_reads_time(const nh_tape *tape);
+bool nh_tape_has_loops(const nh_tape *tape);
 
-/* An order of the instructions, in stretches: turn i of line l of a stretch is instruction
- * list[first + l * turns + i]. */
+/* An order of the instructions, in stretches: iteration i of line l of a stretch is instruction
+ * list[first + l * iterations + i]. */
 typedef struct nh_schedule {
     uint32_t *list;
     nh_stretch *stretch;
@@ -106,7 +107,7 @@ typedef struct nh_schedule {
 bool nh_tape_roll(nh_schedule *out, nh_tape *tape);
 void nh_schedule_free(nh_schedule *schedule);
 
-/* Settle the places, and which reads of them are the last; parts of nh_tape_lower. */
+/* Choose the places, and find which reads of them are the last; parts of nh_tape_lower. */
 bool nh_tape_place(nh_tape *tape, const nh_schedule *schedule);
 bool nh_tape_note_last_reads(nh_tape *tape);
 

@@ -1,3 +1,4 @@
+/* Which variant this machine uses, and what belongs to each. */
 #include "code/variant.h"
 
 #include "code/interpret.h"

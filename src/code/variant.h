@@ -5,8 +5,8 @@
 #define NH_CODE_VARIANT_H
 
 /* Lanes of the wide variants (meson.build passes the same to the compiler): one AVX register.
- * Waiting is hidden by a team of groups in turn, see kernel.h; two registers side by side in every
- * operation were slower, for want of registers. */
+ * Waiting is hidden by groups that advance alternately, see kernel/advance.h; two registers side by
+ * side in every operation were slower, for want of registers. */
 enum { NH_LANES = 4 };
 
 #ifdef NH_HAVE_AVX2_VARIANTS

@@ -379,6 +379,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     if (!start_all(run, &f))
         status = describe(run, &f, report);
     int64_t last = run->steps + steps;
+    double before = nh_clock_seconds();
     while (status == NH_OK && run->steps < last) {
         const int64_t from = run->steps, chunk = nh_trial_chunk(run);
         const int64_t to = last - from > chunk ? from + chunk : last;
@@ -388,8 +389,10 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
         else
             status = locate(run, to, report);
         const double stepped = nh_clock_seconds();
-        nh_trial_note(run, run->steps - from);
-        aside += nh_clock_seconds() - stepped;
+        const bool trial = run->trial.open;
+        nh_trial_note(run, run->steps - from, stepped - before);
+        before = trial ? nh_clock_seconds() : stepped;
+        aside += before - stepped;
     }
     run->seconds += nh_clock_seconds() - begin - aside;
     nh_status kept = check_scratch(run, report);

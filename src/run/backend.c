@@ -115,13 +115,24 @@ static double compile_seconds(const nh_run *run, size_t source)
     return METHOD_SECONDS_A_BYTE * method + FUNCTION_SECONDS_A_BYTE * functions * inlined;
 }
 
+/* How much of the time this thread had a processor: others on the machine do not make the tape look
+ * slow. */
+static double processor_share(const nh_trial *t)
+{
+    const double all = clock_seconds(CLOCK_MONOTONIC) - t->begin;
+    const double mine = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t->processor_begin;
+    return mine > 0.01 * all && mine < all ? mine / all : 1;
+}
+
 /* Starts the compiler where that pays for what remains, and waits for it a while. */
 static void consider(nh_run *run)
 {
     nh_trial *t = &run->trial;
-    const double remaining = steps_left(t) * t->seconds / (double)t->steps;
+    const double share = processor_share(t);
+    /* in seconds of processor time, as the compiler's */
+    const double remaining = steps_left(t) * t->seconds / (double)t->steps * share;
     nh_text source = {0};
-    if (remaining < CACHE_PAYS_SECONDS)
+    if (t->steps == 0 || remaining < CACHE_PAYS_SECONDS)
         return;
     t->open =
         nh_compiler_exists() && emit(&source, run, NULL) == NH_OK && source.length <= SOURCE_MAX;
@@ -130,32 +141,32 @@ static void consider(nh_run *run)
         t->open = nh_compile_begin(&t->compilation, &source, variant_of(run), NULL) == NH_OK;
     nh_text_free(&source);
     /* On a busy machine the compiler has its share of the time as well as the tape. */
-    if (t->compilation && !nh_compile_pending(t->compilation, remaining / 2 * t->wall / t->seconds))
+    if (t->compilation && !nh_compile_pending(t->compilation, remaining / 2 / share))
         end_trial(run);
 }
 
+/* Begins with a step, so that slow ones are few, and grows. */
 int64_t nh_trial_chunk(nh_run *run)
 {
     nh_trial *t = &run->trial;
     if (!t->open)
         return CHUNK_MAX;
-    if (t->chunk == 0)
+    if (t->chunk == 0) {
         t->chunk = 1;
-    t->begin = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
-    t->wall_begin = clock_seconds(CLOCK_MONOTONIC);
+        t->begin = clock_seconds(CLOCK_MONOTONIC);
+        t->processor_begin = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+    }
     return t->chunk;
 }
 
-void nh_trial_note(nh_run *run, int64_t steps)
+void nh_trial_note(nh_run *run, int64_t steps, double seconds)
 {
     nh_trial *t = &run->trial;
     if (!t->open)
         return;
-    const double seconds = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t->begin;
-    t->wall += clock_seconds(CLOCK_MONOTONIC) - t->wall_begin;
     t->steps += steps;
     t->seconds += seconds;
-    if (seconds < CHUNK_SECONDS / 2 && steps == t->chunk && t->chunk < CHUNK_MAX)
+    if (seconds < CHUNK_SECONDS / 2 && t->chunk < CHUNK_MAX)
         t->chunk *= 2;
     if (t->compilation && !nh_compile_pending(t->compilation, 0))
         end_trial(run);

@@ -33,11 +33,11 @@ typedef struct engine {
 
 typedef struct nh_trial { /* of the tape, until it is known whether compiling pays: backend.c */
     bool open;
-    int64_t expected, steps;  /* announced, and done on the tape */
-    int64_t chunk;            /* steps between two readings of the clock */
-    double seconds, wall;     /* for the steps: of this thread's processor time, and in all */
-    double begin, wall_begin; /* of the present chunk */
-    double next_look;         /* at this processor time compiling is considered again */
+    int64_t expected, steps;       /* announced, and done on the tape */
+    int64_t chunk;                 /* steps between two looks at the clock */
+    double seconds;                /* that they took */
+    double next_look;              /* compiling is considered again when they are so many */
+    double begin, processor_begin; /* what the clocks said before the first step */
     nh_compilation *compilation;
 } nh_trial;
 
@@ -92,7 +92,7 @@ nh_status nh_run_compile(nh_run *run, nh_report *report);
 /* How many steps to do at most before the run is looked at again, and what comes after them: the
  * run may go on with a compiled kernel. */
 int64_t nh_trial_chunk(nh_run *run);
-void nh_trial_note(nh_run *run, int64_t steps);
+void nh_trial_note(nh_run *run, int64_t steps, double seconds);
 
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
  * without members left is not advanced. nh_run_start brings a member back. */

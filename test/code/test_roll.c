@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code/machine.h"
 #include "system/system.h"
+#include "ways.h"
 
 static uint64_t seed = 1;
 
@@ -30,38 +30,7 @@ static double *numbers(size_t count)
     return x;
 }
 
-/* ---- running a tape in one of three ways ---- */
-
-typedef struct arguments {
-    double *q, *v, *x;
-} arguments;
-
-typedef enum way { INTERPRETED, MACHINE } way;
-
-static double *slots_of(const nh_tape *t, size_t lanes)
-{
-    double *slots = aligned_alloc(64, ((t->slots + 1) * lanes * sizeof(double) + 63) / 64 * 64);
-    for (size_t i = 0; i < t->constants * lanes; i++)
-        slots[i] = t->constant[i / lanes];
-    return slots;
-}
-
-/* False where this machine makes no code. */
-static bool run(const nh_tape *t, way how, nh_variant variant, int lanes, arguments in, double *out)
-{
-    double *slots = slots_of(t, (size_t)lanes);
-    nh_interpreter interpreter = {.tape = {t}, .slots = {slots}};
-    nh_call_fn *call[NH_FN_COUNT] = {nh_interpreter_of(variant)};
-    nh_machine machine = {0};
-    if (how == MACHINE)
-        nh_machine_make(&machine, call, &interpreter, variant, lanes);
-    bool ran = how == INTERPRETED || machine.memory;
-    if (ran)
-        call[0](&interpreter, 0, 0.7, in.q, in.v, in.x, out);
-    nh_machine_free(&machine);
-    free(slots);
-    return ran;
-}
+/* ---- loops against straight code ---- */
 
 /* The same instructions without loops. */
 static bool unroll(nh_tape *out, const nh_tape *t)
