@@ -42,9 +42,22 @@ def kernel_text(src, file):
     return inline(src, "method/" + file, {"mechanics/mechanics.h", "base/dense.h", "method/method.h"})
 
 
-def calls(text):
+def quad_text(src):
+    """The arithmetic of real.h and trig.h over four numbers, for kernels that have it over one as well: everything
+    that the headers define gets the prefix quad_, and real is called quad. Behind it the same renaming in
+    macros, for what the emitter writes over quads; the second text ends that."""
+    text = inline(src, "kernel/trig.h", set())
+    names = set(re.findall(r"^#define (\w+)|^static inline \w+ (\w+)\(|^typedef (?:\w+ )+?(\w+)(?: __attribute__|;)", text, re.M))
+    names = sorted({name for groups in names for name in groups if name})
+    new = {name: "quad" if name == "real" else "quad_" + name for name in names}
+    text = re.sub(r"\b(%s)\b" % "|".join(names), lambda m: new[m[1]], text)
+    begin = "#define quad_LANES 4\n" + text + "".join("#define %s %s\n" % pair for pair in sorted(new.items()) if pair[0] != "LANES")
+    return begin, "".join("#undef %s\n" % name for name in names if name != "LANES")
+
+
+def calls(text, macro=r"CALL\w*"):
     """The functions of the system that a kernel's source calls, as a C expression."""
-    names = sorted(set(re.findall(r"\bCALL\w*\((\w+),", text)) - {"FN"})
+    names = sorted(set(re.findall(r"\b%s\((\w+)," % macro, text)) - {"FN"})
     return " | ".join("NH_FN_BIT(%s)" % name for name in names) or "0"
 
 
@@ -74,14 +87,17 @@ def kernels(out, src, definitions):
             files.append(file)
     with open(out, "w") as o:
         o.write('#include "method/embedded.h"\n\n#include <string.h>\n\n')
-        o.write("static const struct {\n    const char *file;\n    nh_fn_set calls;\n    const char *text;\n} sources[] = {\n")
+        o.write("static const struct {\n    const char *file;\n    nh_fn_set calls, point_calls;\n    const char *text;\n} sources[] = {\n")
         for file in files:
             text = kernel_text(src, file)
-            o.write('    {"%s",\n     %s,\n%s},\n' % (file, calls(text), literal(text)))
-        for file in ("system/callbacks.h", "kernel/trig.h"):
-            o.write('    {"%s", 0,\n%s},\n' % (os.path.basename(file), literal(inline(src, file, set()))))
+            o.write('    {"%s",\n     %s,\n     %s,\n%s},\n' % (file, calls(text), calls(text, "CALL_POINTS"), literal(text)))
+        quad, quad_end = quad_text(src)
+        callbacks = inline(src, "system/callbacks.h", set())
+        for file, text in (("callbacks.h", callbacks), ("quad.h", quad), ("quad_end.h", quad_end)):
+            o.write('    {"%s", 0, 0,\n%s},\n' % (file, literal(text)))
         o.write("};\n")
-        for kind, field in (("const char *nh_embedded_kernel", "text"), ("nh_fn_set nh_embedded_calls", "calls")):
+        for kind, field in (("const char *nh_embedded_kernel", "text"), ("nh_fn_set nh_embedded_calls", "calls"),
+                            ("nh_fn_set nh_embedded_point_calls", "point_calls")):
             o.write("\n%s(const char *file)\n{\n" % kind)
             o.write("    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)\n")
             o.write("        if (strcmp(sources[i].file, file) == 0)\n            return sources[i].%s;\n" % field)

@@ -29,7 +29,7 @@ CONTENTS = [
     ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["which-method", "methods", "figures", "papers", "performance", "long-runs", "reproducibility"]),
-    ("Development", ["architecture", "adding", "contributing"]),
+    ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
 TITLES = {"index": "Overview", "long-runs": "Long runs", "adding": "Adding things"}

@@ -128,13 +128,14 @@ static bool straight(nh_text *out, const nh_tape *tape)
     return true;
 }
 
-static bool function(nh_text *out, const char *name, const nh_tape *tape)
+/* `prefix` goes before the names of functions: there are those over `real`, and some over quads. */
+static bool function(nh_text *out, const char *prefix, const char *name, const nh_tape *tape)
 {
     nh_text_add(out,
-                "static inline void fn_%s(double t, const real *q, const real *v, const real *x, "
+                "static inline void %sfn_%s(double t, const real *q, const real *v, const real *x, "
                 "real *out)\n"
                 "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
-                name);
+                prefix, name);
     bool ok = nh_tape_has_loops(tape) ? nh_emit_loops(out, tape) : straight(out, tape);
     nh_text_add_plain(out, "}\n\n");
     return ok;
@@ -153,14 +154,14 @@ static void integers(nh_text *out, const char *name, const int *entry, int count
     nh_text_add_plain(out, "0};\n");
 }
 
-static void add_transposed(nh_text *out, const char *name, int m, const int *first,
-                           const int *column)
+static void add_transposed(nh_text *out, const char *prefix, const char *name, int m,
+                           const int *first, const int *column)
 {
     nh_text_add(out,
-                "#define add_%s(k, out, a, l) nh_add_%s(out, a, l)\n"
-                "static inline void nh_add_%s(real *out, const real *a, const real *l)\n"
+                "#define %sadd_%s(k, out, a, l) %snh_add_%s(out, a, l)\n"
+                "static inline void %snh_add_%s(real *out, const real *a, const real *l)\n"
                 "{\n    (void)out; (void)a; (void)l;\n",
-                name, name, name);
+                prefix, name, prefix, name, prefix, name);
     const bool loop = first[m] > UNROLLED_MAX;
     if (loop) {
         integers(out, "first", first, m + 1);
@@ -178,12 +179,13 @@ static void add_transposed(nh_text *out, const char *name, int m, const int *fir
     nh_text_add_plain(out, "}\n\n");
 }
 
-static void apply_K(nh_text *out, const nh_shape *s)
+static void apply_K(nh_text *out, const char *prefix, const nh_shape *s)
 {
-    nh_text_add_plain(out,
-                      "#define apply_K(k, out, a, x) nh_apply_K(out, a, x)\n"
-                      "static inline void nh_apply_K(real *out, const real *a, const real *x)\n"
-                      "{\n    (void)out; (void)a; (void)x;\n");
+    nh_text_add(out,
+                "#define %sapply_K(k, out, a, x) %snh_apply_K(out, a, x)\n"
+                "static inline void %snh_apply_K(real *out, const real *a, const real *x)\n"
+                "{\n    (void)out; (void)a; (void)x;\n",
+                prefix, prefix, prefix);
     const bool loop = s->nk > UNROLLED_MAX;
     if (loop) {
         integers(out, "first", s->k_first, s->m + 1);
@@ -250,17 +252,28 @@ static void unrolled_KB(nh_text *out, const nh_shape *s)
         }
 }
 
-static void add_KB(nh_text *out, const nh_shape *s)
+static void add_KB(nh_text *out, const char *prefix, const nh_shape *s)
 {
-    nh_text_add_plain(out, "#define add_KB(k, S, stride, c, a, b) nh_add_KB(S, stride, c, a, b)\n"
-                           "static inline void nh_add_KB(real *S, int stride, double c, const real "
-                           "*a, const real *b)\n"
-                           "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n");
+    nh_text_add(out,
+                "#define %sadd_KB(k, S, stride, c, a, b) %snh_add_KB(S, stride, c, a, b)\n"
+                "static inline void %snh_add_KB(real *S, int stride, double c, const real *a, "
+                "const real *b)\n"
+                "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n",
+                prefix, prefix, prefix);
     if (s->pair_first[s->m * s->m] > UNROLLED_MAX)
         out->failed |= !loop_KB(out, s);
     else
         unrolled_KB(out, s);
     nh_text_add_plain(out, "}\n\n");
+}
+
+static void products(nh_text *out, const char *prefix, const nh_shape *s)
+{
+    add_transposed(out, prefix, "B", s->m, s->b_first, s->b_column);
+    add_transposed(out, prefix, "K", s->m, s->k_first, s->k_column);
+    apply_K(out, prefix, s);
+    if (s->pair_first)
+        add_KB(out, prefix, s);
 }
 
 /* ---- the whole ---- */
@@ -335,51 +348,31 @@ static void callbacks(nh_text *out, const nh_emission *what)
 
 /* ---- quads ---- */
 
-/* What trig.h and a system's functions define, for a second definition under other names. */
-static const char *const renamed[] = {
-    "real",      "mask",         "broadcast",     "fma_",         "less",          "select_",
-    "any",       "all_less",     "sqrt_",         "abs_",         "max_",          "tan_",
-    "asin_",     "acos_",        "atan_",         "sinh_",        "cosh_",         "tanh_",
-    "exp_",      "log_",         "atan2_",        "pow_",         "trig_bits",     "trig_shift",
-    "trig_flip", "trig_is_wide", "trig_sin_half", "trig_less_pi", "trig_wide_sin", "trig_wide_cos",
-    "sin_",      "cos_",         "sincos_",       "nh_add_B",     "nh_add_KB",     "nh_apply_K",
-    "fn_STAGE",  "fn_SOLVE"};
-enum { RENAMED = sizeof renamed / sizeof *renamed };
-
 /* Functions over quads have one time for all four, so they must not read it. */
 static bool want_quads(const nh_emission *what)
 {
-    bool wanted = what->lanes == 1 && what->quads && !what->callbacks;
+    bool wanted = what->lanes == 1 && what->point_calls && !what->callbacks;
     for (int fn = 0; fn < NH_FN_COUNT && wanted; fn++)
-        if (nh_fn_in(what->quads, fn))
+        if (nh_fn_in(what->point_calls, fn))
             wanted = what->tape[fn] && !nh_tape_reads_time(what->tape[fn]);
     return wanted;
 }
 
-/* The arithmetic and some functions once more, over four numbers, under names of their own. */
+/* The arithmetic, some functions and the products once more, over four numbers, under names of
+ * their own. `quad_end` takes back the renaming that `quad` leaves in force. */
 static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
 {
-    const nh_shape *s = what->shape;
     if (!want_quads(what))
         return NH_OK;
-    nh_text_add_plain(out, "#if defined(__AVX2__) && defined(__FMA__)\n#define NH_QUADS 1\n"
-                           "#undef LANES\n#define LANES 4\n");
-    for (int i = 0; i < RENAMED; i++)
-        nh_text_add(out, "#define %s %s%s\n", renamed[i], i == 0 ? "" : "quad_",
-                    i == 0 ? "quad" : renamed[i]);
-    nh_text_add_plain(out, what->trig);
+    nh_text_add_plain(out, "#if defined(__AVX2__) && defined(__FMA__)\n#define NH_QUADS 1\n");
+    nh_text_add_plain(out, what->quad);
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (nh_fn_in(what->quads, fn) && !function(out, nh_fn_name[fn], what->tape[fn]))
+        if (nh_fn_in(what->point_calls, fn) &&
+            !function(out, "quad_", nh_fn_name[fn], what->tape[fn]))
             return nh_fail_memory(report);
-    add_transposed(out, "B", s->m, s->b_first, s->b_column);
-    apply_K(out, s);
-    if (s->pair_first)
-        add_KB(out, s);
-    for (int i = 0; i < RENAMED; i++)
-        nh_text_add(out, "#undef %s\n", renamed[i]);
-    nh_text_add_plain(
-        out, "#undef add_B\n#undef apply_K\n#undef add_KB\n#undef LANE\n#undef NH_KERNEL_REAL_H\n"
-             "#undef NH_KERNEL_TRIG_H\n#undef LANES\n#define LANES 1\n#endif\n");
+    products(out, "quad_", what->shape);
+    nh_text_add_plain(out, what->quad_end);
+    nh_text_add_plain(out, "#endif\n");
     return NH_OK;
 }
 
@@ -401,7 +394,7 @@ static nh_status functions(nh_text *out, const nh_emission *what, nh_report *rep
             forbid(out, nh_fn_name[fn]);
             continue;
         }
-        if (!function(out, nh_fn_name[fn], what->tape[fn]))
+        if (!function(out, "", nh_fn_name[fn], what->tape[fn]))
             return nh_fail_memory(report);
     }
     return NH_OK;
@@ -409,7 +402,6 @@ static nh_status functions(nh_text *out, const nh_emission *what, nh_report *rep
 
 nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
 {
-    const nh_shape *s = what->shape;
     const char *mark = strstr(what->kernel, MARK);
     sizes(out, what);
     nh_status status = quads(out, what, report);
@@ -420,11 +412,7 @@ nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
         callbacks(out, what);
     if (status != NH_OK)
         return status;
-    add_transposed(out, "B", s->m, s->b_first, s->b_column);
-    add_transposed(out, "K", s->m, s->k_first, s->k_column);
-    apply_K(out, s);
-    if (s->pair_first)
-        add_KB(out, s);
+    products(out, "", what->shape);
     nh_text_add_plain(out, mark + strlen(MARK));
     return out->failed ? nh_fail_memory(report) : NH_OK;
 }

@@ -12,9 +12,9 @@ typedef struct nh_emission {
     bool identity_mass;               /* of C functions */
     const char *kernel;               /* the method's source */
     const char *callbacks; /* the source of callbacks.h for a system of C functions, else NULL */
-    const char *trig;      /* the source of trig.h, for quads */
-    nh_fn_set quads;       /* functions that a kernel of one lane calls for four numbers at once */
-    const double *option;  /* NH_OPTIONS_MAX */
+    nh_fn_set point_calls; /* functions that a kernel of one lane calls at four points at once */
+    const char *quad, *quad_end; /* arithmetic over four numbers: see quad_text in tools/embed.py */
+    const double *option;        /* NH_OPTIONS_MAX */
     const double *table;
     size_t table_size, memory; /* memory in reals */
     int lanes;

@@ -1,5 +1,5 @@
-/* From step to step: how a kernel takes its state in, goes through many steps, and is made known.
- * The other half of kernel.h, which includes it; methods see of it only KERNEL and no_start. */
+/* Advancing: how a kernel loads its state, takes many steps, and is declared. The second half of
+ * kernel.h, which includes it; methods use only KERNEL and no_start of it. */
 #ifndef NH_KERNEL_ADVANCE_H
 #define NH_KERNEL_ADVANCE_H
 
@@ -307,7 +307,7 @@ enum { TEAM = NH_TEAM_MAX };
 #define ADVANCE ADVANCE_ONE
 #endif
 
-/* Makes a kernel known under the method's name: its start (no_start for methods without memory) and
+/* Declares a kernel under the method's name: its start (no_start for methods without memory) and
  * its step. */
 #ifdef NH_EMITTED
 #define KERNEL_SYMBOL(name) __attribute__((visibility("default"))) const nh_kernel nh_emitted_kernel

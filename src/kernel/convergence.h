@@ -184,9 +184,14 @@ static inline int has_converged(const coupled_convergence *c)
     return !any(c->all.active | c->driver.active);
 }
 
+static inline int has_diverged(const coupled_convergence *c)
+{
+    return any(c->diverged);
+}
+
 static inline int has_failed(const coupled_convergence *c, int iterations_max)
 {
-    return c->all.iteration >= iterations_max || any(c->diverged);
+    return c->all.iteration >= iterations_max || has_diverged(c);
 }
 
 /* Takes the new values of u = (q1 - q0)/h and w = v1 - v0, and judges them. */

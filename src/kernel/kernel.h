@@ -10,6 +10,8 @@
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
  *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
  *     CALL(FN, t, q, v, x, out)   a function of mechanics.h; leaves the step when it fails
+ *     CALL_POINTS(FN, q, v, x, out)   the same at four points of one trajectory, over `quad`; in
+ *                       emitted kernels of one lane with NH_QUADS only
  *     OPTION(i), TABLE  the method's options and the table it prepared
  *     WEIGHT(w)         *w in all lanes, for w in the table
  *     OPTION_INT(i)     an integer option; in an emitted kernel also for #if and sizes
@@ -51,6 +53,7 @@ typedef struct kernel {
 #define EACH_QUICKLY EACH
 #ifndef NH_CALLBACKS
 #define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out)
+#define CALL_POINTS(FN, q, v, x, out) quad_fn_##FN(0, q, v, x, out)
 #else
 #define EVALUATE(FN, t, q, v, x, out)                                                              \
     user_call((nh_callback_space *)k->io->self, NH_FN_##FN, t, q, v, x, out)
@@ -59,8 +62,7 @@ typedef struct kernel {
 #else
 
 #include "mechanics/mechanics.h"
-typedef struct kernel { /* what steps read often is copied here, where the compiler keeps it at hand
-                         */
+typedef struct kernel { /* with copies of what steps read often */
     nh_kernel_io *io;
     double h, t;
     real *q, *v, *q_low, *v_low, *memory;
@@ -171,8 +173,8 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
             return tried;                                                                          \
     } while (0)
 
-/* A part of a step that many systems do not need. In the general kernel it is kept out of the way
- * of the others; an emitted one has it or has it not. */
+/* A part of a step that many systems do not need. The general kernel does not inline it, so that it
+ * does not slow down the rest; an emitted kernel contains it only where it is needed. */
 #ifdef NH_EMITTED
 #define APART
 #else

@@ -1,11 +1,11 @@
-/* Small dense algebra over `real`, for the methods that need bases: no lane goes its own way, so
- * the bits of one lane do not depend on its neighbours. Matrices are row-major. */
+/* Small dense algebra over `real`, for the methods that need bases: nothing branches on the values
+ * of lanes, so the bits of one lane do not depend on its neighbours. Matrices are row-major. */
 #ifndef NH_KERNEL_SMALL_H
 #define NH_KERNEL_SMALL_H
 
 #include "kernel/kernel.h"
 
-/* Arrays made by LOCAL inside a function that is called again and again are given back. */
+/* Give back the arrays that LOCAL makes in a function which is called many times in a step. */
 #ifdef NH_EMITTED
 #define HOLD(k) (void)0
 #define RELEASE(k) (void)0

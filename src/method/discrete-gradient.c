@@ -245,7 +245,7 @@ static inline int fixed_point(kernel *k, gradient_work *s, real *dz)
         if (warm)
             continue;
         coupled_update(&progress, STRICT, &sum);
-        if (has_failed(&progress, ITERATIONS_MAX))
+        if (iterations >= ITERATIONS_MAX || has_diverged(&progress))
             return BY_NEWTON(newton(k, s, dz), &progress.all);
     }
     return NH_KERNEL_OK;

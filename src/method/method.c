@@ -54,6 +54,11 @@ const char *nh_method_source(const nh_method *method)
     return nh_embedded_kernel(entry_of(method)->file);
 }
 
+nh_fn_set nh_method_point_calls(const nh_method *method)
+{
+    return nh_embedded_point_calls(entry_of(method)->file);
+}
+
 int nh_method_count(void)
 {
     return ENTRIES;

@@ -20,7 +20,6 @@ struct nh_method {
      * never called with these options on such a system, and so need not be derived; NULL: nothing.
      * A call all the same ends the run with a message. */
     nh_fn_set (*skips)(const nh_shape *shape, const double *option);
-    nh_fn_set quads;     /* those of them that a kernel of one lane can call for four at once */
     bool takes_nonideal; /* constraints whose force is not K^T psi */
     bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */
@@ -43,5 +42,8 @@ nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);
 /* The kernel of a method, and its source for emitted kernels. */
 const nh_kernel *nh_method_kernel(const nh_method *method, nh_variant variant);
 const char *nh_method_source(const nh_method *method);
+
+/* The functions that its source calls at four points at once (CALL_POINTS). */
+nh_fn_set nh_method_point_calls(const nh_method *method);
 
 #endif

@@ -5,6 +5,7 @@
  * where F is the step of newmark.c. Keeps the constraints at every node, also in between; explicit
  * in the force at beta = 0, and wholly explicit in its first half at beta = beta2 = 0.
  * Anahory Simoes, Ferraro, Marrero & Martin de Diego, Proposition 3.8. */
+#define NEWMARK_CONSTRAINT NEWMARK_POINT
 #include "method/newmark.h"
 
 static int step(kernel *k)

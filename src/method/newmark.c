@@ -14,6 +14,7 @@
  * (beta2, beta, 1 - alpha). With beta = 0 and a force without velocities each end takes one force
  * and one m x m solve; at beta = beta2 = alpha = 0 for any affine constraints.
  * Anahory Simoes, Ferraro, Marrero & Martin de Diego, Definition 3.1, eqs. 15 and 16. */
+#define NEWMARK_CONSTRAINT ((int)OPTION(3))
 #include "method/newmark.h"
 
 static int step(kernel *k)
@@ -24,7 +25,6 @@ static int step(kernel *k)
                        .beta = OPTION(0),
                        .beta2 = OPTION(1),
                        .alpha = OPTION(2),
-                       .constraint = (int)OPTION(3),
                        .q0 = k->q,
                        .v0 = k->v};
     LOCAL(u, N);

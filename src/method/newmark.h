@@ -20,12 +20,12 @@
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 
+/* The file of a method says which it takes: #define NEWMARK_CONSTRAINT. */
 enum { NEWMARK_POINT, NEWMARK_AVERAGE };
 enum { ITERATIONS_MAX = 50 };
 
 typedef struct newmark {
     double h, t, beta, beta2, alpha;
-    int constraint;
     const real *q0, *v0;
 } newmark;
 
@@ -52,7 +52,7 @@ static inline int newmark_close(kernel *k, const newmark *p, const real *u, real
                                 real *close)
 {
     const double h = p->h, alpha = p->alpha;
-    if (p->constraint == NEWMARK_POINT) {
+    if (NEWMARK_CONSTRAINT == NEWMARK_POINT) {
         EACH(i, N) q[i] = fma_(broadcast(alpha * h), u[i], p->q0[i]);
         x[NB] = broadcast(alpha * h);
         CALL(CLOSE, p->t + alpha * h, q, u, x, close);
@@ -182,7 +182,7 @@ static int newmark_gap(kernel *k, const double *x, double *r, double *work)
     add_B(k, c->I1, c->kick1 + N, R1);
     EACH(i, N) r[i] = w[i] - a->v0 * c->I0[i] - a->v1 * c->I1[i];
     CALL(CONSTRAINT, p->t + h, c->q, c->v, 0, k_v);
-    if (p->constraint == NEWMARK_AVERAGE) {
+    if (NEWMARK_CONSTRAINT == NEWMARK_AVERAGE) {
         CALL(CONSTRAINT, p->t + h, c->q, c->u, 0, c->I1);
         CALL(CONSTRAINT, p->t, p->q0, c->u, 0, k_u);
         EACH(j, M) k_u[j] = (1 - p->alpha) * k_u[j] + p->alpha * c->I1[j];

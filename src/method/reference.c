@@ -1,4 +1,5 @@
-/* The yardstick: Gauss's method with eight stages (gauss.c), order 16, each step cut into 1, 2, 4,
+/* The reference method: Gauss's method with eight stages (gauss.c), order 16, each step cut into 1,
+ * 2, 4,
  * ... equal parts until two of these solutions agree to the tolerance, or until round-off lets them
  * agree no better. The finer one is taken.
  *
@@ -114,7 +115,7 @@ static int begin(kernel *k)
     return start(k);
 }
 
-KERNEL(yardstick, begin, refined);
+KERNEL(adaptive_gauss, begin, refined);
 
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
@@ -144,8 +145,7 @@ static void table(const double *option, double *out)
     spark_gauss(kind, spark_parts_of(kind, out));
 }
 
-const nh_method nh_method_yardstick = {
-    /* nh_method_reference is a function for users */
+const nh_method nh_method_adaptive_gauss = {
     .name = "reference",
     .summary = "the yardstick: Gauss of order 16 in as many parts as the tolerance asks for",
     .reference = "Jay 2009 (6.1) with eight stages",

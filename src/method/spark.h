@@ -31,6 +31,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
+#include "method/spark_layout.h"
 
 #ifndef REMEMBERED
 #define REMEMBERED 1
@@ -63,19 +64,19 @@ enum { ITERATIONS_MAX = 50 };
 #define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
 #endif
 
-/* The table: c_i; rows a_i, f_i, r_i; their products af_i, ar_i, which take pushes to positions;
- * u_ri; and what continues a step into the next: rows of e for what belongs to stages, rows of g
- * for the rises; rows of e2, for the stages of the last two steps. */
-#define TABLE_C (TABLE)
-#define TABLE_A(i) (TABLE + POINTS + (i)*S)
-#define TABLE_F(i) (TABLE_A(i) + POINTS * S)
-#define TABLE_R(i) (TABLE_F(i) + SPLIT * POINTS * S)
-#define TABLE_AF(i) (TABLE_R(i) + POINTS * S)
-#define TABLE_AR(i) (TABLE_AF(i) + SPLIT * POINTS * S)
-#define TABLE_U(r) (TABLE_AR(POINTS) + (r)*POINTS)
-#define TABLE_E(j) (TABLE_U(S) + (j)*S)
-#define TABLE_G(i) (TABLE_E(S) + (i)*POINTS)
-#define TABLE_E2(j) (TABLE_G(POINTS) + (j)*2 * S)
+/* Rows of the table's parts. */
+#define LAYOUT spark_layout_of((spark_kind){S, POINTS, SPLIT, REMEMBERED == 2})
+#define TABLE_PART(name) (TABLE + LAYOUT.name)
+#define TABLE_C TABLE_PART(c)
+#define TABLE_A(i) (TABLE_PART(a) + (i)*S)
+#define TABLE_F(i) (TABLE_PART(f) + (i)*S)
+#define TABLE_R(i) (TABLE_PART(r) + (i)*S)
+#define TABLE_AF(i) (TABLE_PART(af) + (i)*S)
+#define TABLE_AR(i) (TABLE_PART(ar) + (i)*S)
+#define TABLE_U(r) (TABLE_PART(u) + (r)*POINTS)
+#define TABLE_E(j) (TABLE_PART(e) + (j)*S)
+#define TABLE_G(i) (TABLE_PART(g) + (i)*POINTS)
+#define TABLE_E2(j) (TABLE_PART(e2) + (j)*2 * S)
 
 /* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
  * stages). */
@@ -402,8 +403,16 @@ static int newton(kernel *k, spark *s)
 
 /* ---- a step ---- */
 
+#ifdef NH_EMITTED
+void nh_wrong_table(void) __attribute__((error("the table is not as spark_layout.h says")));
+#define CHECK_TABLE ((void)(LAYOUT.size == TABLE_SIZE || (nh_wrong_table(), 0)))
+#else
+#define CHECK_TABLE (void)0
+#endif
+
 static int start(kernel *k)
 {
+    CHECK_TABLE;
     EACH(i, MEMORY_SIZE) k->memory[i] = broadcast(0);
     return NH_KERNEL_OK;
 }

@@ -89,17 +89,17 @@ static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_iteration
     }
     EACH_STAGE_QUAD(w)
     {
-        quad_fn_STAGE(0, Q[w], t->V[w], 0, t->values[w]);
-        quad_fn_SOLVE(0, Q[w], t->V[w], t->values[w] + N, t->next[w]);
+        CALL_POINTS(STAGE, Q[w], t->V[w], 0, t->values[w]);
+        CALL_POINTS(SOLVE, Q[w], t->V[w], t->values[w] + N, t->next[w]);
         EACH(n, N) t->next[w][n] = t->next[w][n] * h;
-        quad_nh_add_B(t->next[w], QUAD_B(w), s->X[w]);
+        quad_add_B(k, t->next[w], QUAD_B(w), s->X[w]);
     }
     EACH(n, N)
     {
         q[n] = AT_POINT(Q, n, S);
         v[n] = AT_POINT(t->V, n, S);
     }
-    fn_END(0, q, v, 0, t->end);
+    CALL(END, 0, q, v, 0, t->end);
 }
 
 /* ---- the multipliers' system ---- */
@@ -113,7 +113,7 @@ static inline void make_matrix_quads(const quad_iteration *t, real *matrix)
         quad K[SOME(NK)], one = quad_broadcast(0);
         EACH(e, NK)
         K[e] = quad_broadcast(i < S ? t->values[i / 4][2 * N + M + e][i & 3] : t->end[N + M + e]);
-        quad_nh_add_KB(&one, 1, 1, K, QUAD_B(w));
+        quad_add_KB(k, &one, 1, 1, K, QUAD_B(w));
         product[i][w] = one;
     }
     EACH_STAGE(r)
@@ -202,12 +202,12 @@ static inline void find_defects(const kernel *k, const quad_iteration *t, real (
     {
         quad off[SOME(M)];
         EACH(d, M) off[d] = LINEAR ? quad_broadcast(0) : QUAD_k(w)[d];
-        quad_nh_apply_K(off, QUAD_K(w), made[w]);
+        quad_apply_K(k, off, QUAD_K(w), made[w]);
         EACH(d, M) EACH(l, 4) if (4 * w + l < S) defect[4 * w + l][d] = off[d][l];
     }
     EACH(n, N) made_end[n] = AT_POINT(made, n, S);
     EACH(d, M) defect[S][d] = LINEAR ? 0 : t->end[N + d];
-    nh_apply_K(defect[S], t->end + N + M, made_end);
+    apply_K(k, defect[S], t->end + N + M, made_end);
 }
 
 static inline void correct_quads(const kernel *k, const quad_spark *s, quad_iteration *t)
@@ -223,7 +223,7 @@ static inline void correct_quads(const kernel *k, const quad_spark *s, quad_iter
             quad_fma_(s->answer[i * M + d][w][e], quad_broadcast(defect[i][d]), sum[CHAIN(i)]);
         t->dX[w][e] = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
     }
-    EACH_STAGE_QUAD(w) quad_nh_add_B(t->next[w], QUAD_B(w), t->dX[w]);
+    EACH_STAGE_QUAD(w) quad_add_B(k, t->next[w], QUAD_B(w), t->dX[w]);
 }
 
 /* What pushes x do to the end of the step, velocity and position: rise_pushes and shift_pushes in

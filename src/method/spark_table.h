@@ -7,39 +7,29 @@
 #include "base/dense.h"
 #include "base/quadrature.h"
 #include "method/method.h"
+#include "method/spark_layout.h"
 #include "kernel/newton.h"
 
 enum { SPARK_STAGES_MAX = 16, SPARK_POINTS_MAX = SPARK_STAGES_MAX + 2, SPARK_DEGREE_MAX = 7 };
 
-/* The sizes of a method: stages, points (more than stages), whether reactions have their own table,
- * whether two steps are remembered. */
-typedef struct spark_kind {
-    int stages, points, split, two;
-} spark_kind;
-
-/* Where the parts of a table lie; as in spark.h. */
+/* The parts of a table (spark_layout.h). */
 typedef struct spark_parts {
-    double *c, *a, *f, *r, *af, *ar, *u, *e, *g, *e2;
+#define SPARK_POINTER(name, rows, columns) double *name;
+    SPARK_PARTS(SPARK_POINTER)
+#undef SPARK_POINTER
 } spark_parts;
 
 static spark_parts spark_parts_of(spark_kind kind, double *out)
 {
-    int s = kind.stages, p = kind.points;
-    spark_parts t = {.c = out, .a = out + p, .f = out + p + p * s};
-    t.r = t.f + (kind.split ? p * s : 0);
-    t.af = t.r + p * s;
-    t.ar = t.af + (kind.split ? p * s : 0);
-    t.u = t.ar + p * s;
-    t.e = t.u + s * p;
-    t.g = t.e + s * s;
-    t.e2 = t.g + p * p;
-    return t;
+    const spark_layout at = spark_layout_of(kind);
+#define SPARK_POINT_AT(name, rows, columns) .name = out + at.name,
+    return (spark_parts){SPARK_PARTS(SPARK_POINT_AT)};
+#undef SPARK_POINT_AT
 }
 
 static inline size_t spark_table_size(spark_kind kind)
 {
-    size_t s = (size_t)kind.stages, p = (size_t)kind.points;
-    return p + (kind.split ? 6 : 4) * p * s + (kind.two ? 3 : 1) * s * s + p * p;
+    return (size_t)spark_layout_of(kind).size;
 }
 
 /* Vectors of unknowns; as in spark.h. */
@@ -213,7 +203,7 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     }
 
 #define SPARK_SHARED                                                                               \
-    .takes_nonideal = true, .quads = NH_FN_BIT(STAGE) | NH_FN_BIT(SOLVE), .compensate = true,      \
-    .memory = memory, .scratch = scratch, .table_size = table_size, .table = table
+    .takes_nonideal = true, .compensate = true, .memory = memory, .scratch = scratch,              \
+    .table_size = table_size, .table = table
 
 #endif
