@@ -124,7 +124,7 @@ static int bench_model(const options *given, json *out)
     candidate *methods = NULL;
     int answer = subject_open(&s, given);
     if (!answer)
-        answer = settle_methods(&methods, "bench", &s, given);
+        answer = choose_methods(&methods, "bench", &s, given);
     row *rows = answer ? NULL : calloc((size_t)given->method_count, sizeof *rows);
     if (!answer && !rows) {
         complain("out of memory");

@@ -278,7 +278,7 @@ static int contend(contest *c, bench *b, const options *given)
 {
     int answer = subject_open(&c->subject, given);
     if (!answer)
-        answer = settle_methods(&c->methods, "compare", &c->subject, given);
+        answer = choose_methods(&c->methods, "compare", &c->subject, given);
     if (answer)
         return answer;
     /* only some systems, and some starts of them, have a latitude */
@@ -287,7 +287,7 @@ static int contend(contest *c, bench *b, const options *given)
         complain("out of memory");
         return FAILED;
     }
-    c->every = settle_every(given, c->steps, c->quantities + 1);
+    c->every = steps_between_points(given, c->steps, c->quantities + 1);
     answer = examine_all(b);
     return answer ? answer : tell(c, given);
 }
@@ -297,7 +297,7 @@ static int run(const options *given)
     contest c = {.step = given->step, .compose = given->compose};
     bench b = {.given = given, .c = &c};
     nh_report report;
-    int answer = settle_steps("compare", given, &c.steps);
+    int answer = count_steps("compare", given, &c.steps);
     c.time = (double)c.steps * c.step;
     if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);

@@ -55,7 +55,7 @@ int split_methods(const char *text, char ***list, int *count)
     }
 }
 
-static int settle(candidate *one, const subject *s, const options *given)
+static int check_candidate(candidate *one, const subject *s, const options *given)
 {
     nh_report report;
     nh_status status = nh_choice_parse(&one->choice, one->text, &report);
@@ -70,7 +70,7 @@ static int settle(candidate *one, const subject *s, const options *given)
     return one->order > 0 ? 0 : complain_report(&report);
 }
 
-int settle_methods(candidate **out, const char *who, const subject *s, const options *given)
+int choose_methods(candidate **out, const char *who, const subject *s, const options *given)
 {
     *out = NULL;
     if (given->method_count == 0) {
@@ -87,7 +87,7 @@ int settle_methods(candidate **out, const char *who, const subject *s, const opt
     int answer = 0;
     for (int i = 0; i < given->method_count && !answer; i++) {
         list[i].text = given->methods[i];
-        answer = settle(&list[i], s, given);
+        answer = check_candidate(&list[i], s, given);
     }
     return answer;
 }

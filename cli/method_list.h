@@ -20,7 +20,7 @@ typedef struct candidate {
 
 /* Settles --methods for the system: every one is known, applies, and can be composed if that is
  * asked for. The caller frees *out in any case. `who` needs them, for messages. */
-int settle_methods(candidate **out, const char *who, const subject *s, const options *given);
+int choose_methods(candidate **out, const char *who, const subject *s, const options *given);
 
 /* What a run of one of them is asked for. */
 nh_run_options run_options(const options *given, const char *method, double step, int64_t steps);

@@ -174,7 +174,7 @@ static int run(const options *given)
 {
     run_job job = {.step = given->step, .method = given->method};
     view shown = {.job = &job};
-    int answer = settle_steps("run", given, &job.steps);
+    int answer = count_steps("run", given, &job.steps);
     if (!answer)
         answer = check_paths(given);
     if (!answer)

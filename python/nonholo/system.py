@@ -82,7 +82,7 @@ class Model:
         return System(create(lib.nh_system_build, self._handle, array, len(texts)), model_text=self.text.encode())
 
     def system(self, set: Setting | None = None) -> System:
-        """The model with its parameters settled and its equations of motion derived."""
+        """The model with values for its parameters, and its equations of motion."""
         return self._build(set) if set else self._standard
 
     @property
@@ -108,7 +108,7 @@ class Model:
 
 
 class System:
-    """A model with its parameters settled, or functions of one's own (:func:`from_functions`).
+    """A model with values for its parameters, or functions of one's own (:func:`from_functions`).
 
     States are arrays ``q`` (coordinates) and ``v`` (velocities).
 
@@ -321,12 +321,12 @@ def as_system(subject: Any, set: Setting | None) -> System:
     """Whatever users hand over: a system, a model, a shipped name, a path or a text."""
     if isinstance(subject, System):
         if set:
-            raise ValueError("a system's parameters are settled; give `set` with a model")
+            raise ValueError("a system's parameters cannot be changed; give `set` with a model")
         return subject
     return (subject if isinstance(subject, Model) else load(subject)).system(set)
 
 
-def settle_start(system: System, t0: float, start: Start, q: Any, v: Any, project: bool) -> tuple[np.ndarray, np.ndarray]:
+def choose_start(system: System, t0: float, start: Start, q: Any, v: Any, project: bool) -> tuple[np.ndarray, np.ndarray]:
     """First the model's start with changes, then whole vectors, then the projection."""
     first_q, first_v = system.start(start)
     q = first_q if q is None else vector(q, len(system.coordinates), "q")

@@ -194,7 +194,7 @@ void nh_ensemble_cut(nh_ensemble *e)
     e->blocks = e->blocks_each * e->combinations;
 }
 
-static nh_status settle_members(nh_ensemble *e, nh_report *report)
+static nh_status count_members(nh_ensemble *e, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
     double all = (double)e->each;
@@ -213,7 +213,7 @@ static nh_status settle_members(nh_ensemble *e, nh_report *report)
     return NH_OK;
 }
 
-static nh_status settle_records(nh_ensemble *e, nh_report *report)
+static nh_status count_records(nh_ensemble *e, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
     e->records = o->steps / o->every + 1 + (o->steps % o->every != 0);
@@ -232,9 +232,9 @@ static nh_status settle_records(nh_ensemble *e, nh_report *report)
     return e->statistic && e->failure ? NH_OK : nh_fail_memory(report);
 }
 
-static nh_status settle(nh_ensemble *e, nh_report *report)
+static nh_status lay_out(nh_ensemble *e, nh_report *report)
 {
-    nh_status status = settle_members(e, report);
+    nh_status status = count_members(e, report);
     e->system = e->options.system;
     if (status == NH_OK && !e->system) {
         status = build_swept(e, 0, &e->own, report);
@@ -245,7 +245,7 @@ static nh_status settle(nh_ensemble *e, nh_report *report)
             nh_choice_parse(&e->choice, e->options.run.method ? e->options.run.method : "", report);
     if (status == NH_OK)
         status = nh_choice_applies(&e->choice, e->system, report);
-    return status == NH_OK ? settle_records(e, report) : status;
+    return status == NH_OK ? count_records(e, report) : status;
 }
 
 nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options,
@@ -264,8 +264,8 @@ nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *optio
     e->each = options->members ? options->members : 1;
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_init(&e->making, NULL);
-    pthread_cond_init(&e->turn, NULL);
-    status = settle(e, report);
+    pthread_cond_init(&e->changed, NULL);
+    status = lay_out(e, report);
     if (status != NH_OK) {
         nh_ensemble_free(e);
         return status;
@@ -280,7 +280,7 @@ void nh_ensemble_free(nh_ensemble *e)
         return;
     pthread_mutex_destroy(&e->lock);
     pthread_mutex_destroy(&e->making);
-    pthread_cond_destroy(&e->turn);
+    pthread_cond_destroy(&e->changed);
     nh_system_free(e->own);
     for (int i = 0; i < e->unfinished; i++)
         nh_bytes_free(e->unfinished_piece[i].bytes);
@@ -311,7 +311,7 @@ void nh_ensemble_stop(nh_ensemble *e, nh_status status, const nh_report *report)
         e->report = *report;
     }
     e->stop = true;
-    pthread_cond_broadcast(&e->turn);
+    pthread_cond_broadcast(&e->changed);
 }
 
 /* ---- running ---- */

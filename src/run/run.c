@@ -209,7 +209,7 @@ static nh_status check_options(const nh_run_options *options, nh_report *report)
     return NH_OK;
 }
 
-static nh_status settle_method(nh_run *run, const nh_run_options *options, nh_report *report)
+static nh_status choose_method(nh_run *run, const nh_run_options *options, nh_report *report)
 {
     nh_status status = nh_choice_parse(&run->choice, options->method, report);
     if (status == NH_OK)
@@ -250,7 +250,7 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
     run->system = system;
     run->step = options->step;
     run->members = options->members ? options->members : 1;
-    status = settle_method(run, options, report);
+    status = choose_method(run, options, report);
     if (status == NH_OK)
         status = prepare_engines(run, options, report);
     if (status != NH_OK) {
@@ -345,10 +345,10 @@ void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v
 {
     const nh_shape *s = &run->system->shape;
     int lanes = run->group[0].lanes, lane = member % lanes;
-    const double *turns = run->group[member / lanes].block + 4 * s->n * lanes;
+    const double *revolutions = run->group[member / lanes].block + 4 * s->n * lanes;
     nh_run_wrapped_state(run, member, t, q, v);
     for (int a = 0; q && a < s->angles; a++) {
         double *angle = q + s->angle[a];
-        *angle = nh_whole_angle(*angle, turns[a * lanes + lane]);
+        *angle = nh_whole_angle(*angle, revolutions[a * lanes + lane]);
     }
 }

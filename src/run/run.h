@@ -12,7 +12,7 @@ typedef struct group { /* `lanes` trajectories side by side, in one block of mem
     int lanes, first_member;
     bool started;     /* the kernel's start has seen the state */
     unsigned retired; /* a bit for each lane that only keeps another one company */
-    double *block;    /* q, v, q_low, v_low, turns, memory: the state */
+    double *block;    /* q, v, q_low, v_low, full revolutions, memory: the state */
     double *saved;    /* the state before the present chunk of steps */
 } group;
 
