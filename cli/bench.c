@@ -120,7 +120,7 @@ static int choose(const subject *s, options *given)
     static const char *const standard[] = {"dla01", "leapfrog", "gauss:stages=3",
                                            "discrete-gradient", "rk4"};
     int count = sizeof standard / sizeof *standard;
-    return given->method_count ? 0 : choose_methods(standard, count, s, given);
+    return given->method_count ? 0 : offer_methods(standard, count, s, given);
 }
 
 static void free_chosen(options *chosen, const options *given)
@@ -141,7 +141,7 @@ static int bench_model(const options *asked, json *out)
     if (!answer)
         answer = choose(&s, given);
     if (!answer)
-        answer = settle_methods(&methods, "bench", &s, given);
+        answer = choose_methods(&methods, "bench", &s, given);
     row *rows = answer ? NULL : calloc((size_t)given->method_count, sizeof *rows);
     if (!answer && !rows) {
         complain("out of memory");

@@ -281,7 +281,7 @@ static int contend(contest *c, bench *b, const options *given)
 {
     int answer = subject_open(&c->subject, given);
     if (!answer)
-        answer = settle_methods(&c->methods, "compare", &c->subject, given);
+        answer = choose_methods(&c->methods, "compare", &c->subject, given);
     if (answer)
         return answer;
     /* only some systems, and some starts of them, have a latitude */
@@ -290,7 +290,7 @@ static int contend(contest *c, bench *b, const options *given)
         complain("out of memory");
         return FAILED;
     }
-    c->every = settle_every(given, c->steps, c->quantities + 1);
+    c->every = steps_between_points(given, c->steps, c->quantities + 1);
     answer = examine_all(b);
     return answer ? answer : tell(c, given);
 }
@@ -302,7 +302,7 @@ static int run(const options *given)
     nh_report report;
     int answer = subject_find(&c.subject, given);
     if (!answer)
-        answer = settle_steps("compare", given, &c.steps);
+        answer = count_steps("compare", given, &c.steps);
     c.time = (double)c.steps * c.step;
     if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "advice.h"
 #include "command.h"
-#include "crowd.h"
+#include "ensemble_job.h"
 #include "message.h"
 #include "method_list.h"
 #include "ranks.h"
@@ -67,7 +67,7 @@ static int require_method(const subject *s, const options *given)
 }
 
 /* --q and --v are a list of one. */
-static int settle_starts(crowd *c, const options *given)
+static int choose_starts(ensemble_job *c, const options *given)
 {
     c->wanted.starts = NH_STARTS_MODEL;
     if (given->members > 0)
@@ -84,7 +84,7 @@ static int settle_starts(crowd *c, const options *given)
     return 0;
 }
 
-static void fill_wishes(crowd *c, const options *given, int64_t steps)
+static void fill_options(ensemble_job *c, const options *given, int64_t steps)
 {
     nh_run_options run = run_options(given, given->method, given->step, steps);
     c->wanted.model = c->subject.model;
@@ -110,7 +110,7 @@ static void fill_wishes(crowd *c, const options *given, int64_t steps)
     c->wanted.threads = given->threads > 0 ? (int)given->threads : 0;
 }
 
-static int prepare(crowd *c, const options *given, int64_t steps)
+static int prepare(ensemble_job *c, const options *given, int64_t steps)
 {
     int answer = 0;
     for (int i = 0; i < given->sweep_count && !answer; i++)
@@ -121,10 +121,10 @@ static int prepare(crowd *c, const options *given, int64_t steps)
     if (!answer)
         answer = require_method(&c->subject, given);
     if (!answer)
-        answer = settle_starts(c, given);
+        answer = choose_starts(c, given);
     if (answer)
         return answer;
-    fill_wishes(c, given, steps);
+    fill_options(c, given, steps);
     if (rank_is_done(c, given))
         return ALREADY_DONE;
     nh_report report;
@@ -132,21 +132,21 @@ static int prepare(crowd *c, const options *given, int64_t steps)
         return complain_report(&report);
     c->wanted.every = nh_ensemble_every(c->ensemble);
     c->wanted.threads = nh_ensemble_threads(c->ensemble);
-    return open_crowd_files(c, given);
+    return open_ensemble_files(c, given);
 }
 
 /* ---- doing it ------------------------------------------------------------------------------ */
 
 static int show_progress(void *user, int64_t done, int64_t all)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     (void)all;
     progress_update(&c->bar, done);
     return interrupted() && !c->checkpointing.given->checkpoint;
 }
 
 /* Why it stopped early: an interruption, a file, or a start that cannot be. */
-static int tell_stop(crowd *c, const nh_report *report)
+static int tell_stop(ensemble_job *c, const nh_report *report)
 {
     bool stopped = interrupted() && c->status == NH_CALLBACK_STOPPED;
     if (c->failure.status != NH_OK)
@@ -158,7 +158,7 @@ static int tell_stop(crowd *c, const nh_report *report)
     return complain_report(report);
 }
 
-static int compute(crowd *c, const options *given)
+static int compute(ensemble_job *c, const options *given)
 {
     bool members = given->output && !c->archive && given->table != TABLE_STATISTICS;
     if (members) {
@@ -177,7 +177,7 @@ static int compute(crowd *c, const options *given)
                                        : other && whole ? spill_rows
                                                         : NULL,
                                .due = given->checkpoint ? ensemble_checkpoint_is_due : NULL,
-                               .checkpoint = given->checkpoint ? write_crowd_checkpoint : NULL};
+                               .checkpoint = given->checkpoint ? write_ensemble_checkpoint : NULL};
     nh_report report;
     progress_begin(&c->bar, c->wanted.steps * nh_ensemble_members(c->ensemble) / c->wanted.ranks,
                    given->quiet || other);
@@ -186,7 +186,7 @@ static int compute(crowd *c, const options *given)
     return c->status == NH_OK ? ranks_end(c) : tell_stop(c, &report);
 }
 
-static int write_files(crowd *c, const options *given)
+static int write_files(ensemble_job *c, const options *given)
 {
     nh_report report;
     int answer = DONE;
@@ -204,7 +204,7 @@ static int write_files(crowd *c, const options *given)
         c->output = answer ? NULL : given->output;
     }
     if (given->plot) {
-        int drawn = plot_crowd(c, given->plot);
+        int drawn = plot_ensemble(c, given->plot);
         c->plot = drawn ? NULL : given->plot;
         answer = answer ? answer : drawn;
     }
@@ -212,7 +212,7 @@ static int write_files(crowd *c, const options *given)
 }
 
 /* Members that failed are named; the rest stands, and the exit code tells. */
-static int name_failures(const crowd *c)
+static int name_failures(const ensemble_job *c)
 {
     int64_t failures = nh_ensemble_failures(c->ensemble), member;
     const nh_report *first = nh_ensemble_failure(c->ensemble, 0, &member);
@@ -224,14 +224,14 @@ static int name_failures(const crowd *c)
     return FAILED;
 }
 
-static int finish(crowd *c, const options *given)
+static int finish(ensemble_job *c, const options *given)
 {
     int answer = write_files(c, given);
     report_beside(given->output);
     if (given->json)
-        print_crowd_json(c);
+        print_ensemble_json(c);
     else
-        print_crowd_text(c);
+        print_ensemble_text(c);
     if (answer == DONE)
         remove_checkpoints(&c->checkpointing);
     int failed = name_failures(c);
@@ -240,11 +240,11 @@ static int finish(crowd *c, const options *given)
 
 static int run(const options *given)
 {
-    crowd c = {.method = given->method};
+    ensemble_job c = {.method = given->method};
     int64_t steps = 0;
     int answer = subject_find(&c.subject, given);
     if (!answer)
-        answer = settle_steps("ensemble", given, &steps);
+        answer = count_steps("ensemble", given, &steps);
     if (!answer)
         answer = check_kind(given);
     if (!answer)

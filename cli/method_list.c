@@ -66,7 +66,7 @@ static bool is_possible(candidate *one, const subject *s, const options *given, 
     return !given->compose || one->order > 0;
 }
 
-int choose_methods(const char *const *offered, int count, const subject *s, options *given)
+int offer_methods(const char *const *offered, int count, const subject *s, options *given)
 {
     nh_report report;
     for (int i = 0; i < count; i++) {
@@ -81,7 +81,7 @@ int choose_methods(const char *const *offered, int count, const subject *s, opti
     return 0;
 }
 
-int settle_methods(candidate **out, const char *who, const subject *s, const options *given)
+int choose_methods(candidate **out, const char *who, const subject *s, const options *given)
 {
     *out = NULL;
     if (given->method_count == 0) {

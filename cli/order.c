@@ -49,7 +49,7 @@ static int list_halvings(survey *s, const options *given)
     return 0;
 }
 
-static int settle_sizes(survey *s, const options *given)
+static int choose_step_sizes(survey *s, const options *given)
 {
     s->time = isnan(given->time) ? standard_time : given->time;
     s->tolerance = isnan(given->tolerance) ? standard_tolerance : given->tolerance;
@@ -170,7 +170,7 @@ static int survey_subject(survey *s, const options *given)
 {
     int answer = subject_open(&s->subject, given);
     if (!answer)
-        answer = settle_methods(&s->methods, "order", &s->subject, given);
+        answer = choose_methods(&s->methods, "order", &s->subject, given);
     if (!answer)
         answer = find_reference(s);
     if (answer)
@@ -191,7 +191,7 @@ static int run(const options *given)
     nh_report report;
     int answer = subject_find(&s.subject, given);
     if (!answer)
-        answer = settle_sizes(&s, given);
+        answer = choose_step_sizes(&s, given);
     if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);
     if (!answer)

@@ -41,7 +41,7 @@ void find_ranks(int *rank, int *ranks)
 /* ---- the folder ---- */
 
 /* A name that all ranks of one launch know, and with a checkpoint also a later launch. */
-static int name_folder(crowd *c, const options *given)
+static int name_folder(ensemble_job *c, const options *given)
 {
     const char *launch = getenv("PMIX_NAMESPACE");
     launch = launch ? launch : getenv("SLURM_JOB_ID");
@@ -56,12 +56,12 @@ static int name_folder(crowd *c, const options *given)
     return length > 0 ? 0 : (complain("out of memory"), FAILED);
 }
 
-static void path_of(const crowd *c, int rank, const char *what, char path[PATH_MAX])
+static void path_of(const ensemble_job *c, int rank, const char *what, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s/%d.%s", c->folder, rank, what);
 }
 
-int ranks_begin(crowd *c, const options *given, int64_t position)
+int ranks_begin(ensemble_job *c, const options *given, int64_t position)
 {
     char path[PATH_MAX];
     if (c->wanted.ranks == 1)
@@ -83,7 +83,7 @@ int ranks_begin(crowd *c, const options *given, int64_t position)
     return 0;
 }
 
-bool rank_is_done(crowd *c, const options *given)
+bool rank_is_done(ensemble_job *c, const options *given)
 {
     char path[PATH_MAX];
     if (c->wanted.ranks == 1 || c->wanted.rank == 0 || !given->resume || name_folder(c, given))
@@ -94,12 +94,12 @@ bool rank_is_done(crowd *c, const options *given)
 
 /* ---- rows on their way to rank 0 ---- */
 
-static int spill(crowd *c, const void *data, size_t size)
+static int spill(ensemble_job *c, const void *data, size_t size)
 {
     return size > 0 && fwrite(data, size, 1, c->spill) != 1;
 }
 
-static size_t row_counts(const crowd *c, const nh_rows *rows, size_t count[4])
+static size_t row_counts(const ensemble_job *c, const nh_rows *rows, size_t count[4])
 {
     const nh_system *s = nh_ensemble_system(c->ensemble);
     size_t all = (size_t)rows->members * (size_t)rows->records;
@@ -112,7 +112,7 @@ static size_t row_counts(const crowd *c, const nh_rows *rows, size_t count[4])
 
 int spill_rows(void *user, const nh_rows *rows)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     size_t count[4];
     row_counts(c, rows, count);
     const double *part[] = {rows->value, rows->q, rows->v, rows->multipliers};
@@ -124,11 +124,11 @@ int spill_rows(void *user, const nh_rows *rows)
 
 int spill_member(void *user, const nh_member *member)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     return spill(c, "M", 1) || spill(c, member, sizeof *member);
 }
 
-nh_status spill_flush(crowd *c, int64_t *position, nh_report *report)
+nh_status spill_flush(ensemble_job *c, int64_t *position, nh_report *report)
 {
     if (fflush(c->spill) == 0 && fsync(fileno(c->spill)) == 0) {
         *position = ftello(c->spill);
@@ -142,7 +142,7 @@ nh_status spill_flush(crowd *c, int64_t *position, nh_report *report)
 
 /* ---- joining ---- */
 
-static int take_rows(crowd *c, FILE *file)
+static int take_rows(ensemble_job *c, FILE *file)
 {
     nh_rows rows;
     size_t count[4];
@@ -163,7 +163,7 @@ static int take_rows(crowd *c, FILE *file)
     return failed;
 }
 
-static int take_spill(crowd *c, int rank)
+static int take_spill(ensemble_job *c, int rank)
 {
     char path[PATH_MAX];
     path_of(c, rank, "rows", path);
@@ -186,7 +186,7 @@ static int take_spill(crowd *c, int rank)
                : 0;
 }
 
-static int hand_over(crowd *c)
+static int hand_over(ensemble_job *c)
 {
     char path[PATH_MAX];
     nh_report report;
@@ -202,7 +202,7 @@ static int hand_over(crowd *c)
     return status == NH_OK ? 0 : complain_report(&report);
 }
 
-static int join(crowd *c, int rank)
+static int join(ensemble_job *c, int rank)
 {
     char path[PATH_MAX];
     nh_report report;
@@ -222,7 +222,7 @@ static int join(crowd *c, int rank)
     return status == NH_OK ? take_spill(c, rank) : complain_report(&report);
 }
 
-int ranks_end(crowd *c)
+int ranks_end(ensemble_job *c)
 {
     int answer = 0;
     if (c->wanted.ranks == 1)
@@ -240,7 +240,7 @@ int ranks_end(crowd *c)
     return answer;
 }
 
-void ranks_free(crowd *c)
+void ranks_free(ensemble_job *c)
 {
     if (c->spill)
         fclose(c->spill);

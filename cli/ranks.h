@@ -4,22 +4,23 @@
 #ifndef CLI_RANKS_H
 #define CLI_RANKS_H
 
-#include "crowd.h"
+#include "ensemble_job.h"
 
 /* Rank and number of ranks out of the environment; 0 of 1 when there is no launcher. */
 void find_ranks(int *rank, int *ranks);
 
 /* Makes the folder and opens the file for rows of ranks other than 0, at `position`. Returns 0, or
  * the exit code after having complained. */
-int ranks_begin(crowd *c, const options *given, int64_t position);
-bool rank_is_done(crowd *c, const options *given); /* in an earlier process that was interrupted */
+int ranks_begin(ensemble_job *c, const options *given, int64_t position);
+bool rank_is_done(ensemble_job *c,
+                  const options *given); /* in an earlier process that was interrupted */
 
 int spill_rows(void *user, const nh_rows *rows); /* hooks of ranks other than 0 */
 int spill_member(void *user, const nh_member *member);
-nh_status spill_flush(crowd *c, int64_t *position, nh_report *report);
+nh_status spill_flush(ensemble_job *c, int64_t *position, nh_report *report);
 
 /* The end: other ranks hand over, rank 0 waits for all and joins. */
-int ranks_end(crowd *c);
-void ranks_free(crowd *c);
+int ranks_end(ensemble_job *c);
+void ranks_free(ensemble_job *c);
 
 #endif

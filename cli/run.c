@@ -182,7 +182,7 @@ static int run(const options *given)
     view shown = {.job = &job};
     int answer = subject_find(&job.subject, given);
     if (!answer)
-        answer = settle_steps("run", given, &job.steps);
+        answer = count_steps("run", given, &job.steps);
     if (!answer)
         answer = check_paths(given);
     if (!answer)

@@ -1,7 +1,7 @@
 /* --starts: start states out of a file. */
 #define _GNU_SOURCE
 #include "command.h"
-#include "crowd.h"
+#include "ensemble_job.h"
 #include "message.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct reader {
-    crowd *c;
+    ensemble_job *c;
     const char *path;
     FILE *file;
     char *line;
@@ -114,7 +114,7 @@ static int read_names(reader *r)
 
 static int make_room(reader *r)
 {
-    crowd *c = r->c;
+    ensemble_job *c = r->c;
     if (r->rows < r->row_room)
         return 0;
     size_t room = r->row_room ? 2 * (size_t)r->row_room : 64;
@@ -159,7 +159,7 @@ static int read_row(reader *r)
     return 0;
 }
 
-int read_starts(crowd *c, const char *path)
+int read_starts(ensemble_job *c, const char *path)
 {
     reader r = {.c = c, .path = path, .file = fopen(path, "re")};
     if (!r.file)

@@ -10,7 +10,7 @@
 enum { INPUT_MOST = 1 << 23 }; /* bytes; the library refuses less */
 
 /* The start: first the model's with --start applied, then whole vectors, then the projection. */
-static int settle_start(subject *s, const options *given)
+static int choose_start(subject *s, const options *given)
 {
     nh_report report;
     if (nh_system_start(s->system, given->start, s->q, s->v, &report) != NH_OK)
@@ -93,7 +93,7 @@ int subject_open(subject *s, const options *given)
         complain("out of memory");
         return FAILED;
     }
-    return settle_start(s, given);
+    return choose_start(s, given);
 }
 
 void subject_free(subject *s)

@@ -1,4 +1,4 @@
-/* What a command works on: a model with its parameters settled, and a start state. */
+/* What a command works on: a model with values for its parameters, and a start state. */
 #ifndef CLI_SUBJECT_H
 #define CLI_SUBJECT_H
 

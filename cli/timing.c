@@ -6,7 +6,7 @@
 enum { POINTS = 10000 };                    /* recorded by default */
 static const double table_limit = 32 << 20; /* numbers in the table before points are spared */
 
-int settle_steps(const char *who, const options *given, int64_t *steps)
+int count_steps(const char *who, const options *given, int64_t *steps)
 {
     if (isnan(given->step))
         return complain("%s needs --step H, the time step", who);
@@ -28,7 +28,7 @@ int settle_steps(const char *who, const options *given, int64_t *steps)
     return 0;
 }
 
-int64_t settle_every(const options *given, int64_t steps, int columns)
+int64_t steps_between_points(const options *given, int64_t steps, int columns)
 {
     if (given->every > 0)
         return given->every;

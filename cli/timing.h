@@ -5,9 +5,9 @@
 #include "options.h"
 
 /* --steps as it is, or the nearest whole number of steps to --time. `who` needs them. */
-int settle_steps(const char *who, const options *given, int64_t *steps);
+int count_steps(const char *who, const options *given, int64_t *steps);
 
 /* --every, or what makes about 10,000 points; fewer of rows with very many columns. */
-int64_t settle_every(const options *given, int64_t steps, int columns);
+int64_t steps_between_points(const options *given, int64_t steps, int columns);
 
 #endif

@@ -14,7 +14,7 @@ import numpy as np
 from . import _header as H
 from ._library import Error, array_at, call, create, lib, number
 from .progress import Bar, Progress
-from .system import Model, Setting, Start, System, _address, _text, load, settle_start, start_text
+from .system import Model, Setting, Start, System, _address, _text, load, choose_start, start_text
 from .trajectory import count_steps, fill_options, method_text, raise_with_cause
 
 HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
@@ -126,7 +126,7 @@ class _Collector:
 def _list_starts(system: System, starts: Any, q: Any, v: Any, t0: float, project: bool) -> tuple[np.ndarray, np.ndarray]:
     """Arrays with the axes member, component, from a list of changes to the model's start or from whole arrays."""
     if starts is not None:
-        states = [settle_start(system, t0, start, q, v, project) for start in starts]
+        states = [choose_start(system, t0, start, q, v, project) for start in starts]
         if not states:
             raise ValueError("an ensemble needs at least one member")
         return np.array([s[0] for s in states]), np.array([s[1] for s in states])
@@ -162,7 +162,7 @@ def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None) ->
     """Fills in the model or the system; returns a system to inspect and the objects that must stay alive."""
     if isinstance(model, System):
         if set:
-            raise ValueError("a system's parameters are settled; give `set` with a model")
+            raise ValueError("a system's parameters cannot be changed; give `set` with a model")
         options.system = model._handle
         return model, model
     source = model if isinstance(model, Model) else load(model)

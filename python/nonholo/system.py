@@ -330,12 +330,12 @@ def as_system(subject: Any, set: Setting | None) -> System:
     """A system from anything that users may pass: a system, a model, a shipped name, a path or a text."""
     if isinstance(subject, System):
         if set:
-            raise ValueError("a system's parameters are settled; give `set` with a model")
+            raise ValueError("a system's parameters cannot be changed; give `set` with a model")
         return subject
     return (subject if isinstance(subject, Model) else load(subject)).system(set)
 
 
-def settle_start(system: System, t0: float, start: Start, q: Any, v: Any, project: bool) -> tuple[np.ndarray, np.ndarray]:
+def choose_start(system: System, t0: float, start: Start, q: Any, v: Any, project: bool) -> tuple[np.ndarray, np.ndarray]:
     """The start state: first the model's start with changes, then whole vectors, then the projection."""
     first_q, first_v = system.start(start)
     q = first_q if q is None else vector(q, len(system.coordinates), "q")

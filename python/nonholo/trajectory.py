@@ -14,7 +14,7 @@ import numpy as np
 from . import _header as H
 from ._library import ComputationError, Error, array_at, call, create, lib
 from .progress import Bar, Progress
-from .system import Setting, Start, System, _address, _text, as_system, settle_start
+from .system import Setting, Start, System, _address, _text, as_system, choose_start
 
 PAUSE = 0.1  # seconds between two looks at the keyboard and the bar
 
@@ -222,7 +222,7 @@ class Beginning:
 
     def __init__(self, system: System, t0: float, start: Start, q: Any, v: Any, project: bool):
         self.system, self.t0 = system, t0
-        self.q, self.v = settle_start(system, t0, start, q, v, project)
+        self.q, self.v = choose_start(system, t0, start, q, v, project)
 
     def run(self, method: str, step: float, steps: int, compose: str | None, compensated: bool | None, backend: str) -> _Run:
         """A run that starts here; an error if the state violates the constraints."""

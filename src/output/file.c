@@ -155,7 +155,7 @@ nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_rep
 
 static void flush(nh_file *file)
 {
-    int error = nh_writer_settle(&file->writer);
+    int error = nh_writer_drain(&file->writer);
     file->error = file->error ? file->error : error;
 }
 

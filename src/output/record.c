@@ -121,7 +121,7 @@ static nh_status look(const nh_record *record, double t, const double *q, const 
 }
 
 /* Energies and residuals are the same for wrapped angles, and exact; the model's own observables
- * may count turns. They come behind the latitude, where there is one. */
+ * may count revolutions. They come behind the latitude, where there is one. */
 static nh_status measure(nh_record *record, double *row, const double *q, const double *v,
                          const double *wrapped_q)
 {

@@ -113,7 +113,7 @@ void nh_writer_add(nh_writer *w, const char *data, size_t size)
     }
 }
 
-int nh_writer_settle(nh_writer *w)
+int nh_writer_drain(nh_writer *w)
 {
     pthread_mutex_lock(&w->lock);
     wait_for_thread(w);

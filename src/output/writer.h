@@ -27,9 +27,9 @@ void nh_writer_begin(nh_writer *w, int descriptor); /* all zero before */
 void nh_writer_add(nh_writer *w, const char *data, size_t size);
 
 /* Everything added so far is with the system; returns the first errno, or 0. */
-int nh_writer_settle(nh_writer *w);
+int nh_writer_drain(nh_writer *w);
 
-/* Ends the thread. What was not settled may be lost. */
+/* Ends the thread. What was not drained may be lost. */
 void nh_writer_end(nh_writer *w);
 
 #endif

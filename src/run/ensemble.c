@@ -286,7 +286,7 @@ nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *optio
     e->each = own.members;
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_init(&e->making, NULL);
-    pthread_cond_init(&e->turn, NULL);
+    pthread_cond_init(&e->changed, NULL);
     status = prepare(e, report);
     if (status != NH_OK) {
         nh_ensemble_free(e);
@@ -302,7 +302,7 @@ void nh_ensemble_free(nh_ensemble *e)
         return;
     pthread_mutex_destroy(&e->lock);
     pthread_mutex_destroy(&e->making);
-    pthread_cond_destroy(&e->turn);
+    pthread_cond_destroy(&e->changed);
     nh_system_free(e->own);
     for (int i = 0; i < e->unfinished; i++)
         nh_bytes_free(e->unfinished_piece[i].bytes);
@@ -333,7 +333,7 @@ void nh_ensemble_stop(nh_ensemble *e, nh_status status, const nh_report *report)
         e->report = *report;
     }
     e->stop = true;
-    pthread_cond_broadcast(&e->turn);
+    pthread_cond_broadcast(&e->changed);
 }
 
 /* ---- running ---- */

@@ -41,7 +41,7 @@ struct nh_ensemble {
     /* while it runs; under the lock */
     pthread_mutex_t lock,
         making; /* making: one kernel is compiled at a time, the others find it made */
-    pthread_cond_t turn;
+    pthread_cond_t changed;
     nh_ensemble_hooks hooks;
     int64_t taken, told; /* blocks of this rank handed out, and told of in order */
     int64_t steps_done;

@@ -7,8 +7,8 @@
 #include "base/status.h"
 
 /* Energies and constraints are functions of the wrapped angles, exact however often they have
- * turned; the model's own observables may count turns. */
-static bool counts_turns(const nh_measure *m)
+ * gone round; the model's own observables may count revolutions. */
+static bool counts_revolutions(const nh_measure *m)
 {
     return m->run->system->shape.angles > 0 &&
            m->observables > (m->run->system->facts.coupled ? 2 : 0);
@@ -31,28 +31,28 @@ nh_status nh_measure_create(nh_measure *m, const nh_run *run, bool multipliers, 
     size_t outputs = nh_system_outputs(system, NH_FN_OBSERVE);
     m->q = nh_aligned_doubles(n * lanes);
     m->v = nh_aligned_doubles(n * lanes);
-    m->turned_q = nh_aligned_doubles(n * lanes);
+    m->whole_q = nh_aligned_doubles(n * lanes);
     m->values = nh_aligned_doubles(outputs * lanes);
-    m->turned = nh_aligned_doubles(outputs * lanes);
+    m->whole = nh_aligned_doubles(outputs * lanes);
     m->acceleration = nh_aligned_doubles(nh_system_outputs(system, NH_FN_ACCELERATION) * lanes);
     m->one_q = nh_aligned_doubles(n);
     m->one_v = nh_aligned_doubles(n);
-    bool all = m->q && m->v && m->turned_q && m->values && m->turned && m->acceleration &&
-               m->one_q && m->one_v;
+    bool all = m->q && m->v && m->whole_q && m->values && m->whole && m->acceleration && m->one_q &&
+               m->one_v;
     return all ? NH_OK : nh_fail_memory(report);
 }
 
 void nh_measure_free(nh_measure *m)
 {
     nh_engine_free(&m->engine);
-    double *all[] = {m->q,     m->v,    m->turned_q, m->values, m->turned, m->acceleration,
+    double *all[] = {m->q,     m->v,    m->whole_q, m->values, m->whole, m->acceleration,
                      m->one_q, m->one_v};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
 
 /* States side by side; lanes beyond the last member repeat it. */
-static void gather(nh_measure *m, int first, bool turned)
+static void gather(nh_measure *m, int first, bool whole)
 {
     const nh_system *system = m->run->system;
     for (int l = 0; l < m->lanes; l++) {
@@ -62,10 +62,10 @@ static void gather(nh_measure *m, int first, bool turned)
             m->q[i * m->lanes + l] = m->one_q[i];
         for (int i = 0; i < system->shape.n; i++)
             m->v[i * m->lanes + l] = m->one_v[i];
-        if (turned)
+        if (whole)
             nh_run_state(m->run, member, NULL, m->one_q, NULL);
-        for (int i = 0; turned && i < system->coordinates; i++)
-            m->turned_q[i * m->lanes + l] = m->one_q[i];
+        for (int i = 0; whole && i < system->coordinates; i++)
+            m->whole_q[i * m->lanes + l] = m->one_q[i];
     }
 }
 
@@ -76,7 +76,7 @@ static nh_status call(nh_measure *m, nh_fn fn, const double *q, double *out)
                                                                               : NH_CALLBACK_STOPPED;
 }
 
-static void fill_row(const nh_measure *m, int lane, bool turned, double *row)
+static void fill_row(const nh_measure *m, int lane, bool whole, double *row)
 {
     const nh_system *system = m->run->system;
     int built_in = system->facts.coupled ? 2 : 0, constraints = system->constraints;
@@ -88,7 +88,7 @@ static void fill_row(const nh_measure *m, int lane, bool turned, double *row)
     *row++ = m->values[lane];
     *row++ = largest;
     for (int i = 0; i < m->observables; i++) {
-        const double *from = turned && i >= built_in ? m->turned : m->values;
+        const double *from = whole && i >= built_in ? m->whole : m->values;
         *row++ = from[(1 + constraints + i) * m->lanes + lane];
     }
     for (int i = 0; m->multipliers && i < constraints; i++)
@@ -97,14 +97,14 @@ static void fill_row(const nh_measure *m, int lane, bool turned, double *row)
 
 nh_status nh_measure_members(nh_measure *m, int first, double *rows, size_t width)
 {
-    bool turned = counts_turns(m);
-    gather(m, first, turned);
+    bool whole = counts_revolutions(m);
+    gather(m, first, whole);
     nh_status status = call(m, NH_FN_OBSERVE, m->q, m->values);
-    if (status == NH_OK && turned)
-        status = call(m, NH_FN_OBSERVE, m->turned_q, m->turned);
+    if (status == NH_OK && whole)
+        status = call(m, NH_FN_OBSERVE, m->whole_q, m->whole);
     if (status == NH_OK && m->multipliers)
         status = call(m, NH_FN_ACCELERATION, m->q, m->acceleration);
     for (int l = 0; status == NH_OK && l < m->lanes && first + l < m->run->members; l++)
-        fill_row(m, l, turned, rows + (size_t)l * width);
+        fill_row(m, l, whole, rows + (size_t)l * width);
     return status;
 }

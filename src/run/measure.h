@@ -10,9 +10,10 @@ typedef struct nh_measure {
     engine engine; /* of NH_FN_OBSERVE and NH_FN_ACCELERATION */
     int lanes, observables;
     bool multipliers;
-    double *q, *v, *turned_q; /* states, lanes side by side; turned_q with full turns added back */
-    double *values, *turned, *acceleration; /* what the functions return */
-    double *one_q, *one_v;                  /* a member's state */
+    double *q, *v,
+        *whole_q; /* states, lanes side by side; whole_q with full revolutions added back */
+    double *values, *whole, *acceleration; /* what the functions return */
+    double *one_q, *one_v;                 /* a member's state */
 } nh_measure;
 
 nh_status nh_measure_create(nh_measure *measure, const nh_run *run, bool multipliers,

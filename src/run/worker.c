@@ -252,7 +252,7 @@ static void make_checkpoint_if_all_wait(worker *w)
     e->waiters = NULL;
     if (status != NH_OK)
         nh_ensemble_stop(e, status, &report);
-    pthread_cond_broadcast(&e->turn);
+    pthread_cond_broadcast(&e->changed);
 }
 
 /* Under the lock: waits until the checkpoint is made. `holds`: with a block that belongs into it.
@@ -267,7 +267,7 @@ static void pause_here(worker *w, bool holds)
     e->waiting++;
     make_checkpoint_if_all_wait(w);
     while (e->pause && round == e->pauses && !e->stop)
-        pthread_cond_wait(&e->turn, &e->lock);
+        pthread_cond_wait(&e->changed, &e->lock);
 }
 
 /* Between two recorded times: everything of the block is in its run. */
@@ -302,7 +302,8 @@ static bool report_progress(worker *w, int64_t steps)
         e->hooks.due(e->hooks.user, e->steps_done)) {
         e->pause = true;
         e->pauses++;
-        pthread_cond_broadcast(&e->turn); /* those that wait for their turn to tell */
+        pthread_cond_broadcast(
+            &e->changed); /* those that wait until it is their blocks that are told of */
     }
     bool go_on = !e->stop;
     pthread_mutex_unlock(&e->lock);
@@ -374,7 +375,7 @@ static void tell(worker *w)
         if (e->pause)
             pause_here(w, true);
         else
-            pthread_cond_wait(&e->turn, &e->lock);
+            pthread_cond_wait(&e->changed, &e->lock);
     }
     for (int i = 0; e->hooks.member && !e->stop && i < w->block.members; i++)
         if (e->hooks.member(e->hooks.user, w->member + i) != 0) {
@@ -382,7 +383,7 @@ static void tell(worker *w)
             nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
         }
     e->told++;
-    pthread_cond_broadcast(&e->turn);
+    pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
 }
 

@@ -29,15 +29,15 @@ done
 # rows that go to the disk beside the computation
 timeout 3600 "$build/nonholo" run pendulum-cvt --method dla01 --step 0.1 --steps 20000 --every 1 --quiet -o r.csv \
     --checkpoint check --checkpoint-every 10000 >/dev/null
-crowd="ensemble chaotic-particle --members 150 --energy 1.535 --method dla01 --step 0.2 --steps 100 --every 20 --quiet"
+ensemble="ensemble chaotic-particle --members 150 --energy 1.535 --method dla01 --step 0.2 --steps 100 --every 20 --quiet"
 for threads in 1 3; do
     # shellcheck disable=SC2086
-    timeout 3600 "$build/nonholo" $crowd --threads $threads -o statistics.csv --checkpoint check --checkpoint-every 500 \
+    timeout 3600 "$build/nonholo" $ensemble --threads $threads -o statistics.csv --checkpoint check --checkpoint-every 500 \
         --backend tape --json | grep -v -E '"(seconds|ns_per_step|threads|output)"' >"result$threads"
 done
 cmp result1 result3
 # shellcheck disable=SC2086
-timeout 3600 "$build/nonholo" $crowd --threads 3 -o members.csv --table members >/dev/null
+timeout 3600 "$build/nonholo" $ensemble --threads 3 -o members.csv --table members >/dev/null
 [ "$(wc -l <members.csv)" = 151 ]
 cat >small.fig <<'END'
 figure small

@@ -1,5 +1,5 @@
 /* What ensemble prints. */
-#include "crowd.h"
+#include "ensemble_job.h"
 #include "duration.h"
 #include "json.h"
 #include "message.h"
@@ -9,18 +9,18 @@
 
 enum { SHOWN = 12, FAILURES_SHOWN = 5 };
 
-static const char *backend_name(const crowd *c)
+static const char *backend_name(const ensemble_job *c)
 {
     return nh_ensemble_backend(c->ensemble) == NH_BACKEND_COMPILED ? "compiled" : "tape";
 }
 
-static double nanoseconds_per_step(const crowd *c)
+static double nanoseconds_per_step(const ensemble_job *c)
 {
     double steps = (double)c->wanted.steps * (double)nh_ensemble_members(c->ensemble);
     return steps > 0 ? 1e9 * nh_ensemble_seconds(c->ensemble) / steps : NAN;
 }
 
-static double largest_error(const crowd *c, int column)
+static double largest_error(const ensemble_job *c, int column)
 {
     nh_statistic s = nh_ensemble_total(c->ensemble, column);
     return s.count ? fmax(fabs(s.least), fabs(s.greatest)) : NAN;
@@ -28,7 +28,7 @@ static double largest_error(const crowd *c, int column)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-static void print_statistics(const crowd *c)
+static void print_statistics(const ensemble_job *c)
 {
     const nh_ensemble *e = c->ensemble;
     int columns = nh_ensemble_columns(e);
@@ -43,7 +43,7 @@ static void print_statistics(const crowd *c)
     }
 }
 
-static void print_failures(const crowd *c)
+static void print_failures(const ensemble_job *c)
 {
     const nh_report *report;
     int64_t member, failures = nh_ensemble_failures(c->ensemble);
@@ -54,7 +54,7 @@ static void print_failures(const crowd *c)
         printf("    %s\n", report->text);
 }
 
-void print_crowd_text(const crowd *c)
+void print_ensemble_text(const ensemble_job *c)
 {
     const nh_ensemble *e = c->ensemble;
     long long steps = c->wanted.steps, members = nh_ensemble_members(e);
@@ -89,7 +89,7 @@ static void print_statistic(json *j, const char *name, const nh_statistic *s)
     json_close_object(j);
 }
 
-static void print_json_statistics(json *j, const crowd *c)
+static void print_json_statistics(json *j, const ensemble_job *c)
 {
     const nh_ensemble *e = c->ensemble;
     int64_t last = nh_ensemble_records(e) - 1;
@@ -107,7 +107,7 @@ static void print_json_statistics(json *j, const crowd *c)
     json_close_object(j);
 }
 
-static void print_json_failures(json *j, const crowd *c)
+static void print_json_failures(json *j, const ensemble_job *c)
 {
     const nh_report *report;
     int64_t member;
@@ -126,7 +126,7 @@ static void print_json_failures(json *j, const crowd *c)
     json_close_array(j);
 }
 
-static void print_json_starts(json *j, const crowd *c)
+static void print_json_starts(json *j, const ensemble_job *c)
 {
     bool random = c->wanted.starts == NH_STARTS_RANDOM;
     static const char *const kinds[] = {"model", "random", "list"};
@@ -147,7 +147,7 @@ static void print_json_starts(json *j, const crowd *c)
     json_close_array(j);
 }
 
-void print_crowd_json(const crowd *c)
+void print_ensemble_json(const ensemble_job *c)
 {
     const nh_ensemble *e = c->ensemble;
     json j = json_begin(stdout);

@@ -1,6 +1,6 @@
-/* An ensemble on its way, and how it is told. */
-#ifndef CLI_CROWD_H
-#define CLI_CROWD_H
+/* An ensemble while it is computed, and its report. */
+#ifndef CLI_ENSEMBLE_JOB_H
+#define CLI_ENSEMBLE_JOB_H
 
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 
 enum { SWEEPS_MAX = 8 };
 
-typedef struct crowd {
+typedef struct ensemble_job {
     subject subject;
     nh_ensemble_options wanted;
     nh_sweep sweep[SWEEPS_MAX];
@@ -31,32 +31,32 @@ typedef struct crowd {
     progress bar;
     nh_status status; /* of the computation as a whole */
     nh_report failure;
-} crowd;
+} ensemble_job;
 
 /* Start states out of a file of comma separated values: the first line names coordinates and
  * velocities, those that it leaves out are the subject's. Returns 0, or the exit code after having
  * complained. */
-int read_starts(crowd *c, const char *path);
+int read_starts(ensemble_job *c, const char *path);
 
 /* The table of -o: statistics at the end, members as they come. */
-int begin_member_table(crowd *c, const char *path);
+int begin_member_table(ensemble_job *c, const char *path);
 int add_member(void *user, const nh_member *member); /* a hook */
-int write_statistics(crowd *c, const char *path);
+int write_statistics(ensemble_job *c, const char *path);
 
 /* Whether -o wants a table, of statistics or of members, rather than all trajectories. */
 bool is_csv(const char *path);
 
 /* Trajectories of all members, in HDF5; and checkpoints. Hooks give 1 after a failure, with
  * c->failure. */
-int open_crowd_files(crowd *c, const options *given);
+int open_ensemble_files(ensemble_job *c, const options *given);
 int add_rows(void *user, const nh_rows *rows);
 int add_member_to_archive(void *user, const nh_member *member);
 int ensemble_checkpoint_is_due(void *user, int64_t done);
-int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t done);
-int close_archive(crowd *c);
+int write_ensemble_checkpoint(void *user, const void *bytes, size_t size, int64_t done);
+int close_archive(ensemble_job *c);
 
-int plot_crowd(crowd *c, const char *path);
-void print_crowd_text(const crowd *c);
-void print_crowd_json(const crowd *c);
+int plot_ensemble(ensemble_job *c, const char *path);
+void print_ensemble_text(const ensemble_job *c);
+void print_ensemble_json(const ensemble_job *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* What of an ensemble goes to disk while it is computed: trajectories, and checkpoints. */
 #define _GNU_SOURCE
 #include "command.h"
-#include "crowd.h"
+#include "ensemble_job.h"
 #include "message.h"
 #include "ranks.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Something failed in a hook: the ensemble stops, and this is why. */
-static int note(crowd *c, nh_status status, const nh_report *report)
+static int note(ensemble_job *c, nh_status status, const nh_report *report)
 {
     if (status != NH_OK && c->failure.status == NH_OK)
         c->failure = *report;
@@ -26,7 +26,7 @@ bool is_csv(const char *path)
 
 /* ---- trajectories -------------------------------------------------------------------------- */
 
-static int open_archive(crowd *c, const options *given, bool resumed)
+static int open_archive(ensemble_job *c, const options *given, bool resumed)
 {
     int columns = nh_ensemble_columns(c->ensemble), sweeps = c->wanted.sweeps;
     const char **names = calloc((size_t)columns, sizeof *names), *swept[SWEEPS_MAX];
@@ -63,14 +63,14 @@ static int open_archive(crowd *c, const options *given, bool resumed)
 
 int add_rows(void *user, const nh_rows *rows)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     nh_report report;
     return note(c, nh_archive_rows(c->archive, rows, &report), &report);
 }
 
 int add_member_to_archive(void *user, const nh_member *member)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     double swept[SWEEPS_MAX];
     nh_report report;
     for (int i = 0; i < c->wanted.sweeps; i++)
@@ -78,7 +78,7 @@ int add_member_to_archive(void *user, const nh_member *member)
     return note(c, nh_archive_member(c->archive, member, swept, &report), &report);
 }
 
-int close_archive(crowd *c)
+int close_archive(ensemble_job *c)
 {
     nh_report report;
     nh_status status = nh_archive_statistics(c->archive, c->ensemble, &report);
@@ -94,13 +94,13 @@ int close_archive(crowd *c)
 
 int ensemble_checkpoint_is_due(void *user, int64_t done)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     return interrupted() || checkpoint_is_due(&c->checkpointing, done);
 }
 
-int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t done)
+int write_ensemble_checkpoint(void *user, const void *bytes, size_t size, int64_t done)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     nh_report report;
     nh_status status = NH_OK;
     int64_t position = 0;
@@ -116,7 +116,7 @@ int write_crowd_checkpoint(void *user, const void *bytes, size_t size, int64_t d
 }
 
 /* Each rank has a checkpoint of its own; one that had none yet begins anew. */
-static char *rank_file(const crowd *c, const char *path)
+static char *rank_file(const ensemble_job *c, const char *path)
 {
     char *name = NULL;
     if (c->wanted.ranks == 1)
@@ -124,7 +124,7 @@ static char *rank_file(const crowd *c, const char *path)
     return asprintf(&name, "%s.rank%d", path, c->wanted.rank) < 0 ? NULL : name;
 }
 
-static int restore(crowd *c, const char *file, int64_t *position)
+static int restore(ensemble_job *c, const char *file, int64_t *position)
 {
     nh_piece piece[NH_PIECES_MAX];
     int pieces = 0, answer = 0;
@@ -142,7 +142,7 @@ static int restore(crowd *c, const char *file, int64_t *position)
     return answer;
 }
 
-int open_crowd_files(crowd *c, const options *given)
+int open_ensemble_files(ensemble_job *c, const options *given)
 {
     bool table = given->output && is_csv(given->output);
     int answer = 0;

@@ -1,7 +1,7 @@
 /* Tables and pictures of an ensemble. */
 #include <nonholo_analysis.h>
 
-#include "crowd.h"
+#include "ensemble_job.h"
 #include "command.h"
 #include "message.h"
 
@@ -30,7 +30,7 @@ static void fill_measures(double *out, const nh_statistic *s)
 /* ---- statistics ---------------------------------------------------------------------------- */
 
 /* t, members, then mean, variance, min and max of each column. */
-static nh_status statistics_table(nh_table **out, const crowd *c, const char *path,
+static nh_status statistics_table(nh_table **out, const ensemble_job *c, const char *path,
                                   nh_report *report)
 {
     int columns = nh_ensemble_columns(c->ensemble), count = 2 + MEASURES * columns;
@@ -55,7 +55,7 @@ static nh_status statistics_table(nh_table **out, const crowd *c, const char *pa
     return status;
 }
 
-int write_statistics(crowd *c, const char *path)
+int write_statistics(ensemble_job *c, const char *path)
 {
     const nh_ensemble *e = c->ensemble;
     int columns = nh_ensemble_columns(e);
@@ -83,7 +83,7 @@ int write_statistics(crowd *c, const char *path)
 /* ---- members ------------------------------------------------------------------------------- */
 
 /* member, swept parameters, failed, steps, t, coordinates, velocities, energies, constraint. */
-int begin_member_table(crowd *c, const char *path)
+int begin_member_table(ensemble_job *c, const char *path)
 {
     const subject *s = &c->subject;
     int sweeps = c->wanted.sweeps, count = 0;
@@ -115,7 +115,7 @@ int begin_member_table(crowd *c, const char *path)
 
 int add_member(void *user, const nh_member *m)
 {
-    crowd *c = user;
+    ensemble_job *c = user;
     double *row = c->row;
     *row++ = (double)m->member;
     for (int i = 0; i < c->wanted.sweeps; i++)
@@ -137,7 +137,7 @@ int add_member(void *user, const nh_member *m)
 /* ---- the picture --------------------------------------------------------------------------- */
 
 /* Mean, mean plus and minus a standard deviation, and the range of one column. */
-static void fill_curves(const crowd *c, int column, double *data, nh_curve *curve,
+static void fill_curves(const ensemble_job *c, int column, double *data, nh_curve *curve,
                         const double *time)
 {
     static const char *const names[] = {"mean", "mean + deviation", "mean - deviation", "least",
@@ -155,7 +155,7 @@ static void fill_curves(const crowd *c, int column, double *data, nh_curve *curv
             (nh_curve){.name = names[i], .x = time, .y = data + i * records, .count = records};
 }
 
-int plot_crowd(crowd *c, const char *path)
+int plot_ensemble(ensemble_job *c, const char *path)
 {
     const nh_ensemble *e = c->ensemble;
     int panels = 0, wanted[PANELS_MAX];
