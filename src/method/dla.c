@@ -13,7 +13,7 @@
 typedef struct parts {
     real *free;         /* v0 - h alpha M^-1 gradV(q0) */
     real *qa, *B;       /* B at qa, then alpha h */
-    real *l, *q, *last; /* last: v1 before the iteration, then its change */
+    real *l, *q, *next; /* next: v1 after an iteration */
     real *kick, *close;
 } parts;
 
@@ -70,24 +70,30 @@ static inline int prepare(kernel *k, const parts *s, real *v)
     return NH_KERNEL_OK;
 }
 
-/* The force at the q1 of the last iteration, then the multiplier. */
-static inline int iterate(kernel *k, const parts *s, mask active, real *v)
+/* The force at the q1 of the last iteration, then the multiplier. The passengers of a coupled
+ * system see a driver that has converged as it is. */
+static inline int iterate(kernel *k, const parts *s, coupled_convergence *progress, real *v)
 {
     const double h = k->h, alpha = OPTION(0), to_q1 = alpha * h;
     EACH(i, N) s->q[i] = fma_(broadcast(to_q1), v[i], s->qa[i]);
-    EACH(i, N) s->last[i] = v[i];
-    EACH(i, N) v[i] = s->free[i];
+    EACH(i, N) s->next[i] = s->free[i];
     if (alpha != 1) {
         CALL(KICK, k->t + h, s->q, k->v, 0, s->kick);
-        EACH(i, N) v[i] = fma_(broadcast(h * (1 - alpha)), s->kick[i], s->free[i]);
+        EACH(i, N) s->next[i] = fma_(broadcast(h * (1 - alpha)), s->kick[i], s->free[i]);
     }
-    add_B(k, v, s->B, s->l);
-    EACH(i, N) s->q[i] = fma_(broadcast(to_q1), v[i], s->qa[i]);
-    CALL(CLOSE, k->t + h, s->q, v, s->B, s->close);
-    EACH(i, M) s->close[i] = select_(active, -s->close[i], broadcast(0));
+    add_B(k, s->next, s->B, s->l);
+    EACH(i, N)
+    if (i == DRIVER)
+        s->next[i] = select_(progress->driver.active, s->next[i], v[i]);
+    EACH(i, N) s->q[i] = fma_(broadcast(to_q1), s->next[i], s->qa[i]);
+    CALL(CLOSE, k->t + h, s->q, s->next, s->B, s->close);
+    EACH(i, M) s->close[i] = select_(progress->all.active, -s->close[i], broadcast(0));
     EACH(i, M) s->l[i] = s->l[i] + s->close[i];
-    add_B(k, v, s->B, s->close);
-    EACH(i, N) v[i] = select_(active, v[i], s->last[i]);
+    add_B(k, s->next, s->B, s->close);
+
+    corrections sum = no_corrections();
+    EACH(i, N) take(progress, &sum, i == DRIVER, s->next[i], abs_(s->next[i]), v + i);
+    coupled_update(progress, 1, &sum);
     return NH_KERNEL_OK;
 }
 
@@ -96,17 +102,12 @@ enum { ITERATIONS_MAX = 60 };
 static inline int solve(kernel *k, const parts *s, real *v)
 {
     const double alpha = OPTION(0);
-    for (convergence progress = convergence_of_velocities(k);;) {
-        TRY_(iterate(k, s, progress.active, v));
-        if (REACTION_IS_LINEAR && (alpha == 0 || alpha == 1))
+    for (coupled_convergence progress = coupled_velocities(k, DRIVER);;) {
+        TRY_(iterate(k, s, &progress, v));
+        if (has_converged(&progress) || (REACTION_IS_LINEAR && (alpha == 0 || alpha == 1)))
             return NH_KERNEL_OK;
-        real scale = largest(k, v, N);
-        EACH(i, N) s->last[i] = v[i] - s->last[i];
-        convergence_update(&progress, largest(k, s->last, N), scale);
-        if (!any(progress.active))
-            return NH_KERNEL_OK;
-        if (progress.iteration >= ITERATIONS_MAX || any(less(broadcast(1e100), scale)))
-            return BY_NEWTON(newton(k, s, v), &progress);
+        if (has_failed(&progress, ITERATIONS_MAX))
+            return BY_NEWTON(newton(k, s, v), &progress.all);
     }
 }
 
@@ -121,8 +122,8 @@ static int step(kernel *k)
     LOCAL(q, N);
     LOCAL(v, N);
     LOCAL(free, N);
-    LOCAL(last, N);
-    const parts s = {free, qa, B, l, q, last, kick, close};
+    LOCAL(next, N);
+    const parts s = {free, qa, B, l, q, next, kick, close};
 
     TRY_(prepare(k, &s, v));
     TRY_(solve(k, &s, v));
@@ -131,9 +132,9 @@ static int step(kernel *k)
         EACH(i, N)
         {
             qa[i] = fma_(broadcast((1 - alpha) * h), k->v[i], v[i] * (alpha * h));
-            last[i] = v[i] - k->v[i];
+            next[i] = v[i] - k->v[i];
         }
-    commit(k, q, v, qa, last);
+    commit(k, q, v, qa, next);
     return NH_KERNEL_OK;
 }
 

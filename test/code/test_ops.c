@@ -46,7 +46,9 @@ static nh_loaded compile(nh_tape *const *tape, int lanes)
     nh_text kernel = {0}, source = {0};
     nh_loaded loaded = {0};
     nh_report report;
-    nh_text_add(&kernel, "%s/* NH_FUNCTIONS_HERE */\n", nh_embedded_kernel("trig.h"));
+    /* every method's source begins with the arithmetic, up to the place of the functions */
+    const char *method = nh_embedded_kernel("rk4.c"), *mark = "/* NH_FUNCTIONS_HERE */";
+    nh_text_add(&kernel, "%.*s%s\n", (int)(strstr(method, mark) - method), method, mark);
     emit(&source, tape, lanes, kernel.data);
     nh_text_add_plain(&kernel,
                       "typedef struct { double t; real *q, *v, *x, *out; } call_arguments;\n"
@@ -60,11 +62,12 @@ static nh_loaded compile(nh_tape *const *tape, int lanes)
                     (int)strcspn(at, "("), at);
     }
     CHECK(op == NH_OP_END);
-    nh_text_add_plain(&kernel,
-                      "    }\n    return 0;\n}\n"
-                      "__attribute__((visibility(\"default\"))) const struct {\n"
-                      "    void *start;\n    int (*advance)(call_arguments *, int, long long);\n"
-                      "} nh_emitted_kernel = {0, advance};\n");
+    nh_text_add_plain(
+        &kernel,
+        "    }\n    return 0;\n}\n"
+        "__attribute__((visibility(\"default\"))) const struct {\n"
+        "    void *start;\n    int (*advance)(call_arguments *, int, long long);\n"
+        "} nh_emitted_kernel = {0, advance};\n#endif\n"); /* of kernel.h, where the place is */
     nh_text_free(&source);
     emit(&source, tape, lanes, kernel.data);
     nh_variant variant = (nh_variant)(nh_variant_here() + (lanes > 1));
