@@ -24,6 +24,8 @@
  * the estimate is between 0.3 and 1.3 of it. */
 #define METHOD_SECONDS_A_BYTE 3e-6
 #define FUNCTION_SECONDS_A_BYTE 11e-6
+/* The compiled run takes its time as well, and estimates are as they are. */
+#define COMPILE_PAYS 1.5
 /* What a loop over stages does with them: it is unrolled in systems of this size, and the tables of
  * its coefficients tell how often. */
 enum { UNROLLED_COORDINATES = 16, TABLE_OF_TWO_STAGES = 48 };
@@ -137,7 +139,7 @@ static void consider(nh_run *run)
         return;
     t->open =
         nh_compiler_exists() && emit(&source, run, NULL) == NH_OK && source.length <= SOURCE_MAX;
-    if (t->open && (remaining > compile_seconds(run, source.length) ||
+    if (t->open && (remaining > COMPILE_PAYS * compile_seconds(run, source.length) ||
                     nh_compiled_is_cached(&source, variant_of(run))))
         t->open = nh_compile_begin(&t->compilation, &source, variant_of(run), NULL) == NH_OK;
     nh_text_free(&source);
