@@ -36,7 +36,7 @@ newest=$(ls -t include/*.h src/*/*.h | head -1)
     for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c; do
         compile "$source" "$(basename "$source")"
     done
-    for source in $(python3 tools/sources.py methods) src/code/interpret.c; do
+    for source in $(python3 tools/sources.py kernels); do
         name=$(echo "$source" | tr / _)
         for level in $levels; do
             one=-DNH_DESCRIBE

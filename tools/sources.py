@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sources.py models | figures | methods | kernel-headers | rooms | cli | python: lists files for meson.build, a line each,
+"""sources.py models | figures | methods | kernels | kernel-headers | rooms | cli | python: lists files for meson.build, a line each,
 so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
@@ -10,12 +10,15 @@ import sys
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 methods = ["src/method/" + f for f in dict.fromkeys(
     re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
+# what is compiled for every kind of lanes and processor
+kernels = methods + ["src/method/spark.c", "src/code/interpret.c"]
 lists = {
     "models": lambda: glob.glob("models/*.nh"),
     "figures": lambda: glob.glob("figures/*.fig"),
     "methods": lambda: methods,
+    "kernels": lambda: kernels,
     "kernel-headers": lambda: glob.glob("src/kernel/*.h") + glob.glob("src/method/*.h") + glob.glob("src/system/callback*.h"),
-    "rooms": lambda: set(glob.glob("src/*/*.c")) - set(methods) - {"src/code/interpret.c"},
+    "rooms": lambda: set(glob.glob("src/*/*.c")) - set(kernels),
     "cli": lambda: glob.glob("cli/*.c"),
     "python": lambda: [os.path.basename(f) for f in glob.glob("python/nonholo/*") if not f.endswith(("__", ".in"))],
 }

@@ -135,6 +135,7 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
                   .b_column = shape->b_column,
                   .option = io->option,
                   .table = io->table,
+                  .size = io->size,
                   .call = io->call,
                   .self = io->self};
 }
@@ -318,6 +319,11 @@ enum { TEAM = NH_TEAM_MAX };
 #endif
 
 #define KERNEL(name, start, body)                                                                  \
+    KERNEL_FUNCTIONS(start, body)                                                                  \
+    KERNEL_SYMBOL(name) = {start_##body, advance_##body}
+
+/* start_BODY and advance_BODY. */
+#define KERNEL_FUNCTIONS(start, body)                                                              \
     static int start_##body(nh_kernel_io *io)                                                      \
     {                                                                                              \
         kernel k;                                                                                  \
@@ -345,7 +351,6 @@ enum { TEAM = NH_TEAM_MAX };
         }                                                                                          \
         return status;                                                                             \
     }                                                                                              \
-    ADVANCE(body)                                                                                  \
-    KERNEL_SYMBOL(name) = {start_##body, advance_##body}
+    ADVANCE(body)
 
 #endif

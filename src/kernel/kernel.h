@@ -70,6 +70,7 @@ typedef struct kernel { /* with copies of what steps read often */
     int n, m, nk, nb, reaction_is_linear, constant_mass, compensated;
     const int *b_first, *b_column;
     const double *option, *table;
+    const int *size; /* of the method: method.h */
     nh_call_fn *const *call;
     const void *self;
 } kernel;

@@ -38,6 +38,7 @@ typedef struct nh_kernel_io {
     double *scratch;         /* for a step; general kernels only */
     long long *scratch_peak; /* the most that any step took of it, in reals */
     const double *option, *table;
+    const int *size; /* [NH_SIZES] as the method's descriptor gives them */
     const nh_shape *shape;
     nh_call_fn *const *call; /* what computes each function; all of them get `self` */
     const void *self;
@@ -65,7 +66,7 @@ enum {
     NH_KERNEL_REFUSED = 3
 };
 
-enum { NH_TEAM_MAX = 4 };
+enum { NH_TEAM_MAX = 4, NH_SIZES = 4 };
 
 typedef struct nh_kernel {
     int (*start)(nh_kernel_io *io); /* after the state was set */

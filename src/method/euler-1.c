@@ -10,7 +10,7 @@
 #define SPLIT 0
 #include "method/spark.h"
 
-KERNEL(euler_1, start, step);
+SPARK_KERNEL(euler_1);
 
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
@@ -43,6 +43,6 @@ const nh_method nh_method_euler_1 = {
                 "q1 = q0 + h V_1,   0 = k(t1, q1, v1)",
     .order = 1,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
-    SPARK_SHARED,
+    SPARK_METHOD,
 };
 #endif

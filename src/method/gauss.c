@@ -13,7 +13,7 @@
 #define REMEMBERED (REMEMBERS_TWO(STAGES) ? 2 : 1)
 #include "method/spark.h"
 
-KERNEL(gauss, start, step);
+SPARK_KERNEL(gauss);
 
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
@@ -53,6 +53,6 @@ const nh_method nh_method_gauss = {
     .options = 1,
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    SPARK_SHARED,
+    SPARK_METHOD,
 };
 #endif

@@ -15,7 +15,7 @@
 #define SPLIT 0
 #include "method/spark.h"
 
-KERNEL(lobatto_ab_midpoint, start, step);
+SPARK_KERNEL(lobatto_ab_midpoint);
 
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
@@ -50,6 +50,6 @@ const nh_method nh_method_lobatto_ab_midpoint = {
                 "p1 = p_m + h/2 (F_2 + K_2^T Psi_2),   0 = k(t1, q1, v1)",
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    SPARK_SHARED,
+    SPARK_METHOD,
 };
 #endif

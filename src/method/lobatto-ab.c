@@ -13,7 +13,7 @@
 #define SPLIT 0
 #include "method/spark.h"
 
-KERNEL(lobatto_ab, start, step);
+SPARK_KERNEL(lobatto_ab);
 
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
@@ -57,6 +57,6 @@ const nh_method nh_method_lobatto_ab = {
     .options = 1,
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    SPARK_SHARED,
+    SPARK_METHOD,
 };
 #endif

@@ -13,7 +13,7 @@
 #define SPLIT 1
 #include "method/spark.h"
 
-KERNEL(lobatto_abd, start, step);
+SPARK_KERNEL(lobatto_abd);
 
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
@@ -59,6 +59,6 @@ const nh_method nh_method_lobatto_abd = {
     .options = 1,
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
-    SPARK_SHARED,
+    SPARK_METHOD,
 };
 #endif

@@ -27,6 +27,8 @@ struct nh_method {
     /* Sizes in reals; NULL means none. */
     size_t (*memory)(const nh_shape *shape, const double *option);
     size_t (*scratch)(const nh_shape *shape, const double *option);
+    /* Up to NH_SIZES integers that a general kernel shared by several methods reads; NULL: none. */
+    void (*sizes)(const double *option, int *size);
     /* Coefficients, computed once a run. */
     size_t (*table_size)(const double *option);
     void (*table)(const double *option, double *table);

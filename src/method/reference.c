@@ -9,7 +9,7 @@
 #define BETWEEN 0
 #define SPLIT 0
 #include "kernel/small.h"
-#include "method/spark.h"
+#include "method/spark_step.h"
 
 enum { PARTS_MAX = 4096 };
 

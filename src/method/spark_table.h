@@ -197,6 +197,14 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     {                                                                                              \
         return spark_scratch(kind(option), shape);                                                 \
     }                                                                                              \
+    static void sizes(const double *option, int *size)                                             \
+    {                                                                                              \
+        const spark_kind of = kind(option);                                                        \
+        size[0] = of.stages;                                                                       \
+        size[1] = of.points - of.stages - 1;                                                       \
+        size[2] = of.split;                                                                        \
+        size[3] = of.two ? 2 : 1;                                                                  \
+    }                                                                                              \
     static size_t table_size(const double *option)                                                 \
     {                                                                                              \
         return spark_table_size(kind(option));                                                     \
@@ -205,5 +213,8 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
 #define SPARK_SHARED                                                                               \
     .takes_nonideal = true, .compensate = true, .memory = memory, .scratch = scratch,              \
     .table_size = table_size, .table = table
+
+/* ... and of those whose general kernel is spark.c. */
+#define SPARK_METHOD SPARK_SHARED, .sizes = sizes
 
 #endif

@@ -35,6 +35,7 @@ static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes
                           .scratch_peak = &e->scratch_peak,
                           .option = run->choice.option,
                           .table = run->table,
+                          .size = run->size,
                           .shape = s,
                           .call = e->call,
                           .self = e->self,

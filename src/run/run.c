@@ -189,6 +189,8 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
         return nh_fail_memory(report);
     if (method->table)
         method->table(run->choice.option, run->table);
+    if (method->sizes)
+        method->sizes(run->choice.option, run->size);
     return NH_OK;
 }
 

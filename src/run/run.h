@@ -59,6 +59,7 @@ struct nh_run {
     int members, groups;
     group *group;
     double *table;
+    int size[NH_SIZES];                    /* of the method */
     size_t table_size, memory, state_size; /* state_size: reals in a group's block */
     engine careful; /* one lane, built in, with Newton: serves steps the fast one gives back */
     engine fast;    /* lanes or compiled or both; without a kernel the careful one does it all */

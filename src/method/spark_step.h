@@ -1,0 +1,530 @@
+/* SPARK: partitioned Runge-Kutta steps for any Lagrangian, any forces and any constraints.
+ *
+ *     Q_i = q0 + h sum_j a_ij V_j
+ *     P_i = p0 + h sum_j f_ij F_j + h sum_j r_ij K_j^T Psi_j,    P_i = dL/dv(T_i, Q_i, V_i)
+ *
+ * Index i runs over the points, j over the S stages. Points 0 .. S-1 are the stages; the last
+ * point, whose rows are the weights b, is the end of the step; a method may have further points
+ * between. The multipliers follow from S conditions sum_i u_ri k(T_i, Q_i, V_i) = 0 on all points.
+ * Jay (2009), eq. 6.1.
+ *
+ * A step is solved by fixed point, for the impulses X_j = h Psi_j together with
+ *     the pushes M^-1 (h F_j + K_j^T X_j)   where p = M v with a constant M    (spark_pushes.h)
+ *     the rises V_i - v0 of all points      else                               (spark_rises.h)
+ * rather than for velocities: what is added to the state in the end is known to the last digit.
+ *
+ * An iteration evaluates all points, finds where the equations want the unknowns, and then moves
+ * these and X so that the conditions hold, with M and K frozen. The system for that is made and
+ * factorised in the first iteration only: K changes too little afterwards to matter. The conditions
+ * come in such combinations u that it is the identity plus O(h), so it is eliminated without
+ * pivoting.
+ *
+ * Whoever includes this file says before:
+ *     STAGES         their number S
+ *     BETWEEN        further points between the stages and the end
+ *     SPLIT          1 when reactions have a table r of their own, 0 when it is that of the forces
+ *     REMEMBERED     how many of the last steps are continued into the next: 1 (which need not be
+ *                    said) or 2
+ * and hands a table made by spark_table.h to the kernel. */
+#ifndef NH_METHOD_SPARK_STEP_H
+#define NH_METHOD_SPARK_STEP_H
+
+#include "kernel/kernel.h"
+#include "kernel/newton.h"
+#include "method/spark_layout.h"
+
+#ifndef REMEMBERED
+#define REMEMBERED 1
+#endif
+#define S STAGES
+#define POINTS (S + BETWEEN + 1)
+enum { ITERATIONS_MAX = 50 };
+
+/* Loops over stages and points are unrolled in emitted kernels where compiling that takes a few
+ * seconds at most; it halves the time of a step. */
+#ifdef NH_EMITTED
+#ifdef NH_QUADS
+#define SPARK_UNROLLED_MAX 450
+#else
+#define SPARK_UNROLLED_MAX (LANES == 1 ? 200 : 80)
+#endif
+#if S * S * N <= SPARK_UNROLLED_MAX && S * M <= 16
+#define SPARK_UNROLLED
+#endif
+#endif
+#ifdef SPARK_UNROLLED
+#define EACH_STAGE(j) _Pragma("GCC unroll 32") for (int j = 0; j < S; j++)
+#define EACH_POINT(i) _Pragma("GCC unroll 32") for (int i = 0; i < POINTS; i++)
+#define EACH_UNKNOWN(i) _Pragma("GCC unroll 32") for (int i = 0; i < UNKNOWNS; i++)
+#define EACH_FROM(i, first, end) EACH(i, end) if (i >= (first))
+#else
+#define EACH_STAGE(j) for (int j = 0; j < S; j++)
+#define EACH_POINT(i) for (int i = 0; i < POINTS; i++)
+#define EACH_UNKNOWN(i) for (int i = 0; i < UNKNOWNS; i++)
+#define EACH_FROM(i, first, end) for (int i = (first); i < (end); i++)
+#endif
+
+/* Rows of the table's parts. */
+#define LAYOUT spark_layout_of((spark_kind){S, POINTS, SPLIT, REMEMBERED == 2})
+#define TABLE_PART(name) (TABLE + LAYOUT.name)
+#define TABLE_C TABLE_PART(c)
+#define TABLE_A(i) (TABLE_PART(a) + (i)*S)
+#define TABLE_F(i) (TABLE_PART(f) + (i)*S)
+#define TABLE_R(i) (TABLE_PART(r) + (i)*S)
+#define TABLE_AF(i) (TABLE_PART(af) + (i)*S)
+#define TABLE_AR(i) (TABLE_PART(ar) + (i)*S)
+#define TABLE_U(r) (TABLE_PART(u) + (r)*POINTS)
+#define TABLE_E(j) (TABLE_PART(e) + (j)*S)
+#define TABLE_G(i) (TABLE_PART(g) + (i)*POINTS)
+#define TABLE_E2(j) (TABLE_PART(e2) + (j)*2 * S)
+
+/* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
+ * stages). */
+#define STAGE_SIZE (2 * N + M + NK + NB + (NONIDEAL ? N : 0))
+#define OTHER_SIZE (N + M + NK)
+#define VALUES_SIZE (S * STAGE_SIZE + (BETWEEN + 1) * OTHER_SIZE)
+#define STAGE_P(j) (values + (j) * (STAGE_SIZE))
+#define STAGE_F(j) (STAGE_P(j) + N)
+#define STAGE_B(j) (STAGE_P(j) + 2 * N + M + NK)
+#define STAGE_REST(j) (STAGE_B(j) + NB) /* of the reaction, where constraints are not ideal */
+#define OTHER_P(i) (values + S * (STAGE_SIZE) + ((i)-S) * (OTHER_SIZE))
+#define POINT_P(i) ((i) < S ? STAGE_P(i) : OTHER_P(i))
+#define POINT_k(i) ((i) < S ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
+#define POINT_K(i) (POINT_k(i) + M)
+
+/* The vectors of unknowns, of which reactions have as many again when they are split off; and the
+ * memory, which holds them and the impulses of the last step, or of the last two and the number of
+ * steps done. */
+#define PUSHES ((1 + SPLIT) * S)
+#define UNKNOWNS (PLAIN_MOMENTUM ? PUSHES : POINTS)
+#define MEMORY_STEP (UNKNOWNS * N + S * M)
+#define MEMORY_X (k->memory + UNKNOWNS * N)
+#define TWO_REMEMBERED (REMEMBERED == 2 && PLAIN_MOMENTUM)
+#define MEMORY_DONE (k->memory[2 * MEMORY_STEP])
+#define MEMORY_SIZE (TWO_REMEMBERED ? 2 * MEMORY_STEP + 1 : MEMORY_STEP)
+
+/* Arrays that the parts of a step share. */
+typedef struct spark {
+    real *x, *next; /* the unknowns, and where the equations want them */
+    real *X, *dX;   /* impulses, S x M, and their corrections; behind dX room for making it */
+    real *Q, *V;    /* POINTS x N; V has room for the unknowns */
+    real *base;     /* q0 + h c_i v0, POINTS x N */
+    real *values;   /* of the points */
+    real *matrix, *answer; /* (S M) x (S M); (POINTS M) x (S M), see below */
+    real *defect;          /* M */
+    real *p0, *push;       /* of rises: the momentum at the start and what END adds; PUSHES x N */
+} spark;
+
+/* Sums over more than three stages are made in two chains, of which neither waits for the other. */
+#define CHAINS (S > 3 ? 2 : 1)
+#define CHAIN(j) (CHAINS > 1 ? (j)&1 : 0)
+
+/* sum_j w_j x_j for the first components of S vectors, which lie so far apart, and from + that */
+static inline real weighted(const kernel *k, const double *w, const real *x, int apart)
+{
+    (void)k;
+    real sum[2] = {broadcast(0), broadcast(0)};
+    EACH_STAGE(j)
+    if (w[j] != 0)
+        sum[CHAIN(j)] = j < CHAINS ? x[j * apart] * WEIGHT(w + j)
+                                   : fma_(WEIGHT(w + j), x[j * apart], sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+}
+
+static inline real plus_weighted(const kernel *k, real from, const double *w, const real *x,
+                                 int apart)
+{
+    (void)k;
+    real sum[2] = {from, broadcast(0)};
+    EACH_STAGE(j)
+    if (w[j] != 0)
+        sum[CHAIN(j)] = fma_(WEIGHT(w + j), x[j * apart], sum[CHAIN(j)]);
+    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+}
+
+/* from + sum_j f_ij x_j + sum_j r_ij y_j: forces' shares x, and reactions' y where they are split
+ * off */
+static inline real plus_pushes(const kernel *k, real from, int i, const real *x, int n)
+{
+    const real sum = plus_weighted(k, from, TABLE_F(i), x + n, N);
+    return SPLIT ? plus_weighted(k, sum, TABLE_R(i), x + S * N + n, N) : sum;
+}
+
+/* What belongs to stage i, in a trajectory that is young or has two steps behind it. Parts of a
+ * composed step differ in length, and then the last one is enough. */
+static inline real continued(const kernel *k, int i, int young, const real *last, int apart)
+{
+    if (young || !TWO_REMEMBERED || COMPOSED(k->io))
+        return weighted(k, TABLE_E(i), last, apart);
+    const real sum = weighted(k, TABLE_E2(i), last, apart);
+    return plus_weighted(k, sum, TABLE_E2(i) + S, last + MEMORY_STEP, apart);
+}
+
+static inline int evaluate_points(kernel *k, const spark *s)
+{
+    const double h = k->h;
+    real *values = s->values;
+    EACH_POINT(i)
+    {
+        const real *Q = s->Q + i * N, *V = s->V + i * N;
+        if (NONIDEAL && i < S)
+            EACH(e, M) s->defect[e] = s->X[i * M + e] / h;
+        if (i < S)
+            CALL(STAGE, k->t + TABLE_C[i] * h, Q, V, s->defect, STAGE_P(i));
+        else
+            CALL(END, k->t + TABLE_C[i] * h, Q, V, 0, OTHER_P(i));
+    }
+    return NH_KERNEL_OK;
+}
+
+/* ---- multipliers ---- */
+
+/* Block (r, j) = sum_i u_ri r_ij K_i B_j */
+static inline void make_matrix(kernel *k, const spark *s)
+{
+    const int size = S * M;
+    real *matrix = s->matrix;
+    const real *values = s->values;
+    EACH_STAGE(r)
+    EACH(d, M) EACH_STAGE(j) EACH(e, M) matrix[(r * M + d) * size + j * M + e] = broadcast(0);
+    EACH_STAGE(r) EACH_STAGE(j) EACH_POINT(i)
+    {
+        const double c = TABLE_U(r)[i] * TABLE_R(i)[j];
+        if (c != 0)
+            add_KB(k, matrix + r * M * size + j * M, size, c, POINT_K(i), STAGE_B(j));
+    }
+}
+
+/* In place, with the inverses of the pivots. */
+static inline void factor(kernel *k, real *matrix)
+{
+    (void)k;
+    const int size = S * M;
+    EACH_FROM(c, 0, size)
+    {
+        real inverse = matrix[c * size + c] = broadcast(1) / matrix[c * size + c];
+        EACH_FROM(i, c + 1, size)
+        {
+            real l = matrix[i * size + c] = matrix[i * size + c] * inverse;
+            EACH_FROM(j, c + 1, size)
+            matrix[i * size + j] = fma_(-l, matrix[c * size + j], matrix[i * size + j]);
+        }
+    }
+}
+
+static inline void substitute(kernel *k, const real *matrix, real *x)
+{
+    (void)k;
+    const int size = S * M;
+    EACH_FROM(i, 0, size)
+    EACH_FROM(j, 0, i) x[i] = fma_(-matrix[i * size + j], x[j], x[i]);
+    EACH_FROM(back, 0, size)
+    {
+        const int i = size - 1 - back;
+        EACH_FROM(j, i + 1, size) x[i] = fma_(-matrix[i * size + j], x[j], x[i]);
+        x[i] = x[i] * matrix[i * size + i];
+    }
+}
+
+/* Of few conditions the answer to each point's defect, -matrix^-1 u, is made once a step: an
+ * iteration then multiplies, where it would substitute in a chain that takes three times as long.
+ */
+#define DIRECT (S * M <= 8)
+
+static inline void make_answer(kernel *k, const spark *s)
+{
+    EACH_POINT(i) EACH(d, M)
+    {
+        real *column = s->answer + (i * M + d) * S * M;
+        EACH_STAGE(r) EACH(e, M) column[r * M + e] = broadcast(e == d ? -TABLE_U(r)[i] : 0);
+        substitute(k, s->matrix, column);
+    }
+}
+
+static inline void make_system(kernel *k, const spark *s)
+{
+    make_matrix(k, s);
+    factor(k, s->matrix);
+    if (DIRECT)
+        make_answer(k, s);
+}
+
+/* dX answers the defects of the points one after the other. */
+static inline void begin_impulses(kernel *k, const spark *s)
+{
+    EACH_STAGE(r) EACH(e, M) s->dX[r * M + e] = broadcast(0);
+    if (CHAINS > 1)
+        EACH_STAGE(r) EACH(e, M) s->dX[(S + r) * M + e] = broadcast(0);
+}
+
+static inline void answer_defect(kernel *k, const spark *s, int i)
+{
+    EACH_STAGE(r) EACH(e, M)
+    {
+        const real *answer = s->answer + i * M * S * M + r * M + e;
+        real *sum = s->dX + (CHAIN(i) ? S * M : 0) + r * M + e;
+        if (DIRECT)
+            EACH(d, M) *sum = fma_(answer[d * S * M], s->defect[d], *sum);
+        else
+            *sum = fma_(broadcast(-TABLE_U(r)[i]), s->defect[e], *sum);
+    }
+}
+
+static inline void end_impulses(kernel *k, const spark *s)
+{
+    real *dX = s->dX;
+    if (CHAINS > 1)
+        EACH_STAGE(r) EACH(e, M) dX[r * M + e] = dX[r * M + e] + dX[(S + r) * M + e];
+    if (!DIRECT)
+        substitute(k, s->matrix, dX);
+}
+
+/* ---- two ways ---- */
+
+#ifndef NH_EMITTED
+#define OF_PUSHES 1
+#define OF_RISES 1
+#else
+#define OF_PUSHES PLAIN_MOMENTUM
+#define OF_RISES !PLAIN_MOMENTUM
+#endif
+#if OF_PUSHES
+#include "method/spark_pushes.h"
+#endif
+#if OF_RISES
+#include "method/spark_rises.h"
+#endif
+/* What the two have each in its own way. */
+#if OF_PUSHES && OF_RISES
+#define IN_ITS_WAY(what, ...)                                                                      \
+    (PLAIN_MOMENTUM ? what##_pushes(__VA_ARGS__) : what##_rises(__VA_ARGS__))
+#elif OF_PUSHES
+#define IN_ITS_WAY(what, ...) what##_pushes(__VA_ARGS__)
+#else
+#define IN_ITS_WAY(what, ...) what##_rises(__VA_ARGS__)
+#endif
+
+/* ---- iterations ---- */
+
+/* How far an iteration has come, judged by what it changes at the end of the step. The driver of a
+ * coupled system counts among all, and is judged by itself as well. Scales are those of the first
+ * iteration. */
+typedef struct spark_progress {
+    coupled_convergence is;
+    real scale, driver_scale;
+} spark_progress;
+
+static inline spark_progress begin_progress(const kernel *k)
+{
+    return (spark_progress){.is = coupled_begin(DRIVER >= 0)};
+}
+
+static inline void measure_scales(kernel *k, spark_progress *p, const spark *s)
+{
+    p->scale = p->driver_scale = broadcast(0);
+    EACH(n, N)
+    {
+        const real reach = abs_(k->v[n]) + IN_ITS_WAY(reach, k, s, n);
+        p->scale = max_(p->scale, reach);
+        if (n == DRIVER)
+            p->driver_scale = reach;
+    }
+}
+
+static inline void judge(spark_progress *p, real change, real driver_change)
+{
+    const corrections sum = {{change, p->scale, change},
+                             {driver_change, p->driver_scale, driver_change}};
+    coupled_update(&p->is, 1, &sum);
+}
+
+/* The unknowns move to where they are wanted. */
+static inline void apply(kernel *k, spark_progress *p, const spark *s)
+{
+    real change = broadcast(0), driver = broadcast(0);
+    if (p->is.all.iteration == 0)
+        measure_scales(k, p, s);
+    EACH_STAGE(j) EACH(e, M)
+    {
+        real *X = s->X + j * M + e;
+        *X = select_(p->is.all.active, *X + s->dX[j * M + e], *X);
+    }
+    EACH(n, N)
+    {
+        const real moved = IN_ITS_WAY(moved, k, s, n);
+        change = max_(change, moved);
+        if (n == DRIVER)
+            driver = moved;
+    }
+    EACH_UNKNOWN(i) EACH(n, N)
+    {
+        const mask active = still_active(&p->is, n == DRIVER);
+        s->x[i * N + n] = select_(active, s->next[i * N + n], s->x[i * N + n]);
+    }
+    judge(p, change, driver);
+}
+
+/* ---- Newton's method, for steps on which the fixed point fails ---- */
+
+#ifdef NH_CAREFUL
+
+/* x: v0 + the unknowns, so that these are measured by velocities, and X. r: what the unknowns are
+ * off by, and the conditions. work: the spark. */
+static int newton_gap(kernel *k, const double *x, double *r, double *work)
+{
+    spark *s = (spark *)work;
+    EACH_UNKNOWN(i) EACH(n, N) s->x[i * N + n] = x[i * N + n] - k->v[n];
+    EACH(e, S * M) s->X[e] = x[UNKNOWNS * N + e];
+    TRY_(IN_ITS_WAY(evaluate, k, s));
+    const double *values = s->values;
+    IN_ITS_WAY(find_gaps, k, s, r);
+    for (int c = 0; c < S; c++)
+        for (int e = 0; e < M; e++) {
+            double sum = 0;
+            EACH_POINT(i) sum += TABLE_U(c)[i] * POINT_k(i)[e];
+            r[UNKNOWNS * N + c * M + e] = sum;
+        }
+    return NH_KERNEL_OK;
+}
+
+static int newton(kernel *k, spark *s)
+{
+    const int d = UNKNOWNS * N + S * M;
+    if (newton_scratch((size_t)d) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
+    LOCAL(space, newton_scratch((size_t)d));
+    LOCAL(x, d);
+    EACH(e, d) x[e] = e < UNKNOWNS * N ? k->v[e % N] : 0;
+    TRY_(newton_solve(k, newton_gap, d, x, space, (double *)s));
+    return newton_gap(k, x, space, (double *)s);
+}
+
+#endif
+
+/* ---- a step ---- */
+
+#ifdef NH_EMITTED
+void nh_wrong_table(void) __attribute__((error("the table is not as spark_layout.h says")));
+#define CHECK_TABLE ((void)(LAYOUT.size == TABLE_SIZE || (nh_wrong_table(), 0)))
+#else
+#define CHECK_TABLE (void)0
+#endif
+
+static int start(kernel *k)
+{
+    CHECK_TABLE;
+    EACH(i, MEMORY_SIZE) k->memory[i] = broadcast(0);
+    return NH_KERNEL_OK;
+}
+
+static inline void predict(kernel *k, const spark *s)
+{
+    EACH(n, N)
+    EACH_POINT(i) s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
+    EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, i, 0, MEMORY_X + e, M);
+    IN_ITS_WAY(predict, k, s);
+    if (!TWO_REMEMBERED)
+        return;
+    const mask young = less(MEMORY_DONE, broadcast(2));
+    if (__builtin_expect(!any(young), 1))
+        return;
+    EACH_STAGE(i)
+    {
+        EACH(e, M)
+        {
+            real *X = s->X + i * M + e;
+            *X = select_(young, continued(k, i, 1, MEMORY_X + e, M), *X);
+        }
+        for (int part = 0; part <= SPLIT; part++)
+            EACH(n, N)
+            {
+                real *x = s->x + (part * S + i) * N + n;
+                *x = select_(young, continued(k, i, 1, k->memory + part * S * N + n, N), *x);
+            }
+    }
+}
+
+static inline void remember(kernel *k, const spark *s)
+{
+    if (TWO_REMEMBERED) {
+        EACH_UNKNOWN(i) EACH(n, N) k->memory[MEMORY_STEP + i * N + n] = k->memory[i * N + n];
+        EACH_STAGE(j) EACH(e, M) MEMORY_X[MEMORY_STEP + j * M + e] = MEMORY_X[j * M + e];
+        MEMORY_DONE = MEMORY_DONE + 1;
+    }
+    EACH_UNKNOWN(i) EACH(n, N) k->memory[i * N + n] = s->x[i * N + n];
+    EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = s->X[j * M + e];
+}
+
+static int solve(kernel *k, spark *s)
+{
+    spark_progress p = begin_progress(k);
+    while (!has_converged(&p.is)) {
+        if (has_failed(&p.is, ITERATIONS_MAX))
+            return BY_NEWTON(newton(k, s), &p.is.all);
+        TRY_(IN_ITS_WAY(evaluate, k, s));
+        if (p.is.all.iteration == 0)
+            make_system(k, s);
+        TRY_(IN_ITS_WAY(correct, k, s));
+        apply(k, &p, s);
+    }
+    return NH_KERNEL_OK;
+}
+
+/* `rise` of the velocities; `shift` of the positions beyond h v0, in units of h */
+static inline void finish(kernel *k, const spark *s)
+{
+    real *q1 = s->Q, *v1 = s->V, *dq = s->base, *dv = s->next;
+    EACH(n, N)
+    {
+        dv[n] = IN_ITS_WAY(rise, k, s->x, n);
+        dq[n] = fma_(broadcast(k->h), IN_ITS_WAY(shift, k, s->x, POINTS - 1, n), k->v[n] * k->h);
+        q1[n] = k->q[n] + dq[n];
+        v1[n] = k->v[n] + dv[n];
+    }
+    remember(k, s);
+    commit(k, q1, v1, dq, dv);
+}
+
+static int step_plain(kernel *k)
+{
+    LOCAL(x, UNKNOWNS * N);
+    LOCAL(next, UNKNOWNS * N);
+    LOCAL(X, S * M);
+    LOCAL(dX, 2 * S * M);
+    LOCAL(Q, POINTS * N);
+    LOCAL(V, (UNKNOWNS > POINTS ? UNKNOWNS : POINTS) * N);
+    LOCAL(base, POINTS * N);
+    LOCAL(values, VALUES_SIZE);
+    LOCAL(matrix, S * M * S * M);
+    LOCAL(answer, DIRECT ? POINTS * M * S * M : 0);
+    LOCAL(defect, M);
+    LOCAL(p0, OTHER_SIZE);
+    LOCAL(push, PLAIN_MOMENTUM ? 0 : PUSHES * N);
+    spark s = {x, next, X, dX, Q, V, base, values, matrix, answer, defect, p0, push};
+
+    if (!PLAIN_MOMENTUM)
+        CALL(END, k->t, k->q, k->v, 0, p0);
+    predict(k, &s);
+    TRY_(solve(k, &s));
+    finish(k, &s);
+    return NH_KERNEL_OK;
+}
+
+/* One trajectory of an emitted kernel: with enough stages, four of them at a time. */
+#ifdef NH_QUADS
+#if S >= 3 && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && PLAIN_MOMENTUM && !NONIDEAL
+#define IN_QUADS
+#include "method/spark_quads.h"
+#endif
+#endif
+
+static int step(kernel *k)
+{
+#ifdef IN_QUADS
+    return step_quads(k);
+#else
+    return step_plain(k);
+#endif
+}
+
+#endif
