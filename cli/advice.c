@@ -1,3 +1,5 @@
+/* Lists the methods that apply to a system and describes in words what methods preserve and
+ * require. */
 #include "advice.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Which methods apply to a system, and what methods keep and need, in words. */
+/* Which methods apply to a system, and what methods preserve and require, in words. */
 #ifndef CLI_ADVICE_H
 #define CLI_ADVICE_H
 

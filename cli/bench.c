@@ -1,4 +1,4 @@
-/* nonholo bench: what a step costs on this machine. */
+/* nonholo bench: measures the time per step on this machine. */
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
 #include "duration.h"
@@ -85,7 +85,7 @@ static int measure_row(row *r, const subject *s, const options *given)
 
 static void tell_text(const subject *s, const row *rows, int count)
 {
-    printf("%s: time of a step of one trajectory\n", nh_system_name(s->system));
+    printf("%s: time per step of one trajectory\n", nh_system_name(s->system));
     printf("  %-26s %10s %10s %12s %12s\n", "method", "tape", "compiled", "tape x64",
            "compiled x64");
     for (int i = 0; i < count; i++) {
@@ -190,13 +190,13 @@ static int run(const options *given)
 
 const command command_bench = {
     .name = "bench",
-    .summary = "measure what a step costs on this machine",
+    .summary = "measure the time per step on this machine",
     .operands = "[MODEL] [--methods A,B,...] [OPTION...]",
-    .help = "Times steps from the start state, on the tape and compiled, for one trajectory\n"
-            "and for each of 64 side by side; the least of many short timings. Without MODEL\n"
-            "two shipped ones are taken, without --methods those of a few that apply. How this\n"
-            "compares with programs written by hand and with other solvers is told by\n"
-            "'make bench' in the source tree.",
+    .help = "Measures the time per step from the start state, on the tape and compiled, for one\n"
+            "trajectory and for 64 trajectories computed together (time per trajectory), as the\n"
+            "minimum of many short timings. Without MODEL it uses two shipped models; without\n"
+            "--methods, those of a few common methods that apply. 'make bench' in the source\n"
+            "tree compares with hand-written programs and with other solvers.",
     .examples = "nonholo bench\n"
                 "nonholo bench mine.nh --methods dla01,gauss:stages=2 --step 0.01",
     .options = OPTIONS_MODEL | OPTIONS_METHODS | OPTIONS_BENCH,

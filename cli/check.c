@@ -1,4 +1,5 @@
-/* nonholo check: what a model is, which methods take it, and which one to take. */
+/* nonholo check: prints the properties of a model, the methods that apply and the recommended one.
+ * */
 #include "advice.h"
 #include "command.h"
 #include "json.h"
@@ -138,7 +139,7 @@ static void print_constraints(const finding *f)
         printf("%s\n", alone == NH_YES ? ", integrable by itself" : "");
     }
     if (count > SHOWN)
-        printf("  %-13s ... (%d more; --json has all)\n", "", count - SHOWN);
+        printf("  %-13s ... (%d more; --json shows all)\n", "", count - SHOWN);
     if (count > 0) {
         put_label("integrable");
         printf("%s\n", integrability(f->facts));
@@ -365,11 +366,12 @@ static int run(const options *given)
 
 const command command_check = {
     .name = "check",
-    .summary = "tell what a model is and which methods apply",
+    .summary = "show the properties of a model and which methods apply",
     .operands = "MODEL [OPTION...]",
-    .help = "Reads MODEL, derives its equations and tells what was found: sizes, the kind of each\n"
-            "constraint, whether the constraints are integrable, what is conserved, driver and\n"
-            "passengers, the start state, which methods apply and which one is advised.",
+    .help = "Reads MODEL, derives its equations and prints its properties: sizes, the kind of\n"
+            "each constraint, whether the constraints are integrable, conserved quantities,\n"
+            "driver and passengers, the start state, which methods apply and which one is\n"
+            "recommended.",
     .examples = "nonholo check chaplygin-sleigh\n"
                 "nonholo check mine.nh --set N=3 --json",
     .options = OPTIONS_MODEL,

@@ -1,3 +1,5 @@
+/* Signal handlers that request a stop, the schedule of checkpoints, and the command line that
+ * resumes. */
 #include "checkpointing.h"
 #include "command.h"
 #include "message.h"
@@ -73,7 +75,7 @@ static void print_word(FILE *out, const char *word)
 int tell_how_to_resume(const checkpointing *c, int64_t steps)
 {
     const options *given = c->given;
-    complain("interrupted after %lld step%s; go on with", (long long)steps, plural(steps));
+    complain("interrupted after %lld step%s; resume with", (long long)steps, plural(steps));
     fputs("  nonholo", stderr);
     for (int i = 0; i < given->argc; i++) {
         bool resume = strcmp(given->argv[i], "--resume") == 0;

@@ -1,4 +1,4 @@
-/* Interruptions and checkpoints of long computations. */
+/* Interrupts and checkpoints of long computations. */
 #ifndef CLI_CHECKPOINTING_H
 #define CLI_CHECKPOINTING_H
 

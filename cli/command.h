@@ -1,4 +1,4 @@
-/* What a command of the command line is: a descriptor at the end of its file. */
+/* The descriptor of a command; each command defines one at the end of its file. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 

@@ -1,4 +1,5 @@
-/* nonholo compare: what each method does to the integrals of a model, and what it costs. */
+/* nonholo compare: measures the errors of several methods in the integrals of a model, and their
+ * cost. */
 #include <nonholo_analysis.h>
 
 #include "command.h"
@@ -317,11 +318,11 @@ const command command_compare = {
     .summary = "compare methods: errors in every integral, drift, cost",
     .operands = "MODEL --methods A,B,... --step H (--steps N | --time T) [OPTION...]",
     .help =
-        "Follows MODEL with each method and tells how far it leaves what the motion conserves:\n"
+        "Simulates MODEL with each method and measures the errors in the conserved quantities:\n"
         "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
-        "the constraints. Prints the largest error of each, its drift (a slope that\n"
-        "oscillations do not enter, with its standard deviation), a verdict (round-off,\n"
-        "bounded, linear drift, exponential growth, random walk), and the cost of a step.\n"
+        "the constraints. Prints the largest error of each, its drift (a slope insensitive to\n"
+        "oscillations, with its standard deviation), a verdict (round-off, bounded, linear\n"
+        "drift, exponential growth, random walk), and the cost per step.\n"
         "In a list of methods, key=value after a comma is an option of the method before it.",
     .examples =
         "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"

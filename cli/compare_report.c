@@ -1,3 +1,4 @@
+/* The report of nonholo compare as text, JSON and plot. */
 #include "compare_report.h"
 #include "duration.h"
 #include "json.h"
@@ -125,14 +126,14 @@ void compare_print_text(const contest *c)
     describe_contest(c, line, sizeof line);
     printf("%s\n", line);
     if (c->quantities == 0)
-        printf("nothing is known to be conserved, and there are no constraints\n");
+        printf("no conserved quantity is known, and there are no constraints\n");
     print_errors(c);
     if (c->quantities > 0) {
         print_drifts(c);
         print_verdicts(c);
     }
     if (c->quantities > SHOWN)
-        printf("(%d more quantities; --json has all)\n", c->quantities - SHOWN);
+        printf("(%d more quantities; --json shows all)\n", c->quantities - SHOWN);
     if (c->plot)
         printf("\npicture  %s\n", c->plot);
 }

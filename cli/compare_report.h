@@ -1,4 +1,4 @@
-/* What nonholo compare tells: as text, as JSON, as a picture. */
+/* The report of nonholo compare as text, JSON and plot. */
 #ifndef CLI_COMPARE_REPORT_H
 #define CLI_COMPARE_REPORT_H
 

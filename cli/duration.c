@@ -1,4 +1,4 @@
-/* Picks the unit in which a duration reads well. */
+/* Chooses a suitable unit for a duration. */
 #include "duration.h"
 
 #include <math.h>

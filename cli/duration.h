@@ -1,4 +1,4 @@
-/* Durations for people: "412 ns", "32.5 us", "1.2 s", "3 min 20 s". */
+/* Durations in readable units: "412 ns", "32.5 us", "1.2 s", "3 min 20 s". */
 #ifndef CLI_DURATION_H
 #define CLI_DURATION_H
 

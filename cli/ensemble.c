@@ -1,4 +1,4 @@
-/* nonholo ensemble: many trajectories and what they do together. */
+/* nonholo ensemble: computes many trajectories and their statistics. */
 #define _GNU_SOURCE
 #include "advice.h"
 #include "command.h"
@@ -24,11 +24,13 @@ static int check_kind(const options *given)
     if (!random && given->sweep_count == 0 && !given->starts)
         return complain("ensemble needs --members N, --sweep NAME=a:b:n or --starts FILE.csv");
     if (random && (given->starts || given->q || given->v))
-        return complain("--members makes random starts; %s gives them", given->starts ? "--starts"
-                                                                        : given->q    ? "--q"
-                                                                                      : "--v");
+        return complain("--members generates random starts; %s gives start states",
+                        given->starts ? "--starts"
+                        : given->q    ? "--q"
+                                      : "--v");
     if (random && given->project)
-        return complain("random starts satisfy the constraints: --project is for given ones");
+        return complain(
+            "random starts already satisfy the constraints; --project is for given starts");
     if (!random && (!isnan(given->energy) || given->seed >= 0 || given->around))
         return complain("%s is for random starts: --members N", given->seed >= 0 ? "--seed"
                                                                 : given->around  ? "--around"
@@ -154,7 +156,7 @@ static int tell_stop(ensemble_job *c, const nh_report *report)
     if (stopped && c->checkpointing.given->checkpoint)
         return tell_how_to_resume(&c->checkpointing, c->done);
     if (stopped)
-        return complain("interrupted; with --checkpoint FILE it could go on"), FAILED;
+        return complain("interrupted; with --checkpoint FILE it could be resumed"), FAILED;
     return complain_report(report);
 }
 
@@ -277,11 +279,12 @@ const command command_ensemble = {
     .summary = "compute many trajectories and their statistics",
     .operands = "MODEL (--members N | --sweep NAME=a:b:n | --starts FILE) --method METHOD\n"
                 "                        --step H (--steps N | --time T) [OPTION...]",
-    .help = "Follows many members of MODEL: random starts of one energy that satisfy the\n"
-            "constraints, a list of starts, or all values of parameters, or starts and values\n"
-            "together. Tells mean, variance and range of energy error, constraints and\n"
-            "observables over the members. The numbers do not depend on the number of threads\n"
-            "or on the order of members. A member that fails is named; the others go on.",
+    .help = "Simulates many trajectories of MODEL, called members: random start states of one\n"
+            "energy that satisfy the constraints, or a list of start states, or a range of\n"
+            "parameter values, or combinations of starts and values. Prints mean, variance and\n"
+            "range of the energy error, the constraints and the observables over the members.\n"
+            "The results do not depend on the number of threads or on the order of members. A\n"
+            "member that fails is reported; the others continue.",
     .examples =
         "nonholo ensemble chaotic-particle --members 1000 --energy 1.535 --method dla01 \\\n"
         "        --step 0.2 --time 1000 -o statistics.csv --plot drift.svg\n"

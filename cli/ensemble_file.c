@@ -1,4 +1,4 @@
-/* What of an ensemble goes to disk while it is computed: trajectories, and checkpoints. */
+/* The files that an ensemble writes while it is computed: trajectories and checkpoints. */
 #define _GNU_SOURCE
 #include "command.h"
 #include "ensemble_job.h"

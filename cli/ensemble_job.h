@@ -1,4 +1,4 @@
-/* An ensemble while it is computed, and its report. */
+/* An ensemble that is being computed, and its report. */
 #ifndef CLI_ENSEMBLE_JOB_H
 #define CLI_ENSEMBLE_JOB_H
 

@@ -1,4 +1,4 @@
-/* What ensemble prints. */
+/* The report of nonholo ensemble as text and JSON. */
 #include "ensemble_job.h"
 #include "duration.h"
 #include "json.h"

@@ -1,4 +1,4 @@
-/* Tables and pictures of an ensemble. */
+/* Tables and plots of an ensemble. */
 #include <nonholo_analysis.h>
 
 #include "ensemble_job.h"

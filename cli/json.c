@@ -1,3 +1,4 @@
+/* Writes JSON to a stream; see json.h. */
 #include "json.h"
 
 #include <math.h>

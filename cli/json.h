@@ -1,4 +1,4 @@
-/* A writer of JSON: keys in the order written, numbers that read back as the same doubles. */
+/* A JSON writer: keys stay in the order written, and numbers read back as the same doubles. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 

@@ -1,3 +1,4 @@
+/* Messages on standard error, and suggestions for mistyped words. */
 #include "message.h"
 #include "command.h"
 

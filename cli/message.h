@@ -1,4 +1,4 @@
-/* Everything that is said to people rather than to programs: on standard error. */
+/* Messages for the user, on standard error. */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 

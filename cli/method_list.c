@@ -1,3 +1,5 @@
+/* Splits a list of methods into methods with their options and keeps those that apply to a system.
+ * */
 #include "method_list.h"
 #include "advice.h"
 #include "command.h"

@@ -1,4 +1,4 @@
-/* nonholo methods: the integrators, what they keep and what they need. */
+/* nonholo methods: lists the integrators, what they preserve and what they require. */
 #include <nonholo_analysis.h>
 
 #include "advice.h"
@@ -93,10 +93,10 @@ static double cost_of(const yardstick *y, const char *method)
 
 /* ---- the list ------------------------------------------------------------------------------ */
 
-typedef struct line {
+typedef struct method_line {
     const char *name, *summary;
     char order[8], cost[16], keeps[128], needs[128];
-} line;
+} method_line;
 
 /* Methods that choose their own steps have none. */
 static const char *order_text(const nh_choice *choice, char *text, size_t size)
@@ -106,10 +106,10 @@ static const char *order_text(const nh_choice *choice, char *text, size_t size)
     return text;
 }
 
-static line line_of(const yardstick *y, const nh_method *method)
+static method_line line_of(const yardstick *y, const nh_method *method)
 {
     nh_choice choice = standard_choice(method);
-    line l = {.name = nh_method_name(method), .summary = nh_method_summary(method)};
+    method_line l = {.name = nh_method_name(method), .summary = nh_method_summary(method)};
     char text[128];
     order_text(&choice, l.order, sizeof l.order);
     double cost = cost_of(y, l.name);
@@ -132,18 +132,18 @@ static void widen(int *width, const char *text)
 /* Columns as wide as their widest entry. */
 static void print_table(void)
 {
-    line head = {.name = "name", .summary = "what it is", "order", "cost", "keeps", "needs"};
+    method_line head = {.name = "name", .summary = "what it is", "order", "cost", "keeps", "needs"};
     int name = 4, keeps = 5, needs = 5;
     yardstick y;
     yardstick_open(&y);
     for (int i = 0; i < nh_method_count(); i++) {
-        line l = line_of(&y, nh_method_at(i));
+        method_line l = line_of(&y, nh_method_at(i));
         widen(&name, l.name);
         widen(&keeps, l.keeps);
         widen(&needs, l.needs);
     }
     for (int i = -1; i < nh_method_count(); i++) {
-        line l = i < 0 ? head : line_of(&y, nh_method_at(i));
+        method_line l = i < 0 ? head : line_of(&y, nh_method_at(i));
         printf("%-*s  %5s  %5s  %-*s  %-*s  %s\n", name, l.name, l.order, l.cost, keeps, l.keeps,
                needs, l.needs, l.summary);
     }
@@ -313,12 +313,10 @@ const command command_methods = {
     .summary = "list the integrators, or explain one",
     .operands = "[METHOD]",
     .help =
-        "Without METHOD lists the integrators: order, cost, what they keep, what they need of a\n"
-        "model. Cost is how often a step evaluates functions of the model, counted on "
-        "pendulum-cvt\n"
-        "with step 0.1. With METHOD prints its formulas, its options, where it comes from and how "
-        "it\n"
-        "may be composed to a higher order.",
+        "Without METHOD lists the integrators: order, cost, what they preserve and what they\n"
+        "require of a model. The cost is the number of evaluations of functions of the model\n"
+        "per step, counted on pendulum-cvt with step 0.1. With METHOD prints its formulas, its\n"
+        "options, its reference and how it may be composed to a higher order.",
     .examples = "nonholo methods\n"
                 "nonholo methods gauss\n"
                 "nonholo methods newmark:beta=.1,alpha=.4",

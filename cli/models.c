@@ -1,4 +1,4 @@
-/* nonholo models: what is shipped, and the text of a model. */
+/* nonholo models: lists the shipped models or prints the text of one. */
 #include "command.h"
 #include "json.h"
 #include "subject.h"
@@ -59,7 +59,7 @@ const command command_models = {
     .summary = "list the shipped models, or print one",
     .operands = "[MODEL]",
     .help = "Without MODEL lists the shipped models, one line each. With MODEL prints its text, a\n"
-            "good beginning for a model of your own.",
+            "good starting point for a model of your own.",
     .examples = "nonholo models\n"
                 "nonholo models chaplygin-sleigh > mine.nh",
     .operands_most = 1,

@@ -1,4 +1,4 @@
-/* getopt_long fed from one table; what it parses is checked here, strictly. */
+/* Parses options with getopt_long from one table and checks their values. */
 #define _GNU_SOURCE
 #include "options.h"
 #include "command.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind {
+typedef enum option_kind {
     FLAG,
     TEXT,
     REAL,
@@ -24,12 +24,12 @@ typedef enum kind {
     ASSIGN,
     METHODS,
     LIST
-} kind;
+} option_kind;
 
 typedef struct specification {
     const char *name;
     char letter;
-    kind kind;
+    option_kind kind;
     unsigned groups;
     size_t offset;        /* of the value in struct options */
     const char *argument; /* as the help names it; of a choice "auto|on|off" */
@@ -44,50 +44,52 @@ static const specification specifications[] = {
     {"set", 0, SETTINGS, OPTIONS_MODEL, AT(settings), "NAME=VALUE",
      "set a parameter of the model; repeatable, or separated by commas", 0, 0},
     {"start", 0, ASSIGN, OPTIONS_MODEL, AT(start), "x=1,x'=2",
-     "change the start state; the rest of it follows the model", 0, 0},
+     "change the start state; other values come from the model", 0, 0},
     {"q", 0, TEXT, OPTIONS_MODEL, AT(q), "a,b,c", "all start coordinates, in the model's order", 0,
      0},
     {"v", 0, TEXT, OPTIONS_MODEL, AT(v), "a,b,c", "all start velocities, in the model's order", 0,
      0},
     {"t0", 0, REAL, OPTIONS_MODEL, AT(t0), "T", "time of the start state (0)", 0, 0},
     {"project", 0, FLAG, OPTIONS_MODEL, AT(project), NULL,
-     "move the start velocities to the constraints, M-orthogonally", 0, 0},
+     "project the start velocities onto the constraints, M-orthogonally", 0, 0},
     {"method", 0, TEXT, OPTIONS_METHOD, AT(method), "METHOD",
      "NAME or NAME:key=value,key=value; see 'nonholo methods'", 0, 0},
     {"methods", 0, METHODS, OPTIONS_METHODS, AT(methods), "A,B:k=v,C",
-     "methods as of --method, separated by commas; repeatable", 0, 0},
+     "methods as in --method, separated by commas; repeatable", 0, 0},
     {"compose", 0, TEXT, OPTIONS_METHOD | OPTIONS_METHODS, AT(compose), "C",
      "compose a symmetric method: suzuki, yoshida6, ...; 'nonholo methods NAME' lists them", 0, 0},
     {"compensated", 0, CHOICE, OPTIONS_METHOD | OPTIONS_METHODS, AT(compensated), "auto|on|off",
-     "carry the rounding errors of the state", 0, 0},
+     "compensated summation of the state, against rounding errors", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_TIME, AT(step), "H", "time step", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_ORDER, AT(step), "H", "the longest step (a quarter of the time)",
      0, 0},
     {"step", 0, POSITIVE, OPTIONS_BENCH, AT(step), "H", "time step (0.05)", 0, 0},
-    {"halvings", 0, COUNT, OPTIONS_ORDER, AT(halvings), "N", "how often it is halved (7)", 1, 30},
+    {"halvings", 0, COUNT, OPTIONS_ORDER, AT(halvings), "N", "how often the step is halved (7)", 1,
+     30},
     {"steps-list", 0, TEXT, OPTIONS_ORDER, AT(steps_list), "N,N,...",
-     "numbers of steps instead, rising", 0, 0},
-    {"time", 0, POSITIVE, OPTIONS_ORDER, AT(time), "T", "where the error is measured (1)", 0, 0},
+     "numbers of steps, increasing, instead of --step and --halvings", 0, 0},
+    {"time", 0, POSITIVE, OPTIONS_ORDER, AT(time), "T", "time at which the error is measured (1)",
+     0, 0},
     {"tolerance", 0, POSITIVE, OPTIONS_ORDER, AT(tolerance), "E",
-     "of the reference solution (1e-13)", 0, 0},
+     "tolerance of the reference solution (1e-13)", 0, 0},
     {"members", 0, COUNT, OPTIONS_ENSEMBLE, AT(members), "N",
      "random starts of one energy that satisfy the constraints", 1, INTEGERS},
     {"energy", 0, REAL, OPTIONS_ENSEMBLE, AT(energy), "E",
      "energy of random starts (that of the model's start)", 0, 0},
-    {"seed", 0, COUNT, OPTIONS_ENSEMBLE, AT(seed), "S", "which random starts (0)", 0, INTEGERS},
+    {"seed", 0, COUNT, OPTIONS_ENSEMBLE, AT(seed), "S", "seed of the random starts (0)", 0,
+     INTEGERS},
     {"around", 0, CHOICE, OPTIONS_ENSEMBLE, AT(around), "origin|start",
-     "the middle of random starts", 0, 0},
+     "the centre of the random starts", 0, 0},
     {"sweep", 0, LIST, OPTIONS_ENSEMBLE, AT(sweeps), "NAME=a:b:n",
      "n values of a parameter from a to b; repeatable: all combinations", 0, 0},
     {"starts", 0, TEXT, OPTIONS_ENSEMBLE, AT(starts), "FILE.csv",
-     "start states, one a line, under a line of names", 0, 0},
+     "start states, one per line, below a line of column names", 0, 0},
     {"table", 0, CHOICE, OPTIONS_ENSEMBLE, AT(table), "statistics|members",
-     "what the table of -o holds", 0, 0},
+     "contents of the table written by -o", 0, 0},
     {"steps", 0, COUNT, OPTIONS_TIME, AT(steps), "N", "number of steps", 0, INTEGERS},
-    {"time", 0, NOT_NEGATIVE, OPTIONS_TIME, AT(time), "T", "length of the run in time instead", 0,
-     0},
+    {"time", 0, NOT_NEGATIVE, OPTIONS_TIME, AT(time), "T", "duration of the run instead", 0, 0},
     {"every", 0, COUNT, OPTIONS_TIME, AT(every), "K",
-     "record each K-th step (about 10,000 points a run); 1: all", 1, INTEGERS},
+     "record every K-th step (about 10,000 points per run); 1: all", 1, INTEGERS},
     {"backend", 0, CHOICE, OPTIONS_SPEED, AT(backend), "auto|tape|compiled",
      "how expressions are evaluated; all give the same bits", 0, 0},
     {"threads", 0, COUNT, OPTIONS_SPEED, AT(threads), "N",
@@ -95,19 +97,19 @@ static const specification specifications[] = {
     {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy|.npz",
      "write the recorded points; -: CSV to standard output", 0, 0},
     {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html",
-     "draw the recorded points", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf|.html", "draw the errors", 0, 0},
+     "plot the recorded points", 0, 0},
+    {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf|.html", "plot the errors", 0, 0},
     {"checkpoint", 0, TEXT, OPTIONS_KEEP, AT(checkpoint), "FILE",
-     "keep in FILE what is needed to go on after an interruption", 0, 0},
+     "write checkpoints to FILE, from which the run can be resumed", 0, 0},
     {"checkpoint-every", 0, TEXT, OPTIONS_KEEP, AT(checkpoint_every), "60s|N",
-     "how often: seconds (s, m, h) or steps (60s)", 0, 0},
+     "interval between checkpoints: a time (s, m, h) or steps (60s)", 0, 0},
     {"resume", 0, TEXT, OPTIONS_KEEP, AT(resume), "FILE",
-     "go on from a checkpoint, with the same command line", 0, 0},
+     "resume from a checkpoint, with the same command line", 0, 0},
     {"progress", 0, CHOICE, OPTIONS_ALL, AT(progress), "bar|json",
-     "json: a line a second on standard error, for batch systems", 0, 0},
+     "json: one line per second on standard error, for batch systems", 0, 0},
     {"quick", 0, FLAG, OPTIONS_REPRODUCE, AT(quick), NULL,
-     "shorter runs, where the figures name them; some findings are left out", 0, 0},
-    {"out", 0, TEXT, OPTIONS_REPRODUCE, AT(folder), "DIR", "where the files go (reproduced)", 0, 0},
+     "shorter runs where the figures specify them; some findings are skipped", 0, 0},
+    {"out", 0, TEXT, OPTIONS_REPRODUCE, AT(folder), "DIR", "output folder (reproduced)", 0, 0},
     {"threads", 0, COUNT, OPTIONS_REPRODUCE, AT(threads), "N", "runs at a time (2)", 1, 4096},
     {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
     {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "no progress and no remarks", 0, 0},
@@ -294,7 +296,8 @@ int parse_list(const char *name, const char *text, int count, double *values)
         snprintf(item, sizeof item, "%.*s", (int)(length < 64 ? length : 64), rest);
         double value;
         if (length >= sizeof item || !parse_real(item, &value))
-            return complain("--%s needs numbers separated by commas; '%s' is none", name, item);
+            return complain("--%s needs numbers separated by commas; '%s' is not a number", name,
+                            item);
         if (found < count)
             values[found] = value;
         if (!rest[length])
@@ -317,11 +320,10 @@ int parse_steps_list(const char *text, int room, int64_t *steps)
         if (count == room)
             return complain("--steps-list takes at most %d numbers", room), -1;
         if (!parse_count(item, 1, INTEGERS, &steps[count]))
-            return complain("--steps-list needs whole numbers separated by commas; '%s' is none",
-                            item),
+            return complain("--steps-list needs whole numbers separated by commas, not '%s'", item),
                    -1;
         if (count > 0 && steps[count] <= steps[count - 1])
-            return complain("--steps-list needs rising numbers; %lld follows %lld",
+            return complain("--steps-list needs increasing numbers; %lld follows %lld",
                             (long long)steps[count], (long long)steps[count - 1]),
                    -1;
         count++;
@@ -418,7 +420,7 @@ static int count_operands(const options *given, const command *asked)
     if (given->help || (count >= asked->operands_least && count <= asked->operands_most))
         return 0;
     if (count > asked->operands_most)
-        complain("%s: '%s' is one argument too many", asked->name,
+        complain("%s: unexpected argument '%s'", asked->name,
                  given->operands[asked->operands_most]);
     else
         complain("%s needs a MODEL: a shipped model's name or the path of a .nh file", asked->name);

@@ -1,4 +1,4 @@
-/* The options that the commands share: one table for parsing and help. */
+/* The options of all commands: one table serves the parser and the help. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 

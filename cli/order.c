@@ -1,4 +1,4 @@
-/* nonholo order: how fast the error of each method falls when the step is halved. */
+/* nonholo order: measures how fast the error of each method decreases when the step is halved. */
 #include <nonholo_analysis.h>
 
 #include "command.h"
@@ -208,11 +208,11 @@ const command command_order = {
     .name = "order",
     .summary = "measure the order of methods on a model",
     .operands = "MODEL --methods A,B,... [OPTION...]",
-    .help = "Follows MODEL with each method and several steps, compares where it ends with a\n"
-            "reference solution, and tells how fast the error falls: the order. Errors at\n"
-            "round-off, and steps too long to show the order, are left out of the fit and\n"
-            "marked. In a list of methods, key=value after a comma is an option of the method\n"
-            "before it: dla01,newmark:beta=.1,alpha=.5,gauss are three methods.",
+    .help = "Simulates MODEL with each method and several step sizes, compares the final state\n"
+            "with a reference solution, and estimates the order from the decrease of the error.\n"
+            "Errors at round-off level, and steps too long to show the order, are marked and\n"
+            "left out of the fit. In a list of methods, key=value after a comma is an option of\n"
+            "the method before it: dla01,newmark:beta=.1,alpha=.5,gauss are three methods.",
     .examples = "nonholo order pendulum-cvt --methods dla01,leapfrog,gauss:stages=3\n"
                 "nonholo order chaplygin-sleigh --methods gauss,rk4 --time 10 --step 0.5 \\\n"
                 "        --halvings 6 --plot order.svg\n"

@@ -1,3 +1,4 @@
+/* The report of nonholo order as text, JSON and plot. */
 #include "order_report.h"
 #include "json.h"
 #include "message.h"

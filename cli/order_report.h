@@ -1,4 +1,4 @@
-/* What nonholo order tells: as text, as JSON, as a picture. */
+/* The report of nonholo order as text, JSON and plot. */
 #ifndef CLI_ORDER_REPORT_H
 #define CLI_ORDER_REPORT_H
 

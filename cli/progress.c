@@ -1,3 +1,4 @@
+/* The progress bar on a terminal, or progress as lines of JSON. */
 #include "progress.h"
 #include "duration.h"
 

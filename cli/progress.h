@@ -1,4 +1,5 @@
-/* A bar with rate and time left, on standard error when it is a terminal; or lines of JSON. */
+/* A progress bar with rate and remaining time, if standard error is a terminal; or lines of JSON.
+ * */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 

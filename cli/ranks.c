@@ -1,3 +1,5 @@
+/* Processes that share an ensemble: ranks other than 0 write their rows and results to files in a
+ * shared folder; rank 0 reads and merges them. */
 #define _GNU_SOURCE
 #include "ranks.h"
 #include "command.h"
@@ -182,7 +184,7 @@ static int take_spill(ensemble_job *c, int rank)
         fclose(file);
     unlink(path);
     return failed
-               ? (complain("what rank %d computed could not be read from %s", rank, path), FAILED)
+               ? (complain("the results of rank %d could not be read from %s", rank, path), FAILED)
                : 0;
 }
 

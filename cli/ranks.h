@@ -1,6 +1,6 @@
-/* Several processes that share one ensemble: mpirun, srun and their like start them and tell each
- * its rank in the environment. They meet through files in a folder that all of them see; the
- * library of MPI is not needed. */
+/* Several processes that share one ensemble. A launcher (mpirun, srun and others) starts them and
+ * sets their ranks in the environment. They communicate through files in a shared folder; no MPI
+ * library is needed. */
 #ifndef CLI_RANKS_H
 #define CLI_RANKS_H
 

@@ -1,4 +1,4 @@
-/* nonholo reproduce: the papers' figures, computed, drawn, and their findings checked. */
+/* nonholo reproduce: computes and plots the papers' figures and checks their findings. */
 #include <nonholo_analysis.h>
 
 #include "command.h"
@@ -253,10 +253,10 @@ const command command_reproduce = {
     .summary = "compute the papers' figures and check their findings",
     .operands = "[NAME... | FILE.fig... | all] [--quick] [--out DIR] [OPTION...]",
     .help =
-        "Computes figures, draws them (SVG, PNG and a page for a browser), writes their curves\n"
-        "(CSV) and checks what the paper found: each finding prints what was measured, what was\n"
-        "expected, and pass or FAIL. Exit code 1 when one fails. Without a name the figures are\n"
-        "listed; a figure of your own is a text file (see nonholo-figure(5)).",
+        "Computes figures, plots them (SVG, PNG and an HTML page), writes their curves (CSV) and\n"
+        "checks the findings of the paper: for each it prints the measured and the expected\n"
+        "value, and pass or FAIL. The exit code is 1 if one fails. Without a name, lists the\n"
+        "figures; a figure of your own is a text file (see nonholo-figure(5)).",
     .examples = "nonholo reproduce\n"
                 "nonholo reproduce modin-verdier-fig7 --out figures\n"
                 "nonholo reproduce all --quick\n"

@@ -1,4 +1,4 @@
-/* nonholo run: one trajectory. */
+/* nonholo run: computes one trajectory. */
 #include "advice.h"
 #include "checkpointing.h"
 #include "command.h"
@@ -26,21 +26,21 @@ static int check_paths(const options *given)
     if (given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
         return complain_report(&report);
     if (given->resume && given->plot)
-        return complain("--plot draws the points that one process recorded: not with --resume");
+        return complain("--plot needs all recorded points and cannot be used with --resume");
     return 0;
 }
 
 /* ---- hooks --------------------------------------------------------------------------------- */
 
-typedef struct view { /* what the hooks look at */
+typedef struct hook_view { /* what the hooks look at */
     run_job *job;
     progress bar;
-} view;
+} hook_view;
 
 static void show_progress(void *user, int64_t done, int64_t steps)
 {
     (void)steps;
-    view *shown = user;
+    hook_view *shown = user;
     shown->bar.energy_error = nh_record_energy_error(shown->job->record);
     progress_update(&shown->bar, done);
 }
@@ -53,7 +53,7 @@ static int is_interrupted(void *user)
 
 /* ---- the computation ----------------------------------------------------------------------- */
 
-static int prepare(run_job *job, view *shown, const options *given)
+static int prepare(run_job *job, hook_view *shown, const options *given)
 {
     const subject *s = &job->subject;
     nh_report report;
@@ -86,7 +86,7 @@ static int prepare(run_job *job, view *shown, const options *given)
     return 0;
 }
 
-static void compute(run_job *job, view *shown, bool quiet)
+static void compute(run_job *job, hook_view *shown, bool quiet)
 {
     progress_begin(&shown->bar, job->steps, quiet);
     shown->bar.first = nh_run_steps(job->run);
@@ -167,8 +167,9 @@ static int finish(run_job *job, const options *given)
     if (job->status != NH_OK)
         return tell_failure(job);
     if (stopped) {
-        complain("interrupted after %lld of %lld step%s; with --checkpoint FILE it could go on",
-                 (long long)nh_run_steps(job->run), (long long)job->steps, plural(job->steps));
+        complain(
+            "interrupted after %lld of %lld step%s; with --checkpoint FILE it could be resumed",
+            (long long)nh_run_steps(job->run), (long long)job->steps, plural(job->steps));
         return FAILED;
     }
     if (answer == DONE)
@@ -179,7 +180,7 @@ static int finish(run_job *job, const options *given)
 static int run(const options *given)
 {
     run_job job = {.step = given->step, .method = given->method};
-    view shown = {.job = &job};
+    hook_view shown = {.job = &job};
     int answer = subject_find(&job.subject, given);
     if (!answer)
         answer = count_steps("run", given, &job.steps);
@@ -206,9 +207,9 @@ const command command_run = {
     .name = "run",
     .summary = "compute one trajectory",
     .operands = "MODEL --method METHOD --step H (--steps N | --time T) [OPTION...]",
-    .help = "Follows MODEL from its start state and prints where it ends, how well energy and\n"
-            "constraints were kept on the way, and how long a step took. MODEL is a shipped\n"
-            "model's name or the path of a .nh file; '-' reads one from standard input.",
+    .help = "Simulates MODEL from its start state and prints the final state, the errors in\n"
+            "energy and constraints, and the time per step. MODEL is the name of a shipped\n"
+            "model or the path of a .nh file; '-' reads a model from standard input.",
     .examples = "nonholo run chaplygin-sleigh --method gauss --step 0.1 --time 100\n"
                 "nonholo run pendulum-cvt --set eps=0.1 --method dla01 --step 0.05 --steps 1e6\n"
                 "nonholo run rolling-disk --method gauss:stages=3 --step 0.1 --steps 500 \\\n"

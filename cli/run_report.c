@@ -1,3 +1,4 @@
+/* The report of nonholo run as text and JSON. */
 #include "run_report.h"
 #include "duration.h"
 #include "json.h"
@@ -64,7 +65,7 @@ static void print_columns(const run_job *job, int width, int first, int count)
         print_named(width, nh_record_column_name(job->record, first + i),
                     last_value(job, first + i));
     if (count > SHOWN)
-        printf("  %-*s  (%d more; -o FILE.csv and --json have all)\n", width, "...", count - SHOWN);
+        printf("  %-*s  (%d more; -o FILE.csv and --json show all)\n", width, "...", count - SHOWN);
 }
 
 static void print_cost(const run_job *job, int width)

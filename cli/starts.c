@@ -1,4 +1,4 @@
-/* --starts: start states out of a file. */
+/* --starts: reads start states from a CSV file. */
 #define _GNU_SOURCE
 #include "command.h"
 #include "ensemble_job.h"

@@ -1,3 +1,4 @@
+/* Opens the model that a command works on, sets its parameters and determines the start state. */
 #include "subject.h"
 #include "command.h"
 #include "message.h"

@@ -1,3 +1,4 @@
+/* Computes the number of steps and the interval between recorded steps from the options. */
 #include "timing.h"
 #include "message.h"
 

@@ -1,4 +1,4 @@
-/* How many steps, and which of them are recorded. */
+/* The number of steps, and which of them are recorded. */
 #ifndef CLI_TIMING_H
 #define CLI_TIMING_H
 

@@ -1,8 +1,8 @@
-/* The axis of the rotation that one period of the driver makes, followed through the period.
+/* The axis of the rotation by one period of the driver, as a function of the driver's phase.
  *
  * F' = S F/psi' from the unit matrix over psi in [0, 2 pi], by the 5-stage Gauss method in 512
  * cells, or in 2048 where the axis varies quickly; R = F(2 pi) n0 = n0, n(psi) = F(psi) n0, kept as
- * a Fourier series without what is below round-off. */
+ * a Fourier series without the terms below round-off. */
 #include "analysis/latitude.h"
 
 #include "base/quadrature.h"
@@ -196,8 +196,9 @@ static nh_status try_cells(nh_latitude *l, int cells, bool *fine, nh_report *rep
         return nh_fail_memory(report);
     nh_status status = NH_OK;
     if (!integrate(&t) || !find_start(&t, n0))
-        status = nh_fail(report, NH_NOT_APPLICABLE,
-                         "one period of the driver turns the passengers about no axis of its own");
+        status = nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "one period of the driver does not rotate the passengers about a well-defined axis");
     else if (!transform(l, &t, n0))
         status = nh_fail_memory(report);
     *fine = status == NH_OK && resolved(l, &t);

@@ -1,4 +1,4 @@
-/* What a step costs, counted: how often it asks the system for one of its functions. */
+/* The cost of a step: the number of evaluations of functions of the system. */
 #include <nonholo_analysis.h>
 
 #include "analysis/cost.h"

@@ -1,4 +1,4 @@
-/* What a step costs, counted; of composed methods too. */
+/* The cost of a step in function evaluations, also for composed methods. */
 #ifndef NH_ANALYSIS_COST_H
 #define NH_ANALYSIS_COST_H
 

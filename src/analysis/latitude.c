@@ -6,15 +6,15 @@
  *
  *     u = (C^T (x - c), k.M x'),    u' = S(xi) u,    S = [[0, w], [-w^T, 0]],   w = C^T k,
  *
- * and |u|^2/2 is their energy. Over one period of the driver u is turned by a rotation; in an odd
- * dimension a rotation has an axis, and the component of u along it does not change. The axis
- * n(psi) at every phase psi of the driver comes from F' = S F/psi' over one period; latitude =
- * n(psi).u.
+ * and |u|^2/2 is their energy. One period of the driver rotates u; in an odd dimension a rotation
+ * has an axis, and the component of u along it does not change. The axis n(psi) at every phase psi
+ * of the driver is computed from F' = S F/psi' over one period; latitude = n(psi).u.
  *
- * The phase: a rotating driver is its own; an oscillating one about the bottom b of its well has
+ * The phase of a rotating driver is its angle; for one that oscillates about the minimum b of its
+ * potential well,
  *
- *     s(xi) = sign(xi - b) sqrt(V(xi) - V(b)),   psi = atan2(sqrt(mu/2) xi', s),   psi' =
- * -sqrt(2/mu) s'.
+ *     s(xi) = sign(xi - b) sqrt(V(xi) - V(b)),   psi = atan2(sqrt(mu/2) xi', s)
+ *     psi' = -sqrt(2/mu) s'.
  *
  * Both stay defined at states whose driver energy is not quite that of the start. */
 #include "analysis/latitude.h"
@@ -251,8 +251,9 @@ static nh_status find_motion(nh_latitude *l, double xi, double speed, nh_report 
     if (!isnan(l->left) && !isnan(l->right)) {
         if (find_bottom(l))
             return NH_OK;
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "the driver %s rests or swings in a well with several bottoms", name);
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "the driver %s is at rest or oscillates in a potential well with several minima", name);
     }
     l->rotating = l->periodic && isnan(l->left);
     if (l->rotating)
@@ -331,7 +332,7 @@ static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *re
     for (int a = 0; a < system->shape.angles; a++)
         l->periodic = l->periodic || system->shape.angle[a] == facts->driver;
     if (!find_springs(l))
-        return nh_fail(report, NH_NOT_APPLICABLE, "not all passengers of %s are held by springs",
+        return nh_fail(report, NH_NOT_APPLICABLE, "not all passengers of %s have a restoring force",
                        system->name);
     return NH_OK;
 }

@@ -1,4 +1,5 @@
-/* The inside of a latitude: how its driver moves (latitude.c) and the axis it goes by (axis.c). */
+/* Internals of the latitude: the motion of the driver (latitude.c) and the axis of rotation
+ * (axis.c). */
 #ifndef NH_ANALYSIS_LATITUDE_H
 #define NH_ANALYSIS_LATITUDE_H
 

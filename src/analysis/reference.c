@@ -1,9 +1,10 @@
-/* A solution to be trusted: Gauss with 8 stages (order 16), the number of steps doubled until two
- * solutions agree.
+/* A reference solution: the Gauss method with 8 stages (order 16), the number of steps doubled
+ * until two successive solutions agree.
  *
- * Before round-off a doubling divides the difference by up to 65536, so the finer of two that agree
- * is far better than their difference says. At round-off the differences stop falling; then the
- * best pair is taken and its difference is the honest estimate. */
+ * Before round-off dominates, each doubling divides the difference by up to 65536, so the finer of
+ * two solutions that agree is far more accurate than their difference. At round-off level the
+ * differences stop decreasing; then the best pair is taken, and its difference is the error
+ * estimate. */
 #include <nonholo_analysis.h>
 
 #include <float.h>
@@ -139,7 +140,7 @@ nh_status nh_reference(const nh_system *system, double t0, const double *q, cons
         system, t0, t1, q, v, nh_system_coordinates(system), nh_system_velocities(system)};
     if (!(t1 > t0) || !isfinite(t1 - t0))
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a reference solution goes forward in time, not from %g to %g", t0, t1);
+                       "a reference solution must go forward in time, not from %g to %g", t0, t1);
     size_t size = (size_t)task.coordinates + (size_t)task.velocities;
     double *space = calloc(2 * size + 1, sizeof *space);
     if (!space)

@@ -1,5 +1,5 @@
-/* Going back: a symmetric method on a reversible system returns to its start when the velocities
- * are turned round; how far another one misses it is its reversibility defect. */
+/* Reversibility: a symmetric method on a reversible system returns to its start when the velocities
+ * are reversed. The reversibility defect of a method measures by how much it misses the start. */
 #include <nonholo_analysis.h>
 
 #include "base/status.h"

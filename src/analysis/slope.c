@@ -1,16 +1,16 @@
-/* The slope of a series in time, free of its oscillations.
+/* The slope of a time series, insensitive to oscillations.
  *
  * The plain least-squares slope is the mean of y' with the weight 6 u (1 - u), u in [0, 1], which
  * has corners at the ends: an oscillation a cos(w t) adds up to 12 a/(w T^2) to it, depending on
  * where in its period the series begins and ends. Here points have the weight sin^4(pi u), which
- * vanishes smoothly at both ends, and the same oscillation adds only terms of order (w T)^-5:
- * nothing to speak of from some five periods on. Slope and intercept of a straight line are still
- * exact; where what is left beside the line is independent noise, the price is a standard
- * deviation 2.1 times as large.
+ * vanishes smoothly at both ends, and the same oscillation adds only terms of order (w T)^-5, which
+ * are negligible for more than about five periods. Slope and intercept of a straight line are still
+ * exact; if the residuals are independent noise, the standard deviation is 2.1 times as large.
  *
- * The error is estimated from what is left, e_i. With slope = sum g_i y_i, the terms g_i e_i are
- * summed over blocks, and the sums and their neighbours' products give the variance (Newey and
- * West): noise that is correlated counts in full, an oscillation cancels within the blocks. */
+ * The error is estimated from the residuals e_i. With slope = sum g_i y_i, the terms g_i e_i are
+ * summed over blocks, and the squares of the sums and the products of adjacent ones give the
+ * variance (Newey and West): correlated noise is fully taken into account, while an oscillation
+ * cancels within the blocks. */
 #include "analysis/slope.h"
 
 #include <math.h>

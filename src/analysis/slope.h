@@ -1,4 +1,5 @@
-/* The slope of a series (slope.c), and what noise of two kinds would do to it. */
+/* The slope of a time series (slope.c), and the standard deviation of that slope for two kinds of
+ * noise. */
 #ifndef NH_ANALYSIS_SLOPE_H
 #define NH_ANALYSIS_SLOPE_H
 

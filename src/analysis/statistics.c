@@ -1,6 +1,6 @@
-/* What a series of numbers says as it comes: its largest value, its mean, the line through it; and
- * the order of a method from its errors at several steps. (The slope of a series that is known as a
- * whole: slope.c.) */
+/* Running statistics of a series of numbers: its largest value, its mean, its least-squares line;
+ * and the order of a method from its errors at several steps. (slope.c fits the slope of a complete
+ * series.) */
 #include <nonholo_analysis.h>
 
 #include <math.h>

@@ -1,33 +1,33 @@
-/* What became of an error in time: bounded, drifting, wandering off.
+/* Classifies the behaviour of an error over time: bounded, drift, random walk, growth.
  *
- * Slow motions decide. With the line of slope.c taken away, e(u) on u in (0, 1), their power is
+ * The classification uses low frequencies. With the line of slope.c subtracted, e(u) on u in
+ * (0, 1), their power is
  *
  *     I_k = |sum w_j e_j exp(-2 pi i k u_j)|^2,    w ~ sin^2(pi u), sum w = 1,    k = 2 .. 47,
  *
- * where the smooth weights keep fast oscillations and the ends of the series out. What these powers
- * are is known:
+ * where the smooth weights suppress fast oscillations and the ends of the series. The expected
+ * values of these powers are known:
  *
  *     independent noise of variance v      1.5 v/n, whatever k
  *     a random walk, variance V at the end 1.5 V/(4 pi^2 k^2)
  *
- * and they scatter about that like exponential variables, so that a median is ln 2 of the mean. An
- * oscillation is in two or three of them, which medians do not feel. So the exponent of k says what
- * kind of noise there is (the median of the exponents of all pairs, after Theil and Sen: -2 of a
- * walk, 0 of noise; it scatters by .3), and the median of the powers says how much of it. Where
- * they fall more steeply than those of a walk, slow oscillations fill the first ones, and the
- * powers from k = 18 on say how much noise there is.
+ * and the powers are distributed exponentially about them, so that the median is ln 2 times the
+ * mean. An oscillation affects only two or three powers, to which medians are insensitive. So the
+ * exponent of k shows the kind of noise (the median of the exponents of all pairs, after Theil and
+ * Sen: -2 for a walk, 0 for noise; its standard deviation is .3), and the median of the powers its
+ * strength. Where the powers decrease more steeply than those of a walk, slow oscillations dominate
+ * the first ones, and the powers from k = 18 on give the strength of the noise.
  *
- *     linear drift   the slope is more than four times what that noise makes of a slope (once in a
- *                    thousand walks), leads out of the round-off, and goes on through all of the
- *                    series; oscillations may be wider than what it has led to, but not so slow
- *                    that they could have made the slope
- *     random walk    the exponent lies between -1 and -3, no power stands out, and the walk that
- *                    they belong to leads farther than everything else is wide
- *     exponential    the logarithms of the heights of 64 stretches lie on a line, see below
- *     bounded        else, unless the second half is far above the first
+ *     linear drift   the slope is more than four times the slope that such noise would cause (which
+ *                    happens in one of a thousand walks), the drift exceeds round-off, and it
+ *                    continues through the whole series; oscillations may have a larger amplitude
+ *                    than the drift, but must not be so slow that they could have caused the slope
+ *     random walk    the exponent is between -1 and -3, no single power dominates, and the walk
+ *                    with these powers goes farther than the amplitude of everything else
+ *     exponential    the logarithms of the amplitudes in 64 intervals lie on a line, see below
+ *     bounded        otherwise, unless the second half is far above the first
  *
- * How often that is wrong is measured by test/analysis/test_verdict.c on series whose nature is
- * known.
+ * test/analysis/test_verdict.c measures the error rate on series of known type.
  */
 #include <float.h>
 #include <math.h>
@@ -46,7 +46,7 @@ enum {
 
 static const double significant = 4;
 
-typedef struct view { /* what is seen of a series */
+typedef struct series_view { /* what is seen of a series */
     nh_slope slope;
     double length;                 /* of time */
     double total, rest;            /* standard deviation of y, and beside the line */
@@ -55,7 +55,7 @@ typedef struct view { /* what is seen of a series */
     double unevenness;             /* of the powers times k^2: mean over expected mean */
     double noise, walk;            /* variance of the noise; of the walk at the end */
     double x[BLOCKS], top[BLOCKS]; /* of stretches: the middle, the largest |y| */
-} view;
+} series_view;
 
 int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
                         double *mean_x, double *mean_y)
@@ -188,7 +188,7 @@ static double leak_at(int k)
     return wave / (2 * pi) / (1 / 32.0 - 15 / (64 * pi * pi));
 }
 
-static void look_at_slow_motions(view *v, const double *x, const double *y, int64_t count)
+static void look_at_slow_motions(series_view *v, const double *x, const double *y, int64_t count)
 {
     const double log_2 = 0.6931471805599453;
     double power[POWERS], share;
@@ -205,7 +205,7 @@ static void look_at_slow_motions(view *v, const double *x, const double *y, int6
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static void look_at_widths(view *v, const double *x, const double *y, int64_t count)
+static void look_at_widths(series_view *v, const double *x, const double *y, int64_t count)
 {
     double mean = 0, square = 0, left = 0;
     for (int64_t i = 0; i < count; i++)
@@ -219,7 +219,7 @@ static void look_at_widths(view *v, const double *x, const double *y, int64_t co
     v->rest = sqrt(left);
 }
 
-static void look_at_heights(view *v, const double *x, const double *y, int64_t count)
+static void look_at_heights(series_view *v, const double *x, const double *y, int64_t count)
 {
     for (int b = 0; b < BLOCKS; b++) {
         int64_t first = count * b / BLOCKS, end = count * (b + 1) / BLOCKS;
@@ -230,9 +230,9 @@ static void look_at_heights(view *v, const double *x, const double *y, int64_t c
     }
 }
 
-static view look(const double *x, const double *y, int64_t count)
+static series_view look(const double *x, const double *y, int64_t count)
 {
-    view v = {.slope = nh_slope_of(x, y, count), .length = x[count - 1] - x[0]};
+    series_view v = {.slope = nh_slope_of(x, y, count), .length = x[count - 1] - x[0]};
     look_at_slow_motions(&v, x, y, count);
     look_at_widths(&v, x, y, count);
     look_at_heights(&v, x, y, count);
@@ -242,7 +242,7 @@ static view look(const double *x, const double *y, int64_t count)
 /* ---- what it is ---------------------------------------------------------------------------- */
 
 /* Whether noise of the kind that is there would make such a slope once in a thousand times only. */
-static bool is_significant(const view *v, int64_t count)
+static bool is_significant(const series_view *v, int64_t count)
 {
     double variance =
         v->exponent < -1 ? v->walk * v->slope.walk / (double)count : v->noise * v->slope.noise;
@@ -251,7 +251,7 @@ static bool is_significant(const view *v, int64_t count)
 
 /* Whether the means of the three thirds follow each other as the line does, by a fifth of its steps
  * or more: those of an oscillation of few periods do not, nor does what has come to rest. */
-static bool is_steady(const view *v, const double *y, int64_t count)
+static bool is_steady(const series_view *v, const double *y, int64_t count)
 {
     double mean[3] = {0};
     for (int64_t i = 0; i < count; i++)
@@ -273,7 +273,7 @@ static double explained(const double *x, const double *y, nh_line *line)
 /* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more,
  * and a better one than the heights themselves and than their roots, which a square would make a
  * line of. */
-static bool is_exponential(const view *v, nh_line *line)
+static bool is_exponential(const series_view *v, nh_line *line)
 {
     double logs[BLOCKS], roots[BLOCKS];
     nh_line other;
@@ -288,7 +288,7 @@ static bool is_exponential(const view *v, nh_line *line)
 }
 
 /* What is bounded has shown its size half way. */
-static bool keeps_growing(const view *v)
+static bool keeps_growing(const series_view *v)
 {
     double half[2] = {0};
     for (int i = 0; i < BLOCKS; i++)
@@ -297,7 +297,7 @@ static bool keeps_growing(const view *v)
 }
 
 /* Of an error that is neither round-off nor exponential. */
-static nh_verdict tell_apart(const view *v, const double *y, int64_t count, double round_off)
+static nh_verdict tell_apart(const series_view *v, const double *y, int64_t count, double round_off)
 {
     double led = fabs(v->slope.line.slope) * v->length;
     bool is_no_leak = led > v->rest || led > significant * sqrt(v->leak);
@@ -315,7 +315,7 @@ static nh_verdict judge_course(const double *x, const double *y, int64_t count, 
                                nh_judgement *j)
 {
     nh_line growth;
-    view v = look(x, y, count);
+    series_view v = look(x, y, count);
     nh_verdict verdict = NH_VERDICT_EXPONENTIAL;
     if (!is_exponential(&v, &growth))
         verdict = tell_apart(&v, y, count, round_off);

@@ -1,4 +1,4 @@
-/* Quantities by name, measured along a run. nonholo.h lists them. */
+/* Quantities by name, evaluated along a run. nonholo_analysis.h lists them. */
 #include <nonholo_analysis.h>
 
 #include "base/status.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind {
+typedef enum quantity_kind {
     TIME,
     COORDINATE,
     VELOCITY,
@@ -24,10 +24,10 @@ typedef enum kind {
     MIDPOINTS, /* the rest is about two states */
     MIDPOINT,
     LEAPFROG
-} kind;
+} quantity_kind;
 
 typedef struct quantity {
-    kind kind;
+    quantity_kind kind;
     int index;
 } quantity;
 
@@ -42,10 +42,10 @@ struct nh_watch {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-typedef struct family { /* quantities of one kind, in the order of the list */
-    kind kind;
+typedef struct quantity_family { /* quantities of one kind, in the order of the list */
+    quantity_kind kind;
     int count;
-} family;
+} quantity_family;
 
 enum { FAMILIES = 14 };
 
@@ -59,25 +59,25 @@ static int rho_count(const nh_system *system)
     return system->facts.has_frame ? system->velocities - system->constraints : 0;
 }
 
-static void list_families(const nh_system *system, family *list)
+static void list_families(const nh_system *system, quantity_family *list)
 {
     const nh_facts *f = &system->facts;
     int m = system->constraints, built_in = f->coupled ? 2 : 0;
     bool leapfrog = f->coupled && f->linear_passengers;
-    const family all[FAMILIES] = {{TIME, 1},
-                                  {COORDINATE, system->coordinates},
-                                  {VELOCITY, system->velocities},
-                                  {ENERGY, 1},
-                                  {PARTIAL_ENERGY, built_in},
-                                  {LATITUDE, nh_system_may_have_latitude(system)},
-                                  {OBSERVABLE, nh_system_observables(system) - built_in},
-                                  {CONSTRAINTS, m > 0},
-                                  {CONSTRAINT, m},
-                                  {INTEGRAL, nh_system_integrals(system)},
-                                  {RHO, rho_count(system)},
-                                  {MIDPOINTS, m > 0},
-                                  {MIDPOINT, m},
-                                  {LEAPFROG, leapfrog}};
+    const quantity_family all[FAMILIES] = {{TIME, 1},
+                                           {COORDINATE, system->coordinates},
+                                           {VELOCITY, system->velocities},
+                                           {ENERGY, 1},
+                                           {PARTIAL_ENERGY, built_in},
+                                           {LATITUDE, nh_system_may_have_latitude(system)},
+                                           {OBSERVABLE, nh_system_observables(system) - built_in},
+                                           {CONSTRAINTS, m > 0},
+                                           {CONSTRAINT, m},
+                                           {INTEGRAL, nh_system_integrals(system)},
+                                           {RHO, rho_count(system)},
+                                           {MIDPOINTS, m > 0},
+                                           {MIDPOINT, m},
+                                           {LEAPFROG, leapfrog}};
     memcpy(list, all, sizeof all);
 }
 
@@ -120,7 +120,8 @@ static const char *name_of(const nh_system *system, quantity q, char *text, size
 }
 
 /* The quantity at a place of the list; false behind its end. */
-static bool quantity_at(const nh_system *system, const family *list, int place, quantity *out)
+static bool quantity_at(const nh_system *system, const quantity_family *list, int place,
+                        quantity *out)
 {
     for (int f = 0; f < FAMILIES; f++)
         for (int i = 0; i < list[f].count; i++) {
@@ -136,7 +137,7 @@ static bool quantity_at(const nh_system *system, const family *list, int place, 
 
 int nh_system_quantities(const nh_system *system)
 {
-    family list[FAMILIES];
+    quantity_family list[FAMILIES];
     quantity q;
     int count = 0;
     list_families(system, list);
@@ -148,7 +149,7 @@ int nh_system_quantities(const nh_system *system)
 const char *nh_system_quantity_name(const nh_system *system, int index)
 {
     static _Thread_local char text[256];
-    family list[FAMILIES];
+    quantity_family list[FAMILIES];
     quantity q;
     list_families(system, list);
     return quantity_at(system, list, index, &q) ? name_of(system, q, text, sizeof text) : NULL;
@@ -156,7 +157,7 @@ const char *nh_system_quantity_name(const nh_system *system, int index)
 
 static nh_status find(const nh_system *system, const char *name, quantity *out, nh_report *report)
 {
-    family list[FAMILIES];
+    quantity_family list[FAMILIES];
     char text[256];
     list_families(system, list);
     for (int i = 0; quantity_at(system, list, i, out); i++)

@@ -1,5 +1,5 @@
-/* An arena: blocks of memory in a chain; the newest serves the small pieces, a large piece gets a
- * block of its own. */
+/* An arena: a chain of memory blocks. Small pieces come from the newest block; a large piece gets
+ * its own block. */
 #include "base/arena.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* A steady clock: seconds from a fixed moment on, whatever is done to the time of day. */
+/* A monotonic clock in seconds, unaffected by changes of the time of day. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/clock.h"
 

@@ -1,4 +1,4 @@
-/* A steady clock. */
+/* A monotonic clock. */
 #ifndef NH_BASE_CLOCK_H
 #define NH_BASE_CLOCK_H
 

@@ -1,3 +1,4 @@
+/* LU factorisation with partial pivoting, solution and rank of small dense matrices. */
 #include "base/dense.h"
 
 #include <math.h>

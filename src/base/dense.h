@@ -1,5 +1,5 @@
-/* Small dense algebra in plain double, for start states, ranks and diagnosis: not for steps.
- * Matrices are row-major. */
+/* Dense linear algebra for small matrices in double precision, for start states, ranks and
+ * diagnostics; steps do not use it. Matrices are row-major. */
 #ifndef NH_BASE_DENSE_H
 #define NH_BASE_DENSE_H
 

@@ -1,3 +1,4 @@
+/* Exact sums of doubles, and from them exact means and variances; see exact.h. */
 #include "base/exact.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* Sums without rounding: every double is an integer times 2^-1074, and so is a sum of them. The
- * integer is kept in digits of 32 bits, each in a word of 64, so that carries wait. As sums of
- * integers they do not depend on the order of the terms, nor on how threads and ranks share them.
- */
+/* Sums without rounding: every double is an integer times 2^-1074, and so is a sum of doubles. The
+ * integer is stored in 32-bit digits, each in a 64-bit word, so that carries can be deferred. Since
+ * integer sums are exact, they do not depend on the order of the terms, nor on how threads and
+ * ranks divide them. */
 #ifndef NH_BASE_EXACT_H
 #define NH_BASE_EXACT_H
 

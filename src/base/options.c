@@ -1,4 +1,4 @@
-/* Structs of options that may have been compiled for another version of this library. */
+/* Copies an option struct that may have been compiled for another version of this library. */
 #include "base/options.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@ nh_status nh_options_take(void *own, size_t own_size, const void *given, size_t 
         size = first_size;
     if (size < sizeof size || size > 1 << 16)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a struct of options with size %zu; begin with zeros or with its _default()",
+                       "an option struct with size %zu; initialise it with zeros or with its "
+                       "_default() function",
                        size);
     const char *bytes = given;
     for (size_t i = own_size; i < size; i++)

@@ -1,4 +1,4 @@
-/* Structs of options as callers hand them over: the first member is their size. */
+/* Option structs as callers pass them: the first member is the size of the struct. */
 #ifndef NH_BASE_OPTIONS_H
 #define NH_BASE_OPTIONS_H
 

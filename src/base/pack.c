@@ -1,3 +1,4 @@
+/* Writing values to a sequence of bytes and reading them back; see pack.h. */
 #include "base/pack.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* Bytes in a row, for checkpoints: written one thing after another and read in the same order.
- * Reading never leaves the bytes: what is not there makes `failed` true and reads as zero. Numbers
- * stand as they are in memory; the first of them tells whether this machine keeps them alike. */
+/* A sequence of bytes for checkpoints: values are written one after another and read in the same
+ * order. Reading never goes past the end: a missing value sets `failed` and reads as zero. Numbers
+ * are stored in their memory representation; the first value shows whether this machine uses the
+ * same one. */
 #ifndef NH_BASE_PACK_H
 #define NH_BASE_PACK_H
 

@@ -1,4 +1,4 @@
-/* The processors that the system lets this process run on. */
+/* The number of processors on which the operating system lets this process run. */
 #define _GNU_SOURCE
 #include "base/processors.h"
 

@@ -1,4 +1,4 @@
-/* How many processors this process may use. */
+/* The number of processors available to this process. */
 #ifndef NH_BASE_PROCESSORS_H
 #define NH_BASE_PROCESSORS_H
 

@@ -1,4 +1,5 @@
-/* Computed in long double and rounded once. */
+/* Nodes, weights and coefficients of collocation methods, computed in long double and rounded once.
+ * */
 #include "base/quadrature.h"
 
 #include <math.h>

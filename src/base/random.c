@@ -1,3 +1,4 @@
+/* The Philox4x32-10 generator, and uniform and normal random numbers from it. */
 #include "base/random.h"
 
 #include <math.h>

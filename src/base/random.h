@@ -1,6 +1,6 @@
-/* Random numbers that are a function of where they are used: Philox4x32-10 of Salmon, Moraes, Dror
- * and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC11). A counter and a key go in, 128
- * bits come out; nothing is remembered, so that threads, ranks and order cannot matter. */
+/* Counter-based random numbers: Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3" (SC11). A counter and a key determine 128 random bits; there is no
+ * state, so the numbers do not depend on threads, ranks or the order of calls. */
 #ifndef NH_BASE_RANDOM_H
 #define NH_BASE_RANDOM_H
 

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), to name cached kernels by their content and to verify them. */
+/* SHA-256 (FIPS 180-4), used to name cached kernels by their content and to verify them. */
 #ifndef NH_BASE_SHA256_H
 #define NH_BASE_SHA256_H
 

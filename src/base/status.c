@@ -1,3 +1,4 @@
+/* Filling in reports, and the names of the status codes. */
 #include "base/status.h"
 
 #include <stdarg.h>

@@ -1,21 +1,21 @@
-/* Status and reports: how a failure travels to the caller. */
+/* Status codes and reports: how functions report failures to their callers. */
 #ifndef NH_BASE_STATUS_H
 #define NH_BASE_STATUS_H
 
 #include <nonholo.h>
 
-/* Fills the report (when there is one) with a message and returns the status, so that a failing
- * function ends with: return nh_fail(report, NH_BAD_ARGUMENT, "...", ...); */
-/* What follows a noun that is counted in a message: "" for one, else "s". */
+/* The plural ending of a counted noun in a message: "" for 1, otherwise "s". */
 static inline const char *nh_plural(int64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
+/* Fills the report (unless it is NULL) with a message and returns the status, so that a failing
+ * function ends with: return nh_fail(report, NH_BAD_ARGUMENT, "...", ...); */
 __attribute__((format(printf, 3, 4))) nh_status nh_fail(nh_report *report, nh_status status,
                                                         const char *format, ...);
 
-/* Names the option that would help, after nh_fail; returns the report's status. */
+/* Stores the name of the option to change, after nh_fail; returns the status. */
 nh_status nh_fail_about(nh_report *report, nh_status status, const char *option);
 
 /* The usual message for a failed allocation. */

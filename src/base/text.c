@@ -1,3 +1,4 @@
+/* A string that grows as text is appended. */
 #include "base/text.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* A text that grows, for writing programs and messages. A failed allocation is remembered. */
+/* A growing string, used to write programs and messages. A failed allocation sets `failed`. */
 #ifndef NH_BASE_TEXT_H
 #define NH_BASE_TEXT_H
 

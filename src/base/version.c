@@ -1,4 +1,4 @@
-/* What this build is. */
+/* The version of the library and its optional parts. */
 #include <nonholo.h>
 
 #ifdef NH_HAVE_AVX2_VARIANTS

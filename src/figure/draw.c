@@ -1,4 +1,5 @@
-/* A figure's curves: thinned without hiding peaks, then as a picture or as a table of numbers. */
+/* Writes the curves of a figure, thinned without losing peaks, as a plot or as a table of numbers.
+ * */
 #include "figure/figure.h"
 #include "output/file.h"
 

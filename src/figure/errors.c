@@ -1,6 +1,6 @@
-/* Errors over step sizes: the distance of the end state from a reference solution, and what it
- * cost. The outcome's series run over the steps: h, error, steps, evaluations (of functions of the
- * system, to the end), seconds. */
+/* Errors as a function of the step size: the distance of the final state from a reference solution,
+ * and its cost. The series of an outcome run over the steps: h, error, steps, evaluations (of
+ * functions of the system, for the whole run), seconds. */
 #include "figure/figure.h"
 #include "analysis/cost.h"
 

@@ -1,4 +1,4 @@
-/* Findings, measures and chains as they are written:
+/* Parses findings, measures and chains, such as
  *
  *     finding slope error passenger_energy of dla01 in rotating = 4.90e-5 within 1%
  *     finding max log energy of newmark-pair < max log energy of rk4

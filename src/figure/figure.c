@@ -1,4 +1,5 @@
-/* Figures: opened by name or path, run over threads, asked for their findings. */
+/* Figures: opening them by name or path, computing them with several threads, and returning their
+ * findings. */
 #include "figure/figure.h"
 #include "base/clock.h"
 #include "figure/shipped.h"

@@ -1,7 +1,7 @@
-/* A figure as it is read from its file: what is computed, what is drawn, what is expected.
+/* A figure as read from its file: what is computed, what is plotted, what is expected.
  *
- * Every case is computed with every method; the outcomes are series in time (or over step sizes),
- * which panels draw and findings measure. */
+ * Every case is computed with every method; the outcomes are series over time (or over step sizes),
+ * which are plotted in panels and measured by findings. */
 #ifndef NH_FIGURE_FIGURE_H
 #define NH_FIGURE_FIGURE_H
 

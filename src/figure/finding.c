@@ -1,4 +1,5 @@
-/* Findings: measured, compared with what is expected, told. */
+/* Measures the findings of a figure, compares them with the expected values and describes the
+ * result. */
 #include "figure/figure.h"
 
 #include <math.h>

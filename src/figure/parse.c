@@ -1,5 +1,5 @@
-/* A figure's text, line by line. Statements are read in statement.c and expectation.c; nothing in a
- * figure file is ever executed but the arithmetic of models. */
+/* Reads the text of a figure line by line. statement.c and expectation.c read the statements. A
+ * figure file cannot execute code; it can only use the arithmetic of models. */
 #include "figure/words.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Series out of what was measured: the operations of a chain, from right to left. */
+/* Computes a series from the measured quantities by applying the operations of a chain, from right
+ * to left. */
 #include "figure/figure.h"
 
 #include <math.h>

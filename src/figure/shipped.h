@@ -1,4 +1,4 @@
-/* The figures that come with the library; the table is made at build time from figures/
+/* The figures shipped with the library; the table is generated at build time from figures/
  * (tools/embed.py). */
 #ifndef NH_FIGURE_SHIPPED_H
 #define NH_FIGURE_SHIPPED_H

@@ -1,4 +1,4 @@
-/* The statements of a figure file; man/nonholo-figure.5.scd explains them to users. */
+/* Reads the statements of a figure file; man/nonholo-figure.5.scd documents them. */
 #include "figure/words.h"
 #include "model/suggest.h"
 

@@ -1,4 +1,4 @@
-/* One method on one case: its members, followed and measured. */
+/* Computes one method on one case: simulates its members and measures them. */
 #include "figure/figure.h"
 
 #include <math.h>

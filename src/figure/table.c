@@ -1,5 +1,5 @@
-/* A figure that is a table: for every method and every quantity of every case, what became of it.
- */
+/* A figure in the form of a table: one verdict for every method and every quantity of every case.
+ * */
 #include "figure/figure.h"
 #include "output/file.h"
 
@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct sheet {
+typedef struct table_sheet {
     const nh_figure *f;
     int columns; /* of the picture: cases times the table's, without those that no method has */
     int *by_case, *by_column;
     const char **row, **column, **group;
     nh_cell *cell;
-} sheet;
+} table_sheet;
 
-static void release(sheet *s)
+static void release(table_sheet *s)
 {
     free(s->by_case);
     free(s->by_column);
@@ -26,7 +26,7 @@ static void release(sheet *s)
     free(s->cell);
 }
 
-static bool allocate(sheet *s)
+static bool allocate(table_sheet *s)
 {
     const nh_figure *f = s->f;
     size_t most = (size_t)(f->case_count * (f->table.columns + 1)), rows = (size_t)f->method_count;
@@ -57,7 +57,7 @@ static const char *short_name(const char *quantity)
     return quantity;
 }
 
-static void find_columns(sheet *s)
+static void find_columns(table_sheet *s)
 {
     const nh_figure *f = s->f;
     bool orders = f->table.measure == NH_MEASURE_ORDER;
@@ -131,7 +131,7 @@ static void fill_order(nh_cell *cell, const nh_outcome *o, int nominal)
         snprintf(cell->text, sizeof cell->text, "?");
 }
 
-static void fill(sheet *s)
+static void fill(table_sheet *s)
 {
     const nh_figure *f = s->f;
     for (int m = 0; m < f->method_count; m++)
@@ -149,9 +149,9 @@ static void fill(sheet *s)
         }
 }
 
-static nh_status make_sheet(sheet *s, const nh_figure *f, nh_report *report)
+static nh_status make_sheet(table_sheet *s, const nh_figure *f, nh_report *report)
 {
-    *s = (sheet){.f = f};
+    *s = (table_sheet){.f = f};
     if (!f->outcome)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has not been run", f->name);
     if (!allocate(s)) {
@@ -165,7 +165,7 @@ static nh_status make_sheet(sheet *s, const nh_figure *f, nh_report *report)
 
 nh_status nh_figure_draw_table(const nh_figure *f, const char *path, nh_report *report)
 {
-    sheet s;
+    table_sheet s;
     nh_status status = make_sheet(&s, f, report);
     if (status)
         return status;
@@ -197,7 +197,7 @@ static void put_number(nh_file *file, double value, const char *behind)
     nh_file_text(file, behind);
 }
 
-static void put_row(nh_file *file, const sheet *s, int method, int column)
+static void put_row(nh_file *file, const table_sheet *s, int method, int column)
 {
     const nh_figure *f = s->f;
     const nh_outcome *o = nh_figure_outcome(f, s->by_case[column], method);
@@ -223,7 +223,7 @@ static void put_row(nh_file *file, const sheet *s, int method, int column)
 
 nh_status nh_figure_write_table(const nh_figure *f, const char *path, nh_report *report)
 {
-    sheet s;
+    table_sheet s;
     nh_file *file;
     nh_status status = make_sheet(&s, f, report);
     if (status)

@@ -1,4 +1,5 @@
-/* A line of a figure file in words: runs of characters without spaces, or "texts in quotes". */
+/* Splits a line of a figure file into words: sequences of characters without spaces, or "texts in
+ * quotes". */
 #ifndef NH_FIGURE_WORDS_H
 #define NH_FIGURE_WORDS_H
 

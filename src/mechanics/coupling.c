@@ -2,8 +2,8 @@
  *
  *     L = x'.M x'/2 - U(x) + mu xi'^2/2 - V(xi),    A(xi) x' = 0,    dim ker A = 1
  *
- * The driver xi moves by itself; what it does decides in which direction the passengers x may go.
- */
+ * The motion of the driver xi does not depend on the passengers x; its position determines the
+ * direction in which the passengers may move. */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* What kernels can use of the momenta and the forces: whether p = M v + constant with a constant M,
- * and the degree of the forces as polynomials of the coordinates, which tells how many points of a
- * quadrature make a mean force exact. */
+/* Properties of the momenta and the forces that kernels exploit: whether p = M v + constant with a
+ * constant M, and the degree of the forces as polynomials in the coordinates, which determines how
+ * many quadrature points make a mean force exact. */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>

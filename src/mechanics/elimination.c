@@ -1,7 +1,8 @@
 /* Gaussian elimination on a sparse matrix of expressions.
  *
- * The order of elimination is the greedy one of least degree, found on the pattern beforehand: at
- * each turn the unknown with the fewest remaining neighbours goes, ties to the smallest index. */
+ * The elimination order is the greedy minimum-degree order, computed from the sparsity pattern
+ * beforehand: each iteration eliminates the unknown with the fewest remaining neighbours, and of
+ * several the one with the smallest index. */
 #include "mechanics/sparse.h"
 
 #include <stdlib.h>
@@ -10,25 +11,25 @@
 /* Above this many multiplications the straight-line code would be absurd. */
 enum { WORK_MAX = 20 * 1000 * 1000 };
 
-typedef struct entry {
+typedef struct line_entry {
     int at;
     nh_expr value;
-} entry;
+} line_entry;
 
-typedef struct line { /* sparse row or column, unordered */
-    entry *item;
+typedef struct sparse_line { /* sparse row or column, unordered */
+    line_entry *item;
     int count, room;
-} line;
+} sparse_line;
 
 struct nh_elimination {
     int n;
     int *order; /* order[step] = unknown that is eliminated */
     nh_expr *pivot;
-    line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
-    line *upper; /* upper[k]: (j, u_kj) */
+    sparse_line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
+    sparse_line *upper; /* upper[k]: (j, u_kj) */
 };
 
-static nh_expr *line_find(line *l, int at)
+static nh_expr *line_find(sparse_line *l, int at)
 {
     for (int i = 0; i < l->count; i++)
         if (l->item[i].at == at)
@@ -36,21 +37,21 @@ static nh_expr *line_find(line *l, int at)
     return NULL;
 }
 
-static bool line_put(line *l, int at, nh_expr value)
+static bool line_put(sparse_line *l, int at, nh_expr value)
 {
     if (l->count == l->room) {
         int room = l->room ? 2 * l->room : 4;
-        entry *bigger = realloc(l->item, (size_t)room * sizeof *bigger);
+        line_entry *bigger = realloc(l->item, (size_t)room * sizeof *bigger);
         if (!bigger)
             return false;
         l->item = bigger;
         l->room = room;
     }
-    l->item[l->count++] = (entry){at, value};
+    l->item[l->count++] = (line_entry){at, value};
     return true;
 }
 
-static void line_remove(line *l, int at)
+static void line_remove(sparse_line *l, int at)
 {
     for (int i = 0; i < l->count; i++)
         if (l->item[i].at == at) {
@@ -59,7 +60,7 @@ static void line_remove(line *l, int at)
         }
 }
 
-static void lines_free(line *l, int n)
+static void lines_free(sparse_line *l, int n)
 {
     for (int i = 0; l && i < n; i++)
         free(l[i].item);
@@ -69,10 +70,10 @@ static void lines_free(line *l, int n)
 /* ---- order ---- */
 
 /* Neighbours in the symmetrised pattern. */
-static line *neighbours(const nh_matrix *a)
+static sparse_line *neighbours(const nh_matrix *a)
 {
     int n = a->rows;
-    line *near = calloc(n ? (size_t)n : 1, sizeof *near);
+    sparse_line *near = calloc(n ? (size_t)n : 1, sizeof *near);
     for (int i = 0; near && i < n; i++)
         for (size_t e = 0; e < a->row[i].count; e++) {
             int j = (int)a->row[i].entry[e].index;
@@ -89,9 +90,9 @@ static line *neighbours(const nh_matrix *a)
 }
 
 /* Takes k out of the pattern and joins its neighbours to each other. */
-static bool join_neighbours(line *near, int k, long *work)
+static bool join_neighbours(sparse_line *near, int k, long *work)
 {
-    line *out = near + k;
+    sparse_line *out = near + k;
     *work += (long)out->count * out->count;
     for (int a = 0; a < out->count; a++) {
         int i = out->item[a].at;
@@ -111,8 +112,8 @@ static bool find_order(const nh_matrix *a, int *order, bool *too_much)
 {
     int n = a->rows, done = 0;
     long work = 0;
-    line *near = neighbours(a);
-    line *bucket = calloc((size_t)n + 1, sizeof *bucket);
+    sparse_line *near = neighbours(a);
+    sparse_line *bucket = calloc((size_t)n + 1, sizeof *bucket);
     bool *gone = calloc(n ? (size_t)n : 1, sizeof *gone);
     bool ok = near && bucket && gone;
     for (int i = n; ok && i-- > 0;)
@@ -144,7 +145,7 @@ static bool find_order(const nh_matrix *a, int *order, bool *too_much)
 /* ---- factors ---- */
 
 typedef struct work_matrix { /* rows by content, columns by pattern, kept in step */
-    line *row, *column;
+    sparse_line *row, *column;
 } work_matrix;
 
 static bool fill_work(work_matrix *w, const nh_matrix *a)
@@ -180,7 +181,7 @@ static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k
     line_remove(w->row + k, k);
     line_remove(w->column + k, k);
     lu->upper[k] = w->row[k];
-    w->row[k] = (line){0};
+    w->row[k] = (sparse_line){0};
     for (int c = 0; c < w->column[k].count; c++) {
         int i = w->column[k].item[c].at;
         nh_expr *below = line_find(w->row + i, k);
@@ -190,10 +191,10 @@ static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k
             return false;
     }
     for (int b = 0; b < lu->upper[k].count; b++) {
-        entry u = lu->upper[k].item[b];
+        line_entry u = lu->upper[k].item[b];
         line_remove(w->column + u.at, k);
         for (int a = 0; a < lu->lower[k].count; a++) {
-            entry l = lu->lower[k].item[a];
+            line_entry l = lu->lower[k].item[a];
             if (!subtract_from(g, w, l.at, u.at, nh_multiply(g, l.value, u.value)))
                 return false;
         }
@@ -251,7 +252,7 @@ void nh_elimination_free(nh_elimination *lu)
 static void forward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
 {
     for (int a = 0; x[k] != NH_ZERO && a < lu->lower[k].count; a++) {
-        entry l = lu->lower[k].item[a];
+        line_entry l = lu->lower[k].item[a];
         x[l.at] = nh_subtract(g, x[l.at], nh_multiply(g, l.value, x[k]));
     }
 }
@@ -261,7 +262,7 @@ static bool backward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
     nh_expr_list terms = {0};
     bool ok = nh_expr_list_push(&terms, x[k]);
     for (int b = 0; ok && b < lu->upper[k].count; b++) {
-        entry u = lu->upper[k].item[b];
+        line_entry u = lu->upper[k].item[b];
         if (x[u.at] != NH_ZERO)
             ok = nh_expr_list_push(&terms, nh_negate(g, nh_multiply(g, u.value, x[u.at])));
     }
@@ -281,23 +282,23 @@ bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
 }
 
 /* The unknowns that few given entries reach, so that a solution costs what it has of entries. */
-typedef struct reach {
-    line *users; /* users[j]: the k with u_kj */
-    int *turn;   /* when an unknown is eliminated */
-    int *met;    /* by turns: those reached */
+typedef struct solution_pattern {
+    sparse_line *users; /* users[j]: the k with u_kj */
+    int *turn;          /* when an unknown is eliminated */
+    int *met;           /* by turns: those reached */
     int count;
     bool *is_met;
     nh_expr *x; /* zero but for those reached */
-} reach;
+} solution_pattern;
 
-static bool reach_init(reach *r, const nh_elimination *lu)
+static bool pattern_init(solution_pattern *r, const nh_elimination *lu)
 {
     size_t n = (size_t)lu->n + 1;
-    *r = (reach){.users = calloc(n, sizeof *r->users),
-                 .turn = calloc(n, sizeof *r->turn),
-                 .met = calloc(n, sizeof *r->met),
-                 .is_met = calloc(n, sizeof *r->is_met),
-                 .x = malloc(n * sizeof *r->x)};
+    *r = (solution_pattern){.users = calloc(n, sizeof *r->users),
+                            .turn = calloc(n, sizeof *r->turn),
+                            .met = calloc(n, sizeof *r->met),
+                            .is_met = calloc(n, sizeof *r->is_met),
+                            .x = malloc(n * sizeof *r->x)};
     bool ok = r->users && r->turn && r->met && r->is_met && r->x;
     for (int i = 0; ok && i < lu->n; i++) {
         r->turn[lu->order[i]] = i;
@@ -308,7 +309,7 @@ static bool reach_init(reach *r, const nh_elimination *lu)
     return ok;
 }
 
-static void reach_free(reach *r, int n)
+static void pattern_free(solution_pattern *r, int n)
 {
     lines_free(r->users, n);
     free(r->turn);
@@ -317,7 +318,7 @@ static void reach_free(reach *r, int n)
     free(r->x);
 }
 
-static void meet(reach *r, int unknown)
+static void meet(solution_pattern *r, int unknown)
 {
     if (!r->is_met[unknown])
         r->met[r->count++] = r->turn[unknown];
@@ -330,17 +331,17 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Along L to what is eliminated later, then along U back to what is eliminated before. */
-static void find_reach(reach *r, const nh_elimination *lu, const nh_partials *given)
+static void find_pattern(solution_pattern *r, const nh_elimination *lu, const nh_partials *given)
 {
     r->count = 0;
     for (size_t e = 0; e < given->count; e++) {
         meet(r, (int)given->entry[e].index);
         r->x[given->entry[e].index] = given->entry[e].value;
     }
-    const line *const edges[] = {lu->lower, r->users};
+    const sparse_line *const edges[] = {lu->lower, r->users};
     for (int way = 0; way < 2; way++)
         for (int i = 0; i < r->count; i++) {
-            const line *from = edges[way] + lu->order[r->met[i]];
+            const sparse_line *from = edges[way] + lu->order[r->met[i]];
             for (int a = 0; a < from->count; a++)
                 meet(r, from->item[a].at);
         }
@@ -348,7 +349,7 @@ static void find_reach(reach *r, const nh_elimination *lu, const nh_partials *gi
 }
 
 /* Moves the solution out, columns ascending, and leaves everything zero for the next one. */
-static bool take_solution(reach *r, const nh_elimination *lu, nh_partials *out)
+static bool take_solution(solution_pattern *r, const nh_elimination *lu, nh_partials *out)
 {
     bool ok = true;
     for (int i = 0; i < r->count; i++)
@@ -366,16 +367,16 @@ static bool take_solution(reach *r, const nh_elimination *lu, nh_partials *out)
 bool nh_elimination_solve_rows(nh_graph *g, const nh_elimination *lu, const nh_matrix *given,
                                nh_matrix *out)
 {
-    reach r;
-    bool ok = reach_init(&r, lu);
+    solution_pattern r;
+    bool ok = pattern_init(&r, lu);
     for (int j = 0; ok && j < given->rows; j++) {
-        find_reach(&r, lu, given->row + j);
+        find_pattern(&r, lu, given->row + j);
         for (int i = 0; i < r.count; i++)
             forward(g, lu, r.x, lu->order[r.met[i]]);
         for (int i = r.count; ok && i-- > 0;)
             ok = backward(g, lu, r.x, lu->order[r.met[i]]);
         ok = ok && take_solution(&r, lu, out->row + j);
     }
-    reach_free(&r, lu->n);
+    pattern_free(&r, lu->n);
     return ok && !nh_graph_failed(g);
 }

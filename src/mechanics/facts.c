@@ -1,5 +1,5 @@
-/* What a system is: found from the structure of the expressions, and where structure is not enough,
- * from values at a few points near the start. */
+/* Determines the properties of a system from the structure of the expressions and, where structure
+ * is not sufficient, from values at a few points near the start. */
 #include "mechanics/mechanics.h"
 
 #include <math.h>

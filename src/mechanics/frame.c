@@ -1,15 +1,16 @@
-/* Frames: vector fields X_1 .. X_r, r = n - m, that span the velocities the constraints allow, and
- * the equations of motion on the momenta rho = X^T p in them (Celledoni et al., sec. 2):
+/* Frames: vector fields X_1 .. X_r, r = n - m, that span the velocities allowed by the constraints,
+ * and the equations of motion for the momenta rho = X^T p in the frame (Celledoni et al., sec. 2):
  *
- *     H(q, rho) = rho . G^-1 rho / 2 + V,   G = X^T M X,   y = dH/drho = G^-1 rho,   v = X y,   p =
- * M v q' = X dH/drho,   rho' = -X^T dH/dq + C dH/drho,   C_ab = p . (dX_a X_b - dX_b X_a) - p .
- * [X_a, X_b]
+ *     H(q, rho) = rho . G^-1 rho / 2 + V,   G = X^T M X
+ *     y = dH/drho = G^-1 rho,   v = X y,   p = M v
+ *     q' = X dH/drho,   rho' = -X^T dH/dq + C dH/drho
+ *     C_ab = p . (dX_a X_b - dX_b X_a) - p . [X_a, X_b]
  *
- * where the last bracket is that of the Lie algebra, for velocities that live on one. X comes from
- * the model, or is the last r columns of Q in the Householder factorisation A^T = Q R; either way
- * it is a field of expressions, so its derivatives are exact. The factorisation's choices of sign
- * are arguments, fixed by the caller, and `difference` takes central differences for the
- * derivatives of X.
+ * The last bracket is that of the Lie algebra, for velocities on a Lie algebra. X is given by the
+ * model, or consists of the last r columns of Q in the Householder factorisation A^T = Q R; in both
+ * cases its components are expressions, so its derivatives are exact. The signs chosen in the
+ * factorisation are arguments, fixed by the caller, and `difference` uses central differences for
+ * the derivatives of X.
  *
  * Arguments x: rho[r], then signs[m], then the increment of the differences. */
 #include "mechanics/mechanics.h"

@@ -1,4 +1,4 @@
-/* Frobenius: are the constraints the velocity form of constraints on positions?
+/* The Frobenius test: are the constraints equivalent to constraints on positions?
  *
  * A constraint linear or affine in v is a one-form w = A dq + b dt on (q, t). The distribution on
  * which all of them vanish is integrable exactly when dw(X, Y) = 0 for every w and all X, Y in it.

@@ -1,4 +1,4 @@
-/* From a problem (Lagrangian, forces, constraints as expressions) to its equations of motion.
+/* Derives the equations of motion from a problem (Lagrangian, forces, constraints as expressions).
  *
  *     p = dL/dv,   p' = F + K^T lambda,   F = dL/dq + f,   k(t, q, v) = 0,   K = dk/dv
  *
@@ -7,9 +7,9 @@
  *     M v' = rate + K^T lambda,   rate = F - (dp/dq) v - dp/dt
  *     K v' = -drift,              drift = (dk/dq) v + dk/dt
  *
- * Velocities without coordinates (statement `velocity`) get a silent coordinate each, on which
- * nothing depends; their algebra enters F as the gyroscopic term of Euler and Poincare. So q and v
- * have the same length n everywhere below. */
+ * Each velocity without a coordinate (statement `velocity`) gets a dummy coordinate on which
+ * nothing depends; the Lie algebra contributes the gyroscopic term of Euler and Poincare to F. So q
+ * and v have the same length n everywhere below. */
 #ifndef NH_MECHANICS_H
 #define NH_MECHANICS_H
 

@@ -1,3 +1,5 @@
+/* Lists of expressions and sparse rows and matrices of expressions; elimination.c solves linear
+ * systems with them. */
 #include "mechanics/sparse.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* Sparse matrices of expressions and their elimination.
  *
  * Linear systems of the mechanics (mass matrix, Schur complement) are solved inside the graph: the
- * factors and the solution are expressions. Structural zeros never enter, constants fold, and what
- * is left is straight-line code, as long as the fill is: O(n) for chains and bands. */
+ * factors and the solution are expressions. Structural zeros are omitted and constants folded; the
+ * result is straight-line code whose length is proportional to the fill: O(n) for chains and bands.
+ */
 #ifndef NH_MECHANICS_SPARSE_H
 #define NH_MECHANICS_SPARSE_H
 

@@ -1,8 +1,8 @@
-/* What the frame-free methods need: the twist of a varying metric, and the frame field
+/* Functions used by the frame-free methods: the twist of a varying metric, and the frame field
  *
  *     X(q) = W S^(-1/2),   W = P Y,   S = Y^T M P Y,   P = 1 - M^-1 K^T (K M^-1 K^T)^-1 K
  *
- * that carries a fixed basis Y along (the square root is left to the caller). */
+ * obtained from a fixed basis Y (the caller computes the square root). */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>

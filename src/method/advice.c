@@ -13,14 +13,15 @@ static bool applies(const char *text, const nh_system *system)
 
 enum { LARGE = 100 }; /* velocities from which on dense algebra in every step is too dear */
 
-typedef struct rule {
+typedef struct advice_rule {
     const char *method;
     bool fits;
     const char *reason;
-} rule;
+} advice_rule;
 
 /* The first rule that fits. A method that is not compiled in never applies. */
-static const rule *first_fitting(const rule *rules, size_t count, const nh_system *system)
+static const advice_rule *first_fitting(const advice_rule *rules, size_t count,
+                                        const nh_system *system)
 {
     for (size_t i = 0; i < count; i++)
         if (rules[i].fits && applies(rules[i].method, system))
@@ -33,7 +34,7 @@ const char *nh_advise(const nh_system *system, const char **reason)
     const nh_facts *facts = nh_system_facts(system);
     bool large = nh_system_velocities(system) > LARGE;
     bool exact = facts->keeps_energy && facts->linear && facts->autonomous && !large;
-    rule rules[] = {
+    advice_rule rules[] = {
         {"discrete-gradient", exact && facts->coupled,
          "it keeps energy, driver energy, passenger energy and constraints to round-off"},
         {"discrete-gradient", exact && nh_system_constraints(system) > 0,
@@ -43,7 +44,7 @@ const char *nh_advise(const nh_system *system, const char **reason)
         {"gauss:stages=2", true, "it takes any Lagrangian, force and constraint, at order 4"},
         {"rk4", true, "it takes any system, but does not keep the constraints"},
     };
-    const rule *found = first_fitting(rules, sizeof rules / sizeof rules[0], system);
+    const advice_rule *found = first_fitting(rules, sizeof rules / sizeof rules[0], system);
     *reason = found ? found->reason : "no method applies";
     return found ? found->method : NULL;
 }
@@ -53,14 +54,14 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
     const nh_facts *facts = nh_system_facts(system);
     const char *advised = nh_advise(system, reason);
     bool already = advised && strcmp(advised, "dla01") == 0;
-    rule rules[] = {
+    advice_rule rules[] = {
         {"dla01", facts->coupled,
          "one force evaluation a step; driver and passengers are kept apart"},
         {"dla01", facts->reaction_is_linear, "one force evaluation a step, no iteration"},
         {"dla01", true, "one force evaluation a step"},
     };
     size_t count = already ? 0 : sizeof rules / sizeof rules[0];
-    const rule *found = first_fitting(rules, count, system);
+    const advice_rule *found = first_fitting(rules, count, system);
     *reason = found ? found->reason : NULL;
     return found ? found->method : NULL;
 }

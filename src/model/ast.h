@@ -1,7 +1,7 @@
-/* A model as it was read: statements, the expressions in them, and the names they define.
+/* The syntax tree of a model: statements, the expressions in them, and the names they define.
  *
- * Everything lives in the model's arena and never changes after nh_resolve_model; a build with
- * given parameter values (expand.h, problem.c) only looks. */
+ * Everything is allocated in the model's arena and never changes after nh_resolve_model; a build
+ * with given parameter values (expand.h, problem.c) only reads it. */
 #ifndef NH_MODEL_AST_H
 #define NH_MODEL_AST_H
 

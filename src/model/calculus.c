@@ -11,14 +11,14 @@
 
 /* ---- which nodes lie between f and the inputs ---- */
 
-typedef struct reach {
+typedef struct dependent_nodes {
     nh_expr *node; /* descending */
     size_t count;
     uint32_t *place; /* hash table from handle to place in `node` + 1 */
     size_t mask;
-} reach;
+} dependent_nodes;
 
-static size_t slot_of(const reach *r, nh_expr e)
+static size_t slot_of(const dependent_nodes *r, nh_expr e)
 {
     size_t slot = (e * UINT32_C(2654435761)) & r->mask;
     while (r->place[slot] && r->node[r->place[slot] - 1] != e)
@@ -32,7 +32,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static bool index_places(reach *r, size_t room)
+static bool index_places(dependent_nodes *r, size_t room)
 {
     free(r->place);
     r->mask = room - 1;
@@ -46,10 +46,10 @@ static bool index_places(reach *r, size_t room)
 
 /* All nodes below f that depend on the kind of input. The cost is proportional to their number,
  * not to the size of the graph, so that thousands of small derivatives stay cheap. */
-static bool reach_from(reach *r, const nh_graph *g, nh_expr f, nh_input kind)
+static bool reach_from(dependent_nodes *r, const nh_graph *g, nh_expr f, nh_input kind)
 {
     size_t room = 16;
-    *r = (reach){.node = malloc(room * sizeof(nh_expr))};
+    *r = (dependent_nodes){.node = malloc(room * sizeof(nh_expr))};
     if (!r->node || !index_places(r, 2 * room))
         return false;
     r->node[r->count++] = f;
@@ -91,7 +91,7 @@ typedef struct contribution {
 typedef struct sweep {
     nh_graph *g;
     nh_input kind;
-    reach r;
+    dependent_nodes r;
     uint32_t *first; /* for every node of r, its contributions */
     contribution *pool;
     size_t used, room;
@@ -307,7 +307,7 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
 {
     if (!nh_depends(g, f, kind))
         return f;
-    reach r;
+    dependent_nodes r;
     nh_expr *image = NULL, result = NH_ZERO;
     if (reach_from(&r, g, f, kind) && (image = malloc(r.count * sizeof *image))) {
         for (size_t i = r.count; i-- > 0;) { /* operands first */

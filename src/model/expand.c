@@ -1,4 +1,4 @@
-/* Expressions of a model into expressions of a graph. */
+/* Translates expressions of a model into expressions of a graph. */
 #include "model/expand.h"
 
 #include "base/status.h"

@@ -1,7 +1,8 @@
-/* Expressions of a model, with the parameters settled, into expressions of a graph.
+/* Translates expressions of a model, with values for the parameters, into expressions of a graph.
  *
- * Numbers stay numbers until they meet something that moves, so bounds, indices and parameters
- * never touch the graph, and every operation on numbers can say where it went wrong. */
+ * Numbers are kept as numbers until they are combined with something that depends on the motion, so
+ * bounds, indices and parameters never enter the graph, and every operation on numbers can report
+ * where in the text it failed. */
 #ifndef NH_MODEL_EXPAND_H
 #define NH_MODEL_EXPAND_H
 

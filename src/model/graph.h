@@ -1,17 +1,17 @@
 /* The expression graph: numbers, inputs and what is computed from them.
  *
  * Nodes are hash-consed: equal expressions are one node, so equality is equality of handles. They
- * are numbered in the order of their making and an operand is made before its user, so ascending
+ * are numbered in the order of creation and an operand is created before its user, so ascending
  * handles are an order of evaluation. Everything is deterministic: the same calls give the same
  * handles.
  *
- * Two kinds of node carry the algebra, each in a canonical form that makes structural zeros vanish
- * and like terms meet:
+ * Two kinds of nodes represent the algebra, each in a canonical form in which structural zeros
+ * vanish and like terms are combined:
  *     SUM       c + c1 e1 + c2 e2 + ...      e in ascending order, no sums among the e
  *     PRODUCT   c e1^p1 e2^p2 ...            c nonzero, p numbers, no products among the e
  *
- * A failed allocation makes the graph fail for good: constructors then return NH_ZERO and
- * nh_graph_failed tells, so that callers check once at the end of a phase. */
+ * After a failed allocation the graph remains in a failed state: constructors return NH_ZERO and
+ * nh_graph_failed returns true, so that callers can check once at the end of a phase. */
 #ifndef NH_MODEL_GRAPH_H
 #define NH_MODEL_GRAPH_H
 

@@ -1,4 +1,5 @@
-/* Text to tokens. Places count characters, so a caret stands under what it means. */
+/* Splits the model text into tokens. Positions count characters, so that the caret in a message is
+ * under the right one. */
 #include "model/lexer.h"
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-/* Text to tokens. */
+/* Splits the model text into tokens. */
 #ifndef NH_MODEL_LEXER_H
 #define NH_MODEL_LEXER_H
 

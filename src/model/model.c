@@ -1,4 +1,4 @@
-/* Models: from memory, from a file, or from the ones that come with the library. */
+/* Models: read from memory, from a file, or from the ones shipped with the library. */
 #include "model/ast.h"
 #include "model/shipped.h"
 #include "model/suggest.h"

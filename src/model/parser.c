@@ -1,4 +1,4 @@
-/* Statements of the model language, one a line, each begun by its keyword:
+/* Statements of the model language, one per line, each beginning with its keyword:
  *
  *     model WORD
  *     parameter | observe      NAME = expression {, NAME = expression}
@@ -11,8 +11,8 @@
  *     frame                    [for ...:] (list {, list} | reference = value {, ...})
  *     bracket                  [reference, reference] = expression {, ...}
  *
- * Words such as `for` and `angle` mean something only where they stand above, so that any of them
- * may be a name too. */
+ * Words such as `for` and `angle` are keywords only in the places shown above, so any of them may
+ * also be used as a name. */
 #include "model/parser.h"
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-/* The parser's inside: tokens with a little lookahead, shared by expressions and statements. */
+/* Internals of the parser: tokens with a little lookahead, shared by expressions and statements. */
 #ifndef NH_MODEL_PARSER_H
 #define NH_MODEL_PARSER_H
 

@@ -1,5 +1,5 @@
-/* A model with its parameters settled becomes a problem: parameters, then the sizes of families,
- * then every statement in the order of the file. */
+/* Builds a problem from a model and values for its parameters: first the parameters, then the sizes
+ * of families, then every statement in the order of the file. */
 #include "model/build.h"
 
 #include "base/status.h"

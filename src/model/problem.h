@@ -1,7 +1,7 @@
-/* A problem: a model with its parameters settled, as expressions of one graph.
+/* A problem: a model with values for its parameters, as expressions of one graph.
  *
  * Positions are inputs NH_Q, velocities NH_V, time NH_TIME. Velocity i of i < coordinates belongs
- * to coordinate i; the remaining ones (statement `velocity`) live on a Lie algebra and have none.
+ * to coordinate i; the remaining ones (statement `velocity`) are on a Lie algebra and have none.
  */
 #ifndef NH_MODEL_PROBLEM_H
 #define NH_MODEL_PROBLEM_H

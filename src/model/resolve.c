@@ -1,6 +1,7 @@
-/* Names to meanings: every name in an expression becomes time, an index or argument, a parameter, a
- * coordinate or velocity, a let; every call a function of the language or of the model. What can be
- * said without the values of the parameters is said here; expand.c says the rest. */
+/* Name resolution: every name in an expression becomes time, an index or argument, a parameter, a
+ * coordinate or velocity, or a let; every call becomes a function of the language or of the model.
+ * Errors that do not depend on the values of the parameters are reported here, the others in
+ * expand.c. */
 #include "model/ast.h"
 #include "model/suggest.h"
 

@@ -1,4 +1,4 @@
-/* The models that come with the library; the table is made at build time from models/
+/* The models shipped with the library; the table is generated at build time from models/
  * (tools/embed.py). */
 #ifndef NH_MODEL_SHIPPED_H
 #define NH_MODEL_SHIPPED_H

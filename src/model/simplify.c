@@ -1,10 +1,11 @@
 /* The algebra of the graph: sums and products in canonical form.
  *
  * A term of a sum is a coefficient times a monic expression (a product with factor 1, or anything
- * that is neither sum nor number); equal terms meet because equal expressions are one node. The
- * rules applied are few: constants fold, like terms and like factors merge, zeros vanish,
- * r sin^2 u + r cos^2 u = r, and odd and even functions shed a leading minus. They are what it
- * takes for structural zeros and constant mass matrices to be seen; nothing is expanded. */
+ * that is neither sum nor number); equal terms are recognised because equal expressions are one
+ * node. Only a few rules are applied: constants are folded, like terms and like factors merged,
+ * zeros removed, r sin^2 u + r cos^2 u = r, and a leading minus in the argument of an odd or even
+ * function is moved out. They suffice to detect structural zeros and constant mass matrices;
+ * nothing is expanded. */
 #include "model/graph_internal.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Start states. A start expression may use the starts of other entries, in any order; they are
- * found by walking from each wanted entry down through the graph, and through the inputs into their
- * own start expressions. */
+/* Start states. A start expression may use the start values of other entries, in any order; they
+ * are found by walking from each requested entry down through the graph, and through the inputs
+ * into their own start expressions. */
 #include "model/build.h"
 
 #include "base/status.h"

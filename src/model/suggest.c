@@ -1,5 +1,6 @@
-/* Did you mean ...? The distance of two names counts letters inserted, left out, replaced, or
- * swapped with their neighbour (Damerau); a letter in the other case counts as half an error. */
+/* Suggestions for misspelt names ("did you mean ...?"). The distance of two names counts letters
+ * inserted, omitted, replaced, or swapped with the next one (Damerau); a difference in case counts
+ * as half an error. */
 #include "model/suggest.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Did you mean ...? */
+/* Suggestions for misspelt names: "did you mean ...?" */
 #ifndef NH_MODEL_SUGGEST_H
 #define NH_MODEL_SUGGEST_H
 

@@ -1,4 +1,5 @@
-/* The names of a model: a hash table with open addressing, and the order of the file. */
+/* The symbol table of a model: a hash table with open addressing that also keeps the order of the
+ * file. */
 #include "model/ast.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Files of trajectories that are written while they are computed: HDF5, or a table of one
- * trajectory as text (.csv), as a NumPy array with named fields (.npy) or as arrays by name (.npz).
- */
+/* Trajectory files that are written while the trajectories are computed: HDF5, or a table of one
+ * trajectory as text (.csv), as a NumPy array with named fields (.npy) or as named arrays (.npz).
+ * */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -426,7 +426,7 @@ nh_status nh_archive_trace(nh_archive *a, const double *table, int64_t rows, nh_
 {
     if (a->columns > 0 || a->m > 0 || a->plan.members > 1)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "this file wants more with each row than a state of one trajectory");
+                       "this file needs more values per row than the state of one trajectory");
     nh_status status = NH_OK;
     int width = 1 + a->n + a->k;
     if (is_hdf5(a->format)) {

@@ -1,6 +1,6 @@
-/* Checkpoint files: a line that says what it is, the number of pieces, their sizes, the pieces, and
- * the digest of all before. Nothing of it is believed before the digest agrees and the sizes add
- * up. */
+/* Checkpoint files: a line that identifies the format, the number of pieces, their sizes, the
+ * pieces, and a digest of everything before it. The contents are not used before the digest and the
+ * sizes have been verified. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

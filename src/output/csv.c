@@ -1,4 +1,5 @@
-/* Comma separated values: a header line, then a line a row; every number reads back as itself. */
+/* Comma-separated values: a header line, then one line per row; every number reads back as the same
+ * double. */
 #include "output/file.h"
 #include "output/record.h"
 

@@ -1,6 +1,6 @@
-/* One picture of one trajectory, four panels: the path in the plane of the first two columns, the
- * coordinates in time, the errors on a logarithmic scale, and the observables (or the velocities).
- */
+/* A plot of one trajectory in four panels: the path in the plane of the first two columns, the
+ * coordinates over time, the errors on a logarithmic scale, and the observables (or the
+ * velocities). */
 #include "output/gnuplot.h"
 #include "output/page.h"
 #include "output/record.h"

@@ -1,4 +1,5 @@
-/* Temporary name, blocks by the writer, fdatasync, rename. See file.h. */
+/* Files written under a temporary name by the block writer, synchronised with fdatasync and
+ * renamed; see file.h. */
 #define _GNU_SOURCE
 #include "output/file.h"
 
@@ -123,7 +124,7 @@ static nh_status begin(nh_file **out, const char *path, beginning how, int64_t l
         nh_status status =
             error == ENOMEM
                 ? nh_fail_memory(report)
-                : fail_file(report, how == RESUMED ? "cannot go on with" : "cannot create",
+                : fail_file(report, how == RESUMED ? "cannot resume" : "cannot create",
                             how == RESUMED && file->temporary ? file->temporary : path, error);
         release(file);
         return status;

@@ -1,8 +1,8 @@
-/* A file that appears whole or not at all.
+/* Files that appear either complete or not at all.
  *
- * Written under a temporary name in the folder of the wanted one, in large blocks, synchronised and
- * renamed at the end; whatever fails before leaves the old file, if any, as it was. A path that
- * exists and is no regular file (a device, a named pipe) is written directly: it must not be
+ * A file is written under a temporary name in the same folder, in large blocks, then synchronised
+ * and renamed; a failure before that leaves the old file, if any, unchanged. An existing path that
+ * is not a regular file (a device, a named pipe) is written directly, because it must not be
  * replaced. */
 #ifndef NH_OUTPUT_FILE_H
 #define NH_OUTPUT_FILE_H

@@ -1,4 +1,5 @@
-/* Whole trajectories in one call, for callers to whom every call is dear (other languages). */
+/* Records a whole trajectory in one call, for callers for which each call is expensive (other
+ * languages). */
 #include "output/record.h"
 
 typedef struct follower {

@@ -1,7 +1,7 @@
-/* Gnuplot as a child process: its input is our script, its output goes through a pipe into the new
- * file, its complaints into the report. We write the file ourselves because gnuplot does not notice
- * a full disk. The script waits in an unnamed temporary file rather than in a second pipe, so that
- * a gnuplot that dies early cannot raise SIGPIPE in the caller's program. */
+/* Runs gnuplot as a child process: it reads our script, its output goes through a pipe to the new
+ * file, its error messages to the report. We write the file ourselves because gnuplot does not
+ * notice a full disk. The script is in an unnamed temporary file rather than in a second pipe, so
+ * that a gnuplot that exits early cannot raise SIGPIPE in the caller's program. */
 #define _GNU_SOURCE
 #include "output/gnuplot.h"
 #include "output/file.h"

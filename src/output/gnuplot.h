@@ -1,4 +1,5 @@
-/* A gnuplot that draws one picture into one file: no shell, no file names in the script. */
+/* A gnuplot process that draws one picture into one file: without a shell, and without file names
+ * in the script. */
 #ifndef NH_OUTPUT_GNUPLOT_H
 #define NH_OUTPUT_GNUPLOT_H
 

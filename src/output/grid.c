@@ -11,15 +11,15 @@ const nh_shade nh_shades[NH_SHADES] = {
     {"#2166ac", "white"}, {"#bcd9ea", "black"}, {"#f7b799", "black"}, {"#b2182b", "white"},
     {"#fdefb2", "black"}, {"#222222", "white"}, {"#e6e6e6", "black"}};
 
-typedef struct sheet {
+typedef struct grid_page {
     const nh_grid *grid;
     nh_gnuplot *gnuplot;
     FILE *script;
     int width, height;
-} sheet;
+} grid_page;
 
 /* Places in points from the upper left corner. */
-static void put_label(const sheet *s, double x, double y, const char *text, const char *more)
+static void put_label(const grid_page *s, double x, double y, const char *text, const char *more)
 {
     fputs("set label ", s->script);
     nh_gnuplot_quote(s->gnuplot, text);
@@ -27,7 +27,7 @@ static void put_label(const sheet *s, double x, double y, const char *text, cons
             1 - y / s->height, more);
 }
 
-static void put_box(const sheet *s, double x, double y, double width, double height, int shade)
+static void put_box(const grid_page *s, double x, double y, double width, double height, int shade)
 {
     fprintf(s->script,
             "set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f "
@@ -36,7 +36,7 @@ static void put_box(const sheet *s, double x, double y, double width, double hei
             1 - (y + 1) / s->height, nh_shades[shade].fill);
 }
 
-static void put_cell(const sheet *s, int row, int column)
+static void put_cell(const grid_page *s, int row, int column)
 {
     const nh_cell *cell = s->grid->cell + row * s->grid->columns + column;
     double x = SIDE + column * CELL_WIDTH, y = HEAD + row * CELL_HEIGHT;
@@ -50,7 +50,7 @@ static void put_cell(const sheet *s, int row, int column)
 
 /* The names of the columns, standing up; above them those of their groups, and a line between
  * groups. */
-static void put_heads(const sheet *s)
+static void put_heads(const grid_page *s)
 {
     const nh_grid *g = s->grid;
     for (int c = 0; c < g->columns; c++) {
@@ -70,7 +70,7 @@ static void put_heads(const sheet *s)
         put_label(s, SIDE - 8, HEAD + (r + 0.5) * CELL_HEIGHT, g->row[r], "right font ',10'");
 }
 
-static void put_legend(const sheet *s)
+static void put_legend(const grid_page *s)
 {
     double x = SIDE;
     for (int i = 0; i < NH_SHADES; i++) {
@@ -87,7 +87,7 @@ nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
 {
     if (nh_is_page(path))
         return nh_page_of_grid(grid, path, title, report);
-    sheet s = {.grid = grid, .width = SIDE + grid->columns * CELL_WIDTH + 100};
+    grid_page s = {.grid = grid, .width = SIDE + grid->columns * CELL_WIDTH + 100};
     s.height = HEAD + grid->rows * CELL_HEIGHT + FOOT;
     s.width = s.width < 640 ? 640 : s.width;
     nh_status status = nh_gnuplot_begin(&s.gnuplot, path, s.width, s.height, report);

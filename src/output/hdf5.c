@@ -1,9 +1,9 @@
-/* Trajectories as HDF5, after the conventions of NetCDF-4.
+/* Trajectories as HDF5 files that follow the NetCDF-4 conventions.
  *
- * A file that a killed process leaves behind must open. So all of its structure and all of its
- * space are made at the beginning, under a temporary name: datasets are contiguous, filled with
- * NaN, and no metadata changes afterwards. Then it is renamed, and rows are written to places that
- * do not move. */
+ * A file left behind by a killed process must be readable. Therefore its whole structure and space
+ * are created at the beginning, under a temporary name: datasets are contiguous and filled with
+ * NaN, and no metadata changes afterwards. Then the file is renamed, and rows are written to fixed
+ * positions. */
 #ifdef NH_HAVE_HDF5
 
 #define _GNU_SOURCE
@@ -144,10 +144,10 @@ static nh_status find(nh_hdf5 *file, nh_report *report)
 {
     file->file = H5Fopen(file->path, H5F_ACC_RDWR, H5P_DEFAULT);
     if (file->file < 0)
-        return nh_hdf5_fail(file, "cannot go on with", report);
+        return nh_hdf5_fail(file, "cannot resume", report);
     if (nh_hdf5_find_variables(file))
         return NH_OK;
-    return nh_fail(report, NH_FILE_FAILED, "cannot go on with %s: it is not the file of this run",
+    return nh_fail(report, NH_FILE_FAILED, "cannot resume %s: it is not the file of this run",
                    file->path);
 }
 
@@ -267,7 +267,7 @@ nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *r
 static nh_status refuse(nh_report *report)
 {
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "this nonholo was built without HDF5; .csv, .npy and .npz need nothing");
+                   "this nonholo was built without HDF5; .csv, .npy and .npz are available");
 }
 
 nh_status nh_hdf5_can_write(const char *path, nh_report *report)

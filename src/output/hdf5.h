@@ -1,5 +1,5 @@
-/* HDF5 files of trajectories, as archive.c uses them. Without HDF5 at build time the functions
- * refuse. */
+/* HDF5 files of trajectories, used by archive.c. If the library was built without HDF5, the
+ * functions fail with a message. */
 #ifndef NH_OUTPUT_HDF5_H
 #define NH_OUTPUT_HDF5_H
 

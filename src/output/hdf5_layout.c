@@ -1,4 +1,4 @@
-/* What is in an HDF5 file: axes, variables, attributes. */
+/* The contents of an HDF5 file: axes, variables, attributes. */
 #ifdef NH_HAVE_HDF5
 
 #include "output/hdf5_parts.h"

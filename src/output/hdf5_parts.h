@@ -1,5 +1,4 @@
-/* The inside of an HDF5 file: what is in it (hdf5_layout.c) and how rows get there (hdf5_rows.c).
- */
+/* Internals of an HDF5 file: its contents (hdf5_layout.c) and the writing of rows (hdf5_rows.c). */
 #ifndef NH_OUTPUT_HDF5_PARTS_H
 #define NH_OUTPUT_HDF5_PARTS_H
 

@@ -1,4 +1,4 @@
-/* How rows get into an HDF5 file: to their places, nothing else moves. */
+/* Writes rows to their positions in an HDF5 file. */
 #ifdef NH_HAVE_HDF5
 
 #include "output/hdf5_parts.h"

@@ -1,10 +1,10 @@
-/* Arrays by name in one file (.npz): a zip archive, not compressed, each entry an array as .npy has
- * it.
+/* Named arrays in one file (.npz): an uncompressed zip archive whose entries are arrays in .npy
+ * format.
  *
- * A trajectory comes row by row; a zip archive has array after array, each with its length and
- * checksum before it. So rows are gathered in another file, and the archive is made of them in one
- * pass: where every entry lies is known then, and what belongs to it is written there. Lengths and
- * places are always those of 64 bits (ZIP64), so that there is one layout whatever the size. */
+ * A trajectory arrives row by row, but a zip archive stores array after array, each preceded by its
+ * length and checksum. So the rows are collected in another file, and the archive is created from
+ * them in one pass, when the position of every entry is known. Lengths and positions always have 64
+ * bits (ZIP64), so that there is only one layout, whatever the size. */
 #include "output/npz.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum {
     LOCAL = 30 + 20    /* bytes of an entry's header without its name: fixed part and ZIP64 */
 };
 
-typedef struct entry {
+typedef struct zip_entry {
     const nh_npz_array *array;
     char name[264];
     int64_t offset, data, size; /* of its header; of the array, which is `size` bytes long */
@@ -25,11 +25,11 @@ typedef struct entry {
     uint32_t sum;
     double *buffer;
     int used;
-} entry;
+} zip_entry;
 
 typedef struct archive {
     nh_file *file;
-    entry *entry;
+    zip_entry *entry;
     int entries;
     int64_t rows, end; /* end: of all entries */
 } archive;
@@ -73,7 +73,7 @@ static void put_name(bytes *b, const char *name)
 
 /* Common to both headers: version, flags, not compressed, no time of day (so that equal runs give
  * equal files), checksum; lengths stand in the ZIP64 part. */
-static void put_facts(bytes *b, const entry *e, int extra)
+static void put_facts(bytes *b, const zip_entry *e, int extra)
 {
     put(b, 45, 2);
     put(b, 0, 4);
@@ -84,7 +84,7 @@ static void put_facts(bytes *b, const entry *e, int extra)
     put(b, (uint64_t)extra, 2);
 }
 
-static void write_local(const archive *a, const entry *e)
+static void write_local(const archive *a, const zip_entry *e)
 {
     bytes b = {.used = 0};
     put(&b, 0x04034b50, 4);
@@ -96,7 +96,7 @@ static void write_local(const archive *a, const entry *e)
     nh_file_patch(a->file, e->offset, (const char *)b.data, b.used);
 }
 
-static int64_t write_central(const archive *a, const entry *e, int64_t at)
+static int64_t write_central(const archive *a, const zip_entry *e, int64_t at)
 {
     bytes b = {.used = 0};
     put(&b, 0x02014b50, 4);
@@ -182,21 +182,21 @@ static int64_t content_size(const nh_npz_array *array, int64_t rows)
 
 /* ---- contents ---- */
 
-static void append(const archive *a, entry *e, const void *data, size_t size)
+static void append(const archive *a, zip_entry *e, const void *data, size_t size)
 {
     nh_file_patch(a->file, e->at, data, size);
     e->sum = add_to_sum(e->sum, data, size);
     e->at += (int64_t)size;
 }
 
-static void flush(const archive *a, entry *e)
+static void flush(const archive *a, zip_entry *e)
 {
     append(a, e, e->buffer, (size_t)e->used * sizeof *e->buffer);
     e->used = 0;
 }
 
 /* Text of the language is ASCII; numpy keeps four bytes a letter. */
-static void write_labels(const archive *a, entry *e)
+static void write_labels(const archive *a, zip_entry *e)
 {
     int length = longest(e->array);
     for (int i = 0; i < e->array->labels; i++)
@@ -210,7 +210,7 @@ static void write_labels(const archive *a, entry *e)
 static void distribute(const archive *a, const double *row)
 {
     for (int i = 0; i < a->entries; i++) {
-        entry *e = a->entry + i;
+        zip_entry *e = a->entry + i;
         for (int k = 0; k < e->array->columns; k++) {
             e->buffer[e->used++] = row[e->array->first + k];
             if (e->used == BUFFER)
@@ -241,7 +241,7 @@ static nh_status write_numbers(const archive *a, nh_file *rows, int width, nh_re
 static bool lay_out(archive *a, const nh_npz_array *array)
 {
     for (int i = 0; i < a->entries; i++) {
-        entry *e = a->entry + i;
+        zip_entry *e = a->entry + i;
         bytes b;
         e->array = array + i;
         snprintf(e->name, sizeof e->name, "%s.npy", array[i].name);
@@ -263,7 +263,7 @@ static nh_status fill(archive *a, nh_file *rows, int width, nh_report *report)
     nh_status status = write_numbers(a, rows, width, report);
     int64_t at = a->end;
     for (int i = 0; status == NH_OK && i < a->entries; i++) {
-        entry *e = a->entry + i;
+        zip_entry *e = a->entry + i;
         if (e->array->label)
             write_labels(a, e);
         else

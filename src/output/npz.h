@@ -1,4 +1,4 @@
-/* Arrays by name in one file, as numpy.load reads them. See npz.c. */
+/* Named arrays in one file for numpy.load; see npz.c. */
 #ifndef NH_OUTPUT_NPZ_H
 #define NH_OUTPUT_NPZ_H
 

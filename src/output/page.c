@@ -1,4 +1,4 @@
-/* Pages for a browser: uPlot, our drawing script and the curves, all in one file. */
+/* HTML plots: uPlot, our drawing script and the curves, all in one file. */
 #include "output/page.h"
 #include "output/file.h"
 #include "output/record.h"

@@ -1,5 +1,4 @@
-/* Pages for a browser: one file each, with everything in it, that can be zoomed and asked for
- * values. */
+/* HTML plots: self-contained files that can be zoomed and show values under the pointer. */
 #ifndef NH_OUTPUT_PAGE_H
 #define NH_OUTPUT_PAGE_H
 

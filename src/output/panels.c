@@ -1,4 +1,4 @@
-/* Curves in panels under one legend. */
+/* Plots curves in panels with a common legend. */
 #include "output/gnuplot.h"
 #include "output/page.h"
 

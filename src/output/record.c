@@ -1,4 +1,4 @@
-/* A trajectory as a table in memory, with the maxima that every run reports. */
+/* A trajectory as a table in memory, with the maximum errors that every run reports. */
 #include "output/record.h"
 
 #include <math.h>
@@ -261,7 +261,7 @@ nh_status nh_record_restore(nh_record *record, const nh_record_state *state, dou
 {
     if (record->rows != 1 || record->first_energy != state->first_energy)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "what was recorded before began at another start state");
+                       "the earlier rows were recorded from a different start state");
     record->keep = false;
     nh_status status = nh_record_add(record, t, q, v, wrapped_q, report);
     record->rows = state->rows;

@@ -1,4 +1,4 @@
-/* The inside of a record, for the files that write it. */
+/* Internals of a record, for the files that write it. */
 #ifndef NH_OUTPUT_RECORD_H
 #define NH_OUTPUT_RECORD_H
 

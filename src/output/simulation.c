@@ -27,7 +27,7 @@ static nh_status check_options(const nh_simulation_options *o, nh_report *report
                        "recorded, from a start with both q and v, or that of the model");
     if (o->keep == NH_KEEP_ROWS && o->resume)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a simulation that resumes does not have the rows of before to keep");
+                       "a simulation that resumes cannot keep the earlier rows in memory");
     return NH_OK;
 }
 

@@ -1,5 +1,4 @@
-/* The inside of a simulation, for the file that advances it and the one that deals with its files.
- */
+/* Internals of a simulation, shared by simulation.c and simulation_file.c. */
 #ifndef NH_OUTPUT_SIMULATION_H
 #define NH_OUTPUT_SIMULATION_H
 

@@ -1,5 +1,5 @@
-/* The files of a simulation: the output, which takes a row for each row of the record, and
- * checkpoints, which hold the run and what is known beside it. */
+/* The files of a simulation: the output file, which receives each row of the record, and
+ * checkpoints, which contain the state of the run and of the files. */
 #define _POSIX_C_SOURCE 200809L
 #include "output/simulation.h"
 #include "base/clock.h"
@@ -138,7 +138,7 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
     const nh_simulation_options *o = &s->options;
     if (!o->output != !before->has_output)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "%s is of a run %s an output file; only such a run goes on from it",
+                       "%s is of a run %s an output file; only such a run can resume from it",
                        o->resume, before->has_output ? "with" : "without");
     if (o->output && (before->steps != o->steps || before->every != o->every))
         return nh_fail(report, NH_BAD_ARGUMENT,
@@ -146,8 +146,9 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
                        "these must stay the same",
                        o->resume, (long long)before->steps, (long long)before->every);
     if (nh_run_steps(s->run) > o->steps)
-        return nh_fail(report, NH_BAD_ARGUMENT, "%s has %lld steps behind it, more than %lld",
-                       o->resume, (long long)nh_run_steps(s->run), (long long)o->steps);
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s was written after %lld steps, more than the %lld requested", o->resume,
+                       (long long)nh_run_steps(s->run), (long long)o->steps);
     return NH_OK;
 }
 

@@ -1,7 +1,8 @@
-/* Temporary files are hidden, lie beside the file that they become and are named after it and the
- * process: .NAME.PID.tmp. A process that is killed leaves its own behind, and the next that writes
- * the same file removes it. Whether the writer still lives is told by a lock rather than by PID,
- * which on another machine or in another container means another process. */
+/* Temporary files are hidden, are in the same folder as the final file and are named after it and
+ * the process: .NAME.PID.tmp. A process that is killed leaves its file behind, and the next process
+ * that writes the same file removes it. A lock rather than the PID shows whether the writer is
+ * still running, because on another machine or in another container the same PID is another
+ * process. */
 #define _GNU_SOURCE
 #include "output/temporary.h"
 

@@ -1,4 +1,5 @@
-/* Temporary names of files that are being written, and what killed processes left under them. */
+/* Temporary names of files that are being written, and removal of files left by killed processes.
+ * */
 #ifndef NH_OUTPUT_TEMPORARY_H
 #define NH_OUTPUT_TEMPORARY_H
 

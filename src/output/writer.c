@@ -1,3 +1,5 @@
+/* Writes blocks to a file descriptor, with a thread that writes one block while the next is
+ * filled. */
 #define _GNU_SOURCE
 #include "output/writer.h"
 

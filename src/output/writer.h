@@ -1,5 +1,5 @@
-/* Bytes on their way to a file, in large blocks. From the second block on a thread of its own hands
- * them to the system, while the caller fills the next one. */
+/* Buffered writing to a file in large blocks. From the second block on, a separate thread writes a
+ * block while the caller fills the next one. */
 #ifndef NH_OUTPUT_WRITER_H
 #define NH_OUTPUT_WRITER_H
 

@@ -1,9 +1,9 @@
 /* Advancing a run.
  *
- * Groups are advanced in chunks of steps. The state before a chunk is kept, so that a failure
- * inside it can be located to the step and every member be put back to the last step that all
- * completed. A step that the fast kernel gives back is done by the careful one, lane by lane, with
- * the same bits as if that had done them all. */
+ * Groups are advanced in chunks of steps. The state before a chunk is saved, so that a failure
+ * inside it can be located to the step and every member can be restored to the last step that all
+ * members completed. If the fast kernel rejects a step, the careful kernel computes it, lane by
+ * lane, with the same bits as if it had computed all steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

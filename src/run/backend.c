@@ -1,12 +1,13 @@
-/* The backend of a run: its kernel compiled for the system, at once or when that pays.
+/* The backend of a run: its kernel is compiled for the system, either at once or when that saves
+ * time.
  *
- * How long steps take is hard to foretell: implicit methods evaluate the system as often as their
- * iterations need. So with NH_BACKEND_AUTO a run begins on the tape, and its time is taken. When
- * what remains would take longer than the compiler, that is started. How long compilers take is
- * hardly better known, so the run waits for half of the time that it would still need without; then
- * it goes on, on the tape, with the compiler beside it. Either way it uses the compiled kernel once
- * there is one, which changes no bits. A run that ends before stops the compiler. A compiler that
- * refuses leaves the run on the tape. */
+ * The time per step is hard to predict: implicit methods evaluate the system as often as their
+ * iterations need. So with NH_BACKEND_AUTO a run starts on the tape and is timed. When the
+ * remaining steps would take longer than the compiler, the compiler is started. Its duration is
+ * hard to predict as well, so the run waits for half of the time that the remaining steps would
+ * take on the tape; then it continues on the tape while the compiler runs in the background. Either
+ * way it uses the compiled kernel as soon as it is available, which does not change any bits. A run
+ * that ends earlier stops the compiler. If the compiler fails, the run stays on the tape. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <time.h>

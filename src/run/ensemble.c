@@ -1,4 +1,4 @@
-/* Ensembles: what they consist of, and what was gathered about them. worker.c does the work. */
+/* Ensembles: their members and their results. worker.c does the computation. */
 #include "run/ensemble.h"
 
 #include <math.h>
@@ -172,7 +172,7 @@ static nh_status check_options(const nh_ensemble_options *o, nh_report *report)
         return nh_fail(report, NH_BAD_ARGUMENT, "only parameters of a model can be swept");
     if (o->members < 0 || o->steps < 0 || o->every < 0)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "an ensemble needs members and steps >= 0 and a record every >= 1 steps");
+                       "an ensemble needs members >= 0, steps >= 0 and every >= 0");
     if (o->threads < 0 || o->threads > THREADS_MAX)
         return nh_fail(report, NH_BAD_ARGUMENT, "the number of threads must lie between 1 and %d",
                        THREADS_MAX);

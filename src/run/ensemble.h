@@ -1,5 +1,4 @@
-/* The inside of an ensemble: what is to be done, cut into blocks of members, and what was gathered.
- */
+/* Internals of an ensemble: the work, divided into blocks of members, and the collected results. */
 #ifndef NH_RUN_ENSEMBLE_H
 #define NH_RUN_ENSEMBLE_H
 

@@ -1,4 +1,5 @@
-/* An ensemble as bytes, and back: what it is of, what was gathered, and the blocks in work. */
+/* Saves an ensemble as bytes and restores it: its identification, the collected results, and the
+ * blocks in progress. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +68,7 @@ static nh_status expect_equations(nh_pack *p, const nh_ensemble *e, const char *
     if (p->failed || strcmp(there, digest) == 0)
         return NH_OK;
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "the checkpoint is of another model called %s: its equations differ",
+                   "the checkpoint is from another model named %s: its equations differ",
                    e->system->name);
 }
 

@@ -1,3 +1,5 @@
+/* Evaluates energy, constraints, observables and multipliers of the members of a run, several
+ * members at a time in SIMD lanes. */
 #include "run/measure.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* What is measured of every member of a run: energy, constraints, observables, and on demand
- * multipliers; over lanes where there are lanes, with the bits of one member alone. */
+/* What is measured of every member of a run: energy, constraints, observables and, on request,
+ * multipliers. Members are evaluated in SIMD lanes where possible, with the same bits as one by
+ * one. */
 #ifndef NH_RUN_MEASURE_H
 #define NH_RUN_MEASURE_H
 

@@ -1,4 +1,4 @@
-/* Creating runs and looking at them; advance.c moves them. */
+/* Creates runs and returns their state; advance.c advances them. */
 #include "run/run.h"
 
 #include <math.h>

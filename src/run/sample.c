@@ -1,9 +1,8 @@
-/* Samples of a run: it is advanced in pieces of a moment, and its states at regular steps are
- * handed over in blocks. All that records, measures or draws a trajectory gets its states from
- * here.
+/* Samples of a run: the run is advanced in short pieces, and its states at regular steps are passed
+ * on in blocks. Everything that records, measures or plots a trajectory gets its states from here.
  *
- * A run of one member keeps the states of a block itself (trace.c), which is much faster than
- * stopping for each. Otherwise the run stops at every sample. The states do not depend on it. */
+ * A run of one member stores the states of a block itself (trace.c), which is much faster than
+ * stopping for each. Otherwise the run stops at every sample. Both give the same states. */
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/status.h"

@@ -1,9 +1,9 @@
-/* A run as bytes, and back.
+/* Saves a run as bytes and restores it.
  *
- * What a run is of comes first, in words and numbers, so that a refusal can name the difference:
- * version, model, parameters, method and options, step, composition. The functions that its kernels
- * call are named by a digest of their tapes. Then the members, one after the other, whatever the
- * lanes. */
+ * The identification of the run comes first, as text and numbers, so that an error message can name
+ * the difference: version, model, parameters, method and options, step, composition. The functions
+ * that its kernels call are identified by a digest of their tapes. Then come the members, one after
+ * the other, independent of the number of lanes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void pack_identity(nh_pack *p, const nh_run *run, const char *digest)
 static nh_status differs(nh_report *report, const char *what, const char *there, const char *here)
 {
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "the checkpoint is of another run: its %s is %s, here it is %s", what, there,
+                   "the checkpoint is from another run: its %s is %s, here it is %s", what, there,
                    here);
 }
 
@@ -148,7 +148,7 @@ static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *dige
         return nh_fail(report, NH_BAD_ARGUMENT, "this is not a checkpoint of a run");
     if (nh_unpack_real(p) != 1.0 / 3)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "the checkpoint is of a machine that keeps numbers otherwise");
+                       "the checkpoint is from a machine with a different number format");
     nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
     if (status == NH_OK)
         status = nh_expect_text(p, "model", run->system->name, report);
@@ -164,7 +164,7 @@ static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *dige
     nh_unpack_text(p, there, sizeof there);
     if (status == NH_OK && !p->failed && strcmp(there, digest) != 0)
         status = nh_fail(report, NH_BAD_ARGUMENT,
-                         "the checkpoint is of another model called %s: its equations differ",
+                         "the checkpoint is from another model named %s: its equations differ",
                          run->system->name);
     return status;
 }

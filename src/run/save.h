@@ -1,4 +1,5 @@
-/* What checkpoints of runs and ensembles share: telling what they are of, and refusing another. */
+/* Shared by the checkpoints of runs and ensembles: writing their identification, and checking it on
+ * restore. */
 #ifndef NH_RUN_SAVE_H
 #define NH_RUN_SAVE_H
 

@@ -2,10 +2,11 @@
  *
  *     q = centre + s u,   v = P(q) (s w),   E(q, v) = energy
  *
- * u and w are normal random directions, P moves velocities to the constraints (M-orthogonally),
- * angles are uniform and not scaled; s > 0 is found by bracketing and regula falsi. For a quadratic
- * energy about the centre the states are uniform on its surface. A direction on which the energy is
- * never met is given back and another one drawn. */
+ * u and w are normally distributed random vectors, P projects velocities onto the constraints
+ * (M-orthogonally), angles are uniform and not scaled; s > 0 is found by bracketing and regula
+ * falsi. If the energy is quadratic about the centre, the states are uniformly distributed on the
+ * energy surface. A direction in which the energy is never reached is rejected and another drawn.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* States on the way. The kernel keeps them itself: it knows them after each step anyway, while for
- * every call from outside the state is copied for the case of failure, checked, and timed. */
+/* Traces: the kernel itself stores the states after each step. This is faster than calling it for
+ * each step, because every call saves the state in case of failure, checks it, and is timed. */
 #include "base/status.h"
 #include "run/run.h"
 
@@ -31,7 +31,7 @@ nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, 
                        (long long)rows, (long long)every);
     if (run->members != 1)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "states are kept on the way for one trajectory, not for %d", run->members);
+                       "states can be traced for one trajectory only, not for %d", run->members);
     if (run->system->coordinates != run->system->velocities)
         return trace_by_calls(run, rows, every, table, wrapped, done, report);
     int64_t from = nh_run_steps(run);

@@ -1,5 +1,5 @@
-/* One thread's share of an ensemble: it takes block after block, starts the members, advances them
- * from one recorded time to the next and gathers what is measured there. */
+/* The part of an ensemble that one thread computes: it takes block after block, starts the members,
+ * advances them from one recorded time to the next and collects the measurements. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -411,7 +411,7 @@ static void do_block(worker *w, const nh_piece *saved)
         int64_t r = w->next_record;
         go_on = advance_to(w, nh_ensemble_record_step(e, r));
         if (go_on && (status = record(w, r)) != NH_OK) {
-            nh_fail(&report, status, "what is measured at t = %.10g could not be computed",
+            nh_fail(&report, status, "the measured quantities at t = %.10g could not be computed",
                     nh_ensemble_time(e, r));
             break;
         }

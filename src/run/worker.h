@@ -1,4 +1,4 @@
-/* One thread's share of an ensemble, while it works. */
+/* The part of an ensemble that one thread computes, and its working memory. */
 #ifndef NH_RUN_WORKER_H
 #define NH_RUN_WORKER_H
 

@@ -1,4 +1,4 @@
-/* The public face of a system: names, sizes, facts, and values at a state. */
+/* The public functions of a system: names, sizes, facts, and values at a state. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

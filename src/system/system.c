@@ -1,3 +1,4 @@
+/* Creates systems from models and from C functions: their sparsity patterns, tapes and names. */
 #include "system/system.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* A system: something that computes the functions of mechanics.h, from a model or from the user's C
- * functions. Built once, then shared: tapes are lowered when first wanted, behind a lock. */
+/* A system computes the functions of mechanics.h, from a model or from the user's C functions. It
+ * is built once and then shared; its tapes are created on first use, protected by a lock. */
 #ifndef NH_SYSTEM_SYSTEM_H
 #define NH_SYSTEM_SYSTEM_H
 

@@ -62,7 +62,7 @@ def check_zsh():
 
 def check_unknown():
     done = PROGRAM("completion", "fish")
-    same((done.returncode, done.stderr), (2, "nonholo: completion knows bash and zsh, not 'fish'\n"), "fish")
+    same((done.returncode, done.stderr), (2, "nonholo: completion supports bash and zsh, not 'fish'\n"), "fish")
 
 
 def check_examples(command):

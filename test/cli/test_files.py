@@ -365,7 +365,7 @@ def test_checkpoints_of_others_are_refused():
             same(done.returncode, code, done.stderr)
             check(message in done.stderr, done.stderr)
 
-        refused(["run", "other.nh", *line[2:]], "of another model called pendulum-cvt: its equations differ")
+        refused(["run", "other.nh", *line[2:]], "from another model named pendulum-cvt: its equations differ")
         refused(["run", "harmonic-cvt", *line[2:]], "its model is pendulum-cvt, here it is harmonic-cvt")
         refused([*line, "--set", "eps=0.25"], "its eps is 0, here it is 0.25")
         refused([*line, "--step", "0.2"], "its step is 0.1, here it is 0.2")

@@ -258,7 +258,7 @@ def test_checkpoints_with_files():
             run, notes = taken_apart(make_checkpoint(folder, "-o", name))
             for position in (-1, 1 << 62, -(1 << 63)):
                 write(folder, "bad", pieces(run, notes[:24] + struct.pack("<q", position) + notes[32:]))
-                answer(folder, [*RUN[:-1], "1e9", "-o", name, "--resume", "bad"], 1, "cannot go on with %s.part" % name)
+                answer(folder, [*RUN[:-1], "1e9", "-o", name, "--resume", "bad"], 1, "cannot resume %s.part" % name)
 
 
 # ---- figures ----
