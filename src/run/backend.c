@@ -116,7 +116,7 @@ static double compile_seconds(const nh_run *run)
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         if (run->careful.interpreter.tape[fn])
             lines += (double)run->careful.interpreter.tape[fn]->lines;
-    if (method->quads && run->group[0].lanes == 1)
+    if (nh_method_point_calls(method) && run->group[0].lanes == 1)
         lines *= 2; /* over one number and over four */
     if (run->system->shape.n <= UNROLLED_COORDINATES && run->table_size > TABLE_OF_TWO_STAGES)
         inlined = (double)run->table_size / TABLE_OF_TWO_STAGES;
