@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Neighbours disturb, so the least of many short timings counts. */
+/* Other processes disturb the timings, so the minimum of many short ones is used. */
 enum { REPEATS = 40, STEPS_LEAST = 16, STEPS_MOST = 20000, LANES = 64 };
 static const double timing = 1e-3, standard_step = 0.05; /* seconds a timing; the step */
 

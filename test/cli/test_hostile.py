@@ -228,7 +228,7 @@ def test_checkpoints():
             (signed(magic + struct.pack("<qq", 1, 1 << 62)), "longer than the file"),
             (signed(genuine[:-64] + b"more"), "longer than its pieces"),
             (signed(magic.replace(b"1", b"2") + genuine[len(magic):-64]), "version"),
-            (pieces(run), "not a checkpoint of 'nonholo run'"), (pieces(), "not a checkpoint of 'nonholo run'"),
+            (pieces(run), "this is not a checkpoint of a single run"), (pieces(), "this is not a checkpoint of a single run"),
             (pieces(notes, run), "not a checkpoint"), (pieces(b"", notes), ""), (pieces(run[:-8], notes), ""),
             (pieces(run + b"\0" * 8, notes), ""), (pieces(b"\xff" * len(run), notes), ""),
             (pieces(run[:version] + b"0.0.9" + run[version + 5:], notes), "its version of nonholo is 0.0.9, here it is 0.1.0"),
