@@ -114,7 +114,7 @@ static void tell_json(json *j, const subject *s, const row *rows, int count)
 
 /* ---- the command ---- */
 
-/* What users ask for must apply; of the standard ones those count that do. */
+/* Methods that the user names must apply; of the default ones, those that apply are used. */
 static int choose(const subject *s, options *given)
 {
     static const char *const standard[] = {"dla01", "leapfrog", "gauss:stages=3",

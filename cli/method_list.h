@@ -26,7 +26,7 @@ int offer_methods(const char *const *offered, int count, const subject *s, optio
  */
 int choose_methods(candidate **out, const char *who, const subject *s, const options *given);
 
-/* What a run of one of them is asked for. */
+/* The options of a run with one of the methods. */
 nh_run_options run_options(const options *given, const char *method, double step, int64_t steps);
 
 #endif
