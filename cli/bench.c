@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Neighbours disturb, so the least of many short timings counts. */
+/* Other processes disturb the timings, so the minimum of many short ones is used. */
 enum { REPEATS = 40, STEPS_LEAST = 16, STEPS_MOST = 20000, LANES = 64 };
 static const double timing = 1e-3, standard_step = 0.05; /* seconds a timing; the step */
 
@@ -114,7 +114,7 @@ static void tell_json(json *j, const subject *s, const row *rows, int count)
 
 /* ---- the command ---- */
 
-/* What users ask for must apply; of the standard ones those count that do. */
+/* Methods that the user names must apply; of the default ones, those that apply are used. */
 static int choose(const subject *s, options *given)
 {
     static const char *const standard[] = {"dla01", "leapfrog", "gauss:stages=3",

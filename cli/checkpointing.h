@@ -10,15 +10,15 @@ typedef struct checkpointing {
     int64_t steps, last_steps;
 } checkpointing;
 
-/* From here on SIGINT and SIGTERM ask to stop instead of ending the process; a second one ends it.
- * Returns 0, or the exit code after having complained. */
+/* From here on SIGINT and SIGTERM request a stop instead of ending the process; a second signal
+ * ends it. Returns 0, or the exit code after having complained. */
 int checkpointing_begin(checkpointing *c, const options *given);
 bool interrupted(void);
 
 /* Whether it is time for a checkpoint of an ensemble, with so many steps done. */
 bool checkpoint_is_due(checkpointing *c, int64_t steps);
 
-/* After an interruption with a checkpoint: how to go on. Returns the exit code. */
+/* Prints how to resume after an interruption with a checkpoint. Returns the exit code. */
 int tell_how_to_resume(const checkpointing *c, int64_t steps);
 
 /* The work is done: the checkpoint has served. */

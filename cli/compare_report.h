@@ -9,7 +9,7 @@
 enum { PANELS_MAX = 9, BINS = 1000 };        /* of the picture: quantities, and points in time */
 enum { JUDGED = 32, JUDGED_POINTS = 20000 }; /* quantities with a verdict, and points it looks at */
 
-/* One method: what became of each quantity. The quantities are the integrals of the system, the
+/* One method: the errors of each quantity. The quantities are the integrals of the system, the
  * latitude if there is one, and the largest |k| if there are constraints, whose error is its value.
  */
 typedef struct course {

@@ -16,7 +16,7 @@
 
 enum { ALREADY_DONE = -1, TABLE_STATISTICS = 0, AROUND_START = 1 };
 
-/* ---- what is wanted ------------------------------------------------------------------------ */
+/* ---- the request --------------------------------------------------------------------------- */
 
 static int check_kind(const options *given)
 {
@@ -213,7 +213,7 @@ static int write_files(ensemble_job *c, const options *given)
     return answer;
 }
 
-/* Members that failed are named; the rest stands, and the exit code tells. */
+/* Reports the members that failed; the other results are valid, and the exit code is 1. */
 static int name_failures(const ensemble_job *c)
 {
     int64_t failures = nh_ensemble_failures(c->ensemble), member;

@@ -108,7 +108,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, changes and swaps of neighbours that lead from a to b. */
+/* The number of insertions, deletions, changes and swaps of adjacent letters that lead from a to b.
+ */
 static int distance(const char *a, const char *b)
 {
     int la = (int)strlen(a), lb = (int)strlen(b), d[WORD_MAX + 1][WORD_MAX + 1];

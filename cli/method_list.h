@@ -21,11 +21,12 @@ typedef struct candidate {
 /* Those of the offered methods that apply to the system become --methods. */
 int offer_methods(const char *const *offered, int count, const subject *s, options *given);
 
-/* Settles --methods for the system: every one is known, applies, and can be composed if that is
- * asked for. The caller frees *out in any case. `who` needs them, for messages. */
+/* Determines the methods of --methods for the system: every one is known, applies, and can be
+ * composed if that is asked for. The caller frees *out in any case. `who` needs them, for messages.
+ */
 int choose_methods(candidate **out, const char *who, const subject *s, const options *given);
 
-/* What a run of one of them is asked for. */
+/* The options of a run with one of the methods. */
 nh_run_options run_options(const options *given, const char *method, double step, int64_t steps);
 
 #endif

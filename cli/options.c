@@ -427,7 +427,7 @@ static int count_operands(const options *given, const command *asked)
     return hint(asked);
 }
 
-/* Standard output holds the data or the JSON object, and nothing can go on writing there later. */
+/* Standard output receives either the data or the JSON object, and it cannot be resumed. */
 static int check_standard_output(const options *given)
 {
     if (!is_standard_output(given->output))

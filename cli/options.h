@@ -23,13 +23,13 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
 
 typedef struct options {
     const char **operands;
-    char **argv; /* the command line, to be told again */
+    char **argv; /* the command line, to be printed again */
     int argc;
     int operand_count;
     char **settings; /* --set, split at commas: "NAME=EXPRESSION" each */
     size_t setting_count;
     char *start;    /* every --start joined by commas, or NULL */
-    char **methods; /* every --methods, split as method_list.h tells */
+    char **methods; /* every --methods, split as described in method_list.h */
     int method_count;
     char **sweeps; /* every --sweep, as it stands */
     int sweep_count;

@@ -128,7 +128,7 @@ static int write_files(run_job *job, const options *given)
     return answer;
 }
 
-/* Interrupted, with somewhere to keep what is needed to go on. */
+/* Interrupted, with a checkpoint from which to resume. */
 static int stop_here(run_job *job)
 {
     nh_report report;

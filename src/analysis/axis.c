@@ -14,12 +14,12 @@
 enum { STAGES = 5, MAX_D = NH_PASSENGERS_MAX + 1 };
 static const double two_pi = 0x1.921fb54442d18p+2;
 
-typedef struct turn {
+typedef struct rotation {
     const nh_latitude *l;
     int d, cells; /* d: passengers + 1 */
     double c[STAGES], b[STAGES], a[STAGES * STAGES];
     double *F; /* [cells + 1][d * d] */
-} turn;
+} rotation;
 
 /* out = [[0, w], [-w^T, 0]] F */
 static void apply(int d, const double *w, const double *F, double *out)
@@ -36,13 +36,14 @@ static void apply(int d, const double *w, const double *F, double *out)
 }
 
 /* One cell: the stages by fixed point, which contracts like the length of the cell. */
-static void cross(const turn *t, const double w[][NH_PASSENGERS_MAX], double h, const double *F0,
-                  double *F1)
+static void cross(const rotation *t, const double w[][NH_PASSENGERS_MAX], double h,
+                  const double *F0, double *F1)
 {
     int size = t->d * t->d;
     double slope[STAGES][MAX_D * MAX_D] = {{0}}, F[MAX_D * MAX_D], next[MAX_D * MAX_D];
     double change = 1, before = INFINITY;
-    for (int turns = 0; turns < 100 && change > 0 && (change < before || turns < 8); turns++) {
+    for (int iteration = 0; iteration < 100 && change > 0 && (change < before || iteration < 8);
+         iteration++) {
         before = change;
         change = 0;
         for (int i = 0; i < STAGES; i++) {
@@ -66,7 +67,7 @@ static void cross(const turn *t, const double w[][NH_PASSENGERS_MAX], double h, 
     }
 }
 
-static bool integrate(turn *t)
+static bool integrate(rotation *t)
 {
     double w[STAGES][NH_PASSENGERS_MAX], h = two_pi / t->cells;
     int size = t->d * t->d;
@@ -135,7 +136,7 @@ static bool null_vector(int d, double *a, double *n)
 }
 
 /* n0, its largest component positive. */
-static bool find_start(const turn *t, double *n0)
+static bool find_start(const rotation *t, double *n0)
 {
     int d = t->d, largest = 0;
     double a[MAX_D * MAX_D];
@@ -152,7 +153,7 @@ static bool find_start(const turn *t, double *n0)
 }
 
 /* Fourier coefficients of the axis at the cells' ends; the last that stands out ends the series. */
-static bool transform(nh_latitude *l, const turn *t, const double *n0)
+static bool transform(nh_latitude *l, const rotation *t, const double *n0)
 {
     int d = t->d, half = t->cells / 2;
     double *wave = calloc((size_t)(2 * half) * (size_t)d, sizeof *wave);
@@ -178,7 +179,7 @@ static bool transform(nh_latitude *l, const turn *t, const double *n0)
 }
 
 /* The series must have ended before the finest waves that the cells can carry. */
-static bool resolved(const nh_latitude *l, const turn *t)
+static bool resolved(const nh_latitude *l, const rotation *t)
 {
     for (int e = 2 * (t->cells * 3 / 8) * t->d; e < t->cells * t->d; e++)
         if (!(fabs(l->wave[e]) < 1e-13))
@@ -188,7 +189,7 @@ static bool resolved(const nh_latitude *l, const turn *t)
 
 static nh_status try_cells(nh_latitude *l, int cells, bool *fine, nh_report *report)
 {
-    turn t = {.l = l, .d = l->passengers + 1, .cells = cells};
+    rotation t = {.l = l, .d = l->passengers + 1, .cells = cells};
     double n0[MAX_D];
     nh_gauss_table(STAGES, t.c, t.b, t.a);
     t.F = malloc((size_t)(cells + 1) * (size_t)t.d * (size_t)t.d * sizeof *t.F);
@@ -231,8 +232,8 @@ void nh_latitude_axis(const nh_latitude *l, double psi, double *axis)
     for (int mode = 0; mode < l->modes; mode++) {
         for (int i = 0; i < d; i++)
             axis[i] += c * l->wave[(2 * mode) * d + i] + s * l->wave[(2 * mode + 1) * d + i];
-        double turned = c * c1 - s * s1;
+        double next_cosine = c * c1 - s * s1;
         s = s * c1 + c * s1;
-        c = turned;
+        c = next_cosine;
     }
 }

@@ -158,9 +158,9 @@ static double place_at(const nh_latitude *l, double psi, double *rate)
         if (!(next > low && next < high))
             next = i < 4 && off != 0 && isfinite(next) ? fmin(fmax(next, low), high)
                                                        : 0.5 * (low + high);
-        bool settled = fabs(next - xi) <= 2 * DBL_EPSILON * (l->right - l->left);
+        bool converged = fabs(next - xi) <= 2 * DBL_EPSILON * (l->right - l->left);
         xi = next;
-        if (settled)
+        if (converged)
             break;
     }
     swing(l, xi, &slope);
@@ -168,11 +168,11 @@ static double place_at(const nh_latitude *l, double psi, double *rate)
     return xi;
 }
 
-/* An angle as near to `centre` as full turns allow. */
+/* An angle reduced by full revolutions to the range around `centre`. */
 static double near_to(double xi, double centre)
 {
-    double turns = rint((xi - centre) / two_pi);
-    return (xi - turns * two_pi_high) - turns * two_pi_low;
+    double revolutions = rint((xi - centre) / two_pi);
+    return (xi - revolutions * two_pi_high) - revolutions * two_pi_low;
 }
 
 static double phase_of(const nh_latitude *l, double xi, double speed)
@@ -204,7 +204,8 @@ static double crossing(const nh_latitude *l, double inside, double outside, bool
     return 0.5 * (inside + outside);
 }
 
-/* Walks from the start to where the driver turns; NaN when it does not within `far`. */
+/* Searches from the start for the turning point of the driver; NaN if there is none within `far`.
+ */
 static double turning_point(const nh_latitude *l, double xi, double direction, double far)
 {
     double at = xi, slope, stride = l->periodic ? two_pi / 512 : 0.01 * (1 + fabs(xi));

@@ -87,7 +87,8 @@ static bool may_get_better(nh_status status)
            status == NH_DEPENDENT_CONSTRAINTS;
 }
 
-/* Doubles until the best of three attempts is good: `now` and `before` take turns. */
+/* Doubles the number of steps until the best of three attempts is good: `now` and `before`
+ * alternate. */
 static nh_status refine(const errand *task, attempt *best, attempt *now, attempt *before,
                         double tolerance, nh_report *report)
 {

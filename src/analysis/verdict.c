@@ -105,14 +105,14 @@ static double median(double *value, int count)
     return 0.5 * (value[(count - 1) / 2] + value[count / 2]);
 }
 
-/* What turns by the same angle from point to point, and the sum over them. */
+/* A phase that advances by the same angle from point to point, and the sum over the points. */
 typedef struct wheel {
     double c, s, turn_c, turn_s, re, im;
 } wheel;
 
-static wheel wheel_begin(double turn)
+static wheel wheel_begin(double angle)
 {
-    return (wheel){cos(turn / 2), sin(turn / 2), cos(turn), sin(turn), 0, 0};
+    return (wheel){cos(angle / 2), sin(angle / 2), cos(angle), sin(angle), 0, 0};
 }
 
 static void wheel_add(wheel *w, const double *value, int count)
@@ -131,17 +131,17 @@ static void find_powers(const double *x, const double *y, int64_t count, const n
                         double *power)
 {
     enum { PIECE = 256 };
-    const double turn = 6.283185307179586 / (double)count;
+    const double angle = 6.283185307179586 / (double)count;
     wheel wheels[POWERS];
     for (int k = SLOW; k < POWERS; k++)
-        wheels[k] = wheel_begin(k * turn);
+        wheels[k] = wheel_begin(k * angle);
     for (int64_t first = 0; first < count; first += PIECE) {
         double e[PIECE];
         int length = count - first < PIECE ? (int)(count - first) : PIECE;
         for (int i = 0; i < length; i++) {
             int64_t at = first + i;
             double left = y[at] - line->intercept - line->slope * x[at];
-            e[i] = (1 - cos(((double)at + 0.5) * turn)) * left / (double)count;
+            e[i] = (1 - cos(((double)at + 0.5) * angle)) * left / (double)count;
         }
         for (int k = SLOW; k < POWERS; k++)
             wheel_add(wheels + k, e, length);

@@ -322,7 +322,7 @@ static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, con
     case LATITUDE:
         *value = nh_latitude_value(w->latitude, now->wrapped_q, now->v);
         return NH_OK;
-    case OBSERVABLE: /* may count turns: not wrapped */
+    case OBSERVABLE: /* may depend on full revolutions: not wrapped */
         status = nh_system_observe(s, now->t, now->q, now->v, w->room, report);
         *value = w->room[q.index + (s->facts.coupled ? 2 : 0)];
         return status;

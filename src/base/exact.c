@@ -51,7 +51,7 @@ static void negate(nh_exact *sum)
 }
 
 /* The digits of a sum that is not negative, from the top; what a double cannot hold is left to a
- * second turn. */
+ * second pass. */
 static double leading(const nh_exact *sum)
 {
     int top = NH_EXACT_DIGITS - 1;

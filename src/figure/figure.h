@@ -114,7 +114,7 @@ typedef struct nh_expectation { /* a finding */
     char relation;   /* '=', '<', '>', 'i' for is */
     bool compared;   /* `right` is a measurement; else `value` */
     bool needs_time; /* cannot be checked in quick runs */
-    bool is_claim;   /* is told, but is no test */
+    bool is_claim;   /* is reported, but is not a test */
     double value, allowed, band[2];
     nh_tolerance tolerance;
     const char *verdict;

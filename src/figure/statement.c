@@ -193,7 +193,7 @@ static nh_status read_figure(nh_reader *r)
     nh_status status = nh_take_word(r, "the figure's name", &name);
     if (status)
         return status;
-    /* Files are called after it, and a figure is a text of strangers. */
+    /* Files are named after it, and a figure file is untrusted input. */
     if (name[0] == '.' || strlen(name) > 100 ||
         name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")]) {
         r->line.at--;

@@ -171,7 +171,8 @@ static bool subtract_from(nh_graph *g, work_matrix *w, int i, int j, nh_expr wha
     return line_put(w->row + i, j, nh_negate(g, what)) && line_put(w->column + j, i, 0);
 }
 
-/* One turn: row k becomes a row of U, column k a column of L, the rest is updated. */
+/* One step of the elimination: row k becomes a row of U, column k a column of L, the rest is
+ * updated. */
 static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k)
 {
     nh_expr *pivot = line_find(w->row + k, k);
@@ -218,8 +219,8 @@ nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
     work_matrix w = {0};
     bool ok = lu->order && lu->pivot && lu->lower && lu->upper &&
               find_order(a, lu->order, &too_much) && fill_work(&w, a);
-    for (size_t turn = 0; ok && turn < n; turn++) {
-        int k = lu->order[turn];
+    for (size_t position = 0; ok && position < n; position++) {
+        int k = lu->order[position];
         ok = eliminate_one(g, lu, &w, k) && !nh_graph_failed(g);
         if (!ok && lu->pivot[k] == NH_ZERO && !nh_graph_failed(g))
             *singular = k;
@@ -274,18 +275,18 @@ static bool backward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
 bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
 {
     bool ok = true;
-    for (int turn = 0; turn < lu->n; turn++)
-        forward(g, lu, x, lu->order[turn]);
-    for (int turn = lu->n; ok && turn-- > 0;)
-        ok = backward(g, lu, x, lu->order[turn]);
+    for (int position = 0; position < lu->n; position++)
+        forward(g, lu, x, lu->order[position]);
+    for (int position = lu->n; ok && position-- > 0;)
+        ok = backward(g, lu, x, lu->order[position]);
     return ok && !nh_graph_failed(g);
 }
 
 /* The unknowns that few given entries reach, so that a solution costs what it has of entries. */
 typedef struct solution_pattern {
     sparse_line *users; /* users[j]: the k with u_kj */
-    int *turn;          /* when an unknown is eliminated */
-    int *met;           /* by turns: those reached */
+    int *position;      /* position of an unknown in the order of elimination */
+    int *met;           /* the unknowns reached, as positions in the order */
     int count;
     bool *is_met;
     nh_expr *x; /* zero but for those reached */
@@ -295,13 +296,13 @@ static bool pattern_init(solution_pattern *r, const nh_elimination *lu)
 {
     size_t n = (size_t)lu->n + 1;
     *r = (solution_pattern){.users = calloc(n, sizeof *r->users),
-                            .turn = calloc(n, sizeof *r->turn),
+                            .position = calloc(n, sizeof *r->position),
                             .met = calloc(n, sizeof *r->met),
                             .is_met = calloc(n, sizeof *r->is_met),
                             .x = malloc(n * sizeof *r->x)};
-    bool ok = r->users && r->turn && r->met && r->is_met && r->x;
+    bool ok = r->users && r->position && r->met && r->is_met && r->x;
     for (int i = 0; ok && i < lu->n; i++) {
-        r->turn[lu->order[i]] = i;
+        r->position[lu->order[i]] = i;
         r->x[i] = NH_ZERO;
         for (int b = 0; ok && b < lu->upper[i].count; b++)
             ok = line_put(r->users + lu->upper[i].item[b].at, i, 0);
@@ -312,7 +313,7 @@ static bool pattern_init(solution_pattern *r, const nh_elimination *lu)
 static void pattern_free(solution_pattern *r, int n)
 {
     lines_free(r->users, n);
-    free(r->turn);
+    free(r->position);
     free(r->met);
     free(r->is_met);
     free(r->x);
@@ -321,7 +322,7 @@ static void pattern_free(solution_pattern *r, int n)
 static void meet(solution_pattern *r, int unknown)
 {
     if (!r->is_met[unknown])
-        r->met[r->count++] = r->turn[unknown];
+        r->met[r->count++] = r->position[unknown];
     r->is_met[unknown] = true;
 }
 

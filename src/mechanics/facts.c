@@ -228,7 +228,7 @@ static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, n
     return NH_OK;
 }
 
-/* An angle promises that nothing changes after a full turn. */
+/* Nothing may change after a full revolution of an angle. */
 static nh_status check_angles(nh_mechanics *s, const double *q, const double *v, nh_report *report)
 {
     const nh_problem *problem = s->problem;

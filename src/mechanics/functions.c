@@ -82,15 +82,15 @@ static int ascending(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The rows that share a column with `row`, each once, ascending. last[j] is the turn in which j was
+/* The rows that share a column with `row`, each once, ascending. last[j] is the pass in which j was
  * met. */
-static int list_met(const users *u, const nh_partials *row, int turn, int *last, int *met)
+static int list_met(const users *u, const nh_partials *row, int pass, int *last, int *met)
 {
     int count = 0;
     for (size_t e = 0; e < row->count; e++)
         for (int i = u->first[row->entry[e].index]; i < u->first[row->entry[e].index + 1]; i++)
-            if (last[u->row[i]] != turn) {
-                last[u->row[i]] = turn;
+            if (last[u->row[i]] != pass) {
+                last[u->row[i]] = pass;
                 met[count++] = u->row[i];
             }
     qsort(met, (size_t)count, sizeof *met, ascending);

@@ -38,9 +38,10 @@ void nh_each_turn(nh_builder *b, const nh_statement *s, nh_turn *turn);
 /* How often that is; fails only when the bounds are wrong. */
 int64_t nh_turns(nh_builder *b, const nh_statement *s);
 
-/* assign.c: one turn of a statement that gives values to coordinates and velocities. */
+/* assign.c: one iteration of a statement that gives values to coordinates and velocities. */
 void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index);
-void nh_open_frames(nh_builder *b); /* room for all vectors, once the families are settled */
+void nh_open_frames(
+    nh_builder *b); /* room for all vectors, once the sizes of the families are known */
 void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);
 
 /* bracket.c: all bracket statements at once. */

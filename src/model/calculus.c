@@ -129,7 +129,7 @@ static nh_expr adjoint_of(sweep *s, size_t place)
         s->failed = true;
         return NH_ZERO;
     }
-    size_t i = count; /* the list is newest first: turn it round */
+    size_t i = count; /* the list is newest first: reverse it */
     for (uint32_t c = s->first[place]; c; c = s->pool[c - 1].next)
         term[--i] = s->pool[c - 1].value;
     nh_expr sum = nh_sum(s->g, term, count);

@@ -42,7 +42,7 @@ static nh_value checked(nh_expander *x, const nh_ast *ast, double number, const 
 }
 
 /* An expression that the graph found to be a number is one from here on. */
-static nh_value settle(nh_expander *x, const nh_ast *ast, nh_expr expr)
+static nh_value within_limits(nh_expander *x, const nh_ast *ast, nh_expr expr)
 {
     double number;
     if (nh_graph_failed(x->graph) && !x->status)
@@ -143,7 +143,7 @@ static nh_value total(nh_expander *x, const nh_ast *ast, sum *s)
             push_term(x, nh_number(x->graph, s->number));
         nh_expr expr = nh_sum(x->graph, x->term + s->first, x->terms - s->first);
         count_operands(x, ast, expr);
-        value = settle(x, ast, expr);
+        value = within_limits(x, ast, expr);
     } else if (!x->status)
         value = checked(x, ast, s->number, "this sum");
     x->terms = s->first;
@@ -186,7 +186,7 @@ static nh_value expand_product(nh_expander *x, const nh_ast *ast)
     nh_value scale = x->status ? zero : checked(x, ast, number, "this product");
     if (x->status || expr == NH_ONE)
         return scale;
-    return settle(x, ast, nh_scale(x->graph, number, expr));
+    return within_limits(x, ast, nh_scale(x->graph, number, expr));
 }
 
 static nh_value expand_power(nh_expander *x, const nh_ast *ast)
@@ -200,7 +200,7 @@ static nh_value expand_power(nh_expander *x, const nh_ast *ast)
             FAIL(x, ast->place, "%.10g^%.10g is not a finite number", base.number, exponent.number);
         return number_value(number);
     }
-    return settle(x, ast, nh_power(x->graph, as_expr(x, base), as_expr(x, exponent)));
+    return within_limits(x, ast, nh_power(x->graph, as_expr(x, base), as_expr(x, exponent)));
 }
 
 /* ---- functions ---- */
@@ -224,11 +224,11 @@ static nh_value expand_builtin(nh_expander *x, const nh_ast *ast)
     if (!a.symbolic && !b.symbolic)
         return builtin_number(x, ast, a.number, b.number);
     if (f->function < 0)
-        return settle(x, ast, nh_sqrt(x->graph, a.expr));
+        return within_limits(x, ast, nh_sqrt(x->graph, a.expr));
     if (f->arguments == 1)
-        return settle(x, ast, nh_call(x->graph, (nh_function)f->function, a.expr));
-    return settle(x, ast,
-                  nh_call2(x->graph, (nh_function)f->function, as_expr(x, a), as_expr(x, b)));
+        return within_limits(x, ast, nh_call(x->graph, (nh_function)f->function, a.expr));
+    return within_limits(
+        x, ast, nh_call2(x->graph, (nh_function)f->function, as_expr(x, a), as_expr(x, b)));
 }
 
 /* A function of the model: its arguments are found in the caller's frame, its body in a new one. */
@@ -308,15 +308,15 @@ nh_effort nh_expand_effort(const nh_expander *x)
     return (nh_effort){x->work, x->graph ? (double)nh_graph_size(x->graph) : 0};
 }
 
-/* Turns may get shorter, as in sum(i in 1..N: sum(j in i..N: ...)): only what is several times
+/* Iterations may get shorter, as in sum(i in 1..N: sum(j in i..N: ...)): only what is several times
  * beyond the limits is refused at once. */
 void nh_expand_turn_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
                          nh_effort before)
 {
     nh_effort now = nh_expand_effort(x);
-    double turns = (double)count;
-    if (!x->status && ((now.work - before.work) * turns > 4.0 * NH_WORK_MOST ||
-                       (now.nodes - before.nodes) * turns > 4.0 * NH_NODES_MOST))
+    double iterations = (double)count;
+    if (!x->status && ((now.work - before.work) * iterations > 4.0 * NH_WORK_MOST ||
+                       (now.nodes - before.nodes) * iterations > 4.0 * NH_NODES_MOST))
         x->status = too_long(x, from, first, first + count - 1);
 }
 

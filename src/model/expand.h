@@ -52,12 +52,12 @@ nh_expr nh_expand_expr(nh_expander *x, const nh_ast *ast);
 int64_t nh_expand_integer(nh_expander *x, const nh_ast *ast, const char *what);
 
 /* How often a loop runs, 0 for b = a-1; fails when it would not end or would be too long. `cost` of
- * one turn. `*first` is the first index. */
+ * one iteration. `*first` is the first index. */
 int64_t nh_expand_range(nh_expander *x, const nh_ast *from, const nh_ast *to, double cost,
                         int64_t *first);
 
-/* Inner loops show what they cost only when they have run: after the first of several turns this
- * fails when the rest would be too much. `before` is the effort before that turn. */
+/* The cost of inner loops is known only after they have run: after the first of several iterations
+ * this fails if the rest would exceed the limits. `before` is the effort before that iteration. */
 typedef struct nh_effort {
     double work, nodes;
 } nh_effort;

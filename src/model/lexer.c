@@ -155,7 +155,7 @@ static const char *our_sign(uint32_t code)
 }
 
 /* A character outside the language. */
-static nh_token stranger(nh_lexer *lexer)
+static nh_token unexpected_character(nh_lexer *lexer)
 {
     uint32_t code = 0;
     int size = (int)nh_utf8(lexer->at, (size_t)(lexer->end - lexer->at), &code);
@@ -202,7 +202,7 @@ nh_token nh_lexer_next(nh_lexer *lexer)
         return take(lexer, TOKEN_RANGE, 2);
     if (strchr("+-*/^()[],=:'", c))
         return sign(lexer, c);
-    return stranger(lexer);
+    return unexpected_character(lexer);
 }
 
 nh_token nh_lexer_word(nh_lexer *lexer)

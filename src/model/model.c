@@ -13,7 +13,7 @@
 
 /* ---- reading ---- */
 
-/* What can be seen to be missing before any parameter is settled. */
+/* Checks for missing statements, before any parameter has a value. */
 static nh_status check_whole(const nh_model *model, nh_report *report)
 {
     const int *count = model->symbols.count;

@@ -98,8 +98,9 @@ static nh_status read_setting(nh_builder *b, nh_arena *arena, const char *text, 
     return status;
 }
 
-/* The value of one parameter, from its setting or from the model; earlier ones are settled. */
-static void settle_parameter(nh_builder *b, const nh_symbol *symbol, const setting *set)
+/* The value of one parameter, from its setting or from the model; earlier ones have their values
+ * already. */
+static void set_parameter(nh_builder *b, const nh_symbol *symbol, const setting *set)
 {
     nh_frame outer = nh_frame_open(&b->x, set->value ? NH_NESTING_DEEPEST : symbol->slots);
     if (set->value)
@@ -112,7 +113,7 @@ static void settle_parameter(nh_builder *b, const nh_symbol *symbol, const setti
     b->problem->parameter[symbol->number] = (nh_named_value){copy(b, symbol->name), value.number};
 }
 
-static void settle_parameters(nh_builder *b, const char *const *settings, size_t count)
+static void set_parameters(nh_builder *b, const char *const *settings, size_t count)
 {
     int parameters = b->model->symbols.count[SYMBOL_PARAMETER];
     b->problem->parameters = parameters;
@@ -128,14 +129,14 @@ static void settle_parameters(nh_builder *b, const char *const *settings, size_t
         b->x.status = read_setting(b, &arena, settings[i], table);
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next)
         if (s->kind == SYMBOL_PARAMETER)
-            settle_parameter(b, s, &table[s->number]);
+            set_parameter(b, s, &table[s->number]);
     nh_arena_free(&arena);
 }
 
 /* ---- families ---- */
 
 /* The bounds of one coordinate or velocity; `*total` counts the members of all so far. */
-static void settle_family(nh_builder *b, const nh_symbol *symbol, nh_family *family, int64_t *total)
+static void size_family(nh_builder *b, const nh_symbol *symbol, nh_family *family, int64_t *total)
 {
     *family = (nh_family){.low = 1, .count = 1, .first = *total};
     if (symbol->from) {
@@ -151,7 +152,7 @@ static void settle_family(nh_builder *b, const nh_symbol *symbol, nh_family *fam
     *total += b->x.status ? 0 : family->count;
 }
 
-static void settle_families(nh_builder *b)
+static void size_families(nh_builder *b)
 {
     const nh_symbols *symbols = &b->model->symbols;
     b->x.coordinate = b->built->coordinate =
@@ -161,11 +162,11 @@ static void settle_families(nh_builder *b)
     int64_t total = 0;
     for (const nh_symbol *s = symbols->first; s && !b->x.status; s = s->next)
         if (s->kind == SYMBOL_COORDINATE)
-            settle_family(b, s, &b->x.coordinate[s->number], &total);
+            size_family(b, s, &b->x.coordinate[s->number], &total);
     b->problem->coordinates = (int)total;
     for (const nh_symbol *s = symbols->first; s && !b->x.status; s = s->next)
         if (s->kind == SYMBOL_VELOCITY)
-            settle_family(b, s, &b->x.velocity[s->number], &total);
+            size_family(b, s, &b->x.velocity[s->number], &total);
     b->problem->velocities = (int)total;
     b->x.families_settled = true;
     if (total == 0 && !b->x.status)
@@ -445,9 +446,9 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     b->x.let_known = take(b, lets, sizeof *b->x.let_known);
 
     if (!b->x.status)
-        settle_parameters(b, settings, setting_count);
+        set_parameters(b, settings, setting_count);
     if (!b->x.status)
-        settle_families(b);
+        size_families(b);
     if (!b->x.status)
         name_everything(b);
     if (!b->x.status)

@@ -47,7 +47,7 @@ typedef struct nh_problem {
     nh_place frame_place;
     nh_bracket *bracket;
     nh_named_expr *observable;
-    nh_named_value *parameter; /* settled values, in the order of the file */
+    nh_named_value *parameter; /* values, in the order of the file */
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities
      * in terms of positions. NH_ZERO where the model is silent. */
     nh_expr *start_q, *start_v; /* [coordinates], [velocities] */

@@ -24,7 +24,7 @@ static size_t least(size_t a, size_t b)
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
-    size_t table[3][LONGEST + 1]; /* rows i-2, i-1, i of the usual table, in turn */
+    size_t table[3][LONGEST + 1]; /* rows i-2, i-1, i of the usual table, reused cyclically */
     for (size_t j = 0; j <= m; j++)
         table[0][j] = j * STEP;
     for (size_t i = 1; i <= n; i++) {

@@ -32,7 +32,7 @@ nh_status nh_hdf5_fail(const nh_hdf5 *file, const char *what, nh_report *report)
                    errno ? strerror(errno) : "the HDF5 library refused");
 }
 
-/* The library prints what it meets unless told otherwise; what it was told before is put back. */
+/* HDF5 prints errors by default; this silences it and restores the previous setting afterwards. */
 void nh_hdf5_hush(nh_hdf5_silence *s)
 {
     H5Eget_auto2(H5E_DEFAULT, &s->function, &s->data);
@@ -62,7 +62,7 @@ static nh_status check_space(const nh_hdf5 *file, nh_report *report)
                  (p->multipliers ? nh_system_constraints(p->system) : 0);
     double bytes = 8 * row * (double)file->members * (double)file->records + 65536;
     if (statvfs(file->folder, &disk) != 0)
-        return NH_OK; /* creating the file will tell what is wrong */
+        return NH_OK; /* creating the file will report the error */
     double there = (double)disk.f_bavail * (double)disk.f_frsize;
     if (bytes < there)
         return NH_OK;

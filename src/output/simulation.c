@@ -98,7 +98,7 @@ nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
     s->last_time = nh_clock_seconds();
     const char *reason;
     nh_status status = NH_OPTIONS_TAKE(&s->options, options, nh_simulation_options, stop, report);
-    if (status == NH_OK && !s->options.method) /* files tell it */
+    if (status == NH_OK && !s->options.method) /* files record the name */
         s->options.method = nh_advise(system, &reason);
     if (status == NH_OK)
         status = begin(s, report);
@@ -187,10 +187,10 @@ static void record_end(nh_simulation *s)
     stretch now = {.simulation = s};
     nh_sample_options here = {.first = true, .user = &now, .samples = take_samples};
     if (s->recorded < nh_run_steps(s->run))
-        nh_run_sample(s->run, &here, NULL); /* what matters failed before, and was told */
+        nh_run_sample(s->run, &here, NULL); /* the failure that matters has already been reported */
 }
 
-/* Stopped, with somewhere to keep what is needed to go on. */
+/* Stopped, with a checkpoint from which to resume. */
 static nh_status suspend(nh_simulation *s, nh_report *report)
 {
     nh_status status = nh_simulation_write_checkpoint(s, report);

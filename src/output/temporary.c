@@ -69,7 +69,7 @@ bool nh_temporary_clean(const char *path)
     DIR *folder = name ? opendir(name) : NULL;
     bool memory = folder || (name && errno != ENOMEM);
     free(name);
-    if (!folder) /* when it is not memory, creating the file will tell what is wrong */
+    if (!folder) /* unless memory ran out, creating the file will report the error */
         return memory;
     for (struct dirent *entry; (entry = readdir(folder));) {
         long process = process_of(entry->d_name, path + length);

@@ -271,7 +271,7 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, in
     return is_finite(run, g, &f->member);
 }
 
-/* Some groups together; where one of them fails each goes on alone. */
+/* Advances some groups together; if one of them fails, each continues alone. */
 static bool advance_team(nh_run *run, group *const *team, int size, int64_t from, int64_t to,
                          failure *f)
 {

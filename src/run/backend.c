@@ -33,7 +33,7 @@ enum { UNROLLED_COORDINATES = 16, TABLE_OF_TWO_STAGES = 48 };
 /* Steps that are done between two readings of the clock take about as long as this. */
 #define CHUNK_SECONDS 0.001
 enum { CHUNK_MAX = 1024 };
-/* Compilers take minutes and gigabytes for more source than this; only who asks for it gets it. */
+/* Compilers take minutes and gigabytes for more source than this; so it is done only on request. */
 enum { SOURCE_MAX = 2000000 };
 
 static nh_variant variant_of(const nh_run *run)

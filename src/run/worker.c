@@ -302,8 +302,7 @@ static bool report_progress(worker *w, int64_t steps)
         e->hooks.due(e->hooks.user, e->steps_done)) {
         e->pause = true;
         e->pauses++;
-        pthread_cond_broadcast(
-            &e->changed); /* those that wait until it is their blocks that are told of */
+        pthread_cond_broadcast(&e->changed); /* threads that wait to report their blocks */
     }
     bool go_on = !e->stop;
     pthread_mutex_unlock(&e->lock);
@@ -363,7 +362,7 @@ static void free_room(worker *w)
     free(w->raw);
 }
 
-/* Tells of the members of the block when all before them were told of. */
+/* Reports the members of the block once all earlier members have been reported. */
 static void tell(worker *w)
 {
     nh_ensemble *e = w->e;

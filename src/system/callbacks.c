@@ -1,6 +1,7 @@
 /* The user's C functions behind nh_call_fn: see callbacks.h. */
 #if defined(__GNUC__) && !defined(__clang__)
-/* Loops there turn a few times: setting up vectors or calling memset costs more than it brings. */
+/* Loops there have few iterations: vectorising them or calling memset would cost more than it
+ * saves. */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-loop-distribute-patterns")
 #endif
 

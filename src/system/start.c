@@ -66,7 +66,7 @@ nh_status nh_system_check_start(const nh_system *system, double t, const double 
     return nh_fail_about(report, status, "project");
 }
 
-/* One Newton turn: v -= M^-1 K^T (K M^-1 K^T)^-1 k. */
+/* One Newton iteration: v -= M^-1 K^T (K M^-1 K^T)^-1 k. */
 static nh_status project_once(const nh_system *system, double t, const double *q, double *v,
                               double *space, int *pivot, double *change, nh_report *report)
 {
@@ -116,10 +116,10 @@ nh_status nh_system_project(const nh_system *system, double t, const double *q, 
     int *pivot = malloc((n + m + 1) * sizeof *pivot);
     nh_status status = space && pivot ? NH_OK : nh_fail_memory(report);
     double change = INFINITY;
-    for (int turn = 0; status == NH_OK && turn < 50; turn++) {
+    for (int iteration = 0; status == NH_OK && iteration < 50; iteration++) {
         double before = change;
         status = project_once(system, t, q, v, space, pivot, &change, report);
-        if (change == 0 || (turn > 1 && change >= before / 2))
+        if (change == 0 || (iteration > 1 && change >= before / 2))
             break; /* round-off, or no progress: the check below tells which */
     }
     free(space);

@@ -372,7 +372,7 @@ def test_checkpoints_of_others_are_refused():
         refused([*line, "--method", "leapfrog"], "its method is dla01, here it is leapfrog")
         refused([*line, "--compensated", "on"], "its choice of compensated sums is 0, here it is 1")
         refused([*line, "--compose", "suzuki"], "its number of parts of a composed step is 1, here it is 5")
-        refused([*line, "--start", "x=1.5"], "began at another start state")
+        refused([*line, "--start", "x=1.5"], "recorded from a different start state")
         refused([*line, "-o", "x.csv"], "is of a run without an output file")
         refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of 'nonholo ensemble'")
         data = open(os.path.join(folder, "c"), "rb").read()
