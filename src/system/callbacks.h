@@ -258,17 +258,17 @@ static inline int user_nonideal(nh_callback_space *s, double t, const double *q,
 }
 
 /* Moves the multipliers until a, which they make out of a0, keeps the constraints: Newton's method
- * on A (a0 + M^-1 N(psi)) + slope = 0, in one turn where N is linear. */
+ * on A (a0 + M^-1 N(psi)) + slope = 0, in one iteration where N is linear. */
 static inline int user_solve_nonideal(nh_callback_space *s, double t, const double *q,
                                       const double *v, const double *slope, double *a, double *psi)
 {
-    enum { TURNS = 50 };
+    enum { NONIDEAL_ITERATIONS = 50 };
     const int n = CALLBACK_N, m = CALLBACK_M;
     double *a0 = s->p, *A = s->A_beside, *dpsi = s->k_up;
     const double *L;
     user_copy(a0, a, n);
     user_zero(psi, m);
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int iteration = 0; iteration < NONIDEAL_ITERATIONS; iteration++) {
         double largest = 0, change = 0;
         USER_TRY(user_get_constraint(s, q, A, s->b));
         user_copy(s->A, A, m * n);
