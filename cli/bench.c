@@ -14,7 +14,7 @@
 #include <time.h>
 
 /* Other processes disturb the timings, so the minimum of many short ones is used. */
-enum { REPEATS = 40, STEPS_LEAST = 16, STEPS_MOST = 20000, LANES = 64 };
+enum { REPEATS = 40, STEPS_LEAST = 16, STEPS_FEWEST = 8, STEPS_MOST = 20000, LANES = 64 };
 static const double timing = 1e-3, standard_step = 0.05; /* seconds a timing; the step */
 
 enum { TAPE, COMPILED, TAPE_LANES, COMPILED_LANES, WAYS };
@@ -50,15 +50,20 @@ static nh_status time_steps(nh_run *run, const subject *s, int members, int64_t 
 static nh_status measure(const subject *s, nh_run_options wanted, double *best, nh_report *report)
 {
     nh_run *run;
-    int64_t steps = STEPS_LEAST;
+    int64_t steps = STEPS_LEAST, most = STEPS_MOST;
     nh_status status = nh_run_create(&run, s->system, &wanted, report);
     *best = NAN;
     for (int repeat = 0; repeat < REPEATS && status == NH_OK; repeat++) {
         double seconds = NAN;
         status = time_steps(run, s, wanted.members, steps, &seconds, report);
-        *best = fmin(*best, seconds);
-        double fitting = timing / (*best * wanted.members);
-        steps = (int64_t)fmin(STEPS_MOST, fmax(STEPS_LEAST, fitting));
+        if (status == NH_OK)
+            *best = fmin(*best, seconds);
+        else if (!nh_status_is_usage(status) && nh_run_steps(run) >= STEPS_FEWEST) {
+            most = nh_run_steps(run); /* a motion that ends is timed up to there */
+            status = NH_OK;
+        }
+        double fitting = isnan(*best) ? STEPS_LEAST : timing / (*best * wanted.members);
+        steps = (int64_t)fmin((double)most, fmax(STEPS_LEAST, fitting));
     }
     nh_run_free(run);
     return status;
@@ -73,10 +78,10 @@ static int measure_row(row *r, const subject *s, const options *given)
         wanted.backend = way == TAPE || way == TAPE_LANES ? NH_BACKEND_TAPE : NH_BACKEND_COMPILED;
         wanted.members = way >= TAPE_LANES ? LANES : 1;
         nh_status status = measure(s, wanted, r->seconds + way, &report);
-        if (status == NH_NO_COMPILER)
-            remark("%s", report.text);
-        else if (status != NH_OK)
+        if (nh_status_is_usage(status))
             return complain_report(&report);
+        if (status != NH_OK)
+            remark("%s: %s", r->method, report.text);
     }
     return DONE;
 }
