@@ -129,9 +129,10 @@ static inline mask still_active(const coupled_convergence *c, int is_of_driver)
 }
 
 /* What an iteration does to some of the unknowns: the largest change and the largest value, and the
- * sum of all changes, which unlike the largest is not a number when one of them is not. */
+ * measure by which it diverges. That may be the sum of all changes, which unlike the largest is not
+ * a number when one of them is not. */
 typedef struct correction {
-    real change, scale, sum;
+    real change, scale, divergence;
 } correction;
 
 typedef struct corrections {
@@ -148,7 +149,6 @@ static inline void count_correction(correction *sum, real change, real scale)
 {
     sum->change = max_(sum->change, change);
     sum->scale = max_(sum->scale, scale);
-    sum->sum = sum->sum + change;
 }
 
 /* Moves the unknown x to its next value where it has not converged, and counts the change. */
@@ -163,20 +163,28 @@ static inline void take(const coupled_convergence *c, corrections *sum, int is_o
     *x = select_(still_active(c, is_of_driver), next, *x);
 }
 
-static inline mask is_unbounded(const convergence *c, real sum)
+static inline mask is_unbounded(const convergence *c, real divergence)
 {
-    return ~less(sum, broadcast(1e100)) & c->active;
+    return ~less(divergence, broadcast(1e100)) & c->active;
 }
 
 /* Judges an iteration. A factor `strict` below 1 asks for more than a step's own round-off. */
-static inline void coupled_update(coupled_convergence *c, double strict, const corrections *sum)
+static inline void coupled_judge(coupled_convergence *c, double strict, const corrections *sum)
 {
-    c->diverged = is_unbounded(&c->all, sum->all.sum);
+    c->diverged = is_unbounded(&c->all, sum->all.divergence);
     if (c->has_driver)
-        c->diverged |= is_unbounded(&c->driver, sum->driver.sum);
+        c->diverged |= is_unbounded(&c->driver, sum->driver.divergence);
     convergence_update(&c->all, sum->all.change, sum->all.scale * strict);
     if (c->has_driver)
         convergence_update(&c->driver, sum->driver.change, sum->driver.scale * strict);
+}
+
+/* The same for changes that were counted by take(): the largest tells whether they diverge. */
+static inline void coupled_update(coupled_convergence *c, double strict, corrections *sum)
+{
+    sum->all.divergence = sum->all.change;
+    sum->driver.divergence = sum->driver.change;
+    coupled_judge(c, strict, sum);
 }
 
 static inline int has_converged(const coupled_convergence *c)
@@ -194,7 +202,18 @@ static inline int has_failed(const coupled_convergence *c, int iterations_max)
     return c->all.iteration >= iterations_max || has_diverged(c);
 }
 
-/* Takes the new values of u = (q1 - q0)/h and w = v1 - v0, and judges them. */
+/* Takes the new values of u = (q1 - q0)/h and w = v1 - v0 for one coordinate. */
+static inline void take_increment(correction *sum, mask active, real v0, real u_new, real w_new,
+                                  real *u, real *w)
+{
+    const real du = abs_(u_new - *u), dw = abs_(w_new - *w);
+    count_correction(sum, max_(du, dw), max_(abs_(u_new), abs_(v0 + w_new)));
+    sum->divergence = sum->divergence + (du + dw);
+    *u = select_(active, u_new, *u);
+    *w = select_(active, w_new, *w);
+}
+
+/* ... for all, and judges them. */
 static inline void take_increments(const kernel *k, coupled_convergence *c, int driver,
                                    double strict, const real *v0, const real *u_new,
                                    const real *w_new, real *u, real *w)
@@ -203,10 +222,12 @@ static inline void take_increments(const kernel *k, coupled_convergence *c, int 
     (void)k;
     EACH(i, N)
     {
-        take(c, &sum, i == driver, u_new[i], abs_(u_new[i]), u + i);
-        take(c, &sum, i == driver, w_new[i], abs_(v0[i] + w_new[i]), w + i);
+        if (i == driver)
+            take_increment(&sum.driver, c->driver.active, v0[i], u_new[i], w_new[i], u + i, w + i);
+        else
+            take_increment(&sum.all, c->all.active, v0[i], u_new[i], w_new[i], u + i, w + i);
     }
-    coupled_update(c, strict, &sum);
+    coupled_judge(c, strict, &sum);
 }
 
 #endif

@@ -335,7 +335,7 @@ static inline void judge(spark_progress *p, real change, real driver_change)
 {
     const corrections sum = {{change, p->scale, change},
                              {driver_change, p->driver_scale, driver_change}};
-    coupled_update(&p->is, 1, &sum);
+    coupled_judge(&p->is, 1, &sum);
 }
 
 /* The unknowns move to where they are wanted. */
@@ -458,16 +458,17 @@ static inline void remember(kernel *k, const spark *s)
 static int solve(kernel *k, spark *s)
 {
     spark_progress p = begin_progress(k);
-    while (!has_converged(&p.is)) {
-        if (has_failed(&p.is, ITERATIONS_MAX))
-            return BY_NEWTON(newton(k, s), &p.is.all);
+    for (;;) {
         TRY_(IN_ITS_WAY(evaluate, k, s));
         if (p.is.all.iteration == 0)
             make_system(k, s);
         TRY_(IN_ITS_WAY(correct, k, s));
         apply(k, &p, s);
+        if (has_converged(&p.is))
+            return NH_KERNEL_OK;
+        if (has_failed(&p.is, ITERATIONS_MAX))
+            return BY_NEWTON(newton(k, s), &p.is.all);
     }
-    return NH_KERNEL_OK;
 }
 
 /* `rise` of the velocities; `shift` of the positions beyond h v0, in units of h */
