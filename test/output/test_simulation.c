@@ -204,7 +204,7 @@ static void test_refusals(const nh_system *system)
     wrong = o;
     wrong.steps = 1;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
-    CHECK(strstr(report.text, "more than 1") != NULL);
+    CHECK(strstr(report.text, "more than the 1 requested") != NULL);
     wrong = o;
     wrong.keep = NH_KEEP_ROWS;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
