@@ -142,13 +142,14 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
 
 static inline void store(const kernel *k)
 {
-    const long long taken = k->peak - (const real *)k->io->scratch;
+    const real *peak = k->top > k->peak ? k->top : k->peak;
+    const long long taken = peak - (const real *)k->io->scratch;
     if (taken > *k->io->scratch_peak)
         *k->io->scratch_peak = taken;
 }
 
 #define COMPOSED(io) ((io)->parts > 1)
-#define ENTER(k) ((k)->top = (real *)(k)->io->scratch)
+#define ENTER(k) (note_scratch(k), (k)->top = (real *)(k)->io->scratch)
 
 static inline void wrap_angles(kernel *k)
 {

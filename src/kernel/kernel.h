@@ -93,20 +93,19 @@ typedef struct kernel { /* with copies of what steps read often */
 #define OPTION_INT(i) ((int)OPTION(i))
 #define TABLE (k->table)
 #define WEIGHT(w) broadcast(*(w))
-#define LOCAL(name, count) real *name = take_scratch(k, count)
+#define LOCAL(name, count)                                                                         \
+    real *name = k->top;                                                                           \
+    k->top += (count)
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #define EACH_QUICKLY(i, count) _Pragma("GCC unroll 4") EACH(i, count)
 #define EVALUATE(FN, t, q, v, x, out) k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
 
-/* How much scratch a step takes is noted, and the run compares it with what its method asked for.
- */
-static inline real *take_scratch(kernel *k, long count)
+/* How much scratch a step takes is noted wherever some of it is given back, and the run compares it
+ * with what its method asked for. */
+static inline void note_scratch(kernel *k)
 {
-    real *begin = k->top;
-    k->top += count;
     if (k->top > k->peak)
         k->peak = k->top;
-    return begin;
 }
 
 /* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern.

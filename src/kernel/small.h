@@ -11,7 +11,7 @@
 #define RELEASE(k) (void)0
 #else
 #define HOLD(k) real *held = (k)->top
-#define RELEASE(k) ((k)->top = held)
+#define RELEASE(k) (note_scratch(k), (k)->top = held)
 #endif
 
 static inline real dot_(int n, const real *x, const real *y)
