@@ -40,7 +40,7 @@ def launch(arguments, ranks, folder, name):
 
 def result(text):
     found = json.loads(text)
-    for key in ("seconds", "ns_per_step", "output", "ranks"):
+    for key in ("seconds", "ns_per_step", "output", "ranks", "backend"):
         found.pop(key)
     return found
 

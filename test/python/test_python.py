@@ -85,7 +85,7 @@ def check_run(words, keywords):
         check(np.array_equal(run[name], table[:, i]), f"column {name} differs")
     same(run.q[-1].tolist(), told["q"], "q")
     same(run.v[-1].tolist(), told["v"], "v")
-    for key in ("energy_error_max", "constraint_max", "steps", "step", "backend"):
+    for key in ("energy_error_max", "constraint_max", "steps", "step"):
         same(getattr(run, key), told[key], key)
     same({n: a[-1] for n, a in run.observables.items()}, told["observables"], "observables")
 
