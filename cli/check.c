@@ -341,6 +341,7 @@ static void print_json(const finding *f)
     put_facts(&j, f);
     put_start(&j, f);
     put_methods(&j, s);
+    json_remarks(&j);
     json_end(&j);
 }
 

@@ -208,6 +208,7 @@ void compare_print_json(const contest *c)
         put_course(&j, c, &c->courses[m]);
     json_close_array(&j);
     json_text(&j, "plot", c->plot);
+    json_remarks(&j);
     json_end(&j);
 }
 

@@ -230,6 +230,7 @@ static int finish(ensemble_job *c, const options *given)
 {
     int answer = write_files(c, given);
     report_beside(given->output);
+    remark_ensemble(c->ensemble);
     if (given->json)
         print_ensemble_json(c);
     else

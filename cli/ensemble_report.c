@@ -171,5 +171,6 @@ void print_ensemble_json(const ensemble_job *c)
     json_text(&j, "backend", backend_name(c));
     json_text(&j, "output", c->output);
     json_text(&j, "plot", c->plot);
+    json_remarks(&j);
     json_end(&j);
 }

@@ -8,7 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { REMARKS_MAX = 64 };
+
 static bool silent;
+static char *remarks[REMARKS_MAX]; /* kept to the end of the process, for JSON */
+static int remarked;
 
 void say_nothing(void)
 {
@@ -56,12 +60,44 @@ int complain(const char *format, ...)
 
 void remark(const char *format, ...)
 {
-    if (silent)
-        return;
+    char text[1024];
     va_list args;
     va_start(args, format);
-    put_message("1", format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (remarked < REMARKS_MAX)
+        remarks[remarked] = strdup(text);
+    remarked += remarked < REMARKS_MAX && remarks[remarked];
+    if (silent)
+        return;
+    put_name("1");
+    put_safely(text);
+}
+
+void json_remarks(json *j)
+{
+    json_array(j, "remarks");
+    for (int i = 0; i < remarked; i++)
+        json_text(j, NULL, remarks[i]);
+    json_close_array(j);
+}
+
+void remark_system(const nh_system *system)
+{
+    for (int i = 0; i < nh_system_remarks(system); i++)
+        remark("%s", nh_system_remark(system, i));
+}
+
+void remark_run(const nh_run *run)
+{
+    for (int i = 0; i < nh_run_remarks(run); i++)
+        remark("%s", nh_run_remark(run, i));
+}
+
+void remark_ensemble(const nh_ensemble *ensemble)
+{
+    for (int i = 0; i < nh_ensemble_remarks(ensemble); i++)
+        remark("%s", nh_ensemble_remark(ensemble, i));
 }
 
 int exit_code(nh_status status)

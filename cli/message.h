@@ -4,12 +4,21 @@
 
 #include <nonholo.h>
 
+#include "json.h"
+
 /* "nonholo: ..." with a newline. Returns the exit code for a wrong request (2). */
 __attribute__((format(printf, 1, 2))) int complain(const char *format, ...);
 
-/* The same without making an error of it; silent after say_nothing(). */
+/* The same without making an error of it; silent after say_nothing(). What was remarked, silently
+ * or not, is the list "remarks" in the JSON of a command. */
 __attribute__((format(printf, 1, 2))) void remark(const char *format, ...);
 void say_nothing(void);
+void json_remarks(json *j);
+
+/* The remarks of the library about a model, a run and an ensemble. */
+void remark_system(const nh_system *system);
+void remark_run(const nh_run *run);
+void remark_ensemble(const nh_ensemble *ensemble);
 
 /* What the library reports, and the exit code that goes with it. Errors of a model begin with the
  * name of its file and are shown as they are. */

@@ -161,6 +161,7 @@ void order_print_json(const survey *s)
         put_series(&j, s, &s->series[m]);
     json_close_array(&j);
     json_text(&j, "plot", s->plot);
+    json_remarks(&j);
     json_end(&j);
 }
 

@@ -158,6 +158,7 @@ static int finish(run_job *job, const options *given)
         return stop_here(job);
     int answer = write_files(job, given);
     report_beside(given->output);
+    remark_run(job->run);
     if (nh_record_rows(job->record) > 0) {
         if (given->json)
             print_json(job);

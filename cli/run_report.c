@@ -165,6 +165,7 @@ void print_json(const run_job *job)
     print_names(&j, job);
     json_text(&j, "output", job->output);
     json_text(&j, "plot", job->plot);
+    json_remarks(&j);
     if (job->status != NH_OK)
         print_failure(&j, job);
     json_end(&j);

@@ -85,6 +85,7 @@ int subject_open(subject *s, const options *given)
     const char *const *settings = (const char *const *)given->settings;
     if (nh_system_build(&s->system, s->model, settings, given->setting_count, &report) != NH_OK)
         return complain_report(&report);
+    remark_system(s->system);
     s->coordinates = nh_system_coordinates(s->system);
     s->velocities = nh_system_velocities(s->system);
     s->q = calloc((size_t)s->coordinates + 1, sizeof(double));

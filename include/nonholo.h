@@ -158,6 +158,11 @@ NH_OPTIONS_DEFAULT(nh_functions)
 NH_API nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions,
                                           nh_report *report);
 
+/* Remarks: doubts about an answer that is given all the same. Each says what was seen, where, and
+ * what to try. Those of a system concern the model; those of a run, the motion computed so far. */
+NH_API int nh_system_remarks(const nh_system *system);
+NH_API const char *nh_system_remark(const nh_system *system, int index);
+
 /* `coordinates` is the length of q and `velocities` that of v; they differ only for systems on a
  * Lie algebra, which have velocities without coordinates. A state consists of the arrays
  * q[coordinates] and v[velocities]. */
@@ -356,6 +361,9 @@ NH_API nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report);
 NH_API int64_t nh_run_steps(const nh_run *run);
 NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 
+NH_API int nh_run_remarks(const nh_run *run); /* see nh_system_remarks */
+NH_API const char *nh_run_remark(const nh_run *run, int index);
+
 /* Advances a run of one member by rows * every steps and stores the state after every `every`
  * steps, at little more than the cost of the steps: table[rows][1 + coordinates + velocities]
  * receives t, q, v as in nh_run_state, and wrapped[rows][coordinates], unless it is NULL, receives
@@ -521,6 +529,9 @@ NH_API nh_status nh_ensemble_result(nh_ensemble *ensemble, void **bytes, size_t 
                                     nh_report *report);
 NH_API nh_status nh_ensemble_join(nh_ensemble *ensemble, int rank, const void *bytes, size_t size,
                                   nh_report *report);
+
+NH_API int nh_ensemble_remarks(const nh_ensemble *ensemble); /* see nh_system_remarks */
+NH_API const char *nh_ensemble_remark(const nh_ensemble *ensemble, int index);
 
 NH_API int64_t nh_ensemble_members(const nh_ensemble *ensemble); /* of all combinations */
 NH_API int64_t nh_ensemble_combinations(const nh_ensemble *ensemble);

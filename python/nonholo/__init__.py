@@ -7,7 +7,7 @@
 -0.6000 -> 0.6000
 """
 
-from ._library import ComputationError, Error, ModelError, UsageError, lib as _lib
+from ._library import ComputationError, Error, ModelError, Remark, UsageError, lib as _lib
 from .comparison import Comparison, Order, compare, order
 from .ensembles import Ensemble, ensemble
 from .functions import NotHere, from_functions
@@ -27,6 +27,7 @@ __all__ = [
     "ModelError",
     "NotHere",
     "Order",
+    "Remark",
     "System",
     "Trajectory",
     "UsageError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as C
 import os
+import warnings
 from pathlib import Path
 from typing import Any, Iterable
 
@@ -44,6 +45,11 @@ class Error(Exception):
         self.time: float = report.time
         self.residual: float = report.residual
         self.trajectory: Any = None  #: if a run failed, what was computed up to then
+
+
+class Remark(UserWarning):
+    """A doubt about an answer that is given all the same. It is issued once as a Python warning, and the result
+    has it in its list ``remarks``."""
 
 
 class UsageError(Error, ValueError):
@@ -106,6 +112,17 @@ def create(function: Any, *arguments: Any) -> int:
     call(function, C.byref(out), *arguments)
     assert out.value is not None
     return out.value
+
+
+def remarks(count: Any, item: Any, handle: Any) -> list[str]:
+    """The library's remarks about an object."""
+    return [item(handle, i).decode("utf-8", "replace") for i in range(count(handle))]
+
+
+def warn(texts: Iterable[str], level: int = 3) -> None:
+    """Issues remarks as warnings that point at the caller's line."""
+    for text in texts:
+        warnings.warn(text, Remark, stacklevel=level)
 
 
 def array_at(address: int, *shape: int, owner: Any = None) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _header as H
-from ._library import Error, array_at, call, create, lib, number
+from ._library import Error, array_at, call, create, lib, number, remarks, warn
 from .progress import Bar, Progress
 from .system import Model, Setting, Start, System, _address, _text, load, choose_start, start_text
 from .trajectory import count_steps, fill_options, method_text, raise_with_cause
@@ -39,6 +39,7 @@ class Ensemble:
     failures: dict[int, str] = field(default_factory=dict)
     seconds: float = 0.0  # spent on steps, summed over threads
     threads: int = 1
+    remarks: list[str] = field(default_factory=list)  # doubts, each also issued as a warning
     names: dict[str, list[str]] = field(default_factory=dict)  # of coordinates, velocities and constraints
 
     @property
@@ -276,6 +277,8 @@ def ensemble(
     finally:
         collector.bar.end()
     out.failures, out.seconds = _failures(handle), lib.nh_ensemble_seconds(handle)
+    out.remarks = remarks(lib.nh_ensemble_remarks, lib.nh_ensemble_remark, handle)
+    warn(out.remarks)
     del kept  # from here on the library does not read the model
     return out
 

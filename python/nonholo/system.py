@@ -11,7 +11,7 @@ from typing import Any, Mapping, Sequence, Union
 import numpy as np
 
 from . import _header as H
-from ._library import UsageError, call, check, create, lib, number
+from ._library import UsageError, call, check, create, lib, number, remarks
 
 Values = Union[float, str, Sequence[float]]
 Setting = Mapping[str, Union[float, str]]
@@ -169,6 +169,11 @@ class System:
         """The conserved quantities that were found, e.g. ``energy``, ``momentum of x1``."""
         count = lib.nh_system_integrals(self._handle)
         return [_text(lib.nh_system_integral_name(self._handle, i)) for i in range(count)]
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """Doubts about the model: what was seen, where, and what to try."""
+        return remarks(lib.nh_system_remarks, lib.nh_system_remark, self._handle)
 
     # ---- states ----
 

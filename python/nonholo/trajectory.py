@@ -12,7 +12,7 @@ from typing import Any, Union
 import numpy as np
 
 from . import _header as H
-from ._library import ComputationError, Error, array_at, call, create, lib
+from ._library import ComputationError, Error, array_at, call, create, lib, remarks, warn
 from .progress import Bar, Progress
 from .system import Setting, Start, System, _address, _text, as_system, choose_start
 
@@ -51,6 +51,8 @@ class Trajectory:
         self.backend = "compiled" if lib.nh_run_backend(simulation.run) == H.NH_BACKEND_COMPILED else "tape"
         output = lib.nh_simulation_output(simulation.handle)
         self.output: str | None = os.fsdecode(output) if output else None  #: the file with all points
+        #: doubts about the model and about the motion; each was also issued as a warning (:class:`nonholo.Remark`)
+        self.remarks: list[str] = [*self.system.remarks, *remarks(lib.nh_run_remarks, lib.nh_run_remark, simulation.run)]
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
         self._multipliers: np.ndarray | None = None
@@ -349,7 +351,9 @@ def simulate(
     want.steps, want.every, want.pause = count, check_every(every) or 0, PAUSE
     want.model_text = beginning.system._model_text
     _keep_files(want, output, checkpoint, checkpoint_every, resume)
-    return _carry_out(_Simulation(beginning.system, text, want), progress)
+    trajectory = _carry_out(_Simulation(beginning.system, text, want), progress)
+    warn(trajectory.remarks)
+    return trajectory
 
 
 def _carry_out(simulation: _Simulation, progress: Progress) -> Trajectory:

@@ -310,7 +310,18 @@ void nh_ensemble_free(nh_ensemble *e)
     free(e->unfinished_order);
     free(e->statistic);
     free(e->failure);
+    nh_remarks_free(&e->remarks);
     free(e);
+}
+
+int nh_ensemble_remarks(const nh_ensemble *ensemble)
+{
+    return ensemble->remarks.count;
+}
+
+const char *nh_ensemble_remark(const nh_ensemble *ensemble, int index)
+{
+    return nh_remarks_text(&ensemble->remarks, index);
 }
 
 /* ---- failures ---- */

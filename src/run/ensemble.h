@@ -28,6 +28,7 @@ struct nh_ensemble {
     nh_gathering *statistic; /* [records][columns], all workers' together */
     nh_failure *failure;     /* sorted by member */
     int64_t failures;        /* how many members failed; at most NH_FAILURES_KEPT are kept */
+    nh_remarks remarks;      /* of the systems and of the members' motions */
     nh_backend backend;
     double seconds;
     /* blocks that a checkpoint left unfinished */

@@ -244,6 +244,7 @@ void nh_run_free(nh_run *run)
     nh_engine_free(&run->fast);
     nh_compile_abandon(run->trial.compilation);
     nh_loaded_close(&run->loaded);
+    nh_remarks_free(&run->remarks);
     free(run);
 }
 
@@ -262,6 +263,16 @@ int64_t nh_run_steps(const nh_run *run)
 double nh_run_seconds(const nh_run *run)
 {
     return run->seconds;
+}
+
+int nh_run_remarks(const nh_run *run)
+{
+    return run->remarks.count;
+}
+
+const char *nh_run_remark(const nh_run *run, int index)
+{
+    return nh_remarks_text(&run->remarks, index);
 }
 
 nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const double *v,

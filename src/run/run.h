@@ -68,6 +68,7 @@ struct nh_run {
     int failed_member;  /* of the last failure */
     int64_t numbering;  /* messages count members from here */
     double *lane_state; /* one lane's block, for the careful engine */
+    nh_remarks remarks; /* doubts about the motion */
     nh_trace trace;     /* where states are kept on the way: trace.c */
 };
 

@@ -11,6 +11,16 @@ const char *nh_system_name(const nh_system *system)
     return system->name;
 }
 
+int nh_system_remarks(const nh_system *system)
+{
+    return system->remarks.count;
+}
+
+const char *nh_system_remark(const nh_system *system, int index)
+{
+    return nh_remarks_text(&system->remarks, index);
+}
+
 int nh_system_coordinates(const nh_system *system)
 {
     return system->coordinates;

@@ -294,6 +294,7 @@ void nh_system_free(nh_system *system)
     free_names(system->name_of_velocity, system->velocities);
     free(system->mass_factor);
     free(system->name);
+    nh_remarks_free(&system->remarks);
     nh_mechanics_free(system->mechanics);
     pthread_mutex_destroy(&system->lock);
     free(system);

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/remarks.h"
 #include "code/interpret.h"
 #include "code/variant.h"
 
@@ -18,6 +19,7 @@ struct nh_system {
     int coordinates, velocities, constraints;
     nh_shape shape;
     nh_facts facts;
+    nh_remarks remarks; /* doubts about the model */
     pthread_mutex_t lock;
     nh_tape *tape[NH_FN_COUNT];
 };

@@ -1,0 +1,43 @@
+/* A list of remarks, one of each kind. */
+#include "base/remarks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool nh_remarks_have(const nh_remarks *list, const char *kind)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->item[i].kind, kind) == 0)
+            return true;
+    return false;
+}
+
+bool nh_remarks_add(nh_remarks *list, const char *kind, const char *format, ...)
+{
+    if (list->count == NH_REMARKS_MAX || nh_remarks_have(list, kind))
+        return false;
+    if (!list->item)
+        list->item = calloc(NH_REMARKS_MAX, sizeof *list->item);
+    if (!list->item)
+        return false;
+    nh_remark *remark = list->item + list->count++;
+    remark->kind = kind;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(remark->text, sizeof remark->text, format, args);
+    va_end(args);
+    return true;
+}
+
+const char *nh_remarks_text(const nh_remarks *list, int index)
+{
+    return index >= 0 && index < list->count ? list->item[index].text : NULL;
+}
+
+void nh_remarks_free(nh_remarks *list)
+{
+    free(list->item);
+    *list = (nh_remarks){0};
+}
