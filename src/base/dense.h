@@ -14,4 +14,8 @@ void nh_dense_solve(int n, const double *lu, const int *pivot, double *x);
  * the first row that depends on earlier ones, or -1. */
 int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent);
 
+/* Eigenvalues of a symmetric matrix, which is destroyed, and its eigenvectors as rows of `vector`.
+ */
+void nh_dense_eigen(int n, double *a, double *value, double *vector);
+
 #endif
