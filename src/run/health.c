@@ -135,8 +135,8 @@ nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *
     if (run->members > 1 || run->numbering > 0)
         snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + member));
     run->failed_member = member;
-    nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", who,
-            (long long)run->steps, t, what, run->step);
+    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)run->steps, t,
+            what);
     if (report) {
         report->option = "step";
         report->step = run->steps;
@@ -185,9 +185,9 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
         return NH_OK;
     char what[200];
     snprintf(what, sizeof what,
-             "the energy, which the motion conserves, went from %.6g to %.6g: the steps are far too "
-             "large",
-             track->energy, energy);
+             "the energy, which the motion conserves, went from %.6g to %.6g: the step, now %g, is far "
+             "too large",
+             track->energy, energy, run->step);
     return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
 }
 

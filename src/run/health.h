@@ -30,7 +30,7 @@ typedef struct nh_doubt { /* the members with a concern; what is said of the fir
 } nh_doubt;
 
 typedef struct nh_passage { /* steps that will be done again */
-    bool open;
+    bool open, turned; /* turned: passage.c */
     int64_t from;  /* the step before it */
     double *q, *v; /* the state there */
     double worst;  /* the smallest measure of its states, and where that was */

@@ -16,9 +16,10 @@
 #define DOUBTFUL 0.05 /* measures below which steps are done again */
 #define ABRUPT 0.25  /* change of the velocities within a step, in scaled velocities */
 #define TURNED 0.9   /* cosine between directions of states that follow each other closely */
+#define UNSEEN 1e-3  /* measures that a step should not pass in the dark */
 #define WRONG 0.003  /* error of all stretches that matters */
 #define UNUSUAL 4    /* ... if it is so many times that of other steps */
-enum { BETWEEN = 32, BETWEEN_NEAR = 2, LONGEST = 24, FREE_STEPS = 1000, SHARE = 8 };
+enum { BETWEEN = 32, BETWEEN_NEAR = 2, LONGEST = 96, FREE_STEPS = 1000, SHARE = 8 };
 
 static double measure_of(const nh_reading *look)
 {
@@ -64,6 +65,8 @@ static double kept_sign(const nh_health *h, const nh_reading *a, const nh_readin
 typedef struct between { /* what is found between two states */
     double smallest;
     bool lost_rank, lost_mass;
+    bool turned; /* directions of a nearly lost rank changed within one step: which way the motion
+                    goes on was decided there, unseen */
 } between;
 
 /* Looks at states between the last one and the present one. */
@@ -120,6 +123,7 @@ static void open_stretch(nh_run *run, nh_track *track)
     nh_passage *s = &track->stretch;
     size_t bytes = (size_t)run->health->n * sizeof(double);
     s->open = true;
+    s->turned = false;
     s->from = track->step;
     s->worst = INFINITY;
     memcpy(s->q, track->q, bytes);
@@ -146,7 +150,9 @@ static void remark_stretch(nh_run *run, int member, double error)
     long long first = (long long)s->from + 1, last = (long long)run->steps;
     double t = nh_health_time(run, s->from), t1 = nh_health_time(run, run->steps);
     char halved[80] = "steps of half the size cannot be solved there";
-    if (error >= 0)
+    if (s->turned)
+        snprintf(halved, sizeof halved, "one step passes it, and may have gone on another way");
+    else if (error >= 0)
         snprintf(halved, sizeof halved, "half the step changes the state by %.2g%% of the motion",
                  100 * error);
     if (s->worst >= DOUBTFUL) {
@@ -162,12 +168,16 @@ static void remark_stretch(nh_run *run, int member, double error)
     bool ranks = look.rank < look.mass;
     nh_condition_name(&h->condition, s->worst_t, s->worst_q, s->worst_v, track->scale, &look, names,
                       sizeof names);
+    const char *plural = strchr(names, ',') ? "s" : "";
+    const char *what = ranks    ? "nearly lost rank"
+                       : *plural ? "are nearly singular"
+                                 : "is nearly singular";
     nh_health_say(run, member, NH_CONCERN_SINGULAR,
-                  "near t = %.6g (steps %lld to %lld) %s %s %s (condition %.1g): %s; try a smaller "
-                  "step, now %g%s",
-                  s->worst_t, first, last, ranks ? "the constraints" : "the coordinates", names,
-                  ranks ? "nearly depend on each other" : "are nearly singular", 1 / s->worst, halved,
-                  run->step, ranks ? "" : ", or other coordinates");
+                  "near t = %.6g (steps %lld to %lld) %s%s %s %s (condition %.1g): %s; try a "
+                  "smaller step, now %g%s",
+                  s->worst_t, first, last, ranks ? "the constraint" : "the coordinate", plural,
+                  names, what, 1 / s->worst, halved, run->step,
+                  ranks ? "" : ", or other coordinates");
 }
 
 void nh_health_close(nh_run *run, int member)
@@ -183,9 +193,9 @@ void nh_health_close(nh_run *run, int member)
         fprintf(stderr, "stretch %d: %lld..%lld t=%g worst %g error %g usual %g\n", member,
                 (long long)s->from, (long long)run->steps, nh_health_time(run, s->from), s->worst,
                 error, track->usual);
-    bool unusual = error < 0 || error > UNUSUAL * track->usual * (double)steps;
+    bool unusual = error < 0 || s->turned || error > UNUSUAL * track->usual * (double)steps;
     track->error += error < 0 ? 1 : unusual ? error : 0;
-    if (unusual && track->error > WRONG)
+    if (s->turned || (unusual && track->error > WRONG))
         remark_stretch(run, member, error);
     if (error >= 0 && error < WRONG / 10) {
         track->harmless = fmin(track->harmless, s->worst);
@@ -215,20 +225,21 @@ static nh_status stop_where_lost(nh_run *run, int member, between found, const n
 {
     nh_health *h = run->health;
     nh_track *track = h->track + member;
-    char what[300], names[160];
+    char what[400], names[160];
     if (found.lost_mass)
         return nh_health_stop(run, member, NH_SINGULAR_MASS,
-                              "the mass matrix became singular, and the motion ends there: what a "
-                              "step finds beyond belongs to another one",
+                              "the mass matrix became singular, where the motion ends: what a step "
+                              "finds beyond belongs to another one",
                               report);
     nh_reading there = *look;
     there.rank = 0;
     nh_condition_name(&h->condition, 0, h->now, h->now + h->n, track->scale, &there, names,
                       sizeof names);
+    bool several = strchr(names, ',') != NULL;
     snprintf(what, sizeof what,
-             "the constraints %s became dependent on each other, so that the motion can go on in "
-             "more than one way",
-             names);
+             "the constraint%s %s lost %s rank, so that the motion can go on in more than one way; "
+             "end the run before, or describe the system with other coordinates or constraints",
+             several ? "s" : "", names, several ? "their" : "its");
     return nh_health_stop(run, member, NH_DEPENDENT_CONSTRAINTS, what, report);
 }
 
@@ -247,11 +258,12 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
         return NH_OK;
     }
     double change = change_of_velocity(h, track), measure = fmin(measure_of(&track->look), measure_of(&look));
-    bool abrupt = change > ABRUPT, flipped = kept_sign(h, &track->look, &look) < 0;
+    bool abrupt = change > ABRUPT, flipped = kept_sign(h, &track->look, &look) < -TURNED / 3;
     bool closely = flipped || (abrupt && !run->system->facts.mechanical);
     between found = {.smallest = measure, .lost_mass = look.negative != track->look.negative};
     if (found.lost_mass || flipped || abrupt || measure < NH_NEAR)
         found = look_between(run, track, &look, closely ? BETWEEN : BETWEEN_NEAR);
+    found.turned = found.smallest < UNSEEN && kept_sign(h, &track->look, &look) < TURNED / 2;
     if (found.lost_mass || found.lost_rank)
         return stop_where_lost(run, member, found, &look, report);
     bool doubtful = abrupt || flipped || found.smallest < DOUBTFUL;
@@ -261,6 +273,7 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
         track->pause = 0;
     if (track->stretch.open) {
         note_worst(run, track, found.smallest);
+        track->stretch.turned = track->stretch.turned || found.turned;
         if (!doubtful || run->steps - track->stretch.from >= LONGEST)
             nh_health_close(run, member);
     }
