@@ -398,7 +398,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     while (status == NH_OK && run->steps < last) {
         const int64_t from = run->steps, chunk = nh_trial_chunk(run);
         const int64_t whole = last - from > chunk ? from + chunk : last;
-        const int64_t look = nh_health_next(run, whole), to = look < whole ? look : whole;
+        const int64_t look = nh_health_next(run), to = look < whole ? look : whole;
         save(run);
         if (advance_all(run, from, to, &f))
             run->steps = to;

@@ -62,7 +62,5 @@ double nh_health_try(nh_run *run, int member)
         !nh_condition_matrices(&h->condition, t + run->step, q1, v1))
         return -1;
     speed = fmax(speed, nh_condition_length(&h->condition, v1));
-    return speed > 0
-               ? difference(h, run, speed, run->step, q1, v1, h->block, h->block + n)
-               : -1;
+    return speed > 0 ? difference(h, run, speed, run->step, q1, v1, h->block, h->block + n) : -1;
 }

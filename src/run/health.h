@@ -3,16 +3,14 @@
  *
  * Every system is looked at seldom: after 1, 2, 4, ... steps and then after every 1024-th, for its
  * energy (health.c). A system whose mass matrix or constraints can become singular is looked at
- * after every step (passage.c): near such states, and where velocities change much within a step,
- * the steps are done again with half the size (again.c) and compared. Systems that provably cannot
- * become singular, which the fast methods are for, do not pay for that. */
+ * after every step, or every few where nothing changes much (passage.c): near such states, and
+ * where velocities change much within a step, the steps are done again with half the size (again.c)
+ * and compared. Systems that provably cannot become singular, which the fast methods are for, do
+ * not pay for that. */
 #ifndef NH_RUN_HEALTH_H
 #define NH_RUN_HEALTH_H
 
 #include "run/condition.h"
-
-/* Measures of condition.h below which a state is near a singular one. */
-#define NH_NEAR 0.3
 
 /* What a remark is about. */
 typedef enum nh_concern {
@@ -30,16 +28,18 @@ typedef struct nh_doubt { /* the members with a concern; what is said of the fir
 } nh_doubt;
 
 typedef struct nh_passage { /* steps that will be done again */
-    bool open, turned; /* turned: passage.c */
-    int64_t from;  /* the step before it */
-    double *q, *v; /* the state there */
-    double worst;  /* the smallest measure of its states, and where that was */
+    bool open, turned;      /* turned: passage.c */
+    int64_t from;           /* the step before it */
+    double *q, *v;          /* the state there */
+    double worst;           /* the smallest measure of its states, and where that was */
     double worst_t, *worst_q, *worst_v;
 } nh_passage;
 
 typedef struct nh_track { /* what is known of a member */
     bool seen;
-    int64_t first, step; /* the first and the last look */
+    int64_t first, step; /* of the first look, and of the last one at the condition */
+    int64_t due;         /* the next one, if there are any */
+    double rate;         /* how much the measure changed in a step lately */
     double *q, *v;       /* the state then */
     double *scale;       /* [n + m]: condition.h */
     nh_reading look;
@@ -48,10 +48,10 @@ typedef struct nh_track { /* what is known of a member */
     int64_t quiet_until; /* no stretch before this step unless it is worse than `harmless` */
     int64_t pause;
     int64_t done_again; /* steps: they are limited */
-    double harmless; /* the smallest measure at which steps were found to be good */
-    double usual;    /* error of a step where nothing is special; 0: not known */
-    double error;    /* of all stretches together */
-    unsigned said;   /* a bit for each concern */
+    double harmless;    /* the smallest measure at which steps were found to be good */
+    double usual;       /* error of a step where nothing is special; 0: not known */
+    double error;       /* of all stretches together */
+    unsigned said;      /* a bit for each concern */
     /* energy: at the start, its part at rest, and how they moved */
     double energy, rest, lowest_rest, rest_range, kinetic, first_kinetic;
     double moved, moved_at;
@@ -62,14 +62,13 @@ struct nh_health {
     engine engine; /* OBSERVE */
     int n, m, members;
     nh_track *track;
-    double *room;      /* the arrays of all tracks */
-    double *block;     /* a state beside the run, as a group's block of one lane */
-    double *now;       /* q, v of the member that is looked at */
-    double *work;      /* q, v, left, right of states in between */
-    double *observed;  /* what OBSERVE returns */
-    double *zero;      /* [n] */
-    int64_t position;  /* steps after which the run was left */
-    int64_t next_seldom;
+    double *room;     /* the arrays of all tracks */
+    double *block;    /* a state beside the run, as a group's block of one lane */
+    double *now;      /* q, v of the member that is looked at */
+    double *work;     /* q, v, left, right of states in between */
+    double *observed; /* what OBSERVE returns */
+    double *zero;     /* [n] */
+    int64_t position; /* steps after which the run was left */
     nh_doubt doubt[NH_CONCERNS];
 };
 
@@ -80,8 +79,8 @@ void nh_health_free(nh_health *health);
 void nh_health_forget(nh_health *health, int member);
 /* Before the first step of a call: members that were not seen are looked at. */
 void nh_health_begin(nh_run *run);
-/* The step after which to look next; `steps` when there are no looks. */
-int64_t nh_health_next(const nh_run *run, int64_t steps);
+/* The step after which to look next. */
+int64_t nh_health_next(const nh_run *run);
 /* After that step. Fails where the answer cannot be right; run->failed_member is whose. */
 nh_status nh_health_look(nh_run *run, nh_report *report);
 /* Makes remarks of what was seen so far. */
@@ -92,9 +91,8 @@ void nh_health_conclude(nh_run *run);
 double nh_health_time(const nh_run *run, int64_t step);
 
 /* Adds a member to those with a concern; the text is kept for the first of them. */
-__attribute__((format(printf, 4, 5))) void nh_health_say(nh_run *run, int member,
-                                                         nh_concern concern, const char *format,
-                                                         ...);
+__attribute__((format(printf, 4, 5))) void
+nh_health_say(nh_run *run, int member, nh_concern concern, const char *format, ...);
 /* Fails with the member, step and time before what is said. */
 nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *what,
                          nh_report *report);
