@@ -342,7 +342,7 @@ nh_status nh_health_look(nh_run *run, nh_report *report)
     return status;
 }
 
-void nh_health_conclude(nh_run *run)
+void nh_health_end(nh_run *run)
 {
     nh_health *h = run->health;
     for (int i = 0; i < h->members; i++) {
@@ -354,6 +354,12 @@ void nh_health_conclude(nh_run *run)
             nh_health_close(run, i);
         conclude_energy(run, i);
     }
+}
+
+void nh_health_conclude(nh_run *run)
+{
+    const nh_health *h = run->health;
+    nh_health_end(run);
     for (int c = 0; c < NH_CONCERNS; c++)
         if (h->doubt[c].members > 0)
             nh_remarks_add(&run->remarks, kind_of[c], "%s", h->doubt[c].text);

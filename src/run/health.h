@@ -83,7 +83,9 @@ void nh_health_begin(nh_run *run);
 int64_t nh_health_next(const nh_run *run);
 /* After that step. Fails where the answer cannot be right; run->failed_member is whose. */
 nh_status nh_health_look(nh_run *run, nh_report *report);
-/* Makes remarks of what was seen so far. */
+/* What is open is judged: the doubts are complete. */
+void nh_health_end(nh_run *run);
+/* Makes remarks of them. */
 void nh_health_conclude(nh_run *run);
 
 /* ---- between the files of this part ---- */

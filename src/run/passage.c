@@ -199,7 +199,7 @@ void nh_health_close(nh_run *run, int member)
     double error = nh_health_again(run, member, s->from, s->q, s->v, steps, h->now, h->now + h->n);
     bool unusual = error < 0 || s->turned || error > UNUSUAL * track->usual * (double)steps;
     track->error += error < 0 ? 1 : unusual ? error : 0;
-    if (s->turned || (unusual && track->error > WRONG))
+    if (s->turned || (unusual && track->error > WRONG && !(error < WRONG / 3 && error >= 0)))
         remark_stretch(run, member, error);
     if (error >= 0 && error < WRONG / 10) {
         track->harmless = fmin(track->harmless, s->worst);
