@@ -380,20 +380,21 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     if (!start_all(run, &f))
         status = describe(run, &f, report);
     int64_t last = run->steps + steps;
-    double before = nh_clock_seconds();
     while (status == NH_OK && run->steps < last) {
         const int64_t from = run->steps, chunk = nh_trial_chunk(run);
         const int64_t to = last - from > chunk ? from + chunk : last;
+        const bool trial = run->trial.open; /* else the clock, dearer than a step, is left alone */
+        const double before = trial ? nh_clock_seconds() : 0;
         save(run);
         if (advance_all(run, from, to, &f))
             run->steps = to;
         else
             status = locate(run, to, report);
+        if (!trial)
+            continue;
         const double stepped = nh_clock_seconds();
-        const bool trial = run->trial.open;
         nh_trial_note(run, run->steps - from, stepped - before);
-        before = trial ? nh_clock_seconds() : stepped;
-        aside += before - stepped;
+        aside += nh_clock_seconds() - stepped;
     }
     run->seconds += nh_clock_seconds() - begin - aside;
     nh_status kept = check_scratch(run, report);
