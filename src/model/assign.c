@@ -131,7 +131,7 @@ static int64_t count_vectors(nh_builder *b)
         int64_t each = 0;
         for (const nh_item *item = s->item; item; item = item->next)
             each += !item->left;
-        vectors += nh_turns(b, s) * (each ? each : 1);
+        vectors += nh_repetitions(b, s) * (each ? each : 1);
     }
     return vectors;
 }
