@@ -111,6 +111,7 @@ static const specification specifications[] = {
      "shorter runs where the figures specify them; some findings are skipped", 0, 0},
     {"out", 0, TEXT, OPTIONS_REPRODUCE, AT(folder), "DIR", "output folder (reproduced)", 0, 0},
     {"threads", 0, COUNT, OPTIONS_REPRODUCE, AT(threads), "N", "runs at a time (2)", 1, 4096},
+    {"clear", 0, FLAG, OPTIONS_CACHE, AT(clear), NULL, "remove all kernels", 0, 0},
     {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
     {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "no progress and no remarks", 0, 0},
     {"help", 'h', FLAG, OPTIONS_ALL, AT(help), NULL, "this text", 0, 0},

@@ -17,6 +17,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_KEEP = 1 << 10,      /* --checkpoint, --checkpoint-every, --resume */
        OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
        OPTIONS_BENCH = 1 << 12,     /* --step alone */
+       OPTIONS_CACHE = 1 << 13,     /* --clear */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
@@ -41,7 +42,7 @@ typedef struct options {
     int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
     int backend, compensated, around, table,
         progress; /* index into the choices of the table: the standard first */
-    bool quick, project, json, quiet, help;
+    bool quick, project, clear, json, quiet, help;
 } options;
 
 struct command;

@@ -385,6 +385,19 @@ NH_API nh_status nh_run_start_all(nh_run *run, double t, const double *q, const 
                                   nh_report *report);
 NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
 
+/* ---- compiled kernels -------------------------------------------------------------------- */
+
+/* Kernels that were compiled are kept on the disk for the next time. When they take more than the
+ * limit (256 MB, or NONHOLO_CACHE_MB in the environment), those that were not used for longest are
+ * removed. */
+typedef struct nh_cache {
+    char folder[4096];
+    int64_t kernels, bytes, limit; /* the limit in bytes */
+} nh_cache;
+NH_API nh_status nh_cache_look(nh_cache *out, nh_report *report);
+/* Removes all kernels; `out` receives what was removed. */
+NH_API nh_status nh_cache_clear(nh_cache *out, nh_report *report);
+
 /* ---- checkpoints ------------------------------------------------------------------------- */
 
 /* The complete state of a run as bytes: the states with their compensation terms, the revolutions
