@@ -23,7 +23,8 @@ typedef enum option_kind {
     SETTINGS,
     ASSIGN,
     METHODS,
-    LIST
+    LIST,
+    PROJECT /* its argument may be left out, or be the next word */
 } option_kind;
 
 typedef struct specification {
@@ -50,8 +51,8 @@ static const specification specifications[] = {
     {"v", 0, TEXT, OPTIONS_MODEL, AT(v), "a,b,c", "all start velocities, in the model's order", 0,
      0},
     {"t0", 0, REAL, OPTIONS_MODEL, AT(t0), "T", "time of the start state (0)", 0, 0},
-    {"project", 0, FLAG, OPTIONS_MODEL, AT(project), NULL,
-     "project the start velocities onto the constraints, M-orthogonally", 0, 0},
+    {"project", 0, PROJECT, OPTIONS_MODEL, AT(project), "[keep=x',y'|solve=x']",
+     "move start velocities to the nearest that satisfy the constraints", 0, 0},
     {"method", 0, TEXT, OPTIONS_METHOD, AT(method), "METHOD",
      "NAME or NAME:key=value,key=value; see 'nonholo methods'", 0, 0},
     {"methods", 0, METHODS, OPTIONS_METHODS, AT(methods), "A,B:k=v,C",
@@ -215,6 +216,37 @@ static int add_start(options *given, const char *text)
     return 0;
 }
 
+static const char *const parts_of_project[] = {"keep=", "solve="};
+
+/* Which part of --project a word is, or -1. */
+static int part_of_project(const char *word)
+{
+    for (int i = 0; word && i < 2; i++)
+        if (strncmp(word, parts_of_project[i], strlen(parts_of_project[i])) == 0)
+            return i;
+    return -1;
+}
+
+/* --project, or with keep=NAMES or solve=NAMES behind it. */
+static int add_project(options *given, const char *text)
+{
+    int part = part_of_project(text);
+    given->project = true;
+    if (!text)
+        return 0;
+    const char *names = part < 0 ? "" : text + strlen(parts_of_project[part]);
+    if (!*names)
+        return complain("--project takes keep=NAMES or solve=NAMES, as in keep=x',y', not '%s'",
+                        text);
+    char **list = part == 0 ? &given->keep : &given->solve;
+    size_t old = *list ? strlen(*list) : 0;
+    *list = reallocate(*list, old + strlen(names) + 2);
+    sprintf(*list + old, "%s%s", old ? "," : "", names);
+    if (given->keep && given->solve)
+        return complain("--project takes either keep= or solve=, not both");
+    return 0;
+}
+
 static int add_sweep(options *given, const char *text)
 {
     size_t size = (size_t)(given->sweep_count + 1) * sizeof *given->sweeps;
@@ -282,6 +314,8 @@ static int take_value(options *given, const specification *s, const char *text)
         return split_methods(text, &given->methods, &given->method_count);
     case LIST:
         return add_sweep(given, text);
+    case PROJECT:
+        return add_project(given, text);
     }
     return good ? 0 : complain_value(s, text);
 }
@@ -393,7 +427,9 @@ static void fill_tables(unsigned groups, struct option *longs, char *shorts)
         const specification *s = &specifications[i];
         if (!belongs(s, groups))
             continue;
-        int takes = s->kind == FLAG ? no_argument : required_argument;
+        int takes = s->kind == FLAG      ? no_argument
+                    : s->kind == PROJECT ? optional_argument
+                                         : required_argument;
         *longs++ = (struct option){s->name, takes, NULL, 256 + i};
         if (s->letter) {
             *shorts++ = s->letter;
@@ -464,7 +500,10 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
             break;
         if (code == '?' || code == ':')
             return complain_option(asked, code, optopt, argv[optind - 1]);
-        int answer = take_value(given, specification_of(code), optarg);
+        const specification *s = specification_of(code);
+        if (s->kind == PROJECT && !optarg && part_of_project(argv[optind]) >= 0)
+            optarg = argv[optind++]; /* getopt itself takes it behind '=' only */
+        int answer = take_value(given, s, optarg);
         if (answer)
             return answer;
     }
@@ -492,6 +531,8 @@ void options_free(options *given)
     free(given->settings);
     free(given->methods);
     free(given->start);
+    free(given->keep);
+    free(given->solve);
 }
 
 bool options_line(unsigned groups, int index, option_line *line)
@@ -500,7 +541,7 @@ bool options_line(unsigned groups, int index, option_line *line)
         const specification *s = &specifications[i];
         if (!belongs(s, groups) || index-- > 0)
             continue;
-        *line = (option_line){s->name, s->argument, s->help, s->letter};
+        *line = (option_line){s->name, s->argument, s->help, s->letter, s->kind == PROJECT};
         return true;
     }
     return false;

@@ -29,7 +29,9 @@ typedef struct options {
     int operand_count;
     char **settings; /* --set, split at commas: "NAME=EXPRESSION" each */
     size_t setting_count;
-    char *start;    /* every --start joined by commas, or NULL */
+    char *start; /* every --start joined by commas, or NULL */
+    char *keep;  /* of --project: names of velocities, or NULL */
+    char *solve;
     char **methods; /* every --methods, split as described in method_list.h */
     int method_count;
     char **sweeps; /* every --sweep, as it stands */
@@ -58,6 +60,7 @@ void options_help(unsigned groups);
 typedef struct option_line {
     const char *name, *argument, *help; /* argument is NULL for a flag */
     char letter;                        /* 0: none */
+    bool optional;                      /* the argument may be left out */
 } option_line;
 bool options_line(unsigned groups, int index, option_line *line);
 

@@ -182,18 +182,50 @@ NH_API double nh_system_parameter_value(const nh_system *system, int index);
 NH_API int nh_system_observables(const nh_system *system);
 NH_API const char *nh_system_observable_name(const nh_system *system, int index);
 
-/* The model's start state, with `assignments` ("x=1, x'=0.2"; may be NULL) applied before the start
- * expressions are evaluated. Does not check the constraints. */
+/* The model's start state at time 0, with `assignments` ("x=1, x'=0.2"; may be NULL) applied before
+ * the start expressions are evaluated. If the model has `start solve`, the velocities named there
+ * are solved for, except those assigned here. Otherwise the constraints are not looked at. */
 NH_API nh_status nh_system_start(const nh_system *system, const char *assignments, double *q,
                                  double *v, nh_report *report);
+/* Whether the model's `start solve` names velocity `index`. */
+NH_API bool nh_system_solves(const nh_system *system, int index);
 
-/* Returns NH_BAD_START, with the residual in the report, if the state violates the constraints. */
+/* Returns NH_BAD_START, with the residual in the report, if the state violates the constraints: if
+ * no relative change of 1e-9 in its numbers could make the residuals vanish. */
 NH_API nh_status nh_system_check_start(const nh_system *system, double t, const double *q,
                                        const double *v, nh_report *report);
 
-/* Projects v onto the constraints, orthogonally in the mass metric. */
+/* Replaces v by the nearest velocities that satisfy the constraints, in the mass metric at the
+ * given state. Fails with NH_BAD_START if there are none (or none are found, for constraints
+ * nonlinear in the velocities); v is unchanged then. */
 NH_API nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
                                    nh_report *report);
+
+/* The same with some velocities fixed. Names are separated by commas ("x', y[2]', w1"); the name of
+ * a family means all of its members. At most one of the lists may be given; without either, those
+ * of the model's `start solve` change, or all. */
+typedef struct nh_projection {
+    size_t size;       /* see "options" above */
+    const char *keep;  /* these stay as they are, all others may change */
+    const char *solve; /* only these may change */
+} nh_projection;
+NH_OPTIONS_DEFAULT(nh_projection)
+NH_API nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
+                                      const double *q, double *v, nh_report *report);
+
+/* A start state from all that may determine it, in this order: the model's start with assignments,
+ * whole vectors, and then the projection or, without one, the model's `start solve`. */
+typedef struct nh_start_options {
+    size_t size; /* see "options" above */
+    double t;
+    const char *assignments;  /* as in nh_system_start */
+    const double *q, *v;      /* NULL: those of the model */
+    bool project;             /* also if keep or solve is given */
+    const char *keep, *solve; /* as in nh_projection */
+} nh_start_options;
+NH_OPTIONS_DEFAULT(nh_start_options)
+NH_API nh_status nh_system_begin(const nh_system *system, const nh_start_options *options,
+                                 double *q, double *v, nh_report *report);
 
 /* These functions may be called from several threads at once. */
 NH_API nh_status nh_system_energy(const nh_system *system, double t, const double *q,
@@ -484,6 +516,7 @@ typedef struct nh_ensemble_options {
     bool measure_state; /* coordinates and velocities are columns too */
     int threads;        /* 0: one for each processor available to this process */
     int rank, ranks;    /* this process computes pieces rank, rank + ranks, ...; 0, 0: all */
+    const char *keep, *solve; /* of the projection, as in nh_projection */
 } nh_ensemble_options;
 NH_OPTIONS_DEFAULT(nh_ensemble_options)
 

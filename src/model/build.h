@@ -40,6 +40,7 @@ int64_t nh_repetitions(nh_builder *b, const nh_statement *s);
 
 /* assign.c: one iteration of a statement that gives values to coordinates and velocities. */
 void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_open_frames(
     nh_builder *b); /* room for all vectors, once the sizes of the families are known */
 void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);

@@ -110,4 +110,10 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
 bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t, const double *q,
                  const double *v, const double *x, double *out);
 
+/* The same with how far each value is uncertain when every input and every constant may be off by
+ * `relative` times its size (spread.c). */
+bool nh_evaluate_spread(const nh_graph *g, const nh_expr *list, size_t count, double t,
+                        const double *q, const double *v, double relative, double *value,
+                        double *spread);
+
 #endif

@@ -224,6 +224,7 @@ static void name_everything(nh_builder *b)
     p->force = take(b, p->velocities, sizeof(nh_expr));
     p->start_q = take(b, p->coordinates, sizeof(nh_expr));
     p->start_v = take(b, p->velocities, sizeof(nh_expr));
+    p->solve = take(b, p->velocities, sizeof(bool));
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next) {
         bool moves = s->kind == SYMBOL_COORDINATE || s->kind == SYMBOL_VELOCITY;
         if (moves)
@@ -385,6 +386,7 @@ static void build_statements(nh_builder *b)
         [STATEMENT_FRAME] = nh_build_frame,
         [STATEMENT_FORCE] = nh_build_assignments,
         [STATEMENT_START] = nh_build_assignments,
+        [STATEMENT_SOLVE] = nh_build_solve,
     };
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (builders[s->kind] && !(s->kind == STATEMENT_FRAME && b->frames_left_out))

@@ -51,8 +51,10 @@ static nh_status start(nh_simulation *s, nh_report *report)
         return nh_run_start(s->run, 0, o->t0, o->q, o->v, report);
     int n = nh_system_coordinates(s->system), k = nh_system_velocities(s->system);
     double *q = malloc((size_t)(n + k + 1) * sizeof *q);
+    nh_start_options at = nh_start_options_default();
+    at.t = o->t0;
     nh_status status =
-        q ? nh_system_start(s->system, NULL, q, q + n, report) : nh_fail_memory(report);
+        q ? nh_system_begin(s->system, &at, q, q + n, report) : nh_fail_memory(report);
     if (status == NH_OK)
         status = nh_run_start(s->run, 0, o->t0, q, q + n, report);
     free(q);
