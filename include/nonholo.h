@@ -270,6 +270,7 @@ typedef struct nh_facts {
     int mass_entries;        /* structural nonzeros of the mass matrix */
     int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
     bool linear_passengers;  /* coupled, and the passengers' potential is quadratic */
+    bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
 NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index);
@@ -299,8 +300,9 @@ enum { /* what a method requires of the system */
        NH_NEEDS_CONSERVATIVE = 1 << 4,
        NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
        NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6,
-       NH_NEEDS_MECHANICAL = 1 << 7, /* L = v.M(q)v/2 - V(q) */
-       NH_NEEDS_FRAME = 1 << 8       /* the model defines a frame */
+       NH_NEEDS_MECHANICAL = 1 << 7,   /* L = v.M(q)v/2 - V(q) */
+       NH_NEEDS_FRAME = 1 << 8,        /* the model defines a frame */
+       NH_NEEDS_DEFINITE_MASS = 1 << 9 /* M is positive or negative definite */
 };
 
 typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;
