@@ -15,9 +15,10 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_ORDER = 1 << 7,      /* --step, --time, --halvings, --steps-list, --tolerance */
        OPTIONS_PLOT = 1 << 8,       /* --plot alone */
        OPTIONS_KEEP = 1 << 10,      /* --checkpoint, --checkpoint-every, --resume */
+       OPTIONS_ESTIMATE = 1 << 13,  /* --estimate, --no-estimate */
        OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
        OPTIONS_BENCH = 1 << 12,     /* --step alone */
-       OPTIONS_CACHE = 1 << 13,     /* --clear */
+       OPTIONS_CACHE = 1 << 14,     /* --clear */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
@@ -44,7 +45,7 @@ typedef struct options {
     int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
     int backend, compensated, around, table,
         progress; /* index into the choices of the table: the standard first */
-    bool quick, project, clear, json, quiet, help;
+    bool estimate, no_estimate, quick, project, clear, json, quiet, help;
 } options;
 
 struct command;

@@ -852,6 +852,27 @@ NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
 NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
 NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
 
+/* How good the end state is: its distance from solutions with other steps, see
+ * nh_simulation_estimate. */
+typedef struct nh_estimate {
+    double error;    /* the largest component, relative to the size of its motion over the run (an
+                        angle's: at most a revolution); NaN: not estimated */
+    int component;   /* which one: an index of q, and beyond q of v; -1: none */
+    bool converging; /* the solutions approach each other with the order of the method or nearly
+                        so; if not, the error is at least as large as stated */
+    double order;    /* the order that they show; NaN: none */
+    const double *q, *v; /* the estimated error of each component, in its own unit; NULL without an
+                            estimate. They belong to the simulation */
+} nh_estimate;
+
+/* Estimates the error at the end of a complete simulation. This runs the simulation again with half
+ * and a quarter of the number of steps, and with twice as many if these do not agree; what was
+ * recorded does not change. NH_AS_ADVISED: only if this takes less than a second. NH_ON: in any
+ * case, and NH_NOT_APPLICABLE if it is impossible, as for a simulation that was resumed. An error
+ * of more than a tenth of the motion adds a remark to the run. */
+NH_API nh_status nh_simulation_estimate(nh_simulation *simulation, nh_switch when,
+                                        nh_estimate *estimate, nh_report *report);
+
 /* The number of steps between rows that gives about 10,000 rows, or fewer if there are many
  * columns. */
 NH_API int64_t nh_record_spacing(int64_t steps, int columns);
