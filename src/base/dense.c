@@ -1,4 +1,4 @@
-/* LU factorisation with partial pivoting, solution and rank of small dense matrices. */
+/* LU factorisation with partial pivoting, solution, rank and eigenvalues of small dense matrices. */
 #include "base/dense.h"
 
 #include <math.h>
@@ -140,4 +140,45 @@ int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *depen
             *dependent = i;
     }
     return rank;
+}
+
+/* Rotates rows and columns i and j so that a_ij vanishes (Jacobi). */
+static void rotate(int n, double *a, double *vector, int i, int j)
+{
+    double off = a[i * n + j], gap = (a[j * n + j] - a[i * n + i]) / (2 * off);
+    double tangent = (gap < 0 ? -1 : 1) / (fabs(gap) + hypot(gap, 1));
+    double c = 1 / hypot(tangent, 1), s = tangent * c;
+    for (int k = 0; k < n; k++) {
+        double x = a[k * n + i], y = a[k * n + j];
+        a[k * n + i] = c * x - s * y;
+        a[k * n + j] = s * x + c * y;
+    }
+    for (int k = 0; k < n; k++) {
+        double x = a[i * n + k], y = a[j * n + k];
+        a[i * n + k] = c * x - s * y;
+        a[j * n + k] = s * x + c * y;
+        x = vector[i * n + k], y = vector[j * n + k];
+        vector[i * n + k] = c * x - s * y;
+        vector[j * n + k] = s * x + c * y;
+    }
+}
+
+void nh_dense_eigen(int n, double *a, double *value, double *vector)
+{
+    enum { SWEEPS = 30 };
+    for (int i = 0; i < n * n; i++)
+        vector[i] = i % (n + 1) == 0;
+    bool rotated = true;
+    for (int sweep = 0; sweep < SWEEPS && rotated; sweep++) {
+        rotated = false;
+        for (int i = 0; i < n; i++)
+            for (int j = i + 1; j < n; j++)
+                if (fabs(a[i * n + j]) > 1e-17 * sqrt(fabs(a[i * n + i] * a[j * n + j])) &&
+                    fabs(a[i * n + j]) > 1e-300) {
+                    rotate(n, a, vector, i, j);
+                    rotated = true;
+                }
+    }
+    for (int i = 0; i < n; i++)
+        value[i] = a[i * n + i];
 }

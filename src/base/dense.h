@@ -20,4 +20,8 @@ void nh_dense_cholesky_solve(int n, const double *l, double *x);
  * be zero. `dependent` (may be NULL) gets the first row that depends on earlier ones, or -1. */
 int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent);
 
+/* Eigenvalues of a symmetric matrix, which is destroyed, and its eigenvectors as rows of `vector`.
+ */
+void nh_dense_eigen(int n, double *a, double *value, double *vector);
+
 #endif

@@ -324,6 +324,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     f->constraint_entries = (int)nh_matrix_entries(&s->K);
     f->driver = -1;
     f->coupled = nh_find_coupling(s);
+    s->regular = nh_find_regularity(s);
 
     double *start = calloc(2 * ((size_t)s->n + 1), sizeof *start);
     if (!start || nh_graph_failed(g)) {

@@ -40,6 +40,9 @@ extern const char *const nh_fn_name[NH_FN_COUNT]; /* "KICK" */
  */
 enum { NH_COUPLED_OBSERVABLES = 2 };
 
+/* Runs look at dense matrices of so many velocities at most while they advance. */
+enum { NH_DENSE_LOOKS_MAX = 40 };
+
 typedef struct nh_mechanics {
     nh_problem *problem;   /* owned */
     nh_graph *g;           /* of the problem */
@@ -59,6 +62,7 @@ typedef struct nh_mechanics {
     nh_facts facts;
     int slope_degree;         /* of the forces at rest as polynomials of q; -1 where one is none */
     bool plain_momentum;      /* p = M v + constant, with a constant M */
+    bool regular;             /* K provably has full rank everywhere */
     nh_constraint_kind *kind; /* [m] */
     nh_answer *constraint_integrable; /* [m] */
     char **conserved;                 /* NULL at the end */
@@ -102,6 +106,7 @@ nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_
 nh_status nh_mechanics_find_facts(nh_mechanics *mechanics, nh_report *report);
 void nh_find_integrability(nh_mechanics *mechanics, const double *q, const double *v);
 bool nh_find_coupling(nh_mechanics *mechanics);
+bool nh_find_regularity(nh_mechanics *mechanics);
 bool nh_find_degrees(nh_mechanics *mechanics);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/dense.h"
 #include "base/status.h"
-#include "run/run.h"
+#include "run/health.h"
 
 enum { DIAGNOSE_MAX = 400 };
 
@@ -49,6 +49,18 @@ static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes
 static engine *fast_engine(nh_run *run)
 {
     return run->fast.kernel ? &run->fast : &run->careful;
+}
+
+bool nh_run_advance_beside(nh_run *run, double *block, double t, double step, int64_t steps)
+{
+    engine *e = &run->careful;
+    nh_kernel_io io = io_of(run, e, block, 1, 0);
+    io.time = t;
+    io.step = step;
+    io.row = io.wrapped = NULL;
+    if (e->kernel->start(&io) != NH_KERNEL_OK)
+        return false;
+    return e->kernel->advance(&io, 1, steps) == NH_KERNEL_OK;
 }
 
 /* ---- failures ---- */
@@ -380,9 +392,12 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     if (!start_all(run, &f))
         status = describe(run, &f, report);
     int64_t last = run->steps + steps;
+    if (status == NH_OK && steps > 0)
+        nh_health_begin(run);
     while (status == NH_OK && run->steps < last) {
         const int64_t from = run->steps, chunk = nh_trial_chunk(run);
-        const int64_t to = last - from > chunk ? from + chunk : last;
+        const int64_t whole = last - from > chunk ? from + chunk : last;
+        const int64_t look = nh_health_next(run, whole), to = look < whole ? look : whole;
         const bool trial = run->trial.open; /* else the clock, dearer than a step, is left alone */
         const double before = trial ? nh_clock_seconds() : 0;
         save(run);
@@ -390,12 +405,15 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
             run->steps = to;
         else
             status = locate(run, to, report);
+        if (status == NH_OK && to == look)
+            status = nh_health_look(run, report);
         if (!trial)
             continue;
         const double stepped = nh_clock_seconds();
         nh_trial_note(run, run->steps - from, stepped - before);
         aside += nh_clock_seconds() - stepped;
     }
+    run->health->position = run->steps;
     run->seconds += nh_clock_seconds() - begin - aside;
     nh_status kept = check_scratch(run, report);
     return kept == NH_OK ? status : kept;

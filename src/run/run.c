@@ -1,5 +1,5 @@
 /* Creates runs and returns their state; advance.c advances them. */
-#include "run/run.h"
+#include "run/health.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,6 +223,8 @@ nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_c
     status = prepare_method(run, options, report);
     if (status == NH_OK)
         status = prepare_engines(run, options, report);
+    if (status == NH_OK)
+        status = nh_health_create(&run->health, run, report);
     if (status != NH_OK) {
         nh_run_free(run);
         return status;
@@ -244,6 +246,7 @@ void nh_run_free(nh_run *run)
     nh_engine_free(&run->fast);
     nh_compile_abandon(run->trial.compilation);
     nh_loaded_close(&run->loaded);
+    nh_health_free(run->health);
     nh_remarks_free(&run->remarks);
     free(run);
 }
@@ -267,6 +270,7 @@ double nh_run_seconds(const nh_run *run)
 
 int nh_run_remarks(const nh_run *run)
 {
+    nh_health_conclude((nh_run *)run); /* what was seen becomes remarks when they are asked for */
     return run->remarks.count;
 }
 
@@ -294,6 +298,7 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
         g->block[(n + i) * lanes + lane] = v[i];
     g->retired &= ~(1u << lane);
     g->given |= 1u << lane;
+    nh_health_forget(run->health, member);
     run->time = t;
     run->steps = 0;
     for (int i = 0; i < run->groups; i++)

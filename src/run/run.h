@@ -46,6 +46,8 @@ typedef struct nh_trace { /* as in nh_kernel_io */
     int64_t from, every;
 } nh_trace;
 
+typedef struct nh_health nh_health; /* health.h */
+
 struct nh_run {
     const nh_system *system;
     nh_choice choice;
@@ -69,6 +71,7 @@ struct nh_run {
     int64_t numbering;  /* messages count members from here */
     double *lane_state; /* one lane's block, for the careful engine */
     nh_remarks remarks; /* doubts about the motion */
+    nh_health *health;  /* what they come from */
     nh_trace trace;     /* where states are kept on the way: trace.c */
 };
 
@@ -101,5 +104,9 @@ void nh_trial_note(nh_run *run, int64_t steps, double seconds);
 void nh_run_retire(nh_run *run, int member);
 /* ... and the lanes out of use follow again after a state was set from outside. */
 void nh_group_follow(const nh_run *run, group *g);
+
+/* Advances a state that does not belong to the run, a block of one lane, from its start: beside the
+ * run, with another step. False when that fails. */
+bool nh_run_advance_beside(nh_run *run, double *block, double t, double step, int64_t steps);
 
 #endif

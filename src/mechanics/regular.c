@@ -1,0 +1,63 @@
+/* Whether the constraints are independent everywhere, as far as structure tells. Where they are,
+ * and the mass matrix is constant, no configuration is singular, and runs need not look for any.
+ *
+ * A column of K in which only one row has an entry, and that entry is a number, makes this row
+ * independent of the others: the row is set aside, and the rest is looked at in the same way. Rows
+ * that remain must be orthogonal to each other and of constant length, as a skate's (-sin, cos)
+ * is. */
+#include "mechanics/mechanics.h"
+
+#include <stdlib.h>
+
+/* The row that alone has an entry in a column among those not set aside; -1: none or several. */
+static int only_row(const nh_mechanics *s, const bool *aside, int column)
+{
+    int found = -1;
+    for (int i = 0; i < s->m; i++)
+        if (!aside[i] && nh_matrix_at(&s->K, i, column) != NH_ZERO) {
+            if (found >= 0)
+                return -1;
+            found = i;
+        }
+    return found;
+}
+
+static bool set_aside_one(const nh_mechanics *s, bool *aside)
+{
+    for (int j = 0; j < s->n; j++) {
+        int i = only_row(s, aside, j);
+        if (i >= 0 && nh_is_number(s->g, nh_matrix_at(&s->K, i, j), NULL)) {
+            aside[i] = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool rest_is_orthogonal(nh_mechanics *s, const bool *aside)
+{
+    for (int i = 0; i < s->m; i++)
+        for (int j = i; !aside[i] && j < s->m; j++) {
+            if (aside[j])
+                continue;
+            nh_expr product = nh_row_dot(s->g, s->K.row + i, s->K.row + j);
+            double value;
+            if (i == j ? !nh_is_number(s->g, product, &value) || !(value > 0) : product != NH_ZERO)
+                return false;
+        }
+    return true;
+}
+
+bool nh_find_regularity(nh_mechanics *s)
+{
+    if (s->n > NH_DENSE_LOOKS_MAX)
+        return false;
+    bool *aside = calloc((size_t)s->m + 1, sizeof *aside);
+    if (!aside)
+        return false; /* unproved, which is always safe */
+    while (set_aside_one(s, aside))
+        continue;
+    bool regular = rest_is_orthogonal(s, aside);
+    free(aside);
+    return regular;
+}

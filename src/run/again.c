@@ -1,0 +1,68 @@
+/* Steps that are done again with half the size, beside the run, to see how good they are.
+ *
+ * Differences are measured in the metric of the mass matrix, in which they are the same in all
+ * coordinates: near a pole of Euler's angles two angles may be far off while the body is not. */
+#include <math.h>
+#include <string.h>
+
+#include "run/health.h"
+
+/* The difference of two states: of their velocities relative to the largest speed so far, and of
+ * their positions relative to what that speed covers in `span`. The matrices are those of the first
+ * state. */
+static double difference(nh_health *h, const nh_run *run, double speed, double span,
+                         const double *q1, const double *v1, const double *q2, const double *v2)
+{
+    const nh_shape *shape = &run->system->shape;
+    double *dq = h->work, *dv = dq + h->n;
+    for (int i = 0; i < h->n; i++) {
+        dq[i] = i < run->system->coordinates ? q1[i] - q2[i] : 0;
+        dv[i] = v1[i] - v2[i];
+    }
+    for (int a = 0; a < shape->angles; a++)
+        dq[shape->angle[a]] = remainder(dq[shape->angle[a]], 6.283185307179586);
+    double position = nh_condition_length(&h->condition, dq) / span;
+    return fmax(position, nh_condition_length(&h->condition, dv)) / speed;
+}
+
+static bool advance_block(nh_run *run, int member, const double *q, const double *v, double t,
+                          double step, int64_t steps)
+{
+    nh_health *h = run->health;
+    size_t n = (size_t)h->n;
+    memset(h->block, 0, run->state_size * sizeof *h->block);
+    memcpy(h->block, q, n * sizeof *q);
+    memcpy(h->block + n, v, n * sizeof *v);
+    h->track[member].done_again += steps;
+    return nh_run_advance_beside(run, h->block, t, step, steps);
+}
+
+double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,
+                       int64_t steps, const double *q1, const double *v1)
+{
+    nh_health *h = run->health;
+    const nh_track *track = h->track + member;
+    double t = nh_health_time(run, from), span = (double)(from + steps - track->first) * run->step;
+    if (!(track->speed > 0) || !advance_block(run, member, q, v, t, run->step / 2, 2 * steps) ||
+        !nh_condition_matrices(&h->condition, t + (double)steps * run->step, q1, v1))
+        return -1;
+    return difference(h, run, track->speed, span, q1, v1, h->block, h->block + h->n);
+}
+
+double nh_health_try(nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    int n = h->n;
+    double *q = h->now, *v = q + n, *q1 = h->work + 2 * n, *v1 = q1 + n;
+    double t = nh_health_time(run, run->steps), speed = h->track[member].speed;
+    if (!advance_block(run, member, q, v, t, run->step, 1))
+        return -1;
+    memcpy(q1, h->block, 2 * (size_t)n * sizeof *q1);
+    if (!advance_block(run, member, q, v, t, run->step / 2, 2) ||
+        !nh_condition_matrices(&h->condition, t + run->step, q1, v1))
+        return -1;
+    speed = fmax(speed, nh_condition_length(&h->condition, v1));
+    return speed > 0
+               ? difference(h, run, speed, run->step, q1, v1, h->block, h->block + n)
+               : -1;
+}

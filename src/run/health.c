@@ -1,0 +1,351 @@
+/* When a run is looked at, what becomes of what is seen, and the energy.
+ *
+ * The looks happen after steps with certain numbers, whatever the calls that advance the run, the
+ * backend and the other members: so remarks are as reproducible as states. */
+#include "run/health.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { SELDOM = 1024, TRIES_MAX = 16 };
+#define COARSE 0.1      /* error of a step, as a part of the motion, that is too much anywhere */
+#define MOVED 0.01      /* of a conserved energy, in parts of the largest kinetic energy */
+#define IMPOSSIBLE 1e6  /* ... and of all that there was, which no motion can reach */
+#define GROWN 1e16      /* of the kinetic energy */
+#define GROWN_FAR 1e200 /* ... which is said whatever the steps are like */
+
+static const char *const kind_of[NH_CONCERNS] = {"singular", "abrupt", "coarse", "energy",
+                                                 "growth"};
+
+/* ---- creation ---- */
+
+static void divide_room(nh_health *h, size_t each)
+{
+    size_t n = (size_t)h->n, m = (size_t)h->m;
+    for (int i = 0; i < h->members; i++) {
+        nh_track *t = h->track + i;
+        double *at = h->room + (size_t)i * each;
+        t->q = at;
+        t->v = t->q + n;
+        t->scale = t->v + n;
+        t->look.left = t->scale + n + m;
+        t->look.right = t->look.left + m;
+        t->stretch.q = t->look.right + n;
+        t->stretch.v = t->stretch.q + n;
+        t->stretch.worst_q = t->stretch.v + n;
+        t->stretch.worst_v = t->stretch.worst_q + n;
+    }
+}
+
+static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
+{
+    size_t n = (size_t)h->n, m = (size_t)h->m, each = 8 * n + 2 * m;
+    h->track = calloc((size_t)h->members, sizeof *h->track);
+    h->room = nh_aligned_doubles((size_t)h->members * each);
+    h->block = nh_aligned_doubles(run->state_size);
+    h->now = nh_aligned_doubles(2 * n);
+    h->work = nh_aligned_doubles(8 * n + 6 * m);
+    h->zero = nh_aligned_doubles(n);
+    h->observed = nh_aligned_doubles(nh_system_outputs(run->system, NH_FN_OBSERVE));
+    if (!h->track || !h->room || !h->block || !h->now || !h->work || !h->zero || !h->observed)
+        return nh_fail_memory(report);
+    divide_room(h, each);
+    for (int i = 0; i < h->members; i++)
+        nh_health_forget(h, i);
+    return NH_OK;
+}
+
+nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report)
+{
+    nh_health *h = *out = calloc(1, sizeof *h);
+    if (!h)
+        return nh_fail_memory(report);
+    h->n = run->system->shape.n;
+    h->m = run->system->shape.m;
+    h->members = run->members;
+    nh_status status = make_room(h, run, report);
+    if (status == NH_OK)
+        status = nh_condition_create(&h->condition, run->system, report);
+    if (status == NH_OK)
+        status = nh_engine_call(&h->engine, run->system, nh_variant_here(), 1,
+                                NH_FN_BIT(OBSERVE), report);
+    return status; /* the run, which has it now, is freed after failures */
+}
+
+void nh_health_free(nh_health *h)
+{
+    if (!h)
+        return;
+    nh_condition_free(&h->condition);
+    nh_engine_free(&h->engine);
+    double *all[] = {h->room, h->block, h->now, h->work, h->zero, h->observed};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+    free(h->track);
+    free(h);
+}
+
+void nh_health_forget(nh_health *h, int member)
+{
+    nh_track *t = h->track + member, fresh = {.q = t->q, .v = t->v, .scale = t->scale};
+    fresh.look.left = t->look.left;
+    fresh.look.right = t->look.right;
+    fresh.stretch.q = t->stretch.q;
+    fresh.stretch.v = t->stretch.v;
+    fresh.stretch.worst_q = t->stretch.worst_q;
+    fresh.stretch.worst_v = t->stretch.worst_v;
+    fresh.harmless = INFINITY;
+    *t = fresh;
+    memset(t->scale, 0, (size_t)(h->n + h->m) * sizeof *t->scale);
+}
+
+/* ---- what is said ---- */
+
+double nh_health_time(const nh_run *run, int64_t step)
+{
+    return run->time + (double)step * run->step;
+}
+
+void nh_health_say(nh_run *run, int member, nh_concern concern, const char *format, ...)
+{
+    nh_health *h = run->health;
+    nh_doubt *doubt = h->doubt + concern;
+    if (h->track[member].said >> concern & 1)
+        return;
+    h->track[member].said |= 1u << concern;
+    if (doubt->members++ > 0 && member >= doubt->first)
+        return;
+    doubt->first = member;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(doubt->text, sizeof doubt->text, format, args);
+    va_end(args);
+}
+
+nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *what,
+                         nh_report *report)
+{
+    char who[48] = "";
+    double t = nh_health_time(run, run->steps);
+    if (run->members > 1 || run->numbering > 0)
+        snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + member));
+    run->failed_member = member;
+    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)run->steps, t,
+            what);
+    if (report) {
+        report->option = "step";
+        report->step = run->steps;
+        report->time = t;
+    }
+    return status;
+}
+
+/* ---- the energy ---- */
+
+static double observe(nh_health *h, double t, const double *v)
+{
+    const engine *e = &h->engine;
+    int status = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, h->now, v, NULL, h->observed);
+    return status == 0 ? h->observed[0] : NAN;
+}
+
+static nh_status check_growth(nh_run *run, int member, double kinetic)
+{
+    nh_track *track = run->health->track + member;
+    if (!(kinetic > GROWN * track->first_kinetic) || !(track->first_kinetic > 0))
+        return NH_OK;
+    double error = nh_condition_has_matrices(&run->health->condition) ? nh_health_try(run, member) : -1;
+    if (kinetic > GROWN_FAR * track->first_kinetic || error > MOVED || error < 0)
+        nh_health_say(run, member, NH_CONCERN_GROWTH,
+                      "the velocities have grown by a factor of %.1g until t = %.6g; if the motion "
+                      "is not to do that, try a smaller step, now %g",
+                      sqrt(kinetic / track->first_kinetic), nh_health_time(run, run->steps),
+                      run->step);
+    return NH_OK;
+}
+
+static nh_status check_energy(nh_run *run, int member, double energy, double rest, nh_report *report)
+{
+    nh_track *track = run->health->track + member;
+    double moved = fabs(energy - track->energy);
+    track->lowest_rest = fmin(track->lowest_rest, rest);
+    track->rest_range = fmax(track->rest_range, fabs(rest - track->rest));
+    if (!(moved <= track->moved)) {
+        track->moved = moved;
+        track->moved_at = nh_health_time(run, run->steps);
+    }
+    double had = track->energy - track->lowest_rest; /* no motion has more kinetic energy */
+    double rounding = 1e-9 * (fabs(track->energy) + fabs(track->rest));
+    if (!run->system->facts.mechanical || !(had > rounding) || !(moved > IMPOSSIBLE * had))
+        return NH_OK;
+    char what[200];
+    snprintf(what, sizeof what,
+             "the energy, which the motion conserves, went from %.6g to %.6g: the step, now %g, is far "
+             "too large",
+             track->energy, energy, run->step);
+    return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
+}
+
+static nh_status look_at_energy(nh_run *run, int member, nh_report *report)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    double t = nh_health_time(run, run->steps);
+    double energy = observe(h, t, h->now + h->n), rest = observe(h, t, h->zero);
+    if (!isfinite(energy))
+        return NH_OK;
+    rest = isfinite(rest) ? rest : 0;
+    double kinetic = fabs(energy - rest);
+    if (!track->seen) {
+        track->energy = energy;
+        track->rest = track->lowest_rest = rest;
+    }
+    if (run->steps - track->first <= SELDOM / 16)
+        track->first_kinetic = fmax(track->first_kinetic, kinetic);
+    track->kinetic = fmax(track->kinetic, kinetic);
+    if (run->system->facts.keeps_energy)
+        return check_energy(run, member, energy, rest, report);
+    return check_growth(run, member, kinetic);
+}
+
+static void conclude_energy(nh_run *run, int member)
+{
+    nh_track *track = run->health->track + member;
+    double scale = fmax(track->kinetic, track->rest_range);
+    double rounding = 1e-10 * (fabs(track->energy) + fabs(track->rest));
+    if (!run->system->facts.keeps_energy || !(track->moved > MOVED * scale + rounding))
+        return;
+    nh_health_say(run, member, NH_CONCERN_ENERGY,
+                  "the energy, which the motion conserves, moved by %.2g until t = %.6g, which is "
+                  "%.2g%% of the largest kinetic energy; try a smaller step, now %g, or a method "
+                  "that keeps it",
+                  track->moved, track->moved_at, 100 * track->moved / scale, run->step);
+}
+
+/* ---- looks ---- */
+
+static bool looks_often(const nh_health *h)
+{
+    return h->condition.masses || h->condition.ranks;
+}
+
+static bool is_seldom(const nh_track *track, int64_t steps)
+{
+    int64_t since = steps - track->first;
+    return since < SELDOM ? (since & (since - 1)) == 0 : since % SELDOM == 0;
+}
+
+static void take_state(const nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    const group *g = run->group + member / run->group[0].lanes;
+    int lane = member % g->lanes;
+    for (int i = 0; i < 2 * h->n; i++)
+        h->now[i] = g->block[i * g->lanes + lane];
+}
+
+static bool is_retired(const nh_run *run, int member)
+{
+    const group *g = run->group + member / run->group[0].lanes;
+    return g->retired >> member % g->lanes & 1;
+}
+
+/* A step from here: how good steps usually are, and whether they are good at all. */
+static void try_a_step(nh_run *run, int member)
+{
+    nh_track *track = run->health->track + member;
+    if (!nh_condition_has_matrices(&run->health->condition))
+        return;
+    double error = nh_health_try(run, member);
+    if (getenv("NH_DEBUG"))
+        fprintf(stderr, "try %d at %lld: %g\n", member, (long long)run->steps, error);
+    if (error < 0)
+        return;
+    if (fmin(track->look.mass, track->look.rank) > NH_NEAR)
+        track->usual = track->usual > 0 ? fmin(track->usual, error) : error;
+    if (error > COARSE)
+        nh_health_say(run, member, NH_CONCERN_COARSE,
+                      "the step %g is large for this motion: at t = %.6g half of it changes what a "
+                      "step does by %.2g%%; try a smaller one",
+                      run->step, nh_health_time(run, run->steps), 100 * error);
+}
+
+static nh_status look_at(nh_run *run, int member, nh_report *report)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    nh_status status = NH_OK;
+    take_state(run, member);
+    if (!track->seen)
+        track->first = track->step = run->steps;
+    bool seldom = is_seldom(track, run->steps);
+    if (seldom)
+        status = look_at_energy(run, member, report);
+    if (status == NH_OK && looks_often(h))
+        status = nh_health_pass(run, member, report);
+    if (status == NH_OK && seldom && run->steps - track->first < SELDOM && member == 0)
+        try_a_step(run, member);
+    track->seen = true;
+    return status;
+}
+
+void nh_health_begin(nh_run *run)
+{
+    nh_health *h = run->health;
+    for (int i = 0; i < h->members; i++) {
+        if (h->track[i].seen && h->position != run->steps)
+            nh_health_forget(h, i);
+        if (!h->track[i].seen && !is_retired(run, i))
+            look_at(run, i, NULL); /* nothing is wrong with a first look */
+    }
+    h->position = run->steps;
+}
+
+int64_t nh_health_next(const nh_run *run, int64_t steps)
+{
+    const nh_health *h = run->health;
+    (void)steps;
+    if (looks_often(h))
+        return run->steps + 1;
+    int64_t next = INT64_MAX;
+    for (int i = 0; i < h->members; i++) {
+        int64_t since = run->steps - h->track[i].first, ahead = 1;
+        while (ahead <= since && ahead < SELDOM)
+            ahead *= 2;
+        ahead = ahead < SELDOM ? ahead : (since / SELDOM + 1) * SELDOM;
+        next = h->track[i].first + ahead < next ? h->track[i].first + ahead : next;
+    }
+    return next;
+}
+
+nh_status nh_health_look(nh_run *run, nh_report *report)
+{
+    nh_health *h = run->health;
+    nh_status status = NH_OK;
+    for (int i = 0; status == NH_OK && i < h->members; i++)
+        if (!is_retired(run, i))
+            status = look_at(run, i, report);
+    return status;
+}
+
+void nh_health_conclude(nh_run *run)
+{
+    nh_health *h = run->health;
+    for (int i = 0; i < h->members; i++) {
+        nh_track *track = h->track + i;
+        if (!track->seen || is_retired(run, i))
+            continue;
+        take_state(run, i);
+        if (track->stretch.open)
+            nh_health_close(run, i);
+        conclude_energy(run, i);
+    }
+    for (int c = 0; c < NH_CONCERNS; c++)
+        if (h->doubt[c].members > 0)
+            nh_remarks_add(&run->remarks, kind_of[c], "%s", h->doubt[c].text);
+}

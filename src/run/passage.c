@@ -1,0 +1,282 @@
+/* Passages near singular states.
+ *
+ * After every step the condition of the new state is known. Three things can be wrong. The matrices
+ * were singular between two states: then the constraints lost their rank, or the mass matrix its
+ * sign, and what follows belongs to another motion; the run stops. Or they were nearly singular, or
+ * the velocities changed much within a step: then these steps are done again with half the size. If
+ * that makes a difference that matters, and one that steps elsewhere do not make, there is a
+ * remark. */
+#include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run/health.h"
+
+#define DOUBTFUL 0.05 /* measures below which steps are done again */
+#define ABRUPT 0.25  /* change of the velocities within a step, in scaled velocities */
+#define TURNED 0.9   /* cosine between directions of states that follow each other closely */
+#define UNSEEN 1e-3  /* measures that a step should not pass in the dark */
+#define WRONG 0.003  /* error of all stretches that matters */
+#define UNUSUAL 4    /* ... if it is so many times that of other steps */
+enum { BETWEEN = 32, BETWEEN_NEAR = 2, LONGEST = 96, FREE_STEPS = 1000, SHARE = 8 };
+
+static double measure_of(const nh_reading *look)
+{
+    return fmin(look->mass, look->rank);
+}
+
+static double dot(int count, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+/* The state at a fraction of the step: cubic in the positions, linear in the velocities. */
+static void interpolate(const nh_run *run, const nh_track *track, const double *now, double s,
+                        double *q, double *v)
+{
+    const nh_health *h = run->health;
+    int n = h->n;
+    double span = (double)(run->steps - track->step) * run->step;
+    for (int i = 0; i < n; i++) {
+        double from = track->q[i], rise = now[i] - from, v0 = track->v[i], v1 = now[n + i];
+        q[i] = from + rise * s * s * (3 - 2 * s) +
+               span * s * (1 - s) * ((1 - s) * v0 - s * v1);
+        v[i] = v0 + s * (v1 - v0);
+    }
+    const nh_shape *shape = &run->system->shape;
+    for (int a = 0; a < shape->angles; a++) { /* the last one may have been wrapped meanwhile */
+        int i = shape->angle[a];
+        double turns = rint((now[i] - track->q[i]) / 6.283185307179586) * 6.283185307179586;
+        q[i] -= turns * s * s * (3 - 2 * s);
+    }
+}
+
+/* +1 where the smallest singular value kept its sign from one look to the next, -1 where it did
+ * not; less where the directions turned, so that it cannot be told. */
+static double kept_sign(const nh_health *h, const nh_reading *a, const nh_reading *b)
+{
+    return h->condition.ranks ? dot(h->m, a->left, b->left) * dot(h->n, a->right, b->right) : 1;
+}
+
+typedef struct between { /* what is found between two states */
+    double smallest;
+    bool lost_rank, lost_mass;
+    bool turned; /* directions of a nearly lost rank changed within one step: which way the motion
+                    goes on was decided there, unseen */
+} between;
+
+/* Looks at states between the last one and the present one. */
+static between look_between(nh_run *run, nh_track *track, const nh_reading *now, int count)
+{
+    nh_health *h = run->health;
+    int n = h->n, m = h->m;
+    double *q = h->work, *v = q + n, *spare = v + n;
+    nh_reading last = track->look, here = {.left = spare, .right = spare + m};
+    between found = {.smallest = fmin(measure_of(&last), measure_of(now))};
+    double *kept = here.right + n;
+    memcpy(kept, last.left, (size_t)m * sizeof *kept);
+    memcpy(kept + m, last.right, (size_t)n * sizeof *kept);
+    last.left = kept;
+    last.right = kept + m;
+    for (int i = 1; i <= count; i++) {
+        double s = (double)i / count;
+        interpolate(run, track, h->now, s, q, v);
+        double t = nh_health_time(run, track->step) +
+                   s * (double)(run->steps - track->step) * run->step;
+        if (!nh_condition_look(&h->condition, t, q, v, track->scale, &here))
+            break;
+        found.smallest = fmin(found.smallest, measure_of(&here));
+        found.lost_mass = found.lost_mass || here.negative != last.negative;
+        found.lost_rank = found.lost_rank || (count == BETWEEN && kept_sign(h, &last, &here) < -TURNED);
+        last.mass = here.mass, last.rank = here.rank, last.negative = here.negative;
+        memcpy(kept, here.left, (size_t)(m + n) * sizeof *kept);
+    }
+    return found;
+}
+
+static double change_of_velocity(const nh_health *h, const nh_track *track)
+{
+    double change = 0, size = 0;
+    const double *v = h->now + h->n;
+    for (int i = 0; i < h->n; i++) {
+        double difference = v[i] - track->v[i];
+        change += track->scale[i] * difference * difference;
+        size += track->scale[i] * fmax(v[i] * v[i], track->v[i] * track->v[i]);
+    }
+    return size > 0 ? sqrt(change / size) : 0;
+}
+
+/* ---- stretches ---- */
+
+static bool may_open(const nh_run *run, const nh_track *track, double measure)
+{
+    bool affordable = track->done_again < FREE_STEPS + (run->steps - track->first) / SHARE;
+    return (affordable && run->steps >= track->quiet_until) || measure < track->harmless / 4;
+}
+
+static void open_stretch(nh_run *run, nh_track *track)
+{
+    nh_passage *s = &track->stretch;
+    size_t bytes = (size_t)run->health->n * sizeof(double);
+    s->open = true;
+    s->turned = false;
+    s->from = track->step;
+    s->worst = INFINITY;
+    memcpy(s->q, track->q, bytes);
+    memcpy(s->v, track->v, bytes);
+}
+
+static void note_worst(nh_run *run, nh_track *track, double measure)
+{
+    nh_passage *s = &track->stretch;
+    size_t n = (size_t)run->health->n;
+    if (measure >= s->worst)
+        return;
+    s->worst = measure;
+    s->worst_t = nh_health_time(run, run->steps);
+    memcpy(s->worst_q, run->health->now, n * sizeof(double));
+    memcpy(s->worst_v, run->health->now + n, n * sizeof(double));
+}
+
+static void remark_stretch(nh_run *run, int member, double error)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    nh_passage *s = &track->stretch;
+    long long first = (long long)s->from + 1, last = (long long)run->steps;
+    double t = nh_health_time(run, s->from), t1 = nh_health_time(run, run->steps);
+    char halved[80] = "steps of half the size cannot be solved there";
+    if (s->turned)
+        snprintf(halved, sizeof halved, "one step passes it, and may have gone on another way");
+    else if (error >= 0)
+        snprintf(halved, sizeof halved, "half the step changes the state by %.2g%% of the motion",
+                 100 * error);
+    if (s->worst >= DOUBTFUL) {
+        nh_health_say(run, member, NH_CONCERN_ABRUPT,
+                      "the velocities change abruptly between t = %.6g and %.6g (steps %lld to "
+                      "%lld): %s; try a smaller step, now %g",
+                      t, t1, first, last, halved, run->step);
+        return;
+    }
+    char names[160];
+    nh_reading look = {.left = h->work + 2 * h->n, .right = h->work + 2 * h->n + h->m};
+    nh_condition_look(&h->condition, s->worst_t, s->worst_q, s->worst_v, track->scale, &look);
+    bool ranks = look.rank < look.mass;
+    nh_condition_name(&h->condition, s->worst_t, s->worst_q, s->worst_v, track->scale, &look, names,
+                      sizeof names);
+    const char *plural = strchr(names, ',') ? "s" : "";
+    const char *what = ranks    ? "nearly lost rank"
+                       : *plural ? "are nearly singular"
+                                 : "is nearly singular";
+    nh_health_say(run, member, NH_CONCERN_SINGULAR,
+                  "near t = %.6g (steps %lld to %lld) %s%s %s %s (condition %.1g): %s; try a "
+                  "smaller step, now %g%s",
+                  s->worst_t, first, last, ranks ? "the constraint" : "the coordinate", plural,
+                  names, what, 1 / s->worst, halved, run->step,
+                  ranks ? "" : ", or other coordinates");
+}
+
+void nh_health_close(nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    nh_passage *s = &track->stretch;
+    int64_t steps = run->steps - s->from;
+    s->open = false;
+    double error =
+        nh_health_again(run, member, s->from, s->q, s->v, steps, h->now, h->now + h->n);
+    if (getenv("NH_DEBUG"))
+        fprintf(stderr, "stretch %d: %lld..%lld t=%g worst %g error %g usual %g\n", member,
+                (long long)s->from, (long long)run->steps, nh_health_time(run, s->from), s->worst,
+                error, track->usual);
+    bool unusual = error < 0 || s->turned || error > UNUSUAL * track->usual * (double)steps;
+    track->error += error < 0 ? 1 : unusual ? error : 0;
+    if (s->turned || (unusual && track->error > WRONG))
+        remark_stretch(run, member, error);
+    if (error >= 0 && error < WRONG / 10) {
+        track->harmless = fmin(track->harmless, s->worst);
+        track->pause = track->pause ? 2 * track->pause : LONGEST;
+        track->quiet_until = run->steps + track->pause;
+    }
+}
+
+/* ---- after a step ---- */
+
+static void remember(nh_run *run, nh_track *track, const nh_reading *look)
+{
+    nh_health *h = run->health;
+    size_t n = (size_t)h->n;
+    memcpy(track->q, h->now, n * sizeof(double));
+    memcpy(track->v, h->now + n, n * sizeof(double));
+    track->step = run->steps;
+    track->look.mass = look->mass;
+    track->look.rank = look->rank;
+    track->look.negative = look->negative;
+    memcpy(track->look.left, look->left, (size_t)h->m * sizeof(double));
+    memcpy(track->look.right, look->right, n * sizeof(double));
+}
+
+static nh_status stop_where_lost(nh_run *run, int member, between found, const nh_reading *look,
+                                 nh_report *report)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    char what[400], names[160];
+    if (found.lost_mass)
+        return nh_health_stop(run, member, NH_SINGULAR_MASS,
+                              "the mass matrix became singular, where the motion ends: what a step "
+                              "finds beyond belongs to another one",
+                              report);
+    nh_reading there = *look;
+    there.rank = 0;
+    nh_condition_name(&h->condition, 0, h->now, h->now + h->n, track->scale, &there, names,
+                      sizeof names);
+    bool several = strchr(names, ',') != NULL;
+    snprintf(what, sizeof what,
+             "the constraint%s %s lost %s rank, so that the motion can go on in more than one way; "
+             "end the run before, or describe the system with other coordinates or constraints",
+             several ? "s" : "", names, several ? "their" : "its");
+    return nh_health_stop(run, member, NH_DEPENDENT_CONSTRAINTS, what, report);
+}
+
+nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    double t = nh_health_time(run, run->steps);
+    double *spare = h->work + 6 * h->n + 4 * h->m;
+    nh_reading look = {.left = spare, .right = spare + h->m};
+    if (!nh_condition_look(&h->condition, t, h->now, h->now + h->n, track->scale, &look))
+        return NH_OK;
+    track->speed = fmax(track->speed, nh_condition_length(&h->condition, h->now + h->n));
+    if (!track->seen) {
+        remember(run, track, &look);
+        return NH_OK;
+    }
+    double change = change_of_velocity(h, track), measure = fmin(measure_of(&track->look), measure_of(&look));
+    bool abrupt = change > ABRUPT, flipped = kept_sign(h, &track->look, &look) < -TURNED / 3;
+    bool closely = flipped || (abrupt && !run->system->facts.mechanical);
+    between found = {.smallest = measure, .lost_mass = look.negative != track->look.negative};
+    if (found.lost_mass || flipped || abrupt || measure < NH_NEAR)
+        found = look_between(run, track, &look, closely ? BETWEEN : BETWEEN_NEAR);
+    found.turned = found.smallest < UNSEEN && kept_sign(h, &track->look, &look) < TURNED / 2;
+    if (found.lost_mass || found.lost_rank)
+        return stop_where_lost(run, member, found, &look, report);
+    bool doubtful = abrupt || flipped || found.smallest < DOUBTFUL;
+    if (!track->stretch.open && doubtful && may_open(run, track, found.smallest))
+        open_stretch(run, track);
+    if (!doubtful)
+        track->pause = 0;
+    if (track->stretch.open) {
+        note_worst(run, track, found.smallest);
+        track->stretch.turned = track->stretch.turned || found.turned;
+        if (!doubtful || run->steps - track->stretch.from >= LONGEST)
+            nh_health_close(run, member);
+    }
+    remember(run, track, &look);
+    return NH_OK;
+}
