@@ -8,12 +8,29 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static volatile sig_atomic_t asked;
+static struct timespec first; /* when */
 
+static double seconds_since(struct timespec then)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - then.tv_sec) + 1e-9 * (double)(now.tv_nsec - then.tv_nsec);
+}
+
+/* Batch systems and closing terminals send several signals at once, which ask for the same. Who
+ * asks again later does not want to wait. */
 static void ask_to_stop(int number)
 {
-    asked = number;
+    if (!asked) {
+        asked = number;
+        clock_gettime(CLOCK_MONOTONIC, &first);
+    } else if (seconds_since(first) > 1) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
 }
 
 bool interrupted(void)
@@ -23,9 +40,9 @@ bool interrupted(void)
 
 static void listen_to(int number)
 {
-    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESETHAND | SA_RESTART};
+    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     struct sigaction old;
-    sigemptyset(&action.sa_mask);
+    sigfillset(&action.sa_mask);
     if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays nohup */
         sigaction(number, &action, NULL);
 }
@@ -41,6 +58,7 @@ int checkpointing_begin(checkpointing *c, const options *given)
         return complain("--checkpoint-every %s", report.text);
     listen_to(SIGINT);
     listen_to(SIGTERM);
+    listen_to(SIGHUP);
     return 0;
 }
 

@@ -10,8 +10,8 @@ typedef struct checkpointing {
     int64_t steps, last_steps;
 } checkpointing;
 
-/* From here on SIGINT and SIGTERM request a stop instead of ending the process; a second signal
- * ends it. Returns 0, or the exit code after having complained. */
+/* From here on SIGINT, SIGTERM and SIGHUP request a stop instead of ending the process; a signal
+ * that comes more than a second after the first ends it. Returns 0, or the exit code after having complained. */
 int checkpointing_begin(checkpointing *c, const options *given);
 bool interrupted(void);
 

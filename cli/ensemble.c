@@ -101,6 +101,8 @@ static void fill_options(ensemble_job *c, const options *given, int64_t steps)
     c->wanted.seed = given->seed > 0 ? (uint64_t)given->seed : 0;
     c->wanted.around_start = given->around == AROUND_START;
     c->wanted.project = given->project;
+    c->wanted.keep = given->keep;
+    c->wanted.solve = given->solve;
     c->wanted.method = run.method;
     c->wanted.compose = run.compose;
     c->wanted.step = run.step;

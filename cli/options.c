@@ -23,7 +23,8 @@ typedef enum option_kind {
     SETTINGS,
     ASSIGN,
     METHODS,
-    LIST
+    LIST,
+    PROJECT /* its argument may be left out, or be the next word */
 } option_kind;
 
 typedef struct specification {
@@ -50,8 +51,8 @@ static const specification specifications[] = {
     {"v", 0, TEXT, OPTIONS_MODEL, AT(v), "a,b,c", "all start velocities, in the model's order", 0,
      0},
     {"t0", 0, REAL, OPTIONS_MODEL, AT(t0), "T", "time of the start state (0)", 0, 0},
-    {"project", 0, FLAG, OPTIONS_MODEL, AT(project), NULL,
-     "project the start velocities onto the constraints, M-orthogonally", 0, 0},
+    {"project", 0, PROJECT, OPTIONS_MODEL, AT(project), "[keep=x',y'|solve=x']",
+     "move start velocities to the nearest that satisfy the constraints", 0, 0},
     {"method", 0, TEXT, OPTIONS_METHOD, AT(method), "METHOD",
      "NAME or NAME:key=value,key=value; see 'nonholo methods'", 0, 0},
     {"methods", 0, METHODS, OPTIONS_METHODS, AT(methods), "A,B:k=v,C",
@@ -105,12 +106,17 @@ static const specification specifications[] = {
      "interval between checkpoints: a time (s, m, h) or steps (60s)", 0, 0},
     {"resume", 0, TEXT, OPTIONS_KEEP, AT(resume), "FILE",
      "resume from a checkpoint, with the same command line", 0, 0},
+    {"estimate", 0, FLAG, OPTIONS_ESTIMATE, AT(estimate), NULL,
+     "estimate the error of the end state, however long it takes", 0, 0},
+    {"no-estimate", 0, FLAG, OPTIONS_ESTIMATE, AT(no_estimate), NULL,
+     "do not; by default it is estimated if that takes less than a second", 0, 0},
     {"progress", 0, CHOICE, OPTIONS_ALL, AT(progress), "bar|json",
      "json: one line per second on standard error, for batch systems", 0, 0},
     {"quick", 0, FLAG, OPTIONS_REPRODUCE, AT(quick), NULL,
      "shorter runs where the figures specify them; some findings are skipped", 0, 0},
     {"out", 0, TEXT, OPTIONS_REPRODUCE, AT(folder), "DIR", "output folder (reproduced)", 0, 0},
     {"threads", 0, COUNT, OPTIONS_REPRODUCE, AT(threads), "N", "runs at a time (2)", 1, 4096},
+    {"clear", 0, FLAG, OPTIONS_CACHE, AT(clear), NULL, "remove all kernels", 0, 0},
     {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
     {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "no progress and no remarks", 0, 0},
     {"help", 'h', FLAG, OPTIONS_ALL, AT(help), NULL, "this text", 0, 0},
@@ -214,6 +220,37 @@ static int add_start(options *given, const char *text)
     return 0;
 }
 
+static const char *const parts_of_project[] = {"keep=", "solve="};
+
+/* Which part of --project a word is, or -1. */
+static int part_of_project(const char *word)
+{
+    for (int i = 0; word && i < 2; i++)
+        if (strncmp(word, parts_of_project[i], strlen(parts_of_project[i])) == 0)
+            return i;
+    return -1;
+}
+
+/* --project, or with keep=NAMES or solve=NAMES behind it. */
+static int add_project(options *given, const char *text)
+{
+    int part = part_of_project(text);
+    given->project = true;
+    if (!text)
+        return 0;
+    const char *names = part < 0 ? "" : text + strlen(parts_of_project[part]);
+    if (!*names)
+        return complain("--project takes keep=NAMES or solve=NAMES, as in keep=x',y', not '%s'",
+                        text);
+    char **list = part == 0 ? &given->keep : &given->solve;
+    size_t old = *list ? strlen(*list) : 0;
+    *list = reallocate(*list, old + strlen(names) + 2);
+    sprintf(*list + old, "%s%s", old ? "," : "", names);
+    if (given->keep && given->solve)
+        return complain("--project takes either keep= or solve=, not both");
+    return 0;
+}
+
 static int add_sweep(options *given, const char *text)
 {
     size_t size = (size_t)(given->sweep_count + 1) * sizeof *given->sweeps;
@@ -281,6 +318,8 @@ static int take_value(options *given, const specification *s, const char *text)
         return split_methods(text, &given->methods, &given->method_count);
     case LIST:
         return add_sweep(given, text);
+    case PROJECT:
+        return add_project(given, text);
     }
     return good ? 0 : complain_value(s, text);
 }
@@ -392,7 +431,9 @@ static void fill_tables(unsigned groups, struct option *longs, char *shorts)
         const specification *s = &specifications[i];
         if (!belongs(s, groups))
             continue;
-        int takes = s->kind == FLAG ? no_argument : required_argument;
+        int takes = s->kind == FLAG      ? no_argument
+                    : s->kind == PROJECT ? optional_argument
+                                         : required_argument;
         *longs++ = (struct option){s->name, takes, NULL, 256 + i};
         if (s->letter) {
             *shorts++ = s->letter;
@@ -463,7 +504,10 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
             break;
         if (code == '?' || code == ':')
             return complain_option(asked, code, optopt, argv[optind - 1]);
-        int answer = take_value(given, specification_of(code), optarg);
+        const specification *s = specification_of(code);
+        if (s->kind == PROJECT && !optarg && part_of_project(argv[optind]) >= 0)
+            optarg = argv[optind++]; /* getopt itself takes it behind '=' only */
+        int answer = take_value(given, s, optarg);
         if (answer)
             return answer;
     }
@@ -491,6 +535,8 @@ void options_free(options *given)
     free(given->settings);
     free(given->methods);
     free(given->start);
+    free(given->keep);
+    free(given->solve);
 }
 
 bool options_line(unsigned groups, int index, option_line *line)
@@ -499,7 +545,7 @@ bool options_line(unsigned groups, int index, option_line *line)
         const specification *s = &specifications[i];
         if (!belongs(s, groups) || index-- > 0)
             continue;
-        *line = (option_line){s->name, s->argument, s->help, s->letter};
+        *line = (option_line){s->name, s->argument, s->help, s->letter, s->kind == PROJECT};
         return true;
     }
     return false;

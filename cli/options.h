@@ -15,8 +15,10 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_ORDER = 1 << 7,      /* --step, --time, --halvings, --steps-list, --tolerance */
        OPTIONS_PLOT = 1 << 8,       /* --plot alone */
        OPTIONS_KEEP = 1 << 10,      /* --checkpoint, --checkpoint-every, --resume */
+       OPTIONS_ESTIMATE = 1 << 13,  /* --estimate, --no-estimate */
        OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
        OPTIONS_BENCH = 1 << 12,     /* --step alone */
+       OPTIONS_CACHE = 1 << 14,     /* --clear */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
@@ -28,7 +30,9 @@ typedef struct options {
     int operand_count;
     char **settings; /* --set, split at commas: "NAME=EXPRESSION" each */
     size_t setting_count;
-    char *start;    /* every --start joined by commas, or NULL */
+    char *start; /* every --start joined by commas, or NULL */
+    char *keep;  /* of --project: names of velocities, or NULL */
+    char *solve;
     char **methods; /* every --methods, split as described in method_list.h */
     int method_count;
     char **sweeps; /* every --sweep, as it stands */
@@ -41,7 +45,7 @@ typedef struct options {
     int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
     int backend, compensated, around, table,
         progress; /* index into the choices of the table: the standard first */
-    bool quick, project, json, quiet, help;
+    bool estimate, no_estimate, quick, project, clear, json, quiet, help;
 } options;
 
 struct command;
@@ -57,6 +61,7 @@ void options_help(unsigned groups);
 typedef struct option_line {
     const char *name, *argument, *help; /* argument is NULL for a flag */
     char letter;                        /* 0: none */
+    bool optional;                      /* the argument may be left out */
 } option_line;
 bool options_line(unsigned groups, int index, option_line *line);
 

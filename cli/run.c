@@ -27,6 +27,8 @@ static int check_paths(const options *given)
         return complain_report(&report);
     if (given->resume && given->plot)
         return complain("--plot needs all recorded points and cannot be used with --resume");
+    if (given->estimate && given->no_estimate)
+        return complain("--estimate and --no-estimate contradict each other");
     return 0;
 }
 
@@ -137,6 +139,15 @@ static int stop_here(run_job *job)
     return tell_how_to_resume(&job->checkpointing, nh_run_steps(job->run));
 }
 
+/* How good the end state is. Only those who asked for it hear why there is no estimate. */
+static void estimate_error(run_job *job, const options *given)
+{
+    nh_report report;
+    nh_switch when = given->estimate ? NH_ON : given->no_estimate ? NH_OFF : NH_AS_ADVISED;
+    if (nh_simulation_estimate(job->simulation, when, &job->estimate, &report) != NH_OK)
+        remark("%s", report.text);
+}
+
 static int tell_failure(const run_job *job)
 {
     const char *kept = job->output ? job->output : job->plot;
@@ -158,6 +169,7 @@ static int finish(run_job *job, const options *given)
         return stop_here(job);
     int answer = write_files(job, given);
     report_beside(given->output);
+    estimate_error(job, given);
     remark_run(job->run);
     if (nh_record_rows(job->record) > 0) {
         if (given->json)
@@ -218,7 +230,7 @@ const command command_run = {
                 "nonholo models chaplygin-sleigh | sed 's/J = 8/J = 2/' | \\\n"
                 "        nonholo run - --method gauss --step 0.1 --steps 500 -o - >sleigh.csv",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
-               OPTIONS_KEEP,
+               OPTIONS_KEEP | OPTIONS_ESTIMATE,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -68,6 +68,20 @@ static void print_columns(const run_job *job, int width, int first, int count)
         printf("  %-*s  (%d more; -o FILE.csv and --json show all)\n", width, "...", count - SHOWN);
 }
 
+/* One digit: it is an estimate. What is below 1e-11 is mostly rounding. */
+static void print_estimate(const run_job *job, int width)
+{
+    const nh_estimate *e = &job->estimate;
+    if (!isfinite(e->error))
+        return;
+    printf("  %-*s  estimated error ", width, "end state");
+    if (e->error < 1e-11)
+        printf("below 1e-11 of the motion\n");
+    else
+        printf("%s%.1g of the motion, largest in %s\n", e->converging ? "" : "at least ", e->error,
+               nh_record_column_name(job->record, 1 + e->component));
+}
+
 static void print_cost(const run_job *job, int width)
 {
     double cost = nanoseconds_per_step(job);
@@ -94,6 +108,7 @@ void print_text(const run_job *job)
         printf("  %-*s  largest residual %.3g\n", width, "constraints",
                nh_record_constraint_max(job->record));
     print_columns(job, width, energy + 1, nh_record_columns(job->record) - energy - 1);
+    print_estimate(job, width);
     print_cost(job, width);
     if (job->output && !is_standard_output(job->output))
         printf("  %-*s  %s (%lld point%s)\n", width, "data", job->output,
@@ -145,6 +160,19 @@ static void print_measures(json *j, const run_job *job)
     json_close_object(j);
 }
 
+/* null without an estimate. */
+static void print_estimate_json(json *j, const run_job *job)
+{
+    const nh_estimate *e = &job->estimate;
+    json_real(j, "estimate", e->error);
+    if (!e->q)
+        return;
+    json_reals(j, "estimate_q", e->q, job->subject.coordinates);
+    json_reals(j, "estimate_v", e->v, job->subject.velocities);
+    json_real(j, "estimate_order", e->order);
+    json_boolean(j, "estimate_converging", e->converging);
+}
+
 void print_json(const run_job *job)
 {
     const subject *s = &job->subject;
@@ -162,6 +190,7 @@ void print_json(const run_job *job)
     json_text(&j, "backend", backend_name(job));
     json_integer(&j, "every", nh_simulation_every(job->simulation));
     json_integer(&j, "rows", nh_record_rows(job->record));
+    print_estimate_json(&j, job);
     print_names(&j, job);
     json_text(&j, "output", job->output);
     json_text(&j, "plot", job->plot);

@@ -15,6 +15,7 @@ typedef struct run_job {
     int64_t steps;
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */
+    nh_estimate estimate;      /* of the error at the end */
     nh_status status;          /* of the computation */
     nh_report failure;         /* when it is not NH_OK */
 } run_job;

@@ -14,18 +14,28 @@ enum { INPUT_MOST = 1 << 23 }; /* bytes; the library refuses less */
 static int choose_start(subject *s, const options *given)
 {
     nh_report report;
-    if (nh_system_start(s->system, given->start, s->q, s->v, &report) != NH_OK)
-        return complain_report(&report);
+    nh_start_options wanted = nh_start_options_default();
+    double *q = given->q ? malloc(((size_t)s->coordinates + 1) * sizeof *q) : NULL;
+    double *v = given->v ? malloc(((size_t)s->velocities + 1) * sizeof *v) : NULL;
     int answer = 0;
-    if (given->q)
-        answer = parse_list("q", given->q, s->coordinates, s->q);
-    if (given->v && !answer)
-        answer = parse_list("v", given->v, s->velocities, s->v);
-    if (answer || !given->project)
-        return answer;
-    if (nh_system_project(s->system, s->t, s->q, s->v, &report) != NH_OK)
-        return complain_report(&report);
-    return 0;
+    if ((given->q && !q) || (given->v && !v))
+        answer = (complain("out of memory"), FAILED);
+    wanted.t = s->t;
+    wanted.assignments = given->start;
+    wanted.q = q;
+    wanted.v = v;
+    wanted.project = given->project;
+    wanted.keep = given->keep;
+    wanted.solve = given->solve;
+    if (q && !answer)
+        answer = parse_list("q", given->q, s->coordinates, q);
+    if (v && !answer)
+        answer = parse_list("v", given->v, s->velocities, v);
+    if (!answer && nh_system_begin(s->system, &wanted, s->q, s->v, &report) != NH_OK)
+        answer = complain_report(&report);
+    free(q);
+    free(v);
+    return answer;
 }
 
 /* All of standard input; one that does not end is cut off where no model is that long. */

@@ -182,18 +182,50 @@ NH_API double nh_system_parameter_value(const nh_system *system, int index);
 NH_API int nh_system_observables(const nh_system *system);
 NH_API const char *nh_system_observable_name(const nh_system *system, int index);
 
-/* The model's start state, with `assignments` ("x=1, x'=0.2"; may be NULL) applied before the start
- * expressions are evaluated. Does not check the constraints. */
+/* The model's start state at time 0, with `assignments` ("x=1, x'=0.2"; may be NULL) applied before
+ * the start expressions are evaluated. If the model has `start solve`, the velocities named there
+ * are solved for, except those assigned here. Otherwise the constraints are not looked at. */
 NH_API nh_status nh_system_start(const nh_system *system, const char *assignments, double *q,
                                  double *v, nh_report *report);
+/* Whether the model's `start solve` names velocity `index`. */
+NH_API bool nh_system_solves(const nh_system *system, int index);
 
-/* Returns NH_BAD_START, with the residual in the report, if the state violates the constraints. */
+/* Returns NH_BAD_START, with the residual in the report, if the state violates the constraints: if
+ * no relative change of 1e-9 in its numbers could make the residuals vanish. */
 NH_API nh_status nh_system_check_start(const nh_system *system, double t, const double *q,
                                        const double *v, nh_report *report);
 
-/* Projects v onto the constraints, orthogonally in the mass metric. */
+/* Replaces v by the nearest velocities that satisfy the constraints, in the mass metric at the
+ * given state. Fails with NH_BAD_START if there are none (or none are found, for constraints
+ * nonlinear in the velocities); v is unchanged then. */
 NH_API nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
                                    nh_report *report);
+
+/* The same with some velocities fixed. Names are separated by commas ("x', y[2]', w1"); the name of
+ * a family means all of its members. At most one of the lists may be given; without either, those
+ * of the model's `start solve` change, or all. */
+typedef struct nh_projection {
+    size_t size;       /* see "options" above */
+    const char *keep;  /* these stay as they are, all others may change */
+    const char *solve; /* only these may change */
+} nh_projection;
+NH_OPTIONS_DEFAULT(nh_projection)
+NH_API nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
+                                      const double *q, double *v, nh_report *report);
+
+/* A start state from all that may determine it, in this order: the model's start with assignments,
+ * whole vectors, and then the projection or, without one, the model's `start solve`. */
+typedef struct nh_start_options {
+    size_t size; /* see "options" above */
+    double t;
+    const char *assignments;  /* as in nh_system_start */
+    const double *q, *v;      /* NULL: those of the model */
+    bool project;             /* also if keep or solve is given */
+    const char *keep, *solve; /* as in nh_projection */
+} nh_start_options;
+NH_OPTIONS_DEFAULT(nh_start_options)
+NH_API nh_status nh_system_begin(const nh_system *system, const nh_start_options *options,
+                                 double *q, double *v, nh_report *report);
 
 /* These functions may be called from several threads at once. */
 NH_API nh_status nh_system_energy(const nh_system *system, double t, const double *q,
@@ -238,6 +270,7 @@ typedef struct nh_facts {
     int mass_entries;        /* structural nonzeros of the mass matrix */
     int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
     bool linear_passengers;  /* coupled, and the passengers' potential is quadratic */
+    bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
 NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index);
@@ -267,8 +300,9 @@ enum { /* what a method requires of the system */
        NH_NEEDS_CONSERVATIVE = 1 << 4,
        NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
        NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6,
-       NH_NEEDS_MECHANICAL = 1 << 7, /* L = v.M(q)v/2 - V(q) */
-       NH_NEEDS_FRAME = 1 << 8       /* the model defines a frame */
+       NH_NEEDS_MECHANICAL = 1 << 7,   /* L = v.M(q)v/2 - V(q) */
+       NH_NEEDS_FRAME = 1 << 8,        /* the model defines a frame */
+       NH_NEEDS_DEFINITE_MASS = 1 << 9 /* M is positive or negative definite */
 };
 
 typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;
@@ -385,6 +419,19 @@ NH_API nh_status nh_run_start_all(nh_run *run, double t, const double *q, const 
                                   nh_report *report);
 NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
 
+/* ---- compiled kernels -------------------------------------------------------------------- */
+
+/* Kernels that were compiled are kept on the disk for the next time. When they take more than the
+ * limit (256 MB, or NONHOLO_CACHE_MB in the environment), those that were not used for longest are
+ * removed. */
+typedef struct nh_cache {
+    char folder[4096];
+    int64_t kernels, bytes, limit; /* the limit in bytes */
+} nh_cache;
+NH_API nh_status nh_cache_look(nh_cache *out, nh_report *report);
+/* Removes all kernels; `out` receives what was removed. */
+NH_API nh_status nh_cache_clear(nh_cache *out, nh_report *report);
+
 /* ---- checkpoints ------------------------------------------------------------------------- */
 
 /* The complete state of a run as bytes: the states with their compensation terms, the revolutions
@@ -471,6 +518,7 @@ typedef struct nh_ensemble_options {
     bool measure_state; /* coordinates and velocities are columns too */
     int threads;        /* 0: one for each processor available to this process */
     int rank, ranks;    /* this process computes pieces rank, rank + ranks, ...; 0, 0: all */
+    const char *keep, *solve; /* of the projection, as in nh_projection */
 } nh_ensemble_options;
 NH_OPTIONS_DEFAULT(nh_ensemble_options)
 
@@ -803,6 +851,27 @@ NH_API const nh_run *nh_simulation_run(const nh_simulation *simulation);
 NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
 NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
 NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
+
+/* How good the end state is: its distance from solutions with other steps, see
+ * nh_simulation_estimate. */
+typedef struct nh_estimate {
+    double error;    /* the largest component, relative to the size of its motion over the run (an
+                        angle's: at most a revolution); NaN: not estimated */
+    int component;   /* which one: an index of q, and beyond q of v; -1: none */
+    bool converging; /* the solutions approach each other with the order of the method or nearly
+                        so; if not, the error is at least as large as stated */
+    double order;    /* the order that they show; NaN: none */
+    const double *q, *v; /* the estimated error of each component, in its own unit; NULL without an
+                            estimate. They belong to the simulation */
+} nh_estimate;
+
+/* Estimates the error at the end of a complete simulation. This runs the simulation again with half
+ * and a quarter of the number of steps, and with twice as many if these do not agree; what was
+ * recorded does not change. NH_AS_ADVISED: only if this takes less than a second. NH_ON: in any
+ * case, and NH_NOT_APPLICABLE if it is impossible, as for a simulation that was resumed. An error
+ * of more than a tenth of the motion adds a remark to the run. */
+NH_API nh_status nh_simulation_estimate(nh_simulation *simulation, nh_switch when,
+                                        nh_estimate *estimate, nh_report *report);
 
 /* The number of steps between rows that gives about 10,000 rows, or fewer if there are many
  * columns. */

@@ -12,7 +12,7 @@ GROUPS = {
     "Computations": ["simulate", "ensemble", "compare", "order"],
     "Results": ["Trajectory", "Ensemble", "Comparison", "Order"],
     "Classes of models and systems": ["Model", "System", "Facts"],
-    "Errors": ["Error", "UsageError", "ModelError", "ComputationError", "NotHere"],
+    "Errors": ["Error", "UsageError", "ModelError", "ComputationError", "NotHere", "Remark"],
 }
 WIDTH = 88
 

@@ -21,7 +21,7 @@ PAUSE = 0.1  # seconds between two looks at the keyboard and the bar
 Path = Union[str, "os.PathLike[str]", None]
 
 BACKENDS = {"auto": H.NH_BACKEND_AUTO, "tape": H.NH_BACKEND_TAPE, "compiled": H.NH_BACKEND_COMPILED}
-COMPENSATED = {None: H.NH_AS_ADVISED, True: H.NH_ON, False: H.NH_OFF}
+SWITCH = {None: H.NH_AS_ADVISED, True: H.NH_ON, False: H.NH_OFF}
 
 
 class Trajectory:
@@ -53,6 +53,15 @@ class Trajectory:
         self.output: str | None = os.fsdecode(output) if output else None  #: the file with all points
         #: doubts about the model and about the motion; each was also issued as a warning (:class:`nonholo.Remark`)
         self.remarks: list[str] = [*self.system.remarks, *remarks(lib.nh_run_remarks, lib.nh_run_remark, simulation.run)]
+        estimate = simulation.estimate
+        #: the estimated error of the end state, relative to the size of the motion; None without an estimate
+        self.estimate: float | None = estimate.error if estimate is not None and math.isfinite(estimate.error) else None
+        #: the same for each coordinate and each velocity, in their own units
+        self.estimate_q: np.ndarray | None = None
+        self.estimate_v: np.ndarray | None = None
+        if estimate is not None and self.estimate is not None:
+            self.estimate_q = array_at(estimate.q, 1, len(self.system.coordinates), owner=simulation)[0].copy()
+            self.estimate_v = array_at(estimate.v, 1, len(self.system.velocities), owner=simulation)[0].copy()
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
         self._multipliers: np.ndarray | None = None
@@ -170,6 +179,7 @@ class _Simulation:
         weakref.finalize(self, lib.nh_simulation_free, self.handle)
         self.run: int = lib.nh_simulation_run(self.handle)
         self.record: int = lib.nh_simulation_record(self.handle)
+        self.estimate: H.nh_estimate | None = None
 
     def columns(self) -> list[str]:
         return [_text(lib.nh_record_column_name(self.record, i)) for i in range(lib.nh_record_columns(self.record))]
@@ -203,13 +213,23 @@ class _Simulation:
             lib.nh_checkpoint_remove(self.options.resume)
 
 
+    def estimate_error(self, wanted: int) -> None:
+        """How good the end state is. What the user's functions raise at other steps is no failure of this run."""
+        self.estimate = H.nh_estimate()
+        try:
+            call(lib.nh_simulation_estimate, self.handle, wanted, C.byref(self.estimate))
+        finally:
+            if self.system._keep:
+                self.system._keep.take_exception()
+
+
 def fill_options(
     options: H.nh_run_options, method: bytes, step: float, steps: int, compose: str | None, compensated: bool | None, backend: str
 ) -> None:
     options.method, options.step, options.steps = method, step, steps
     options.compose = compose.encode() if compose else None
     options.backend = choose(BACKENDS, backend, "backend")
-    options.compensated = choose(COMPENSATED, compensated, "compensated")
+    options.compensated = choose(SWITCH, compensated, "compensated")
 
 
 class _Run:
@@ -310,7 +330,7 @@ def simulate(
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
-    **options: Any,
+    estimate: bool | None = None, **options: Any,
 ) -> Trajectory:
     """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
 
@@ -321,7 +341,9 @@ def simulate(
     its time, and ``project`` projects the start velocities onto the constraints. Every ``every``-th step is recorded;
     unless given, about 10,000 points are. ``compose`` names a composition, ``compensated`` switches compensated sums
     on or off (None does what the method advises), and ``backend`` is "auto", "tape" or "compiled". ``progress`` is
-    True, False, None (only in terminals and notebooks), or a function of the completed fraction.
+    True, False, None (only in terminals and notebooks), or a function of the completed fraction. ``estimate`` says
+    whether the error of the end state is estimated from runs with other steps (``trajectory.estimate``); None does it
+    if that takes less than a second.
 
     >>> import nonholo
     >>> run = nonholo.simulate("rolling-disk", "gauss", stages=3, step=0.1, time=50, start={"theta": 0.5}, project=True)
@@ -351,12 +373,13 @@ def simulate(
     want.steps, want.every, want.pause = count, check_every(every) or 0, PAUSE
     want.model_text = beginning.system._model_text
     _keep_files(want, output, checkpoint, checkpoint_every, resume)
-    trajectory = _carry_out(_Simulation(beginning.system, text, want), progress)
+    wanted = choose(SWITCH, estimate, "estimate")
+    trajectory = _carry_out(_Simulation(beginning.system, text, want), progress, wanted)
     warn(trajectory.remarks)
     return trajectory
 
 
-def _carry_out(simulation: _Simulation, progress: Progress) -> Trajectory:
+def _carry_out(simulation: _Simulation, progress: Progress, estimate: int) -> Trajectory:
     try:
         simulation.advance(progress)
     except Error as error:
@@ -368,6 +391,7 @@ def _carry_out(simulation: _Simulation, progress: Progress) -> Trajectory:
         simulation.finish()
         raise
     simulation.finish()
+    simulation.estimate_error(estimate)
     return Trajectory(simulation)
 
 

@@ -50,9 +50,70 @@ void nh_dense_solve(int n, const double *lu, const int *pivot, double *x)
     }
 }
 
+bool nh_dense_cholesky(int n, double *a)
+{
+    for (int i = 0; i < n; i++) {
+        double whole = a[i * n + i];
+        for (int j = 0; j <= i; j++) {
+            double sum = a[i * n + j];
+            for (int c = 0; c < j; c++)
+                sum -= a[i * n + c] * a[j * n + c];
+            if (j < i)
+                a[i * n + j] = sum / a[j * n + j];
+            else if (sum > 1e-14 * whole) /* what is left of it: no matter the units */
+                a[i * n + i] = sqrt(sum);
+            else
+                return false;
+        }
+        for (int j = i + 1; j < n; j++)
+            a[i * n + j] = 0;
+    }
+    return true;
+}
+
+void nh_dense_cholesky_solve(int n, const double *l, double *x)
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++)
+            x[i] -= l[i * n + j] * x[j];
+        x[i] /= l[i * n + i];
+    }
+    for (int i = n; i-- > 0;) {
+        x[i] /= l[i * n + i];
+        for (int j = 0; j < i; j++)
+            x[j] -= l[i * n + j] * x[i];
+    }
+}
+
+/* Divides `count` numbers, `stride` apart, by the power of two next to the largest. */
+static void bring_to_one(double *a, int count, int stride)
+{
+    double largest = 0;
+    int exponent;
+    for (int i = 0; i < count; i++)
+        largest = fmax(largest, fabs(a[(long)i * stride]));
+    if (!(largest > 0) || !isfinite(largest))
+        return;
+    frexp(largest, &exponent);
+    for (int i = 0; i < count; i++)
+        a[(long)i * stride] = ldexp(a[(long)i * stride], -exponent);
+}
+
+static void equilibrate(int rows, int columns, double *a)
+{
+    enum { SWEEPS = 4 };
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (int i = 0; i < rows; i++)
+            bring_to_one(a + (long)i * columns, columns, 1);
+        for (int j = 0; j < columns; j++)
+            bring_to_one(a + j, rows, columns);
+    }
+}
+
 int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent)
 {
     int rank = 0;
+    equilibrate(rows, columns, a);
     if (dependent)
         *dependent = -1;
     /* Row by row: each is cleared of the pivots found so far; what is left of it, compared with

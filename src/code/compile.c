@@ -1,5 +1,5 @@
-/* Compiling kernels with the system's C compiler, and the cache of what was compiled. The compiler
- * is called without a shell, in a private folder, and may work while its caller goes on. */
+/* Compiling kernels with the system's C compiler. It is called without a shell, in a private
+ * folder, and may work while its caller goes on. */
 #define _GNU_SOURCE
 #include "code/compile.h"
 
@@ -20,10 +20,11 @@
 
 #include "base/sha256.h"
 #include "base/status.h"
+#include "code/cache.h"
 
 extern char **environ;
 
-enum { PATH_SIZE = 4096, MESSAGE_MAX = 600, POLL_MICROSECONDS = 1000 };
+enum { MESSAGE_MAX = 600, POLL_MICROSECONDS = 1000 };
 
 /* No contraction: fused multiply-adds are written out where they are wanted. The superword
  * vectoriser makes small kernels slower. */
@@ -59,14 +60,14 @@ static bool executable(const char *path)
 }
 
 /* The compiler's file, as the system finds it. */
-static bool find_compiler(char file[PATH_SIZE])
+static bool find_compiler(char file[NH_PATH_SIZE])
 {
     const char *name = compiler(), *path = getenv("PATH");
     if (strchr(name, '/'))
-        return snprintf(file, PATH_SIZE, "%s", name) < PATH_SIZE && executable(file);
+        return snprintf(file, NH_PATH_SIZE, "%s", name) < NH_PATH_SIZE && executable(file);
     while (path && *path) {
         size_t length = strcspn(path, ":");
-        if (snprintf(file, PATH_SIZE, "%.*s/%s", (int)length, path, name) < PATH_SIZE &&
+        if (snprintf(file, NH_PATH_SIZE, "%.*s/%s", (int)length, path, name) < NH_PATH_SIZE &&
             executable(file))
             return true;
         path += length + (path[length] == ':');
@@ -76,96 +77,8 @@ static bool find_compiler(char file[PATH_SIZE])
 
 bool nh_compiler_exists(void)
 {
-    char file[PATH_SIZE];
+    char file[NH_PATH_SIZE];
     return find_compiler(file);
-}
-
-/* ---- the folder ---- */
-
-/* A folder of ours that nobody else can write to. */
-static bool is_private(const char *path)
-{
-    struct stat s;
-    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
-           (s.st_mode & 022) == 0;
-}
-
-static bool make_folder(const char *path)
-{
-    return (mkdir(path, 0700) == 0 || errno == EEXIST) && is_private(path);
-}
-
-/* The cache folder; "" when there is none to be had. */
-static void cache_folder(char folder[PATH_SIZE])
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    folder[0] = 0;
-    if (cache && cache[0] == '/')
-        snprintf(folder, PATH_SIZE - 100, "%s", cache);
-    else if (home && home[0] == '/')
-        snprintf(folder, PATH_SIZE - 100, "%s/.cache", home);
-    else
-        return;
-    mkdir(folder, 0700);
-    strcat(folder, "/nonholo");
-    if (!make_folder(folder))
-        folder[0] = 0;
-}
-
-/* ---- files ---- */
-
-static bool write_all(int fd, const char *data, size_t length)
-{
-    while (length > 0) {
-        ssize_t done = write(fd, data, length);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        data += done;
-        length -= (size_t)done;
-    }
-    return true;
-}
-
-static bool write_file(const char *path, const char *data, size_t length)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && write_all(fd, data, length);
-    return fd >= 0 && close(fd) == 0 && ok;
-}
-
-/* The whole file, which must be ours and closed to others; NULL when it is not. */
-static char *read_private(const char *path, size_t *length)
-{
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat s;
-    char *data = NULL;
-    if (fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
-        (s.st_mode & 022) == 0 && s.st_size < (1 << 30) && (data = malloc((size_t)s.st_size + 1))) {
-        *length = 0;
-        ssize_t got;
-        while (*length < (size_t)s.st_size &&
-               (got = read(fd, data + *length, (size_t)s.st_size - *length)) > 0)
-            *length += (size_t)got;
-        if (*length != (size_t)s.st_size) {
-            free(data);
-            data = NULL;
-        }
-    }
-    if (fd >= 0)
-        close(fd);
-    return data;
-}
-
-static bool digest_of_file(const char *path, char digest[NH_DIGEST_TEXT])
-{
-    size_t length;
-    char *data = read_private(path, &length);
-    if (data)
-        nh_sha256_text(data, length, digest);
-    free(data);
-    return data != NULL;
 }
 
 /* ---- calling the compiler: no shell, no input, its messages into a file ---- */
@@ -233,7 +146,7 @@ static char *first_error(char *text)
 static nh_status compiler_failed(const char *messages, nh_report *report)
 {
     size_t length = 0;
-    char *text = read_private(messages, &length), empty[] = "";
+    char *text = nh_read_private(messages, &length), empty[] = "";
     if (text)
         text[length < MESSAGE_MAX ? length : MESSAGE_MAX] = 0;
     char *shown = text ? first_error(text) : empty;
@@ -264,36 +177,19 @@ void nh_loaded_close(nh_loaded *loaded)
     *loaded = (nh_loaded){0};
 }
 
-/* A cached kernel has its own digest as the last part of its name's note: NAME.so with NAME.sum. */
 static bool load_cached(nh_loaded *out, const char *object, const char *sum)
 {
-    char digest[NH_DIGEST_TEXT];
-    size_t length;
-    char *expected = read_private(sum, &length);
-    bool genuine = expected && length == NH_DIGEST_TEXT - 1 && digest_of_file(object, digest) &&
-                   memcmp(expected, digest, length) == 0;
-    free(expected);
-    return genuine && load(out, object);
-}
-
-/* Moves what was made in the private working folder to its place in the cache; both files are
- * complete when they appear, and another process doing the same brings the same content. */
-static void keep(const char *made, const char *work_sum, const char *object, const char *sum)
-{
-    char digest[NH_DIGEST_TEXT];
-    if (digest_of_file(made, digest) && write_file(work_sum, digest, NH_DIGEST_TEXT - 1) &&
-        rename(made, object) == 0)
-        rename(work_sum, sum);
+    return nh_cache_has(object, sum) && load(out, object);
 }
 
 typedef struct paths {
-    char folder[PATH_SIZE], work[PATH_SIZE], source[PATH_SIZE], made[PATH_SIZE],
-        messages[PATH_SIZE], work_sum[PATH_SIZE], object[PATH_SIZE], sum[PATH_SIZE];
+    char folder[NH_PATH_SIZE], work[NH_PATH_SIZE], source[NH_PATH_SIZE], made[NH_PATH_SIZE],
+        messages[NH_PATH_SIZE], work_sum[NH_PATH_SIZE], object[NH_PATH_SIZE], sum[NH_PATH_SIZE];
 } paths;
 
 static bool join(char *out, const char *folder, const char *name, const char *ending)
 {
-    return snprintf(out, PATH_SIZE, "%s/%s%s", folder, name, ending) < PATH_SIZE;
+    return snprintf(out, NH_PATH_SIZE, "%s/%s%s", folder, name, ending) < NH_PATH_SIZE;
 }
 
 /* A kernel is named by all that it is made from: source, flags, and the compiler's file, whose size
@@ -302,7 +198,7 @@ static bool content_name(const nh_text *source, nh_variant variant, char name[NH
 {
     nh_text all = {0};
     const char *flag[ARGUMENTS_MAX];
-    char file[PATH_SIZE], real_file[PATH_MAX] = "";
+    char file[NH_PATH_SIZE], real_file[PATH_MAX] = "";
     struct stat s = {0};
     if (find_compiler(file) && realpath(file, real_file))
         stat(real_file, &s);
@@ -381,7 +277,7 @@ static void remove_work(const paths *p)
 static bool name_cached(nh_compilation *c)
 {
     paths *p = &c->p;
-    cache_folder(p->folder);
+    nh_cache_folder(p->folder);
     return !p->folder[0] ||
            (join(p->object, p->folder, c->name, ".so") && join(p->sum, p->folder, c->name, ".sum"));
 }
@@ -403,7 +299,7 @@ static nh_status make_work(nh_compilation *c, const nh_text *source, nh_report *
         !join(p->messages, p->work, "messages", ".txt") ||
         !join(p->work_sum, p->work, c->name, ".sum"))
         return nh_fail(report, NH_FILE_FAILED, "the path of the cache folder is too long");
-    if (!write_file(p->source, source->data, source->length))
+    if (!nh_write_private(p->source, source->data, source->length))
         return nh_fail(report, NH_FILE_FAILED, "cannot write %s: %s", p->source, strerror(errno));
     return NH_OK;
 }
@@ -524,7 +420,7 @@ nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, nh_report *report)
         status = nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s",
                          dlerror());
     else if (c->p.folder[0])
-        keep(c->p.made, c->p.work_sum, c->p.object, c->p.sum);
+        nh_cache_keep(c->p.folder, c->p.made, c->p.work_sum, c->p.object, c->p.sum);
     free_compilation(c);
     return status;
 }

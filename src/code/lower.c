@@ -512,7 +512,8 @@ static void number_values(nh_tape *t)
 }
 
 /* Every result of the function is made by an instruction of its own: what is an argument, a
- * constant or another result as well is copied. */
+ * constant or another result as well is copied. In place, all are copied, after all is read: what
+ * is an argument is read into a value of its own first. */
 static bool lower_outputs(lowering *w, const nh_expr *outputs, size_t count)
 {
     nh_tape *t = w->tape;
@@ -521,12 +522,14 @@ static bool lower_outputs(lowering *w, const nh_expr *outputs, size_t count)
     for (size_t i = 0; t->output && taken && i < count; i++) {
         uint32_t value = value_of(w, outputs[i]);
         bool made = !(value & (CONSTANT_BIT | INPUT_BIT));
-        if (made && !taken[value])
+        if (made && !taken[value] && !t->in_place)
             taken[value] = true;
-        else
+        else if (!made || !t->in_place)
             value = append(w, NH_OP_COPY, value, 0, 0);
         t->output[i] = value;
     }
+    for (size_t i = 0; t->output && taken && t->in_place && i < count; i++)
+        t->output[i] = append(w, NH_OP_COPY, t->output[i], 0, 0);
     t->outputs = count;
     free(taken);
     return t->output && taken && !w->failed;
@@ -548,11 +551,12 @@ static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
     return true;
 }
 
-nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count)
+nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count, bool in_place)
 {
     nh_tape *tape = calloc(1, sizeof *tape);
     if (!tape)
         return NULL;
+    tape->in_place = in_place;
     lowering w = {.g = g, .tape = tape};
     nh_schedule schedule = {0};
     bool ok = lower_all(&w, outputs, count);

@@ -398,7 +398,7 @@ static void finish(rolling *w)
 bool nh_tape_roll(nh_schedule *out, nh_tape *tape)
 {
     *out = (nh_schedule){0};
-    if (tape->instructions < INSTRUCTIONS_MIN)
+    if (tape->in_place || tape->instructions < INSTRUCTIONS_MIN)
         return plain_order(out, tape);
     rolling w = {.t = tape};
     bool ok = prepare(&w);

@@ -85,11 +85,13 @@ typedef struct nh_tape {
     size_t lines;         /* of `placed`, ends included */
     nh_stretch *stretch;
     size_t stretches;
-    size_t slots; /* constants, then the reused rest */
+    size_t slots;  /* constants, then the reused rest */
+    bool in_place; /* no output is stored before everything is read */
 } nh_tape;
 
-/* NULL without memory. */
-nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count);
+/* NULL without memory. `in_place`: the function may be called with its argument x as its output,
+ * whatever it reads after its first results are known. */
+nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count, bool in_place);
 void nh_tape_free(nh_tape *tape);
 bool nh_tape_reads_time(const nh_tape *tape);
 bool nh_tape_has_loops(const nh_tape *tape);

@@ -2,7 +2,9 @@
  *
  * The elimination order is the greedy minimum-degree order, computed from the sparsity pattern
  * beforehand: each iteration eliminates the unknown with the fewest remaining neighbours, and of
- * several the one with the smallest index. */
+ * several the one with the smallest index. Matrices that are not definite get their rows exchanged
+ * first, or are solved through their normal equations with one step of refinement, which makes the
+ * error that of the matrix itself again. */
 #include "mechanics/sparse.h"
 
 #include <stdlib.h>
@@ -27,6 +29,10 @@ struct nh_elimination {
     nh_expr *pivot;
     sparse_line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
     sparse_line *upper; /* upper[k]: (j, u_kj) */
+    int *row;           /* row[k]: the row of the matrix in the place of row k; NULL: k itself */
+    int *place;         /* its inverse */
+    nh_matrix a;        /* of normal equations: the matrix itself, its transpose times w */
+    nh_matrix aw;
 };
 
 static nh_expr *line_find(sparse_line *l, int at)
@@ -203,23 +209,33 @@ static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k
     return true;
 }
 
-nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
+static nh_elimination *allocate(int rows)
 {
-    size_t n = (size_t)a->rows;
-    bool too_much = false;
-    *singular = NH_NO_MEMORY_LEFT;
+    size_t n = (size_t)rows + 1;
     nh_elimination *lu = calloc(1, sizeof *lu);
     if (!lu)
         return NULL;
-    *lu = (nh_elimination){.n = a->rows,
-                           .order = calloc(n + 1, sizeof *lu->order),
-                           .pivot = calloc(n + 1, sizeof *lu->pivot),
-                           .lower = calloc(n + 1, sizeof *lu->lower),
-                           .upper = calloc(n + 1, sizeof *lu->upper)};
+    *lu = (nh_elimination){.n = rows,
+                           .order = calloc(n, sizeof *lu->order),
+                           .pivot = calloc(n, sizeof *lu->pivot),
+                           .lower = calloc(n, sizeof *lu->lower),
+                           .upper = calloc(n, sizeof *lu->upper)};
+    if (!lu->order || !lu->pivot || !lu->lower || !lu->upper) {
+        nh_elimination_free(lu);
+        return NULL;
+    }
+    return lu;
+}
+
+/* Factors in the order of `lu`, or in one that is found first. */
+static nh_elimination *factorise(nh_graph *g, nh_elimination *lu, const nh_matrix *a, bool ordered,
+                                 int *singular)
+{
+    bool too_much = false;
     work_matrix w = {0};
-    bool ok = lu->order && lu->pivot && lu->lower && lu->upper &&
-              find_order(a, lu->order, &too_much) && fill_work(&w, a);
-    for (size_t position = 0; ok && position < n; position++) {
+    *singular = NH_NO_MEMORY_LEFT;
+    bool ok = lu && (ordered || find_order(a, lu->order, &too_much)) && fill_work(&w, a);
+    for (int position = 0; ok && position < lu->n; position++) {
         int k = lu->order[position];
         ok = eliminate_one(g, lu, &w, k) && !nh_graph_failed(g);
         if (!ok && lu->pivot[k] == NH_ZERO && !nh_graph_failed(g))
@@ -236,14 +252,108 @@ nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular)
     return lu;
 }
 
+static bool append_row(nh_partials *to, const nh_partials *from)
+{
+    bool ok = true;
+    for (size_t e = 0; ok && e < from->count; e++)
+        ok = nh_row_append(to, from->entry[e].index, from->entry[e].value);
+    return ok;
+}
+
+static nh_elimination *exchanged(nh_graph *g, const nh_matrix *a, const nh_pivots *pivots,
+                                 int *singular)
+{
+    nh_elimination *lu = allocate(a->rows);
+    nh_matrix moved = {0};
+    size_t n = (size_t)a->rows;
+    *singular = NH_NO_MEMORY_LEFT;
+    bool ok = lu && (lu->row = calloc(n + 1, sizeof(int))) &&
+              (lu->place = calloc(n + 1, sizeof(int))) && nh_matrix_init(&moved, a->rows, a->rows);
+    for (int k = 0; ok && k < a->rows; k++) {
+        lu->order[k] = pivots->order[k];
+        lu->row[k] = pivots->row[k];
+        lu->place[pivots->row[k]] = k;
+        ok = append_row(moved.row + k, a->row + pivots->row[k]);
+    }
+    if (!ok) {
+        nh_elimination_free(lu);
+        lu = NULL;
+    }
+    lu = lu ? factorise(g, lu, &moved, true, singular) : NULL;
+    nh_matrix_free(&moved);
+    return lu;
+}
+
+/* a^T w as rows, and the product of it with a. */
+static bool normal_matrix(nh_graph *g, const nh_matrix *a, const double *weight, nh_matrix *aw,
+                          nh_matrix *normal)
+{
+    int n = a->rows;
+    nh_matrix transposed = {0};
+    bool ok = nh_matrix_init(aw, n, n) && nh_matrix_init(&transposed, n, n) &&
+              nh_matrix_init(normal, n, n);
+    for (int i = 0; ok && i < n; i++)
+        for (size_t e = 0; ok && e < a->row[i].count; e++) {
+            nh_partial x = a->row[i].entry[e];
+            ok = nh_row_append(aw->row + x.index, (uint32_t)i, nh_scale(g, weight[i], x.value)) &&
+                 nh_row_append(transposed.row + x.index, (uint32_t)i, x.value);
+        }
+    for (int i = 0; ok && i < n; i++)
+        for (int j = 0; ok && j < n; j++)
+            ok = nh_row_append(normal->row + i, (uint32_t)j,
+                               nh_row_dot(g, aw->row + i, transposed.row + j));
+    nh_matrix_free(&transposed);
+    return ok && !nh_graph_failed(g);
+}
+
+static nh_elimination *through_normal(nh_graph *g, const nh_matrix *a, const nh_pivots *pivots,
+                                      int *singular)
+{
+    nh_matrix aw = {0}, normal = {0}, copy = {0};
+    *singular = NH_NO_MEMORY_LEFT;
+    bool ok = nh_matrix_init(&copy, a->rows, a->rows);
+    for (int i = 0; ok && i < a->rows; i++)
+        ok = append_row(copy.row + i, a->row + i);
+    ok = ok && normal_matrix(g, a, pivots->weight, &aw, &normal);
+    nh_elimination *lu = ok ? factorise(g, allocate(a->rows), &normal, false, singular) : NULL;
+    nh_matrix_free(&normal);
+    if (!lu) {
+        nh_matrix_free(&aw);
+        nh_matrix_free(&copy);
+        return NULL;
+    }
+    lu->a = copy;
+    lu->aw = aw;
+    return lu;
+}
+
+nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, const nh_pivots *pivots,
+                             int *singular)
+{
+    if (pivots && pivots->kind == NH_PIVOTS_EXCHANGED)
+        return exchanged(g, a, pivots, singular);
+    if (pivots && pivots->kind == NH_PIVOTS_NORMAL)
+        return through_normal(g, a, pivots, singular);
+    return factorise(g, allocate(a->rows), a, false, singular);
+}
+
+const nh_expr *nh_elimination_pivots(const nh_elimination *lu)
+{
+    return lu->pivot;
+}
+
 void nh_elimination_free(nh_elimination *lu)
 {
     if (!lu)
         return;
     lines_free(lu->lower, lu->n);
     lines_free(lu->upper, lu->n);
+    nh_matrix_free(&lu->a);
+    nh_matrix_free(&lu->aw);
     free(lu->order);
     free(lu->pivot);
+    free(lu->row);
+    free(lu->place);
     free(lu);
 }
 
@@ -272,7 +382,7 @@ static bool backward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
     return ok;
 }
 
-bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
+static bool solve_factors(nh_graph *g, const nh_elimination *lu, nh_expr *x)
 {
     bool ok = true;
     for (int position = 0; position < lu->n; position++)
@@ -280,6 +390,45 @@ bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
     for (int position = lu->n; ok && position-- > 0;)
         ok = backward(g, lu, x, lu->order[position]);
     return ok && !nh_graph_failed(g);
+}
+
+/* x from b through the normal equations, then once more for what is left: b - a x. */
+static bool solve_normal(nh_graph *g, const nh_elimination *lu, nh_expr *x)
+{
+    size_t n = (size_t)lu->n;
+    nh_expr *left = malloc((2 * n + 1) * sizeof *left), *change = left + n;
+    bool ok = left != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        left[i] = x[i];
+        x[i] = NH_ZERO;
+    }
+    for (int pass = 0; ok && pass < 2; pass++) {
+        for (size_t i = 0; i < n; i++)
+            change[i] = nh_row_apply(g, lu->aw.row + i, left);
+        ok = solve_factors(g, lu, change);
+        for (size_t i = 0; i < n; i++)
+            x[i] = nh_add(g, x[i], change[i]);
+        for (size_t i = 0; i < n; i++)
+            left[i] = nh_subtract(g, left[i], nh_row_apply(g, lu->a.row + i, change));
+    }
+    free(left);
+    return ok && !nh_graph_failed(g);
+}
+
+bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
+{
+    if (lu->a.row)
+        return solve_normal(g, lu, x);
+    if (!lu->row)
+        return solve_factors(g, lu, x);
+    nh_expr *given = malloc(((size_t)lu->n + 1) * sizeof *given);
+    if (!given)
+        return false;
+    memcpy(given, x, (size_t)lu->n * sizeof *x);
+    for (int k = 0; k < lu->n; k++)
+        x[k] = given[lu->row[k]];
+    free(given);
+    return solve_factors(g, lu, x);
 }
 
 /* The unknowns that few given entries reach, so that a solution costs what it has of entries. */
@@ -336,8 +485,9 @@ static void find_pattern(solution_pattern *r, const nh_elimination *lu, const nh
 {
     r->count = 0;
     for (size_t e = 0; e < given->count; e++) {
-        meet(r, (int)given->entry[e].index);
-        r->x[given->entry[e].index] = given->entry[e].value;
+        int row = (int)given->entry[e].index, at = lu->place ? lu->place[row] : row;
+        meet(r, at);
+        r->x[at] = given->entry[e].value;
     }
     const sparse_line *const edges[] = {lu->lower, r->users};
     for (int way = 0; way < 2; way++)
@@ -365,9 +515,28 @@ static bool take_solution(solution_pattern *r, const nh_elimination *lu, nh_part
     return ok;
 }
 
+/* Normal equations reach everything that hangs together. */
+static bool solve_rows_normal(nh_graph *g, const nh_elimination *lu, const nh_matrix *given,
+                              nh_matrix *out)
+{
+    nh_expr *x = malloc(((size_t)lu->n + 1) * sizeof *x);
+    bool ok = x != NULL;
+    for (int j = 0; ok && j < given->rows; j++) {
+        for (int i = 0; i < lu->n; i++)
+            x[i] = nh_matrix_at(given, j, i);
+        ok = solve_normal(g, lu, x);
+        for (int i = 0; ok && i < lu->n; i++)
+            ok = nh_row_append(out->row + j, (uint32_t)i, x[i]);
+    }
+    free(x);
+    return ok;
+}
+
 bool nh_elimination_solve_rows(nh_graph *g, const nh_elimination *lu, const nh_matrix *given,
                                nh_matrix *out)
 {
+    if (lu->a.row)
+        return solve_rows_normal(g, lu, given, out);
     solution_pattern r;
     bool ok = pattern_init(&r, lu);
     for (int j = 0; ok && j < given->rows; j++) {

@@ -310,6 +310,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     mass_facts(s);
     constraint_kinds(s);
     f->mechanical = is_mechanical(s);
+    f->definite_mass = s->definite;
     f->has_frame = s->problem->frames > 0;
     f->reaction_is_linear = reaction_is_linear(s);
     f->autonomous = !nh_depends(g, s->problem->lagrangian, NH_TIME) &&

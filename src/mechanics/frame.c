@@ -141,7 +141,7 @@ static bool solve_velocities(frame *f)
     for (int a = 0; a < f->r; a++)
         f->y[a] = argument(f, a);
     int singular;
-    nh_elimination *lu = ok ? nh_eliminate(g, &G, &singular) : NULL;
+    nh_elimination *lu = ok ? nh_eliminate(g, &G, NULL, &singular) : NULL;
     ok = lu && nh_elimination_solve(g, lu, f->y);
     for (int i = 0; ok && i < f->n; i++)
         f->v[i] = inner(g, f->r, f->X + i, f->n, f->y);

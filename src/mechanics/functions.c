@@ -117,11 +117,16 @@ static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh
     return ok && !nh_graph_failed(g);
 }
 
-static bool solve_with(nh_graph *g, const nh_matrix *S, nh_expr *x)
+bool nh_schur_matrix(nh_mechanics *s, nh_matrix *out)
+{
+    return product(s->g, out, &s->K, &s->B);
+}
+
+static bool solve_with(nh_mechanics *s, const nh_matrix *S, nh_expr *x)
 {
     int singular;
-    nh_elimination *lu = nh_eliminate(g, S, &singular);
-    bool ok = lu && nh_elimination_solve(g, lu, x);
+    nh_elimination *lu = nh_eliminate(s->g, S, &s->schur_pivots, &singular);
+    bool ok = lu && nh_elimination_solve(s->g, lu, x);
     nh_elimination_free(lu);
     return ok;
 }
@@ -132,10 +137,10 @@ bool nh_derive_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
     nh_graph *g = s->g;
     nh_matrix S = {0};
     nh_expr *lambda = calloc((size_t)s->m + 1, sizeof *lambda);
-    bool ok = lambda && solve_mass(s, s->rate, a) && product(g, &S, &s->K, &s->B);
+    bool ok = lambda && solve_mass(s, s->rate, a) && nh_schur_matrix(s, &S);
     for (int i = 0; ok && i < s->m; i++)
         lambda[i] = nh_negate(g, nh_add(g, s->drift[i], nh_row_apply(g, s->K.row + i, a)));
-    ok = ok && solve_with(g, &S, lambda);
+    ok = ok && solve_with(s, &S, lambda);
     for (int j = 0; ok && j < s->m; j++)
         for (size_t e = 0; e < s->B.row[j].count; e++) {
             nh_partial b = s->B.row[j].entry[e];
@@ -186,7 +191,7 @@ static bool schur_solve(nh_mechanics *s, const nh_matrix *R, const nh_matrix *B,
 {
     nh_matrix S = {0};
     memcpy(d, k, (size_t)s->m * sizeof *d);
-    bool ok = product(s->g, &S, R, B) && solve_with(s->g, &S, d);
+    bool ok = product(s->g, &S, R, B) && solve_with(s, &S, d);
     nh_matrix_free(&S);
     return ok;
 }

@@ -50,10 +50,13 @@ typedef struct nh_mechanics {
     nh_expr *p, *F, *rate; /* [n] */
     nh_matrix mass;        /* n x n */
     nh_elimination *mass_factors;
-    nh_expr *k, *drift; /* [m] */
-    nh_matrix K;        /* m x n */
-    nh_matrix kq;       /* dk/dq, m x n */
-    nh_matrix B;        /* M^-1 K^T kept as its transpose: row j belongs to constraint j, m x n */
+    double *start;          /* q[n], v[n] of the model; zero where it has none */
+    bool definite;          /* the mass matrix, near the start */
+    nh_pivots schur_pivots; /* of K M^-1 K^T, and of what else a mass that is not definite makes */
+    nh_expr *k, *drift;     /* [m] */
+    nh_matrix K;            /* m x n */
+    nh_matrix kq;           /* dk/dq, m x n */
+    nh_matrix B; /* M^-1 K^T kept as its transpose: row j belongs to constraint j, m x n */
     nh_expr energy;
     nh_expr driver_energy, passenger_energy; /* when facts.coupled */
     nh_facts facts;
@@ -83,6 +86,18 @@ typedef bool nh_derive_function(nh_mechanics *mechanics, nh_expr *work, nh_expr_
 #define FN(name, outputs, derive) nh_derive_function derive;
 #include "mechanics/functions.def"
 #undef FN
+
+/* K B, only where rows meet. */
+bool nh_schur_matrix(nh_mechanics *mechanics, nh_matrix *out);
+
+/* Pivots (pivots.c). Definite by the signs of the pivots near the start; *zero is an unknown whose
+ * pivot was never seen to differ from zero, or -1. */
+nh_answer nh_is_definite(nh_mechanics *mechanics, const nh_elimination *lu, int rows, int *zero);
+/* For a matrix that is not definite; false without memory, or singular at unknown *zero >= 0. */
+bool nh_choose_pivots(const nh_mechanics *mechanics, const nh_matrix *matrix, nh_pivots *pivots,
+                      int *zero);
+double nh_solution_defect(nh_mechanics *mechanics, const nh_elimination *lu,
+                          const nh_matrix *matrix);
 
 /* NH_BAD_MODEL when the model's frame violates a constraint or is not independent. */
 nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_report *report);

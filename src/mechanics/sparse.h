@@ -32,14 +32,28 @@ nh_expr nh_row_dot(nh_graph *g, const nh_partials *a, const nh_partials *b);
 /* a_row . x for a dense vector. */
 nh_expr nh_row_apply(nh_graph *g, const nh_partials *a, const nh_expr *x);
 
-/* LU factors of a square matrix without exchange of rows, in an order that keeps the fill low: for
- * matrices whose symmetric part is definite, which mass matrices and Schur complements are. Equal
+/* How the pivots of a matrix are chosen; pivots.c decides by values. */
+typedef enum nh_pivot_kind {
+    NH_PIVOTS_DIAGONAL,  /* for definite matrices, which mass matrices and Schur complements are */
+    NH_PIVOTS_EXCHANGED, /* constant matrices that are not: row[c] is solved for unknown c */
+    NH_PIVOTS_NORMAL     /* others: a^T w a x = a^T w b, whose matrix is definite everywhere */
+} nh_pivot_kind;
+typedef struct nh_pivots {
+    nh_pivot_kind kind;
+    int *row, *order; /* [n] of EXCHANGED; order: the unknowns as they are eliminated */
+    double *weight;   /* [n] of NORMAL: w, one over the squared size of a row */
+} nh_pivots;
+void nh_pivots_free(nh_pivots *pivots);
+
+/* LU factors of a square matrix. With pivots on the diagonal, the order keeps the fill low. Equal
  * expressions being one node, a symmetric matrix costs no more than its L D L^T. */
 typedef struct nh_elimination nh_elimination;
 
-/* On failure *singular is the row without a pivot, or one of these. */
+/* On failure *singular is the row without a pivot, or one of these. `pivots` NULL: diagonal. */
 enum { NH_NO_MEMORY_LEFT = -1, NH_TOO_MUCH_FILL = -2 };
-nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, int *singular);
+nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, const nh_pivots *pivots,
+                             int *singular);
+const nh_expr *nh_elimination_pivots(const nh_elimination *lu); /* [n], by unknown */
 void nh_elimination_free(nh_elimination *lu);
 
 /* Replaces x by a^-1 x; zeros in x are used. False without memory. */

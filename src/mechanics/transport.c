@@ -80,7 +80,7 @@ static nh_elimination *schur_factors(nh_mechanics *s)
             ok =
                 nh_row_append(S.row + i, (uint32_t)j, nh_row_dot(s->g, s->K.row + i, s->B.row + j));
     int singular;
-    nh_elimination *lu = ok ? nh_eliminate(s->g, &S, &singular) : NULL;
+    nh_elimination *lu = ok ? nh_eliminate(s->g, &S, &s->schur_pivots, &singular) : NULL;
     nh_matrix_free(&S);
     return lu;
 }

@@ -412,7 +412,7 @@ static unsigned keeps_of(const double *option)
 static unsigned needs_of(const double *option)
 {
     unsigned needs = NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE | NH_NEEDS_LINEAR_CONSTRAINTS |
-                     NH_NEEDS_MECHANICAL | NH_NEEDS_MODEL_TEXT;
+                     NH_NEEDS_MECHANICAL | NH_NEEDS_DEFINITE_MASS | NH_NEEDS_MODEL_TEXT;
     return option[1] == FRAME_MODEL ? needs | NH_NEEDS_FRAME : needs;
 }
 

@@ -350,6 +350,9 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
             report, NH_NOT_APPLICABLE,
             "%s needs a Lagrangian v.M(q)v/2 - V(q); that of %s has other terms in the velocities",
             method, name);
+    if (needs & NH_NEEDS_DEFINITE_MASS && !f->definite_mass)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s needs a mass matrix that is definite; that of %s is not", method, name);
     if (needs & NH_NEEDS_FRAME && !f->has_frame)
         return nh_fail(
             report, NH_NOT_APPLICABLE,

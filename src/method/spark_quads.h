@@ -287,8 +287,8 @@ static inline void apply_quads(const kernel *k, spark_progress *p, quad_spark *s
 static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
 {
     spark_progress p = begin_progress(k);
-    while (!has_converged(&p.is)) { /* tested here it is 5% faster than at the end */
-        if (has_failed(&p.is, ITERATIONS_MAX))
+    while (!has_converged(&p.is)) { /* tested here for speed, as in solve() */
+        if (is_failing(&p))
             return not_converged(k, &p.is.all);
         quad_iteration t;
         evaluate_quads(k, s, &t);

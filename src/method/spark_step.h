@@ -333,9 +333,17 @@ static inline void measure_scales(kernel *k, spark_progress *p, const spark *s)
 
 static inline void judge(spark_progress *p, real change, real driver_change)
 {
-    const corrections sum = {{change, p->scale, change},
-                             {driver_change, p->driver_scale, driver_change}};
-    coupled_judge(&p->is, 1, &sum);
+    convergence_update(&p->is.all, change, p->scale);
+    if (p->is.has_driver)
+        convergence_update(&p->is.driver, driver_change, p->driver_scale);
+}
+
+/* The last correction tells whether it diverges; what is not a number takes all iterations. */
+static inline int is_failing(const spark_progress *p)
+{
+    const int done = p->is.all.iteration;
+    const mask diverging = less(broadcast(1e100), p->is.all.previous);
+    return __builtin_expect(done >= ITERATIONS_MAX || (done > 0 && any(diverging)), 0);
 }
 
 /* The unknowns move to where they are wanted. */
@@ -458,17 +466,16 @@ static inline void remember(kernel *k, const spark *s)
 static int solve(kernel *k, spark *s)
 {
     spark_progress p = begin_progress(k);
-    for (;;) {
+    while (!has_converged(&p.is)) { /* tested here it is 5% faster than at the end */
+        if (is_failing(&p))
+            return BY_NEWTON(newton(k, s), &p.is.all);
         TRY_(IN_ITS_WAY(evaluate, k, s));
         if (p.is.all.iteration == 0)
             make_system(k, s);
         TRY_(IN_ITS_WAY(correct, k, s));
         apply(k, &p, s);
-        if (has_converged(&p.is))
-            return NH_KERNEL_OK;
-        if (has_failed(&p.is, ITERATIONS_MAX))
-            return BY_NEWTON(newton(k, s), &p.is.all);
     }
+    return NH_KERNEL_OK;
 }
 
 /* `rise` of the velocities; `shift` of the positions beyond h v0, in units of h */

@@ -119,6 +119,17 @@ void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index)
     }
 }
 
+/* start solve x', y' */
+void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        nh_family members = nh_expand_target(&b->x, item->left);
+        for (int64_t i = 0; i < members.count && !b->x.status; i++)
+            b->problem->solve[members.first + i] = true;
+    }
+}
+
 /* ---- frames ---- */
 
 /* How many vectors all frame statements make. */
@@ -131,7 +142,7 @@ static int64_t count_vectors(nh_builder *b)
         int64_t each = 0;
         for (const nh_item *item = s->item; item; item = item->next)
             each += !item->left;
-        vectors += nh_turns(b, s) * (each ? each : 1);
+        vectors += nh_repetitions(b, s) * (each ? each : 1);
     }
     return vectors;
 }

@@ -93,6 +93,7 @@ typedef enum nh_statement_kind {
     STATEMENT_FRAME,      /* right, a list; or with left all items make one vector */
     STATEMENT_BRACKET,    /* [left, left->next] = right */
     STATEMENT_START,      /* left = right */
+    STATEMENT_SOLVE,      /* left: `start solve x', y'` */
     STATEMENT_OBSERVE,    /* symbol */
     STATEMENT_KINDS
 } nh_statement_kind;
@@ -148,6 +149,9 @@ nh_status nh_parse_expression(nh_ast **out, nh_arena *arena, const nh_source *so
                               nh_report *report);
 nh_status nh_parse_assignments(nh_statement **out, nh_arena *arena, const nh_source *source,
                                nh_report *report);
+/* x', y[2]', ...: a list of velocities as a statement of kind STATEMENT_SOLVE. */
+nh_status nh_parse_names(nh_statement **out, nh_arena *arena, const nh_source *source,
+                         nh_report *report);
 /* Names of a parameter's value: numbers and parameters before number `before`. */
 nh_status nh_resolve_setting(nh_ast *ast, const nh_source *source, const nh_symbols *symbols,
                              int before, nh_report *report);

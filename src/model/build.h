@@ -33,13 +33,14 @@ typedef struct nh_builder {
 } nh_builder;
 
 /* Once, or once for each index of the statement's loop, and not at all when its condition fails. */
-typedef void nh_turn(nh_builder *b, const nh_statement *s, int64_t index);
-void nh_each_turn(nh_builder *b, const nh_statement *s, nh_turn *turn);
+typedef void nh_repeated(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_repeat(nh_builder *b, const nh_statement *s, nh_repeated *build);
 /* How often that is; fails only when the bounds are wrong. */
-int64_t nh_turns(nh_builder *b, const nh_statement *s);
+int64_t nh_repetitions(nh_builder *b, const nh_statement *s);
 
 /* assign.c: one iteration of a statement that gives values to coordinates and velocities. */
 void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_open_frames(
     nh_builder *b); /* room for all vectors, once the sizes of the families are known */
 void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);

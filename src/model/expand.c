@@ -310,7 +310,7 @@ nh_effort nh_expand_effort(const nh_expander *x)
 
 /* Iterations may get shorter, as in sum(i in 1..N: sum(j in i..N: ...)): only what is several times
  * beyond the limits is refused at once. */
-void nh_expand_turn_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
+void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
                          nh_effort before)
 {
     nh_effort now = nh_expand_effort(x);
@@ -330,7 +330,7 @@ static nh_value expand_loop(nh_expander *x, const nh_ast *ast)
         nh_effort before = nh_expand_effort(x);
         add(x, &s, nh_expand(x, body), false);
         if (i == 0)
-            nh_expand_turn_done(x, from, first, count, before);
+            nh_expand_repetition_done(x, from, first, count, before);
     }
     return total(x, ast, &s);
 }

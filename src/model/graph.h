@@ -110,4 +110,22 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
 bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t, const double *q,
                  const double *v, const double *x, double *out);
 
+/* The same with how far each value is uncertain when every input and every constant may be off by
+ * `relative` times its size (spread.c). */
+bool nh_evaluate_spread(const nh_graph *g, const nh_expr *list, size_t count, double t,
+                        const double *q, const double *v, double relative, double *value,
+                        double *spread);
+
+/* A value and a bound of its round-off (bounds.c). */
+typedef struct nh_bounded {
+    double value, error;
+} nh_bounded;
+typedef struct nh_inputs {
+    double t;
+    const double *q, *v, *x; /* may be NULL where they do not occur */
+    double input_error;      /* relative error of the inputs: 0 when they are what is meant */
+} nh_inputs;
+bool nh_evaluate_bounded(const nh_graph *g, const nh_expr *list, size_t count, const nh_inputs *p,
+                         nh_bounded *out);
+
 #endif

@@ -265,9 +265,28 @@ static void read_force(nh_parser *p, nh_statement *s)
         read_assignments(p, s);
 }
 
+/* reference, ... */
+static void read_names(nh_parser *p, nh_statement *s)
+{
+    s->kind = STATEMENT_SOLVE;
+    do {
+        nh_ast *left = nh_read_reference(p, "the name of a velocity such as x'");
+        nh_item *item = left ? add_item(p, s, left->place) : NULL;
+        if (!item)
+            return;
+        item->left = left;
+    } while (nh_accept(p, ','));
+}
+
+/* A coordinate may be called 'solve' too: then a prime, an index or '=' follows. */
 static void read_start(nh_parser *p, nh_statement *s)
 {
-    if (read_when(p, s) && read_for(p, s))
+    if (!read_when(p, s) || !read_for(p, s))
+        return;
+    if (nh_at_word(p, 0, "solve") && nh_peek(p, 1).kind == TOKEN_NAME) {
+        nh_take(p);
+        read_names(p, s);
+    } else
         read_assignments(p, s);
 }
 
@@ -407,6 +426,21 @@ nh_status nh_parse_expression(nh_ast **out, nh_arena *arena, const nh_source *so
         *out = nh_read_expression(&p);
     if (!p.lexer.status && nh_peek(&p, 0).kind != TOKEN_END)
         nh_unexpected(&p, "an operator or the end");
+    nh_lexer_end(&p.lexer);
+    return p.lexer.status;
+}
+
+nh_status nh_parse_names(nh_statement **out, nh_arena *arena, const nh_source *source,
+                         nh_report *report)
+{
+    nh_parser p = {.arena = arena};
+    if (!nh_lexer_begin(&p.lexer, source, 0, report)) {
+        *out = nh_parser_take(&p, sizeof **out);
+        if (*out)
+            read_names(&p, *out);
+    }
+    if (!p.lexer.status && nh_peek(&p, 0).kind != TOKEN_END)
+        nh_unexpected(&p, "',' or the end");
     nh_lexer_end(&p.lexer);
     return p.lexer.status;
 }

@@ -224,6 +224,7 @@ static void name_everything(nh_builder *b)
     p->force = take(b, p->velocities, sizeof(nh_expr));
     p->start_q = take(b, p->coordinates, sizeof(nh_expr));
     p->start_v = take(b, p->velocities, sizeof(nh_expr));
+    p->solve = take(b, p->velocities, sizeof(bool));
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next) {
         bool moves = s->kind == SYMBOL_COORDINATE || s->kind == SYMBOL_VELOCITY;
         if (moves)
@@ -259,7 +260,7 @@ static int64_t open_loop(nh_builder *b, const nh_statement *s, double cost, int6
     return s->loop ? nh_expand_range(&b->x, s->loop->child, s->loop->child->next, cost, first) : 1;
 }
 
-int64_t nh_turns(nh_builder *b, const nh_statement *s)
+int64_t nh_repetitions(nh_builder *b, const nh_statement *s)
 {
     int64_t first;
     nh_frame outer = nh_frame_open(&b->x, s->slots);
@@ -268,7 +269,7 @@ int64_t nh_turns(nh_builder *b, const nh_statement *s)
     return b->x.status ? 0 : count;
 }
 
-void nh_each_turn(nh_builder *b, const nh_statement *s, nh_turn *turn)
+void nh_repeat(nh_builder *b, const nh_statement *s, nh_repeated *build)
 {
     int64_t first;
     nh_frame outer = nh_frame_open(&b->x, s->slots);
@@ -278,9 +279,9 @@ void nh_each_turn(nh_builder *b, const nh_statement *s, nh_turn *turn)
             b->x.slot[b->x.base + (size_t)s->loop->slot] =
                 (nh_value){.number = (double)(first + i)};
         nh_effort before = nh_expand_effort(&b->x);
-        turn(b, s, first + i);
+        build(b, s, first + i);
         if (i == 0 && s->loop)
-            nh_expand_turn_done(&b->x, s->loop->child, first, count, before);
+            nh_expand_repetition_done(&b->x, s->loop->child, first, count, before);
     }
     nh_frame_close(&b->x, outer);
 }
@@ -358,7 +359,7 @@ static void make_room(nh_builder *b)
     int64_t constraints = 0, items = 0;
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next) {
         if (s->kind == STATEMENT_CONSTRAINT)
-            constraints += nh_turns(b, s);
+            constraints += nh_repetitions(b, s);
         for (const nh_item *item = s->item; s->kind == STATEMENT_OBSERVE && item; item = item->next)
             items++;
         if (constraints > NH_COORDINATES_MOST)
@@ -377,7 +378,7 @@ static void make_room(nh_builder *b)
 
 static void build_statements(nh_builder *b)
 {
-    static nh_turn *const builders[STATEMENT_KINDS] = {
+    static nh_repeated *const builders[STATEMENT_KINDS] = {
         [STATEMENT_LET] = build_let,
         [STATEMENT_LAGRANGIAN] = build_lagrangian,
         [STATEMENT_OBSERVE] = build_observe,
@@ -385,10 +386,11 @@ static void build_statements(nh_builder *b)
         [STATEMENT_FRAME] = nh_build_frame,
         [STATEMENT_FORCE] = nh_build_assignments,
         [STATEMENT_START] = nh_build_assignments,
+        [STATEMENT_SOLVE] = nh_build_solve,
     };
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (builders[s->kind] && !(s->kind == STATEMENT_FRAME && b->frames_left_out))
-            nh_each_turn(b, s, builders[s->kind]);
+            nh_repeat(b, s, builders[s->kind]);
 }
 
 /* ---- the whole ---- */

@@ -51,6 +51,7 @@ typedef struct nh_problem {
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities
      * in terms of positions. NH_ZERO where the model is silent. */
     nh_expr *start_q, *start_v; /* [coordinates], [velocities] */
+    bool *solve;                /* [velocities]: named by `start solve` */
 } nh_problem;
 
 /* `settings`: "NAME=EXPRESSION" each. */
@@ -62,5 +63,13 @@ void nh_problem_free(nh_problem *problem);
  * start expressions before any is evaluated. */
 nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double *q, double *v,
                            nh_report *report);
+
+/* The velocities that a list of names contains, "x', y[2]', w"; a family's name means all of its
+ * members. `what` stands for the list in messages. */
+nh_status nh_problem_select(const nh_problem *problem, const char *names, const char *what,
+                            bool *chosen, nh_report *report);
+/* The velocities to which `assignments` give values. */
+nh_status nh_problem_assigned(const nh_problem *problem, const char *assignments, bool *chosen,
+                              nh_report *report);
 
 #endif

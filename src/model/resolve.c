@@ -378,6 +378,11 @@ static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
     else if (kind == STATEMENT_FORCE && ast->prime)
         FAIL(r, ast->place, "a force belongs to a coordinate; expected '%s' without the prime",
              ast->name);
+    else if (kind == STATEMENT_SOLVE && symbol->kind == SYMBOL_COORDINATE && !ast->prime)
+        FAIL(r, ast->place,
+             "'%s' is a coordinate, which a projection leaves as it is; expected a velocity such "
+             "as %s'",
+             ast->name, ast->name);
     else
         check_prime(r, ast);
     ast->kind = symbol->kind == SYMBOL_COORDINATE ? AST_COORDINATE : AST_VELOCITY;

@@ -232,23 +232,34 @@ static void set_item(assigner *a, const nh_item *item)
     }
 }
 
-static nh_status read_assignments(assigner *a, const nh_source *source, nh_arena *arena,
-                                  nh_report *report)
+/* Whatever a command line says about entries: its statement, and the names in it. */
+typedef nh_status parse_text(nh_statement **out, nh_arena *arena, const nh_source *source,
+                             nh_report *report);
+
+static nh_status read_statement(assigner *a, parse_text *parse, const nh_source *source,
+                                nh_arena *arena, nh_statement **statement, nh_report *report)
 {
-    nh_statement *statement = NULL;
     nh_status status = nh_source_check(source, report);
     if (!status)
-        status = nh_parse_assignments(&statement, arena, source, report);
+        status = parse(statement, arena, source, report);
     if (!status)
-        status = nh_resolve_assignments(statement, source, &a->built->symbols, report);
-    if (status)
-        return status;
+        status = nh_resolve_assignments(*statement, source, &a->built->symbols, report);
     a->x = (nh_expander){.source = source,
                          .report = report,
                          .parameter = a->built->parameter,
                          .coordinate = a->built->coordinate,
                          .velocity = a->built->velocity,
                          .families_settled = true};
+    return status;
+}
+
+static nh_status read_assignments(assigner *a, const nh_source *source, nh_arena *arena,
+                                  nh_report *report)
+{
+    nh_statement *statement = NULL;
+    nh_status status = read_statement(a, nh_parse_assignments, source, arena, &statement, report);
+    if (status)
+        return status;
     nh_frame outer = nh_frame_open(&a->x, statement->slots);
     for (const nh_item *item = statement->item; item && !a->x.status; item = item->next)
         set_item(a, item);
@@ -283,6 +294,14 @@ static nh_status check_finite(const nh_problem *p, const double *q, const double
     return NH_OK;
 }
 
+static nh_source source_of(const char *text, const char *name)
+{
+    size_t length = 0;
+    while (text && text[length])
+        length++;
+    return (nh_source){.file = name, .text = text, .length = length, .argument = true};
+}
+
 nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double *q, double *v,
                            nh_report *report)
 {
@@ -290,19 +309,54 @@ nh_status nh_problem_start(const nh_problem *problem, const char *assignments, d
     assigner a = {.built = (const nh_built *)problem};
     nh_status status = NH_OK;
     int culprit;
-    size_t length = 0;
-    while (assignments && assignments[length])
-        length++;
-    nh_source source = {.file = "start", .text = assignments, .length = length, .argument = true};
-    if (length && !make_room(&a, &arena))
+    nh_source source = source_of(assignments, "start");
+    if (source.length && !make_room(&a, &arena))
         status = nh_fail_memory(report);
-    if (length && !status)
+    if (source.length && !status)
         status = read_assignments(&a, &source, &arena, report);
     if (!status) {
-        status = nh_start_state(a.built, length ? &a.overrides : NULL, q, v, &culprit);
+        status = nh_start_state(a.built, source.length ? &a.overrides : NULL, q, v, &culprit);
         if (status == NH_NO_MEMORY)
             nh_fail_memory(report);
     }
     nh_arena_free(&arena);
     return status ? status : check_finite(problem, q, v, report);
+}
+
+nh_status nh_problem_assigned(const nh_problem *problem, const char *assignments, bool *chosen,
+                              nh_report *report)
+{
+    nh_arena arena = {0};
+    assigner a = {.built = (const nh_built *)problem};
+    nh_source source = source_of(assignments, "start");
+    nh_status status = make_room(&a, &arena) ? NH_OK : nh_fail_memory(report);
+    if (!status && source.length)
+        status = read_assignments(&a, &source, &arena, report);
+    for (int i = 0; !status && i < problem->velocities; i++)
+        chosen[i] = a.overrides.has_v[i];
+    nh_arena_free(&arena);
+    return status;
+}
+
+nh_status nh_problem_select(const nh_problem *problem, const char *names, const char *what,
+                            bool *chosen, nh_report *report)
+{
+    nh_arena arena = {0};
+    assigner a = {.built = (const nh_built *)problem};
+    nh_statement *statement = NULL;
+    nh_source source = source_of(names, what);
+    nh_status status = read_statement(&a, nh_parse_names, &source, &arena, &statement, report);
+    if (!status) {
+        nh_frame outer = nh_frame_open(&a.x, statement->slots);
+        for (const nh_item *item = statement->item; item && !a.x.status; item = item->next) {
+            nh_family members = nh_expand_target(&a.x, item->left);
+            for (int64_t i = 0; i < members.count && !a.x.status; i++)
+                chosen[members.first + i] = true;
+        }
+        nh_frame_close(&a.x, outer);
+        nh_expander_free(&a.x);
+        status = a.x.status;
+    }
+    nh_arena_free(&arena);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* A simulation: one trajectory, recorded and written to a file while it is computed, with
  * checkpoints. The states come from nh_run_sample; every sample becomes a row of the record and of
- * the file. simulation_file.c has what concerns the files. */
+ * the file. simulation_file.c has what concerns the files, simulation_estimate.c the
+ * estimate of the error. */
 #include "output/simulation.h"
 #include "base/clock.h"
 #include "base/options.h"
@@ -51,8 +52,10 @@ static nh_status start(nh_simulation *s, nh_report *report)
         return nh_run_start(s->run, 0, o->t0, o->q, o->v, report);
     int n = nh_system_coordinates(s->system), k = nh_system_velocities(s->system);
     double *q = malloc((size_t)(n + k + 1) * sizeof *q);
+    nh_start_options at = nh_start_options_default();
+    at.t = o->t0;
     nh_status status =
-        q ? nh_system_start(s->system, NULL, q, q + n, report) : nh_fail_memory(report);
+        q ? nh_system_begin(s->system, &at, q, q + n, report) : nh_fail_memory(report);
     if (status == NH_OK)
         status = nh_run_start(s->run, 0, o->t0, q, q + n, report);
     free(q);
@@ -73,6 +76,8 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         status = nh_run_create(&s->run, s->system, &run, report);
     if (status == NH_OK)
         status = start(s, report);
+    if (status == NH_OK)
+        status = nh_simulation_watch_motion(s, report);
     if (status == NH_OK)
         status = nh_record_create(&s->record, s->system, report);
     if (status != NH_OK)
@@ -117,6 +122,7 @@ void nh_simulation_free(nh_simulation *s)
     nh_record_free(s->record);
     nh_run_free(s->run);
     free(s->multipliers);
+    free(s->motion);
     free(s);
 }
 
@@ -141,6 +147,7 @@ static nh_status take_samples(void *user, const nh_samples *samples, nh_report *
             status = nh_simulation_write_row(s, wrapped, report);
         if (status == NH_OK)
             s->recorded = samples->step + i * samples->every;
+        nh_simulation_note_motion(s, row + 1);
     }
     return status;
 }

@@ -17,6 +17,7 @@ struct nh_simulation {
     double last_time;     /* of a checkpoint */
     int64_t last_steps;
     nh_status status; /* of nh_simulation_advance */
+    double *motion;   /* q and v of the start, the size of the motion of each, and their errors */
 };
 
 /* Restores the checkpoint to resume from, and opens the output, anew or where the checkpoint left
@@ -28,5 +29,11 @@ nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_
 
 bool nh_simulation_checkpoint_is_due(nh_simulation *s);
 nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report);
+
+/* simulation_estimate.c: keeps the start; each recorded state (q, v) adds to the size of the
+ * motion.
+ */
+nh_status nh_simulation_watch_motion(nh_simulation *s, nh_report *report);
+void nh_simulation_note_motion(nh_simulation *s, const double *state);
 
 #endif

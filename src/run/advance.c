@@ -394,23 +394,27 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     int64_t last = run->steps + steps;
     if (status == NH_OK && steps > 0)
         nh_health_begin(run);
-    double before = nh_clock_seconds();
     while (status == NH_OK && run->steps < last) {
         const int64_t from = run->steps, chunk = nh_trial_chunk(run);
         const int64_t whole = last - from > chunk ? from + chunk : last;
         const int64_t look = nh_health_next(run), to = look < whole ? look : whole;
+        const bool trial = run->trial.open; /* else the clock, dearer than a step, is left alone */
+        const double before = trial ? nh_clock_seconds() : 0;
         save(run);
         if (advance_all(run, from, to, &f))
             run->steps = to;
         else
             status = locate(run, to, report);
-        if (status == NH_OK && to == look)
-            status = nh_health_look(run, report);
+        if (status == NH_OK && to == look &&
+            (status = nh_health_look(run, from, report)) != NH_OK) {
+            restore(run); /* what was looked at is not to be kept */
+            run->steps = from;
+        }
+        if (!trial)
+            continue;
         const double stepped = nh_clock_seconds();
-        const bool trial = run->trial.open;
         nh_trial_note(run, run->steps - from, stepped - before);
-        before = trial ? nh_clock_seconds() : stepped;
-        aside += before - stepped;
+        aside += nh_clock_seconds() - stepped;
     }
     run->health->position = run->steps;
     run->seconds += nh_clock_seconds() - begin - aside;

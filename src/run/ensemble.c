@@ -131,8 +131,11 @@ static nh_status random_start(const nh_ensemble *e, const nh_system *system, int
     const nh_ensemble_options *o = &e->options;
     size_t n = (size_t)system->coordinates;
     double energy = o->energy, *centre = malloc((n + 1) * sizeof *centre);
+    nh_start_options begin = nh_start_options_default();
+    begin.t = o->t0;
+    begin.assignments = o->start;
     nh_status status =
-        centre ? nh_system_start(system, o->start, q, v, report) : nh_fail_memory(report);
+        centre ? nh_system_begin(system, &begin, q, v, report) : nh_fail_memory(report);
     if (status == NH_OK)
         memcpy(centre, q, n * sizeof *centre);
     if (status == NH_OK && !o->fixed_energy)
@@ -148,18 +151,20 @@ nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64
                             double *v, nh_report *report)
 {
     const nh_ensemble_options *o = &e->options;
-    nh_status status = NH_OK;
     if (o->starts == NH_STARTS_RANDOM)
         return random_start(e, system, start, q, v, report);
+    nh_start_options begin = nh_start_options_default();
+    begin.t = o->t0;
+    begin.assignments = o->start;
+    begin.project = o->project;
+    begin.keep = o->keep;
+    begin.solve = o->solve;
     if (o->starts == NH_STARTS_LIST) {
-        size_t n = (size_t)system->coordinates, k = (size_t)system->velocities;
-        memcpy(q, o->q + (size_t)start * n, n * sizeof *q);
-        memcpy(v, o->v + (size_t)start * k, k * sizeof *v);
-    } else
-        status = nh_system_start(system, o->start, q, v, report);
-    if (status == NH_OK && o->project)
-        status = nh_system_project(system, o->t0, q, v, report);
-    return status;
+        begin.assignments = NULL;
+        begin.q = o->q + (size_t)start * (size_t)system->coordinates;
+        begin.v = o->v + (size_t)start * (size_t)system->velocities;
+    }
+    return nh_system_begin(system, &begin, q, v, report);
 }
 
 /* ---- creation ---- */

@@ -131,14 +131,15 @@ nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *
                          nh_report *report)
 {
     char who[48] = "";
-    double t = nh_health_time(run, run->steps);
+    int64_t step = run->health->good + 1;
+    double t = nh_health_time(run, run->health->good);
     if (run->members > 1 || run->numbering > 0)
         snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + member));
     run->failed_member = member;
-    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)run->steps, t, what);
+    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)step, t, what);
     if (report) {
         report->option = "step";
-        report->step = run->steps;
+        report->step = step;
         report->time = t;
     }
     return status;
@@ -291,7 +292,8 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     bool seldom = is_seldom(track, run->steps);
     if (seldom)
         status = look_at_energy(run, member, report);
-    if (status == NH_OK && looks_often(h) && run->steps >= track->due)
+    bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
+    if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
         status = nh_health_pass(run, member, report);
     if (status == NH_OK && seldom && run->steps - track->first < SELDOM && member == 0)
         try_a_step(run, member);
@@ -302,7 +304,7 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
 void nh_health_begin(nh_run *run)
 {
     nh_health *h = run->health;
-    for (int i = 0; i < h->members; i++) {
+    for (int i = 0; i < h->members && !run->unwatched; i++) {
         if (h->track[i].seen && h->position != run->steps)
             nh_health_forget(h, i);
         if (!h->track[i].seen && !is_retired(run, i))
@@ -325,16 +327,17 @@ int64_t nh_health_next(const nh_run *run)
 {
     const nh_health *h = run->health;
     int64_t next = INT64_MAX;
-    for (int i = 0; i < h->members; i++) {
+    for (int i = 0; i < h->members && !run->unwatched; i++) {
         int64_t own = is_retired(run, i) ? INT64_MAX : next_of(h, h->track + i, run->steps);
         next = own < next ? own : next;
     }
     return next > run->steps ? next : run->steps + 1;
 }
 
-nh_status nh_health_look(nh_run *run, nh_report *report)
+nh_status nh_health_look(nh_run *run, int64_t good, nh_report *report)
 {
     nh_health *h = run->health;
+    h->good = good;
     nh_status status = NH_OK;
     for (int i = 0; status == NH_OK && i < h->members; i++)
         if (!is_retired(run, i) && is_due(h, h->track + i, run->steps))

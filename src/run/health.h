@@ -68,6 +68,7 @@ struct nh_health {
     double *work;     /* q, v, left, right of states in between */
     double *observed; /* what OBSERVE returns */
     double *zero;     /* [n] */
+    int64_t good;     /* the last step of which nothing is known to be wrong */
     int64_t position; /* steps after which the run was left */
     nh_doubt doubt[NH_CONCERNS];
 };
@@ -81,8 +82,9 @@ void nh_health_forget(nh_health *health, int member);
 void nh_health_begin(nh_run *run);
 /* The step after which to look next. */
 int64_t nh_health_next(const nh_run *run);
-/* After that step. Fails where the answer cannot be right; run->failed_member is whose. */
-nh_status nh_health_look(nh_run *run, nh_report *report);
+/* After that step, where `good` was the last one of which nothing is known to be wrong. Fails where
+ * the answer cannot be right; run->failed_member is whose. */
+nh_status nh_health_look(nh_run *run, int64_t good, nh_report *report);
 /* What is open is judged: the doubts are complete. */
 void nh_health_end(nh_run *run);
 /* Makes remarks of them. */

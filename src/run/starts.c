@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "system/system.h"
+#include "system/start.h"
 
 enum { ATTEMPTS = 1000, DOUBLINGS = 60, ITERATIONS = 200 };
 
@@ -52,7 +52,7 @@ static double excess(ray *r, double s)
     for (int i = 0; i < r->system->velocities; i++)
         r->v[i] = s * r->w[i];
     nh_report report;
-    nh_status status = nh_system_project(r->system, r->t, r->q, r->v, &report);
+    nh_status status = nh_project(r->system, NULL, false, r->t, r->q, r->v, &report);
     if (status == NH_OK)
         status = nh_system_energy(r->system, r->t, r->q, r->v, &found, &report);
     r->out_of_memory |= status == NH_NO_MEMORY;

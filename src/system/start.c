@@ -1,27 +1,15 @@
-/* Start states: consistency with the constraints, and the M-orthogonal projection onto them. */
+/* Start states: those of the model, and whether a state satisfies the constraints. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dense.h"
+#include "base/options.h"
 #include "base/status.h"
-#include "system/system.h"
+#include "system/start.h"
 
-/* A residual counts as zero up to this many times the size of the velocities. */
-#define START_TOLERANCE 1e-9
-
-nh_status nh_system_start(const nh_system *system, const char *assignments, double *q, double *v,
-                          nh_report *report)
-{
-    if (system->mechanics)
-        return nh_problem_start(system->mechanics->problem, assignments, q, v, report);
-    if (assignments && *assignments)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a system of C functions has no named start values; give q and v");
-    memset(q, 0, (size_t)system->coordinates * sizeof *q);
-    memset(v, 0, (size_t)system->velocities * sizeof *v);
-    return NH_OK;
-}
+/* A state satisfies the constraints when changing its numbers by this part of their size could make
+ * every residual zero: values that were typed with ten digits pass, in whatever units. */
+static const double start_tolerance = 1e-9;
 
 static nh_status check_finite(const double *x, int count, const nh_system *system, bool velocity,
                               nh_report *report)
@@ -34,27 +22,96 @@ static nh_status check_finite(const double *x, int count, const nh_system *syste
     return NH_OK;
 }
 
+/* ---- residuals, and how far they are uncertain ---- */
+
+static nh_status spreads_of_model(const nh_system *system, double t, const double *q,
+                                  const double *v, double *k, double *spread, nh_report *report)
+{
+    nh_system *own = (nh_system *)system; /* other threads may be adding to the graph */
+    pthread_mutex_lock(&own->lock);
+    bool done = nh_evaluate_spread(own->mechanics->g, own->mechanics->k, (size_t)own->constraints,
+                                   t, q, v, start_tolerance, k, spread);
+    pthread_mutex_unlock(&own->lock);
+    return done ? NH_OK : nh_fail_memory(report);
+}
+
+/* The terms of A v + b, and what a change of each coordinate does to them; `work` has room for end
+ * and q. */
+static nh_status spreads_of_functions(const nh_system *system, double t, const double *q,
+                                      const double *v, double *work, double *k, double *spread,
+                                      nh_report *report)
+{
+    int n = system->velocities, m = system->constraints;
+    double *end = work, *moved = end + nh_system_outputs(system, NH_FN_END);
+    const double *K = end + n + m;
+    nh_status status = nh_system_evaluate(system, NH_FN_END, t, q, v, NULL, end, report);
+    for (int a = 0; status == NH_OK && a < m; a++) {
+        k[a] = end[n + a];
+        double rest = k[a], size = 0;
+        for (int j = 0; j < n; j++) {
+            rest -= K[a * n + j] * v[j];
+            size += fabs(K[a * n + j] * v[j]);
+        }
+        spread[a] = start_tolerance * (size + fabs(rest));
+    }
+    memcpy(moved, q, (size_t)n * sizeof *q);
+    for (int j = 0; status == NH_OK && j < n; j++) {
+        moved[j] += start_tolerance * fabs(q[j]);
+        status = nh_system_evaluate(system, NH_FN_CONSTRAINT, t, moved, v, NULL, end, report);
+        for (int a = 0; a < m; a++)
+            spread[a] += fabs(end[a] - k[a]);
+        moved[j] = q[j];
+    }
+    return status;
+}
+
+nh_status nh_residual_spreads(const nh_system *system, double t, const double *q, const double *v,
+                              double *k, double *spread, nh_report *report)
+{
+    if (system->mechanics)
+        return spreads_of_model(system, t, q, v, k, spread, report);
+    size_t room = nh_system_outputs(system, NH_FN_END) + (size_t)system->velocities;
+    double *work = malloc((room + 1) * sizeof *work);
+    nh_status status =
+        work ? spreads_of_functions(system, t, q, v, work, k, spread, report) : NH_NO_MEMORY;
+    free(work);
+    return status == NH_NO_MEMORY ? nh_fail_memory(report) : status;
+}
+
+nh_status nh_find_worst(const nh_system *system, double t, const double *q, const double *v,
+                        int *worst, double *residual, nh_report *report)
+{
+    size_t m = (size_t)system->constraints;
+    double *k = malloc((2 * m + 1) * sizeof *k), *spread = k + m, least = 1;
+    if (!k)
+        return nh_fail_memory(report);
+    nh_status status = nh_residual_spreads(system, t, q, v, k, spread, report);
+    *worst = -1;
+    for (int a = 0; status == NH_OK && a < system->constraints; a++) {
+        double times = fabs(k[a]) / spread[a];
+        if (k[a] == 0 || times <= least)
+            continue;
+        *worst = a;
+        *residual = k[a];
+        if (isnan(times))
+            break;
+        least = times;
+    }
+    free(k);
+    return status;
+}
+
 nh_status nh_system_check_start(const nh_system *system, double t, const double *q, const double *v,
                                 nh_report *report)
 {
-    int m = system->constraints, worst = 0;
+    int worst;
+    double residual;
     nh_status status = check_finite(q, system->coordinates, system, false, report);
     if (status == NH_OK)
         status = check_finite(v, system->velocities, system, true, report);
-    if (status != NH_OK || m == 0)
-        return status;
-    double *k = malloc((size_t)m * sizeof *k), size = 1;
-    if (!k)
-        return nh_fail_memory(report);
-    status = nh_system_evaluate(system, NH_FN_CONSTRAINT, t, q, v, NULL, k, report);
-    for (int i = 0; i < system->velocities; i++)
-        size = fmax(size, fabs(v[i]));
-    for (int i = 1; i < m; i++)
-        if (!(fabs(k[i]) <= fabs(k[worst])))
-            worst = i;
-    double residual = k[worst];
-    free(k);
-    if (status != NH_OK || fabs(residual) <= START_TOLERANCE * size)
+    if (status == NH_OK)
+        status = nh_find_worst(system, t, q, v, &worst, &residual, report);
+    if (status != NH_OK || worst < 0)
         return status;
     status = nh_fail(
         report, NH_BAD_START,
@@ -66,63 +123,112 @@ nh_status nh_system_check_start(const nh_system *system, double t, const double 
     return nh_fail_about(report, status, "project");
 }
 
-/* One Newton iteration: v -= M^-1 K^T (K M^-1 K^T)^-1 k. */
-static nh_status project_once(const nh_system *system, double t, const double *q, double *v,
-                              double *space, int *pivot, double *change, nh_report *report)
+/* ---- which velocities ---- */
+
+static bool names_velocity(const char *item, size_t length, const char *name)
 {
-    int n = system->velocities, m = system->constraints;
-    double *M = space, *K = M + n * n, *k = K + m * n, *B = k + m, *S = B + m * n;
-    nh_status status = nh_system_evaluate(system, NH_FN_MATRICES, t, q, v, NULL, M, report);
-    if (status == NH_OK)
-        status = nh_system_evaluate(system, NH_FN_CONSTRAINT, t, q, v, NULL, k, report);
-    if (status != NH_OK)
-        return status;
-    if (!nh_dense_factor(n, M, pivot))
-        return nh_fail(report, NH_SINGULAR_MASS, "the mass matrix is singular at the start state");
-    for (int j = 0; j < m; j++) {
-        memcpy(B + j * n, K + j * n, (size_t)n * sizeof *B);
-        nh_dense_solve(n, M, pivot, B + j * n);
+    return strlen(name) == length && strncmp(item, name, length) == 0;
+}
+
+/* Names of C functions' velocities, "q1', q3'". */
+static nh_status select_numbered(const nh_system *system, const char *text, bool *chosen,
+                                 nh_report *report)
+{
+    for (const char *item = text; item; item = strchr(item, ',')) {
+        item += strspn(item, ", ");
+        size_t length = strcspn(item, ", ");
+        bool found = false;
+        for (int i = 0; i < system->velocities && !found; i++) {
+            found = names_velocity(item, length, system->name_of_velocity[i]);
+            chosen[i] |= found;
+        }
+        if (!found)
+            return nh_fail(report, NH_BAD_ARGUMENT,
+                           "no velocity is called '%.*s'; they are q1' to q%d'", (int)length, item,
+                           system->velocities);
     }
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < m; j++) {
-            S[i * m + j] = 0;
-            for (int c = 0; c < n; c++)
-                S[i * m + j] += K[i * n + c] * B[j * n + c];
-        }
-    if (!nh_dense_factor(m, S, pivot))
-        return nh_fail(report, NH_DEPENDENT_CONSTRAINTS,
-                       "the constraints depend on each other at the start state");
-    nh_dense_solve(m, S, pivot, k);
-    *change = 0;
-    for (int j = 0; j < m; j++)
-        for (int c = 0; c < n; c++) {
-            double move = B[j * n + c] * k[j];
-            v[c] -= move;
-            *change = fmax(*change, fabs(move));
-        }
     return NH_OK;
 }
 
-nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
-                            nh_report *report)
+nh_status nh_select_velocities(const nh_system *system, const char *text, const char *what,
+                               bool *chosen, nh_report *report)
 {
-    size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
-    if (m == 0)
-        return NH_OK;
-    if (n > 5000)
-        return nh_fail(report, NH_TOO_LARGE,
-                       "projection of a start state handles up to 5000 velocities, not %zu", n);
-    double *space = malloc((n * n + 2 * m * n + m + m * m) * sizeof *space);
-    int *pivot = malloc((n + m + 1) * sizeof *pivot);
-    nh_status status = space && pivot ? NH_OK : nh_fail_memory(report);
-    double change = INFINITY;
-    for (int iteration = 0; status == NH_OK && iteration < 50; iteration++) {
-        double before = change;
-        status = project_once(system, t, q, v, space, pivot, &change, report);
-        if (change == 0 || (iteration > 1 && change >= before / 2))
-            break; /* round-off, or no progress: the check below tells which */
+    memset(chosen, 0, (size_t)system->velocities);
+    if (system->mechanics)
+        return nh_problem_select(system->mechanics->problem, text, what, chosen, report);
+    return select_numbered(system, text, chosen, report);
+}
+
+bool nh_system_solves(const nh_system *system, int index)
+{
+    return system->mechanics && index >= 0 && index < system->velocities &&
+           system->mechanics->problem->solve[index];
+}
+
+/* ---- the start ---- */
+
+static bool any(const bool *chosen, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (chosen[i])
+            return true;
+    return false;
+}
+
+/* The velocities that the model solves for, but for those that were given. */
+static nh_status solve_as_model_says(const nh_system *system, const nh_start_options *o,
+                                     const double *q, double *v, nh_report *report)
+{
+    int n = system->velocities;
+    bool *may = calloc((size_t)n + 1, sizeof *may), *given = calloc((size_t)n + 1, sizeof *given);
+    nh_status status = may && given ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK && o->assignments)
+        status = nh_problem_assigned(system->mechanics->problem, o->assignments, given, report);
+    for (int i = 0; status == NH_OK && i < n; i++)
+        may[i] = nh_system_solves(system, i) && !given[i] && !o->v;
+    if (status == NH_OK && any(may, n))
+        status = nh_project(system, may, true, o->t, q, v, report);
+    free(may);
+    free(given);
+    return status;
+}
+
+nh_status nh_system_begin(const nh_system *system, const nh_start_options *options, double *q,
+                          double *v, nh_report *report)
+{
+    nh_start_options o;
+    nh_status status = NH_OPTIONS_TAKE(&o, options, nh_start_options, solve, report);
+    if (status != NH_OK)
+        return status;
+    bool text = o.assignments && *o.assignments;
+    if (text && !system->mechanics)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a system of C functions has no named start values; give q and v");
+    memset(q, 0, (size_t)system->coordinates * sizeof *q);
+    memset(v, 0, (size_t)system->velocities * sizeof *v);
+    if (system->mechanics)
+        status = nh_problem_start(system->mechanics->problem, o.assignments, q, v, report);
+    if (status != NH_OK)
+        return status;
+    if (o.q)
+        memcpy(q, o.q, (size_t)system->coordinates * sizeof *q);
+    if (o.v)
+        memcpy(v, o.v, (size_t)system->velocities * sizeof *v);
+    if (o.project || o.keep || o.solve) {
+        nh_projection how = nh_projection_default();
+        how.keep = o.keep;
+        how.solve = o.solve;
+        return nh_system_project_by(system, &how, o.t, q, v, report);
     }
-    free(space);
-    free(pivot);
-    return status == NH_OK ? nh_system_check_start(system, t, q, v, report) : status;
+    if (system->mechanics && any(system->mechanics->problem->solve, system->velocities))
+        return solve_as_model_says(system, &o, q, v, report);
+    return NH_OK;
+}
+
+nh_status nh_system_start(const nh_system *system, const char *assignments, double *q, double *v,
+                          nh_report *report)
+{
+    nh_start_options o = nh_start_options_default();
+    o.assignments = assignments;
+    return nh_system_begin(system, &o, q, v, report);
 }

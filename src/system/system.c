@@ -215,6 +215,7 @@ static void facts_of_functions(nh_system *system)
                                .diagonal_mass = system->diagonal_mass,
                                .separable = f->constant_mass || !f->mass,
                                .mechanical = true,
+                               .definite_mass = true,
                                .autonomous = true,
                                .conservative = !f->reaction,
                                .affine = true,
@@ -309,7 +310,8 @@ const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *repo
     if (!own->tape[fn]) {
         nh_expr_list outputs = {0};
         if (nh_mechanics_function(own->mechanics, fn, &outputs))
-            own->tape[fn] = nh_tape_lower(own->mechanics->g, outputs.item, outputs.count);
+            own->tape[fn] = nh_tape_lower(own->mechanics->g, outputs.item, outputs.count,
+                                          fn == NH_FN_SOLVE && !own->mechanics->definite);
         nh_expr_list_free(&outputs);
     }
     const nh_tape *tape = own->tape[fn];

@@ -37,7 +37,7 @@ class Program:
     def __init__(self, path):
         self.path = os.path.abspath(path)
 
-    def __call__(self, *arguments, cwd=None, env=None, stdout=subprocess.PIPE, input=None, processor=None):
+    def __call__(self, *arguments, cwd=None, env=None, stdout=subprocess.PIPE, input=None, processor=None, umask=-1):
         environment = dict(os.environ, NO_COLOR="1", LC_ALL="C")
         environment.update(env or {})
         return subprocess.run(
@@ -51,6 +51,7 @@ class Program:
             env=environment,
             timeout=PATIENCE,
             preexec_fn=limit_processor(processor) if processor else None,
+            umask=umask,
         )
 
     def json(self, *arguments, **keywords):

@@ -79,6 +79,61 @@ def the_cache_knows_the_compiler(program, folder):
         same(len(kernels(folder)), [1, 2, 2, 3][steps], "kernels after call %d" % (steps + 1))
 
 
+CACHED = ["run", "pendulum-cvt", "--step", "0.1", "--steps", "10", "--backend", "compiled", "--method"]
+
+
+def the_cache_works_with_every_umask(program, folder):
+    for umask in (0o000, 0o002, 0o022, 0o077):
+        cache = os.path.join(folder, "%o" % umask)
+        env = {"XDG_CACHE_HOME": cache}
+        for _ in range(2):
+            done = program(*CACHED, "rk4", env=env, umask=umask)
+            same(done.returncode, 0, done.stderr)
+        same(len(kernels(cache)), 1, "kernels with umask %o" % umask)
+        looked = program.json("cache", env=env, umask=umask)
+        same((looked["kernels"], looked["folder"]), (1, os.path.join(cache, "nonholo")), "what 'nonholo cache' says")
+        check(os.stat(os.path.join(cache, "nonholo", kernels(cache)[0])).st_mode & 0o077 == 0, "open to others")
+
+
+def the_cache_is_used_again(program, folder):
+    counting = write_compiler(folder, 'echo called >> %s/calls\nexec "%s" "$@"\n' % (folder, shutil.which("cc")))
+    env = {"XDG_CACHE_HOME": folder, "NONHOLO_CC": counting}
+    for umask in (0o002, 0o022):
+        same(program(*CACHED, "rk4", env=env, umask=umask).returncode, 0, "a run")
+    same(open(os.path.join(folder, "calls")).read(), "called\n", "calls of the compiler")
+
+
+def the_cache_has_a_limit(program, folder):
+    env = {"XDG_CACHE_HOME": folder}
+    for method in ("rk4", "leapfrog", "dla01"):
+        program.json(*CACHED, method, env=env)
+    cache = os.path.join(folder, "nonholo")
+    sums = sorted((name for name in os.listdir(cache) if name.endswith(".sum")), key=lambda n: os.stat(os.path.join(cache, n)).st_mtime_ns)
+    program.json(*CACHED, "rk4", env=env)  # now it is the one used last
+    os.mkdir(os.path.join(cache, "nonholo-abcdef"))
+    open(os.path.join(cache, "nonholo-abcdef", "kernel.c"), "w").close()
+    os.utime(os.path.join(cache, "nonholo-abcdef"), (1000, 1000))
+    for name in sums[1:]:
+        os.truncate(os.path.join(cache, name.replace(".sum", ".so")), 1000000)
+    program.json(*CACHED, "newmark", env={**env, "NONHOLO_CACHE_MB": "2"})
+    left = os.listdir(cache)
+    check(sums[0] in left, "the kernel used last was removed")
+    check(sums[1] not in left and sums[1].replace(".sum", ".so") not in left, "the kernel not used for longest is still there")
+    check("nonholo-abcdef" not in left, "what a killed process left is still there")
+    cleared = program.json("cache", "--clear", env=env)
+    same((cleared["removed"], os.listdir(cache)), (len([n for n in left if n.endswith(".so")]), []), "after --clear")
+
+
+def strange_files_in_the_cache_are_passed_over(program, folder):
+    env = {"XDG_CACHE_HOME": folder}
+    expected = program.json(*CACHED, "rk4", env=env)
+    cache = os.path.join(folder, "nonholo")
+    for name in os.listdir(cache):
+        os.remove(os.path.join(cache, name))
+        os.mkfifo(os.path.join(cache, name))
+    same(state(program.json(*CACHED, "rk4", env=env)), state(expected), "with FIFOs in the cache")
+
+
 def main():
     program = Program(sys.argv[1])
     cases = []

@@ -76,12 +76,14 @@ def json_numbers_have_17_digits(program, folder):
 
 
 def text_names_everything(program, folder):
-    done = program(*SLEIGH, "--steps", 100)
+    done = program(*SLEIGH, "--steps", 100, "--estimate")
     same((done.returncode, done.stderr), (0, ""))
     lines = done.stdout.splitlines()
     same(lines[0], "chaplygin-sleigh, gauss, step 0.1, 100 steps to t = 10")
     words = [line.split()[0] for line in lines[1:]]
-    same(words, "x1 x2 theta x1' x2' theta' energy constraints forward cost".split())
+    same(words, "x1 x2 theta x1' x2' theta' energy constraints forward end cost".split())
+    words = [line.split()[0] for line in program(*SLEIGH, "--steps", 100, "--no-estimate").stdout.splitlines()[1:]]
+    same(words, "x1 x2 theta x1' x2' theta' energy constraints forward cost".split(), "without an estimate")
 
 
 def time_and_steps_agree(program, folder):

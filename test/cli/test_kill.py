@@ -22,12 +22,15 @@ from harness import Program, check, run_all, same
 
 nonholo = Program(sys.argv[1])
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+PAIRS = 10 * max(1, KILLS)  # of signals
 HAS_HDF5 = "no HDF5" not in nonholo("--version").stdout
 if HAS_HDF5 and subprocess.run(["/usr/bin/python3", "-c", "import h5py, numpy"], capture_output=True).returncode != 0:
     print("skipped: h5py is missing, tables are looked at instead of HDF5 files")
     HAS_HDF5 = False
 ENVIRONMENT = dict(os.environ, NO_COLOR="1", LC_ALL="C")
-signal.signal(signal.SIGINT, signal.default_int_handler)  # what we start must not inherit a background job's deafness to it
+# what we start must not inherit the deafness of a background job, or of what nohup started
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 SEED = int.from_bytes(os.urandom(4), "little")
 random.seed(SEED)
 
@@ -190,21 +193,24 @@ def kill_and_resume(name, line, ending):
               (name, ending, victim.at_work, where, victim.others, ends))
 
 
-def interrupted(line, folder, number):
+def interrupted(line, folder, number, second=None, delay=0.0):
     """What a process says that was asked to stop in the middle: when it has handlers for SIGINT and SIGTERM, and
     a little later. On a busy machine it may have ended by then; so it gives way to us, and again, asked sooner,
-    without what it left."""
+    without what it left. A `second` signal may follow after `delay` seconds."""
     before = set(os.listdir(folder))
     for wait in (0.15, 0.1, 0.05, 0.02, 0.01, 0.005, 0, 0, 0, 0):
         child = spawn(line, folder, nice=19)
         while child.poll() is None:
             with open("/proc/%d/status" % child.pid) as status:
                 caught = [int(line.split()[1], 16) for line in status if line.startswith("SigCgt")]
-            if caught and caught[0] >> (signal.SIGINT - 1) & 1 and caught[0] >> (signal.SIGTERM - 1) & 1:
+            if caught and all(caught[0] >> (n - 1) & 1 for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
                 break
             time.sleep(0.001)
         time.sleep(wait)
         child.send_signal(number)
+        if second:
+            time.sleep(delay)
+            child.send_signal(second)
         out, err = child.communicate()
         if child.returncode != 0:
             break
@@ -230,7 +236,7 @@ def test_interrupt():
     with tempfile.TemporaryDirectory() as folder:
         line = ["run", "pendulum-cvt", "--method", "leapfrog", "--step", "0.1", "--steps", "5e7"]
         out, _ = spawn(line, folder).communicate()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             _, err = interrupted(line + ["--checkpoint", "with space"], folder, number)
             check("interrupted after" in err and os.path.exists(os.path.join(folder, "with space")), err)
             same(result(go_on(err, folder)), result(out))
@@ -248,6 +254,19 @@ def test_interrupt():
         steps = json.loads(out)["steps"]
         check(0 <= steps < 5e7, steps)
         check(len(open(os.path.join(folder, "x.csv")).readlines()) >= steps // 5000, "points are missing")
+
+
+def test_pairs_of_signals():
+    """Two signals at once, as batch systems and closing terminals send them: the checkpoint is there all the same."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    line = ["run", "pendulum-cvt", "--method", "leapfrog", "--step", "0.1", "--steps", "1e9", "--checkpoint", "c"]
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(PAIRS):
+            delay = random.choice((0, 0.02 * random.random()))
+            pair = random.choice(numbers), random.choice(numbers)
+            _, err = interrupted(line, folder, *pair, delay)
+            check("interrupted after" in err and os.path.exists(os.path.join(folder, "c")), f"{pair}, {delay} s: {err}")
+            os.remove(os.path.join(folder, "c"))
 
 
 def test_interrupt_ensemble():
@@ -272,7 +291,8 @@ def test_interrupt_ensemble():
 
 ENDINGS = {"dla01": [".csv"], "leapfrog": [".npy"], "gauss": [".csv", ".npz"]}
 chosen = sys.argv[3:] or ["interrupt", *CASES]
-tests = [("interrupt", test_interrupt), ("interrupt ensemble", test_interrupt_ensemble)] * ("interrupt" in chosen)
+tests = [("interrupt", test_interrupt), ("pairs of signals", test_pairs_of_signals),
+         ("interrupt ensemble", test_interrupt_ensemble)] * ("interrupt" in chosen)
 for name, line in CASES.items():
     for ending in [".h5"] * HAS_HDF5 + ENDINGS.get(name, [] if HAS_HDF5 else [".csv"]):
         if name in chosen:

@@ -178,7 +178,7 @@ static void check_random(int *with_loops)
     }
     while (p.families < FAMILIES)
         add_family(&p);
-    nh_tape *t = nh_tape_lower(p.g, results, choose_results(&p, results));
+    nh_tape *t = nh_tape_lower(p.g, results, choose_results(&p, results), false);
     CHECK(t != NULL);
     compare(t, WIDTH, "random program");
     *with_loops += t->stretches > 1;

@@ -84,7 +84,7 @@ static void check_solution(int n, pattern *there, double nodes)
         x[i] = nh_number(g, b[i]);
     }
     size_t before = nh_graph_size(g);
-    nh_elimination *lu = nh_eliminate(g, &a, &singular);
+    nh_elimination *lu = nh_eliminate(g, &a, NULL, &singular);
     CHECK(lu != NULL && nh_elimination_solve(g, lu, x));
     double each = (double)(nh_graph_size(g) - before) / n;
     double off = residual(g, &a, x, b);
@@ -110,7 +110,7 @@ static void check_rows(void)
     nh_matrix a, given, out;
     int singular;
     fill(g, &a, 6, blocks);
-    nh_elimination *lu = nh_eliminate(g, &a, &singular);
+    nh_elimination *lu = nh_eliminate(g, &a, NULL, &singular);
     CHECK(lu && nh_matrix_init(&given, 2, 6) && nh_matrix_init(&out, 2, 6));
     CHECK(nh_row_append(given.row, 1, nh_number(g, 2)));
     CHECK(nh_row_append(given.row + 1, 4, NH_ONE) && nh_row_append(given.row + 1, 5, NH_ONE));
@@ -143,7 +143,7 @@ static void check_singular(void)
     nh_matrix a;
     int singular = 99;
     fill(g, &a, 9, without_row_4);
-    CHECK(nh_eliminate(g, &a, &singular) == NULL && singular == 4);
+    CHECK(nh_eliminate(g, &a, NULL, &singular) == NULL && singular == 4);
     nh_matrix_free(&a);
     nh_graph_free(g);
 }

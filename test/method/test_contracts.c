@@ -6,27 +6,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "open.h"
 #include "choices.h"
 #include "method/method.h"
 #include "run/run.h"
-
-static nh_system *system_of(const char *name)
-{
-    nh_report report;
-    nh_model *model;
-    nh_system *system = NULL;
-    CHECK(nh_model_open(&model, name, &report) == NH_OK);
-    CHECK(nh_system_build(&system, model, NULL, 0, &report) == NH_OK);
-    nh_model_free(model);
-    return system;
-}
 
 /* A few steps of a method as `broken` describes it; the status of what failed first. */
 static nh_status steps_of(const nh_method *broken, const char *text, const char *model,
                           nh_backend backend, int members, nh_report *report)
 {
-    nh_system *system = system_of(model);
+    nh_system *system = open_system(model);
     nh_choice choice;
     CHECK(nh_choice_parse(&choice, text, report) == NH_OK);
     choice.method = broken;
@@ -68,7 +57,7 @@ static void forgotten_functions(void)
         nh_method broken = *nh_method_at(i);
         broken.skips = skip_everything;
         nh_choice choice = {.method = &broken};
-        nh_system *system = system_of("pendulum-cvt");
+        nh_system *system = open_system("pendulum-cvt");
         bool applies = nh_choice_applies(&choice, system, NULL) == NH_OK;
         nh_system_free(system);
         if (!applies)
@@ -138,7 +127,7 @@ static void scratch_is_right(void)
     int systems = 0;
     system[systems++] = system_of_text(stiff);
     for (int i = 0; i < nh_shipped_model_count() && systems < SYSTEMS; i++)
-        system[systems++] = system_of(nh_shipped_model_name(i));
+        system[systems++] = open_system(nh_shipped_model_name(i));
     static char list[LIST_MAX][64];
     int choices = list_choices(list);
     for (int c = 0; c < choices; c++) {

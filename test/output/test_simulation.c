@@ -1,6 +1,6 @@
 /* Simulations: options left open, files, stopping at any moment and going on to the same bytes,
  * refusals of checkpoints that do not belong here, failures. */
-#include "check.h"
+#include "open.h"
 
 #include <nonholo.h>
 #include <stdio.h>
@@ -26,17 +26,6 @@ static bool are_alike(const char *path, const char *other)
     char command[256];
     snprintf(command, sizeof command, "cmp -s %s %s", path, other);
     return system(command) == 0;
-}
-
-static nh_system *open_system(const char *name)
-{
-    nh_report report;
-    nh_model *model;
-    nh_system *system = NULL;
-    CHECK(nh_model_open(&model, name, &report) == NH_OK);
-    CHECK(nh_system_build(&system, model, NULL, 0, &report) == NH_OK);
-    nh_model_free(model);
-    return system;
 }
 
 static nh_simulation_options options(void)

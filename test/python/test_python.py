@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 sys.path.insert(0, os.path.join(sys.argv[2], "tools"))
@@ -74,10 +75,17 @@ def check_run(words, keywords):
     """Every number of the command line's table, and its summary, against the arrays."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.csv")
-        told = PROGRAM.json("run", *words, "-o", path, "--quiet")
+        told = PROGRAM.json("run", *words, "-o", path, "--quiet", "--estimate")
         with open(path) as file:
             names, *rows = list(csv.reader(file))
-    run = nonholo.simulate(**keywords)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = nonholo.simulate(**keywords, estimate=True)
+    same(run.remarks, told["remarks"], "remarks")
+    same([str(w.message) for w in caught], run.remarks, "warnings")
+    same((run.estimate, run.estimate_q.tolist(), run.estimate_v.tolist()),
+         (told["estimate"], told["estimate_q"], told["estimate_v"]), "estimate")
+    same(nonholo.simulate(**keywords, estimate=False).estimate, None)
     same(run.columns, names, "columns")
     table = np.array(rows, dtype=float)
     same(table.shape, (len(run), len(names)), "shape of the table")

@@ -1,6 +1,6 @@
 /* Samples in blocks against the same run step by step, every bit the same: one member and several,
  * with the states one step earlier, from the middle of an interval, stopped, and failing. */
-#include "check.h"
+#include "open.h"
 
 #include <nonholo.h>
 #include <string.h>
@@ -42,17 +42,6 @@ static int look(void *user, int64_t steps)
     seen *s = user;
     s->pauses++;
     return s->pause_at && steps >= s->pause_at;
-}
-
-static nh_system *open_system(const char *name)
-{
-    nh_report report;
-    nh_model *model;
-    nh_system *system = NULL;
-    CHECK(nh_model_open(&model, name, &report) == NH_OK);
-    CHECK(nh_system_build(&system, model, NULL, 0, &report) == NH_OK);
-    nh_model_free(model);
-    return system;
 }
 
 static nh_run *begin(const nh_system *system, const char *method, double step, int members)

@@ -1,7 +1,7 @@
 /* States kept on the way against the same run step by step, every bit the same: angles that turn,
  * methods with memory, composed and implicit ones, velocities without coordinates, failures. And
  * tables of them in files that are longer than a writer's blocks. */
-#include "check.h"
+#include "open.h"
 
 #include <nonholo.h>
 #include <stdlib.h>
@@ -15,17 +15,6 @@ typedef struct trip {
     double step;
     nh_backend backend;
 } trip;
-
-static nh_system *open_system(const char *name)
-{
-    nh_report report;
-    nh_model *model;
-    nh_system *system = NULL;
-    CHECK(nh_model_open(&model, name, &report) == NH_OK);
-    CHECK(nh_system_build(&system, model, NULL, 0, &report) == NH_OK);
-    nh_model_free(model);
-    return system;
-}
 
 static nh_run *begin(const nh_system *system, const trip *t)
 {

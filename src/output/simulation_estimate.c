@@ -1,0 +1,409 @@
+/* Estimates the error at the end of a simulation from solutions with other steps.
+ *
+ * A method of order p ends at y_h = y + C h^p + ..., so two solutions give the error of either,
+ *
+ *     y_h - y = (y_h - y_rh)/(1 - r^p),
+ *
+ * and a third one tells whether they are close enough to the limit for this to hold: the order that
+ * the three of them show must not be far below p. First come the cheaper solutions with half and a
+ * quarter of the number of steps. If these do not agree with each other, they say more about
+ * themselves than about the simulation, and the solution with twice the number of steps decides: if
+ * that one does not fit either, its distance is what is known of the error, and the error may well
+ * be larger. The error of each component is measured by the size of its motion. */
+#include "output/simulation.h"
+#include "base/clock.h"
+#include "run/run.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FEW_STEPS = 8,      /* below, other solutions have more steps, not fewer */
+    FEW_POINTS = 16,    /* too few recorded points to show the size of the motion */
+    WEIGHED_MOST = 1000 /* velocities whose masses are looked at */
+};
+
+static const double advised_seconds = 0.25, patience = 1;  /* of the simulation; of the estimate */
+static const double near_enough = 0.05, fine_enough = 0.5; /* for solutions that tell their order */
+static const double negligible = 1e-6;                     /* a motion beside the largest one */
+static const double unresolved = 0.1;                      /* an error that is worth a remark */
+
+typedef struct solution {
+    int64_t steps;
+    nh_status status; /* of its computation */
+    bool late;        /* stopped, out of patience or by the user */
+    double *end;      /* q and v */
+} solution;
+
+typedef struct estimator {
+    nh_simulation *simulation;
+    int coordinates, width; /* of a state: q and v */
+    double order, deadline;
+    double *scale; /* of each component */
+    solution own, half, quarter, twice, four;
+    nh_report *report;
+} estimator;
+
+/* ---- the size of the motion ---------------------------------------------------------------- */
+
+nh_status nh_simulation_watch_motion(nh_simulation *s, nh_report *report)
+{
+    int n = nh_system_coordinates(s->system), width = n + nh_system_velocities(s->system);
+    s->motion = calloc(3 * (size_t)width + 1, sizeof *s->motion);
+    if (!s->motion)
+        return nh_fail_memory(report);
+    nh_run_state(s->run, 0, NULL, s->motion, s->motion + n);
+    return NH_OK;
+}
+
+void nh_simulation_note_motion(nh_simulation *s, const double *state)
+{
+    int n = nh_system_coordinates(s->system), width = n + nh_system_velocities(s->system);
+    const double *start = s->motion;
+    double *size = s->motion + width;
+    for (int i = 0; i < width; i++)
+        size[i] = fmax(size[i], fabs(i < n ? state[i] - start[i] : state[i]));
+}
+
+/* The mass that moves with velocity i: the second difference of the energy, which does not depend
+ * on `by` if the kinetic energy is quadratic. 0 if it shows none. */
+static double mass_of(const nh_system *system, double t, const double *q, double *v, int i)
+{
+    for (double by = 1e-9; by < 1e10; by *= 1e3) {
+        double energy[3], before = v[i];
+        for (int k = 0; k < 3; k++) {
+            v[i] = before + (k - 1) * by;
+            if (nh_system_energy(system, t, q, v, &energy[k], NULL) != NH_OK)
+                energy[k] = NAN;
+        }
+        v[i] = before;
+        double second = energy[0] - 2 * energy[1] + energy[2];
+        if (second > 1e-6 * (fabs(energy[0]) + fabs(energy[1]) + fabs(energy[2])))
+            return second / (by * by);
+    }
+    return 0;
+}
+
+/* What hardly moves beside the rest is measured by the rest, for it may be all rounding. Masses
+ * make lengths and angles comparable, whatever their units. */
+static void raise_small(const double *weight, int count, double *scale)
+{
+    double largest = 0;
+    for (int i = 0; i < count; i++)
+        largest = fmax(largest, weight[i] * scale[i]);
+    for (int i = 0; i < count; i++)
+        if (weight[i] > 0)
+            scale[i] = fmax(scale[i], negligible * largest / weight[i]);
+}
+
+static nh_status find_scales(estimator *e)
+{
+    const nh_simulation *s = e->simulation;
+    const nh_shape *shape = &s->system->shape;
+    int n = e->coordinates, velocities = e->width - n;
+    double *start = s->motion, *weight = malloc((size_t)(velocities + 1) * sizeof *weight);
+    if (!weight)
+        return nh_fail_memory(e->report);
+    memcpy(e->scale, s->motion + e->width, (size_t)e->width * sizeof *e->scale);
+    for (int a = 0; a < shape->angles; a++) /* a revolution leads back to the same place */
+        e->scale[shape->angle[a]] = fmin(e->scale[shape->angle[a]], 6.283185307179586);
+    for (int i = 0; i < velocities; i++)
+        weight[i] = velocities > WEIGHED_MOST
+                        ? 1
+                        : sqrt(mass_of(s->system, s->options.t0, start, start + n, i));
+    raise_small(weight, n, e->scale);
+    raise_small(weight, velocities, e->scale + n);
+    free(weight);
+    return NH_OK;
+}
+
+/* ---- solutions ----------------------------------------------------------------------------- */
+
+typedef struct solving {
+    estimator *estimator;
+    solution *solution;
+    bool notes; /* the motion, of which the simulation has recorded too little */
+} solving;
+
+static nh_status take_states(void *user, const nh_samples *samples, nh_report *report)
+{
+    (void)report;
+    const solving *now = user;
+    const estimator *e = now->estimator;
+    for (int64_t i = 0; i < samples->count; i++) {
+        const double *state = samples->row + i * (1 + e->width) + 1;
+        memcpy(now->solution->end, state, (size_t)e->width * sizeof *state);
+        if (now->notes)
+            nh_simulation_note_motion(e->simulation, state);
+    }
+    return NH_OK;
+}
+
+static int is_late(void *user, int64_t steps)
+{
+    (void)steps;
+    const solving *now = user;
+    const nh_simulation_options *o = &now->estimator->simulation->options;
+    now->solution->late =
+        nh_clock_seconds() > now->estimator->deadline || (o->stop && o->stop(o->user) != 0);
+    return now->solution->late;
+}
+
+static nh_status advance(estimator *e, solution *y, nh_run *run)
+{
+    const nh_simulation *s = e->simulation;
+    solving now = {e, y, nh_record_rows(s->record) < FEW_POINTS};
+    int64_t every = y->steps > 64 ? y->steps / 64 : 1;
+    nh_sample_options options = {.steps = y->steps,
+                                 .every = now.notes ? every : y->steps,
+                                 .user = &now,
+                                 .samples = take_states,
+                                 .pause = is_late};
+    nh_status status =
+        nh_run_start(run, 0, s->options.t0, s->motion, s->motion + e->coordinates, e->report);
+    return status == NH_OK ? nh_run_sample(run, &options, e->report) : status;
+}
+
+/* The solution with another number of steps; false if there is none. */
+static bool solve(estimator *e, solution *y, int64_t steps)
+{
+    const nh_simulation_options *o = &e->simulation->options;
+    y->steps = steps;
+    y->end = calloc((size_t)e->width + 1, sizeof *y->end);
+    if (!y->end) {
+        y->status = nh_fail_memory(e->report);
+        return false;
+    }
+    nh_run *run;
+    nh_run_options options = {.method = o->method,
+                              .compose = o->compose,
+                              .step = o->step * (double)o->steps / (double)steps,
+                              .backend = o->backend,
+                              .steps = steps,
+                              .compensated = o->compensated};
+    y->status = nh_run_create(&run, e->simulation->system, &options, e->report);
+    if (y->status == NH_OK)
+        y->status = advance(e, y, run);
+    nh_run_free(run);
+    for (int i = 0; i < e->width && y->status == NH_OK; i++)
+        if (!isfinite(y->end[i]))
+            y->status = nh_fail(e->report, NH_NOT_FINITE, "the state is not finite");
+    return y->status == NH_OK && !y->late;
+}
+
+/* ---- what they tell ------------------------------------------------------------------------ */
+
+static double distance(const estimator *e, const solution *y, const solution *z)
+{
+    double largest = 0;
+    for (int i = 0; i < e->width; i++) {
+        double apart = fabs(y->end[i] - z->end[i]);
+        if (apart > 0)
+            largest = fmax(largest, apart / e->scale[i]);
+    }
+    return largest;
+}
+
+/* The order p of three solutions, the one with the most steps first: their distances have the
+ * ratio (s^p - r^p)/(r^p - 1) for steps 1, r, s, which grows with p. */
+static double order_of(const estimator *e, const solution *y, const solution *z, const solution *x)
+{
+    double r = (double)y->steps / (double)z->steps, s = (double)y->steps / (double)x->steps;
+    double ratio = distance(e, z, x) / distance(e, y, z), from = 1e-3, to = 40;
+    while (to - from > 1e-3) {
+        double p = 0.5 * (from + to);
+        if ((pow(s, p) - pow(r, p)) / (pow(r, p) - 1) < ratio)
+            from = p;
+        else
+            to = p;
+    }
+    return from;
+}
+
+/* The distance of `other` times `factor` is the error. */
+static void take_errors(estimator *e, const solution *other, double factor, nh_estimate *out)
+{
+    double *error = e->simulation->motion + 2 * e->width;
+    out->error = 0;
+    for (int i = 0; i < e->width; i++) {
+        error[i] = factor * fabs(e->own.end[i] - other->end[i]);
+        if (error[i] > 0 && error[i] / e->scale[i] > out->error) {
+            out->error = error[i] / e->scale[i];
+            out->component = i;
+        }
+    }
+    out->q = error;
+    out->v = error + e->coordinates;
+}
+
+/* By how much the distance of another solution is multiplied: a distance that is all rounding is
+ * taken as it is. */
+static double factor_of(const estimator *e, const solution *other, double order)
+{
+    double p = fmin(order, e->order);
+    double ratio = (double)e->own.steps / (double)other->steps;
+    return ratio > 1 ? 1 / (pow(ratio, p) - 1) : 1 / (1 - pow(ratio, p));
+}
+
+/* Distances that consist of rounding and of what iterations leave show no order. */
+static bool is_rounding(const estimator *e, double apart)
+{
+    return apart < 1e-10 + DBL_EPSILON * 64 * sqrt((double)e->own.steps);
+}
+
+/* What the solutions y, z, x, from the most steps to the fewest, say about the simulation, whose
+ * nearest neighbour among them is `other`; false if they are not close to the limit. */
+static bool judge(estimator *e, const solution *y, const solution *z, const solution *x,
+                  const solution *other, nh_estimate *out)
+{
+    double near = distance(e, &e->own, other);
+    if (is_rounding(e, near)) {
+        out->converging = true;
+        take_errors(e, other, 1, out);
+        return true;
+    }
+    out->order = order_of(e, y, z, x);
+    out->converging =
+        near < (other == &e->half ? near_enough : fine_enough) && out->order >= e->order / 2;
+    take_errors(e, other, out->converging ? factor_of(e, other, out->order) : 1, out);
+    return out->converging;
+}
+
+/* Whether there is an estimate; otherwise the report tells why not, or a solution was late. */
+static bool compare_solutions(estimator *e, nh_estimate *out)
+{
+    int64_t steps = e->own.steps;
+    bool many = steps >= FEW_STEPS, has_half = many && solve(e, &e->half, steps / 2);
+    bool has_coarse = has_half && solve(e, &e->quarter, steps / 4);
+    if (find_scales(e) != NH_OK || e->half.late || e->quarter.late)
+        return false;
+    if (has_coarse && judge(e, &e->own, &e->half, &e->quarter, &e->half, out))
+        return true;
+    if (!solve(e, &e->twice, 2 * steps))
+        return false;
+    if (has_half) {
+        judge(e, &e->twice, &e->own, &e->half, &e->twice, out);
+        return true;
+    }
+    bool has_four = solve(e, &e->four, 4 * steps);
+    if (find_scales(e) != NH_OK)
+        return false;
+    if (has_four)
+        judge(e, &e->four, &e->twice, &e->own, &e->twice, out);
+    else
+        take_errors(e, &e->twice, 1, out);
+    return true;
+}
+
+/* ---- the estimate -------------------------------------------------------------------------- */
+
+/* The order of the method; 0 if it controls its steps itself. */
+static int order_of_method(const nh_simulation *s)
+{
+    nh_choice choice;
+    if (nh_choice_parse(&choice, s->options.method, NULL) != NH_OK)
+        return 0;
+    return s->options.compose ? nh_composition_order(s->options.compose, &choice, NULL)
+                              : nh_choice_order(&choice);
+}
+
+static nh_status check_possible(const nh_simulation *s, nh_report *report)
+{
+    if (s->options.resume)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the error of a run that was resumed cannot be estimated: its start is not "
+                       "known");
+    if (s->status != NH_OK || nh_run_steps(s->run) != s->options.steps)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the error of a run that is not complete cannot be estimated");
+    if (order_of_method(s) == 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s controls its steps itself, so its error cannot be estimated by "
+                       "changing them",
+                       s->options.method);
+    return NH_OK;
+}
+
+static const char *component_name(const nh_system *system, int component)
+{
+    int n = nh_system_coordinates(system);
+    return component < n ? nh_system_coordinate_name(system, component)
+                         : nh_system_velocity_name(system, component - n);
+}
+
+/* Long runs of methods that keep what is conserved are worth doing all the same. */
+static void remark_on(nh_simulation *s, const nh_estimate *found)
+{
+    char size[64] = "larger than its motion";
+    if (!(found->error > unresolved))
+        return;
+    if (found->error < 1)
+        snprintf(size, sizeof size, "%s %.0f%% of the size of its motion",
+                 found->converging ? "about" : "at least", 100 * found->error);
+    nh_remarks_add(&s->run->remarks, "estimate",
+                   "the end state is not resolved: the error of %s is %s, as runs with other steps "
+                   "show; try --step %.3g or a shorter time (averages and what is conserved may be "
+                   "right nevertheless)",
+                   component_name(s->system, found->component), size, s->options.step / 4);
+}
+
+static void release(estimator *e)
+{
+    solution *all[] = {&e->own, &e->half, &e->quarter, &e->twice, &e->four};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]->end);
+    free(e->scale);
+}
+
+static nh_status find_estimate(nh_simulation *s, double deadline, nh_estimate *out,
+                               nh_report *report)
+{
+    int n = nh_system_coordinates(s->system), width = n + nh_system_velocities(s->system);
+    estimator e = {.simulation = s,
+                   .coordinates = n,
+                   .width = width,
+                   .order = order_of_method(s),
+                   .deadline = deadline,
+                   .own = {.steps = s->options.steps},
+                   .report = report};
+    e.scale = calloc((size_t)width + 1, sizeof *e.scale);
+    e.own.end = calloc((size_t)width + 1, sizeof *e.own.end);
+    nh_status status = e.scale && e.own.end ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK) {
+        nh_run_state(s->run, 0, NULL, e.own.end, e.own.end + n);
+        if (e.own.steps == 0) {
+            out->converging = true;
+            take_errors(&e, &e.own, 1, out);
+        } else if (!compare_solutions(&e, out)) {
+            *out = (nh_estimate){.error = NAN, .component = -1, .order = NAN};
+            status = e.twice.status;
+        }
+    }
+    release(&e);
+    return status;
+}
+
+nh_status nh_simulation_estimate(nh_simulation *s, nh_switch when, nh_estimate *out,
+                                 nh_report *report)
+{
+    nh_report own;
+    report = report ? report : &own;
+    *out = (nh_estimate){.error = NAN, .component = -1, .order = NAN};
+    bool asked = when == NH_ON, is_short = nh_run_seconds(s->run) <= advised_seconds;
+    if (when == NH_OFF || (!asked && !is_short))
+        return NH_OK;
+    nh_status status = check_possible(s, report);
+    if (status != NH_OK)
+        return asked ? status : NH_OK;
+    status = find_estimate(s, asked ? INFINITY : nh_clock_seconds() + patience, out, report);
+    if (status == NH_OK)
+        remark_on(s, out);
+    else if (status != NH_NO_MEMORY)
+        nh_remarks_add(&s->run->remarks, "estimate",
+                       "the end state is in doubt: with a smaller step the run fails (%s)",
+                       report->text);
+    return status == NH_NO_MEMORY ? status : NH_OK;
+}

@@ -1,0 +1,462 @@
+/* The nearest point on the constraints: linearisation, Newton's method onto the constraints, and
+ * Newton's method along them. project.c has the mathematics. */
+#include "system/nearest.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dense.h"
+#include "base/status.h"
+
+/* A normal is new when this much of it is left without those before it. */
+static const double independent = 1e-10;
+
+/* ---- memory ---- */
+
+bool nh_nearest_begin(nh_nearest *p, const nh_system *system, const bool *may_change, double t,
+                      const double *q, const double *v)
+{
+    size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
+    *p = (nh_nearest){.system = system, .t = t, .q = q, .n = (int)n, .m = (int)m, .status = NH_OK};
+    p->free = malloc((n + 1) * sizeof *p->free);
+    p->place = malloc((n + 1) * sizeof *p->place);
+    p->pivot = malloc((m + 1) * sizeof *p->pivot);
+    for (int i = 0; p->free && p->place && i < p->n; i++) {
+        bool moves = !may_change || may_change[i];
+        p->place[i] = moves ? p->f : -1;
+        if (moves)
+            p->free[p->f++] = i;
+    }
+    size_t f = (size_t)p->f, tangent = system->facts.affine ? 0 : f;
+    size_t room = 4 * n + f * f + nh_system_outputs(system, NH_FN_END) + 2 * m * f + m * m + 2 * m +
+                  2 * f + 2 * tangent * tangent + tangent + 1;
+    double *at = p->v0 = calloc(room, sizeof *at);
+    if (!at || !p->free || !p->place || !p->pivot)
+        return false;
+    p->v = at += n;
+    p->best = at += n;
+    p->inertia = at += n;
+    p->L = at += n;
+    p->end = at += f * f;
+    p->J = at += nh_system_outputs(system, NH_FN_END);
+    p->Q = at += m * f;
+    p->R = at += m * f;
+    p->size = at += m * m;
+    p->c = at += m;
+    p->step = at += m;
+    p->work = at += f;
+    p->Z = at += f;
+    p->B = at += tangent * tangent;
+    p->y = at + tangent * tangent;
+    memcpy(p->v0, v, n * sizeof *v);
+    memcpy(p->v, v, n * sizeof *v);
+    return true;
+}
+
+void nh_nearest_end(nh_nearest *p)
+{
+    free(p->free);
+    free(p->place);
+    free(p->pivot);
+    free(p->v0);
+}
+
+/* ---- vectors ---- */
+
+static double dot(int count, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static double length_of(int count, const double *a)
+{
+    return sqrt(dot(count, a, a));
+}
+
+static void add(int count, double *to, double factor, const double *a)
+{
+    for (int i = 0; i < count; i++)
+        to[i] += factor * a[i];
+}
+
+/* L x = x */
+static void forward(const nh_nearest *p, double *x)
+{
+    for (int i = 0; i < p->f; i++)
+        x[i] = (x[i] - dot(i, p->L + i * p->f, x)) / p->L[i * p->f + i];
+}
+
+/* L^T x = x */
+static void backward(const nh_nearest *p, double *x)
+{
+    for (int i = p->f; i-- > 0;) {
+        x[i] /= p->L[i * p->f + i];
+        add(i, x, -x[i], p->L + i * p->f);
+    }
+}
+
+/* out = L^T (v - from), from may be NULL */
+static void measure(const nh_nearest *p, const double *v, const double *from, double *out)
+{
+    for (int i = 0; i < p->f; i++)
+        out[i] = 0;
+    for (int i = 0; i < p->f; i++) {
+        double x = v[p->free[i]] - (from ? from[p->free[i]] : 0);
+        add(i + 1, out, x, p->L + i * p->f);
+    }
+}
+
+double nh_nearest_size(nh_nearest *p, const double *v)
+{
+    measure(p, v, NULL, p->work);
+    return length_of(p->f, p->work);
+}
+
+double nh_nearest_distance(nh_nearest *p)
+{
+    measure(p, p->v, p->v0, p->work);
+    return length_of(p->f, p->work);
+}
+
+void nh_nearest_place(nh_nearest *p, const double *from, double length)
+{
+    memcpy(p->work, p->step, (size_t)p->f * sizeof *p->work);
+    backward(p, p->work);
+    for (int i = 0; i < p->f; i++)
+        p->v[p->free[i]] = from[p->free[i]] + length * p->work[i];
+}
+
+/* ---- linearisation ---- */
+
+/* k and K at p->v; false when they are not finite or cannot be had. */
+static bool evaluate(nh_nearest *p)
+{
+    size_t count = (size_t)p->m + (size_t)p->system->shape.nk;
+    if (p->status == NH_OK)
+        p->status =
+            nh_system_evaluate(p->system, NH_FN_END, p->t, p->q, p->v, NULL, p->end, &p->report);
+    for (size_t i = 0; p->status == NH_OK && i < count; i++)
+        if (!isfinite(p->end[(size_t)p->n + i]))
+            return false;
+    return p->status == NH_OK;
+}
+
+/* The normal of one constraint. What rounding leaves where nothing moves it counts as nothing. */
+static void take_normal(nh_nearest *p, int a)
+{
+    const nh_shape *s = &p->system->shape;
+    const double *k = p->end + p->n, *K = k + p->m;
+    double *row = p->J + a * p->f, whole = 0;
+    memset(row, 0, (size_t)p->f * sizeof *row);
+    for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++) {
+        int j = s->k_column[e];
+        whole += K[e] * K[e] / p->inertia[j];
+        if (p->place[j] >= 0)
+            row[p->place[j]] = K[e];
+    }
+    forward(p, row);
+    double size = length_of(p->f, row);
+    if (!(size > 1e-13 * sqrt(whole)))
+        size = 0;
+    for (int i = 0; i < p->f; i++)
+        row[i] = size > 0 ? row[i] / size : 0;
+    p->size[a] = size;
+    p->c[a] = size > 0 ? k[a] / size : 0;
+}
+
+/* Orthogonalises what is left of row a against the Q found so far, twice for accuracy. */
+static double take_out(nh_nearest *p, int a, double *left, double *coefficient)
+{
+    memcpy(left, p->J + a * p->f, (size_t)p->f * sizeof *left);
+    memset(coefficient, 0, (size_t)p->m * sizeof *coefficient);
+    for (int pass = 0; pass < 2; pass++)
+        for (int j = 0; j < p->rank; j++) {
+            double part = dot(p->f, left, p->Q + j * p->f);
+            add(p->f, left, -part, p->Q + j * p->f);
+            coefficient[j] += part;
+        }
+    return length_of(p->f, left);
+}
+
+/* J = R Q in the order of the rows; those that depend on earlier ones are left out. */
+static void factor(nh_nearest *p)
+{
+    p->rank = 0;
+    for (int a = 0; a < p->m && p->rank < p->f; a++) {
+        double *left = p->Q + p->rank * p->f, *coefficient = p->R + p->rank * p->m;
+        double length = take_out(p, a, left, coefficient);
+        if (!(length > independent))
+            continue;
+        for (int i = 0; i < p->f; i++)
+            left[i] /= length;
+        coefficient[p->rank] = length;
+        p->pivot[p->rank++] = a;
+    }
+}
+
+static bool linearise(nh_nearest *p)
+{
+    if (!evaluate(p))
+        return false;
+    for (int a = 0; a < p->m; a++)
+        take_normal(p, a);
+    factor(p);
+    return true;
+}
+
+double nh_nearest_moves(const nh_nearest *p, int constraint)
+{
+    return p->size[constraint];
+}
+
+double nh_nearest_offence(nh_nearest *p)
+{
+    const nh_shape *s = &p->system->shape;
+    const double *k = p->end + p->n, *K = k + p->m;
+    double worst = 0;
+    if (!evaluate(p))
+        return INFINITY;
+    for (int a = 0; a < p->m; a++) {
+        double terms = 0, rest = k[a];
+        for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++) {
+            terms += fabs(K[e] * p->v[s->k_column[e]]);
+            rest -= K[e] * p->v[s->k_column[e]];
+        }
+        if (k[a] != 0)
+            worst = fmax(worst, fabs(k[a]) / (terms + fabs(rest)));
+    }
+    return worst;
+}
+
+/* The shortest step that removes the residuals c of the independent constraints; its length. */
+static double shortest_step(nh_nearest *p)
+{
+    memset(p->step, 0, (size_t)p->f * sizeof *p->step);
+    double square = 0;
+    for (int i = 0; i < p->rank; i++) {
+        double *row = p->R + i * p->m, sum = -p->c[p->pivot[i]];
+        for (int j = 0; j < i; j++)
+            sum -= row[j] * dot(p->f, p->Q + j * p->f, p->step);
+        sum /= row[i];
+        add(p->f, p->step, sum, p->Q + i * p->f);
+        square += sum * sum;
+    }
+    return sqrt(square);
+}
+
+/* ---- onto the constraints ---- */
+
+/* Takes as much of the step as makes the next one shorter (Deuflhard's natural monotonicity). */
+static bool take_step(nh_nearest *p, double length, double *from, double *whole)
+{
+    memcpy(from, p->v, (size_t)p->n * sizeof *from);
+    memcpy(whole, p->step, (size_t)p->f * sizeof *whole);
+    for (double part = 1; part > 1e-7; part /= 2) {
+        memcpy(p->step, whole, (size_t)p->f * sizeof *whole);
+        nh_nearest_place(p, from, part);
+        if (evaluate(p)) {
+            for (int a = 0; a < p->m; a++)
+                p->c[a] = p->size[a] > 0 ? p->end[p->n + a] / p->size[a] : 0;
+            if (shortest_step(p) <= (1 - part / 4) * length)
+                return true;
+        }
+    }
+    memcpy(p->v, from, (size_t)p->n * sizeof *from);
+    return false;
+}
+
+bool nh_nearest_restore(nh_nearest *p)
+{
+    enum { ITERATIONS = 100 };
+    double *from = malloc(((size_t)p->n + (size_t)p->f + 1) * sizeof *from), last = INFINITY;
+    bool done = false, stuck = !from;
+    if (!from)
+        p->status = nh_fail_memory(&p->report);
+    for (int i = 0; i < ITERATIONS && !done && !stuck; i++) {
+        if (!linearise(p))
+            break;
+        double size = fmax(nh_nearest_size(p, p->v), nh_nearest_size(p, p->v0));
+        double length = shortest_step(p);
+        done = length <= DBL_EPSILON / 4 * size || (length <= 1e-11 * size && length >= last / 2);
+        if (!done && length <= 1e-12 * size) {
+            memcpy(from, p->v, (size_t)p->n * sizeof *from);
+            nh_nearest_place(p, from, 1);
+        } else if (!done)
+            stuck = !take_step(p, length, from, from + p->n);
+        last = length;
+    }
+    free(from);
+    return done;
+}
+
+/* ---- along the constraints ---- */
+
+/* Orthonormal vectors that complete Q: the unit vectors without what came before, largest first. */
+static int span_tangent(nh_nearest *p)
+{
+    int count = 0, wanted = p->f - p->rank;
+    for (int e = 0; e < p->f && count < wanted; e++) {
+        double *z = p->Z + count * p->f;
+        memset(z, 0, (size_t)p->f * sizeof *z);
+        z[e] = 1;
+        for (int pass = 0; pass < 2; pass++) {
+            for (int j = 0; j < p->rank; j++)
+                add(p->f, z, -dot(p->f, z, p->Q + j * p->f), p->Q + j * p->f);
+            for (int j = 0; j < count; j++)
+                add(p->f, z, -dot(p->f, z, p->Z + j * p->f), p->Z + j * p->f);
+        }
+        /* of f - rank vectors still to come one has at least this much left of some unit vector */
+        double length = length_of(p->f, z);
+        if (length * length * p->f * 4 < 1)
+            continue;
+        for (int i = 0; i < p->f; i++)
+            z[i] /= length;
+        count++;
+    }
+    return count;
+}
+
+/* J^T lambda = the part of d in the span of the normals; lambda of the constraints as they are. */
+static void find_multipliers(nh_nearest *p, const double *d, double *lambda)
+{
+    memset(lambda, 0, (size_t)p->m * sizeof *lambda);
+    for (int i = p->rank; i-- > 0;) {
+        double sum = dot(p->f, p->Q + i * p->f, d);
+        for (int j = i + 1; j < p->rank; j++)
+            sum -= p->R[j * p->m + i] * lambda[p->pivot[j]];
+        lambda[p->pivot[i]] = sum / p->R[i * p->m + i];
+    }
+    for (int a = 0; a < p->m; a++)
+        lambda[a] = p->size[a] > 0 ? lambda[a] / p->size[a] : 0;
+}
+
+/* out += factor L^-1 K^T lambda at from + length L^-T z */
+static bool add_pull(nh_nearest *p, const double *from, const double *z, double length,
+                     const double *lambda, double factor, double *out)
+{
+    const nh_shape *s = &p->system->shape;
+    const double *K = p->end + p->n + p->m;
+    memcpy(p->step, z, (size_t)p->f * sizeof *z);
+    nh_nearest_place(p, from, length);
+    if (!evaluate(p))
+        return false;
+    memset(p->work, 0, (size_t)p->f * sizeof *p->work);
+    for (int a = 0; a < p->m; a++)
+        for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++)
+            if (p->place[s->k_column[e]] >= 0)
+                p->work[p->place[s->k_column[e]]] += lambda[a] * K[e];
+    forward(p, p->work);
+    add(p->f, out, factor, p->work);
+    return true;
+}
+
+/* B = 1 - Z^T (sum lambda D^2 k) Z by differences at `from`. */
+static bool find_hessian(nh_nearest *p, int count, const double *from, const double *lambda,
+                         double increment, double *column)
+{
+    for (int j = 0; j < count; j++) {
+        const double *z = p->Z + j * p->f;
+        memset(column, 0, (size_t)p->f * sizeof *column);
+        if (!add_pull(p, from, z, increment, lambda, 0.5 / increment, column) ||
+            !add_pull(p, from, z, -increment, lambda, -0.5 / increment, column))
+            return false;
+        for (int i = 0; i < count; i++)
+            p->B[i * count + j] = (i == j) - dot(p->f, p->Z + i * p->f, column);
+    }
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++)
+            p->B[i * count + j] = p->B[j * count + i] =
+                0.5 * (p->B[i * count + j] + p->B[j * count + i]);
+    return true;
+}
+
+/* y = -(B + shift)^-1 g with the least shift that makes it positive. Where the distance has no
+ * minimum although g is nothing, y leads away, in the direction in which it falls most. */
+static double tangent_step(nh_nearest *p, int count, const double *g, double small, double *C)
+{
+    size_t bytes = (size_t)count * (size_t)count * sizeof *C;
+    double shift = 0;
+    for (int i = 0; i < 200; i++) {
+        memcpy(C, p->B, bytes);
+        for (int j = 0; j < count; j++)
+            C[j * count + j] += shift;
+        if (nh_dense_cholesky(count, C))
+            break;
+        shift = shift > 0 ? 1.5 * shift : 1e-3;
+    }
+    bool away = shift > 0 && length_of(count, g) <= 1e-6 * small;
+    for (int i = 0; i < count; i++)
+        p->y[i] = away ? 1 + 0.3 * sin(i + 1.0) : -g[i];
+    for (int pass = 0; pass < (away ? 20 : 1); pass++) {
+        nh_dense_cholesky_solve(count, C, p->y);
+        double length = length_of(count, p->y);
+        for (int i = 0; away && i < count; i++)
+            p->y[i] *= 0.1 * small / length;
+    }
+    return length_of(count, p->y);
+}
+
+typedef struct tangent { /* memory of one improvement */
+    double *from, *d, *g, *lambda, *column, *C;
+} tangent;
+
+/* One step along the constraints. 1: done, 0: go on, -1: no way. */
+static int improve_once(nh_nearest *p, tangent *x, double *last)
+{
+    measure(p, p->v, p->v0, x->d);
+    double distance = length_of(p->f, x->d), size = nh_nearest_size(p, p->v) + distance;
+    int count = span_tangent(p);
+    for (int i = 0; i < count; i++)
+        x->g[i] = dot(p->f, p->Z + i * p->f, x->d);
+    double slope = length_of(count, x->g);
+    memcpy(x->from, p->v, (size_t)p->n * sizeof *p->v);
+    find_multipliers(p, x->d, x->lambda);
+    if (!find_hessian(p, count, x->from, x->lambda, 1e-5 * size, x->column))
+        return -1;
+    double length = tangent_step(p, count, x->g, distance, x->C);
+    bool close = length <= 1e-6 * size; /* distances no longer tell: look at the slope */
+    if (close && slope >= *last / 2) {
+        memcpy(p->v, x->from, (size_t)p->n * sizeof *p->v);
+        return 1;
+    }
+    *last = close ? slope : INFINITY;
+    for (double part = 1; part > 1e-12; part /= 2) {
+        memset(p->step, 0, (size_t)p->f * sizeof *p->step);
+        for (int i = 0; i < count; i++)
+            add(p->f, p->step, p->y[i], p->Z + i * p->f);
+        nh_nearest_place(p, x->from, part);
+        if (nh_nearest_restore(p) && (close || nh_nearest_distance(p) < distance))
+            return 0;
+    }
+    memcpy(p->v, x->from, (size_t)p->n * sizeof *p->v);
+    return nh_nearest_restore(p) ? 1 : -1;
+}
+
+bool nh_nearest_improve(nh_nearest *p)
+{
+    enum { ITERATIONS = 100 };
+    if (p->f <= p->rank)
+        return true;
+    size_t n = (size_t)p->n, f = (size_t)p->f, m = (size_t)p->m;
+    double *space = malloc((n + 3 * f + m + f * f + 1) * sizeof *space), last = INFINITY;
+    if (!space) {
+        p->status = nh_fail_memory(&p->report);
+        return false;
+    }
+    tangent x = {space,
+                 space + n,
+                 space + n + f,
+                 space + n + 2 * f,
+                 space + n + 2 * f + m,
+                 space + n + 3 * f + m};
+    int answer = 0;
+    for (int i = 0; i < ITERATIONS && answer == 0; i++)
+        answer = improve_once(p, &x, &last);
+    free(space);
+    return answer >= 0;
+}

@@ -1,0 +1,51 @@
+/* The nearest point on the constraints: the numerical part of a projection (project.c). */
+#ifndef NH_SYSTEM_NEAREST_H
+#define NH_SYSTEM_NEAREST_H
+
+#include "system/system.h"
+
+typedef struct nh_nearest {
+    const nh_system *system;
+    double t;
+    const double *q;
+    nh_status status; /* of the functions evaluated, with their report */
+    nh_report report;
+    int n, m, f; /* velocities, constraints, velocities that may change */
+    int *free;   /* [f] which those are */
+    int *place;  /* [n] of a velocity among them, or -1 */
+    double *v0;  /* [n] given */
+    double *v;   /* [n] the point under consideration; k and K belong to it after nh_linearise */
+    double *best;
+    double *L;       /* [f*f] lower: the metric is L L^T */
+    double *inertia; /* [n] size of the metric's diagonal, kept velocities included */
+    double *end;     /* what NH_FN_END returns */
+    double *J;       /* [m*f] normals of the constraints, of length 1 or, where nothing moves, 0 */
+    double *size;    /* [m] their lengths before */
+    double *c;       /* [m] residuals divided by these */
+    double *Q, *R;   /* [m*f], [m*m] J in the order of pivots is R Q, with orthonormal Q */
+    int *pivot, rank;
+    double *step, *work; /* [f] */
+    double *Z, *B, *y;   /* tangent space [(f-rank)*f], its Hessian, a step in it */
+} nh_nearest;
+
+/* `may_change` NULL: all. The metric is the caller's to fill. False without memory; nh_nearest_end
+ * in any case. */
+bool nh_nearest_begin(nh_nearest *p, const nh_system *system, const bool *may_change, double t,
+                      const double *q, const double *v);
+void nh_nearest_end(nh_nearest *p);
+
+/* v = from + length * L^-T step, for the velocities that may change. */
+void nh_nearest_place(nh_nearest *p, const double *from, double length);
+double nh_nearest_size(nh_nearest *p, const double *v); /* |L^T v| */
+double nh_nearest_distance(nh_nearest *p);              /* |L^T (v - v0)| */
+/* The largest residual beside its terms, at most 1; infinite where there is none. */
+double nh_nearest_offence(nh_nearest *p);
+/* How far the velocities that may change move a constraint. */
+double nh_nearest_moves(const nh_nearest *p, int constraint);
+
+/* Onto the constraints, by short steps from v; false when that does not succeed. */
+bool nh_nearest_restore(nh_nearest *p);
+/* Along them to the nearest point; false when that does not succeed. */
+bool nh_nearest_improve(nh_nearest *p);
+
+#endif

@@ -1,0 +1,287 @@
+/* Projection of start velocities: the nearest ones that satisfy the constraints.
+ *
+ *     minimise (v - v0).M (v - v0)/2   subject to   k(t, q, v) = 0,   some v_i fixed
+ *
+ * With M = L L^T the unknown is w = L^T v, of one unit in all components, in which the distance is
+ * Euclidean and a constraint has the normal L^-1 K^T; normals are brought to length 1. So nothing
+ * here depends on units.
+ *
+ * `restore` reaches the constraints by Newton's method with the shortest step; for affine
+ * constraints that is the answer. Otherwise `improve` moves along them: Newton's method for the
+ * distance in the tangent space, whose Hessian 1 - sum lambda_a D^2 k_a comes from differences of
+ * K, back onto the constraints after each step. It ends where v - v0 is normal to the constraints
+ * and the Hessian is positive, so that the distance has a minimum. Then a few other places at the
+ * same distance are tried, in case a part of the constraints lies nearer. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dense.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "system/nearest.h"
+#include "system/start.h"
+
+enum { VELOCITIES_MOST = 5000, NAMES_LONGEST = 200 };
+
+/* ---- the metric ---- */
+
+/* Cholesky factor of the free part of M; false when that is not positive definite. */
+static bool factor_mass(nh_nearest *p, const double *M)
+{
+    for (int i = 0; i < p->f; i++)
+        for (int j = 0; j < p->f; j++)
+            p->L[i * p->f + j] = M[p->free[i] * p->n + p->free[j]];
+    return nh_dense_cholesky(p->f, p->L);
+}
+
+/* Another metric where M gives none: diagonal, with the units of M. */
+static void use_sizes(nh_nearest *p, const double *M)
+{
+    for (int i = 0; i < p->f * p->f; i++)
+        p->L[i] = 0;
+    for (int i = 0; i < p->f; i++)
+        p->L[i * p->f + i] = 1;
+    for (int sweep = 0; sweep < 20; sweep++)
+        for (int i = 0; i < p->f; i++) {
+            double largest = 0, own = p->L[i * p->f + i];
+            for (int j = 0; j < p->f; j++)
+                largest = fmax(largest, fabs(M[p->free[i] * p->n + p->free[j]]) /
+                                            (own * p->L[j * p->f + j]));
+            if (largest > 0 && isfinite(largest))
+                p->L[i * p->f + i] *= sqrt(largest);
+        }
+}
+
+static nh_status find_metric(nh_nearest *p, nh_report *report)
+{
+    size_t n = (size_t)p->n, m = (size_t)p->m;
+    double *M = malloc((n * n + n * m + 1) * sizeof *M);
+    if (!M)
+        return nh_fail_memory(report);
+    nh_status status =
+        nh_system_evaluate(p->system, NH_FN_MATRICES, p->t, p->q, p->v, NULL, M, report);
+    for (size_t i = 0; status == NH_OK && i < n * n; i++)
+        if (!isfinite(M[i]))
+            status =
+                nh_fail(report, NH_BAD_START, "the mass matrix is not finite at the start state");
+    if (status == NH_OK && !factor_mass(p, M))
+        use_sizes(p, M);
+    for (size_t i = 0; i < n; i++)
+        p->inertia[i] = fabs(M[i * n + i]) > 0 ? fabs(M[i * n + i]) : 1;
+    free(M);
+    return status;
+}
+
+/* ---- search ---- */
+
+/* Whether the velocities found satisfy all constraints. */
+static bool is_consistent(nh_nearest *p)
+{
+    int worst;
+    double residual;
+    p->status = nh_find_worst(p->system, p->t, p->q, p->v, &worst, &residual, &p->report);
+    return p->status == NH_OK && worst < 0;
+}
+
+static bool attempt(nh_nearest *p, bool nonlinear)
+{
+    return nh_nearest_restore(p) && (!nonlinear || nh_nearest_improve(p)) && is_consistent(p);
+}
+
+static double random_number(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) * 0x1p-52 - 1;
+}
+
+/* A place at some distance from v0. Where there is no distance to begin with, the one at which the
+ * residuals are smallest beside their terms. */
+static void go_elsewhere(nh_nearest *p, double distance, uint64_t *state)
+{
+    double length = 0;
+    for (int i = 0; i < p->f; i++) {
+        p->step[i] = random_number(state);
+        length += p->step[i] * p->step[i];
+    }
+    for (int i = 0; i < p->f; i++)
+        p->step[i] /= sqrt(length);
+    if (distance > 0) {
+        nh_nearest_place(p, p->v0, distance);
+        return;
+    }
+    double best = INFINITY, at = 1;
+    for (double s = 1e-18; s < 1e19; s *= 2) {
+        nh_nearest_place(p, p->v0, s);
+        double off = nh_nearest_offence(p);
+        if (off < best) {
+            best = off;
+            at = s;
+        }
+    }
+    nh_nearest_place(p, p->v0, at);
+}
+
+/* The nearest of what is found from v0 and from around it, in p->v. */
+static bool search(nh_nearest *p, bool thorough)
+{
+    bool nonlinear = !p->system->facts.affine, found = attempt(p, nonlinear);
+    double best = found ? nh_nearest_distance(p) : INFINITY, size = nh_nearest_size(p, p->v0);
+    uint64_t state = 1;
+    if (!nonlinear || best <= 1e-9 * size || (found && !thorough))
+        return found;
+    memcpy(p->best, p->v, (size_t)p->n * sizeof *p->v);
+    for (int i = 0; i < 16 && p->status == NH_OK; i++) {
+        bool first = !found;
+        go_elsewhere(p, found ? best : size > 0 ? ldexp(size, i / 2 - 4) : 0, &state);
+        if (!attempt(p, true))
+            continue;
+        double distance = nh_nearest_distance(p);
+        found = true;
+        if (first || distance < best * (1 - 1e-9)) {
+            best = distance;
+            memcpy(p->best, p->v, (size_t)p->n * sizeof *p->v);
+        }
+    }
+    memcpy(p->v, p->best, (size_t)p->n * sizeof *p->v);
+    return found && p->status == NH_OK;
+}
+
+/* ---- failures ---- */
+
+static void list_names(const nh_nearest *p, char *text)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < p->f; i++) {
+        const char *name = nh_system_velocity_name(p->system, p->free[i]);
+        if (used + strlen(name) + 8 > NAMES_LONGEST) {
+            strcpy(text + used, ", ...");
+            return;
+        }
+        if (used)
+            used = (size_t)(stpcpy(text + used, ", ") - text);
+        used = (size_t)(stpcpy(text + used, name) - text);
+    }
+}
+
+static nh_status tell_failure(nh_nearest *p, nh_report *report)
+{
+    int worst;
+    double residual = NAN;
+    char names[NAMES_LONGEST + 8];
+    nh_status status = nh_find_worst(p->system, p->t, p->q, p->v, &worst, &residual, report);
+    if (status != NH_OK)
+        return status;
+    worst = worst < 0 ? 0 : worst;
+    const char *name = nh_system_constraint_name(p->system, worst);
+    list_names(p, names);
+    if (p->f < p->n && nh_nearest_moves(p, worst) == 0)
+        nh_fail(report, NH_BAD_START,
+                "the start state is off the constraints: %s has residual %.6g, and none of the "
+                "velocities that may change (%s) changes it",
+                name, residual, names);
+    else if (p->f < p->n)
+        nh_fail(report, NH_BAD_START,
+                "%d velocit%s that may change (%s) cannot satisfy the %d constraint%s: %s keeps "
+                "the residual %.6g; let others change too",
+                p->f, p->f == 1 ? "y" : "ies", names, p->m, nh_plural(p->m), name, residual);
+    else if (p->system->facts.affine)
+        nh_fail(report, NH_BAD_START,
+                "no velocities satisfy the constraints at these coordinates: %s keeps the "
+                "residual %.6g; there it depends on other constraints (rank %d of %d) and "
+                "contradicts them",
+                name, residual, p->rank, p->m);
+    else
+        nh_fail(report, NH_BAD_START,
+                "no velocities were found that satisfy the constraints at these coordinates: %s "
+                "keeps the residual %.6g; give others to begin with",
+                name, residual);
+    if (report)
+        report->residual = fabs(residual);
+    return NH_BAD_START;
+}
+
+/* ---- entries ---- */
+
+static nh_status check_given(const nh_system *system, const double *q, const double *v,
+                             nh_report *report)
+{
+    for (int i = 0; i < system->coordinates; i++)
+        if (!isfinite(q[i]))
+            return nh_fail(report, NH_BAD_START, "the start value of %s is not a finite number",
+                           nh_system_coordinate_name(system, i));
+    for (int i = 0; i < system->velocities; i++)
+        if (!isfinite(v[i]))
+            return nh_fail(report, NH_BAD_START, "the start value of %s is not a finite number",
+                           nh_system_velocity_name(system, i));
+    if (system->velocities > VELOCITIES_MOST)
+        return nh_fail(report, NH_TOO_LARGE,
+                       "projection of a start state handles up to %d velocities, not %d",
+                       VELOCITIES_MOST, system->velocities);
+    return NH_OK;
+}
+
+nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
+                     const double *q, double *v, nh_report *report)
+{
+    if (system->constraints == 0)
+        return NH_OK;
+    nh_nearest p;
+    nh_status status = check_given(system, q, v, report);
+    if (status != NH_OK)
+        return status;
+    status = nh_nearest_begin(&p, system, may_change, t, q, v) ? find_metric(&p, report)
+                                                               : nh_fail_memory(report);
+    if (status == NH_OK && !search(&p, thorough))
+        status = p.status != NH_OK ? nh_fail(report, p.status, "%s", p.report.text)
+                                   : tell_failure(&p, report);
+    if (status == NH_OK)
+        memcpy(v, p.v, (size_t)p.n * sizeof *v);
+    nh_nearest_end(&p);
+    return status;
+}
+
+nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
+                            nh_report *report)
+{
+    return nh_project(system, NULL, true, t, q, v, report);
+}
+
+/* Which velocities may change: as named, as the model says, or all. */
+static nh_status choose(const nh_system *system, const nh_projection *how, bool *may_change,
+                        nh_report *report)
+{
+    bool named = false;
+    if (how->keep && how->solve)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a projection takes the velocities to keep or those to solve for, not both");
+    if (how->keep || how->solve) {
+        nh_status status = nh_select_velocities(system, how->keep ? how->keep : how->solve,
+                                                how->keep ? "keep" : "solve", may_change, report);
+        for (int i = 0; how->keep && i < system->velocities; i++)
+            may_change[i] = !may_change[i];
+        return status;
+    }
+    for (int i = 0; i < system->velocities; i++)
+        named |= may_change[i] = nh_system_solves(system, i);
+    for (int i = 0; i < system->velocities && !named; i++)
+        may_change[i] = true;
+    return NH_OK;
+}
+
+nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
+                               const double *q, double *v, nh_report *report)
+{
+    nh_projection own;
+    nh_status status = NH_OPTIONS_TAKE(&own, how, nh_projection, solve, report);
+    bool *may_change = calloc((size_t)system->velocities + 1, sizeof *may_change);
+    if (status == NH_OK && !may_change)
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        status = choose(system, &own, may_change, report);
+    if (status == NH_OK)
+        status = nh_project(system, may_change, true, t, q, v, report);
+    free(may_change);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* Start states, shared by start.c and project.c. */
+#ifndef NH_SYSTEM_START_H
+#define NH_SYSTEM_START_H
+
+#include "system/system.h"
+
+/* Every residual, and how large it may be for the state to satisfy the constraints. */
+nh_status nh_residual_spreads(const nh_system *system, double t, const double *q, const double *v,
+                              double *k, double *spread, nh_report *report);
+
+/* The constraint that a state violates most, with its residual; -1 when it satisfies all. */
+nh_status nh_find_worst(const nh_system *system, double t, const double *q, const double *v,
+                        int *worst, double *residual, nh_report *report);
+
+/* The velocities that a list of names contains ("x', y[2]', w1"); `what` names it in messages. */
+nh_status nh_select_velocities(const nh_system *system, const char *text, const char *what,
+                               bool *chosen, nh_report *report);
+
+/* Moves the velocities that may change (NULL: all) to the nearest that satisfy the constraints;
+ * `thorough`: looks for nearer ones elsewhere, which costs several times as much where constraints
+ * are nonlinear. */
+nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
+                     const double *q, double *v, nh_report *report);
+
+#endif

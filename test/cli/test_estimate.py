@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""test_estimate.py NONHOLO: the estimated error of the end state, against solutions that are much more accurate.
+
+Whether an estimate is made unasked depends on the speed of the machine, so all of these ask for it or forbid it."""
+
+import inspect
+import json
+import os
+import sys
+import tempfile
+
+from harness import Program, check, run_all, same
+
+RUNS = [  # model, method, step, time; the estimate must be within a factor of 3 of the error (measured: .8 to 1.3)
+    ("chaplygin-sleigh", "gauss", 0.2, 20),
+    ("chaplygin-sleigh", "euler-1", 0.01, 5),
+    ("pendulum-cvt", "dla01", 0.05, 10),
+    ("nonholonomic-particle", "leapfrog", 0.1, 20),
+    ("rolling-disk", "rk4", 0.1, 20),
+    ("knife-edge", "gauss:stages=3", 0.5, 5),
+    ("snakeboard", "newmark", 0.02, 5),
+    ("driven-sleigh", "lobatto-ab:stages=3", 0.2, 10),
+    ("chaotic-particle", "discrete-gradient", 0.05, 5),
+    ("suslov", "gauss:stages=1", 0.05, 5),
+]
+
+ROTOR = """model rotor
+parameter L = 1, T = 1
+coordinate x, y
+coordinate phi angle
+lagrangian (x'^2 + y'^2 + L^2*phi'^2)/2 + L*x/T^2
+constraint edge: x'*sin(phi) - y'*cos(phi) = 0
+start x' = L/T, phi' = 1.3/T
+"""
+
+
+def command(model, method, step, time):
+    return "run", model, "--method", method, "--step", step, "--time", time
+
+
+def motion(path):
+    """The size of the motion of each column of q and v."""
+    with open(path) as file:
+        names, *rows = [line.rstrip("\n").split(",") for line in file]
+    last = names.index("energy")
+    table = [[float(cell) for cell in row[1:last]] for row in rows]
+    size = [max(abs(row[i] - (0 if names[1 + i].endswith("'") else table[0][i])) for row in table) for i in range(last - 1)]
+    return size
+
+
+def estimates_are_right(program, folder):
+    for model, method, step, time in RUNS:
+        found = program.json(*command(model, method, step, time), "--estimate")
+        path = os.path.join(folder, "exact.csv")
+        exact = program.json(*command(model, "gauss:stages=6", step / 10, time), "--no-estimate", "-o", path)
+        error = [abs(a - b) for a, b in zip(found["q"] + found["v"], exact["q"] + exact["v"])]
+        ratio = max(found["estimate_q"] + found["estimate_v"]) / max(error)
+        check(1 / 3 < ratio < 3, f"{model}, {method}: {ratio}")
+        largest = max(e / s for e, s in zip(error, motion(path)) if s > 1e-6)
+        check(1 / 7 < found["estimate"] / largest < 3, f"{model}, {method}: {found['estimate']} of {largest}")
+        check(found["estimate_converging"] is True, f"{model}, {method}: the order is {found['estimate_order']}")
+        same(found["remarks"], [], f"{model}, {method}")
+
+
+def what_is_not_resolved_is_said(program, folder):
+    """Not a word before. The Euler pole; a phase that was lost; chaos; a step beyond what is stable."""
+    pole = ("--start", "theta=.5,theta'=-.6,phi'=.002,psi'=.001", "--project")
+    for words in (
+        (*command("chaplygin-sphere", "discrete-gradient", 0.05, 3), *pole),
+        command("pendulum-cvt", "dla01", 0.1, 1000),
+        command("chaotic-particle", "leapfrog", 0.1, 200),
+        command("rolling-coin", "rk4", 0.5, 20),
+    ):
+        found = program.json(*words, "--estimate")
+        check(found["estimate"] > 0.1, f"{words}: {found['estimate']}")
+        said = [text for text in found["remarks"] if text.startswith("the end state is not resolved: the error of ")]
+        check(len(said) == 1 and "; try --step " in said[0], f"{words}: {found['remarks']}")
+
+
+def good_runs_are_not_doubted(program, folder):
+    for model in program.json("models")["models"]:
+        name = model["name"]
+        found = program.json(*command(name, "gauss:stages=3", 0.002, 1), "--estimate")
+        check(found["estimate"] < 1e-4, f"{name}: {found['estimate']}")
+        same([text for text in found["remarks"] if "end state" in text], [], name)
+
+
+def nothing_else_changes(program, folder):
+    without = program.json(*command("rolling-disk", "gauss", 0.1, 20), "--no-estimate", "-o", f"{folder}/a.csv")
+    asked = program.json(*command("rolling-disk", "gauss", 0.1, 20), "--estimate", "-o", f"{folder}/b.csv")
+    same(without["estimate"], None)
+    for key in asked:
+        if key not in ("seconds", "ns_per_step", "output") and not key.startswith("estimate"):
+            same(asked[key], without[key], key)
+    with open(f"{folder}/a.csv") as a, open(f"{folder}/b.csv") as b:
+        same(a.read(), b.read(), "files")
+
+
+def any_number_of_steps(program, folder):
+    sleigh = ("run", "chaplygin-sleigh", "--method", "gauss", "--step", 0.2, "--estimate")
+    same(program.json(*sleigh, "--steps", 0)["estimate"], 0)
+    for steps in (1, 2, 3, 7, 8, 9, 11, 63, 65):
+        found = program.json(*sleigh, "--steps", steps)
+        exact = program.json("run", "chaplygin-sleigh", "--method", "gauss:stages=6", "--step", 0.1, "--steps", 2 * steps)
+        error = max(abs(a - b) for a, b in zip(found["q"] + found["v"], exact["q"] + exact["v"]))
+        ratio = max(found["estimate_q"] + found["estimate_v"]) / error
+        check(0.2 < ratio < 5 or error < 1e-11, f"{steps} steps: {ratio}")
+
+
+def compositions_have_their_order(program, folder):
+    found = program.json(*command("nonholonomic-particle", "dla01", 0.1, 10), "--compose", "suzuki", "--estimate")
+    check(abs(found["estimate_order"] - 4) < 0.5, f"order {found['estimate_order']}")
+
+
+def units_do_not_matter(program, folder):
+    path = os.path.join(folder, "rotor.nh")
+    with open(path, "w") as file:
+        file.write(ROTOR)
+    base = None
+    for length in (1, 1e-9, 1e9):
+        for time in (1, 1e-9, 1e9):
+            found = program.json(*command(path, "rk4", 0.1 * time, 10 * time), "--set", f"L={length},T={time}", "--estimate")
+            base = base or found["estimate"]
+            check(abs(found["estimate"] / base - 1) < 1e-3, f"L = {length}, T = {time}: {found['estimate']}, not {base}")
+
+
+def runs_without_an_estimate(program, folder):
+    """Those that were resumed, and methods that choose their own steps. Only who asks is told."""
+    run = ("run", "rolling-disk", "--method", "gauss", "--step", 0.1, "--steps", 100)
+    done = program("run", "rolling-disk", "--method", "reference", "--step", 0.5, "--steps", 4, "--estimate", "--json")
+    same((done.returncode, json.loads(done.stdout)["estimate"]), (0, None))
+    check("controls its steps itself" in done.stderr, done.stderr)
+    same(program("run", "rolling-disk", "--method", "reference", "--step", 0.5, "--steps", 4).stderr, "")
+    both = program(*run, "--estimate", "--no-estimate")
+    same((both.returncode, both.stdout), (2, ""))
+    same(both.stderr, "nonholo: --estimate and --no-estimate contradict each other\n")
+
+
+def main():
+    program = Program(sys.argv[1])
+    cases = []
+    for name, case in list(globals().items()):
+        if inspect.isfunction(case) and list(inspect.signature(case).parameters) == ["program", "folder"]:
+
+            def test(case=case):
+                with tempfile.TemporaryDirectory() as folder:
+                    case(program, folder)
+
+            cases.append((name, test))
+    return run_all(cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
