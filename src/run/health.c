@@ -12,12 +12,12 @@
 
 #include "base/status.h"
 
-enum { SELDOM = 1024 };
-#define COARSE 0.1      /* error of a step, as a part of the motion, that is too much anywhere */
-#define MOVED 0.01      /* of a conserved energy, in parts of the largest kinetic energy */
-#define IMPOSSIBLE 1e6  /* ... and of all that there was, which no motion can reach */
-#define GROWN 1e16      /* of the kinetic energy */
-#define GROWN_FAR 1e200 /* ... which is said whatever the steps are like */
+enum { SELDOM = 1024, FIRST_STEPS = 8 };
+#define COARSE 0.1       /* error of a step, as a part of the motion, that is too much anywhere */
+#define MOVED 0.01       /* of a conserved energy, in parts of the largest kinetic energy */
+#define IMPOSSIBLE 1e100 /* ... and of all that there was: as good as infinite */
+#define GROWN 1e16       /* of the kinetic energy */
+#define GROWN_FAR 1e200  /* ... which is said whatever the steps are like */
 
 static const char *const kind_of[NH_CONCERNS] = {"singular", "abrupt", "coarse", "energy",
                                                  "growth"};
@@ -208,7 +208,7 @@ static nh_status look_at_energy(nh_run *run, int member, nh_report *report)
         track->energy = energy;
         track->rest = track->lowest_rest = rest;
     }
-    if (run->steps - track->first <= SELDOM / 16)
+    if (run->steps - track->first <= FIRST_STEPS)
         track->first_kinetic = fmax(track->first_kinetic, kinetic);
     track->kinetic = fmax(track->kinetic, kinetic);
     if (run->system->facts.keeps_energy)
