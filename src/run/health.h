@@ -27,11 +27,11 @@ typedef struct nh_doubt { /* the members with a concern; what is said of the fir
     char text[NH_REMARK_LENGTH];
 } nh_doubt;
 
-typedef struct nh_passage { /* steps that will be done again */
-    bool open, turned;      /* turned: passage.c */
-    int64_t from;           /* the step before it */
-    double *q, *v;          /* the state there */
-    double worst;           /* the smallest measure of its states, and where that was */
+typedef struct nh_passage {    /* steps that will be done again */
+    bool open, turned, abrupt; /* passage.c */
+    int64_t from;              /* the step before it */
+    double *q, *v;             /* the state there */
+    double worst;              /* the smallest measure of its states, and where that was */
     double worst_t, *worst_q, *worst_v;
 } nh_passage;
 
@@ -106,10 +106,10 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report);
 /* Compares the open stretch of a member, which ends at the state in health->now, and closes it. */
 void nh_health_close(nh_run *run, int member);
 
-/* again.c: steps from a state, with steps of half the size; the difference to a state that the run
+/* again.c: steps from a state, made so many times smaller; the difference to a state that the run
  * reached, relative to the speed of the motion. Negative: they could not be done. */
 double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,
-                       int64_t steps, const double *q1, const double *v1);
+                       int64_t steps, int parts, const double *q1, const double *v1);
 /* A step from the state in health->now, done as a whole and as two halves. */
 double nh_health_try(nh_run *run, int member);
 

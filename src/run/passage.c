@@ -17,7 +17,7 @@
 #define TURNED 0.9    /* cosine between directions of states that follow each other closely */
 #define CALM 0.2      /* changes of measure and velocities between two looks */
 #define UNSEEN 1e-3   /* measures that a step should not pass in the dark */
-#define WRONG 0.003   /* error of all stretches that matters */
+#define WRONG 0.004   /* error of all stretches that matters */
 #define UNUSUAL 4     /* ... if it is so many times that of other steps */
 enum {
     SELDOM_LOOKS = 8,
@@ -132,7 +132,7 @@ static void open_stretch(nh_run *run, nh_track *track)
     nh_passage *s = &track->stretch;
     size_t bytes = (size_t)run->health->n * sizeof(double);
     s->open = true;
-    s->turned = false;
+    s->turned = s->abrupt = false;
     s->from = track->step;
     s->worst = INFINITY;
     memcpy(s->q, track->q, bytes);
@@ -158,11 +158,11 @@ static void remark_stretch(nh_run *run, int member, double error)
     nh_passage *s = &track->stretch;
     long long first = (long long)s->from + 1, last = (long long)run->steps;
     double t = nh_health_time(run, s->from), t1 = nh_health_time(run, run->steps);
-    char halved[80] = "steps of half the size cannot be solved there";
+    char halved[80] = "smaller steps there cannot be solved";
     if (s->turned)
         snprintf(halved, sizeof halved, "one step passes it, and may have gone on another way");
     else if (error >= 0)
-        snprintf(halved, sizeof halved, "half the step changes the state by %.2g%% of the motion",
+        snprintf(halved, sizeof halved, "smaller steps change the state by %.2g%% of the motion",
                  100 * error);
     if (s->worst >= DOUBTFUL) {
         nh_health_say(run, member, NH_CONCERN_ABRUPT,
@@ -189,6 +189,14 @@ static void remark_stretch(nh_run *run, int member, double error)
                   ranks ? "" : ", or other coordinates");
 }
 
+static double error_of(nh_run *run, int member, int parts)
+{
+    nh_health *h = run->health;
+    const nh_passage *s = &h->track[member].stretch;
+    return nh_health_again(run, member, s->from, s->q, s->v, run->steps - s->from, parts, h->now,
+                           h->now + h->n);
+}
+
 void nh_health_close(nh_run *run, int member)
 {
     nh_health *h = run->health;
@@ -196,7 +204,11 @@ void nh_health_close(nh_run *run, int member)
     nh_passage *s = &track->stretch;
     int64_t steps = run->steps - s->from;
     s->open = false;
-    double error = nh_health_again(run, member, s->from, s->q, s->v, steps, h->now, h->now + h->n);
+    double error = error_of(run, member, 2);
+    if (error >= 0 && s->abrupt && s->worst < DOUBTFUL) { /* two steps may be wrong alike */
+        double other = error_of(run, member, 3);
+        error = other < 0 ? other : fmax(error, other);
+    }
     bool unusual = error < 0 || s->turned || error > UNUSUAL * track->usual * (double)steps;
     track->error += error < 0 ? 1 : unusual ? error : 0;
     if (s->turned || (unusual && track->error > WRONG && !(error < WRONG / 3 && error >= 0)))
@@ -294,6 +306,7 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
     if (track->stretch.open) {
         note_worst(run, track, found.smallest);
         track->stretch.turned = track->stretch.turned || found.turned;
+        track->stretch.abrupt = track->stretch.abrupt || abrupt;
         if (!doubtful || run->steps - track->stretch.from >= LONGEST)
             nh_health_close(run, member);
     }
