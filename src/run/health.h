@@ -10,6 +10,7 @@
 #ifndef NH_RUN_HEALTH_H
 #define NH_RUN_HEALTH_H
 
+#include "base/pack.h"
 #include "run/condition.h"
 
 /* What a remark is about. */
@@ -90,7 +91,15 @@ void nh_health_end(nh_run *run);
 /* Makes remarks of them. */
 void nh_health_conclude(nh_run *run);
 
+/* As bytes, always as many, and back; false where they are damaged (health_save.c). */
+size_t nh_health_bytes(const nh_health *health);
+void nh_health_pack(nh_pack *p, const nh_health *health);
+bool nh_health_unpack(nh_pack *p, nh_health *health, int64_t steps);
+
 /* ---- between the files of this part ---- */
+
+/* Steps between two looks at the condition, and steps of a stretch, at most. */
+enum { NH_LOOKS_APART = 8, NH_STRETCH_MAX = 96 };
 
 double nh_health_time(const nh_run *run, int64_t step);
 

@@ -19,14 +19,7 @@
 #define UNSEEN 1e-3   /* measures that a step should not pass in the dark */
 #define WRONG 0.004   /* error of all stretches that matters */
 #define UNUSUAL 4     /* ... if it is so many times that of other steps */
-enum {
-    SELDOM_LOOKS = 8,
-    BETWEEN = 32,
-    BETWEEN_NEAR = 2,
-    LONGEST = 96,
-    FREE_STEPS = 1000,
-    SHARE = 16
-};
+enum { BETWEEN = 32, BETWEEN_NEAR = 2, FREE_STEPS = 1000, SHARE = 16 };
 
 static double measure_of(const nh_reading *look)
 {
@@ -215,7 +208,7 @@ void nh_health_close(nh_run *run, int member)
         remark_stretch(run, member, error);
     if (error >= 0 && error < WRONG / 10) {
         track->harmless = fmin(track->harmless, s->worst);
-        track->pause = track->pause ? 2 * track->pause : LONGEST;
+        track->pause = track->pause ? 2 * track->pause : NH_STRETCH_MAX;
         track->quiet_until = run->steps + track->pause;
     }
 }
@@ -243,7 +236,7 @@ static void plan(const nh_run *run, nh_track *track, const nh_reading *look, dou
     double measure = measure_of(look), steps = 2 * (double)since;
     double rate = fabs(measure - measure_of(&track->look)) / (double)since;
     track->rate = fmax(rate, 0.7 * track->rate);
-    steps = fmin(steps, SELDOM_LOOKS);
+    steps = fmin(steps, NH_LOOKS_APART);
     steps = fmin(steps, CALM * measure / fmax(track->rate, 1e-300));
     steps = fmin(steps, CALM / fmax(change, 1e-300));
     bool close = track->stretch.open || measure < DOUBTFUL;
@@ -307,7 +300,7 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
         note_worst(run, track, found.smallest);
         track->stretch.turned = track->stretch.turned || found.turned;
         track->stretch.abrupt = track->stretch.abrupt || abrupt;
-        if (!doubtful || run->steps - track->stretch.from >= LONGEST)
+        if (!doubtful || run->steps - track->stretch.from >= NH_STRETCH_MAX)
             nh_health_close(run, member);
     }
     plan(run, track, &look, change);

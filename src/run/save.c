@@ -12,9 +12,10 @@
 #include "base/pack.h"
 #include "base/sha256.h"
 #include "base/status.h"
+#include "run/health.h"
 #include "run/save.h"
 
-static const char magic[] = "nonholo run 1";
+static const char magic[] = "nonholo run 2";
 enum { NAME_MAX_BYTES = 4096 };
 
 void nh_bytes_free(void *bytes)
@@ -213,6 +214,7 @@ nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *
     nh_pack_integer(&p, run->steps);
     nh_pack_real(&p, run->seconds);
     pack_members(&p, run);
+    nh_health_pack(&p, run->health);
     if (!done || p.failed) {
         nh_pack_free(&p);
         return nh_fail_memory(report);
@@ -235,12 +237,15 @@ nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report 
     int64_t steps = nh_unpack_integer(&p);
     double seconds = nh_unpack_real(&p);
     size_t each = (1 + run->state_size) * 8;
-    if (p.failed || steps < 0 || nh_unpack_left(&p) != (size_t)run->members * each)
+    if (p.failed || steps < 0 ||
+        nh_unpack_left(&p) != (size_t)run->members * each + nh_health_bytes(run->health))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the checkpoint is damaged: it is too short or too long");
     run->time = time;
     run->steps = steps;
     run->seconds = seconds;
     unpack_members(&p, run);
+    if (!nh_health_unpack(&p, run->health, steps))
+        return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged");
     return NH_OK;
 }
