@@ -147,10 +147,14 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
                 "step, now %g, usually helps",
                 who, step, t, how_far, run->step);
     } else {
-        const char *what = status == NH_DEPENDENT_CONSTRAINTS
-                               ? "the constraints depend on each other there"
-                           : status == NH_SINGULAR_MASS ? "the mass matrix is singular there"
-                                                        : "the state is no longer finite";
+        char names[160] = "", dependent[240];
+        if (status == NH_DEPENDENT_CONSTRAINTS)
+            nh_health_name_constraints(run, f->member, names, sizeof names);
+        snprintf(dependent, sizeof dependent, "the constraints%s%s depend on each other there",
+                 *names ? " " : "", names);
+        const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
+                           : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
+                                                              : "the state is no longer finite";
         nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", who,
                 step, t, what, run->step);
     }

@@ -248,7 +248,7 @@ static bool is_due(const nh_health *h, const nh_track *track, int64_t steps)
     return is_seldom(track, steps) || (looks_often(h) && steps >= track->due);
 }
 
-static void take_state(const nh_run *run, int member)
+void nh_health_take(const nh_run *run, int member)
 {
     nh_health *h = run->health;
     const group *g = run->group + member / run->group[0].lanes;
@@ -286,7 +286,7 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     nh_health *h = run->health;
     nh_track *track = h->track + member;
     nh_status status = NH_OK;
-    take_state(run, member);
+    nh_health_take(run, member);
     if (!track->seen)
         track->first = track->step = run->steps;
     bool seldom = is_seldom(track, run->steps);
@@ -352,7 +352,7 @@ void nh_health_end(nh_run *run)
         nh_track *track = h->track + i;
         if (!track->seen || is_retired(run, i))
             continue;
-        take_state(run, i);
+        nh_health_take(run, i);
         if (track->stretch.open)
             nh_health_close(run, i);
         conclude_energy(run, i);

@@ -96,12 +96,17 @@ size_t nh_health_bytes(const nh_health *health);
 void nh_health_pack(nh_pack *p, const nh_health *health);
 bool nh_health_unpack(nh_pack *p, nh_health *health, int64_t steps);
 
+/* The names of the constraints that depend on each other, or nearly do, at the present state. */
+void nh_health_name_constraints(nh_run *run, int member, char *names, size_t size);
+
 /* ---- between the files of this part ---- */
 
 /* Steps between two looks at the condition, and steps of a stretch, at most. */
 enum { NH_LOOKS_APART = 8, NH_STRETCH_MAX = 96 };
 
 double nh_health_time(const nh_run *run, int64_t step);
+/* The present state of a member, to health->now. */
+void nh_health_take(const nh_run *run, int member);
 
 /* Adds a member to those with a concern; the text is kept for the first of them. */
 __attribute__((format(printf, 4, 5))) void

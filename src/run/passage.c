@@ -16,6 +16,7 @@
 #define ABRUPT 0.25   /* change of the velocities within a step, in scaled velocities */
 #define TURNED 0.9    /* cosine between directions of states that follow each other closely */
 #define CALM 0.2      /* changes of measure and velocities between two looks */
+#define NO_RANK 1e-22 /* round-off: a step ended where the rank is lost */
 #define UNSEEN 1e-3   /* measures that a step should not pass in the dark */
 #define WRONG 0.004   /* error of all stretches that matters */
 #define UNUSUAL 4     /* ... if it is so many times that of other steps */
@@ -266,6 +267,22 @@ static nh_status stop_where_lost(nh_run *run, int member, between found, const n
     return nh_health_stop(run, member, NH_DEPENDENT_CONSTRAINTS, what, report);
 }
 
+void nh_health_name_constraints(nh_run *run, int member, char *names, size_t size)
+{
+    nh_health *h = run->health;
+    nh_reading look = {.left = h->work + 2 * h->n, .right = h->work + 2 * h->n + h->m};
+    nh_track *track = h->track + member;
+    *names = '\0';
+    nh_health_take(run, member);
+    double t = nh_health_time(run, run->steps);
+    if (!h->condition.ranks ||
+        !nh_condition_look(&h->condition, t, h->now, h->now + h->n, track->scale, &look) ||
+        !look.directed)
+        return;
+    look.rank = 0;
+    nh_condition_name(&h->condition, t, h->now, h->now + h->n, track->scale, &look, names, size);
+}
+
 nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
 {
     nh_health *h = run->health;
@@ -289,6 +306,7 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
     if (found.lost_mass || flipped || abrupt || measure < NH_NEAR)
         found = look_between(run, track, &look, closely ? BETWEEN : BETWEEN_NEAR);
     found.turned = found.smallest < UNSEEN && kept_sign(h, &track->look, &look) < TURNED / 2;
+    found.lost_rank = found.lost_rank || look.rank < NO_RANK;
     if (found.lost_mass || found.lost_rank)
         return stop_where_lost(run, member, found, &look, report);
     bool doubtful = abrupt || flipped || found.smallest < DOUBTFUL;
