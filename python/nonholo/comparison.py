@@ -13,7 +13,7 @@ import numpy as np
 from . import _header as H
 from ._library import Error, call, check, lib
 from .progress import Bar, Progress
-from .system import Setting, Start, System, _address, _text, as_system
+from .system import Projection, Setting, Start, System, _address, _text, as_system
 from .trajectory import Beginning, _Run, count_steps, record_every
 
 JUDGED_POINTS = 20000  # used for a verdict, as on the command line
@@ -125,7 +125,7 @@ def compare(
     methods: Sequence[str],
     *,
     step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
-    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Comparison]:
     """Runs several methods on one model; gives the same numbers as ``nonholo compare``, bit for bit.
@@ -185,7 +185,7 @@ def order(
     methods: Sequence[str],
     *,
     time: float = 1.0, step: float | None = None, halvings: int = 7, steps_list: Sequence[int] | None = None, tolerance: float = 1e-13,
-    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Order]:
     """Measures the order of methods, as ``nonholo order`` does.
