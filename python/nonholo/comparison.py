@@ -31,7 +31,7 @@ VERDICTS = {
 class Comparison:
     """The result of :func:`compare` for one method: for each conserved quantity, and for ``constraints``, the
     largest error, the drift (the slope, without the effect of oscillations, and its standard deviation), and a
-    verdict: "round-off", "bounded", "linear drift", "exponential growth", "random walk", "not finite" or "unclear".
+    verdict: "round-off", "bounded", "linear drift", "exponential growth", "random walk", "lost", "not finite" or "unclear".
     ``failure`` is the error that ended the run, or None."""
 
     method: str
