@@ -170,6 +170,8 @@ static int finish(run_job *job, const options *given)
     int answer = write_files(job, given);
     report_beside(given->output);
     estimate_error(job, given);
+    if (job->status != NH_OK) /* before what was merely remarked */
+        answer = tell_failure(job);
     remark_run(job->run);
     if (nh_record_rows(job->record) > 0) {
         if (given->json)
@@ -178,7 +180,7 @@ static int finish(run_job *job, const options *given)
             print_text(job);
     }
     if (job->status != NH_OK)
-        return tell_failure(job);
+        return answer;
     if (stopped) {
         complain(
             "interrupted after %lld of %lld step%s; with --checkpoint FILE it could be resumed",

@@ -30,8 +30,10 @@ nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wa
     options.backend = NH_BACKEND_TAPE;
     options.members = 1;
     nh_status status = nh_run_create(&run, system, &options, report);
-    if (status == NH_OK)
+    if (status == NH_OK) {
+        run->unwatched = true; /* what is counted is the method's */
         status = nh_run_start(run, 0, t, q, v, report);
+    }
     if (status == NH_OK)
         status = nh_run_advance(run, WARM_UP, report);
     if (status == NH_OK) {

@@ -1,4 +1,5 @@
-/* LU factorisation with partial pivoting, solution, rank and eigenvalues of small dense matrices. */
+/* LU factorisation with partial pivoting, solution, rank and eigenvalues of small dense matrices.
+ */
 #include "base/dense.h"
 
 #include <math.h>

@@ -397,7 +397,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     while (status == NH_OK && run->steps < last) {
         const int64_t from = run->steps, chunk = nh_trial_chunk(run);
         const int64_t whole = last - from > chunk ? from + chunk : last;
-        const int64_t look = nh_health_next(run, whole), to = look < whole ? look : whole;
+        const int64_t look = nh_health_next(run), to = look < whole ? look : whole;
         const bool trial = run->trial.open; /* else the clock, dearer than a step, is left alone */
         const double before = trial ? nh_clock_seconds() : 0;
         save(run);
@@ -405,8 +405,11 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
             run->steps = to;
         else
             status = locate(run, to, report);
-        if (status == NH_OK && to == look)
-            status = nh_health_look(run, report);
+        if (status == NH_OK && to == look &&
+            (status = nh_health_look(run, from, report)) != NH_OK) {
+            restore(run); /* what was looked at is not to be kept */
+            run->steps = from;
+        }
         if (!trial)
             continue;
         const double stepped = nh_clock_seconds();

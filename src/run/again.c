@@ -1,4 +1,6 @@
-/* Steps that are done again with half the size, beside the run, to see how good they are.
+/* Steps that are done again with half the size, beside the run, to see how good they are. There is
+ * one step more than twice as many, so that no state in between is one that the run had: where a
+ * pole is passed, the states beside it decide, and the same ones decide alike.
  *
  * Differences are measured in the metric of the mass matrix, in which they are the same in all
  * coordinates: near a pole of Euler's angles two angles may be far off while the body is not. */
@@ -38,12 +40,13 @@ static bool advance_block(nh_run *run, int member, const double *q, const double
 }
 
 double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,
-                       int64_t steps, const double *q1, const double *v1)
+                       int64_t steps, int parts, const double *q1, const double *v1)
 {
     nh_health *h = run->health;
     const nh_track *track = h->track + member;
-    double t = nh_health_time(run, from), span = (double)(from + steps - track->first) * run->step;
-    if (!(track->speed > 0) || !advance_block(run, member, q, v, t, run->step / 2, 2 * steps) ||
+    double t = nh_health_time(run, from), span = (double)steps * run->step;
+    int64_t count = parts * steps + 1;
+    if (!(track->speed > 0) || !advance_block(run, member, q, v, t, span / (double)count, count) ||
         !nh_condition_matrices(&h->condition, t + (double)steps * run->step, q1, v1))
         return -1;
     return difference(h, run, track->speed, span, q1, v1, h->block, h->block + h->n);
@@ -62,7 +65,5 @@ double nh_health_try(nh_run *run, int member)
         !nh_condition_matrices(&h->condition, t + run->step, q1, v1))
         return -1;
     speed = fmax(speed, nh_condition_length(&h->condition, v1));
-    return speed > 0
-               ? difference(h, run, speed, run->step, q1, v1, h->block, h->block + n)
-               : -1;
+    return speed > 0 ? difference(h, run, speed, run->step, q1, v1, h->block, h->block + n) : -1;
 }

@@ -92,9 +92,8 @@ static void scaled_masses(const nh_condition *c, const double *scale, double *ou
 {
     for (int i = 0; i < c->n; i++)
         for (int j = 0; j < c->n; j++)
-            out[i * c->n + j] = scale[i] > 0 && scale[j] > 0
-                                    ? c->M[i * c->n + j] / sqrt(scale[i] * scale[j])
-                                    : 0;
+            out[i * c->n + j] =
+                scale[i] > 0 && scale[j] > 0 ? c->M[i * c->n + j] / sqrt(scale[i] * scale[j]) : 0;
 }
 
 /* The smallest pivot of L D L^T; the rest is not computed once one is small. */
@@ -140,10 +139,29 @@ static void look_at_masses(nh_condition *c, double *scale, nh_reading *look)
 
 /* ---- constraints ---- */
 
+/* The smallest eigenvalue of S = A A^T, and its directions. */
+static void find_directions(const nh_condition *c, const double *A, double *S, nh_reading *look)
+{
+    int n = c->n, m = c->m;
+    double *vector = S + m * m, *value = vector + m * m, length = 0;
+    nh_dense_eigen(m, S, value, vector);
+    int smallest = smallest_of(value, m);
+    look->rank = fabs(value[smallest]);
+    memcpy(look->left, vector + smallest * m, (size_t)m * sizeof *vector);
+    for (int j = 0; j < n; j++) {
+        look->right[j] = 0;
+        for (int i = 0; i < m; i++)
+            look->right[j] += look->left[i] * A[i * n + j];
+        length += look->right[j] * look->right[j];
+    }
+    for (int j = 0; j < n && length > 0; j++)
+        look->right[j] /= sqrt(length);
+}
+
 static void look_at_ranks(nh_condition *c, double *scale, nh_reading *look)
 {
     int n = c->n, m = c->m;
-    double *A = c->space, *S = A + m * n, *vector = S + m * m, *value = vector + m * m;
+    double *A = c->space, *S = A + m * n, *vector = S + m * m;
     for (int i = 0; i < m; i++) {
         double length = 0;
         for (int j = 0; j < n; j++) {
@@ -159,19 +177,11 @@ static void look_at_ranks(nh_condition *c, double *scale, nh_reading *look)
         for (int j = 0; j < n; j++)
             S[i] += A[i / m * n + j] * A[i % m * n + j];
     }
-    nh_dense_eigen(m, S, value, vector);
-    int smallest = smallest_of(value, m);
-    look->rank = fabs(value[smallest]);
-    memcpy(look->left, vector + smallest * m, (size_t)m * sizeof *vector);
-    double length = 0;
-    for (int j = 0; j < n; j++) {
-        look->right[j] = 0;
-        for (int i = 0; i < m; i++)
-            look->right[j] += look->left[i] * A[i * n + j];
-        length += look->right[j] * look->right[j];
-    }
-    for (int j = 0; j < n && length > 0; j++)
-        look->right[j] /= sqrt(length);
+    memcpy(vector, S, (size_t)(m * m) * sizeof *S);
+    look->rank = smallest_pivot(m, vector);
+    look->directed = !(look->rank > NH_NEAR);
+    if (look->directed)
+        find_directions(c, A, S, look);
 }
 
 bool nh_condition_look(nh_condition *c, double t, const double *q, const double *v, double *scale,
@@ -179,6 +189,7 @@ bool nh_condition_look(nh_condition *c, double t, const double *q, const double 
 {
     look->mass = look->rank = 1;
     look->negative = 0;
+    look->directed = false;
     if (!nh_condition_matrices(c, t, q, v))
         return false;
     scale_masses(c, scale);

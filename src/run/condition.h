@@ -5,6 +5,9 @@
 
 #include "run/run.h"
 
+/* Measures below which a state is near a singular one. */
+#define NH_NEAR 0.3
+
 typedef struct nh_condition {
     const nh_system *system;
     int n, m;
@@ -19,6 +22,7 @@ typedef struct nh_condition {
 typedef struct nh_reading {
     double mass, rank;
     int negative;  /* eigenvalues of the mass matrix */
+    bool directed; /* the rank is small enough for the directions to be known: */
     double *left;  /* [m], of length 1: the combination of constraints that is smallest */
     double *right; /* [n], of length 1: that combination, in scaled velocities */
 } nh_reading;

@@ -321,6 +321,7 @@ void nh_ensemble_free(nh_ensemble *e)
 
 int nh_ensemble_remarks(const nh_ensemble *ensemble)
 {
+    nh_ensemble_conclude((nh_ensemble *)ensemble); /* as in nh_run_remarks */
     return ensemble->remarks.count;
 }
 

@@ -5,7 +5,8 @@
 #include <pthread.h>
 
 #include "base/exact.h"
-#include "run/run.h"
+#include "base/pack.h"
+#include "run/health.h"
 
 enum { NH_FAILURES_KEPT = 100 };
 
@@ -29,6 +30,7 @@ struct nh_ensemble {
     nh_failure *failure;     /* sorted by member */
     int64_t failures;        /* how many members failed; at most NH_FAILURES_KEPT are kept */
     nh_remarks remarks;      /* of the systems and of the members' motions */
+    nh_doubt doubt[NH_CONCERNS];
     nh_backend backend;
     double seconds;
     /* blocks that a checkpoint left unfinished */
@@ -84,6 +86,14 @@ nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64
 /* Under the lock: keeps the failure of a member; stops everything. */
 void nh_ensemble_note_failure(nh_ensemble *e, int64_t member, const nh_report *report);
 void nh_ensemble_stop(nh_ensemble *e, nh_status status, const nh_report *report);
+
+/* doubts.c. Under the lock: what was seen of the members of a block, which has ended. */
+void nh_ensemble_note_doubts(nh_ensemble *e, int64_t first_member, nh_run *run);
+/* Makes remarks of all that was seen. */
+void nh_ensemble_conclude(nh_ensemble *e);
+/* As bytes, and back, to what is there already; false when they are damaged. */
+void nh_pack_doubts(nh_pack *p, const nh_ensemble *e);
+bool nh_join_doubts(nh_pack *p, nh_ensemble *e);
 
 /* One thread's share of the work. `statistic` is its own table. */
 void nh_ensemble_work(nh_ensemble *e, nh_gathering *statistic);

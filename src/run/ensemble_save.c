@@ -258,6 +258,7 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
     nh_pack_integer(&p, e->steps_done);
     nh_pack_real(&p, e->seconds);
     pack_failures(&p, e);
+    nh_pack_doubts(&p, e);
     done = pack_statistics(&p, e) && done;
     pack_blocks(&p, e);
     if (!done || p.failed) {
@@ -363,6 +364,10 @@ nh_status nh_ensemble_restore(nh_ensemble *e, const void *bytes, size_t size, nh
     e->steps_done = nh_unpack_integer(&p);
     e->seconds = nh_unpack_real(&p);
     status = unpack_failures(&p, e, report);
+    if (status == NH_OK && !nh_join_doubts(&p, e))
+        status = damaged(report);
+    if (status != NH_OK)
+        return status;
     size_t cells = (size_t)e->records * (size_t)e->columns;
     nh_unpack_bytes(&p, e->statistic, cells * sizeof *e->statistic);
     bool sound = !p.failed;
@@ -421,6 +426,8 @@ nh_status nh_ensemble_join(nh_ensemble *e, int rank, const void *bytes, size_t s
     e->steps_done += nh_unpack_integer(&p);
     e->seconds += nh_unpack_real(&p);
     status = join_failures(&p, e, report);
+    if (status == NH_OK && !nh_join_doubts(&p, e))
+        status = damaged(report);
     size_t cells = (size_t)e->records * (size_t)e->columns;
     if (status == NH_OK && nh_unpack_left(&p) < cells * sizeof(nh_gathering))
         return damaged(report);

@@ -12,12 +12,12 @@
 
 #include "base/status.h"
 
-enum { SELDOM = 1024, TRIES_MAX = 16 };
-#define COARSE 0.1      /* error of a step, as a part of the motion, that is too much anywhere */
-#define MOVED 0.01      /* of a conserved energy, in parts of the largest kinetic energy */
-#define IMPOSSIBLE 1e6  /* ... and of all that there was, which no motion can reach */
-#define GROWN 1e16      /* of the kinetic energy */
-#define GROWN_FAR 1e200 /* ... which is said whatever the steps are like */
+enum { SELDOM = 1024, FIRST_STEPS = 8 };
+#define COARSE 0.1       /* error of a step, as a part of the motion, that is too much anywhere */
+#define MOVED 0.01       /* of a conserved energy, in parts of the largest kinetic energy */
+#define IMPOSSIBLE 1e100 /* ... and of all that there was: as good as infinite */
+#define GROWN 1e16       /* of the kinetic energy */
+#define GROWN_FAR 1e200  /* ... which is said whatever the steps are like */
 
 static const char *const kind_of[NH_CONCERNS] = {"singular", "abrupt", "coarse", "energy",
                                                  "growth"};
@@ -72,8 +72,8 @@ nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report
     if (status == NH_OK)
         status = nh_condition_create(&h->condition, run->system, report);
     if (status == NH_OK)
-        status = nh_engine_call(&h->engine, run->system, nh_variant_here(), 1,
-                                NH_FN_BIT(OBSERVE), report);
+        status = nh_engine_call(&h->engine, run->system, nh_variant_here(), 1, NH_FN_BIT(OBSERVE),
+                                report);
     return status; /* the run, which has it now, is freed after failures */
 }
 
@@ -131,15 +131,15 @@ nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *
                          nh_report *report)
 {
     char who[48] = "";
-    double t = nh_health_time(run, run->steps);
+    int64_t step = run->health->good + 1;
+    double t = nh_health_time(run, run->health->good);
     if (run->members > 1 || run->numbering > 0)
         snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + member));
     run->failed_member = member;
-    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)run->steps, t,
-            what);
+    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)step, t, what);
     if (report) {
         report->option = "step";
-        report->step = run->steps;
+        report->step = step;
         report->time = t;
     }
     return status;
@@ -159,7 +159,8 @@ static nh_status check_growth(nh_run *run, int member, double kinetic)
     nh_track *track = run->health->track + member;
     if (!(kinetic > GROWN * track->first_kinetic) || !(track->first_kinetic > 0))
         return NH_OK;
-    double error = nh_condition_has_matrices(&run->health->condition) ? nh_health_try(run, member) : -1;
+    double error =
+        nh_condition_has_matrices(&run->health->condition) ? nh_health_try(run, member) : -1;
     if (kinetic > GROWN_FAR * track->first_kinetic || error > MOVED || error < 0)
         nh_health_say(run, member, NH_CONCERN_GROWTH,
                       "the velocities have grown by a factor of %.1g until t = %.6g; if the motion "
@@ -169,7 +170,8 @@ static nh_status check_growth(nh_run *run, int member, double kinetic)
     return NH_OK;
 }
 
-static nh_status check_energy(nh_run *run, int member, double energy, double rest, nh_report *report)
+static nh_status check_energy(nh_run *run, int member, double energy, double rest,
+                              nh_report *report)
 {
     nh_track *track = run->health->track + member;
     double moved = fabs(energy - track->energy);
@@ -184,10 +186,11 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
     if (!run->system->facts.mechanical || !(had > rounding) || !(moved > IMPOSSIBLE * had))
         return NH_OK;
     char what[200];
-    snprintf(what, sizeof what,
-             "the energy, which the motion conserves, went from %.6g to %.6g: the step, now %g, is far "
-             "too large",
-             track->energy, energy, run->step);
+    snprintf(
+        what, sizeof what,
+        "the energy, which the motion conserves, went from %.6g to %.6g: the step, now %g, is far "
+        "too large",
+        track->energy, energy, run->step);
     return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
 }
 
@@ -205,7 +208,7 @@ static nh_status look_at_energy(nh_run *run, int member, nh_report *report)
         track->energy = energy;
         track->rest = track->lowest_rest = rest;
     }
-    if (run->steps - track->first <= SELDOM / 16)
+    if (run->steps - track->first <= FIRST_STEPS)
         track->first_kinetic = fmax(track->first_kinetic, kinetic);
     track->kinetic = fmax(track->kinetic, kinetic);
     if (run->system->facts.keeps_energy)
@@ -240,6 +243,11 @@ static bool is_seldom(const nh_track *track, int64_t steps)
     return since < SELDOM ? (since & (since - 1)) == 0 : since % SELDOM == 0;
 }
 
+static bool is_due(const nh_health *h, const nh_track *track, int64_t steps)
+{
+    return is_seldom(track, steps) || (looks_often(h) && steps >= track->due);
+}
+
 static void take_state(const nh_run *run, int member)
 {
     nh_health *h = run->health;
@@ -262,8 +270,6 @@ static void try_a_step(nh_run *run, int member)
     if (!nh_condition_has_matrices(&run->health->condition))
         return;
     double error = nh_health_try(run, member);
-    if (getenv("NH_DEBUG"))
-        fprintf(stderr, "try %d at %lld: %g\n", member, (long long)run->steps, error);
     if (error < 0)
         return;
     if (fmin(track->look.mass, track->look.rank) > NH_NEAR)
@@ -286,7 +292,8 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     bool seldom = is_seldom(track, run->steps);
     if (seldom)
         status = look_at_energy(run, member, report);
-    if (status == NH_OK && looks_often(h))
+    bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
+    if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
         status = nh_health_pass(run, member, report);
     if (status == NH_OK && seldom && run->steps - track->first < SELDOM && member == 0)
         try_a_step(run, member);
@@ -297,7 +304,7 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
 void nh_health_begin(nh_run *run)
 {
     nh_health *h = run->health;
-    for (int i = 0; i < h->members; i++) {
+    for (int i = 0; i < h->members && !run->unwatched; i++) {
         if (h->track[i].seen && h->position != run->steps)
             nh_health_forget(h, i);
         if (!h->track[i].seen && !is_retired(run, i))
@@ -306,34 +313,39 @@ void nh_health_begin(nh_run *run)
     h->position = run->steps;
 }
 
-int64_t nh_health_next(const nh_run *run, int64_t steps)
+static int64_t next_of(const nh_health *h, const nh_track *track, int64_t steps)
 {
-    const nh_health *h = run->health;
-    (void)steps;
-    if (looks_often(h))
-        return run->steps + 1;
-    int64_t next = INT64_MAX;
-    for (int i = 0; i < h->members; i++) {
-        int64_t since = run->steps - h->track[i].first, ahead = 1;
-        while (ahead <= since && ahead < SELDOM)
-            ahead *= 2;
-        ahead = ahead < SELDOM ? ahead : (since / SELDOM + 1) * SELDOM;
-        next = h->track[i].first + ahead < next ? h->track[i].first + ahead : next;
-    }
-    return next;
+    int64_t since = steps - track->first, ahead = 1;
+    while (ahead <= since && ahead < SELDOM)
+        ahead *= 2;
+    ahead = ahead < SELDOM ? ahead : (since / SELDOM + 1) * SELDOM;
+    int64_t next = track->first + ahead;
+    return looks_often(h) && track->due < next ? track->due : next;
 }
 
-nh_status nh_health_look(nh_run *run, nh_report *report)
+int64_t nh_health_next(const nh_run *run)
+{
+    const nh_health *h = run->health;
+    int64_t next = INT64_MAX;
+    for (int i = 0; i < h->members && !run->unwatched; i++) {
+        int64_t own = is_retired(run, i) ? INT64_MAX : next_of(h, h->track + i, run->steps);
+        next = own < next ? own : next;
+    }
+    return next > run->steps ? next : run->steps + 1;
+}
+
+nh_status nh_health_look(nh_run *run, int64_t good, nh_report *report)
 {
     nh_health *h = run->health;
+    h->good = good;
     nh_status status = NH_OK;
     for (int i = 0; status == NH_OK && i < h->members; i++)
-        if (!is_retired(run, i))
+        if (!is_retired(run, i) && is_due(h, h->track + i, run->steps))
             status = look_at(run, i, report);
     return status;
 }
 
-void nh_health_conclude(nh_run *run)
+void nh_health_end(nh_run *run)
 {
     nh_health *h = run->health;
     for (int i = 0; i < h->members; i++) {
@@ -345,6 +357,12 @@ void nh_health_conclude(nh_run *run)
             nh_health_close(run, i);
         conclude_energy(run, i);
     }
+}
+
+void nh_health_conclude(nh_run *run)
+{
+    const nh_health *h = run->health;
+    nh_health_end(run);
     for (int c = 0; c < NH_CONCERNS; c++)
         if (h->doubt[c].members > 0)
             nh_remarks_add(&run->remarks, kind_of[c], "%s", h->doubt[c].text);

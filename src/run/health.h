@@ -3,16 +3,14 @@
  *
  * Every system is looked at seldom: after 1, 2, 4, ... steps and then after every 1024-th, for its
  * energy (health.c). A system whose mass matrix or constraints can become singular is looked at
- * after every step (passage.c): near such states, and where velocities change much within a step,
- * the steps are done again with half the size (again.c) and compared. Systems that provably cannot
- * become singular, which the fast methods are for, do not pay for that. */
+ * after every step, or every few where nothing changes much (passage.c): near such states, and
+ * where velocities change much within a step, the steps are done again with half the size (again.c)
+ * and compared. Systems that provably cannot become singular, which the fast methods are for, do
+ * not pay for that. */
 #ifndef NH_RUN_HEALTH_H
 #define NH_RUN_HEALTH_H
 
 #include "run/condition.h"
-
-/* Measures of condition.h below which a state is near a singular one. */
-#define NH_NEAR 0.3
 
 /* What a remark is about. */
 typedef enum nh_concern {
@@ -29,17 +27,19 @@ typedef struct nh_doubt { /* the members with a concern; what is said of the fir
     char text[NH_REMARK_LENGTH];
 } nh_doubt;
 
-typedef struct nh_passage { /* steps that will be done again */
-    bool open, turned; /* turned: passage.c */
-    int64_t from;  /* the step before it */
-    double *q, *v; /* the state there */
-    double worst;  /* the smallest measure of its states, and where that was */
+typedef struct nh_passage {    /* steps that will be done again */
+    bool open, turned, abrupt; /* passage.c */
+    int64_t from;              /* the step before it */
+    double *q, *v;             /* the state there */
+    double worst;              /* the smallest measure of its states, and where that was */
     double worst_t, *worst_q, *worst_v;
 } nh_passage;
 
 typedef struct nh_track { /* what is known of a member */
     bool seen;
-    int64_t first, step; /* the first and the last look */
+    int64_t first, step; /* of the first look, and of the last one at the condition */
+    int64_t due;         /* the next one, if there are any */
+    double rate;         /* how much the measure changed in a step lately */
     double *q, *v;       /* the state then */
     double *scale;       /* [n + m]: condition.h */
     nh_reading look;
@@ -48,10 +48,10 @@ typedef struct nh_track { /* what is known of a member */
     int64_t quiet_until; /* no stretch before this step unless it is worse than `harmless` */
     int64_t pause;
     int64_t done_again; /* steps: they are limited */
-    double harmless; /* the smallest measure at which steps were found to be good */
-    double usual;    /* error of a step where nothing is special; 0: not known */
-    double error;    /* of all stretches together */
-    unsigned said;   /* a bit for each concern */
+    double harmless;    /* the smallest measure at which steps were found to be good */
+    double usual;       /* error of a step where nothing is special; 0: not known */
+    double error;       /* of all stretches together */
+    unsigned said;      /* a bit for each concern */
     /* energy: at the start, its part at rest, and how they moved */
     double energy, rest, lowest_rest, rest_range, kinetic, first_kinetic;
     double moved, moved_at;
@@ -62,14 +62,14 @@ struct nh_health {
     engine engine; /* OBSERVE */
     int n, m, members;
     nh_track *track;
-    double *room;      /* the arrays of all tracks */
-    double *block;     /* a state beside the run, as a group's block of one lane */
-    double *now;       /* q, v of the member that is looked at */
-    double *work;      /* q, v, left, right of states in between */
-    double *observed;  /* what OBSERVE returns */
-    double *zero;      /* [n] */
-    int64_t position;  /* steps after which the run was left */
-    int64_t next_seldom;
+    double *room;     /* the arrays of all tracks */
+    double *block;    /* a state beside the run, as a group's block of one lane */
+    double *now;      /* q, v of the member that is looked at */
+    double *work;     /* q, v, left, right of states in between */
+    double *observed; /* what OBSERVE returns */
+    double *zero;     /* [n] */
+    int64_t good;     /* the last step of which nothing is known to be wrong */
+    int64_t position; /* steps after which the run was left */
     nh_doubt doubt[NH_CONCERNS];
 };
 
@@ -80,11 +80,14 @@ void nh_health_free(nh_health *health);
 void nh_health_forget(nh_health *health, int member);
 /* Before the first step of a call: members that were not seen are looked at. */
 void nh_health_begin(nh_run *run);
-/* The step after which to look next; `steps` when there are no looks. */
-int64_t nh_health_next(const nh_run *run, int64_t steps);
-/* After that step. Fails where the answer cannot be right; run->failed_member is whose. */
-nh_status nh_health_look(nh_run *run, nh_report *report);
-/* Makes remarks of what was seen so far. */
+/* The step after which to look next. */
+int64_t nh_health_next(const nh_run *run);
+/* After that step, where `good` was the last one of which nothing is known to be wrong. Fails where
+ * the answer cannot be right; run->failed_member is whose. */
+nh_status nh_health_look(nh_run *run, int64_t good, nh_report *report);
+/* What is open is judged: the doubts are complete. */
+void nh_health_end(nh_run *run);
+/* Makes remarks of them. */
 void nh_health_conclude(nh_run *run);
 
 /* ---- between the files of this part ---- */
@@ -92,9 +95,8 @@ void nh_health_conclude(nh_run *run);
 double nh_health_time(const nh_run *run, int64_t step);
 
 /* Adds a member to those with a concern; the text is kept for the first of them. */
-__attribute__((format(printf, 4, 5))) void nh_health_say(nh_run *run, int member,
-                                                         nh_concern concern, const char *format,
-                                                         ...);
+__attribute__((format(printf, 4, 5))) void
+nh_health_say(nh_run *run, int member, nh_concern concern, const char *format, ...);
 /* Fails with the member, step and time before what is said. */
 nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *what,
                          nh_report *report);
@@ -104,10 +106,10 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report);
 /* Compares the open stretch of a member, which ends at the state in health->now, and closes it. */
 void nh_health_close(nh_run *run, int member);
 
-/* again.c: steps from a state, with steps of half the size; the difference to a state that the run
+/* again.c: steps from a state, made so many times smaller; the difference to a state that the run
  * reached, relative to the speed of the motion. Negative: they could not be done. */
 double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,
-                       int64_t steps, const double *q1, const double *v1);
+                       int64_t steps, int parts, const double *q1, const double *v1);
 /* A step from the state in health->now, done as a whole and as two halves. */
 double nh_health_try(nh_run *run, int member);
 

@@ -7,19 +7,26 @@
  * that makes a difference that matters, and one that steps elsewhere do not make, there is a
  * remark. */
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "run/health.h"
 
 #define DOUBTFUL 0.05 /* measures below which steps are done again */
-#define ABRUPT 0.25  /* change of the velocities within a step, in scaled velocities */
-#define TURNED 0.9   /* cosine between directions of states that follow each other closely */
-#define UNSEEN 1e-3  /* measures that a step should not pass in the dark */
-#define WRONG 0.003  /* error of all stretches that matters */
-#define UNUSUAL 4    /* ... if it is so many times that of other steps */
-enum { BETWEEN = 32, BETWEEN_NEAR = 2, LONGEST = 96, FREE_STEPS = 1000, SHARE = 8 };
+#define ABRUPT 0.25   /* change of the velocities within a step, in scaled velocities */
+#define TURNED 0.9    /* cosine between directions of states that follow each other closely */
+#define CALM 0.2      /* changes of measure and velocities between two looks */
+#define UNSEEN 1e-3   /* measures that a step should not pass in the dark */
+#define WRONG 0.004   /* error of all stretches that matters */
+#define UNUSUAL 4     /* ... if it is so many times that of other steps */
+enum {
+    SELDOM_LOOKS = 8,
+    BETWEEN = 32,
+    BETWEEN_NEAR = 2,
+    LONGEST = 96,
+    FREE_STEPS = 1000,
+    SHARE = 16
+};
 
 static double measure_of(const nh_reading *look)
 {
@@ -43,8 +50,7 @@ static void interpolate(const nh_run *run, const nh_track *track, const double *
     double span = (double)(run->steps - track->step) * run->step;
     for (int i = 0; i < n; i++) {
         double from = track->q[i], rise = now[i] - from, v0 = track->v[i], v1 = now[n + i];
-        q[i] = from + rise * s * s * (3 - 2 * s) +
-               span * s * (1 - s) * ((1 - s) * v0 - s * v1);
+        q[i] = from + rise * s * s * (3 - 2 * s) + span * s * (1 - s) * ((1 - s) * v0 - s * v1);
         v[i] = v0 + s * (v1 - v0);
     }
     const nh_shape *shape = &run->system->shape;
@@ -59,7 +65,9 @@ static void interpolate(const nh_run *run, const nh_track *track, const double *
  * not; less where the directions turned, so that it cannot be told. */
 static double kept_sign(const nh_health *h, const nh_reading *a, const nh_reading *b)
 {
-    return h->condition.ranks ? dot(h->m, a->left, b->left) * dot(h->n, a->right, b->right) : 1;
+    if (!a->directed || !b->directed)
+        return 1;
+    return dot(h->m, a->left, b->left) * dot(h->n, a->right, b->right);
 }
 
 typedef struct between { /* what is found between two states */
@@ -85,14 +93,15 @@ static between look_between(nh_run *run, nh_track *track, const nh_reading *now,
     for (int i = 1; i <= count; i++) {
         double s = (double)i / count;
         interpolate(run, track, h->now, s, q, v);
-        double t = nh_health_time(run, track->step) +
-                   s * (double)(run->steps - track->step) * run->step;
+        double t =
+            nh_health_time(run, track->step) + s * (double)(run->steps - track->step) * run->step;
         if (!nh_condition_look(&h->condition, t, q, v, track->scale, &here))
             break;
         found.smallest = fmin(found.smallest, measure_of(&here));
         found.lost_mass = found.lost_mass || here.negative != last.negative;
-        found.lost_rank = found.lost_rank || (count == BETWEEN && kept_sign(h, &last, &here) < -TURNED);
-        last.mass = here.mass, last.rank = here.rank, last.negative = here.negative;
+        found.lost_rank =
+            found.lost_rank || (count == BETWEEN && kept_sign(h, &last, &here) < -TURNED);
+        last = (nh_reading){here.mass, here.rank, here.negative, here.directed, kept, kept + m};
         memcpy(kept, here.left, (size_t)(m + n) * sizeof *kept);
     }
     return found;
@@ -123,7 +132,7 @@ static void open_stretch(nh_run *run, nh_track *track)
     nh_passage *s = &track->stretch;
     size_t bytes = (size_t)run->health->n * sizeof(double);
     s->open = true;
-    s->turned = false;
+    s->turned = s->abrupt = false;
     s->from = track->step;
     s->worst = INFINITY;
     memcpy(s->q, track->q, bytes);
@@ -149,11 +158,11 @@ static void remark_stretch(nh_run *run, int member, double error)
     nh_passage *s = &track->stretch;
     long long first = (long long)s->from + 1, last = (long long)run->steps;
     double t = nh_health_time(run, s->from), t1 = nh_health_time(run, run->steps);
-    char halved[80] = "steps of half the size cannot be solved there";
+    char halved[80] = "smaller steps there cannot be solved";
     if (s->turned)
         snprintf(halved, sizeof halved, "one step passes it, and may have gone on another way");
     else if (error >= 0)
-        snprintf(halved, sizeof halved, "half the step changes the state by %.2g%% of the motion",
+        snprintf(halved, sizeof halved, "smaller steps change the state by %.2g%% of the motion",
                  100 * error);
     if (s->worst >= DOUBTFUL) {
         nh_health_say(run, member, NH_CONCERN_ABRUPT,
@@ -169,7 +178,7 @@ static void remark_stretch(nh_run *run, int member, double error)
     nh_condition_name(&h->condition, s->worst_t, s->worst_q, s->worst_v, track->scale, &look, names,
                       sizeof names);
     const char *plural = strchr(names, ',') ? "s" : "";
-    const char *what = ranks    ? "nearly lost rank"
+    const char *what = ranks     ? "nearly lost rank"
                        : *plural ? "are nearly singular"
                                  : "is nearly singular";
     nh_health_say(run, member, NH_CONCERN_SINGULAR,
@@ -180,6 +189,14 @@ static void remark_stretch(nh_run *run, int member, double error)
                   ranks ? "" : ", or other coordinates");
 }
 
+static double error_of(nh_run *run, int member, int parts)
+{
+    nh_health *h = run->health;
+    const nh_passage *s = &h->track[member].stretch;
+    return nh_health_again(run, member, s->from, s->q, s->v, run->steps - s->from, parts, h->now,
+                           h->now + h->n);
+}
+
 void nh_health_close(nh_run *run, int member)
 {
     nh_health *h = run->health;
@@ -187,15 +204,14 @@ void nh_health_close(nh_run *run, int member)
     nh_passage *s = &track->stretch;
     int64_t steps = run->steps - s->from;
     s->open = false;
-    double error =
-        nh_health_again(run, member, s->from, s->q, s->v, steps, h->now, h->now + h->n);
-    if (getenv("NH_DEBUG"))
-        fprintf(stderr, "stretch %d: %lld..%lld t=%g worst %g error %g usual %g\n", member,
-                (long long)s->from, (long long)run->steps, nh_health_time(run, s->from), s->worst,
-                error, track->usual);
+    double error = error_of(run, member, 2);
+    if (error >= 0 && s->abrupt && s->worst < DOUBTFUL) { /* two steps may be wrong alike */
+        double other = error_of(run, member, 3);
+        error = other < 0 ? other : fmax(error, other);
+    }
     bool unusual = error < 0 || s->turned || error > UNUSUAL * track->usual * (double)steps;
     track->error += error < 0 ? 1 : unusual ? error : 0;
-    if (s->turned || (unusual && track->error > WRONG))
+    if (s->turned || (unusual && track->error > WRONG && !(error < WRONG / 3 && error >= 0)))
         remark_stretch(run, member, error);
     if (error >= 0 && error < WRONG / 10) {
         track->harmless = fmin(track->harmless, s->worst);
@@ -213,11 +229,25 @@ static void remember(nh_run *run, nh_track *track, const nh_reading *look)
     memcpy(track->q, h->now, n * sizeof(double));
     memcpy(track->v, h->now + n, n * sizeof(double));
     track->step = run->steps;
-    track->look.mass = look->mass;
-    track->look.rank = look->rank;
-    track->look.negative = look->negative;
-    memcpy(track->look.left, look->left, (size_t)h->m * sizeof(double));
-    memcpy(track->look.right, look->right, n * sizeof(double));
+    double *left = track->look.left, *right = track->look.right;
+    track->look = *look;
+    track->look.left = memcpy(left, look->left, (size_t)h->m * sizeof(double));
+    track->look.right = memcpy(right, look->right, n * sizeof(double));
+}
+
+/* When to look next: soon enough that neither the measure nor the velocities change much until
+ * then. */
+static void plan(const nh_run *run, nh_track *track, const nh_reading *look, double change)
+{
+    int64_t since = run->steps - track->step;
+    double measure = measure_of(look), steps = 2 * (double)since;
+    double rate = fabs(measure - measure_of(&track->look)) / (double)since;
+    track->rate = fmax(rate, 0.7 * track->rate);
+    steps = fmin(steps, SELDOM_LOOKS);
+    steps = fmin(steps, CALM * measure / fmax(track->rate, 1e-300));
+    steps = fmin(steps, CALM / fmax(change, 1e-300));
+    bool close = track->stretch.open || measure < DOUBTFUL;
+    track->due = run->steps + (close || steps < 2 ? 1 : (int64_t)steps);
 }
 
 static nh_status stop_where_lost(nh_run *run, int member, between found, const nh_reading *look,
@@ -255,9 +285,11 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
     track->speed = fmax(track->speed, nh_condition_length(&h->condition, h->now + h->n));
     if (!track->seen) {
         remember(run, track, &look);
+        track->due = run->steps + 1;
         return NH_OK;
     }
-    double change = change_of_velocity(h, track), measure = fmin(measure_of(&track->look), measure_of(&look));
+    double change = change_of_velocity(h, track) / (double)(run->steps - track->step),
+           measure = fmin(measure_of(&track->look), measure_of(&look));
     bool abrupt = change > ABRUPT, flipped = kept_sign(h, &track->look, &look) < -TURNED / 3;
     bool closely = flipped || (abrupt && !run->system->facts.mechanical);
     between found = {.smallest = measure, .lost_mass = look.negative != track->look.negative};
@@ -274,9 +306,11 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
     if (track->stretch.open) {
         note_worst(run, track, found.smallest);
         track->stretch.turned = track->stretch.turned || found.turned;
+        track->stretch.abrupt = track->stretch.abrupt || abrupt;
         if (!doubtful || run->steps - track->stretch.from >= LONGEST)
             nh_health_close(run, member);
     }
+    plan(run, track, &look, change);
     remember(run, track, &look);
     return NH_OK;
 }

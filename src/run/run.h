@@ -72,6 +72,7 @@ struct nh_run {
     double *lane_state; /* one lane's block, for the careful engine */
     nh_remarks remarks; /* doubts about the motion */
     nh_health *health;  /* what they come from */
+    bool unwatched;     /* nothing is looked at */
     nh_trace trace;     /* where states are kept on the way: trace.c */
 };
 

@@ -370,6 +370,7 @@ static void tell(worker *w)
         if (w->member[i].status == NH_OK)
             note_end(w, i);
     pthread_mutex_lock(&e->lock);
+    nh_ensemble_note_doubts(e, w->block.first_member, w->run);
     while (e->hooks.member && !e->stop && e->told != w->block.order) {
         if (e->pause)
             pause_here(w, true);
