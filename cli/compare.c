@@ -64,6 +64,23 @@ static void keep_point(const bench *b, course *one, double t)
     one->series[JUDGED * JUDGED_POINTS + one->points++] = t;
 }
 
+/* The size of the terms, at some of the points. The latitude has none. */
+static nh_status take_sizes(const bench *b, course *one, double t, const double *wrapped_q,
+                            const double *v)
+{
+    const contest *c = b->c;
+    int constraints = nh_system_constraints(c->subject.system);
+    int64_t stride = (c->steps / c->every + 2) / SIZED_POINTS + 1;
+    if ((one->trend[0].count - 1) % stride != 0)
+        return NH_OK;
+    memset(b->k, 0, (size_t)constraints * sizeof *b->k);
+    nh_status status =
+        nh_system_term_sizes(c->subject.system, t, wrapped_q, v, one->size, b->k, NULL);
+    for (int i = 0; i < constraints; i++)
+        one->size[c->integrals] = fmax(one->size[c->integrals], b->k[i]);
+    return status;
+}
+
 /* Takes the errors at a state. */
 static nh_status take_errors(bench *b, course *one, double t, const double *wrapped_q,
                              const double *v)
@@ -81,8 +98,10 @@ static nh_status take_errors(bench *b, course *one, double t, const double *wrap
         nh_trend_add(&one->trend[i], t - c->subject.t, one->last[i]);
         fill_bin(c, one, i, t, one->last[i]);
     }
-    if (status == NH_OK)
+    if (status == NH_OK && c->quantities > 0) {
         keep_point(b, one, t - c->subject.t);
+        status = take_sizes(b, one, t, wrapped_q, v);
+    }
     return status;
 }
 
@@ -91,14 +110,16 @@ static int judged(const contest *c)
     return c->quantities < JUDGED ? c->quantities : JUDGED;
 }
 
-/* The verdict on each quantity. What is small against the size of the quantity is rounding. */
+/* The verdict on each quantity. What is small against the size of its terms is rounding. */
 static void judge(const contest *c, course *one)
 {
+    const double *times = one->series + JUDGED * JUDGED_POINTS;
     for (int i = 0; i < judged(c); i++) {
-        double size = i < c->integrals ? fmax(1, fabs(c->start[i])) : 1;
-        one->judgement[i] =
-            nh_judge(one->series + JUDGED * JUDGED_POINTS, one->series + i * JUDGED_POINTS,
-                     one->points, nh_round_off_level(size, one->steps));
+        bool is_latitude = c->latitude && i == c->conserved;
+        double start = i < c->integrals ? c->start[i] : 0;
+        double size = is_latitude ? fmax(1, fabs(start)) : one->size[i];
+        one->judgement[i] = nh_judge_quantity(times, one->series + i * JUDGED_POINTS, one->points,
+                                              start, size, nh_round_off_level(size, one->steps));
     }
 }
 
@@ -192,6 +213,7 @@ static bool allocate_course(const contest *c, course *one, bool drawn)
     size_t count = (size_t)c->quantities + 1;
     one->trend = calloc(count, sizeof *one->trend);
     one->last = calloc(count, sizeof *one->last);
+    one->size = calloc(count, sizeof *one->size);
     one->series = malloc((JUDGED + 1) * JUDGED_POINTS * sizeof *one->series);
     one->judgement = calloc(JUDGED, sizeof *one->judgement);
     if (drawn) {
@@ -200,7 +222,8 @@ static bool allocate_course(const contest *c, course *one, bool drawn)
         for (int i = 0; one->bins && i < (PANELS_MAX + 1) * BINS; i++)
             one->bins[i] = NAN;
     }
-    return one->trend && one->last && one->series && one->judgement && (one->bins || !drawn);
+    return one->trend && one->last && one->size && one->series && one->judgement &&
+           (one->bins || !drawn);
 }
 
 static bool allocate(contest *c, bench *b, const options *given)
@@ -228,6 +251,7 @@ static void release(contest *c, bench *b)
     for (int i = 0; c->courses && i < c->method_count; i++) {
         free(c->courses[i].trend);
         free(c->courses[i].last);
+        free(c->courses[i].size);
         free(c->courses[i].series);
         free(c->courses[i].judgement);
         free(c->courses[i].bins);
@@ -322,7 +346,7 @@ const command command_compare = {
         "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
         "the constraints. Prints the largest error of each, its drift (a slope insensitive to\n"
         "oscillations, with its standard deviation), a verdict (round-off, bounded, linear\n"
-        "drift, exponential growth, random walk), and the cost per step.\n"
+        "drift, exponential growth, random walk, lost), and the cost per step.\n"
         "In a list of methods, key=value after a comma is an option of the method before it.",
     .examples =
         "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"

@@ -8,6 +8,7 @@
 
 enum { PANELS_MAX = 9, BINS = 1000 };        /* of the picture: quantities, and points in time */
 enum { JUDGED = 32, JUDGED_POINTS = 20000 }; /* quantities with a verdict, and points it looks at */
+enum { SIZED_POINTS = 64 };                  /* where the size of their terms is looked at */
 
 /* One method: the errors of each quantity. The quantities are the integrals of the system, the
  * latitude if there is one, and the largest |k| if there are constraints, whose error is its value.
@@ -16,6 +17,7 @@ typedef struct course {
     const candidate *method;
     nh_trend *trend; /* [quantities] of the error in time */
     double *last;    /* [quantities] the error at the end */
+    double *size;    /* [quantities] of the terms they consist of; of all constraints the last */
     double *series;  /* [JUDGED + 1][JUDGED_POINTS]: the errors, and last the times */
     int64_t points;
     nh_judgement *judgement; /* [JUDGED] */

@@ -41,12 +41,17 @@ static void put_choices(const char *choices)
 }
 
 /* What a word after an option, or an operand, is. */
-typedef enum sort { NOTHING, FILES, MODELS, METHODS, COMPOSITIONS, CHOICES } sort;
+typedef enum sort { NOTHING, FILES, MODELS, METHODS, COMPOSITIONS, CHOICES, PARTS } sort;
+
+/* What may follow --project. */
+static const char parts[] = "keep=|solve=";
 
 static sort sort_of(const option_line *option)
 {
     if (!option->argument)
         return NOTHING;
+    if (option->optional)
+        return PARTS;
     if (strcmp(option->name, "method") == 0 || strcmp(option->name, "methods") == 0)
         return METHODS;
     if (strcmp(option->name, "compose") == 0)
@@ -96,14 +101,19 @@ static void bash_arguments(const command *c)
         if (option.letter == 'o')
             printf("|%s:-o", c->name);
         printf(") ");
-        bash_answer(sort_of(&option), option.argument);
+        if (option.optional) { /* or any other word */
+            printf("words='");
+            put_choices(parts);
+            puts("' ;;");
+        } else
+            bash_answer(sort_of(&option), option.argument);
     }
 }
 
 static void bash_words(const command *c)
 {
     option_line option;
-    printf("            %s) words='", c->name);
+    printf("            %s) words+=' ", c->name);
     sort operands = operands_of(c);
     if (operands == MODELS)
         put_models();
@@ -111,7 +121,7 @@ static void bash_words(const command *c)
         put_methods();
     for (int i = 0; options_line(c->options, i, &option); i++)
         printf(" --%s", option.name);
-    printf("'; files=%s ;;\n", operands == MODELS ? "yes" : "");
+    printf(" '; files=%s ;;\n", operands == MODELS ? "yes" : "");
 }
 
 static void print_bash(void)
@@ -166,7 +176,7 @@ static void zsh_answer(sort what, const char *choices)
     else if (what == MODELS)
         put_models();
     else
-        put_choices(choices);
+        put_choices(what == PARTS ? parts : choices);
     printf(")");
 }
 
@@ -178,7 +188,7 @@ static void zsh_options(const command *c)
         put_quoted(option.help, "[]:\\");
         printf("]");
         if (option.argument) {
-            printf(":");
+            printf(option.optional ? "::" : ":");
             put_quoted(option.argument, "[]:\\");
             printf(":");
             zsh_answer(sort_of(&option), option.argument);

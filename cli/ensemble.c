@@ -75,7 +75,7 @@ static int choose_starts(ensemble_job *c, const options *given)
     if (given->members > 0)
         c->wanted.starts = NH_STARTS_RANDOM;
     else if (given->starts || given->q || given->v) {
-        int answer = given->starts ? read_starts(c, given->starts) : 0;
+        int answer = given->starts ? read_starts(c, given->starts, given->project) : 0;
         if (answer)
             return answer;
         c->wanted.starts = NH_STARTS_LIST;

@@ -36,7 +36,7 @@ typedef struct ensemble_job {
 /* Start states out of a file of comma separated values: the first line names coordinates and
  * velocities, those that it leaves out are the subject's. Returns 0, or the exit code after having
  * complained. */
-int read_starts(ensemble_job *c, const char *path);
+int read_starts(ensemble_job *c, const char *path, bool project);
 
 /* The table of -o: statistics at the end, members as they come. */
 int begin_member_table(ensemble_job *c, const char *path);

@@ -51,7 +51,7 @@ static const specification specifications[] = {
     {"v", 0, TEXT, OPTIONS_MODEL, AT(v), "a,b,c", "all start velocities, in the model's order", 0,
      0},
     {"t0", 0, REAL, OPTIONS_MODEL, AT(t0), "T", "time of the start state (0)", 0, 0},
-    {"project", 0, PROJECT, OPTIONS_MODEL, AT(project), "[keep=x',y'|solve=x']",
+    {"project", 0, PROJECT, OPTIONS_MODEL, AT(project), "[keep=x'|solve=y']",
      "move start velocities to the nearest that satisfy the constraints", 0, 0},
     {"method", 0, TEXT, OPTIONS_METHOD, AT(method), "METHOD",
      "NAME or NAME:key=value,key=value; see 'nonholo methods'", 0, 0},

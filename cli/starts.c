@@ -18,7 +18,8 @@ typedef struct reader {
     size_t room;
     long long number; /* of the line */
     int columns;
-    int *place; /* of each column: coordinate i is i, velocity i is coordinates + i */
+    int *place;  /* of each column: coordinate i is i, velocity i is coordinates + i */
+    char *solve; /* velocities that the model solves for and that are no columns, or NULL */
     int64_t rows, row_room;
     int answer; /* what a line that could not be read leads to; 0 when there is none */
 } reader;
@@ -112,6 +113,39 @@ static int read_names(reader *r)
     return 0;
 }
 
+/* What the model's `start solve` leaves to be found in every row: a list of names. */
+static int list_solved(reader *r)
+{
+    const subject *s = &r->c->subject;
+    size_t length = 0;
+    for (int i = 0; i < s->velocities; i++) {
+        bool given = !nh_system_solves(s->system, i);
+        for (int c = 0; c < r->columns && !given; c++)
+            given = r->place[c] == s->coordinates + i;
+        if (given)
+            continue;
+        const char *name = nh_system_velocity_name(s->system, i);
+        char *longer = realloc(r->solve, length + strlen(name) + 2);
+        if (!longer)
+            return complain("out of memory"), FAILED;
+        r->solve = longer;
+        length += (size_t)sprintf(longer + length, "%s%s", length ? "," : "", name);
+    }
+    return 0;
+}
+
+static int solve_row(const reader *r, const double *q, double *v)
+{
+    const subject *s = &r->c->subject;
+    nh_projection how = nh_projection_default();
+    nh_report report;
+    how.solve = r->solve;
+    if (!r->solve || nh_system_project_by(s->system, &how, s->t, q, v, &report) == NH_OK)
+        return 0;
+    complain("%s:%lld: %s", r->path, r->number, report.text);
+    return exit_code(report.status);
+}
+
 static int make_room(reader *r)
 {
     ensemble_job *c = r->c;
@@ -156,15 +190,17 @@ static int read_row(reader *r)
         return complain("%s:%lld: %d number%s for %d column%s", r->path, r->number, column,
                         plural(column), r->columns, plural(r->columns));
     r->rows++;
-    return 0;
+    return solve_row(r, q, v);
 }
 
-int read_starts(ensemble_job *c, const char *path)
+int read_starts(ensemble_job *c, const char *path, bool project)
 {
     reader r = {.c = c, .path = path, .file = fopen(path, "re")};
     if (!r.file)
         return complain("cannot read %s: %s", path, strerror(errno)), FAILED;
     int answer = read_names(&r);
+    if (!answer && !project)
+        answer = list_solved(&r);
     while (!answer && next_line(&r))
         if (r.line[strspn(r.line, " ")]) /* empty lines are skipped */
             answer = read_row(&r);
@@ -175,5 +211,6 @@ int read_starts(ensemble_job *c, const char *path)
     fclose(r.file);
     free(r.line);
     free(r.place);
+    free(r.solve);
     return answer;
 }

@@ -111,7 +111,8 @@ typedef enum nh_verdict {
     NH_VERDICT_EXPONENTIAL, /* grows exponentially */
     NH_VERDICT_RANDOM_WALK, /* grows like the square root of time */
     NH_VERDICT_NOT_FINITE,  /* became infinite or NaN */
-    NH_VERDICT_UNKNOWN      /* too few points to tell, or none of these */
+    NH_VERDICT_UNKNOWN,     /* too few points to tell, or none of these */
+    NH_VERDICT_LOST         /* the quantity itself has gone, or its error is as large as it is */
 } nh_verdict;
 
 /* `rate` is the slope of a linear drift, the exponent of exponential growth, the standard deviation
@@ -126,6 +127,15 @@ typedef struct nh_judgement {
 } nh_judgement;
 /* Classifies the error y(x); errors below `round_off` are considered round-off. */
 NH_API nh_judgement nh_judge(const double *x, const double *y, int64_t count, double round_off);
+/* The same for the error y = quantity - start of a quantity whose terms have the given size, which
+ * may be lost. */
+NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t count, double start,
+                                      double size, double round_off);
+/* Raises integrals[integrals] and constraints[constraints], either of which may be NULL, to the
+ * size of the terms that the integrals and the constraints consist of at a state. */
+NH_API nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q,
+                                      const double *v, double *integrals, double *constraints,
+                                      nh_report *report);
 NH_API const char *nh_verdict_name(nh_verdict verdict); /* "bounded", "linear drift" */
 /* The round-off level of a quantity of the given size after the given number of steps. */
 NH_API double nh_round_off_level(double size, int64_t steps);

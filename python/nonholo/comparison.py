@@ -13,10 +13,10 @@ import numpy as np
 from . import _header as H
 from ._library import Error, call, check, lib
 from .progress import Bar, Progress
-from .system import Setting, Start, System, _address, _text, as_system
+from .system import Projection, Setting, Start, System, _address, _text, as_system
 from .trajectory import Beginning, _Run, count_steps, record_every
 
-JUDGED_POINTS = 20000  # used for a verdict, as on the command line
+JUDGED_POINTS, SIZED_POINTS = 20000, 64  # used for a verdict, as on the command line
 
 VERDICTS = {
     H.NH_ORDER_MEASURED: "measured",
@@ -31,7 +31,7 @@ VERDICTS = {
 class Comparison:
     """The result of :func:`compare` for one method: for each conserved quantity, and for ``constraints``, the
     largest error, the drift (the slope, without the effect of oscillations, and its standard deviation), and a
-    verdict: "round-off", "bounded", "linear drift", "exponential growth", "random walk", "not finite" or "unclear".
+    verdict: "round-off", "bounded", "linear drift", "exponential growth", "random walk", "lost", "not finite" or "unclear".
     ``failure`` is the error that ended the run, or None."""
 
     method: str
@@ -73,6 +73,8 @@ class _Watcher:
         self.values = np.zeros(len(self.names))
         self.names += ["constraints"] if system.constraints else []
         self.k = np.zeros(len(system.constraints))
+        self.sizes = np.zeros(len(self.names))
+        self.sized = 1  # at each so-manieth point the size of the terms is looked at
         self.times: list[float] = []
         self.errors: list[list[float]] = []
         self.start = self._integrals(self.t0)
@@ -90,17 +92,28 @@ class _Watcher:
         if len(self.k):
             call(lib.nh_system_residual, self.system._handle, t.value, _address(self.q), _address(self.v), _address(self.k))
             errors.append(float(np.abs(self.k).max()))
+        if len(self.times) % self.sized == 0:
+            self._take_sizes(t.value)
         self.times.append(t.value - self.t0)
         self.errors.append(errors)
 
+    def _take_sizes(self, t: float) -> None:
+        self.k[:] = 0
+        state = _address(self.q), _address(self.v)
+        call(lib.nh_system_term_sizes, self.system._handle, t, *state, _address(self.sizes), _address(self.k))
+        if len(self.k):
+            self.sizes[-1] = max(self.sizes[-1], self.k.max())
+
     def verdicts(self, steps: int) -> dict[str, str]:
-        """The verdict on each quantity; errors that are small relative to its size count as round-off."""
+        """The verdict on each quantity; errors that are small relative to its terms count as round-off."""
         x = np.array(self.times[:: self.stride])
-        sizes = [max(1.0, abs(s)) for s in self.start.tolist()] + [1.0]
-        judged = {}
-        for name, y, size in zip(self.names, np.array(self.errors[:: self.stride]).T.copy(), sizes):
+        starts, judged = [*self.start.tolist(), 0.0], {}
+        for name, y, start, size in zip(self.names, np.array(self.errors[:: self.stride]).T.copy(), starts, self.sizes.tolist()):
+            if name == "latitude":
+                size = max(1.0, abs(start))
             level = lib.nh_round_off_level(size, steps)
-            judged[name] = _text(lib.nh_verdict_name(lib.nh_judge(_address(x), _address(y), len(x), level).verdict))
+            verdict = lib.nh_judge_quantity(_address(x), _address(y), len(x), start, size, level).verdict
+            judged[name] = _text(lib.nh_verdict_name(verdict))
         return judged
 
     def result(self, run: _Run, failure: Error | None) -> Comparison:
@@ -125,7 +138,7 @@ def compare(
     methods: Sequence[str],
     *,
     step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
-    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Comparison]:
     """Runs several methods on one model; gives the same numbers as ``nonholo compare``, bit for bit.
@@ -156,6 +169,7 @@ def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, pro
     watcher = _Watcher(beginning)
     spacing = record_every(every, count, len(watcher.names) + 1)
     watcher.stride = (count // spacing + 2) // JUDGED_POINTS + 1
+    watcher.sized = (count // spacing + 2) // SIZED_POINTS + 1
     failure, done = None, 0
     try:
         watcher.take(run)
@@ -185,7 +199,7 @@ def order(
     methods: Sequence[str],
     *,
     time: float = 1.0, step: float | None = None, halvings: int = 7, steps_list: Sequence[int] | None = None, tolerance: float = 1e-13,
-    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Order]:
     """Measures the order of methods, as ``nonholo order`` does.

@@ -14,7 +14,7 @@ import numpy as np
 from . import _header as H
 from ._library import Error, array_at, call, create, lib, number, remarks, warn
 from .progress import Bar, Progress
-from .system import Model, Setting, Start, System, _address, _text, load, choose_start, start_text
+from .system import Model, Projection, Setting, Start, System, _address, _text, load, choose_start, projection_names, start_text
 from .trajectory import count_steps, fill_options, method_text, raise_with_cause
 
 HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
@@ -124,7 +124,7 @@ class _Collector:
         self.bar.update(done / total if total else 1.0)
 
 
-def _list_starts(system: System, starts: Any, q: Any, v: Any, t0: float, project: bool) -> tuple[np.ndarray, np.ndarray]:
+def _list_starts(system: System, starts: Any, q: Any, v: Any, t0: float, project: Projection) -> tuple[np.ndarray, np.ndarray]:
     """Arrays with the axes member, component, from a list of changes to the model's start or from whole arrays."""
     if starts is not None:
         states = [choose_start(system, t0, start, q, v, project) for start in starts]
@@ -216,7 +216,7 @@ def ensemble(
     step: float, steps: int | None = None, time: float | None = None, every: int | None = None, threads: int | None = None,
     members: int | None = None, energy: float | None = None, seed: int = 0, around_start: bool = False,
     starts: Sequence[Start] | None = None, sweep: Mapping[str, tuple[float, float, int]] | None = None,
-    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     **options: Any,
 ) -> Ensemble:
@@ -247,11 +247,12 @@ def ensemble(
         raise ValueError("energy and around_start are for random starts: members=N")
     if starts is not None and start is not None:
         raise ValueError("give either starts, one a member, or start, one for all")
-    want = H.nh_ensemble_options()
+    want = H.nh_ensemble_options(size=C.sizeof(H.nh_ensemble_options))
     system, kept = _subject(want, model, set)
     text, choice, sweeps = start_text(start), method_text(method, options).encode(), _sweeps(sweep)
     want.sweep, want.sweeps = C.addressof(sweeps[0]), len(sweeps[1])
-    want.start, want.t0, want.project = text, t0, project
+    want.start, want.t0 = text, t0
+    want.project, want.keep, want.solve = projection_names(project)
     want.starts = H.NH_STARTS_RANDOM if members is not None else H.NH_STARTS_LIST if listed else H.NH_STARTS_MODEL
     want.members = members if members is not None else 1
     want.fixed_energy = energy is not None

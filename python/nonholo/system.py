@@ -16,6 +16,7 @@ from ._library import UsageError, call, check, create, lib, number, remarks
 Values = Union[float, str, Sequence[float]]
 Setting = Mapping[str, Union[float, str]]
 Start = Union[str, Mapping[str, Values], None]
+Projection = Union[bool, str, Mapping[str, Union[str, Sequence[str]]]]
 
 
 def _text(value: bytes | None) -> str:
@@ -47,6 +48,21 @@ def start_text(start: Start) -> bytes | None:
         else:
             items.append(f"{name}=({', '.join(map(number, np.asarray(value).tolist()))})")
     return ", ".join(items).encode()
+
+
+def projection_names(project: Projection) -> tuple[bool, bytes | None, bytes | None]:
+    """Whether to project, and the names to keep and to solve for: ``{"keep": ["x'"]}`` or ``"keep=x'"``."""
+    if isinstance(project, str):
+        part, _, names = project.partition("=")
+        project = {part: names}
+    if not isinstance(project, Mapping):
+        return bool(project), None, None
+    lists = {part: names if isinstance(names, str) else ",".join(names) for part, names in project.items()}
+    unknown = [part for part in lists if part not in ("keep", "solve")]
+    if unknown or not lists or not all(lists.values()):
+        raise ValueError(f"project takes keep=NAMES or solve=NAMES, not {project!r}")
+    keep, solve = lists.get("keep"), lists.get("solve")
+    return True, keep.encode() if keep else None, solve.encode() if solve else None
 
 
 class Model:
@@ -217,10 +233,24 @@ class System:
         call(lib.nh_system_acceleration, self._handle, t, _address(q), _address(v), _address(a), _address(multipliers))
         return a, multipliers
 
-    def project(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
-        """The velocities projected onto the constraints, orthogonally in the metric of the mass matrix."""
+    def project(self, q: Any, v: Any, t: float = 0.0, *, keep: str | Sequence[str] | None = None,
+                solve: str | Sequence[str] | None = None) -> np.ndarray:
+        """The nearest velocities that satisfy the constraints, in the metric of the mass matrix.
+
+        Those that ``keep`` names stay as they are, or only those that ``solve`` names change. Without either, those
+        of the model's ``start solve`` change, or all.
+
+        >>> import nonholo
+        >>> disk = nonholo.load("rolling-disk").system()
+        >>> disk.velocities
+        ["x1'", "x2'", "theta'", "phi'"]
+        >>> disk.project([0, 0, 0, 0], [0, 0, 1, 2], keep=["theta'", "phi'"]).tolist()
+        [2.0, 0.0, 1.0, 2.0]
+        """
         q, v = self._state(q, v)
-        call(lib.nh_system_project, self._handle, t, _address(q), _address(v))
+        _, how_keep, how_solve = projection_names({k: n for k, n in (("keep", keep), ("solve", solve)) if n} or True)
+        how = H.nh_projection(size=C.sizeof(H.nh_projection), keep=how_keep, solve=how_solve)
+        call(lib.nh_system_project_by, self._handle, C.byref(how), t, _address(q), _address(v))
         return v
 
     # ---- facts ----
@@ -340,12 +370,17 @@ def as_system(subject: Any, set: Setting | None) -> System:
     return (subject if isinstance(subject, Model) else load(subject)).system(set)
 
 
-def choose_start(system: System, t0: float, start: Start, q: Any, v: Any, project: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The start state: first the model's start with changes, then whole vectors, then the projection."""
-    first_q, first_v = system.start(start)
-    q = first_q if q is None else vector(q, len(system.coordinates), "q")
-    v = first_v if v is None else vector(v, len(system.velocities), "v")
-    return q, system.project(q, v, t0) if project else v
+def choose_start(system: System, t0: float, start: Start, q: Any, v: Any, project: Projection) -> tuple[np.ndarray, np.ndarray]:
+    """The start state: the model's start with changes, then whole vectors, then the projection or the model's solve."""
+    given_q = None if q is None else vector(q, len(system.coordinates), "q")
+    given_v = None if v is None else vector(v, len(system.velocities), "v")
+    wanted = H.nh_start_options(size=C.sizeof(H.nh_start_options), t=t0, assignments=start_text(start))
+    wanted.project, wanted.keep, wanted.solve = projection_names(project)
+    wanted.q = None if given_q is None else _address(given_q)
+    wanted.v = None if given_v is None else _address(given_v)
+    first_q, first_v = np.zeros(len(system.coordinates)), np.zeros(len(system.velocities))
+    call(lib.nh_system_begin, system._handle, C.byref(wanted), _address(first_q), _address(first_v))
+    return first_q, first_v
 
 
 __all__ = ["Facts", "Model", "System", "UsageError", "load", "methods", "models"]

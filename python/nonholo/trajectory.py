@@ -14,7 +14,7 @@ import numpy as np
 from . import _header as H
 from ._library import ComputationError, Error, array_at, call, create, lib, remarks, warn
 from .progress import Bar, Progress
-from .system import Setting, Start, System, _address, _text, as_system, choose_start
+from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
 
 PAUSE = 0.1  # seconds between two looks at the keyboard and the bar
 
@@ -242,7 +242,7 @@ class _Run:
 class Beginning:
     """The starting point of runs: a system, a time and a state."""
 
-    def __init__(self, system: System, t0: float, start: Start, q: Any, v: Any, project: bool):
+    def __init__(self, system: System, t0: float, start: Start, q: Any, v: Any, project: Projection):
         self.system, self.t0 = system, t0
         self.q, self.v = choose_start(system, t0, start, q, v, project)
 
@@ -327,7 +327,7 @@ def simulate(
     method: str = "gauss",
     *,
     step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
-    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: bool = False,
+    start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
     estimate: bool | None = None, **options: Any,
@@ -338,7 +338,8 @@ def simulate(
     the method (``stages=3``). Give the step size ``step`` and either the number of ``steps`` or the length ``time``.
 
     ``set`` changes parameters. ``start`` changes parts of the start state, ``q`` and ``v`` replace all of it; ``t0`` is
-    its time, and ``project`` projects the start velocities onto the constraints. Every ``every``-th step is recorded;
+    its time, and ``project`` moves the start velocities to the nearest that satisfy the constraints: all of them
+    (``True``), all but some (``"keep=x',y'"`` or ``{"keep": ["x'", "y'"]}``) or only some (``solve``). Every ``every``-th step is recorded;
     unless given, about 10,000 points are. ``compose`` names a composition, ``compensated`` switches compensated sums
     on or off (None does what the method advises), and ``backend`` is "auto", "tape" or "compiled". ``progress`` is
     True, False, None (only in terminals and notebooks), or a function of the completed fraction. ``estimate`` says

@@ -19,13 +19,25 @@
  * the first ones, and the powers from k = 18 on give the strength of the noise.
  *
  *     linear drift   the slope is more than four times the slope that such noise would cause (which
- *                    happens in one of a thousand walks), the drift exceeds round-off, and it
- *                    continues through the whole series; oscillations may have a larger amplitude
- *                    than the drift, but must not be so slow that they could have caused the slope
- *     random walk    the exponent is between -1 and -3, no single power dominates, and the walk
- *                    with these powers goes farther than the amplitude of everything else
+ *                    happens in one of a thousand walks), the drift exceeds round-off, continues
+ *                    through the whole series and does not come at once; oscillations may have a
+ *                    larger amplitude than the drift, but must not be so slow that they could have
+ *                    caused the slope
+ *     random walk    the exponent is between -1 and -3, no single power dominates, the walk with
+ *                    these powers goes farther than the amplitude of everything else, its slowest
+ *                    motions are those of a walk, and it does not consist of a few jumps
  *     exponential    the logarithms of the amplitudes in 64 intervals lie on a line, see below
- *     bounded        otherwise, unless the second half is far above the first
+ *     bounded        otherwise, unless the second half is far above the first (unclear)
+ *     lost           at the end the quantity is a thousandth of what it was, or an error that does
+ *                    not grow is as large as the quantity
+ *
+ * A bounded error that forgets its past after a time r has the powers of a walk above the frequency
+ * 1/r, but the slower ones do not increase any more. Over the interval, sqrt(2) cos(j pi u) has in
+ * a walk an amplitude of variance V/(j pi)^2, independent of the others (Karhunen and Loeve), and
+ * here one of V/(j pi)^2/(1 + (c/j)^2). The ratio of the two likelihoods, with the best c, decides:
+ * in favour of the bounded error in 0.7% of walks, and of a walk in 0.2% of bounded errors with r =
+ * T/60, 4% with T/40 and 20% with T/30. Where less than thirty times r is seen of an error, nobody
+ * can tell.
  *
  * test/analysis/test_verdict.c measures the error rate on series of known type.
  */
@@ -41,10 +53,16 @@ enum {
     POWERS = 48, /* k = 0 .. 47, of which 2 .. 47 are used */
     SLOW = 2,    /* the slowest: below, the line has taken its part */
     SLOW_END = 18,
+    GAPS_MOST = 12, /* of a walk have fewer gaps: 999 of 1000 */
+    MODES = 24,     /* cosines that tell a walk from a bounded error */
     POINTS_LEAST = 4 * POWERS
 };
 
 static const double significant = 4;
+static const double settled =
+    3.6; /* logarithm of the ratio of likelihoods: 0.7% of walks exceed it */
+static const double jump_most = 0.45; /* of the sum of squares of 63 steps, in three of them: a walk
+                                         has .27 */
 
 typedef struct series_view { /* what is seen of a series */
     nh_slope slope;
@@ -53,8 +71,11 @@ typedef struct series_view { /* what is seen of a series */
     double exponent;               /* of the powers in k */
     double leak;                   /* variance that slow oscillations add to slope times length */
     double unevenness;             /* of the powers times k^2: mean over expected mean */
+    int gaps;                      /* powers that are far below the expected one */
     double noise, walk;            /* variance of the noise; of the walk at the end */
+    double rest_for;               /* logarithm of the ratio of likelihoods: bounded over walk */
     double x[BLOCKS], top[BLOCKS]; /* of stretches: the middle, the largest |y| */
+    double jump; /* share of the way from stretch to stretch that is made at once */
 } series_view;
 
 int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
@@ -87,7 +108,7 @@ const char *nh_verdict_name(nh_verdict verdict)
 {
     static const char *const names[] = {
         "round-off",   "bounded",    "linear drift", "exponential growth",
-        "random walk", "not finite", "unclear"};
+        "random walk", "not finite", "unclear",      "lost"};
     return names[verdict];
 }
 
@@ -188,6 +209,55 @@ static double leak_at(int k)
     return wave / (2 * pi) / (1 / 32.0 - 15 / (64 * pi * pi));
 }
 
+/* The squares of the amplitudes of sqrt(2) cos(j pi u), j = 1 .. MODES, times (j pi)^2. */
+static void find_modes(const double *y, int64_t count, double *square)
+{
+    enum { PIECE = 256 };
+    const double pi = 3.14159265358979323846;
+    wheel wheels[MODES + 1];
+    for (int j = 1; j <= MODES; j++)
+        wheels[j] = wheel_begin(j * pi / (double)count);
+    for (int64_t first = 0; first < count; first += PIECE) {
+        double e[PIECE];
+        int length = count - first < PIECE ? (int)(count - first) : PIECE;
+        for (int i = 0; i < length; i++)
+            e[i] = (y[first + i] - y[0]) / (double)count;
+        for (int j = 1; j <= MODES; j++)
+            wheel_add(wheels + j, e, length);
+    }
+    for (int j = 1; j <= MODES; j++)
+        square[j] = 2 * wheels[j].re * wheels[j].re * (j * pi) * (j * pi);
+}
+
+/* The logarithm of the ratio of likelihoods of a bounded error and of a walk with the variance V at
+ * the end; see above. */
+static double likelihood_ratio(const double *y, int64_t count, double V)
+{
+    static const double bends[] = {1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+    double square[MODES + 1], best = 0;
+    find_modes(y, count, square);
+    for (size_t b = 0; b < sizeof bends / sizeof *bends; b++) {
+        double sum = 0;
+        for (int j = 1; j <= MODES; j++) {
+            double bend = bends[b] * bends[b] / ((double)j * j);
+            sum += 0.5 * log(1 + bend) - 0.5 * square[j] / V * bend;
+        }
+        best = fmax(best, sum);
+    }
+    return best;
+}
+
+/* How many of the powers are below a tenth of their expected value, which of a walk are 9.5%: many
+ * between the lines of oscillations. */
+static int count_gaps(const double *power, double walk)
+{
+    const double four_pi_squared = 39.47841760435743;
+    int gaps = 0;
+    for (int k = SLOW; k < POWERS; k++)
+        gaps += power[k] * k * k < 0.1 * 1.5 * walk / four_pi_squared;
+    return gaps;
+}
+
 static void look_at_slow_motions(series_view *v, const double *x, const double *y, int64_t count)
 {
     const double log_2 = 0.6931471805599453;
@@ -200,6 +270,9 @@ static void look_at_slow_motions(series_view *v, const double *x, const double *
     v->walk = walk_of(power, SLOW, SLOW_END, &v->unevenness);
     if (v->exponent < -3)
         v->walk = walk_of(power, SLOW_END, POWERS, &share);
+    double all = walk_of(power, SLOW, POWERS, &share);
+    v->rest_for = likelihood_ratio(y, count, all);
+    v->gaps = count_gaps(power, all);
     v->noise = median(power + SLOW, SLOW_END - SLOW) / log_2 * (double)count / 1.5;
 }
 
@@ -219,6 +292,25 @@ static void look_at_widths(series_view *v, const double *x, const double *y, int
     v->rest = sqrt(left);
 }
 
+/* How much of the sum of squares of the steps between the means of stretches belongs to three steps
+ * in a row. */
+static void look_at_jumps(series_view *v, const double *y, int64_t count)
+{
+    double before = 0, sum = 0, largest = 0, square[BLOCKS + 2] = {0};
+    for (int b = 0; b < BLOCKS; b++) {
+        int64_t first = count * b / BLOCKS, end = count * (b + 1) / BLOCKS;
+        double mean = 0;
+        for (int64_t i = first; i < end; i++)
+            mean += (y[i] - y[0]) / (double)(end - first);
+        square[b] = b ? (mean - before) * (mean - before) : 0;
+        sum += square[b];
+        before = mean;
+    }
+    for (int b = 0; b < BLOCKS; b++)
+        largest = fmax(largest, square[b] + square[b + 1] + square[b + 2]);
+    v->jump = sum > 0 ? largest / sum : 0;
+}
+
 static void look_at_heights(series_view *v, const double *x, const double *y, int64_t count)
 {
     for (int b = 0; b < BLOCKS; b++) {
@@ -236,16 +328,20 @@ static series_view look(const double *x, const double *y, int64_t count)
     look_at_slow_motions(&v, x, y, count);
     look_at_widths(&v, x, y, count);
     look_at_heights(&v, x, y, count);
+    look_at_jumps(&v, y, count);
     return v;
 }
 
 /* ---- what it is ---------------------------------------------------------------------------- */
 
-/* Whether noise of the kind that is there would make such a slope once in a thousand times only. */
+/* Whether noise of the kind that is there would make such a slope once in a thousand times only.
+ * The slope depends on the slowest powers, which in noise that is not white are higher than those
+ * from SLOW to SLOW_END on. */
 static bool is_significant(const series_view *v, int64_t count)
 {
-    double variance =
-        v->exponent < -1 ? v->walk * v->slope.walk / (double)count : v->noise * v->slope.noise;
+    double slower = pow(0.5 * (SLOW + SLOW_END) / SLOW, fmax(-v->exponent, 0));
+    double variance = v->exponent < -1 ? v->walk * v->slope.walk / (double)count
+                                       : v->noise * slower * v->slope.noise;
     return fabs(v->slope.line.slope) > significant * sqrt(variance);
 }
 
@@ -301,14 +397,19 @@ static nh_verdict tell_apart(const series_view *v, const double *y, int64_t coun
 {
     double led = fabs(v->slope.line.slope) * v->length;
     bool is_no_leak = led > v->rest || led > significant * sqrt(v->leak);
-    if (is_significant(v, count) && is_no_leak && led > round_off && v->rest < v->total &&
+    bool jumps = v->jump > jump_most;
+    if (is_significant(v, count) && is_no_leak && !jumps && led > round_off && v->rest < v->total &&
         is_steady(v, y, count))
         return NH_VERDICT_LINEAR;
     bool is_even =
-        v->unevenness < 3; /* oscillations stand out; of 1000 walks one has 2.6 or more */
-    if (v->exponent < -1 && v->exponent > -3 && is_even && sqrt(v->walk) > v->rest)
+        v->unevenness < 3 &&
+        v->gaps < GAPS_MOST; /* oscillations stand out; of 1000 walks one has 2.6 or more */
+    bool goes_on = v->rest_for < settled && !jumps;
+    if (v->exponent < -1 && v->exponent > -3 && is_even && sqrt(v->walk) > v->rest && goes_on)
         return NH_VERDICT_RANDOM_WALK;
-    return keeps_growing(v) && v->rest < v->total ? NH_VERDICT_LINEAR : NH_VERDICT_BOUNDED;
+    if (!keeps_growing(v))
+        return NH_VERDICT_BOUNDED;
+    return v->rest < v->total && !jumps ? NH_VERDICT_LINEAR : NH_VERDICT_UNKNOWN;
 }
 
 static nh_verdict judge_course(const double *x, const double *y, int64_t count, double round_off,
@@ -328,6 +429,32 @@ static nh_verdict judge_course(const double *x, const double *y, int64_t count, 
     } else if (verdict == NH_VERDICT_RANDOM_WALK)
         j->rate = sqrt(v.walk / v.length);
     return verdict;
+}
+
+/* The largest and the mean of |y - from| over the last eighth of the series. */
+static double end_of(const double *y, int64_t count, double from, double *mean)
+{
+    int64_t first = count - (count + 7) / 8;
+    double largest = 0;
+    *mean = 0;
+    for (int64_t i = first; i < count; i++) {
+        largest = fmax(largest, fabs(y[i] - from));
+        *mean += fabs(y[i] - from) / (double)(count - first);
+    }
+    return largest;
+}
+
+/* Whether the quantity has gone, or has an error of its own size without growing. */
+static bool is_lost(const nh_judgement *j, const double *y, int64_t count, double start,
+                    double size)
+{
+    double mean, left = end_of(y, count, -start, &mean);
+    bool was_there = fabs(start) > 1e-3 * size && size > 0;
+    if (was_there && left < 1e-3 * fabs(start))
+        return true;
+    end_of(y, count, 0, &mean);
+    bool grows = j->verdict == NH_VERDICT_LINEAR || j->verdict == NH_VERDICT_EXPONENTIAL;
+    return size > 0 && !grows && mean > 0.5 * size;
 }
 
 static void describe(nh_judgement *j, double round_off)
@@ -353,8 +480,11 @@ static void describe(nh_judgement *j, double round_off)
         snprintf(j->text, sizeof j->text, "not finite");
         break;
     case NH_VERDICT_UNKNOWN:
-        snprintf(j->text, sizeof j->text, "too few points to tell, at most %.3g%s", j->largest,
+        snprintf(j->text, sizeof j->text, "unclear, at most %.3g%s", j->largest,
                  j->largest <= round_off ? " (round-off)" : "");
+        break;
+    case NH_VERDICT_LOST:
+        snprintf(j->text, sizeof j->text, "lost: its error is as large as it is, %.3g", j->largest);
         break;
     }
 }
@@ -372,6 +502,19 @@ nh_judgement nh_judge(const double *x, const double *y, int64_t count, double ro
     else if (count >= POINTS_LEAST)
         j.verdict = judge_course(x, y, count, round_off, &j);
     describe(&j, round_off);
+    return j;
+}
+
+nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t count, double start,
+                               double size, double round_off)
+{
+    nh_judgement j = nh_judge(x, y, count, round_off);
+    bool told = j.verdict != NH_VERDICT_ROUND_OFF && j.verdict != NH_VERDICT_NOT_FINITE;
+    if (told && count > 1 && is_lost(&j, y, count, start, size)) {
+        j.verdict = NH_VERDICT_LOST;
+        j.rate = j.rate_error = NAN;
+        describe(&j, round_off);
+    }
     return j;
 }
 

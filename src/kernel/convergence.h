@@ -16,10 +16,13 @@
 /* ---- one criterion ---- */
 
 /* A lane has converged when the correction is a few units in the last place of the scale, when the
- * contraction seen so far promises that for the correction to come, or when the correction is small
- * and no longer shrinks. */
+ * contraction seen so far promises that for the correction to come, or when the correction is some
+ * tens of such units and no longer shrinks. A larger one that does not shrink for once may be part
+ * of an iteration that converges slowly, in waves, or that begins to diverge; it is the end only
+ * where many more do not fall below it either. */
 typedef struct convergence {
     real previous, before, rate; /* the last two corrections, and how much the last had shrunk */
+    real least, idle;            /* the smallest late correction, and how many came after it */
     real floor;                  /* a correction that stagnates below this is round-off as well */
     mask active;                 /* lanes that have not converged */
     int iteration;               /* iterations judged so far */
@@ -29,9 +32,23 @@ static inline convergence convergence_begin(void)
 {
     return (convergence){.previous = broadcast(1e300),
                          .before = broadcast(1e300),
+                         .least = broadcast(1e300),
+                         .idle = broadcast(0),
                          .floor = broadcast(0),
                          .rate = broadcast(1),
                          .active = ~less(broadcast(0), broadcast(0))};
+}
+
+/* Waves have been seen that fall after eleven iterations only. */
+enum { CONVERGENCE_LATE = 8, CONVERGENCE_IDLE_MAX = 16 };
+
+/* Lanes whose corrections have long been small without becoming smaller. */
+static inline mask has_stalled(convergence *c, real change, real small)
+{
+    const mask lower = less(change, c->least * 0.5);
+    c->idle = select_(lower, broadcast(0), c->idle + 1.0);
+    c->least = select_(lower, change, c->least);
+    return less(broadcast(CONVERGENCE_IDLE_MAX), c->idle) & less(change, small);
 }
 
 /* Judges an iteration by its largest correction and the size of what it corrects. */
@@ -42,7 +59,7 @@ static inline void convergence_update(convergence *c, real change, real scale)
     mask done = ~less(tiny, change); /* change <= eps scale */
     /* Where errors alternate in sign, every second correction may be the larger one although all of
      * them fall: one that is well below the last but one is not the end. */
-    real small = max_(scale * 1e-10, c->floor);
+    real small = max_(scale * 0x1p-46, c->floor);
     done |= ~less(change, c->previous) & ~less(change, c->before * 0.25) & less(change, small);
     /* The error left is the correction times the rate of convergence, of which the worse of the
      * last two is believed; the first correction says nothing about it. */
@@ -50,6 +67,8 @@ static inline void convergence_update(convergence *c, real change, real scale)
     if (c->iteration == 0)
         rate = broadcast(1);
     done |= less(change * max_(rate, c->rate), tiny * 0.0625);
+    if (c->iteration >= CONVERGENCE_LATE)
+        done |= has_stalled(c, change, scale * 1e-10);
     c->rate = select_(c->active, rate, c->rate);
     c->before = select_(c->active, c->previous, c->before);
     c->previous = select_(c->active, change, c->previous);

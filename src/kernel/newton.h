@@ -3,7 +3,13 @@
  *
  * Only the careful kernels (one lane, built into the library) have it: fast ones give such a step
  * back, and the run hands it to a careful one. Needs no derivatives from the system, so it serves
- * every method and every kind of system. */
+ * every method and every kind of system.
+ *
+ * It comes near the solution with damped corrections, each of which has to shrink the next one as
+ * the same Jacobian sees it (Deuflhard's natural monotonicity, which depends on no units). The
+ * Jacobian must keep the sign of its determinant on the way: where that changes, equations turn to
+ * another branch of solutions, and a step that went there would silently leave its motion. Then it
+ * polishes until corrections are round-off, which they are when they no longer shrink. */
 #ifndef NH_KERNEL_NEWTON_H
 #define NH_KERNEL_NEWTON_H
 
@@ -16,65 +22,242 @@
 
 #include "base/dense.h"
 
-enum { NEWTON_UNKNOWNS_MAX = 1000, NEWTON_ITERATIONS_MAX = 25 };
+enum { NEWTON_UNKNOWNS_MAX = 1000, NEWTON_ITERATIONS_MAX = 40, NEWTON_POLISH_MAX = 12 };
+
+/* Corrections below NEWTON_NEAR are not damped; what stagnates above NEWTON_NOISE is not solved;
+ * less than NEWTON_LEAST of a correction is none. All are relative to the unknowns' sizes. */
+#define NEWTON_NEAR 1e-5
+#define NEWTON_NOISE 1e-6
+#define NEWTON_LEAST 0x1p-10
 
 typedef int newton_residual(kernel *k, const double *x, double *r, double *work);
 
-/* Doubles of workspace that newton_solve needs for d unknowns (0 when there are too many). */
+/* Equations residual(x) = 0 for d unknowns, and room to solve them. The first `judged` unknowns
+ * decide about convergence, each by its size; multipliers do not, whose round-off may be many times
+ * their value where they hardly act. */
+typedef struct newton_problem {
+    newton_residual *residual;
+    double *work;
+    int d, judged;
+    double *x, *size; /* unknowns; the sizes of what they are part of, to which their round-off is
+                         relative */
+    double *weight;   /* what corrections are compared with; of the judged unknowns */
+    double *J, *r, *dx, *trial, *moved;
+    int *pivot;
+} newton_problem;
+
+/* Doubles of workspace for d unknowns (0 when there are too many). */
 static inline size_t newton_scratch(size_t d)
 {
-    return d <= NEWTON_UNKNOWNS_MAX ? d * d + 4 * d + 8 : 0;
+    return d <= NEWTON_UNKNOWNS_MAX ? d * d + 8 * d + 8 : 0;
 }
 
-static inline int newton_jacobian(kernel *k, newton_residual *residual, int d, double *x,
-                                  const double *r, double *J, double *r_moved, double *work)
+/* The caller sets x and size. `space` holds newton_scratch(d) doubles, work is what the residual
+ * gets. */
+static inline newton_problem newton_begin(newton_residual *residual, int d, int judged,
+                                          double *space, void *work)
 {
-    const double least = 1e-3 * fmax(largest(k, x, d), 1); /* what is moved less might not show */
+    double *at = space + (size_t)d * (size_t)d;
+    return (newton_problem){.residual = residual,
+                            .work = (double *)work,
+                            .d = d,
+                            .judged = judged,
+                            .J = space,
+                            .x = at,
+                            .size = at + d,
+                            .r = at + 2 * d,
+                            .dx = at + 3 * d,
+                            .trial = at + 4 * d,
+                            .moved = at + 5 * d,
+                            .weight = at + 6 * d,
+                            .pivot = (int *)(at + 7 * d)};
+}
+
+/* The size of a velocity: its own, and what the rounding of positions makes of it. */
+static inline double newton_velocity_size(const kernel *k, int i)
+{
+    return fmax(fabs(k->v[i]), 0x1p20 * position_noise(k, k->q, N));
+}
+
+/* The size of multipliers that act on velocities through B. */
+static inline double newton_impulse_size(const kernel *k, const double *B)
+{
+    const double v = largest(k, k->v, N), b = largest(k, B, NB);
+    return v > 0 && b > 0 ? v / b : 1;
+}
+
+/* Unknowns that are much smaller than others are weighed by these: what is left of them may be the
+ * others' round-off. */
+static inline double newton_least(const kernel *k, const newton_problem *s)
+{
+    return 1e-6 * fmax(largest(k, s->x, s->judged), largest(k, s->size, s->judged));
+}
+
+/* Sizes as they are with the correction dx and without it. */
+static inline void newton_weigh(const kernel *k, newton_problem *s)
+{
+    double least = newton_least(k, s);
+    for (int j = 0; j < s->judged; j++) {
+        const double moved = fabs(s->x[j] - s->dx[j]);
+        s->weight[j] = fmax(fmax(fabs(s->x[j]), moved), s->size[j]);
+        least = fmax(least, 1e-6 * moved);
+    }
+    for (int j = 0; j < s->judged; j++)
+        s->weight[j] = fmax(s->weight[j], least);
+}
+
+/* The largest correction relative to its unknown's size; NAN if any is not a number. */
+static inline double newton_level(const newton_problem *s, const double *dx)
+{
+    double most = 0, sum = 0;
+    for (int j = 0; j < s->judged; j++)
+        most = fmax(most, s->weight[j] > 0 ? fabs(dx[j]) / s->weight[j] : fabs(dx[j]) > 0);
+    for (int j = 0; j < s->d; j++)
+        sum += dx[j];
+    return isfinite(sum) ? most : NAN;
+}
+
+/* J at x, where the residual is r. */
+static inline int newton_jacobian(kernel *k, newton_problem *s)
+{
+    const double least = newton_least(k, s);
+    const int d = s->d;
     for (int j = 0; j < d; j++) {
-        double keep = x[j], dx = 0x1p-26 * fmax(fabs(keep), least);
-        x[j] = keep + dx;
-        dx = x[j] - keep;
-        int status = residual(k, x, r_moved, work);
-        x[j] = keep;
+        const double keep = s->x[j], size = fmax(fabs(keep), s->size[j]);
+        double dx = 0x1p-26 * fmax(size, j < s->judged ? 1e3 * least : 0);
+        s->x[j] = keep + (dx > 0 ? dx : 0x1p-26);
+        dx = s->x[j] - keep;
+        int status = s->residual(k, s->x, s->moved, s->work);
+        s->x[j] = keep;
         if (status)
             return status;
         for (int i = 0; i < d; i++)
-            J[i * d + j] = (r_moved[i] - r[i]) / dx;
+            s->J[i * d + j] = (s->moved[i] - s->r[i]) / dx;
     }
     return NH_KERNEL_OK;
 }
 
-/* Solves residual(x) = 0 for d unknowns, from x on. `space` holds newton_scratch(d) doubles. */
-static inline int newton_solve(kernel *k, newton_residual *residual, int d, double *x,
-                               double *space, double *work)
+/* The sign of the determinant of J, which is factorised; 0 where it is singular. */
+static inline int newton_factor(newton_problem *s)
 {
-    double *J = space, *r = J + d * d, *r_moved = r + d;
-    int *pivot = (int *)(r_moved + d);
-    convergence c = convergence_of_velocities(k);
-    if (d > NEWTON_UNKNOWNS_MAX)
-        return NH_KERNEL_NOT_CONVERGED;
-    while (c.iteration < NEWTON_ITERATIONS_MAX) {
-        int status = residual(k, x, r, work);
-        /* The first iterations renew the Jacobian; the last ones, which only polish, keep it as
-         * long as that goes fast. */
-        if (!status && (c.iteration < 8 || c.rate > 0.1)) {
-            status = newton_jacobian(k, residual, d, x, r, J, r_moved, work);
-            if (!status && !nh_dense_factor(d, J, pivot))
-                return not_converged(k, &c);
-        }
-        if (status)
-            return status;
-        nh_dense_solve(d, J, pivot, r);
-        for (int i = 0; i < d; i++)
-            x[i] -= r[i];
-        double change = largest(k, r, d), scale = largest(k, x, d);
-        if (!isfinite(change))
-            return not_converged(k, &c);
-        convergence_update(&c, change, scale);
-        if (!c.active)
-            return NH_KERNEL_OK;
+    int sign = 1;
+    if (!nh_dense_factor(s->d, s->J, s->pivot))
+        return 0;
+    for (int i = 0; i < s->d; i++) {
+        if (!isfinite(s->J[i * s->d + i]))
+            return 0;
+        sign = (s->J[i * s->d + i] < 0) != (s->pivot[i] != i) ? -sign : sign;
     }
-    return not_converged(k, &c);
+    return sign;
+}
+
+static inline int newton_failed(kernel *k, const newton_problem *s, int iterations)
+{
+    k->io->residual = largest(k, s->dx, s->judged);
+    k->io->iterations = iterations;
+    return NH_KERNEL_NOT_CONVERGED;
+}
+
+/* Sets trial = x - part dx, moved to the residual there and r to the correction that it asks for,
+ * whose level is the result: NAN where there is none. */
+static inline double newton_try(kernel *k, newton_problem *s, double part, int *status)
+{
+    for (int j = 0; j < s->d; j++)
+        s->trial[j] = s->x[j] - part * s->dx[j];
+    *status = s->residual(k, s->trial, s->moved, s->work);
+    if (*status)
+        return NAN;
+    for (int j = 0; j < s->d; j++)
+        s->r[j] = s->moved[j];
+    nh_dense_solve(s->d, s->J, s->pivot, s->r);
+    return newton_level(s, s->r);
+}
+
+/* As much of dx as shrinks the next correction: the part taken, 0 if there is none. Then x is
+ * where it leads, r the residual there, and dx is kept. */
+static inline double newton_descend(kernel *k, newton_problem *s, double level, double part,
+                                    int *status)
+{
+    for (; part >= NEWTON_LEAST; part /= 2) {
+        const double next = newton_try(k, s, part, status);
+        if (*status == NH_KERNEL_STOPPED)
+            return 0;
+        if (next > (1 - part / 4) * level || isnan(next))
+            continue;
+        for (int j = 0; j < s->d; j++) {
+            s->x[j] = s->trial[j];
+            s->r[j] = s->moved[j];
+        }
+        *status = NH_KERNEL_OK;
+        return part;
+    }
+    return 0;
+}
+
+/* Comes so near that corrections need no damping; J is factorised at x then, and dx the correction
+ * there. */
+static inline int newton_approach(kernel *k, newton_problem *s, int *iterations)
+{
+    int side = 0, status = s->residual(k, s->x, s->r, s->work);
+    for (double part = 1; !status && *iterations < NEWTON_ITERATIONS_MAX; ++*iterations) {
+        if ((status = newton_jacobian(k, s)))
+            return status;
+        const int sign = newton_factor(s);
+        if (side != 0 && sign != side) { /* too far: back along the last correction */
+            for (int j = 0; j < s->d; j++)
+                s->x[j] += 0.75 * part * s->dx[j];
+            part /= 4;
+            if (part < NEWTON_LEAST)
+                break;
+            status = s->residual(k, s->x, s->r, s->work);
+            continue;
+        }
+        if ((side = sign) == 0)
+            break;
+        for (int j = 0; j < s->d; j++)
+            s->dx[j] = s->r[j];
+        nh_dense_solve(s->d, s->J, s->pivot, s->dx);
+        newton_weigh(k, s);
+        const double level = newton_level(s, s->dx);
+        if (level <= NEWTON_NEAR)
+            return NH_KERNEL_OK;
+        if (isnan(level) || !((part = newton_descend(k, s, level, fmin(1, 4 * part), &status)) > 0))
+            break;
+    }
+    return status ? status : newton_failed(k, s, *iterations);
+}
+
+/* Takes dx and further corrections with the same Jacobian until they are round-off. */
+static inline int newton_polish(kernel *k, newton_problem *s, int *iterations)
+{
+    double level = newton_level(s, s->dx);
+    for (int idle = 0, round = 0; round < NEWTON_POLISH_MAX; round++, ++*iterations) {
+        int status;
+        double next = newton_try(k, s, 1, &status);
+        if (status || isnan(next))
+            return status ? status : newton_failed(k, s, *iterations);
+        idle = next < level / 2 ? 0 : idle + 1;
+        if (idle == 2 || (next >= level && level > NEWTON_NOISE))
+            break;
+        for (int j = 0; j < s->d; j++) {
+            s->x[j] = s->trial[j];
+            s->dx[j] = s->r[j];
+        }
+        level = next;
+        if (level == 0)
+            break;
+    }
+    return level <= NEWTON_NOISE ? NH_KERNEL_OK : newton_failed(k, s, *iterations);
+}
+
+/* Solves the equations from x on. */
+static inline int newton_solve(kernel *k, newton_problem *s)
+{
+    int iterations = 0;
+    if (s->d > NEWTON_UNKNOWNS_MAX)
+        return NH_KERNEL_NOT_CONVERGED;
+    TRY_(newton_approach(k, s, &iterations));
+    return newton_polish(k, s, &iterations);
 }
 
 #endif

@@ -284,6 +284,8 @@ static nh_elimination *exchanged(nh_graph *g, const nh_matrix *a, const nh_pivot
     return lu;
 }
 
+enum { NORMAL_ROWS_MAX = 200 }; /* the product is dense */
+
 /* a^T w as rows, and the product of it with a. */
 static bool normal_matrix(nh_graph *g, const nh_matrix *a, const double *weight, nh_matrix *aw,
                           nh_matrix *normal)
@@ -310,7 +312,9 @@ static nh_elimination *through_normal(nh_graph *g, const nh_matrix *a, const nh_
                                       int *singular)
 {
     nh_matrix aw = {0}, normal = {0}, copy = {0};
-    *singular = NH_NO_MEMORY_LEFT;
+    *singular = a->rows > NORMAL_ROWS_MAX ? NH_TOO_MUCH_FILL : NH_NO_MEMORY_LEFT;
+    if (a->rows > NORMAL_ROWS_MAX)
+        return NULL;
     bool ok = nh_matrix_init(&copy, a->rows, a->rows);
     for (int i = 0; ok && i < a->rows; i++)
         ok = append_row(copy.row + i, a->row + i);

@@ -154,6 +154,9 @@ static nh_status factorise_indefinite(nh_mechanics *s, int singular, nh_report *
 static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
 {
     int singular, zero;
+    for (int i = 0; i < s->n; i++) /* seen at once, however large the rest is */
+        if (s->mass.row[i].count == 0)
+            return fail_singular(s, i, report);
     s->mass_factors = nh_eliminate(s->g, &s->mass, NULL, &singular);
     if (!s->mass_factors && singular < 0)
         return fail_singular(s, singular, report);

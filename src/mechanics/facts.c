@@ -9,6 +9,7 @@
 
 #include "base/dense.h"
 #include "base/status.h"
+#include "mechanics/probe.h"
 
 enum { DENSE_RANK_MAX = 4000000 }; /* entries of K for which a dense rank is worth its time */
 
@@ -109,29 +110,9 @@ static bool reactions_do_no_work(nh_mechanics *s)
     return idle;
 }
 
-/* ---- values near the start ---- */
-
-/* A cheap deterministic scatter of numbers in (-1, 1). */
-static double scatter(int i, int round)
-{
-    double x = sin(12.9898 * (i + 1) + 78.233 * (round + 1)) * 43758.5453;
-    return 2 * (x - floor(x)) - 1;
-}
-
-/* Values of expressions; memory that is missing makes the graph fail. */
-static bool evaluate(nh_mechanics *s, const nh_expr_list *list, double t, const double *q,
-                     const double *v, double *out)
-{
-    bool done = nh_evaluate(s->g, list->item, list->count, t, q, v, NULL, out);
-    if (!done)
-        nh_graph_fail(s->g);
-    return done;
-}
-
 /* ---- reversibility: L and f even in v, every k even or odd ---- */
 
-/* The expressions that decide it: L, the forces, the constraints. */
-static bool list_deciding(const nh_mechanics *s, nh_expr_list *list)
+bool nh_list_deciding(const nh_mechanics *s, nh_expr_list *list)
 {
     bool ok = nh_expr_list_push(list, s->problem->lagrangian);
     for (int i = 0; ok && i < s->n; i++)
@@ -141,63 +122,104 @@ static bool list_deciding(const nh_mechanics *s, nh_expr_list *list)
     return ok;
 }
 
-static bool are_equal(double a, double b)
+/* f(v) + sign f(-v) as an expression: it is not hidden behind what is large and even. */
+static nh_expr part_in_v(nh_mechanics *s, nh_expr e, const nh_expr *minus_v, double sign)
 {
-    return fabs(a - b) <= 1e-10 * (1 + fabs(a) + fabs(b));
+    nh_expr back = nh_substitute(s->g, e, NH_V, minus_v, (size_t)s->n);
+    return nh_add(s->g, e, nh_scale(s->g, sign, back));
 }
 
-/* Judged by values at a few points: an expression that is even there is even. */
-static nh_answer reversibility(nh_mechanics *s, const double *q, const double *v)
+/* The odd part of everything, then the even part of the constraints. */
+static bool list_parts(nh_mechanics *s, nh_expr_list *parts, size_t *all)
 {
     nh_expr_list list = {0};
+    nh_expr *minus_v = malloc(((size_t)s->n + 1) * sizeof *minus_v);
+    bool ok = minus_v && nh_list_deciding(s, &list);
+    *all = list.count;
+    for (int i = 0; ok && i < s->n; i++)
+        minus_v[i] = nh_negate(s->g, nh_variable(s->g, NH_V, (uint32_t)i));
+    for (size_t i = 0; ok && i < list.count; i++)
+        ok = nh_expr_list_push(parts, part_in_v(s, list.item[i], minus_v, -1));
+    for (int i = 0; ok && i < s->m; i++)
+        ok = nh_expr_list_push(parts, part_in_v(s, s->k[i], minus_v, 1));
+    nh_expr_list_free(&list);
+    free(minus_v);
+    return ok;
+}
+
+/* NO when a part that should vanish does not in some state; exact where the graph says zero. */
+static nh_answer reversibility(nh_mechanics *s)
+{
+    nh_expr_list parts = {0};
+    nh_probe probe;
+    size_t all = 0, m = (size_t)s->m;
     if (!s->facts.autonomous)
         return NH_NO;
-    size_t n = (size_t)s->n;
-    nh_answer answer = list_deciding(s, &list) ? NH_YES : NH_UNKNOWN;
-    size_t count = list.count, others = count - (size_t)s->m;
-    double *x = calloc(3 * n + 2 * count + 1, sizeof *x);
-    if (!x || answer == NH_UNKNOWN)
-        nh_graph_fail(s->g);
-    double *there = x + 3 * n, *back = there + count;
-    for (int round = 0; x && answer == NH_YES && round < 3; round++) {
-        for (size_t i = 0; i < n; i++) {
-            x[i] = q[i] + 0.2 * scatter((int)i, 10 + round);
-            x[n + i] = v[i] + 0.5 * scatter((int)i, 20 + round);
-            x[2 * n + i] = -x[n + i];
+    bool ready = nh_probe_init(&probe, s, 0, s->start, s->start + s->n);
+    bool ok = list_parts(s, &parts, &all) && ready;
+    nh_bounded *value = malloc((parts.count + 1) * sizeof *value);
+    signed char *odd = calloc(parts.count + 1, 1); /* what is known not to vanish */
+    bool seen = false;
+    for (int round = 0; ok && value && odd && round < nh_probe_rounds(s, NH_ROUNDS); round++) {
+        nh_probe_move(&probe, round);
+        nh_inputs point = nh_probe_point(&probe);
+        ok = nh_evaluate_bounded(s->g, parts.item, parts.count, &point, value);
+        bool finite = true;
+        for (size_t i = 0; ok && i < parts.count; i++) {
+            nh_answer there = nh_is_significant(value[i]);
+            odd[i] = odd[i] || there == NH_YES;
+            finite = finite && there != NH_UNKNOWN;
         }
-        if (!evaluate(s, &list, 0, x, x + n, there) || !evaluate(s, &list, 0, x, x + 2 * n, back))
-            answer = NH_UNKNOWN;
-        for (size_t i = 0; answer == NH_YES && i < count; i++)
-            if (!isfinite(there[i]) || !isfinite(back[i]))
-                answer = NH_UNKNOWN;
-            else if (!are_equal(there[i], back[i]) &&
-                     (i < others || !are_equal(there[i], -back[i])))
-                answer = NH_NO;
+        seen = seen || finite;
     }
-    free(x);
-    nh_expr_list_free(&list);
-    return x ? answer : NH_UNKNOWN;
+    nh_answer answer = seen ? NH_YES : NH_UNKNOWN;
+    for (size_t i = 0; ok && odd && i < all; i++)
+        if (odd[i] && (i < all - m || odd[i + m]))
+            answer = NH_NO;
+    if (!ok || !value || !odd)
+        nh_graph_fail(s->g);
+    if (ready)
+        nh_probe_free(&probe);
+    nh_expr_list_free(&parts);
+    free(value);
+    free(odd);
+    return answer;
+}
+
+/* Velocities in units in which the masses are one: the rank then has none. */
+static void scale_columns(int m, int n, double *K, const double *mass)
+{
+    for (int j = 0; j < n; j++) {
+        double size = sqrt(fabs(mass[j]));
+        for (int i = 0; i < m && size > 0 && isfinite(size); i++)
+            K[i * n + j] /= size;
+    }
 }
 
 /* False when the rank of K could not be found. */
-static bool rank_at(nh_mechanics *s, const double *q, const double *v, int *rank, int *dependent)
+static bool rank_at(nh_mechanics *s, double t, const double *q, const double *v, int *rank,
+                    int *dependent)
 {
     nh_expr_list K = {0};
-    size_t entries = (size_t)s->m * (size_t)s->n;
+    size_t entries = (size_t)s->m * (size_t)s->n, n = (size_t)s->n;
     if (entries > DENSE_RANK_MAX)
         return false;
-    double *value = malloc((entries + 1) * sizeof *value);
+    double *value = malloc((entries + n + 1) * sizeof *value);
     bool ok = value != NULL;
     for (int i = 0; ok && i < s->m; i++)
         for (int j = 0; ok && j < s->n; j++)
             ok = nh_expr_list_push(&K, nh_matrix_at(&s->K, i, j));
+    for (int j = 0; ok && j < s->n; j++)
+        ok = nh_expr_list_push(&K, nh_matrix_at(&s->mass, j, j));
+    ok = ok && nh_evaluate(s->g, K.item, K.count, t, q, v, NULL, value);
     if (!ok)
         nh_graph_fail(s->g);
-    ok = ok && evaluate(s, &K, 0, q, v, value);
     for (size_t i = 0; ok && i < entries; i++)
         ok = isfinite(value[i]);
-    if (ok)
+    if (ok) {
+        scale_columns(s->m, s->n, value, value + entries);
         *rank = nh_dense_rank(s->m, s->n, value, 1e-10, dependent);
+    }
     nh_expr_list_free(&K);
     free(value);
     return ok;
@@ -206,19 +228,26 @@ static bool rank_at(nh_mechanics *s, const double *q, const double *v, int *rank
 static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, nh_report *report)
 {
     int rank, dependent;
-    s->facts.rank = rank_at(s, q, v, &rank, &dependent) ? rank : -1;
+    s->facts.rank = rank_at(s, 0, q, v, &rank, &dependent) ? rank : -1;
     if (s->facts.rank < 0 || s->facts.rank == s->m)
         return NH_OK;
     /* Perhaps only the start is special: look beside it. */
-    double *near = malloc(2 * ((size_t)s->n + 1) * sizeof *near);
-    if (!near)
+    nh_probe probe;
+    if (!nh_probe_init(&probe, s, 0, q, v))
         return nh_fail_memory(report);
-    for (int i = 0; i < s->n; i++) {
-        near[i] = q[i] + 0.1 * scatter(i, 1);
-        near[s->n + i] = v[i] + 0.1 * scatter(i, 2);
+    bool still = true, seen = false;
+    for (int round = 0; still && round < NH_NEAR; round++) {
+        int there, which;
+        nh_probe_move(&probe, round);
+        if (!rank_at(s, probe.t, probe.q, probe.v, &there, &which))
+            continue;
+        still = there < s->m;
+        rank = there;
+        dependent = which;
+        seen = true;
     }
-    bool still = rank_at(s, near, near + s->n, &rank, &dependent) && rank < s->m;
-    free(near);
+    still = still && seen;
+    nh_probe_free(&probe);
     if (still)
         return nh_fail(
             report, NH_BAD_MODEL,
@@ -226,44 +255,6 @@ static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, n
             "(rank %d of %d); leave it out",
             s->problem->file, s->problem->constraint[dependent].name, rank, s->m);
     return NH_OK;
-}
-
-/* Nothing may change after a full revolution of an angle. */
-static nh_status check_angles(nh_mechanics *s, const double *q, const double *v, nh_report *report)
-{
-    const nh_problem *problem = s->problem;
-    nh_expr_list watched = {0};
-    bool ok = list_deciding(s, &watched);
-    size_t count = watched.count, n = (size_t)s->n;
-    double *x = malloc((2 * n + 2 * count + 2) * sizeof *x);
-    nh_status status = ok && x ? NH_OK : nh_fail_memory(report);
-    for (int a = 0; status == NH_OK && a < problem->coordinates; a++) {
-        if (!problem->angle[a])
-            continue;
-        for (size_t i = 0; i < n; i++) {
-            x[i] = q[i] + 0.3 * scatter((int)i, 3);
-            x[n + i] = v[i] + 0.7 * scatter((int)i, 4);
-        }
-        double *before = x + 2 * n, *after = before + count;
-        ok = evaluate(s, &watched, 0.2, x, x + n, before);
-        x[a] += 2 * 3.141592653589793;
-        ok = ok && evaluate(s, &watched, 0.2, x, x + n, after);
-        if (!ok)
-            status = nh_fail_memory(report);
-        for (size_t i = 0; ok && status == NH_OK && i < count; i++)
-            if (fabs(after[i] - before[i]) > 1e-8 * (1 + fabs(before[i])))
-                status =
-                    nh_fail(report, NH_BAD_MODEL,
-                            "%s: '%s' is declared an angle, but %s changes when it grows by 2 pi; "
-                            "declare it without 'angle'",
-                            problem->file, problem->coordinate_name[a],
-                            i == 0 ? "the Lagrangian" : "a force or constraint");
-        if (a >= 64)
-            break; /* a family's angles are alike; each costs a pass over the whole model */
-    }
-    nh_expr_list_free(&watched);
-    free(x);
-    return status;
 }
 
 /* ---- what is conserved ---- */
@@ -326,24 +317,21 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     f->coupled = nh_find_coupling(s);
     s->regular = nh_find_regularity(s);
 
-    double *start = calloc(2 * ((size_t)s->n + 1), sizeof *start);
-    if (!start || nh_graph_failed(g)) {
-        free(start);
+    double *start = s->start;
+    if (nh_graph_failed(g))
         return nh_fail_memory(report);
-    }
     nh_status status = nh_problem_start(s->problem, NULL, start, start + s->n, report);
     if (status == NH_OK)
-        status = check_angles(s, start, start + s->n, report);
+        status = nh_check_angles(s, report);
     if (status == NH_OK)
         status = check_rank(s, start, start + s->n, report);
     if (status == NH_OK)
         status = nh_check_frame(s, start, report);
     if (status == NH_OK) {
-        f->reversible = reversibility(s, start, start + s->n);
+        f->reversible = reversibility(s);
         nh_find_integrability(s, start, start + s->n);
         if (!list_conserved(s) || nh_graph_failed(g))
             status = nh_fail_memory(report);
     }
-    free(start);
     return status;
 }

@@ -105,6 +105,9 @@ nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_
 /* Used by nh_mechanics_derive: everything that is found out rather than derived. */
 nh_status nh_mechanics_find_facts(nh_mechanics *mechanics, nh_report *report);
 void nh_find_integrability(nh_mechanics *mechanics, const double *q, const double *v);
+nh_status nh_check_angles(nh_mechanics *mechanics, nh_report *report);
+/* What decides the motion, appended to the list: L, the forces, the constraints. */
+bool nh_list_deciding(const nh_mechanics *mechanics, nh_expr_list *list);
 bool nh_find_coupling(nh_mechanics *mechanics);
 bool nh_find_regularity(nh_mechanics *mechanics);
 bool nh_find_degrees(nh_mechanics *mechanics);

@@ -52,7 +52,7 @@ nh_answer nh_is_definite(nh_mechanics *s, const nh_elimination *lu, int rows, in
     bool *nonzero = calloc(n + 1, sizeof *nonzero);
     signs found = {0};
     bool ok = value && nonzero && nh_probe_init(&probe, s, 0, s->start, s->start + s->n);
-    int rounds = nh_graph_size(s->g) > 100000 ? 2 : NH_NEAR;
+    int rounds = nh_probe_rounds(s, NH_NEAR);
     for (int round = 0; ok && round < rounds; round++) {
         nh_probe_move(&probe, round);
         ok = look_at_pivots(s, nh_elimination_pivots(lu), n, &probe, value, &found, nonzero);

@@ -33,6 +33,11 @@ void nh_probe_free(nh_probe *p)
     *p = (nh_probe){0};
 }
 
+int nh_probe_rounds(const nh_mechanics *s, int rounds)
+{
+    return nh_graph_size(s->g) > 100000 ? 2 : rounds;
+}
+
 static bool is_angle(const nh_probe *p, int i)
 {
     return i < p->coordinates && p->angle[i];

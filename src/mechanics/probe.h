@@ -26,6 +26,7 @@ void nh_probe_free(nh_probe *probe);
 /* Moves to the state of a round. Rounds 0 to NH_NEAR - 1 stay near; later ones go further, and to
  * other sizes where the start has none. */
 enum { NH_NEAR = 4, NH_ROUNDS = 10 };
+int nh_probe_rounds(const nh_mechanics *s, int rounds); /* fewer where each costs much */
 void nh_probe_move(nh_probe *probe, int round);
 nh_inputs nh_probe_point(const nh_probe *probe);
 

@@ -169,10 +169,18 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
 
 static int newton(kernel *k, collocation_work *s, real *hK)
 {
+    if (newton_scratch((size_t)(STAGES * D)) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
     HOLD(k);
     LOCAL(space, newton_scratch((size_t)(STAGES * D)));
-    EACH_STAGE(j) EACH(i, D) hK[j * D + i] = i < N ? k->h * k->v[i] : 0;
-    int status = newton_solve(k, newton_gap, STAGES * D, hK, space, (double *)s);
+    newton_problem problem = newton_begin(newton_gap, STAGES * D, STAGES * D, space, s);
+    EACH_STAGE(j) EACH(i, D)
+    {
+        problem.x[j * D + i] = i < N ? k->h * k->v[i] : 0;
+        problem.size[j * D + i] = i < N ? fabs(k->h) * newton_velocity_size(k, i) : fabs(s->z0[i]);
+    }
+    int status = newton_solve(k, &problem);
+    EACH(e, STAGES * D) hK[e] = problem.x[e];
     RELEASE(k);
     return status;
 }

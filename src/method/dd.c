@@ -118,13 +118,17 @@ static int newton(kernel *k, const dd_work *c, real *w)
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
-    LOCAL(x, d);
-    EACH(i, d) x[i] = 0;
-    int status = newton_solve(k, newton_gap, d, x, space, (double *)c);
+    newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)c);
+    EACH(i, d)
+    {
+        problem.x[i] = 0;
+        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, c->kick + N);
+    }
+    int status = newton_solve(k, &problem);
     EACH(i, N)
     {
-        w[i] = x[i];
-        c->u[i] = k->v[i] + x[i] / 2;
+        w[i] = problem.x[i];
+        c->u[i] = k->v[i] + w[i] / 2;
     }
     return status;
 }
@@ -181,7 +185,7 @@ static size_t scratch(const nh_shape *s, const double *option)
 {
     size_t n = (size_t)s->n, m = (size_t)s->m, d = n + m;
     (void)option;
-    return 10 * n + (size_t)s->nb + 4 + 3 * m + newton_scratch(d) + d;
+    return 10 * n + (size_t)s->nb + 4 + 3 * m + newton_scratch(d);
 }
 
 const nh_method nh_method_dd = {

@@ -193,11 +193,18 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
 
 static int newton(kernel *k, gradient_work *s, real *dz)
 {
+    if (newton_scratch((size_t)(UNKNOWNS)) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
     HOLD(k);
     LOCAL(space, newton_scratch((size_t)(UNKNOWNS)));
-    EACH(i, UNKNOWNS) dz[i] = 0;
-    EACH(i, N) dz[i] = k->h * k->v[i];
-    int status = newton_solve(k, newton_gap, UNKNOWNS, dz, space, (double *)s);
+    newton_problem problem = newton_begin(newton_gap, UNKNOWNS, UNKNOWNS, space, s);
+    EACH(i, UNKNOWNS)
+    {
+        problem.x[i] = i < N ? k->h * k->v[i] : 0;
+        problem.size[i] = i < N ? fabs(k->h) * newton_velocity_size(k, i) : fabs(s->z0[i]);
+    }
+    int status = newton_solve(k, &problem);
+    EACH(i, UNKNOWNS) dz[i] = problem.x[i];
     if (!status)
         status =
             iterate(k, s, full_rule(k), dz, s->moved); /* what the end of the step wants to know */

@@ -42,10 +42,14 @@ static int newton(kernel *k, const parts *s, double *v)
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
-    LOCAL(x, d);
-    EACH(i, d) x[i] = i < N ? s->free[i] : 0;
-    TRY_(newton_solve(k, newton_gap, d, x, space, (double *)s));
-    EACH(i, N) v[i] = x[i];
+    newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)s);
+    EACH(i, d)
+    {
+        problem.x[i] = i < N ? s->free[i] : 0;
+        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->B);
+    }
+    TRY_(newton_solve(k, &problem));
+    EACH(i, N) v[i] = problem.x[i];
     return NH_KERNEL_OK;
 }
 
@@ -147,7 +151,7 @@ static size_t scratch(const nh_shape *s, const double *option)
 {
     (void)option;
     size_t n = (size_t)s->n, m = (size_t)s->m, d = n + m;
-    return 6 * n + 2 * (size_t)s->nb + 1 + 3 * m + newton_scratch(d) + d;
+    return 6 * n + 2 * (size_t)s->nb + 1 + 3 * m + newton_scratch(d);
 }
 
 static int order_of(const double *option)

@@ -207,14 +207,18 @@ static int newton(kernel *k, places *at, real *u, real *w)
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
-    LOCAL(x, d);
-    EACH(i, d) x[i] = 0;
-    EACH(i, N) x[i] = x[N + i] = k->v[i];
-    int status = newton_solve(k, newton_gap, d, x, space, (double *)at);
+    newton_problem problem = newton_begin(newton_gap, d, 3 * N, space, at);
+    EACH(i, d)
+    {
+        problem.x[i] = i < 2 * N ? k->v[i % N] : 0;
+        problem.size[i] =
+            i < 3 * N ? newton_velocity_size(k, i % N) : newton_impulse_size(k, B(at->stage));
+    }
+    int status = newton_solve(k, &problem);
     EACH(i, N)
     {
-        u[i] = x[i];
-        w[i] = x[2 * N + i];
+        u[i] = problem.x[i];
+        w[i] = problem.x[2 * N + i];
     }
     return status;
 }
@@ -282,7 +286,7 @@ static size_t scratch(const nh_shape *s, const double *option)
     size_t n = (size_t)s->n, m = (size_t)s->m, nk = (size_t)s->nk, d = 3 * n + m;
     size_t block = 2 * n + m + nk + (size_t)s->nb + 1;
     (void)option;
-    return 2 * (n + m + nk) + 3 + 2 * block + 12 * n + 3 * m + newton_scratch(d) + d;
+    return 2 * (n + m + nk) + 3 + 2 * block + 12 * n + 3 * m + newton_scratch(d);
 }
 
 const nh_method nh_method_gonzalez_f = {

@@ -105,14 +105,17 @@ static int newton(kernel *k, const jay_negrut_work *c, real *w, real *R1)
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
-    LOCAL(x, d);
-    EACH(i, N) x[i] = 0;
-    EACH(j, M) x[N + j] = k->h * MEMORY_L[j];
-    int status = newton_solve(k, newton_gap, d, x, space, (double *)c);
+    newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)c);
+    EACH(i, d)
+    {
+        problem.x[i] = i < N ? 0 : k->h * MEMORY_L[i - N];
+        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, c->kick + N);
+    }
+    int status = newton_solve(k, &problem);
     if (!status) /* u of the solution, not of the last difference that the Jacobian took */
-        status = newton_gap(k, x, space, (double *)c);
-    EACH(i, N) w[i] = x[i];
-    EACH(j, M) R1[j] = x[N + j];
+        status = newton_gap(k, problem.x, space, (double *)c);
+    EACH(i, N) w[i] = problem.x[i];
+    EACH(j, M) R1[j] = problem.x[N + j];
     return status;
 }
 
@@ -183,7 +186,7 @@ static size_t scratch(const nh_shape *s, const double *option)
 {
     size_t n = (size_t)s->n, m = (size_t)s->m, d = n + m;
     (void)option;
-    return 9 * n + (size_t)s->nb + 1 + 4 * m + newton_scratch(d) + d;
+    return 9 * n + (size_t)s->nb + 1 + 4 * m + newton_scratch(d);
 }
 
 static int order_of(const double *option)

@@ -201,13 +201,17 @@ static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
-    LOCAL(x, d);
-    newmark_problem problem = {p, a, kick0, kick1, I0, I1, u, q, v};
-    EACH(i, d) x[i] = 0;
-    int status = newton_solve(k, newmark_gap, d, x, space, (double *)&problem);
+    newmark_problem c = {p, a, kick0, kick1, I0, I1, u, q, v};
+    newton_problem problem = newton_begin(newmark_gap, d, N, space, &c);
+    EACH(i, d)
+    {
+        problem.x[i] = 0;
+        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, kick0 + N);
+    }
+    int status = newton_solve(k, &problem);
     if (!status) /* u of the solution, not of the last difference that the Jacobian took */
-        status = newmark_gap(k, x, space, (double *)&problem);
-    EACH(i, N) w[i] = x[i];
+        status = newmark_gap(k, problem.x, space, (double *)&c);
+    EACH(i, N) w[i] = problem.x[i];
     return status;
 }
 
@@ -267,7 +271,7 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
 static inline size_t newmark_scratch(const nh_shape *s)
 {
     size_t n = (size_t)s->n, m = (size_t)s->m, d = n + 2 * m;
-    return 2 * (n + (size_t)s->nb) + 7 * n + (size_t)s->nb + 3 + 3 * m + newton_scratch(d) + d;
+    return 2 * (n + (size_t)s->nb) + 7 * n + (size_t)s->nb + 3 + 3 * m + newton_scratch(d);
 }
 
 static inline const char *newmark_refuse(const double *option)

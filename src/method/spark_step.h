@@ -372,6 +372,40 @@ static inline void apply(kernel *k, spark_progress *p, const spark *s)
     judge(p, change, driver);
 }
 
+/* ---- where iterations begin ---- */
+
+static inline void set_base(kernel *k, const spark *s)
+{
+    EACH(n, N)
+    EACH_POINT(i) s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
+}
+
+static inline void predict(kernel *k, const spark *s)
+{
+    set_base(k, s);
+    EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, i, 0, MEMORY_X + e, M);
+    IN_ITS_WAY(predict, k, s);
+    if (!TWO_REMEMBERED)
+        return;
+    const mask young = less(MEMORY_DONE, broadcast(2));
+    if (__builtin_expect(!any(young), 1))
+        return;
+    EACH_STAGE(i)
+    {
+        EACH(e, M)
+        {
+            real *X = s->X + i * M + e;
+            *X = select_(young, continued(k, i, 1, MEMORY_X + e, M), *X);
+        }
+        for (int part = 0; part <= SPLIT; part++)
+            EACH(n, N)
+            {
+                real *x = s->x + (part * S + i) * N + n;
+                *x = select_(young, continued(k, i, 1, k->memory + part * S * N + n, N), *x);
+            }
+    }
+}
+
 /* ---- Newton's method, for steps on which the fixed point fails ---- */
 
 #ifdef NH_CAREFUL
@@ -395,16 +429,73 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
+/* Velocities by those of the state; impulses by momenta and forces, and by how the constraints act
+ * on them. */
+static int newton_sizes(kernel *k, spark *s, newton_problem *problem)
+{
+    double *size = problem->size, most = 0, of_K = 0;
+    EACH(e, UNKNOWNS * N) size[e] = newton_velocity_size(k, e % N);
+    EACH_UNKNOWN(i) EACH(n, N) s->x[i * N + n] = 0;
+    EACH(e, S * M) s->X[e] = 0;
+    TRY_(IN_ITS_WAY(evaluate, k, s));
+    const double *values = s->values;
+    EACH_STAGE(j)
+    {
+        most = fmax(most, fmax(largest(k, STAGE_P(j), N), fabs(k->h) * largest(k, STAGE_F(j), N)));
+        of_K = fmax(of_K, largest(k, POINT_K(j), NK));
+    }
+    EACH(e, S * M) size[UNKNOWNS * N + e] = most > 0 && of_K > 0 ? most / of_K : 1;
+    return NH_KERNEL_OK;
+}
+
+enum { FOLLOWED_MAX = 64 };
+
+/* The solution of the step as it grows out of the state with the length of the step: the branch on
+ * which the motion is, whatever others there are. */
+static int follow(kernel *k, spark *s, newton_problem *problem)
+{
+    const double h = k->h;
+    double done = 0, more = 0.25;
+    int status = NH_KERNEL_OK;
+    EACH(e, problem->d) problem->x[e] = e < UNKNOWNS * N ? k->v[e % N] : 0;
+    LOCAL(good, problem->d);
+    for (int tries = 0; done < 1 && tries < FOLLOWED_MAX; tries++) {
+        const double next = fmin(1, done + more), grown = done > 0 ? next / done : 1;
+        EACH(e, problem->d)
+        {
+            const double from = e < UNKNOWNS * N ? k->v[e % N] : 0;
+            good[e] = problem->x[e];
+            problem->x[e] = from + (problem->x[e] - from) * grown;
+        }
+        k->h = next < 1 ? h * next : h;
+        set_base(k, s);
+        status = newton_solve(k, problem);
+        if (status == NH_KERNEL_STOPPED)
+            break;
+        more = status ? more / 2 : more * 1.5;
+        done = status ? done : next;
+        EACH(e, problem->d) problem->x[e] = status ? good[e] : problem->x[e];
+    }
+    k->h = h;
+    set_base(k, s);
+    return done < 1 && !status ? NH_KERNEL_NOT_CONVERGED : status;
+}
+
 static int newton(kernel *k, spark *s)
 {
     const int d = UNKNOWNS * N + S * M;
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
-    LOCAL(x, d);
-    EACH(e, d) x[e] = e < UNKNOWNS * N ? k->v[e % N] : 0;
-    TRY_(newton_solve(k, newton_gap, d, x, space, (double *)s));
-    return newton_gap(k, x, space, (double *)s);
+    newton_problem problem = newton_begin(newton_gap, d, UNKNOWNS * N, space, s);
+    predict(k, s);
+    TRY_(newton_sizes(k, s, &problem));
+    EACH_UNKNOWN(i) EACH(n, N) problem.x[i * N + n] = k->v[n] + s->x[i * N + n];
+    EACH(e, S * M) problem.x[UNKNOWNS * N + e] = s->X[e];
+    int status = newton_solve(k, &problem);
+    if (status == NH_KERNEL_NOT_CONVERGED)
+        status = follow(k, s, &problem);
+    return status ? status : newton_gap(k, problem.x, space, (double *)s);
 }
 
 #endif
@@ -423,33 +514,6 @@ static int start(kernel *k)
     CHECK_TABLE;
     EACH(i, MEMORY_SIZE) k->memory[i] = broadcast(0);
     return NH_KERNEL_OK;
-}
-
-static inline void predict(kernel *k, const spark *s)
-{
-    EACH(n, N)
-    EACH_POINT(i) s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
-    EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, i, 0, MEMORY_X + e, M);
-    IN_ITS_WAY(predict, k, s);
-    if (!TWO_REMEMBERED)
-        return;
-    const mask young = less(MEMORY_DONE, broadcast(2));
-    if (__builtin_expect(!any(young), 1))
-        return;
-    EACH_STAGE(i)
-    {
-        EACH(e, M)
-        {
-            real *X = s->X + i * M + e;
-            *X = select_(young, continued(k, i, 1, MEMORY_X + e, M), *X);
-        }
-        for (int part = 0; part <= SPLIT; part++)
-            EACH(n, N)
-            {
-                real *x = s->x + (part * S + i) * N + n;
-                *x = select_(young, continued(k, i, 1, k->memory + part * S * N + n, N), *x);
-            }
-    }
 }
 
 static inline void remember(kernel *k, const spark *s)

@@ -57,7 +57,7 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
     size_t step = 2 * unknowns + 3 * s * m + V + 2 * p * n + values + s * m * s * m + answer + m +
                   (n + m + nk) + push;
     size_t d = unknowns + s * m;
-    return step + newton_scratch(d) + d;
+    return step + newton_scratch(d) + d; /* follow() keeps d */
 }
 
 /* u = C^-1 (w; 1 at the end), C = (sum_i w_ri r_ij; b_j): in these combinations the conditions w

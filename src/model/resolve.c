@@ -412,6 +412,8 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
     default:
         for (nh_ast *target = item->left; target && !r->status; target = target->next)
             resolve_target(r, target, s->kind);
+        if (s->kind == STATEMENT_SOLVE)
+            return;
         bool lists =
             s->kind == STATEMENT_START || s->kind == STATEMENT_FORCE || s->kind == STATEMENT_FRAME;
         resolve(r, item->right, s->kind == STATEMENT_FRAME && !item->left ? 2 : lists);

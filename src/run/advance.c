@@ -202,6 +202,52 @@ void nh_group_follow(const nh_run *run, group *g)
             copy_lane(g->block, g->lanes, lane, g->block, g->lanes, model, run->state_size);
 }
 
+enum { CUTS_MAX = 8 };
+
+/* One step of the state in run->lane_state by the careful engine, in `cuts` pieces of equal length
+ * (each part of a composed step in as many). */
+static int cut_step(nh_run *run, int cuts, nh_kernel_io *io)
+{
+    double part[2 * NH_PARTS_MAX * CUTS_MAX];
+    if (cuts > 1) {
+        const int parts = run->parts * cuts;
+        for (int i = 0; i < parts; i++) {
+            const double length = run->parts > 1 ? run->part[i / cuts] : 1;
+            const double begin = run->parts > 1 ? run->part[run->parts + i / cuts] : 0;
+            part[i] = length / cuts;
+            part[parts + i] = begin + i % cuts * part[i];
+        }
+        io->parts = parts;
+        io->part = part;
+    }
+    const int status = run->careful.kernel->advance(io, 1, 1);
+    io->part = run->part;
+    return status;
+}
+
+/* One step of a lane, which leaves it in run->lane_state. Where equations have no solution that
+ * continues the motion over the whole step, they may have one over its pieces. */
+static int careful_lane(nh_run *run, const group *g, int lane, int64_t index, nh_kernel_io *io)
+{
+    int status = NH_KERNEL_NOT_CONVERGED;
+    for (int cuts = 1; status == NH_KERNEL_NOT_CONVERGED && cuts <= CUTS_MAX; cuts *= 2) {
+        const nh_kernel_io before = *io;
+        copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
+        *io = io_of(run, &run->careful, run->lane_state, 1, index);
+        status = cut_step(run, cuts, io);
+        if (status && cuts > 1) /* what the whole step came to says more */
+            io->residual = before.residual, io->iterations = before.iterations;
+        if (!status && cuts > 1)
+            nh_remarks_add(
+                &run->remarks, "cut",
+                "step %lld, t = %.10g: its equations have no solution that continues the "
+                "motion, and were solved in %d pieces instead; a smaller step, now %g, "
+                "does without that",
+                (long long)index + 1, run->time + (double)index * run->step, cuts, run->step);
+    }
+    return status;
+}
+
 /* One step (or the start, with `starting`) of every lane by the careful engine. */
 static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, failure *f)
 {
@@ -211,7 +257,7 @@ static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, fa
             continue;
         copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
         nh_kernel_io io = io_of(run, e, run->lane_state, 1, index);
-        int status = starting ? e->kernel->start(&io) : e->kernel->advance(&io, 1, 1);
+        int status = starting ? e->kernel->start(&io) : careful_lane(run, g, lane, index, &io);
         if (status) {
             *f = (failure){status, index, g->first_member + lane, io.iterations, io.residual};
             return false;
@@ -267,7 +313,8 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, in
         index = io.index;
         if (status == NH_KERNEL_OK)
             break;
-        if (e == &run->careful || status == NH_KERNEL_STOPPED) {
+        if ((e == &run->careful && status != NH_KERNEL_NOT_CONVERGED) ||
+            status == NH_KERNEL_STOPPED) {
             *f = (failure){status, index, g->first_member, io.iterations, io.residual};
             return false;
         }

@@ -224,13 +224,155 @@ static void test_error_rates(void)
         {"small drift, fast oscillations", 20, 500, .drift = 2, .verdict = NH_VERDICT_LINEAR},
         {"drift hidden in oscillations", 100, 500, .drift = 0.2, .verdict = NH_VERDICT_LINEAR},
         {"square and oscillations", 2, 500, .square = 10, .verdict = NH_VERDICT_LINEAR},
-        {"explosion", 2, 500, .exponent = 8, .verdict = NH_VERDICT_EXPONENTIAL}};
+        {"explosion", 2, 500, .exponent = 8, .verdict = NH_VERDICT_EXPONENTIAL},
+        /* bounded, but like a walk for short times; before, 85, 43, 4 and 57% were wrong */
+        {"noise that lasts T/60", 0, 0, 1, 0.97044, .verdict = NH_VERDICT_BOUNDED, .seen = 0.005},
+        {"noise that lasts T/100", 0, 0, 1, 0.95123, .verdict = NH_VERDICT_BOUNDED, .seen = 0},
+        {"noise that lasts T/200", 0, 0, 1, 0.90484, .verdict = NH_VERDICT_BOUNDED, .seen = 0},
+        {"lasting noise, oscillations", 2, 500, 1, 0.95123, .verdict = NH_VERDICT_BOUNDED,
+         .seen = 0}};
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         double wrong = wrong_share(recipes + i);
         printf("%-32s %5.2f%% wrong, seen %5.2f%%\n", recipes[i].name, 100 * wrong,
                100 * recipes[i].seen);
         CHECK(wrong <= 2 * recipes[i].seen + 0.01);
     }
+}
+
+/* ---- bounded errors that are not noise ------------------------------------------------------- */
+
+enum { COURSES = 200 };
+
+/* Many incommensurate frequencies, with amplitudes that fall with the frequency as those of a
+ * walk do. */
+static void quasi_periodic(double *x, double *y)
+{
+    double size[12], rate[12], phase[12];
+    for (int k = 0; k < 12; k++) {
+        rate[k] = 6.283185307179586 * 3 * pow(100, uniform());
+        size[k] = 1 / rate[k];
+        phase[k] = 6.283185307179586 * uniform();
+    }
+    for (int i = 0; i < RATE_POINTS; i++) {
+        double u = (i + 0.5) / RATE_POINTS;
+        x[i] = 3000 * u;
+        y[i] = 0;
+        for (int k = 0; k < 12; k++)
+            y[i] += size[k] * cos(rate[k] * u + phase[k]);
+    }
+}
+
+/* Lorenz's x: it stays on one side for some time, then jumps to the other. */
+static void chaotic(double *x, double *y)
+{
+    const double h = 0.005;
+    double a = 1 + uniform(), b = 1 + uniform(), c = 20 + uniform();
+    for (int i = -200; i < RATE_POINTS; i++) {
+        for (int k = 0; k < 12; k++) {
+            double da = 10 * (b - a), db = a * (28 - c) - b, dc = a * b - 8.0 / 3 * c;
+            double a1 = a + h / 2 * da, b1 = b + h / 2 * db, c1 = c + h / 2 * dc;
+            a += h * 10 * (b1 - a1);
+            b += h * (a1 * (28 - c1) - b1);
+            c += h * (a1 * b1 - 8.0 / 3 * c1);
+        }
+        if (i >= 0) {
+            x[i] = i;
+            y[i] = 1e-4 * a;
+        }
+    }
+}
+
+/* At rest, but for one passage: an error that comes and goes, or that stays. */
+static void passage(double *x, double *y)
+{
+    double at = 0.1 + 0.8 * uniform(), width = 0.002 + 0.02 * uniform();
+    double stays = uniform() < 0.5 ? 1 : 0, bump = uniform() - 0.5;
+    for (int i = 0; i < RATE_POINTS; i++) {
+        double u = ((i + 0.5) / RATE_POINTS - at) / width;
+        x[i] = i;
+        y[i] = 1e-4 * (stays * tanh(u) + bump * exp(-u * u) + 1e-4 * normal());
+    }
+}
+
+typedef void course(double *x, double *y);
+
+static void test_bounded_courses(void)
+{
+    static const struct {
+        const char *name;
+        course *make;
+        double allowed; /* share of false alarms; none seen; before 2, 2 and 32% */
+    } kinds[] = {{"many frequencies", quasi_periodic, 0.01},
+                 {"chaos", chaotic, 0.01},
+                 {"one passage", passage, 0.01}};
+    static double x[RATE_POINTS], y[RATE_POINTS];
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        int alarms = 0;
+        for (int s = 0; s < COURSES; s++) {
+            seed = (uint64_t)s + 4321;
+            uniform();
+            kinds[k].make(x, y);
+            nh_verdict verdict = nh_judge(x, y, RATE_POINTS, 1e-12).verdict;
+            alarms += verdict != NH_VERDICT_BOUNDED && verdict != NH_VERDICT_UNKNOWN;
+        }
+        printf("%-32s %5.2f%% false alarms\n", kinds[k].name, 100.0 * alarms / COURSES);
+        CHECK(alarms <= kinds[k].allowed * COURSES);
+    }
+}
+
+/* ---- what is lost ---------------------------------------------------------------------------- */
+
+static nh_verdict verdict_of(maker *make, double start, double size)
+{
+    double *x = malloc(POINTS * sizeof *x), *y = malloc(POINTS * sizeof *y), memory = 0;
+    seed = 99;
+    for (int i = 0; i < POINTS; i++) {
+        x[i] = 0.1 * i;
+        y[i] = make(x[i], &memory);
+    }
+    nh_verdict verdict = nh_judge_quantity(x, y, POINTS, start, size, 1e-12).verdict;
+    free(x);
+    free(y);
+    return verdict;
+}
+
+static double decay(double t, double *memory) /* from 1 to 1e-14; before: "bounded" */
+{
+    (void)memory;
+    return exp(-t / 60) - 1;
+}
+
+static double slow_decay(double t, double *memory) /* to 1e-4 of it at the end; before: "bounded" */
+{
+    (void)memory;
+    return exp(-t / 217) - 1;
+}
+
+static double scramble(double t, double *memory) /* nothing to do with its start any more */
+{
+    (void)memory;
+    return -1 + 0.9 * sin(1.3 * t) * cos(0.7 * t);
+}
+
+static double halving(double t, double *memory) /* to half of it, where it stays */
+{
+    (void)memory;
+    return 0.4 * (exp(-t / 60) - 1);
+}
+
+static void test_lost(void)
+{
+    CHECK(verdict_of(decay, 1, 1) == NH_VERDICT_LOST);
+    CHECK(verdict_of(slow_decay, 1, 1) == NH_VERDICT_LOST);
+    CHECK(verdict_of(scramble, 1, 1) == NH_VERDICT_LOST);
+    CHECK(verdict_of(halving, 1, 1) == NH_VERDICT_BOUNDED);
+    CHECK(verdict_of(decay, 5, 5) == NH_VERDICT_BOUNDED);
+    CHECK(verdict_of(oscillation, 1, 1) == NH_VERDICT_BOUNDED);
+    /* a start that happens to be small is no measure of what its terms do */
+    CHECK(verdict_of(oscillation, 1e-4, 1) == NH_VERDICT_BOUNDED);
+    CHECK(verdict_of(acceleration, 1, 1) == NH_VERDICT_LINEAR);
+    CHECK(verdict_of(explosion, 1e-9, 1e-9) == NH_VERDICT_EXPONENTIAL);
+    CHECK(verdict_of(rounding, 1, 1) == NH_VERDICT_ROUND_OFF);
 }
 
 static void test_walk_rate(void)
@@ -291,6 +433,8 @@ int main(void)
 {
     test_kinds();
     test_error_rates();
+    test_bounded_courses();
+    test_lost();
     test_walk_rate();
     test_short();
     test_running_mean();

@@ -91,7 +91,7 @@ def orders_of_ones_own_model(program, folder):
 
 def order_has_its_keys(program, folder):
     found, methods = measured(program, "pendulum-cvt", "dla01,rk4", "--time", 2, "--step", 0.5)
-    same(list(found), "model compose time t reference methods plot".split(), "keys")
+    same(list(found), "model compose time t reference methods plot remarks".split(), "keys")
     same((found["model"], found["time"], found["t"]), ("pendulum-cvt", 2, 2))
     reference = found["reference"]
     check(reference["method"].startswith("gauss:stages=8"), "reference")
@@ -189,7 +189,7 @@ def compared(program, model, methods, *arguments):
 def compare_a_gearbox(program, folder):
     found, methods = compared(program, "pendulum-cvt", "dla01,rk4,gauss:stages=3", "--set", "eps=.1",
                               "--step", 0.1, "--time", 500)
-    keys = "model compose step steps t every quantities methods plot"
+    keys = "model compose step steps t every quantities methods plot remarks"
     same(list(found), keys.split(), "keys")
     quantities = ["energy", "driver energy", "passenger energy", "latitude", "constraints"]
     same(found["quantities"], quantities)

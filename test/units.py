@@ -1,0 +1,135 @@
+"""Writes a model again in other units: the same motion, other numbers.
+
+Lengths (coordinates that are no angles) are multiplied by `length`, times by `time`, masses by `mass`. No table of units
+is needed, because any multiple of a coordinate is a coordinate: every x of the text becomes x/length, every x' becomes
+x'*time/length, t becomes t/time, and the Lagrangian, forces, constraints, frames and start values get the factors that
+belong to that. The text is read with the parser of independent.py."""
+
+from independent import Parser, tokens
+
+UNCHANGED = ("parameter", "coordinate", "velocity", "bracket")
+
+
+class Units:
+    def __init__(self, text, mass=1.0, length=1.0, time=1.0):
+        self.mass, self.length, self.time = mass, length, time
+        self.energy = mass * length**2 / time**2
+        self.names, self.angles, self.algebra = [], set(), set()
+        statements = [(s[0][1], s[1:]) for s in tokens(text)]
+        for kind, rest in statements:
+            if kind in ("coordinate", "velocity"):
+                self.declare(kind, rest)
+        self.text = "model scaled\n" + "".join(
+            self.statement(kind, rest) + "\n" for kind, rest in statements if kind != "model")
+
+    def declare(self, kind, rest):
+        angle = kind == "coordinate" and rest[-1][1] == "angle"
+        names = [name for name, _ in (lambda p: p.separated(p.declaration))(Parser(rest[:-1] if angle else rest))]
+        self.names += names
+        self.angles |= set(names) if angle else set()
+        self.algebra |= set(names) if kind == "velocity" else set()
+
+    # ---- factors: the number in new units divided by the one in old units ----
+
+    def of_position(self, name):
+        return 1.0 if name in self.angles else self.length
+
+    def of_velocity(self, name):
+        return (1.0 if name in self.algebra else self.of_position(name)) / self.time
+
+    def of_target(self, tree):
+        _, name, _, primed = tree
+        return self.of_velocity(name) if primed or name in self.algebra else self.of_position(name)
+
+    # ---- expressions ----
+
+    def show(self, tree):
+        kind = tree[0]
+        if kind == "number":
+            return repr(tree[1]) if tree[1] >= 0 else f"({tree[1]!r})"
+        if kind == "name":
+            return self.name(tree)
+        if kind == "minus":
+            return f"(-{self.show(tree[1])})"
+        if kind == "call":
+            return f"{tree[1]}({', '.join(map(self.show, tree[2]))})"
+        if kind == "sum":
+            return f"sum({self.loop(tree[1])} {self.show(tree[2])})"
+        if kind == "list":
+            return f"({', '.join(map(self.show, tree[1]))})"
+        return f"({self.show(tree[1])} {kind} {self.show(tree[2])})"
+
+    def reference(self, tree):
+        _, name, index, primed = tree
+        return name + (f"[{self.show(index)}]" if index else "") + ("'" if primed else "")
+
+    def name(self, tree):
+        if tree[1] in self.names:
+            return f"({self.reference(tree)}/{self.of_target(tree)!r})"
+        return f"(t/{self.time!r})" if tree[1] == "t" else self.reference(tree)
+
+    def loop(self, loop):
+        name, (low, high) = loop
+        return f"{name} in {self.show(low)}..{self.show(high)}:"
+
+    def times(self, factor, tree):
+        """Lists, component by component."""
+        if tree[0] == "list":
+            return f"({', '.join(self.times(factor, e) for e in tree[1])})"
+        return f"{factor!r}*{self.show(tree)}"
+
+    # ---- statements ----
+
+    def statement(self, kind, rest):
+        if kind in UNCHANGED:
+            return f"{kind} {' '.join(word for _, word in rest)}".replace(" '", "'")
+        return f"{kind} {getattr(self, 'write_' + kind)(Parser(rest))}"
+
+    def write_let(self, p):
+        return ", ".join(f"{name}{'(%s)' % ', '.join(a) if a else ''} = {self.show(tree)}"
+                         for name, a, tree in p.separated(p.definition))
+
+    write_observe = write_let
+
+    def write_lagrangian(self, p):
+        return self.times(self.energy, p.expression())
+
+    def optional_loop(self, p):
+        loop = p.optional_loop()
+        return f"for {self.loop(loop)} " if loop else ""
+
+    def assignments(self, p, factor):
+        return ", ".join(
+            f"{self.reference(target)} = {self.times(factor(target), tree)}"
+            for target, tree in p.separated(lambda: (p.reference(), p.take("="), p.expression())[::2]))
+
+    def write_force(self, p):
+        return self.optional_loop(p) + self.assignments(p, lambda target: self.energy / self.of_position(target[1]))
+
+    def write_constraint(self, p):
+        name = ""
+        if p.peek() != "for" and len(p.rest) > 1 and p.rest[-2][1] in (":", "for"):
+            name = p.take()
+            name += ": " if p.accept(":") else " "
+        loop = self.optional_loop(p)
+        left, right = p.equation()
+        rate = self.length / self.time
+        return f"{name}{loop}{self.times(rate, left)} = {self.times(rate, right)}"
+
+    def write_frame(self, p):
+        loop = self.optional_loop(p)
+        if p.peek() != "(":
+            return loop + self.assignments(p, lambda target: self.of_position(target[1]))
+        vectors = p.separated(p.expression)
+        return loop + ", ".join(
+            "(%s)" % ", ".join(self.times(1.0 if name in self.algebra else self.of_position(name), e)
+                               for name, e in zip(self.names, vector[1], strict=True))
+            for vector in vectors)
+
+    def write_start(self, p):
+        when = ""
+        if p.accept("when"):
+            left, right = p.equation()
+            p.take(":")
+            when = f"when {self.show(left)} = {self.show(right)}: "
+        return when + self.optional_loop(p) + self.assignments(p, self.of_target)
