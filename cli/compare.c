@@ -201,6 +201,8 @@ static int examine(bench *b, course *one)
     one->seconds = nh_run_seconds(run);
     one->ns_per_step = cost_of(run);
     one->backend = nh_run_backend(run) == NH_BACKEND_COMPILED ? "compiled" : "tape";
+    if (one->status == NH_OK && nh_run_remarks(run) > 0)
+        snprintf(one->doubt, sizeof one->doubt, "%s", nh_run_remark(run, 0));
     time_again(b, one, run);
     nh_run_free(run);
     return 0;
@@ -281,6 +283,9 @@ static int examine_all(bench *b)
     for (int i = 0; i < c->method_count && !answer; i++)
         answer = examine(b, &c->courses[i]);
     progress_end(&b->bar);
+    for (int i = 0; i < c->method_count; i++)
+        if (c->courses[i].doubt[0])
+            remark("%s: %s", c->courses[i].method->text, c->courses[i].doubt);
     return answer;
 }
 

@@ -28,6 +28,7 @@ typedef struct course {
     const char *backend;
     nh_status status;
     nh_report failure;
+    char doubt[512]; /* the first remark of its run, or nothing */
 } course;
 
 typedef struct contest {
