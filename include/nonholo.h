@@ -460,7 +460,8 @@ NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *piec
 /* A random state of a given energy that satisfies the constraints. Angles are uniformly
  * distributed; the other coordinates and the velocities lie in a random direction from the centre
  * (coordinates `centre`, or the origin if it is NULL, at rest), at the distance where the state has
- * the given energy. The same `seed` and `item` always give the same state. Returns NH_BAD_START if
+ * the given energy. If constraints are known to be holonomic, their integrals have the values that
+ * they have at `centre`, or else at the model's start. The same `seed` and `item` always give the same state. Returns NH_BAD_START if
  * no such state is found in a thousand directions. */
 NH_API nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
                                  uint64_t item, const double *centre, double *q, double *v,
