@@ -329,7 +329,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
         status = nh_check_frame(s, start, report);
     if (status == NH_OK) {
         f->reversible = reversibility(s);
-        nh_find_integrability(s, start, start + s->n);
+        nh_find_integrability(s);
         if (!list_conserved(s) || nh_graph_failed(g))
             status = nh_fail_memory(report);
     }
