@@ -150,8 +150,8 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
         char names[160] = "", dependent[240];
         if (status == NH_DEPENDENT_CONSTRAINTS)
             nh_health_name_constraints(run, f->member, names, sizeof names);
-        snprintf(dependent, sizeof dependent, "the constraints%s%s depend on each other there",
-                 *names ? " " : "", names);
+        snprintf(dependent, sizeof dependent, "the constraints depend on each other there%s%s%s",
+                 *names ? " (" : "", names, *names ? ")" : "");
         const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
                            : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
                                                               : "the state is no longer finite";
