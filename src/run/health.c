@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-enum { SELDOM = 1024, FIRST_STEPS = 8 };
+enum { SELDOM = 4096, FIRST_STEPS = 8 };
 #define COARSE 0.1       /* error of a step, as a part of the motion, that is too much anywhere */
 #define MOVED 0.01       /* of a conserved energy, in parts of the largest kinetic energy */
 #define IMPOSSIBLE 1e100 /* ... and of all that there was: as good as infinite */
@@ -237,10 +237,25 @@ static bool looks_often(const nh_health *h)
     return h->condition.masses || h->condition.ranks;
 }
 
+/* The first of 1, 2, 4, 8, 16, 64, 256, ... and of the multiples of SELDOM beyond `since`. */
+static int64_t seldom_after(int64_t since)
+{
+    int64_t next = 1;
+    while (next <= since && next < SELDOM)
+        next *= next < 16 ? 2 : 4;
+    return next <= since ? (since / SELDOM + 1) * SELDOM : next;
+}
+
 static bool is_seldom(const nh_track *track, int64_t steps)
 {
     int64_t since = steps - track->first;
-    return since < SELDOM ? (since & (since - 1)) == 0 : since % SELDOM == 0;
+    return since == 0 || seldom_after(since - 1) == since;
+}
+
+/* Steps are tried after 0, 1, 4, 16, ... of them. */
+static bool is_for_trying(int64_t since)
+{
+    return since < SELDOM && (since & (since - 1)) == 0 && (since & 0x555) == since;
 }
 
 static bool is_due(const nh_health *h, const nh_track *track, int64_t steps)
@@ -295,7 +310,7 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
     if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
         status = nh_health_pass(run, member, report);
-    if (status == NH_OK && seldom && run->steps - track->first < SELDOM && member == 0)
+    if (status == NH_OK && member == 0 && is_for_trying(run->steps - track->first))
         try_a_step(run, member);
     track->seen = true;
     return status;
@@ -315,11 +330,7 @@ void nh_health_begin(nh_run *run)
 
 static int64_t next_of(const nh_health *h, const nh_track *track, int64_t steps)
 {
-    int64_t since = steps - track->first, ahead = 1;
-    while (ahead <= since && ahead < SELDOM)
-        ahead *= 2;
-    ahead = ahead < SELDOM ? ahead : (since / SELDOM + 1) * SELDOM;
-    int64_t next = track->first + ahead;
+    int64_t next = track->first + seldom_after(steps - track->first);
     return looks_often(h) && track->due < next ? track->due : next;
 }
 
@@ -355,6 +366,8 @@ void nh_health_end(nh_run *run)
         nh_health_take(run, i);
         if (track->stretch.open)
             nh_health_close(run, i);
+        if (run->steps > track->first)
+            look_at_energy(run, i, NULL); /* where it cannot go on, it has stopped already */
         conclude_energy(run, i);
     }
 }

@@ -1,7 +1,7 @@
 /* The health of a run: whether its steps can be trusted. A run looks at its members on the way and
  * adds remarks, or stops where the answer cannot be right.
  *
- * Every system is looked at seldom: after 1, 2, 4, ... steps and then after every 1024-th, for its
+ * Every system is looked at seldom: after 1, 2, 4, ... steps and then after every 4096-th, for its
  * energy (health.c). A system whose mass matrix or constraints can become singular is looked at
  * after every step, or every few where nothing changes much (passage.c): near such states, and
  * where velocities change much within a step, the steps are done again with half the size (again.c)

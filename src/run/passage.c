@@ -20,7 +20,7 @@
 #define UNSEEN 1e-3   /* measures that a step should not pass in the dark */
 #define WRONG 0.004   /* error of all stretches that matters */
 #define UNUSUAL 4     /* ... if it is so many times that of other steps */
-enum { BETWEEN = 32, BETWEEN_NEAR = 2, FREE_STEPS = 1000, SHARE = 16 };
+enum { BETWEEN = 32, BETWEEN_NEAR = 2, FREE_STEPS = 600, SHARE = 64 };
 
 static double measure_of(const nh_reading *look)
 {
