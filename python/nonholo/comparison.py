@@ -242,7 +242,7 @@ def order(
     counts = [int(n) for n in steps_list] if steps_list is not None else [whole << i for i in range(halvings + 1)]
     call(lib.nh_system_check_start, beginning.system._handle, t0, _address(beginning.q), _address(beginning.v))
     reference, accuracy = _reference(beginning, time, tolerance)
-    scale = max(1.0, float(np.abs(reference).max()))
+    scale = float(np.abs(reference).max())
     sizes = [time / n for n in counts]
     level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
     bar, results, done = Bar(progress), [], 0
