@@ -209,7 +209,7 @@ static void print_conserved(const finding *f)
         printf("nothing found");
     for (int i = 0; i < nh_system_integrals(f->system); i++)
         printf("%s%s", i ? ", " : "", nh_system_integral_name(f->system, i));
-    printf("\n");
+    printf("%s\n", f->facts->symmetries ? "" : " (symmetries not looked for)");
 }
 
 static void print_start(const finding *f)
@@ -329,6 +329,7 @@ static void put_facts(json *j, const finding *f)
     json_text(j, "driver", driven ? nh_system_coordinate_name(f->system, facts->driver) : NULL);
     json_integer(j, "mass_entries", facts->mass_entries);
     json_integer(j, "constraint_entries", facts->constraint_entries);
+    json_boolean(j, "symmetries", facts->symmetries);
     json_row(j, "conserved");
     for (int i = 0; i < nh_system_integrals(f->system); i++)
         json_text(j, NULL, nh_system_integral_name(f->system, i));

@@ -271,6 +271,7 @@ typedef struct nh_facts {
     int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
     bool linear_passengers;  /* coupled, and the passengers' potential is quadratic */
     int holonomic;           /* conditions on positions among the constraints; -1: unknown */
+    bool symmetries;         /* integrals linear in the momenta are looked for */
     bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);

@@ -253,6 +253,21 @@ class System:
         call(lib.nh_system_project_by, self._handle, C.byref(how), t, _address(q), _address(v))
         return v
 
+    def integrability(self, q: Any, v: Any, t: float = 0.0) -> dict[str, Any]:
+        """Whether the constraints are integrable near a state: ``integrable`` (True, False or None), ``holonomic`` (how
+        many conditions on positions they imply, or None) and ``growth`` (ranks of D, D + [D, D], ...; see
+        ``nonholo check``)."""
+        q, v = self._state(q, v)
+        found = H.nh_integrability()
+        call(lib.nh_system_integrability, self._handle, t, _address(q), _address(v), C.byref(found))
+        return {"integrable": _ANSWER[found.integrable], "holonomic": found.holonomic if found.holonomic >= 0 else None,
+                "growth": list(found.growth[:found.growths])}
+
+    @cached_property
+    def surfaces(self) -> list[str]:
+        """Conditions on positions that the constraints imply and that were found in closed form, as texts."""
+        return [_text(lib.nh_system_surface(self._handle, i)) for i in range(lib.nh_system_surfaces(self._handle))]
+
     # ---- facts ----
 
     def check(self) -> Facts:
@@ -278,6 +293,7 @@ class Facts:
             setattr(self, name, getattr(facts, name))
         self.reversible = _ANSWER[facts.reversible]
         self.integrable = _ANSWER[facts.integrable]
+        self.holonomic = facts.holonomic if facts.holonomic >= 0 else None
         self.driver = system.coordinates[facts.driver] if facts.coupled and facts.driver >= 0 else None
         self.name = system.name
         self.coordinates, self.velocities = system.coordinates, system.velocities

@@ -66,7 +66,10 @@ typedef struct nh_mechanics {
     nh_constraint_kind *kind; /* [m] */
     nh_answer *constraint_integrable; /* [m] */
     char **conserved;                 /* NULL at the end */
-    nh_expr *surface;                 /* integrals of holonomic constraints that were found */
+    struct nh_found_integral *found;  /* those at the end of `conserved` (symmetries.h) */
+    int founds;
+    bool sought;      /* they have been looked for */
+    nh_expr *surface; /* integrals of holonomic constraints that were found */
     char **surface_text;
     int surfaces;
 } nh_mechanics;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "mechanics/symmetries.h"
 #include "system/system.h"
 
 const char *nh_system_name(const nh_system *system)
@@ -233,6 +234,11 @@ nh_status nh_system_surface_values(const nh_system *system, double t, const doub
 
 int nh_system_integrals(const nh_system *system)
 {
+    nh_system *own = (nh_system *)system; /* they are looked for when somebody asks first */
+    pthread_mutex_lock(&own->lock);
+    if (own->mechanics && !own->mechanics->sought && !nh_find_symmetries(own->mechanics))
+        own->mechanics->sought = true; /* without memory: none are told */
+    pthread_mutex_unlock(&own->lock);
     char **list = system->mechanics ? system->mechanics->conserved : NULL;
     int count = 0;
     while (list && list[count])
