@@ -140,7 +140,7 @@ typedef struct stretch {
 } stretch;
 
 enum { SURFACE_POINTS = 256 };
-static const double noticeable = 1e-6; /* a drift of positions, relative to what drifts */
+static const double noticeable = 1e-3; /* a drift of positions, relative to what drifts */
 
 /* What holonomic constraints fix, at some of the rows. */
 static void follow_surface(nh_simulation *s, const double *row)
@@ -148,9 +148,12 @@ static void follow_surface(nh_simulation *s, const double *row)
     int64_t rows = s->options.steps / s->options.every + 2;
     if (!s->holonomic || (nh_record_rows(s->record) - 1) % (rows / SURFACE_POINTS + 1) != 0)
         return;
-    if (nh_holonomic_follow(s->holonomic, row[0], row + 1, &s->surface_drift, &s->surface_size,
-                            NULL) == NH_OK)
+    double drift;
+    if (nh_holonomic_follow(s->holonomic, row[0], row + 1, &drift, &s->surface_size, NULL) ==
+        NH_OK) {
+        s->surface_drift = fmax(s->surface_drift, drift);
         return;
+    }
     nh_holonomic_free(s->holonomic);
     s->holonomic = NULL;
 }
@@ -159,12 +162,11 @@ static void remark_drift(nh_simulation *s)
 {
     double part = s->surface_drift / s->surface_size;
     if (s->holonomic && part > noticeable)
-        nh_remarks_add(
-            &s->run->remarks, "holonomic",
-            "the constraints are holonomic, and the condition on positions that they "
-            "amount to has drifted by %.1g (%.1g of its size); a smaller step or a method "
-            "of higher order (gauss:stages=3) drifts less",
-            s->surface_drift, part);
+        nh_remarks_add(&s->run->remarks, "holonomic",
+                       "the constraints are holonomic, and the condition on positions that they "
+                       "amount to drifts by %.1g (%.1g of its size); a smaller step or a method "
+                       "of higher order (gauss:stages=3) drifts less",
+                       s->surface_drift, part);
 }
 
 static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)

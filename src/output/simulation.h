@@ -20,7 +20,7 @@ struct nh_simulation {
     int64_t last_steps;
     nh_status status;                   /* of nh_simulation_advance */
     nh_holonomic *holonomic;            /* NULL: there is no condition on positions to follow */
-    double surface_drift, surface_size; /* of that condition, at the last row it was looked at */
+    double surface_drift, surface_size; /* of that condition, the largest so far */
     double *motion; /* q and v of the start, the size of the motion of each, and their errors */
 };
 
