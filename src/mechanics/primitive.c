@@ -119,7 +119,7 @@ static bool antiderivative(const integration *w, nh_expr e, nh_expr *out)
 static double plain(double x)
 {
     for (int k = 1; k <= 12; k++)
-        if (fabs(k * x - rint(k * x)) < 1e-9)
+        if (fabs(k * x - rint(k * x)) < 1e-9 * fabs(k * x))
             return rint(k * x) / k;
     return x;
 }
