@@ -236,9 +236,8 @@ static int careful_lane(nh_run *run, const group *g, int lane, int64_t index, nh
         if (!status && cuts > 1)
             nh_remarks_add(
                 &run->remarks, "cut",
-                "step %lld, t = %.10g: its equations have no solution that continues the "
-                "motion, and were solved in %d pieces instead; a smaller step, now %g, "
-                "does without that",
+                "step %lld, t = %.10g: its equations were not solved for the whole step, but "
+                "for %d pieces of it; a smaller step, now %g, does without that",
                 (long long)index + 1, run->time + (double)index * run->step, cuts, run->step);
     }
     return status;
