@@ -126,7 +126,7 @@ static void open_stretch(nh_run *run, nh_track *track)
     nh_passage *s = &track->stretch;
     size_t bytes = (size_t)run->health->n * sizeof(double);
     s->open = true;
-    s->turned = s->abrupt = false;
+    s->turned = false;
     s->from = track->step;
     s->worst = INFINITY;
     memcpy(s->q, track->q, bytes);
@@ -199,7 +199,7 @@ void nh_health_close(nh_run *run, int member)
     int64_t steps = run->steps - s->from;
     s->open = false;
     double error = error_of(run, member, 2);
-    if (error >= 0 && s->abrupt && s->worst < DOUBTFUL) { /* two steps may be wrong alike */
+    if (error >= 0 && error < WRONG && s->worst < DOUBTFUL / 5) { /* two steps may be wrong alike */
         double other = error_of(run, member, 3);
         error = other < 0 ? other : fmax(error, other);
     }
@@ -317,7 +317,6 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
     if (track->stretch.open) {
         note_worst(run, track, found.smallest);
         track->stretch.turned = track->stretch.turned || found.turned;
-        track->stretch.abrupt = track->stretch.abrupt || abrupt;
         if (!doubtful || run->steps - track->stretch.from >= NH_STRETCH_MAX)
             nh_health_close(run, member);
     }
