@@ -18,7 +18,8 @@ typedef struct finding {
     const nh_facts *facts;
     double residual, energy; /* at the start */
     bool consistent;
-    nh_report start_report; /* when the start is off the constraints */
+    nh_integrability integrability; /* near the start */
+    nh_report start_report;         /* when the start is off the constraints */
 } finding;
 
 static double largest_residual(const subject *s)
@@ -39,6 +40,8 @@ static void find_out(finding *f, const subject *s)
     f->residual = largest_residual(s);
     if (nh_system_energy(s->system, s->t, s->q, s->v, &f->energy, NULL) != NH_OK)
         f->energy = NAN;
+    if (nh_system_integrability(s->system, s->t, s->q, s->v, &f->integrability, NULL) != NH_OK)
+        f->integrability = (nh_integrability){.integrable = NH_UNKNOWN, .holonomic = -1};
     f->consistent = nh_system_check_start(s->system, s->t, s->q, s->v, &f->start_report) == NH_OK;
 }
 
@@ -61,24 +64,47 @@ static const char *mass_name(const nh_facts *facts)
     return facts->diagonal_mass ? "constant and diagonal" : "constant";
 }
 
-/* All constraints together, in a sentence a mechanician would say. */
-static const char *integrability(const nh_facts *facts)
-{
-    switch (facts->integrable) {
-    case NH_YES:
-        return "yes: the constraints are holonomic";
-    case NH_NO:
-        return "no: truly nonholonomic";
-    default:
-        return "unknown: the test is for linear constraints";
-    }
-}
-
 /* ---- text ---------------------------------------------------------------------------------- */
 
 static void put_label(const char *label)
 {
     printf("  %-13s ", label);
+}
+
+/* All constraints together, in a sentence a mechanician would say. */
+static void print_integrability(const finding *f)
+{
+    const nh_integrability *found = &f->integrability;
+    int all = nh_system_constraints(f->system);
+    if (found->integrable == NH_YES)
+        printf("yes: the constraints are holonomic\n");
+    else if (found->integrable == NH_UNKNOWN)
+        printf("unknown: %s\n", !f->facts->affine ? "the test is for linear constraints"
+                                : found->sought   ? "values near the start do not decide it"
+                                                  : "not looked for among so many constraints");
+    else if (found->holonomic > 0)
+        printf("partly: %d of %d %s holonomic\n", found->holonomic, all,
+               found->holonomic == 1 ? "is" : "are");
+    else
+        printf("no: truly nonholonomic%s\n",
+               found->holonomic < 0 && all > 1 ? " as a whole; for parts it was not looked" : "");
+}
+
+/* The ranks of D, D + [D, D], ... where they grow, and what was integrated. */
+static void print_flag(const finding *f)
+{
+    const nh_integrability *found = &f->integrability;
+    if (found->integrable == NH_NO && found->growths > 0) {
+        put_label("growth");
+        for (int i = 0; i < found->growths; i++)
+            printf("%s%d", i ? ", " : "", found->growth[i]);
+        printf(" of %d dimensions%s\n", nh_system_velocities(f->system) + found->with_time,
+               found->with_time ? ", time among them" : "");
+    }
+    for (int i = 0; i < nh_system_surfaces(f->system) && i < SHOWN; i++) {
+        put_label(i ? "" : "integrals");
+        printf("%s = constant\n", nh_system_surface(f->system, i));
+    }
 }
 
 static void print_count(int count, const char *singular)
@@ -142,7 +168,8 @@ static void print_constraints(const finding *f)
         printf("  %-13s ... (%d more; --json shows all)\n", "", count - SHOWN);
     if (count > 0) {
         put_label("integrable");
-        printf("%s\n", integrability(f->facts));
+        print_integrability(f);
+        print_flag(f);
     }
 }
 
@@ -182,7 +209,7 @@ static void print_conserved(const finding *f)
         printf("nothing found");
     for (int i = 0; i < nh_system_integrals(f->system); i++)
         printf("%s%s", i ? ", " : "", nh_system_integral_name(f->system, i));
-    printf("\n");
+    printf("%s\n", f->facts->symmetries ? "" : " (symmetries not looked for)");
 }
 
 static void print_start(const finding *f)
@@ -266,6 +293,21 @@ static void put_constraints(json *j, const nh_system *s)
     json_close_array(j);
 }
 
+static void put_integrability(json *j, const finding *f)
+{
+    const nh_integrability *found = &f->integrability;
+    put_answer(j, "integrable", found->integrable);
+    if (found->holonomic < 0)
+        json_text(j, "holonomic", NULL);
+    else
+        json_integer(j, "holonomic", found->holonomic);
+    json_row(j, "growth");
+    for (int i = 0; i < found->growths; i++)
+        json_integer(j, NULL, found->growth[i]);
+    json_close_row(j);
+    put_names(j, "surfaces", f->system, nh_system_surface, nh_system_surfaces(f->system));
+}
+
 static void put_facts(json *j, const finding *f)
 {
     const nh_facts *facts = f->facts;
@@ -281,12 +323,13 @@ static void put_facts(json *j, const finding *f)
     json_boolean(j, "reaction_is_linear", facts->reaction_is_linear);
     json_boolean(j, "keeps_energy", facts->keeps_energy);
     put_answer(j, "reversible", facts->reversible);
-    put_answer(j, "integrable", facts->integrable);
+    put_integrability(j, f);
     json_boolean(j, "coupled", facts->coupled);
     bool driven = facts->coupled && facts->driver >= 0;
     json_text(j, "driver", driven ? nh_system_coordinate_name(f->system, facts->driver) : NULL);
     json_integer(j, "mass_entries", facts->mass_entries);
     json_integer(j, "constraint_entries", facts->constraint_entries);
+    json_boolean(j, "symmetries", facts->symmetries);
     json_row(j, "conserved");
     for (int i = 0; i < nh_system_integrals(f->system); i++)
         json_text(j, NULL, nh_system_integral_name(f->system, i));

@@ -52,6 +52,34 @@ static void fill_bin(const contest *c, course *one, int quantity, double t, doub
     one->bin_times[bin] = t;
 }
 
+int integrated_constraints(const contest *c)
+{
+    return c->integrals + 1;
+}
+
+/* The integrated constraints, at some of the points and at the end. A surface that cannot be
+ * followed any more leaves what was measured so far. */
+static void follow_surface(const bench *b, course *one, double t, const double *q)
+{
+    const contest *c = b->c;
+    int i = integrated_constraints(c);
+    int64_t rows = c->steps / c->every + 2, stride = rows / SURFACE_POINTS + 1;
+    bool due = (one->trend[0].count - 1) % stride == 0;
+    if (!one->holonomic || !due || one->surface_points >= SURFACE_POINTS)
+        return;
+    double drift;
+    if (nh_holonomic_follow(one->holonomic, t, q, &drift, &one->size[i], NULL) != NH_OK) {
+        nh_holonomic_free(one->holonomic);
+        one->holonomic = NULL;
+        return;
+    }
+    one->last[i] = drift;
+    one->surface[one->surface_points] = drift;
+    one->surface[SURFACE_POINTS + one->surface_points++] = t - c->subject.t;
+    nh_trend_add(&one->trend[i], t - c->subject.t, drift);
+    fill_bin(c, one, i, t, drift);
+}
+
 /* Keeps the errors for the verdict, each so-and-so-many-th. */
 static void keep_point(const bench *b, course *one, double t)
 {
@@ -82,25 +110,28 @@ static nh_status take_sizes(const bench *b, course *one, double t, const double 
 }
 
 /* Takes the errors at a state. */
-static nh_status take_errors(bench *b, course *one, double t, const double *wrapped_q,
-                             const double *v)
+static nh_status take_errors(bench *b, course *one, double t, const double *q,
+                             const double *wrapped_q, const double *v)
 {
     contest *c = b->c;
+    int often = c->quantities - c->holonomic; /* looked at here */
     nh_status status =
         nh_system_integral_values(c->subject.system, t, wrapped_q, v, b->values, NULL);
     if (c->latitude)
         b->values[c->conserved] = nh_latitude_value(c->latitude, wrapped_q, v);
     for (int i = 0; status == NH_OK && i < c->integrals; i++)
         one->last[i] = b->values[i] - c->start[i];
-    if (status == NH_OK && c->quantities > c->integrals)
+    if (status == NH_OK && often > c->integrals)
         one->last[c->integrals] = largest_residual(b, t, wrapped_q, v, &status);
-    for (int i = 0; status == NH_OK && i < c->quantities; i++) {
+    for (int i = 0; status == NH_OK && i < often; i++) {
         nh_trend_add(&one->trend[i], t - c->subject.t, one->last[i]);
         fill_bin(c, one, i, t, one->last[i]);
     }
     if (status == NH_OK && c->quantities > 0) {
         keep_point(b, one, t - c->subject.t);
         status = take_sizes(b, one, t, wrapped_q, v);
+        if (c->holonomic)
+            follow_surface(b, one, t, q);
     }
     return status;
 }
@@ -114,7 +145,12 @@ static int judged(const contest *c)
 static void judge(const contest *c, course *one)
 {
     const double *times = one->series + JUDGED * JUDGED_POINTS;
-    for (int i = 0; i < judged(c); i++) {
+    int surface = c->holonomic ? integrated_constraints(c) : JUDGED;
+    if (surface < JUDGED) /* one that was lost on the way allows no verdict */
+        one->judgement[surface] = nh_judge_quantity(one->surface + SURFACE_POINTS, one->surface,
+                                                    one->holonomic ? one->surface_points : 0, 0,
+                                                    one->size[surface], 1e-10 * one->size[surface]);
+    for (int i = 0; i < judged(c) && i < surface; i++) {
         bool is_latitude = c->latitude && i == c->conserved;
         double start = i < c->integrals ? c->start[i] : 0;
         double size = is_latitude ? fmax(1, fabs(start)) : one->size[i];
@@ -131,7 +167,7 @@ static nh_status take_samples(void *user, const nh_samples *samples, nh_report *
     nh_status status = NH_OK;
     for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
         const double *row = samples->row + i * width;
-        status = take_errors(b, b->one, row[0], samples->wrapped + i * n, row + 1 + n);
+        status = take_errors(b, b->one, row[0], row + 1, samples->wrapped + i * n, row + 1 + n);
     }
     return status;
 }
@@ -159,11 +195,13 @@ static nh_status follow(bench *b, course *one, nh_run *run)
     return status;
 }
 
-static nh_status begin(const bench *b, const course *one, nh_run **run, nh_report *report)
+static nh_status begin(const bench *b, course *one, nh_run **run, nh_report *report)
 {
     const subject *s = &b->c->subject;
     nh_run_options wanted = run_options(b->given, one->method->text, b->c->step, b->c->steps);
     nh_status status = nh_run_create(run, s->system, &wanted, report);
+    if (b->c->holonomic)
+        nh_holonomic_create(&one->holonomic, s->system, s->t, s->q, NULL);
     return status == NH_OK ? nh_run_start(*run, 0, s->t, s->q, s->v, report) : status;
 }
 
@@ -192,6 +230,8 @@ static int examine(bench *b, course *one)
     nh_report report;
     if (begin(b, one, &run, &report) != NH_OK) {
         nh_run_free(run);
+        nh_holonomic_free(one->holonomic);
+        one->holonomic = NULL;
         return complain_report(&report);
     }
     one->status = follow(b, one, run);
@@ -205,6 +245,8 @@ static int examine(bench *b, course *one)
         snprintf(one->doubt, sizeof one->doubt, "%s", nh_run_remark(run, 0));
     time_again(b, one, run);
     nh_run_free(run);
+    nh_holonomic_free(one->holonomic);
+    one->holonomic = NULL;
     return 0;
 }
 
@@ -217,6 +259,7 @@ static bool allocate_course(const contest *c, course *one, bool drawn)
     one->last = calloc(count, sizeof *one->last);
     one->size = calloc(count, sizeof *one->size);
     one->series = malloc((JUDGED + 1) * JUDGED_POINTS * sizeof *one->series);
+    one->surface = malloc(2 * SURFACE_POINTS * sizeof *one->surface);
     one->judgement = calloc(JUDGED, sizeof *one->judgement);
     if (drawn) {
         one->bins = malloc((PANELS_MAX + 1) * BINS * sizeof *one->bins);
@@ -224,7 +267,7 @@ static bool allocate_course(const contest *c, course *one, bool drawn)
         for (int i = 0; one->bins && i < (PANELS_MAX + 1) * BINS; i++)
             one->bins[i] = NAN;
     }
-    return one->trend && one->last && one->size && one->series && one->judgement &&
+    return one->trend && one->last && one->size && one->surface && one->series && one->judgement &&
            (one->bins || !drawn);
 }
 
@@ -235,7 +278,10 @@ static bool allocate(contest *c, bench *b, const options *given)
     c->method_count = given->method_count;
     c->conserved = nh_system_integrals(s->system);
     c->integrals = c->conserved + (c->latitude != NULL);
-    c->quantities = c->integrals + (constraints > 0);
+    nh_holonomic *probe;
+    c->holonomic = nh_holonomic_create(&probe, s->system, s->t, s->q, NULL) == NH_OK;
+    nh_holonomic_free(probe);
+    c->quantities = c->integrals + (constraints > 0) + c->holonomic;
     c->start = calloc((size_t)c->integrals + 1, sizeof *c->start);
     c->courses = calloc((size_t)c->method_count, sizeof *c->courses);
     b->values = calloc((size_t)c->integrals + 1, sizeof(double));
@@ -254,6 +300,7 @@ static void release(contest *c, bench *b)
         free(c->courses[i].trend);
         free(c->courses[i].last);
         free(c->courses[i].size);
+        free(c->courses[i].surface);
         free(c->courses[i].series);
         free(c->courses[i].judgement);
         free(c->courses[i].bins);
@@ -349,7 +396,7 @@ const command command_compare = {
     .help =
         "Simulates MODEL with each method and measures the errors in the conserved quantities:\n"
         "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
-        "the constraints. Prints the largest error of each, its drift (a slope insensitive to\n"
+        "the constraints; of holonomic ones also in the positions. Prints the largest error of each, its drift (a slope insensitive to\n"
         "oscillations, with its standard deviation), a verdict (round-off, bounded, linear\n"
         "drift, exponential growth, random walk, lost), and the cost per step.\n"
         "In a list of methods, key=value after a comma is an option of the method before it.",

@@ -15,6 +15,8 @@ const char *quantity_name(const contest *c, int quantity)
 {
     if (quantity < c->conserved)
         return nh_system_integral_name(c->subject.system, quantity);
+    if (c->holonomic && quantity == integrated_constraints(c))
+        return "integrated constraints";
     return quantity < c->integrals ? "latitude" : "constraints";
 }
 

@@ -8,11 +8,12 @@
 
 enum { PANELS_MAX = 9, BINS = 1000 };        /* of the picture: quantities, and points in time */
 enum { JUDGED = 32, JUDGED_POINTS = 20000 }; /* quantities with a verdict, and points it looks at */
+enum { SURFACE_POINTS = 512 };               /* where integrated constraints are looked at */
 enum { SIZED_POINTS = 64 };                  /* where the size of their terms is looked at */
 
 /* One method: the errors of each quantity. The quantities are the integrals of the system, the
- * latitude if there is one, and the largest |k| if there are constraints, whose error is its value.
- */
+ * latitude if there is one, the largest |k| if there are constraints, whose error is its value, and
+ * if they are holonomic the largest integrated constraint, which is looked at less often. */
 typedef struct course {
     const candidate *method;
     nh_trend *trend; /* [quantities] of the error in time */
@@ -20,6 +21,9 @@ typedef struct course {
     double *size;    /* [quantities] of the terms they consist of; of all constraints the last */
     double *series;  /* [JUDGED + 1][JUDGED_POINTS]: the errors, and last the times */
     int64_t points;
+    nh_holonomic *holonomic; /* NULL: nothing to follow, or it was lost */
+    double *surface;         /* [2][SURFACE_POINTS]: the integrated constraints, and the times */
+    int64_t surface_points;
     nh_judgement *judgement; /* [JUDGED] */
     double *bins;            /* [PANELS_MAX][BINS] largest errors, NaN where there is none */
     double *bin_times;       /* [BINS] */
@@ -39,11 +43,15 @@ typedef struct contest {
     double step, time; /* time: the length of a run */
     int64_t steps, every;
     int conserved;             /* integrals that have a formula */
-    int integrals, quantities; /* with the latitude; and one more when there are constraints */
+    int integrals, quantities; /* with the latitude; and with those of the constraints */
+    bool holonomic;            /* the last quantity is the integrated constraints */
     nh_latitude *latitude;     /* NULL: there is none */
     double *start;             /* [integrals] their values at the start */
     course *courses;
 } contest;
+
+/* The index of the integrated constraints, if c->holonomic. */
+int integrated_constraints(const contest *c);
 
 const char *quantity_name(const contest *c, int quantity);
 

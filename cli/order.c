@@ -84,8 +84,7 @@ static int find_reference(survey *s)
     if (nh_reference(u->system, u->t, u->q, u->v, u->t + s->time, s->tolerance, s->q, s->v,
                      &s->accuracy, &report) != NH_OK)
         return complain_report(&report);
-    s->scale =
-        fmax(1, fmax(largest(s->q, u->coordinates, NULL), largest(s->v, u->velocities, NULL)));
+    s->scale = fmax(largest(s->q, u->coordinates, NULL), largest(s->v, u->velocities, NULL));
     return 0;
 }
 

@@ -270,6 +270,8 @@ typedef struct nh_facts {
     int mass_entries;        /* structural nonzeros of the mass matrix */
     int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
     bool linear_passengers;  /* coupled, and the passengers' potential is quadratic */
+    int holonomic;           /* conditions on positions among the constraints; -1: unknown */
+    bool symmetries;         /* integrals linear in the momenta are looked for */
     bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
@@ -277,6 +279,30 @@ NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int
 NH_API bool nh_system_constraint_depends_on_time(const nh_system *system, int index);
 /* Whether constraint `index` alone is a total time derivative or proportional to one. */
 NH_API nh_answer nh_system_constraint_integrable(const nh_system *system, int index);
+
+/* Integrability near a state, which need not be the model's start. `growth` has the ranks of D,
+ * D + [D, D], D + [D, D] + [D, [D, D]], ... for the distribution D of the velocities that satisfy
+ * the constraints; where they end below the number of dimensions, the rest are holonomic
+ * conditions.
+ */
+enum { NH_GROWTH_MAX = 16 };
+typedef struct nh_integrability {
+    nh_answer integrable; /* all constraints together */
+    int holonomic;        /* how many conditions on positions they imply; -1: unknown */
+    bool sought;          /* the constraints are affine, and not too many to look at */
+    bool with_time;       /* the ranks count time as one more dimension */
+    int growths;          /* 0: not looked for */
+    int growth[NH_GROWTH_MAX];
+} nh_integrability;
+NH_API nh_status nh_system_integrability(const nh_system *system, double t, const double *q,
+                                         const double *v, nh_integrability *out, nh_report *report);
+/* Conditions on positions that were found in closed form, e.g. "x^2 + y^2", constant along every
+ * motion, and their values: values[surfaces]. */
+NH_API int nh_system_surfaces(const nh_system *system);
+NH_API const char *nh_system_surface(const nh_system *system, int index);
+NH_API nh_status nh_system_surface_values(const nh_system *system, double t, const double *q,
+                                          double *values, nh_report *report);
+
 /* The conserved quantities that were found, e.g. "energy" or "momentum of x1", and their values at
  * a state: values[integrals]. */
 NH_API int nh_system_integrals(const nh_system *system);
@@ -460,7 +486,8 @@ NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *piec
 /* A random state of a given energy that satisfies the constraints. Angles are uniformly
  * distributed; the other coordinates and the velocities lie in a random direction from the centre
  * (coordinates `centre`, or the origin if it is NULL, at rest), at the distance where the state has
- * the given energy. The same `seed` and `item` always give the same state. Returns NH_BAD_START if
+ * the given energy. If constraints are known to be holonomic, their integrals have the values that
+ * they have at `centre`, or else at the model's start. The same `seed` and `item` always give the same state. Returns NH_BAD_START if
  * no such state is found in a thousand directions. */
 NH_API nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
                                  uint64_t item, const double *centre, double *q, double *v,

@@ -136,6 +136,19 @@ NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t 
 NH_API nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q,
                                       const double *v, double *integrals, double *constraints,
                                       nh_report *report);
+/* Holonomic constraints that are written in velocities: a method keeps them as they are written,
+ * but the condition on positions that they amount to drifts. nh_holonomic_create returns
+ * NH_NOT_APPLICABLE if the system has none that are known, and above 64 coordinates. To be called
+ * for positions in the order of time (angles with their revolutions), nh_holonomic_follow computes
+ * how far the condition is off: the largest of the integrated constraints, which is 0 for exact
+ * solutions. `size` is raised to the size of their terms. */
+typedef struct nh_holonomic nh_holonomic;
+NH_API nh_status nh_holonomic_create(nh_holonomic **out, const nh_system *system, double t,
+                                     const double *q, nh_report *report);
+NH_API nh_status nh_holonomic_follow(nh_holonomic *holonomic, double t, const double *q,
+                                     double *drift, double *size, nh_report *report);
+NH_API void nh_holonomic_free(nh_holonomic *holonomic);
+
 NH_API const char *nh_verdict_name(nh_verdict verdict); /* "bounded", "linear drift" */
 /* The round-off level of a quantity of the given size after the given number of steps. */
 NH_API double nh_round_off_level(double size, int64_t steps);

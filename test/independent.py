@@ -460,8 +460,8 @@ class Model:
             v = [x + sum(l * row[i] for l, row in zip(push, K)) for i, x in enumerate(v)]
         return v
 
-    def equations(self, t, q, v):
-        """Energy, constraint values, and (v', lambda) in one list."""
+    def linear_system(self, t, q, v):
+        """Energy, constraint values, and the matrix and right-hand side of the equations for (v', lambda)."""
         n, q1, v1 = len(v), 1, 1 + len(q)
         L = self.jets(t, q, v).value(self.lagrangian, {}) + Jet(0.0)
         k = self.constraint_jets(t, q, v)
@@ -480,7 +480,25 @@ class Model:
         matrix = [[dd(v1 + i, v1 + j) for j in range(n)] + [-row[i] for row in K] for i in range(n)]
         matrix += [row + [0.0] * len(k) for row in K]
         energy = sum(a * b for a, b in zip(p, v)) - L.value
-        return energy, [c.value for c in k], solve(matrix, rate + [-x for x in drift])
+        return energy, [c.value for c in k], matrix, rate + [-x for x in drift]
+
+    def equations(self, t, q, v):
+        """Energy, constraint values, and (v', lambda) in one list."""
+        energy, k, matrix, right = self.linear_system(t, q, v)
+        return energy, k, solve(matrix, right)
+
+    def least_pivot(self, t, q, v):
+        """The smallest pivot of the equations, complete pivoting, relative to the largest: a measure of condition."""
+        _, _, rows, _ = self.linear_system(t, q, v)
+        pivots = []
+        while rows:
+            r, c = max(((r, c) for r in range(len(rows)) for c in range(len(rows))), key=lambda rc: abs(rows[rc[0]][rc[1]]))
+            pivots.append(abs(rows[r][c]))
+            if not rows[r][c]:
+                break
+            rows = [[x - row[c] / rows[r][c] * y for j, (x, y) in enumerate(zip(row, rows[r])) if j != c]
+                    for i, row in enumerate(rows) if i != r]
+        return min(pivots) / max(pivots)
 
     def defect(self, t, q, random):
         """Frobenius at a point: the largest |dw(X, Y)| over the forms w = K dq + k dt of constraints that are affine in

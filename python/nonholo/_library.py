@@ -46,10 +46,20 @@ class Error(Exception):
         self.residual: float = report.residual
         self.trajectory: Any = None  #: if a run failed, what was computed up to then
 
+    def __reduce__(self) -> Any:  # a trajectory stays where it is
+        facts = {name: value for name, value in self.__dict__.items() if name != "trajectory"}
+        return _error_again, (type(self), self.args, {**facts, "trajectory": None})
+
 
 class Remark(UserWarning):
     """A doubt about an answer that is given all the same. It is issued once as a Python warning, and the result
     has it in its list ``remarks``."""
+
+
+def _error_again(kind: Any, arguments: Any, facts: dict[str, Any]) -> Error:
+    error = kind.__new__(kind, *arguments)
+    error.args, error.__dict__ = arguments, facts
+    return error
 
 
 class UsageError(Error, ValueError):
@@ -123,6 +133,16 @@ def warn(texts: Iterable[str], level: int = 3) -> None:
     """Issues remarks as warnings that point at the caller's line."""
     for text in texts:
         warnings.warn(text, Remark, stacklevel=level)
+
+
+class Immutable:
+    """An object of the library that never changes: its copy is the object itself."""
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
 
 
 def array_at(address: int, *shape: int, owner: Any = None) -> np.ndarray:

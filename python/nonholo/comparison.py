@@ -16,7 +16,7 @@ from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system
 from .trajectory import Beginning, _Run, count_steps, record_every
 
-JUDGED_POINTS, SIZED_POINTS = 20000, 64  # used for a verdict, as on the command line
+JUDGED_POINTS, SIZED_POINTS, SURFACE_POINTS = 20000, 64, 512  # used for a verdict, as on the command line
 
 VERDICTS = {
     H.NH_ORDER_MEASURED: "measured",
@@ -29,8 +29,8 @@ VERDICTS = {
 
 @dataclass
 class Comparison:
-    """The result of :func:`compare` for one method: for each conserved quantity, and for ``constraints``, the
-    largest error, the drift (the slope, without the effect of oscillations, and its standard deviation), and a
+    """The result of :func:`compare` for one method: for each conserved quantity, for ``constraints``, and for
+    ``integrated constraints`` if they are holonomic, the largest error, the drift (the slope, without the effect of oscillations, and its standard deviation), and a
     verdict: "round-off", "bounded", "linear drift", "exponential growth", "random walk", "lost", "not finite" or "unclear".
     ``failure`` is the error that ended the run, or None."""
 
@@ -72,6 +72,11 @@ class _Watcher:
         self.names = system.conserved + (["latitude"] if self.latitude else [])
         self.values = np.zeros(len(self.names))
         self.names += ["constraints"] if system.constraints else []
+        self.holonomic = C.c_void_p()  # exists if the constraints are known to be holonomic
+        lib.nh_holonomic_create(C.byref(self.holonomic), system._handle, self.t0, _address(self.q), None)
+        weakref.finalize(self, lib.nh_holonomic_free, self.holonomic.value)
+        self.surface: list[tuple[float, float]] = []  # times and integrated constraints
+        self.surface_stride, self.surface_size, self.surface_is_lost = 1, C.c_double(), False
         self.k = np.zeros(len(system.constraints))
         self.sizes = np.zeros(len(self.names))
         self.sized = 1  # at each so-manieth point the size of the terms is looked at
@@ -94,8 +99,18 @@ class _Watcher:
             errors.append(float(np.abs(self.k).max()))
         if len(self.times) % self.sized == 0:
             self._take_sizes(t.value)
+        if self.holonomic and not self.surface_is_lost and len(self.times) % self.surface_stride == 0 and len(self.surface) < SURFACE_POINTS:
+            self._follow_surface(run, t.value)
         self.times.append(t.value - self.t0)
         self.errors.append(errors)
+
+    def _follow_surface(self, run: _Run, t: float) -> None:
+        q, drift = np.zeros_like(self.q), C.c_double()
+        lib.nh_run_state(run.handle, 0, None, _address(q), None)
+        if lib.nh_holonomic_follow(self.holonomic, t, _address(q), C.byref(drift), C.byref(self.surface_size), None) == H.NH_OK:
+            self.surface.append((t - self.t0, drift.value))
+        else:  # it cannot be followed any further, and allows no verdict
+            self.surface_is_lost = True
 
     def _take_sizes(self, t: float) -> None:
         self.k[:] = 0
@@ -114,17 +129,25 @@ class _Watcher:
             level = lib.nh_round_off_level(size, steps)
             verdict = lib.nh_judge_quantity(_address(x), _address(y), len(x), start, size, level).verdict
             judged[name] = _text(lib.nh_verdict_name(verdict))
+        if self.surface:
+            x, y, size = *np.array(self.surface).T.copy(), self.surface_size.value
+            points = 0 if self.surface_is_lost else len(x)
+            verdict = lib.nh_judge_quantity(_address(x), _address(y), points, 0.0, size, 1e-10 * size).verdict
+            judged["integrated constraints"] = _text(lib.nh_verdict_name(verdict))
         return judged
 
     def result(self, run: _Run, failure: Error | None) -> Comparison:
         times, errors = np.array(self.times), np.array(self.errors).T.copy()
-        lines = [lib.nh_fit_slope(_address(times), _address(error), len(times)) for error in errors]
+        series = [(name, times, error) for name, error in zip(self.names, errors)]
+        if self.surface:
+            series.append(("integrated constraints", *np.array(self.surface).T.copy()))
+        lines = {name: lib.nh_fit_slope(_address(x), _address(y), len(x)) for name, x, y in series}
         steps, seconds = lib.nh_run_steps(run.handle), lib.nh_run_seconds(run.handle)
         return Comparison(
             method=run.method,
-            largest={n: float(np.abs(e).max()) for n, e in zip(self.names, errors)},
-            drift={n: line.slope for n, line in zip(self.names, lines)},
-            drift_error={n: line.slope_error for n, line in zip(self.names, lines)},
+            largest={name: float(np.abs(y).max()) for name, x, y in series},
+            drift={name: line.slope for name, line in lines.items()},
+            drift_error={name: line.slope_error for name, line in lines.items()},
             verdict=self.verdicts(steps),
             steps=steps,
             seconds=seconds,
@@ -169,6 +192,7 @@ def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, pro
     watcher = _Watcher(beginning)
     spacing = record_every(every, count, len(watcher.names) + 1)
     watcher.stride = (count // spacing + 2) // JUDGED_POINTS + 1
+    watcher.surface_stride = (count // spacing + 2) // SURFACE_POINTS + 1
     watcher.sized = (count // spacing + 2) // SIZED_POINTS + 1
     failure, done = None, 0
     try:
@@ -218,7 +242,7 @@ def order(
     counts = [int(n) for n in steps_list] if steps_list is not None else [whole << i for i in range(halvings + 1)]
     call(lib.nh_system_check_start, beginning.system._handle, t0, _address(beginning.q), _address(beginning.v))
     reference, accuracy = _reference(beginning, time, tolerance)
-    scale = max(1.0, float(np.abs(reference).max()))
+    scale = float(np.abs(reference).max())
     sizes = [time / n for n in counts]
     level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
     bar, results, done = Bar(progress), [], 0

@@ -11,7 +11,7 @@ from typing import Any, Mapping, Sequence, Union
 import numpy as np
 
 from . import _header as H
-from ._library import UsageError, call, check, create, lib, number, remarks
+from ._library import Immutable, UsageError, call, check, create, lib, number, remarks
 
 Values = Union[float, str, Sequence[float]]
 Setting = Mapping[str, Union[float, str]]
@@ -65,7 +65,7 @@ def projection_names(project: Projection) -> tuple[bool, bytes | None, bytes | N
     return True, keep.encode() if keep else None, solve.encode() if solve else None
 
 
-class Model:
+class Model(Immutable):
     """A model in the model language; created by :func:`load`. It never changes.
 
     >>> import nonholo
@@ -79,6 +79,9 @@ class Model:
     def __init__(self, handle: int):
         self._handle = handle
         self._finalizer = weakref.finalize(self, lib.nh_model_free, handle)
+
+    def __reduce__(self) -> Any:  # pickled as its text
+        return _model_of_text, (self.text, self.name)
 
     @property
     def name(self) -> str:
@@ -97,7 +100,9 @@ class Model:
     def _build(self, settings: Setting) -> System:
         texts = [f"{name}={number(value)}".encode() for name, value in settings.items()]
         array = (C.c_char_p * len(texts))(*texts)
-        return System(create(lib.nh_system_build, self._handle, array, len(texts)), model_text=self.text.encode())
+        system = System(create(lib.nh_system_build, self._handle, array, len(texts)), model_text=self.text.encode())
+        system._settings = dict(settings)
+        return system
 
     def system(self, set: Setting | None = None) -> System:
         """The model with fixed parameters (``set`` changes some) and with its equations of motion derived."""
@@ -126,7 +131,7 @@ class Model:
         return f"<nonholo model {self.name}>"
 
 
-class System:
+class System(Immutable):
     """A model with fixed parameters, or a system of your own functions (:func:`from_functions`).
 
     States are arrays ``q`` (coordinates) and ``v`` (velocities).
@@ -144,7 +149,13 @@ class System:
         self._handle = handle
         self._model_text = model_text  # goes into files of its trajectories
         self._keep = keep  # callbacks must outlive the system
+        self._settings: Setting = {}
         self._finalizer = weakref.finalize(self, lib.nh_system_free, handle)
+
+    def __reduce__(self) -> Any:  # pickled as the text of its model and the parameters that were set
+        if self._model_text is None:
+            raise TypeError("a system of functions cannot be pickled; call from_functions where it is needed")
+        return _system_of_text, (self._model_text.decode(), self.name, self._settings)
 
     def _names(self, count: Any, name: Any) -> list[str]:
         return [_text(name(self._handle, i)) for i in range(count(self._handle))]
@@ -253,6 +264,21 @@ class System:
         call(lib.nh_system_project_by, self._handle, C.byref(how), t, _address(q), _address(v))
         return v
 
+    def integrability(self, q: Any, v: Any, t: float = 0.0) -> dict[str, Any]:
+        """Whether the constraints are integrable near a state: ``integrable`` (True, False or None), ``holonomic`` (how
+        many conditions on positions they imply, or None) and ``growth`` (ranks of D, D + [D, D], ...; see
+        ``nonholo check``)."""
+        q, v = self._state(q, v)
+        found = H.nh_integrability()
+        call(lib.nh_system_integrability, self._handle, t, _address(q), _address(v), C.byref(found))
+        return {"integrable": _ANSWER[found.integrable], "holonomic": found.holonomic if found.holonomic >= 0 else None,
+                "growth": list(found.growth[:found.growths])}
+
+    @cached_property
+    def surfaces(self) -> list[str]:
+        """Conditions on positions that the constraints imply and that were found in closed form, as texts."""
+        return [_text(lib.nh_system_surface(self._handle, i)) for i in range(lib.nh_system_surfaces(self._handle))]
+
     # ---- facts ----
 
     def check(self) -> Facts:
@@ -278,6 +304,7 @@ class Facts:
             setattr(self, name, getattr(facts, name))
         self.reversible = _ANSWER[facts.reversible]
         self.integrable = _ANSWER[facts.integrable]
+        self.holonomic = facts.holonomic if facts.holonomic >= 0 else None
         self.driver = system.coordinates[facts.driver] if facts.coupled and facts.driver >= 0 else None
         self.name = system.name
         self.coordinates, self.velocities = system.coordinates, system.velocities
@@ -337,6 +364,15 @@ def load(model: str | os.PathLike[str], file: str = "text") -> Model:
     if not isinstance(model, str) and "/" not in path:  # a path is never a shipped name
         path = "./" + path
     return Model(create(lib.nh_model_open, path.encode()))
+
+
+def _model_of_text(text: str, name: str) -> Model:
+    data = text.encode()
+    return Model(create(lib.nh_model_parse, name.encode(), data, len(data)))
+
+
+def _system_of_text(text: str, name: str, settings: Setting) -> System:
+    return _model_of_text(text, name)._build(settings)
 
 
 def models() -> dict[str, str]:

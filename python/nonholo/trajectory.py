@@ -12,7 +12,7 @@ from typing import Any, Union
 import numpy as np
 
 from . import _header as H
-from ._library import ComputationError, Error, array_at, call, create, lib, remarks, warn
+from ._library import ComputationError, Error, Immutable, array_at, call, create, lib, remarks, warn
 from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
 
@@ -24,7 +24,7 @@ BACKENDS = {"auto": H.NH_BACKEND_AUTO, "tape": H.NH_BACKEND_TAPE, "compiled": H.
 SWITCH = {None: H.NH_AS_ADVISED, True: H.NH_ON, False: H.NH_OFF}
 
 
-class Trajectory:
+class Trajectory(Immutable):
     """The result of :func:`simulate`: arrays whose first axis is time.
 
     ``t``, ``q``, ``v``, ``energy``, ``residual`` (the largest constraint residual at each point) refer to the
@@ -65,6 +65,9 @@ class Trajectory:
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
         self._multipliers: np.ndarray | None = None
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a trajectory cannot be pickled: its arrays can, and save() and to_xarray() keep all of it")
 
     # ---- columns ----
 
@@ -170,7 +173,7 @@ class Trajectory:
         )
 
 
-class _Simulation:
+class _Simulation(Immutable):
     """The library's simulation, with the record and the run that belong to it."""
 
     def __init__(self, system: System, method: str, options: H.nh_simulation_options):

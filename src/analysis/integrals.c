@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "mechanics/symmetries.h"
 #include "system/system.h"
 
 static const char momentum[] = "momentum of ";
@@ -28,17 +29,23 @@ nh_status nh_system_integral_values(const nh_system *system, double t, const dou
                                     const double *v, double *values, nh_report *report)
 {
     double partial[2] = {0}, energy, *p = NULL;
+    int count = nh_system_integrals(system);
+    int founds = system->mechanics ? system->mechanics->founds : 0;
     nh_status status = nh_system_energy(system, t, q, v, &energy, report);
     if (status == NH_OK && system->facts.coupled)
         status = nh_system_partial_energies(system, t, q, v, partial, report);
-    for (int i = 0; status == NH_OK && i < nh_system_integrals(system); i++) {
+    for (int i = 0; status == NH_OK && i < count; i++) {
         const char *name = nh_system_integral_name(system, i);
         bool is_momentum = strncmp(name, momentum, sizeof momentum - 1) == 0;
-        if (is_momentum && !p)
+        bool is_found = i >= count - founds;
+        if ((is_momentum || is_found) && !p)
             status = momenta(system, t, q, v, &p, report);
         if (status != NH_OK)
             break;
-        if (is_momentum)
+        if (is_found)
+            values[i] =
+                nh_found_value(system->mechanics->found + (i - count + founds), energy, q, p);
+        else if (is_momentum)
             values[i] = momentum_named(system, name + sizeof momentum - 1, p);
         else if (strcmp(name, "driver energy") == 0)
             values[i] = partial[0];

@@ -13,12 +13,14 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "system/system.h"
 
 #define METHOD "gauss:stages=8"
 enum { FIRST_STEPS = 4, DOUBLINGS = 18, PATIENCE = 3 };
 static const int64_t steps_max = INT64_C(1) << 24;
-static const double first_step = 0.5; /* at most */
-static const double trusted = 1e-6;   /* a relative difference that is not mere chance */
+static const double first_step = 0.5; /* at most, of the time in which the velocity changes */
+static const double first_steps_most = 65536;
+static const double trusted = 1e-6; /* a relative difference that is not mere chance */
 
 typedef struct attempt {
     double *q, *v; /* end state */
@@ -31,6 +33,7 @@ typedef struct errand {
     double t0, t1;
     const double *q, *v;
     int coordinates, velocities;
+    double *weight; /* [velocities]: sqrt(M_ii), which gives all components the same unit */
 } errand;
 
 /* Runs from the start to the end in `steps` steps. */
@@ -54,22 +57,64 @@ static nh_status solve(const errand *task, attempt *out, int64_t steps, nh_repor
     return status;
 }
 
-static double largest_difference(const double *a, const double *b, int count, double *scale)
+/* ---- sizes that do not depend on units ---- */
+
+enum { WEIGHED_MOST = 1000 }; /* velocities; more would make the mass matrix large */
+
+static nh_status find_weights(errand *task, nh_report *report)
 {
-    double largest = 0;
-    for (int i = 0; i < count; i++) {
-        largest = fmax(largest, fabs(a[i] - b[i]));
-        *scale = fmax(*scale, fabs(a[i]));
+    size_t n = (size_t)task->velocities, m = (size_t)nh_system_constraints(task->system);
+    bool weighed = n <= WEIGHED_MOST;
+    double *M = malloc((weighed ? n * n + n * m : 1) * sizeof *M);
+    nh_status status = M ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK && weighed)
+        status = nh_system_evaluate(task->system, NH_FN_MATRICES, task->t0, task->q, task->v, NULL,
+                                    M, report);
+    for (size_t i = 0; status == NH_OK && i < n; i++) {
+        double size = 0; /* of the row, where the diagonal is zero */
+        for (size_t j = 0; weighed && j < n; j++)
+            size = fmax(size, fabs(M[i * n + j]));
+        if (weighed && M[i * n + i] != 0)
+            size = fabs(M[i * n + i]);
+        task->weight[i] = size > 0 && isfinite(size) ? sqrt(size) : 1;
     }
-    return largest;
+    free(M);
+    return status;
 }
 
+/* The largest |a_i - b_i|, weighed; b may be NULL. */
+static double largest(const errand *task, const double *a, const double *b, int count)
+{
+    double found = 0;
+    for (int i = 0; i < count; i++)
+        found = fmax(found, task->weight[i] * fabs(a[i] - (b ? b[i] : 0)));
+    return found;
+}
+
+/* Of velocities beside velocities and the path by the time; of positions beside positions and the
+ * path. */
 static double relative_difference(const errand *task, const attempt *a, const attempt *b)
 {
-    double scale = 1;
-    double in_q = largest_difference(a->q, b->q, task->coordinates, &scale);
-    double in_v = largest_difference(a->v, b->v, task->velocities, &scale);
-    return fmax(in_q, in_v) / scale;
+    double time = task->t1 - task->t0;
+    int n = task->coordinates, k = task->velocities;
+    double speed = fmax(fmax(largest(task, a->v, NULL, k), largest(task, task->v, NULL, k)),
+                        largest(task, a->q, task->q, n) / time);
+    double place = fmax(largest(task, a->q, NULL, n), time * speed);
+    double in_q = largest(task, a->q, b->q, n), in_v = largest(task, a->v, b->v, k);
+    return fmax(in_q > 0 ? in_q / place : 0, in_v > 0 ? in_v / speed : 0);
+}
+
+/* So many that the velocity does not change much within one. */
+static double first_steps(const errand *task)
+{
+    double speed = largest(task, task->v, NULL, task->velocities), steps = 16 * FIRST_STEPS;
+    double *rate = malloc(((size_t)task->velocities + 1) * sizeof *rate);
+    if (rate && speed > 0 &&
+        nh_system_acceleration(task->system, task->t0, task->q, task->v, rate, NULL, NULL) == NH_OK)
+        steps = (task->t1 - task->t0) * largest(task, rate, NULL, task->velocities) / speed /
+                first_step;
+    free(rate);
+    return fmin(fmax(FIRST_STEPS, ceil(steps)), first_steps_most);
 }
 
 static void copy_attempt(const errand *task, attempt *to, const attempt *from)
@@ -92,7 +137,7 @@ static bool may_get_better(nh_status status)
 static nh_status refine(const errand *task, attempt *best, attempt *now, attempt *before,
                         double tolerance, nh_report *report)
 {
-    int64_t steps = (int64_t)fmax(FIRST_STEPS, ceil((task->t1 - task->t0) / first_step));
+    int64_t steps = (int64_t)first_steps(task);
     int without_gain = 0;
     nh_status status = NH_OK;
     before->steps = 0;
@@ -138,17 +183,20 @@ nh_status nh_reference(const nh_system *system, double t0, const double *q, cons
                        nh_report *report)
 {
     errand task = {
-        system, t0, t1, q, v, nh_system_coordinates(system), nh_system_velocities(system)};
+        system, t0, t1, q, v, nh_system_coordinates(system), nh_system_velocities(system), NULL};
     if (!(t1 > t0) || !isfinite(t1 - t0))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "a reference solution must go forward in time, not from %g to %g", t0, t1);
     size_t size = (size_t)task.coordinates + (size_t)task.velocities;
-    double *space = calloc(2 * size + 1, sizeof *space);
+    double *space = calloc(2 * size + (size_t)task.velocities + 1, sizeof *space);
     if (!space)
         return nh_fail_memory(report);
+    task.weight = space + 2 * size;
     attempt best = {.q = q1, .v = v1}, now = {.q = space, .v = space + task.coordinates};
     attempt before = {.q = space + size, .v = space + size + task.coordinates};
-    nh_status status = refine(&task, &best, &now, &before, fmax(tolerance, DBL_EPSILON), report);
+    nh_status status = find_weights(&task, report);
+    if (status == NH_OK)
+        status = refine(&task, &best, &now, &before, fmax(tolerance, DBL_EPSILON), report);
     if (status != NH_OK)
         status = complain(&task, &best, status, report);
     else if (accuracy)

@@ -51,7 +51,7 @@ enum { FAMILIES = 14 };
 
 static bool is_momentum(const nh_system *system, int index)
 {
-    return strncmp(nh_system_integral_name(system, index), "momentum", 8) == 0;
+    return strstr(nh_system_integral_name(system, index), "momentum of ") != NULL;
 }
 
 static int rho_count(const nh_system *system)

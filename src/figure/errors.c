@@ -139,7 +139,7 @@ nh_status nh_study_errors(nh_target *target, const nh_setup *setup, const nh_con
     if (status == NH_OK) {
         t.q1 = target->state;
         t.v1 = t.q1 + t.n;
-        t.scale = fmax(1, fmax(largest(t.q1, NULL, t.n), largest(t.v1, NULL, t.nv)));
+        t.scale = fmax(largest(t.q1, NULL, t.n), largest(t.v1, NULL, t.nv));
         status = all_sizes(&t, target->accuracy.error, out);
     }
     free(t.at);

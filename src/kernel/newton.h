@@ -19,14 +19,26 @@
 #define NH_CAREFUL 1
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/dense.h"
 
-enum { NEWTON_UNKNOWNS_MAX = 1000, NEWTON_ITERATIONS_MAX = 40, NEWTON_POLISH_MAX = 12 };
+enum {
+    NEWTON_UNKNOWNS_MAX = 1000,
+    NEWTON_ITERATIONS_MAX = 40,
+    NEWTON_POLISH_MAX = 12,
+    NEWTON_NEAR_MAX = 3
+};
 
-/* Corrections below NEWTON_NEAR are not damped; what stagnates above NEWTON_NOISE is not solved;
- * less than NEWTON_LEAST of a correction is none. All are relative to the unknowns' sizes. */
+/* On the way, corrections are compared with their unknowns, or with NEWTON_ROUGH of the largest
+ * unknown: some of them begin at zero. They are not damped below
+ * NEWTON_NEAR, and a few more may follow until each is NEWTON_CLOSE to its own unknown, by which it
+ * is judged from then on (or by NEWTON_SHARE of the largest). What stagnates above NEWTON_NOISE is
+ * not solved; less than NEWTON_LEAST of a correction is none. */
 #define NEWTON_NEAR 1e-5
+#define NEWTON_CLOSE 1e-3
+#define NEWTON_ROUGH 0.03
+#define NEWTON_SHARE 1e-6
 #define NEWTON_NOISE 1e-6
 #define NEWTON_LEAST 0x1p-10
 
@@ -44,6 +56,7 @@ typedef struct newton_problem {
     double *weight;   /* what corrections are compared with; of the judged unknowns */
     double *J, *r, *dx, *trial, *moved;
     int *pivot;
+    bool direct; /* solved without damping: the solution belongs to where it began */
 } newton_problem;
 
 /* Doubles of workspace for d unknowns (0 when there are too many). */
@@ -86,24 +99,23 @@ static inline double newton_impulse_size(const kernel *k, const double *B)
     return v > 0 && b > 0 ? v / b : 1;
 }
 
-/* Unknowns that are much smaller than others are weighed by these: what is left of them may be the
- * others' round-off. */
-static inline double newton_least(const kernel *k, const newton_problem *s)
+static inline double newton_largest(const kernel *k, const newton_problem *s)
 {
-    return 1e-6 * fmax(largest(k, s->x, s->judged), largest(k, s->size, s->judged));
+    return fmax(largest(k, s->x, s->judged), largest(k, s->size, s->judged));
 }
 
-/* Sizes as they are with the correction dx and without it. */
-static inline void newton_weigh(const kernel *k, newton_problem *s)
+/* Sizes as they are with the correction dx and without it, and not below `share` of the largest: of
+ * what is smaller than that, other unknowns' round-off may be all that is left. */
+static inline void newton_weigh(const kernel *k, newton_problem *s, double share)
 {
-    double least = newton_least(k, s);
+    double most = newton_largest(k, s);
     for (int j = 0; j < s->judged; j++) {
         const double moved = fabs(s->x[j] - s->dx[j]);
         s->weight[j] = fmax(fmax(fabs(s->x[j]), moved), s->size[j]);
-        least = fmax(least, 1e-6 * moved);
+        most = fmax(most, moved);
     }
     for (int j = 0; j < s->judged; j++)
-        s->weight[j] = fmax(s->weight[j], least);
+        s->weight[j] = fmax(s->weight[j], share * most);
 }
 
 /* The largest correction relative to its unknown's size; NAN if any is not a number. */
@@ -120,11 +132,11 @@ static inline double newton_level(const newton_problem *s, const double *dx)
 /* J at x, where the residual is r. */
 static inline int newton_jacobian(kernel *k, newton_problem *s)
 {
-    const double least = newton_least(k, s);
+    const double least = 1e-3 * newton_largest(k, s); /* what is moved less might not show */
     const int d = s->d;
     for (int j = 0; j < d; j++) {
         const double keep = s->x[j], size = fmax(fabs(keep), s->size[j]);
-        double dx = 0x1p-26 * fmax(size, j < s->judged ? 1e3 * least : 0);
+        double dx = 0x1p-26 * fmax(size, j < s->judged ? least : 0);
         s->x[j] = keep + (dx > 0 ? dx : 0x1p-26);
         dx = s->x[j] - keep;
         int status = s->residual(k, s->x, s->moved, s->work);
@@ -198,7 +210,7 @@ static inline double newton_descend(kernel *k, newton_problem *s, double level, 
  * there. */
 static inline int newton_approach(kernel *k, newton_problem *s, int *iterations)
 {
-    int side = 0, status = s->residual(k, s->x, s->r, s->work);
+    int side = 0, near = 0, status = s->residual(k, s->x, s->r, s->work);
     for (double part = 1; !status && *iterations < NEWTON_ITERATIONS_MAX; ++*iterations) {
         if ((status = newton_jacobian(k, s)))
             return status;
@@ -207,6 +219,7 @@ static inline int newton_approach(kernel *k, newton_problem *s, int *iterations)
             for (int j = 0; j < s->d; j++)
                 s->x[j] += 0.75 * part * s->dx[j];
             part /= 4;
+            s->direct = false;
             if (part < NEWTON_LEAST)
                 break;
             status = s->residual(k, s->x, s->r, s->work);
@@ -217,12 +230,20 @@ static inline int newton_approach(kernel *k, newton_problem *s, int *iterations)
         for (int j = 0; j < s->d; j++)
             s->dx[j] = s->r[j];
         nh_dense_solve(s->d, s->J, s->pivot, s->dx);
-        newton_weigh(k, s);
+        newton_weigh(k, s, NEWTON_ROUGH);
         const double level = newton_level(s, s->dx);
-        if (level <= NEWTON_NEAR)
-            return NH_KERNEL_OK;
+        if (level <= NEWTON_NEAR) {
+            newton_weigh(k, s, NEWTON_SHARE);
+            if (newton_level(s, s->dx) <= NEWTON_CLOSE || ++near > NEWTON_NEAR_MAX)
+                return NH_KERNEL_OK;
+            for (int j = 0; j < s->d; j++)
+                s->x[j] -= s->dx[j];
+            status = s->residual(k, s->x, s->r, s->work);
+            continue;
+        }
         if (isnan(level) || !((part = newton_descend(k, s, level, fmin(1, 4 * part), &status)) > 0))
             break;
+        s->direct = s->direct && part == 1;
     }
     return status ? status : newton_failed(k, s, *iterations);
 }
@@ -256,6 +277,7 @@ static inline int newton_solve(kernel *k, newton_problem *s)
     int iterations = 0;
     if (s->d > NEWTON_UNKNOWNS_MAX)
         return NH_KERNEL_NOT_CONVERGED;
+    s->direct = true;
     TRY_(newton_approach(k, s, &iterations));
     return newton_polish(k, s, &iterations);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "mechanics/symmetries.h"
 
 static bool allocate(nh_mechanics *s)
 {
@@ -251,6 +252,13 @@ void nh_mechanics_free(nh_mechanics *s)
     nh_matrix_free(&s->B);
     nh_elimination_free(s->mass_factors);
     nh_pivots_free(&s->schur_pivots);
+    for (int i = 0; s->surface_text && i < s->surfaces; i++)
+        free(s->surface_text[i]);
+    free(s->surface_text);
+    for (int i = 0; i < s->founds; i++)
+        free(s->found[i].term);
+    free(s->found);
+    free(s->surface);
     free(s->start);
     for (char **c = s->conserved; c && *c; c++)
         free(*c);

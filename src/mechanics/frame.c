@@ -21,6 +21,7 @@
 
 #include "base/dense.h"
 #include "base/status.h"
+#include "mechanics/probe.h"
 
 typedef struct frame {
     nh_mechanics *s;
@@ -372,13 +373,6 @@ bool nh_derive_householder_signs(nh_mechanics *s, nh_expr *work, nh_expr_list *o
 
 /* ---- is the frame that the model gives one? ---- */
 
-/* A cheap deterministic scatter of numbers in (-1, 1). */
-static double scatter(int i, int round)
-{
-    double x = sin(12.9898 * (i + 1) + 78.233 * (round + 1)) * 43758.5453;
-    return 2 * (x - floor(x)) - 1;
-}
-
 static nh_status bad_frame(const nh_mechanics *s, nh_report *report, int a, const char *constraint,
                            double residual)
 {
@@ -400,25 +394,41 @@ static nh_status bad_frame(const nh_mechanics *s, nh_report *report, int a, cons
     return NH_BAD_MODEL;
 }
 
+/* Velocities in units of the largest of each: X becomes X/unit, K becomes K*unit. */
+static void remove_units(int n, int r, int m, double *X, double *K)
+{
+    for (int i = 0; i < n; i++) {
+        double unit = 0;
+        for (int a = 0; a < r; a++)
+            unit = fmax(unit, fabs(X[a * n + i]));
+        for (int a = 0; a < r && unit > 0; a++)
+            X[a * n + i] /= unit;
+        for (int j = 0; j < m; j++)
+            K[j * n + i] *= unit;
+    }
+}
+
 /* At one point: every vector in the kernel of K, and all of them independent. */
-static nh_status check_frame_at(const nh_mechanics *s, double *X, const double *K,
-                                nh_report *report)
+static nh_status check_frame_at(const nh_mechanics *s, double *X, double *K, nh_report *report)
 {
     int n = s->n, r = s->problem->frames, dependent;
+    for (int e = 0; e < r * n; e++)
+        if (!isfinite(X[e]))
+            return NH_OK; /* off the domain of the model: says nothing */
+    remove_units(n, r, s->m, X, K);
     for (int a = 0; a < r; a++)
         for (int j = 0; j < s->m; j++) {
-            double sum = 0, size = 0;
+            double sum = 0, size = 0, row = 0, vector = 0;
             for (int i = 0; i < n; i++) {
                 double term = K[j * n + i] * X[a * n + i];
                 sum += term;
                 size += fabs(term);
+                row = fmax(row, fabs(K[j * n + i]));
+                vector = fmax(vector, fabs(X[a * n + i]));
             }
-            if (fabs(sum) > 1e-9 * (size + 1e-3))
+            if (fabs(sum) > 1e-9 * (size + 1e-3 * row * vector))
                 return bad_frame(s, report, a, s->problem->constraint[j].name, sum);
         }
-    for (int e = 0; e < r * n; e++)
-        if (!isfinite(X[e]))
-            return NH_OK; /* off the domain of the model: says nothing */
     if (nh_dense_rank(r, n, X, 1e-10, &dependent) < r)
         return bad_frame(s, report, dependent, NULL, 0);
     return NH_OK;
@@ -430,23 +440,23 @@ nh_status nh_check_frame(const nh_mechanics *s, const double *start, nh_report *
     if (r == 0 || size > 100000) /* a dense rank of more takes longer than all the rest */
         return NH_OK;
     nh_expr_list wanted = {0};
-    double *value = malloc((size + 2 * n + 1) * sizeof *value);
-    bool ok = value && push_all(&wanted, s->problem->frame, (int)(r * n));
+    nh_probe probe;
+    double *value = malloc((size + 1) * sizeof *value);
+    bool ready = nh_probe_init(&probe, s, 0, start, start + n);
+    bool ok = value && ready && push_all(&wanted, s->problem->frame, (int)(r * n));
     for (int j = 0; ok && j < s->m; j++)
         for (int i = 0; ok && i < s->n; i++)
             ok = nh_expr_list_push(&wanted, nh_matrix_at(&s->K, j, i));
     nh_status status = ok ? NH_OK : nh_fail_memory(report);
     for (int round = 0; status == NH_OK && round < 3; round++) {
-        double *q = value + size;
-        for (int i = 0; i < s->n; i++) {
-            q[i] = start[i] + 0.2 * (round + 1) * scatter(i, round + 5);
-            q[s->n + i] = 0;
-        }
-        if (!nh_evaluate(s->g, wanted.item, wanted.count, 0, q, q + n, NULL, value))
+        nh_probe_move(&probe, round);
+        if (!nh_evaluate(s->g, wanted.item, wanted.count, probe.t, probe.q, probe.v, NULL, value))
             status = nh_fail_memory(report);
         else
             status = check_frame_at(s, value, value + r * n, report);
     }
+    if (ready)
+        nh_probe_free(&probe);
     nh_expr_list_free(&wanted);
     free(value);
     return status;

@@ -1,82 +1,232 @@
-/* The Frobenius test: are the constraints equivalent to constraints on positions?
+/* Integrability: are the constraints equivalent to conditions on positions, or some of them?
  *
- * A constraint linear or affine in v is a one-form w = A dq + b dt on (q, t). The distribution on
- * which all of them vanish is integrable exactly when dw(X, Y) = 0 for every w and all X, Y in it.
- * dw(X, Y) is evaluated at points near the start for pairs of random admissible vectors: a form
- * that vanishes on such pairs at several points vanishes. Velocities on a Lie algebra add -w([X,
- * Y]). */
-#include "mechanics/mechanics.h"
+ * The distribution D on which all forms w vanish is integrable exactly when dw(X, Y) = 0 for every
+ * w and all X, Y in D (Frobenius). The two-forms dw are expressions: when they vanish on the graph,
+ * that settles it. Otherwise dw(X, Y) is evaluated for random X, Y in D, in states near the given
+ * one and far from it, in scaled quantities, against a bound of its round-off. When D is not
+ * integrable, its Lie flag tells how many conditions it hides (flag.c). */
+#include "mechanics/forms.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dense.h"
 
-enum { POINTS = 3, FORMS_MAX = 300 };
+enum { FORMS_MAX = 300, ALONE_MAX = 50 };
 
-typedef struct probe {
-    nh_mechanics *s;
-    int n, m; /* n counts time as one more coordinate, the last */
-    double *q, *v, *A, *X, *Y, *dX, *dY;
-    nh_expr_list A_entries, d_entries;
-} probe;
+/* ---- the forms and their derivatives ---- */
 
-static double random_number(uint64_t *state)
+nh_expr nh_column_derivative(const nh_forms *f, nh_expr e, int column)
 {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-52 - 1;
+    bool time = f->with_time && column == f->columns - 1;
+    nh_partials d;
+    if (!time && column >= f->s->problem->coordinates)
+        return NH_ZERO;
+    if (!nh_gradient(f->s->g, e, time ? NH_TIME : NH_Q, &d))
+        return NH_ZERO;
+    nh_expr value = nh_partial_of(&d, time ? 0 : (uint32_t)column);
+    nh_partials_free(&d);
+    return value;
 }
 
-/* A and b, dense, with b as the last column. */
-static bool list_forms(probe *p)
+static bool needs_time(const nh_mechanics *s)
 {
-    nh_mechanics *s = p->s;
+    bool time = !s->facts.linear;
+    for (int i = 0; i < s->m; i++)
+        time = time || nh_depends(s->g, s->k[i], NH_TIME);
+    return time;
+}
+
+static bool list_forms(nh_forms *f)
+{
+    nh_mechanics *s = f->s;
     nh_expr *zero = calloc((size_t)s->n + 1, sizeof *zero);
-    bool ok = zero != NULL;
+    f->entry = calloc((size_t)f->rows * (size_t)f->columns + 1, sizeof *f->entry);
+    bool ok = zero && f->entry;
     for (int i = 0; ok && i < s->m; i++) {
-        for (int j = 0; ok && j < s->n; j++)
-            ok = nh_expr_list_push(&p->A_entries, nh_matrix_at(&s->K, i, j));
-        ok = ok && nh_expr_list_push(&p->A_entries,
-                                     nh_substitute(s->g, s->k[i], NH_V, zero, (size_t)s->n));
+        nh_expr *row = f->entry + i * f->columns;
+        for (size_t e = 0; e < s->K.row[i].count; e++)
+            row[s->K.row[i].entry[e].index] = s->K.row[i].entry[e].value;
+        if (f->with_time)
+            row[f->columns - 1] = nh_substitute(s->g, s->k[i], NH_V, zero, (size_t)s->n);
     }
     free(zero);
     return ok;
 }
 
-/* X_j d/dq_j of the form applied to Y: sum over entries of d(entry)/dq . X times Y. The entries'
- * derivatives along X come from differences of values would lose digits, so they are symbolic. */
-static bool list_derivatives(probe *p)
+static bool add_entry(nh_forms *f, int form, int j, int k, nh_expr value)
 {
-    nh_mechanics *s = p->s;
+    if (value == NH_ZERO || j == k)
+        return true;
+    nh_graph *g = f->s->g;
+    if (j > k) {
+        int swap = j;
+        j = k;
+        k = swap;
+        value = nh_negate(g, value);
+    }
+    for (int e = f->entries; e-- > 0 && f->dw[e].form == form;)
+        if (f->dw[e].j == j && f->dw[e].k == k) {
+            f->dw[e].value = nh_add(g, f->dw[e].value, value);
+            return true;
+        }
+    if (f->entries == f->room) {
+        int room = f->room ? 2 * f->room : 64;
+        nh_two_form_entry *bigger = realloc(f->dw, (size_t)room * sizeof *bigger);
+        if (!bigger)
+            return false;
+        f->dw = bigger;
+        f->room = room;
+    }
+    f->dw[f->entries++] = (nh_two_form_entry){form, j, k, value};
+    return true;
+}
+
+/* dw(e_j, e_k) = d_j w_k - d_k w_j - w([e_j, e_k]) */
+static bool derive_form(nh_forms *f, int i)
+{
+    nh_graph *g = f->s->g;
+    const nh_problem *problem = f->s->problem;
+    const nh_expr *row = f->entry + i * f->columns;
     bool ok = true;
-    for (size_t e = 0; ok && e < p->A_entries.count; e++) {
+    for (int k = 0; ok && k < f->columns; k++) {
         nh_partials dq = {0}, dt = {0};
-        nh_expr entry = p->A_entries.item[e];
-        ok = nh_gradient(s->g, entry, NH_Q, &dq) && nh_gradient(s->g, entry, NH_TIME, &dt);
-        nh_expr along = NH_ZERO; /* X travels in the velocity inputs, its time part in X[0] */
-        for (size_t i = 0; ok && i < dq.count; i++)
-            along = nh_add(
-                s->g, along,
-                nh_multiply(s->g, dq.entry[i].value, nh_variable(s->g, NH_V, dq.entry[i].index)));
-        if (ok && dt.count)
-            along = nh_add(s->g, along,
-                           nh_multiply(s->g, dt.entry[0].value, nh_variable(s->g, NH_X, 0)));
+        ok = nh_gradient(g, row[k], NH_Q, &dq) && nh_gradient(g, row[k], NH_TIME, &dt);
+        for (size_t e = 0; ok && e < dq.count; e++)
+            ok = add_entry(f, i, (int)dq.entry[e].index, k, dq.entry[e].value);
+        for (size_t e = 0; ok && f->with_time && e < dt.count; e++)
+            ok = add_entry(f, i, f->columns - 1, k, dt.entry[e].value);
         nh_partials_free(&dq);
         nh_partials_free(&dt);
-        ok = ok && nh_expr_list_push(&p->d_entries, along);
     }
+    for (int b = 0; ok && b < problem->brackets; b++) {
+        nh_bracket c = problem->bracket[b];
+        if (c.a < c.b) /* both orders are listed */
+            ok = add_entry(f, i, c.a, c.b, nh_scale(g, -c.c, row[c.result]));
+    }
+    return ok;
+}
+
+static void drop_zeros(nh_forms *f)
+{
+    int kept = 0;
+    for (int e = 0; e < f->entries; e++)
+        if (f->dw[e].value != NH_ZERO)
+            f->dw[kept++] = f->dw[e];
+    f->entries = kept;
+}
+
+static bool make_forms(nh_forms *f, nh_mechanics *s)
+{
+    *f = (nh_forms){.s = s, .rows = s->m, .with_time = needs_time(s)};
+    f->columns = s->n + f->with_time;
+    bool ok = list_forms(f);
+    for (int i = 0; ok && i < f->rows; i++)
+        ok = derive_form(f, i);
+    drop_zeros(f);
     return ok && !nh_graph_failed(s->g);
 }
 
-/* Removes from X what the rows of A see: X -= A^T (A A^T)^-1 A X. */
-static bool make_admissible(nh_graph *g, const double *A, int rows, int n, double *X)
+static void free_forms(nh_forms *f)
 {
-    double *AA = calloc((size_t)rows * rows + rows + 1, sizeof *AA), *y = AA + (size_t)rows * rows;
-    int *pivot = malloc(((size_t)rows + 1) * sizeof *pivot);
-    bool ok = AA && pivot;
+    free(f->entry);
+    free(f->dw);
+}
+
+/* ---- values in a state ---- */
+
+typedef struct sample {
+    const nh_forms *f;
+    nh_probe *probe;
+    double *A;      /* [rows * columns], scaled: rows and columns have entries near one */
+    double *column; /* [columns]: by what a column was multiplied */
+    double *row;    /* [rows] */
+    nh_bounded *dw; /* [entries] */
+    double *X, *Y;  /* [columns] */
+    double *space;
+} sample;
+
+static bool sample_init(sample *x, const nh_forms *f, nh_probe *probe)
+{
+    size_t rows = (size_t)f->rows, columns = (size_t)f->columns, mn = rows * columns;
+    *x = (sample){.f = f, .probe = probe};
+    x->A = calloc(2 * mn + 4 * columns + 2 * rows + rows * rows + 1, sizeof *x->A);
+    x->dw = calloc((size_t)f->entries + mn + 1, sizeof *x->dw);
+    if (!x->A || !x->dw)
+        return false;
+    x->column = x->A + mn;
+    x->row = x->column + columns;
+    x->X = x->row + rows;
+    x->Y = x->X + columns;
+    x->space = x->Y + columns; /* rows^2 + rows, then a copy of A */
+    return true;
+}
+
+static void sample_free(sample *x)
+{
+    free(x->A);
+    free(x->dw);
+}
+
+/* Rows and columns to one: neither the units of a constraint nor those of a velocity matter. */
+static void scale_forms(sample *x)
+{
+    int rows = x->f->rows, columns = x->f->columns;
+    for (int i = 0; i < rows; i++)
+        x->row[i] = 1;
+    for (int j = 0; j < columns; j++)
+        x->column[j] = 1;
+    for (int pass = 0; pass < 6; pass++)
+        for (int i = 0; i < (pass % 2 ? columns : rows); i++) {
+            double most = 0;
+            int count = pass % 2 ? rows : columns, step = pass % 2 ? columns : 1;
+            double *first = x->A + (pass % 2 ? i : i * columns);
+            for (int j = 0; j < count; j++)
+                most = fmax(most, fabs(first[j * step]));
+            double factor = most > 0 ? exp2(-rint(log2(most))) : 1;
+            for (int j = 0; j < count; j++)
+                first[j * step] *= factor;
+            *(pass % 2 ? x->column + i : x->row + i) *= factor;
+        }
+}
+
+/* A, scaled, and dw in the probe's state; false where something is not finite. */
+static bool take_sample(sample *x, int round)
+{
+    const nh_forms *f = x->f;
+    size_t mn = (size_t)f->rows * (size_t)f->columns;
+    nh_probe_move(x->probe, round);
+    nh_inputs point = nh_probe_point(x->probe);
+    nh_expr_list list = {0};
+    bool ok = true;
+    for (int e = 0; ok && e < f->entries; e++)
+        ok = nh_expr_list_push(&list, f->dw[e].value);
+    for (size_t e = 0; ok && e < mn; e++)
+        ok = nh_expr_list_push(&list, f->entry[e]);
+    ok = ok && nh_evaluate_bounded(f->s->g, list.item, list.count, &point, x->dw);
     if (!ok)
-        nh_graph_fail(g);
-    for (int pass = 0; ok && pass < 2; pass++) { /* the second pass cleans up round-off */
+        nh_graph_fail(f->s->g);
+    nh_expr_list_free(&list);
+    for (size_t e = 0; ok && e < (size_t)f->entries + mn; e++)
+        ok = isfinite(x->dw[e].value) && isfinite(x->dw[e].error);
+    for (size_t e = 0; ok && e < mn; e++)
+        x->A[e] = x->dw[(size_t)f->entries + e].value;
+    if (ok)
+        scale_forms(x);
+    return ok;
+}
+
+/* Removes from X what the rows [first, first + rows) see: X -= A^T (A A^T)^-1 A X, three times for
+ * the sake of round-off. False where the rows depend on each other. */
+static bool make_admissible(sample *x, int first, int rows, double *X)
+{
+    int n = x->f->columns;
+    const double *A = x->A + first * n;
+    double *AA = x->space, *y = AA + rows * rows;
+    int *pivot = malloc(((size_t)rows + 1) * sizeof *pivot);
+    bool ok = pivot != NULL;
+    for (int pass = 0; ok && pass < 3; pass++) {
         for (int i = 0; i < rows; i++) {
             y[i] = 0;
             for (int k = 0; k < n; k++)
@@ -94,109 +244,208 @@ static bool make_admissible(nh_graph *g, const double *A, int rows, int n, doubl
             for (int k = 0; k < n; k++)
                 X[k] -= A[i * n + k] * y[i];
     }
-    free(AA);
     free(pivot);
     return ok;
 }
 
-/* w([X, Y]) of the algebra, for row i. */
-static double algebra_term(const probe *p, int i)
+/* dw_i(X, Y) for the forms [first, first + rows): YES when all vanish, NO when one does not. */
+static nh_answer judge_pair(const sample *x, int first, int rows)
 {
-    double sum = 0;
-    const nh_problem *problem = p->s->problem;
-    for (int b = 0; b < problem->brackets; b++) {
-        nh_bracket c = problem->bracket[b];
-        sum += c.c * p->X[c.a] * p->Y[c.b] * p->A[i * p->n + c.result];
+    nh_answer answer = NH_YES;
+    double sum[FORMS_MAX] = {0}, size[FORMS_MAX] = {0}, error[FORMS_MAX] = {0};
+    for (int e = 0; e < x->f->entries; e++) {
+        nh_two_form_entry d = x->f->dw[e];
+        if (d.form < first || d.form >= first + rows)
+            continue;
+        double scale = x->row[d.form] * x->column[d.j] * x->column[d.k];
+        double a = x->X[d.j] * x->Y[d.k] * scale, b = x->X[d.k] * x->Y[d.j] * scale;
+        sum[d.form] += x->dw[e].value * (a - b);
+        size[d.form] += fabs(x->dw[e].value) * (fabs(a) + fabs(b));
+        error[d.form] += x->dw[e].error * (fabs(a) + fabs(b));
     }
-    return sum;
+    for (int i = first; i < first + rows; i++) {
+        double round_off = 32 * error[i];
+        if (fabs(sum[i]) > 1e-9 * size[i] + round_off)
+            return NH_NO;
+        if (fabs(sum[i]) > 1e-12 * size[i] + round_off)
+            answer = NH_UNKNOWN;
+    }
+    return answer;
 }
 
-/* |dw_i(X, Y)| relative to the size of its terms. */
-static double defect(const probe *p, int i)
+/* Whether all two-forms of these rows have been seen to differ from zero somewhere: where one never
+ * does, it may vanish, or be flat. */
+static bool all_seen(const sample *x, int first, int rows, bool *entry)
 {
-    double sum = 0, size = 0;
-    for (int j = 0; j < p->n; j++) {
-        double a = p->dX[i * p->n + j] * p->Y[j], b = p->dY[i * p->n + j] * p->X[j];
-        sum += a - b;
-        size += fabs(a) + fabs(b);
+    bool all = true;
+    for (int e = 0; e < x->f->entries; e++) {
+        entry[e] = entry[e] || nh_is_significant(x->dw[e]) == NH_YES;
+        bool ours = x->f->dw[e].form >= first && x->f->dw[e].form < first + rows;
+        all = all && (!ours || entry[e]);
     }
-    double algebra = algebra_term(p, i);
-    size += fabs(algebra);
-    return size > 0 ? fabs(sum - algebra) / size : 0;
+    return all;
 }
 
-/* Values of expressions at q; memory that is missing makes the graph fail. */
-static bool evaluate(const probe *p, const nh_expr_list *list, const double *v, const double *x,
-                     double *out)
+/* States in which to look where something may be flat: as many as cost milliseconds. */
+static int states_to_search(const nh_mechanics *s)
 {
-    bool done = nh_evaluate(p->s->g, list->item, list->count, 0.1, p->q, v, x, out);
-    if (!done)
-        nh_graph_fail(p->s->g);
-    return done;
+    size_t affordable = 4000000 / (nh_graph_size(s->g) + 1);
+    return affordable > 400 ? 400 : (int)affordable;
 }
 
-/* Draws X and Y annihilated by the rows [first, first+rows) of A and updates the largest defect of
- * those rows. */
-static bool try_pair(probe *p, int first, int rows, uint64_t *random, double *largest)
+/* NO when a pair of vectors in one state shows it; YES when all agree. */
+static nh_answer judge(sample *x, int first, int rows)
 {
-    nh_mechanics *s = p->s;
-    for (int j = 0; j < p->n; j++) {
-        p->X[j] = random_number(random);
-        p->Y[j] = random_number(random);
+    const nh_forms *f = x->f;
+    bool closed = true, seen = false, doubted = false, flat = false;
+    for (int e = 0; e < f->entries; e++)
+        closed = closed && (f->dw[e].form < first || f->dw[e].form >= first + rows);
+    if (closed || f->columns - rows < 2) /* one direction is always that of a curve */
+        return NH_YES;
+    bool *entry = calloc((size_t)f->entries + 1, sizeof *entry);
+    if (!entry)
+        return NH_UNKNOWN;
+    int rounds = nh_probe_rounds(f->s, NH_ROUNDS), more = states_to_search(f->s);
+    nh_answer answer = NH_YES;
+    for (int round = 0; answer != NH_NO && round < (flat && more > rounds ? more : rounds);
+         round++) {
+        if (!take_sample(x, round))
+            continue;
+        flat = !all_seen(x, first, rows, entry);
+        for (int pair = 0; pair < 2; pair++) {
+            for (int j = 0; j < f->columns; j++) {
+                x->X[j] = nh_scatter(j, 100 + 4 * round + pair);
+                x->Y[j] = nh_scatter(j, 300 + 4 * round + pair);
+            }
+            if (!make_admissible(x, first, rows, x->X) || !make_admissible(x, first, rows, x->Y))
+                continue;
+            nh_answer here = judge_pair(x, first, rows);
+            answer = here == NH_NO ? NH_NO : answer;
+            seen = true;
+            doubted = doubted || here == NH_UNKNOWN;
+        }
     }
-    const double *A = p->A + first * p->n;
-    bool ok = make_admissible(s->g, A, rows, p->n, p->X) &&
-              make_admissible(s->g, A, rows, p->n, p->Y) &&
-              evaluate(p, &p->d_entries, p->X, p->X + s->n, p->dX) &&
-              evaluate(p, &p->d_entries, p->Y, p->Y + s->n, p->dY);
-    for (int i = first; ok && i < first + rows; i++)
-        *largest = fmax(*largest, defect(p, i));
+    free(entry);
+    return answer == NH_NO ? NH_NO : seen && !doubted ? NH_YES : NH_UNKNOWN;
+}
+
+/* ---- the verdict ---- */
+
+/* The largest flag of a few states: in special ones it is smaller. */
+static bool find_growth(nh_forms *f, nh_probe *probe, nh_flag *best)
+{
+    *best = (nh_flag){.holonomic = -1};
+    for (int round = 0; round < 6; round++) {
+        nh_flag here;
+        if (!nh_find_flag(f, probe, round, &here))
+            return false;
+        int a = here.count ? here.rank[here.count - 1] : 0;
+        int b = best->count ? best->rank[best->count - 1] : 0;
+        bool better = a > b || (a == b && memcmp(here.rank, best->rank, sizeof here.rank) > 0);
+        if (better) {
+            nh_flag swap = *best;
+            *best = here;
+            here = swap;
+        }
+        free(here.combination);
+    }
+    return true;
+}
+
+/* Integrals of combinations of the forms: all of them when all are integrable. */
+static bool find_surfaces(nh_forms *f, nh_probe *probe, const nh_flag *flag)
+{
+    nh_mechanics *s = f->s;
+    size_t rows = (size_t)f->rows;
+    bool all = s->facts.integrable == NH_YES;
+    int most = all ? f->rows : flag->holonomic;
+    double *factor = calloc(rows + 1, sizeof *factor);
+    s->surface = calloc((size_t)(most > 0 ? most : 0) + 1, sizeof *s->surface);
+    bool ok = factor && s->surface;
+    for (int i = 0; ok && i < most && i < ALONE_MAX; i++) {
+        for (size_t j = 0; j < rows; j++)
+            factor[j] = all ? (size_t)i == j : flag->combination[(size_t)i * rows + j];
+        nh_expr found = nh_primitive(f, factor, probe);
+        if (found != NH_ZERO)
+            s->surface[s->surfaces++] = found;
+    }
+    s->surface_text = calloc((size_t)s->surfaces + 1, sizeof *s->surface_text);
+    ok = ok && s->surface_text;
+    for (int i = 0; ok && i < s->surfaces; i++)
+        ok = (s->surface_text[i] = nh_expr_text(s->problem, s->surface[i])) != NULL;
+    free(factor);
+    return ok && !nh_graph_failed(s->g);
+}
+
+/* What is asked of a state. The answers of the mechanics itself change only when `own`. */
+static bool judge_all(nh_forms *f, nh_probe *probe, nh_integrability *out, nh_answer *alone,
+                      bool own)
+{
+    sample x;
+    bool ok = sample_init(&x, f, probe);
+    nh_flag flag = {.holonomic = -1};
+    if (ok) {
+        out->integrable = judge(&x, 0, f->rows);
+        for (int i = 0; alone && i < f->rows && f->rows <= ALONE_MAX; i++)
+            alone[i] = judge(&x, i, 1);
+        ok = !nh_graph_failed(f->s->g);
+    }
+    if (ok && out->integrable == NH_NO)
+        ok = find_growth(f, probe, &flag);
+    if (out->integrable == NH_YES) {
+        out->holonomic = f->rows;
+        out->growths = 1;
+        out->growth[0] = f->columns - f->rows;
+    } else if (ok && flag.count > 1) { /* one rank alone contradicts what was seen */
+        out->holonomic = flag.holonomic;
+        out->growths = flag.count;
+        memcpy(out->growth, flag.rank, sizeof flag.rank);
+    } else if (out->integrable == NH_NO && f->rows == 1) { /* then there is one way to grow */
+        out->holonomic = 0;
+        out->growths = 2;
+        out->growth[0] = f->columns - 1;
+        out->growth[1] = f->columns;
+    }
+    if (ok && own) {
+        f->s->facts.integrable = out->integrable;
+        ok = find_surfaces(f, probe, &flag);
+    }
+    free(flag.combination);
+    sample_free(&x);
     return ok;
 }
 
-static nh_answer judge(probe *p, int first, int rows, const double *q)
+static bool find_out(nh_mechanics *s, double t, const double *q, const double *v,
+                     nh_integrability *out, nh_answer *alone, bool own)
 {
-    nh_mechanics *s = p->s;
-    uint64_t random = 20201;
-    double largest = 0;
-    for (int point = 0; point < POINTS; point++) {
-        for (int i = 0; i < s->n; i++)
-            p->q[i] = q[i] + 0.2 * random_number(&random);
-        if (!evaluate(p, &p->A_entries, p->v, NULL, p->A) ||
-            !try_pair(p, first, rows, &random, &largest))
-            return NH_UNKNOWN;
-    }
-    return isfinite(largest) ? (largest < 1e-9 ? NH_YES : NH_NO) : NH_UNKNOWN;
+    nh_forms f;
+    nh_probe probe;
+    *out = (nh_integrability){.integrable = s->m ? NH_UNKNOWN : NH_NO, .holonomic = s->m ? -1 : 0};
+    if (s->m == 0 || s->m > FORMS_MAX || !s->facts.affine)
+        return true;
+    out->sought = true;
+    bool ready = nh_probe_init(&probe, s, t, q, v);
+    bool ok = make_forms(&f, s) && ready && judge_all(&f, &probe, out, alone, own);
+    out->with_time = f.with_time;
+    if (ready)
+        nh_probe_free(&probe);
+    free_forms(&f);
+    return ok;
 }
 
-void nh_find_integrability(nh_mechanics *s, const double *q, const double *v)
+bool nh_judge_integrability(nh_mechanics *s, double t, const double *q, const double *v,
+                            nh_integrability *out)
 {
-    s->facts.integrable = s->m ? NH_UNKNOWN : NH_NO;
+    return find_out(s, t, q, v, out, NULL, false);
+}
+
+void nh_find_integrability(nh_mechanics *s)
+{
+    nh_integrability found;
     for (int i = 0; i < s->m; i++)
         s->constraint_integrable[i] = NH_UNKNOWN;
-    if (s->m == 0 || s->m > FORMS_MAX || !s->facts.affine)
-        return;
-    probe p = {.s = s, .n = s->n + 1, .m = s->m};
-    size_t n = (size_t)p.n, mn = n * (size_t)s->m;
-    double *memory = calloc(4 * n + 3 * mn, sizeof *memory);
-    bool listed = memory && list_forms(&p) && list_derivatives(&p);
-    if (listed) {
-        p.q = memory;
-        p.v = memory + n;
-        p.X = memory + 2 * n;
-        p.Y = memory + 3 * n;
-        p.A = memory + 4 * n;
-        p.dX = p.A + mn;
-        p.dY = p.dX + mn;
-        for (int i = 0; i < s->n; i++)
-            p.v[i] = v[i];
-        s->facts.integrable = judge(&p, 0, s->m, q);
-        for (int i = 0; i < s->m && s->m <= 50; i++)
-            s->constraint_integrable[i] = judge(&p, i, 1, q);
-    }
-    if (!listed)
+    if (!find_out(s, 0, s->start, s->start + s->n, &found, s->constraint_integrable, true))
         nh_graph_fail(s->g);
-    nh_expr_list_free(&p.A_entries);
-    nh_expr_list_free(&p.d_entries);
-    free(memory);
+    s->facts.integrable = found.integrable;
+    s->facts.holonomic = found.holonomic;
 }

@@ -66,6 +66,12 @@ typedef struct nh_mechanics {
     nh_constraint_kind *kind; /* [m] */
     nh_answer *constraint_integrable; /* [m] */
     char **conserved;                 /* NULL at the end */
+    struct nh_found_integral *found;  /* those at the end of `conserved` (symmetries.h) */
+    int founds;
+    bool sought;      /* they have been looked for */
+    nh_expr *surface; /* integrals of holonomic constraints that were found */
+    char **surface_text;
+    int surfaces;
 } nh_mechanics;
 
 /* Takes the problem over, also on failure. */
@@ -104,7 +110,10 @@ nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_
 
 /* Used by nh_mechanics_derive: everything that is found out rather than derived. */
 nh_status nh_mechanics_find_facts(nh_mechanics *mechanics, nh_report *report);
-void nh_find_integrability(nh_mechanics *mechanics, const double *q, const double *v);
+void nh_find_integrability(nh_mechanics *mechanics);
+/* Near any state; makes new expressions, not for several threads. False without memory. */
+bool nh_judge_integrability(nh_mechanics *mechanics, double t, const double *q, const double *v,
+                            nh_integrability *out);
 nh_status nh_check_angles(nh_mechanics *mechanics, nh_report *report);
 /* What decides the motion, appended to the list: L, the forces, the constraints. */
 bool nh_list_deciding(const nh_mechanics *mechanics, nh_expr_list *list);

@@ -65,6 +65,17 @@ static double size_of(double own, double others, int round)
     return own != 0 && isfinite(own) ? fabs(own) : others > 0 ? others : some_size(round);
 }
 
+double nh_probe_size(const nh_probe *p, int i, int round)
+{
+    return is_angle(p, i) ? 1 : size_of(p->q0[i], largest(p, p->q0, false), round);
+}
+
+double nh_probe_time(const nh_probe *p, int round)
+{
+    double q = largest(p, p->q0, false), v = largest(p, p->v0, true);
+    return q > 0 && v > 0 ? q / v : some_size(round);
+}
+
 void nh_probe_move(nh_probe *p, int round)
 {
     static const double spread[] = {0.2, 0.1, 0.3, 0.02, 1, 3, 10, 0.5, 30, 2};
@@ -76,8 +87,7 @@ void nh_probe_move(nh_probe *p, int round)
         p->q[i] = p->q0[i] + far * q * nh_scatter(i, 10 + 2 * round);
         p->v[i] = p->v0[i] + (far + 0.5) * v * nh_scatter(i, 11 + 2 * round);
     }
-    double time = q_size > 0 && v_size > 0 ? q_size / v_size : some_size(round);
-    p->t = p->t0 + far * time * (0.6 + 0.4 * nh_scatter(3, round));
+    p->t = p->t0 + far * nh_probe_time(p, round) * (0.6 + 0.4 * nh_scatter(3, round));
 }
 
 nh_inputs nh_probe_point(const nh_probe *p)

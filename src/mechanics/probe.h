@@ -28,6 +28,9 @@ void nh_probe_free(nh_probe *probe);
 enum { NH_NEAR = 4, NH_ROUNDS = 10 };
 int nh_probe_rounds(const nh_mechanics *s, int rounds); /* fewer where each costs much */
 void nh_probe_move(nh_probe *probe, int round);
+/* By how much a coordinate, or time, moves at most in a round near the start. */
+double nh_probe_size(const nh_probe *probe, int coordinate, int round);
+double nh_probe_time(const nh_probe *probe, int round);
 nh_inputs nh_probe_point(const nh_probe *probe);
 
 /* A number in (-1, 1), the same for the same arguments. */

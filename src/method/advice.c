@@ -1,14 +1,53 @@
 /* Which method to take for a system: rules in the order of preference. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "method/method.h"
+#include "system/system.h"
 
 static bool applies(const char *text, const nh_system *system)
 {
     nh_choice choice;
     return nh_choice_parse(&choice, text, NULL) == NH_OK &&
            nh_choice_applies(&choice, system, NULL) == NH_OK;
+}
+
+/* K at q0 + i d, i = 0, 1, 2, for some direction d that no model has in mind: whether it changes in
+ * other ways than linearly. */
+static bool bends(const nh_system *system, const double *q0, int trial)
+{
+    int n = nh_system_velocities(system), m = nh_system_constraints(system);
+    size_t outputs = nh_system_outputs(system, NH_FN_MATRICES), first = (size_t)(n * n);
+    double *q = calloc(2 * (size_t)n + 3 * outputs + 1, sizeof *q), *v = q + n, *out = v + n;
+    bool found = false;
+    nh_status status = q ? NH_OK : NH_NO_MEMORY;
+    for (int i = 0; i < 3 && status == NH_OK; i++) {
+        for (int c = 0; c < n; c++)
+            q[c] = q0[c] + i * (0.3 + 0.2 * sin(1 + 7.3 * c + 2.9 * trial));
+        status = nh_system_evaluate(system, NH_FN_MATRICES, 0, q, v, NULL,
+                                    out + (size_t)i * outputs, NULL);
+    }
+    for (size_t k = first; k < first + (size_t)(n * m) && status == NH_OK; k++) {
+        double a = out[k], b = out[outputs + k], c = out[2 * outputs + k];
+        found = found || fabs(a - 2 * b + c) > 1e-9 * (fabs(a) + fabs(b) + fabs(c));
+    }
+    free(q);
+    return found;
+}
+
+/* Whether the constraints are holonomic, and what they fix is no polynomial of second degree: such
+ * ones are kept by methods that evaluate the constraints in the middle of the step. */
+static bool fixes_curved_surface(const nh_system *system)
+{
+    int n = nh_system_coordinates(system);
+    bool holonomic =
+        nh_system_constraints(system) > 0 && nh_system_facts(system)->integrable == NH_YES;
+    if (!holonomic || n != nh_system_velocities(system) || !system->mechanics)
+        return false;
+    const double *start = system->mechanics->start;
+    return bends(system, start, 0) || bends(system, start, 1);
 }
 
 enum { LARGE = 100 }; /* velocities from which on dense algebra in every step is too dear */
@@ -34,7 +73,10 @@ const char *nh_advise(const nh_system *system, const char **reason)
     const nh_facts *facts = nh_system_facts(system);
     bool large = nh_system_velocities(system) > LARGE;
     bool exact = facts->keeps_energy && facts->linear && facts->autonomous && !large;
+    bool curved = !large && fixes_curved_surface(system);
     advice_rule rules[] = {
+        {"gauss:stages=3", curved,
+         "the constraints are holonomic, and what they fix drifts least at a high order"},
         {"discrete-gradient", exact && facts->coupled,
          "it keeps energy, driver energy, passenger energy and constraints to round-off"},
         {"discrete-gradient", exact && nh_system_constraints(system) > 0,

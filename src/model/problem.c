@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,8 +254,8 @@ static int64_t open_loop(nh_builder *b, const nh_statement *s, double cost, int6
         if (!b->x.status && (left.symbolic || right.symbolic))
             b->x.status = nh_fail_at(b->report, &b->model->source, s->when->place,
                                      "a condition is made of numbers and parameters");
-        double difference = left.number - right.number;
-        if (b->x.status || difference > 1e-9 || difference < -1e-9)
+        double size = fmax(fabs(left.number), fabs(right.number));
+        if (b->x.status || fabs(left.number - right.number) > 1e-9 * size)
             return 0;
     }
     return s->loop ? nh_expand_range(&b->x, s->loop->child, s->loop->child->next, cost, first) : 1;

@@ -59,6 +59,9 @@ nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *
                            size_t setting_count, nh_report *report);
 void nh_problem_free(nh_problem *problem);
 
+/* An expression in the language of models, cut short when it is long; freed by the caller. */
+char *nh_expr_text(const nh_problem *problem, nh_expr e);
+
 /* The start state; `assignments` ("x=1, x'=0.2, y[1]=3, y=(1,2)", may be NULL) replace the model's
  * start expressions before any is evaluated. */
 nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double *q, double *v,

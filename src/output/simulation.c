@@ -5,6 +5,7 @@
 #include "output/simulation.h"
 #include "base/clock.h"
 #include "base/options.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,6 +79,8 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         status = start(s, report);
     if (status == NH_OK)
         status = nh_simulation_watch_motion(s, report);
+    if (status == NH_OK && !o->resume) /* other constraints have no surface to follow */
+        nh_holonomic_create(&s->holonomic, s->system, o->t0, s->motion, NULL);
     if (status == NH_OK)
         status = nh_record_create(&s->record, s->system, report);
     if (status != NH_OK)
@@ -123,6 +126,7 @@ void nh_simulation_free(nh_simulation *s)
     nh_run_free(s->run);
     free(s->multipliers);
     free(s->motion);
+    nh_holonomic_free(s->holonomic);
     free(s);
 }
 
@@ -134,6 +138,36 @@ typedef struct stretch {
     nh_status status; /* of checkpoints */
     nh_report *report;
 } stretch;
+
+enum { SURFACE_POINTS = 256 };
+static const double noticeable = 1e-3; /* a drift of positions, relative to what drifts */
+
+/* What holonomic constraints fix, at some of the rows. */
+static void follow_surface(nh_simulation *s, const double *row)
+{
+    int64_t rows = s->options.steps / s->options.every + 2;
+    if (!s->holonomic || (nh_record_rows(s->record) - 1) % (rows / SURFACE_POINTS + 1) != 0)
+        return;
+    double drift;
+    if (nh_holonomic_follow(s->holonomic, row[0], row + 1, &drift, &s->surface_size, NULL) ==
+        NH_OK) {
+        s->surface_drift = fmax(s->surface_drift, drift);
+        return;
+    }
+    nh_holonomic_free(s->holonomic);
+    s->holonomic = NULL;
+}
+
+static void remark_drift(nh_simulation *s)
+{
+    double part = s->surface_drift / s->surface_size;
+    if (s->holonomic && part > noticeable)
+        nh_remarks_add(&s->run->remarks, "holonomic",
+                       "the constraints are holonomic, and the condition on positions that they "
+                       "amount to drifts by %.1g (%.1g of its size); a smaller step or a method "
+                       "of higher order (gauss:stages=3) drifts less",
+                       s->surface_drift, part);
+}
 
 static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
 {
@@ -148,6 +182,7 @@ static nh_status take_samples(void *user, const nh_samples *samples, nh_report *
         if (status == NH_OK)
             s->recorded = samples->step + i * samples->every;
         nh_simulation_note_motion(s, row + 1);
+        follow_surface(s, row);
     }
     return status;
 }
@@ -229,6 +264,7 @@ nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
         s->archive = NULL;
     } else if (failed || !arrived)
         record_end(s);
+    remark_drift(s);
     return s->archive ? close_output(s, arrived && !failed, report) : NH_OK;
 }
 

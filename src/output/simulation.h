@@ -2,6 +2,8 @@
 #ifndef NH_OUTPUT_SIMULATION_H
 #define NH_OUTPUT_SIMULATION_H
 
+#include <nonholo_analysis.h>
+
 #include "output/record.h"
 
 struct nh_simulation {
@@ -16,8 +18,10 @@ struct nh_simulation {
     double pause_at;      /* by the clock */
     double last_time;     /* of a checkpoint */
     int64_t last_steps;
-    nh_status status; /* of nh_simulation_advance */
-    double *motion;   /* q and v of the start, the size of the motion of each, and their errors */
+    nh_status status;                   /* of nh_simulation_advance */
+    nh_holonomic *holonomic;            /* NULL: there is no condition on positions to follow */
+    double surface_drift, surface_size; /* of that condition, the largest so far */
+    double *motion; /* q and v of the start, the size of the motion of each, and their errors */
 };
 
 /* Restores the checkpoint to resume from, and opens the output, anew or where the checkpoint left

@@ -21,9 +21,9 @@
 #include <string.h>
 
 enum {
-    FEW_STEPS = 8,      /* below, other solutions have more steps, not fewer */
-    FEW_POINTS = 16,    /* too few recorded points to show the size of the motion */
-    WEIGHED_MOST = 1000 /* velocities whose masses are looked at */
+    FEW_STEPS = 8,     /* below, other solutions have more steps, not fewer */
+    FEW_POINTS = 16,   /* too few recorded points to show the size of the motion */
+    WEIGHED_MOST = 200 /* velocities whose masses are looked at, which takes that many energies */
 };
 
 static const double advised_seconds = 0.25, patience = 1;  /* of the simulation; of the estimate */
@@ -70,9 +70,10 @@ void nh_simulation_note_motion(nh_simulation *s, const double *state)
 
 /* The mass that moves with velocity i: the second difference of the energy, which does not depend
  * on `by` if the kinetic energy is quadratic. 0 if it shows none. */
-static double mass_of(const nh_system *system, double t, const double *q, double *v, int i)
+static double mass_of(const nh_system *system, double t, const double *q, double *v, int i,
+                      double by)
 {
-    for (double by = 1e-9; by < 1e10; by *= 1e3) {
+    for (; by < 1e12; by *= 1e3) {
         double energy[3], before = v[i];
         for (int k = 0; k < 3; k++) {
             v[i] = before + (k - 1) * by;
@@ -110,10 +111,12 @@ static nh_status find_scales(estimator *e)
     memcpy(e->scale, s->motion + e->width, (size_t)e->width * sizeof *e->scale);
     for (int a = 0; a < shape->angles; a++) /* a revolution leads back to the same place */
         e->scale[shape->angle[a]] = fmin(e->scale[shape->angle[a]], 6.283185307179586);
-    for (int i = 0; i < velocities; i++)
+    for (int i = 0; i < velocities; i++) {
+        double by = fmax(e->scale[n + i], 1e-12);
         weight[i] = velocities > WEIGHED_MOST
                         ? 1
-                        : sqrt(mass_of(s->system, s->options.t0, start, start + n, i));
+                        : sqrt(mass_of(s->system, s->options.t0, start, start + n, i, by));
+    }
     raise_small(weight, n, e->scale);
     raise_small(weight, velocities, e->scale + n);
     free(weight);

@@ -150,8 +150,8 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
         char names[160] = "", dependent[240];
         if (status == NH_DEPENDENT_CONSTRAINTS)
             nh_health_name_constraints(run, f->member, names, sizeof names);
-        snprintf(dependent, sizeof dependent, "the constraints%s%s depend on each other there",
-                 *names ? " " : "", names);
+        snprintf(dependent, sizeof dependent, "the constraints depend on each other there%s%s%s",
+                 *names ? " (" : "", names, *names ? ")" : "");
         const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
                            : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
                                                               : "the state is no longer finite";
@@ -208,7 +208,7 @@ enum { CUTS_MAX = 8 };
  * (each part of a composed step in as many). */
 static int cut_step(nh_run *run, int cuts, nh_kernel_io *io)
 {
-    double part[2 * NH_PARTS_MAX * CUTS_MAX];
+    double part[2 * NH_PARTS_MAX * 2 * CUTS_MAX];
     if (cuts > 1) {
         const int parts = run->parts * cuts;
         for (int i = 0; i < parts; i++) {
@@ -225,25 +225,57 @@ static int cut_step(nh_run *run, int cuts, nh_kernel_io *io)
     return status;
 }
 
-/* One step of a lane, which leaves it in run->lane_state. Where equations have no solution that
- * continues the motion over the whole step, they may have one over its pieces. */
+/* One step of a lane in so many pieces; leaves it in run->lane_state. */
+static int step_in_pieces(nh_run *run, const group *g, int lane, int64_t index, int cuts,
+                          nh_kernel_io *io)
+{
+    copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
+    *io = io_of(run, &run->careful, run->lane_state, 1, index);
+    return cut_step(run, cuts, io);
+}
+
+/* Whether twice as many pieces lead to the same place, by and large. Where a motion ends, or grows
+ * beyond all bounds, pieces can be solved too, but what they find is not the motion. */
+static bool pieces_agree(nh_run *run, const group *g, int lane, int64_t index, int cuts)
+{
+    nh_kernel_io io;
+    const size_t n = (size_t)run->system->shape.n, size = run->state_size;
+    double *found = run->lane_state + size, *finer = run->lane_state;
+    memcpy(found, finer, size * sizeof(double));
+    bool agree = step_in_pieces(run, g, lane, index, 2 * cuts, &io) == NH_KERNEL_OK;
+    for (size_t part = 0; agree && part < 2; part++) { /* of the state: q, then v */
+        double moved = 0, differ = 0;
+        for (size_t i = part * n; i < (part + 1) * n; i++) {
+            const double before = g->block[i * (size_t)g->lanes + (size_t)lane];
+            moved = fmax(moved, fabs(found[i] - before));
+            differ = fmax(differ, fabs(found[i] - finer[i]));
+        }
+        agree = differ <= 0.5 * moved;
+    }
+    memcpy(run->lane_state, found, size * sizeof(double));
+    return agree;
+}
+
+/* One step of a lane, which leaves it in run->lane_state. Equations that could not be solved for
+ * the whole step may have a solution for its pieces. */
 static int careful_lane(nh_run *run, const group *g, int lane, int64_t index, nh_kernel_io *io)
 {
-    int status = NH_KERNEL_NOT_CONVERGED;
-    for (int cuts = 1; status == NH_KERNEL_NOT_CONVERGED && cuts <= CUTS_MAX; cuts *= 2) {
-        const nh_kernel_io before = *io;
-        copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
-        *io = io_of(run, &run->careful, run->lane_state, 1, index);
-        status = cut_step(run, cuts, io);
-        if (status && cuts > 1) /* what the whole step came to says more */
-            io->residual = before.residual, io->iterations = before.iterations;
-        if (!status && cuts > 1)
+    int status = step_in_pieces(run, g, lane, index, 1, io);
+    const nh_kernel_io whole = *io;
+    for (int cuts = 2; status == NH_KERNEL_NOT_CONVERGED && cuts <= CUTS_MAX; cuts *= 2) {
+        status = step_in_pieces(run, g, lane, index, cuts, io);
+        if (status == NH_KERNEL_OK && !pieces_agree(run, g, lane, index, cuts))
+            status = NH_KERNEL_NOT_CONVERGED;
+        if (status == NH_KERNEL_OK)
             nh_remarks_add(
                 &run->remarks, "cut",
-                "step %lld, t = %.10g: its equations have no solution that continues the "
-                "motion, and were solved in %d pieces instead; a smaller step, now %g, "
-                "does without that",
+                "step %lld, t = %.10g: its equations were not solved for the whole step, but "
+                "for %d pieces of it; a smaller step, now %g, does without that",
                 (long long)index + 1, run->time + (double)index * run->step, cuts, run->step);
+    }
+    if (status) { /* what the whole step came to says more */
+        io->residual = whole.residual;
+        io->iterations = whole.iterations;
     }
     return status;
 }

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/processors.h"
 #include "base/status.h"
+#include "run/starts.h"
 
 enum { WIDTH_MAX = 64, THREADS_MAX = 4096 };
 static const double statistics_limit = 4e9; /* bytes */
@@ -141,8 +142,8 @@ static nh_status random_start(const nh_ensemble *e, const nh_system *system, int
     if (status == NH_OK && !o->fixed_energy)
         status = nh_system_energy(system, o->t0, q, v, &energy, report);
     if (status == NH_OK)
-        status = nh_random_start(system, o->t0, energy, o->seed, (uint64_t)start,
-                                 o->around_start ? centre : NULL, q, v, report);
+        status = nh_random_start_from(system, o->t0, energy, o->seed, (uint64_t)start,
+                                      o->around_start ? centre : NULL, centre, q, v, report);
     free(centre);
     return status;
 }

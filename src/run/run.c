@@ -118,7 +118,7 @@ static bool make_groups(nh_run *run, int lanes)
 {
     int groups = (run->members + lanes - 1) / lanes;
     run->group = calloc((size_t)groups, sizeof *run->group);
-    run->lane_state = nh_aligned_doubles(run->state_size);
+    run->lane_state = nh_aligned_doubles(2 * run->state_size);
     if (!run->group || !run->lane_state)
         return false;
     for (; run->groups < groups; run->groups++) {

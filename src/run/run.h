@@ -69,7 +69,7 @@ struct nh_run {
     nh_trial trial;
     int failed_member;  /* of the last failure */
     int64_t numbering;  /* messages count members from here */
-    double *lane_state; /* one lane's block, for the careful engine */
+    double *lane_state; /* one lane's block, for the careful engine, and room for another */
     nh_remarks remarks; /* doubts about the motion */
     nh_health *health;  /* what they come from */
     bool unwatched;     /* nothing is looked at */

@@ -6,24 +6,34 @@
  * (M-orthogonally), angles are uniform and not scaled; s > 0 is found by bracketing and regula
  * falsi. If the energy is quadratic about the centre, the states are uniformly distributed on the
  * energy surface. A direction in which the energy is never reached is rejected and another drawn.
- */
+ *
+ * Where constraints are holonomic, not all positions belong to the same mechanism: the start state
+ * says which do. Then both displacements, from the start state to the centre and angles and from
+ * there by s u, lead along the surface on which the integrals of these constraints keep their
+ * values (leaf.c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/status.h"
+#include "run/leaf.h"
+#include "run/starts.h"
 #include "system/start.h"
 
-enum { ATTEMPTS = 1000, DOUBLINGS = 60, ITERATIONS = 200 };
+enum { ATTEMPTS = 1000, DOUBLINGS = 100, HALVINGS = 200, ITERATIONS = 200 };
 
 typedef struct ray { /* from the centre into phase space */
     const nh_system *system;
-    double t, energy;
-    const double *centre; /* NULL: the origin */
-    double *u, *w;        /* directions; u of an angle is the angle itself */
-    double *q, *v;        /* the point last looked at */
-    bool out_of_memory;   /* which says nothing about the ray */
+    double t, energy, scale; /* scale: size of the energies on the way */
+    const double *centre;    /* NULL: the origin */
+    const double *start;     /* of the model: a position on the leaf */
+    nh_leaf leaf;
+    double *u, *w;      /* directions; u of an angle is the angle itself */
+    double *q, *v;      /* the point last looked at */
+    double *step;       /* room for a displacement */
+    double *at, at_s;   /* the last position on the leaf */
+    bool out_of_memory; /* which says nothing about the ray */
 } ray;
 
 static bool is_angle(const nh_system *system, int coordinate)
@@ -34,24 +44,61 @@ static bool is_angle(const nh_system *system, int coordinate)
     return false;
 }
 
-static void draw(ray *r, nh_stream *stream)
+/* From the start state to the centre and the angles of the ray; false where that is impossible. */
+static bool go_to_centre(ray *r)
+{
+    int n = r->system->coordinates;
+    if (!r->leaf.holonomic)
+        return true;
+    for (int i = 0; i < n; i++) {
+        r->at[i] = r->start[i];
+        r->step[i] = (is_angle(r->system, i) ? r->u[i]
+                      : r->centre            ? r->centre[i]
+                                             : 0) -
+                     r->start[i];
+    }
+    r->at_s = 0;
+    return nh_leaf_walk(&r->leaf, r->step, r->at);
+}
+
+static bool draw(ray *r, nh_stream *stream)
 {
     for (int i = 0; i < r->system->coordinates; i++)
         r->u[i] = is_angle(r->system, i) ? 6.283185307179586 * (nh_stream_uniform(stream) - 0.5)
                                          : nh_stream_normal(stream);
     for (int i = 0; i < r->system->velocities; i++)
         r->w[i] = nh_stream_normal(stream);
+    return go_to_centre(r);
+}
+
+/* The position at s, in r->q; on a leaf, from the one found last. */
+static bool find_position(ray *r, double s)
+{
+    int n = r->system->coordinates;
+    for (int i = 0; i < n && !r->leaf.holonomic; i++)
+        r->q[i] = is_angle(r->system, i) ? r->u[i] : (r->centre ? r->centre[i] : 0) + s * r->u[i];
+    if (!r->leaf.holonomic)
+        return true;
+    for (int i = 0; i < n; i++) {
+        r->q[i] = r->at[i];
+        r->step[i] = is_angle(r->system, i) ? 0 : (s - r->at_s) * r->u[i];
+    }
+    if (!nh_leaf_walk(&r->leaf, r->step, r->q))
+        return false;
+    memcpy(r->at, r->q, (size_t)n * sizeof *r->at);
+    r->at_s = s;
+    return true;
 }
 
 /* Energy above the wanted one at s; NaN where there is no such state. */
 static double excess(ray *r, double s)
 {
     double found;
-    for (int i = 0; i < r->system->coordinates; i++)
-        r->q[i] = is_angle(r->system, i) ? r->u[i] : (r->centre ? r->centre[i] : 0) + s * r->u[i];
+    nh_report report;
+    if (!find_position(r, s))
+        return NAN;
     for (int i = 0; i < r->system->velocities; i++)
         r->v[i] = s * r->w[i];
-    nh_report report;
     nh_status status = nh_project(r->system, NULL, false, r->t, r->q, r->v, &report);
     if (status == NH_OK)
         status = nh_system_energy(r->system, r->t, r->q, r->v, &found, &report);
@@ -62,7 +109,7 @@ static double excess(ray *r, double s)
 /* Regula falsi with the Illinois rule, until nothing moves any more. */
 static bool close_in(ray *r, double low, double low_value, double high, double high_value)
 {
-    double tiny = 4e-16 * fmax(1, fabs(r->energy)), best = low, best_value = low_value;
+    double tiny = 4e-16 * r->scale, best = low, best_value = low_value;
     int side = 0;
     for (int i = 0; i < ITERATIONS; i++) {
         double s = high - high_value * (high - low) / (high_value - low_value);
@@ -91,7 +138,19 @@ static bool close_in(ray *r, double low, double low_value, double high, double h
             side = 1;
         }
     }
-    return fabs(excess(r, best)) <= 1e-12 * fmax(1, fabs(r->energy));
+    return fabs(excess(r, best)) <= 1e-12 * r->scale;
+}
+
+/* Where s is too far already, in small units say: halved until it is not. */
+static bool find_below(ray *r, double low_value, double s, double value)
+{
+    for (int i = 0; i < HALVINGS && value >= 0; i++, s /= 2) {
+        double half = excess(r, s / 2);
+        if (half < 0)
+            return close_in(r, s / 2, half, s, value);
+        value = half;
+    }
+    return !isnan(value) && close_in(r, 0, low_value, s, value);
 }
 
 /* Whether the energy is met along the ray; q and v are that state then. */
@@ -102,8 +161,11 @@ static bool find(ray *r)
         return true;
     if (!(low_value < 0))
         return false;
+    r->scale = fabs(r->energy) - low_value; /* that of the energy, and of how far it is away */
     for (int i = 0; i < DOUBLINGS; i++, s *= 2) {
         double value = excess(r, s);
+        if (value >= 0 && i == 0)
+            return find_below(r, low_value, s, value);
         if (!isfinite(value))
             return false;
         if (value >= 0)
@@ -114,26 +176,41 @@ static bool find(ray *r)
     return false;
 }
 
-nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
-                          uint64_t item, const double *centre, double *q, double *v,
-                          nh_report *report)
+/* Draws directions until one meets the energy. */
+static bool search(ray *r, uint64_t seed, uint64_t item)
+{
+    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+        nh_stream stream = {.seed = seed, .item = item, .attempt = attempt};
+        bool found = draw(r, &stream) && find(r);
+        r->out_of_memory |= r->leaf.out_of_memory;
+        if (found || r->out_of_memory)
+            return found && !r->out_of_memory;
+    }
+    return false;
+}
+
+nh_status nh_random_start_from(const nh_system *system, double t, double energy, uint64_t seed,
+                               uint64_t item, const double *centre, const double *start, double *q,
+                               double *v, nh_report *report)
 {
     if (!isfinite(energy))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the energy of random starts must be a finite number");
     size_t n = (size_t)system->coordinates, k = (size_t)system->velocities;
-    double *space = malloc((n + k + 1) * sizeof *space);
-    if (!space)
-        return nh_fail_memory(report);
-    ray r = {system, t, energy, centre, space, space + n, q, v, false};
-    bool found = false;
-    for (uint32_t attempt = 0; attempt < ATTEMPTS && !found && !r.out_of_memory; attempt++) {
-        nh_stream stream = {.seed = seed, .item = item, .attempt = attempt};
-        draw(&r, &stream);
-        found = find(&r);
+    double *space = malloc((4 * n + k + 1) * sizeof *space);
+    ray r = {.system = system, .t = t, .energy = energy, .centre = centre, .q = q, .v = v};
+    bool ready = nh_leaf_open(&r.leaf, system, t) && space, found = false;
+    if (ready) {
+        r.u = space;
+        r.step = r.u + n;
+        r.at = r.step + n;
+        r.start = memcpy(r.at + n, start, n * sizeof *start);
+        r.w = r.at + 2 * n;
+        found = search(&r, seed, item);
     }
+    nh_leaf_close(&r.leaf);
     free(space);
-    if (r.out_of_memory)
+    if (!ready || r.out_of_memory)
         return nh_fail_memory(report);
     if (found)
         return nh_system_check_start(system, t, q, v, report);
@@ -142,4 +219,25 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
         "%d random directions from the %s hold no state of energy %.10g that satisfies the "
         "constraints",
         ATTEMPTS, centre ? "start state" : "origin", energy);
+}
+
+nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
+                          uint64_t item, const double *centre, double *q, double *v,
+                          nh_report *report)
+{
+    double *own = NULL;
+    nh_status status = NH_OK;
+    if (!centre && system->mechanics) {
+        own = malloc(((size_t)system->coordinates + 1) * sizeof *own);
+        status = own ? nh_problem_start(system->mechanics->problem, NULL, own, v, report)
+                     : nh_fail_memory(report);
+    }
+    if (status == NH_OK)
+        status = nh_random_start_from(system, t, energy, seed, item, centre,
+                                      centre ? centre
+                                      : own  ? own
+                                             : q,
+                                      q, v, report);
+    free(own);
+    return status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "mechanics/symmetries.h"
 #include "system/system.h"
 
 const char *nh_system_name(const nh_system *system)
@@ -186,8 +187,58 @@ nh_answer nh_system_constraint_integrable(const nh_system *system, int index)
     return system->mechanics ? system->mechanics->constraint_integrable[index] : NH_UNKNOWN;
 }
 
+nh_status nh_system_integrability(const nh_system *system, double t, const double *q,
+                                  const double *v, nh_integrability *out, nh_report *report)
+{
+    nh_system *own = (nh_system *)system; /* judging makes expressions that nobody else sees */
+    size_t n = (size_t)system->velocities;
+    *out = (nh_integrability){.integrable = NH_UNKNOWN, .holonomic = -1};
+    if (!system->mechanics)
+        return NH_OK;
+    double *state = calloc(2 * n + 1, sizeof *state); /* velocities may be more than coordinates */
+    if (!state)
+        return nh_fail_memory(report);
+    memcpy(state, q, (size_t)system->coordinates * sizeof *q);
+    memcpy(state + n, v, n * sizeof *v);
+    pthread_mutex_lock(&own->lock);
+    bool ok = nh_judge_integrability(own->mechanics, t, state, state + n, out);
+    pthread_mutex_unlock(&own->lock);
+    free(state);
+    return ok ? NH_OK : nh_fail_memory(report);
+}
+
+int nh_system_surfaces(const nh_system *system)
+{
+    return system->mechanics ? system->mechanics->surfaces : 0;
+}
+
+const char *nh_system_surface(const nh_system *system, int index)
+{
+    bool is_there = index >= 0 && index < nh_system_surfaces(system);
+    return is_there ? system->mechanics->surface_text[index] : NULL;
+}
+
+nh_status nh_system_surface_values(const nh_system *system, double t, const double *q,
+                                   double *values, nh_report *report)
+{
+    nh_system *own = (nh_system *)system;
+    size_t count = (size_t)nh_system_surfaces(system);
+    if (count == 0)
+        return NH_OK;
+    pthread_mutex_lock(&own->lock); /* the graph may grow meanwhile */
+    bool ok =
+        nh_evaluate(own->mechanics->g, own->mechanics->surface, count, t, q, NULL, NULL, values);
+    pthread_mutex_unlock(&own->lock);
+    return ok ? NH_OK : nh_fail_memory(report);
+}
+
 int nh_system_integrals(const nh_system *system)
 {
+    nh_system *own = (nh_system *)system; /* they are looked for when somebody asks first */
+    pthread_mutex_lock(&own->lock);
+    if (own->mechanics && !own->mechanics->sought && !nh_find_symmetries(own->mechanics))
+        own->mechanics->sought = true; /* without memory: none are told */
+    pthread_mutex_unlock(&own->lock);
     char **list = system->mechanics ? system->mechanics->conserved : NULL;
     int count = 0;
     while (list && list[count])

@@ -294,6 +294,27 @@ bool nh_nearest_restore(nh_nearest *p)
     return done;
 }
 
+bool nh_nearest_displace(nh_nearest *p, const bool *constraint)
+{
+    const nh_shape *s = &p->system->shape;
+    const double *K = p->end + p->n + p->m;
+    if (!evaluate(p))
+        return false;
+    for (int a = 0; a < p->m; a++) {
+        double moved = 0;
+        take_normal(p, a);
+        for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++)
+            moved += K[e] * p->v[s->k_column[e]];
+        p->c[a] = p->size[a] > 0 ? moved / p->size[a] : 0;
+        if (!constraint[a])
+            memset(p->J + a * p->f, 0, (size_t)p->f * sizeof *p->J);
+    }
+    factor(p);
+    shortest_step(p);
+    nh_nearest_place(p, p->v0, 1);
+    return true;
+}
+
 /* ---- along the constraints ---- */
 
 /* Orthonormal vectors that complete Q: the unit vectors without what came before, largest first. */

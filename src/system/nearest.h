@@ -48,4 +48,8 @@ bool nh_nearest_restore(nh_nearest *p);
 /* Along them to the nearest point; false when that does not succeed. */
 bool nh_nearest_improve(nh_nearest *p);
 
+/* Takes out of v what some constraints do not admit as a displacement; false where there is none.
+ */
+bool nh_nearest_displace(nh_nearest *p, const bool *constraint);
+
 #endif

@@ -242,6 +242,25 @@ nh_status nh_project(const nh_system *system, const bool *may_change, bool thoro
     return status;
 }
 
+nh_status nh_project_displacement(const nh_system *system, const bool *constraint, double t,
+                                  const double *q, double *displacement, nh_report *report)
+{
+    nh_nearest p;
+    nh_status status = check_given(system, q, displacement, report);
+    if (status != NH_OK)
+        return status;
+    status = nh_nearest_begin(&p, system, NULL, t, q, displacement) ? find_metric(&p, report)
+                                                                    : nh_fail_memory(report);
+    if (status == NH_OK && !nh_nearest_displace(&p, constraint))
+        status = p.status != NH_OK ? p.status
+                                   : nh_fail(report, NH_NOT_FINITE,
+                                             "the constraints are not finite at these coordinates");
+    if (status == NH_OK)
+        memcpy(displacement, p.v, (size_t)p.n * sizeof *displacement);
+    nh_nearest_end(&p);
+    return status;
+}
+
 nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
                             nh_report *report)
 {

@@ -22,4 +22,9 @@ nh_status nh_select_velocities(const nh_system *system, const char *text, const 
 nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
                      const double *q, double *v, nh_report *report);
 
+/* Takes out of a displacement what some constraints, affine in the velocities, do not admit: A dq =
+ * 0 afterwards, with the smallest change in the mass metric. */
+nh_status nh_project_displacement(const nh_system *system, const bool *constraint, double t,
+                                  const double *q, double *displacement, nh_report *report);
+
 #endif

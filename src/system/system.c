@@ -216,6 +216,7 @@ static void facts_of_functions(nh_system *system)
                                .separable = f->constant_mass || !f->mass,
                                .mechanical = true,
                                .definite_mass = true,
+                               .holonomic = -1,
                                .autonomous = true,
                                .conservative = !f->reaction,
                                .affine = true,

@@ -227,6 +227,49 @@ static void test_full_disk(const nh_system *system)
     unlink(in_folder("full.csv.part"));
 }
 
+/* The estimate: of a complete simulation, on request or if it is short, and never of one that was
+ * resumed; what was recorded stays. */
+static void test_estimate(const nh_system *system)
+{
+    nh_report report;
+    nh_simulation *s;
+    nh_estimate e;
+    nh_simulation_options o = options();
+    o.steps = 200;
+    CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
+    CHECK(nh_simulation_estimate(s, NH_ON, &e, &report) == NH_NOT_APPLICABLE && isnan(e.error));
+    CHECK(nh_simulation_estimate(s, NH_AS_ADVISED, &e, &report) == NH_OK && isnan(e.error));
+    CHECK(nh_simulation_advance(s, &report) == NH_OK);
+    double last =
+        nh_record_value(nh_simulation_record(s), nh_record_rows(nh_simulation_record(s)) - 1, 1);
+    CHECK(nh_simulation_estimate(s, NH_OFF, &e, &report) == NH_OK && isnan(e.error) && !e.q);
+    CHECK(nh_simulation_estimate(s, NH_ON, &e, &report) == NH_OK);
+    CHECK(e.error > 0 && e.error < 0.1 && e.converging && e.component >= 0);
+    CHECK_NEAR(e.order, 2, 0.2); /* leapfrog; seen is 2.0 */
+    CHECK(e.q[0] > 0 && e.v[0] > 0 && nh_run_remarks(nh_simulation_run(s)) == 0);
+    CHECK(nh_run_steps(nh_simulation_run(s)) == 200);
+    CHECK(last ==
+          nh_record_value(nh_simulation_record(s), nh_record_rows(nh_simulation_record(s)) - 1, 1));
+    nh_simulation_free(s);
+    watcher w = {.stop_after = 2};
+    o = options();
+    o.user = &w;
+    o.stop = stop;
+    o.checkpoint = in_folder("estimate.checkpoint");
+    CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
+    CHECK(nh_simulation_advance(s, &report) == NH_OK && nh_simulation_finish(s, &report) == NH_OK);
+    nh_simulation_free(s);
+    o.stop = NULL;
+    o.resume = o.checkpoint;
+    CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
+    CHECK(nh_simulation_advance(s, &report) == NH_OK);
+    CHECK(nh_simulation_estimate(s, NH_ON, &e, &report) == NH_NOT_APPLICABLE);
+    CHECK(strstr(report.text, "was resumed") != NULL);
+    CHECK(nh_simulation_estimate(s, NH_AS_ADVISED, &e, &report) == NH_OK && isnan(e.error));
+    nh_simulation_free(s);
+    nh_checkpoint_remove(o.checkpoint);
+}
+
 static void test_intervals(void)
 {
     static const struct {
@@ -258,6 +301,7 @@ int main(void)
     test_pauses(system);
     test_refusals(system);
     test_full_disk(system);
+    test_estimate(system);
     test_intervals();
     CHECK(rmdir(folder) == 0); /* nothing was left in it */
     nh_system_free(system);

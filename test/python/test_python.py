@@ -2,12 +2,14 @@
 """test_python.py NONHOLO SOURCE: the Python module against the command line, bit for bit. PYTHONPATH leads to the
 module under test. Parts that need SymPy or xarray are left out, and named, where those are missing."""
 
+import copy
 import csv
 import ctypes
 import doctest
 import importlib
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -109,10 +111,10 @@ def check_facts(model):
     same(facts.constraints, {c["name"]: c["kind"] for c in told["constraints"]}, "constraints")
 
 
-def check_compare():
+def check_compare(model):
     words = ["--methods", "dla01,gauss,rk4", "--step", ".1", "--time", "50"]
-    told = PROGRAM.json("compare", "pendulum-cvt", *words)
-    found = nonholo.compare("pendulum-cvt", ["dla01", "gauss", "rk4"], step=0.1, time=50)
+    told = PROGRAM.json("compare", model, *words)
+    found = nonholo.compare(model, ["dla01", "gauss", "rk4"], step=0.1, time=50)
     for one, other in zip(found, told["methods"]):
         same(list(one.largest), list(other["errors"]), "quantities")
         for name, error in other["errors"].items():
@@ -440,6 +442,32 @@ def check_checkpoint_errors():
         same((len(rows), rows["t"][-1]), (error.trajectory.steps + 1, error.trajectory.t[-1]), "rows of a failed run")
 
 
+def check_copies():
+    """Copies are the object itself; pickles are the text and the settings, or are refused."""
+    model = nonholo.load("pendulum-cvt")
+    system = model.system({"eps": 0.25})
+    for thing in (model, system):
+        check(copy.copy(thing) is thing and copy.deepcopy([thing])[0] is thing, "a copy is another object")
+    again = pickle.loads(pickle.dumps((model, system)))
+    same((again[0].text, again[1].parameters), (model.text, system.parameters), "after a pickle")
+    del model
+    expected = nonholo.simulate(system, "dla01", step=0.1, steps=50)
+    same(nonholo.simulate(again[1], "dla01", step=0.1, steps=50).q[-1].tolist(), expected.q[-1].tolist(), "the same numbers")
+    check(copy.deepcopy(expected) is expected, "a trajectory's copy is another object")
+    own = nonholo.from_functions(1, potential=lambda q: float(q[0] ** 2))
+    for thing in (expected, own):
+        try:
+            pickle.dumps(thing)
+            check(False, f"{thing} was pickled")
+        except TypeError as error:
+            check("cannot be pickled" in str(error), str(error))
+    try:
+        nonholo.load("model m\ncoordinate x\nlagrangian y\n")
+    except nonholo.ModelError as error:
+        twin = pickle.loads(pickle.dumps(error))
+        same((type(twin), str(twin), twin.line, twin.column), (type(error), str(error), error.line, error.column), "an error")
+
+
 def check_docstrings(module):
     failures, tried = doctest.testmod(importlib.import_module(module))
     check(failures == 0 and tried > 0, f"{module}: {failures} of {tried} failed")
@@ -457,13 +485,14 @@ def check_example():
 
 
 def main():
-    cases = [("layout", check_layout), ("compare", check_compare), ("order", check_order)]
+    cases = [("layout", check_layout), ("order", check_order)]
     cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("random", check_random_ensemble),
               ("failing members", check_failing_members), ("stopped", check_stopped), ("errors", check_errors)]
     cases += [("partial", check_partial), ("functions", check_functions), ("reaction", check_reaction),
               ("progress", check_progress), ("notebook", check_notebook)]
-    cases += [("output", check_output), ("resume", check_resume), ("checkpoint errors", check_checkpoint_errors)]
+    cases += [("output", check_output), ("resume", check_resume), ("copies", check_copies), ("checkpoint errors", check_checkpoint_errors)]
     cases += [("example", check_example)]
+    cases += [(f"compare {m}", lambda m=m: check_compare(m)) for m in ("pendulum-cvt", "chaotic-particle-holonomic")]
     cases += [(f"run {w[0]}", lambda w=w, k=k: check_run(w, k)) for w, k in RUNS]
     cases += [(f"facts {m}", lambda m=m: check_facts(m)) for m in nonholo.models()]
     optional = {"sympy": [check_sympy, check_bridge, check_hidden_constraints], "xarray": [check_xarray]}

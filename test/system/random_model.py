@@ -112,5 +112,53 @@ class Generator:
         return "\n".join(first + rest) + "\n"
 
 
+class Coupled(Generator):
+    """Models in which everything acts on everything: full mass matrices, of which some are not definite or have tiny
+    entries on their diagonal, and constraints that share their velocities and depend on time in many ways."""
+
+    def __init__(self, chance):
+        super().__init__(chance)
+        self.names = [f"x{i}" for i in range(1, chance.randint(2, 5) + 1)]
+        self.family, self.algebra, self.leading_family = 0, None, False
+        self.lead, self.free = [], self.names
+        self.time = chance.random() < 0.6
+        self.definite = chance.random() < 0.6
+
+    def combination(self, lead):
+        """A linear combination of all velocities in which one stands out."""
+        terms = []
+        for number, name in enumerate(self.names):
+            size = 1.5 if number == lead else 0.5 * self.chance.uniform(-1, 1)
+            terms.append(f"({size:.3f}{self.maybe(0.5, f' + 0.3*{self.bounded()}')})*{name}'")
+        return " + ".join(terms)
+
+    def lagrangian(self):
+        chance, terms = self.chance, []
+        for number in range(len(self.names)):
+            sign = "-" if not self.definite and chance.random() < 0.5 else ""
+            terms.append(f"{sign}{chance.uniform(1, 3):.3f}*({self.combination(number)})^2/2")
+        if not self.definite and chance.random() < 0.5:  # no pivot on the diagonal
+            terms = [f"{chance.choice(['1e-17', '0', '-1e-14'])}*x1'^2 + {chance.uniform(1, 2):.3f}*x1'*x2'"
+                     + self.maybe(0.5, f" + 0.4*{self.bounded()}*x2'^2")] \
+                + [f"{chance.uniform(1, 2):.3f}*{name}'^2/2 + 0.2*{self.bounded()}*{name}'*x1'" for name in self.names[2:]]
+        if chance.random() < 0.4:
+            terms.append(f"{self.bounded()}*{chance.choice(self.velocities())}")
+        return f"({' + '.join(terms)}\n  - {self.smooth(3)})"
+
+    def constraints(self):
+        for number in range(self.chance.randint(0, len(self.names) - 1)):
+            text, kind = self.combination(number), self.chance.random()
+            if kind > 0.4:
+                text += f" + {self.bounded()}"
+            if kind > 0.6:
+                u, v = self.chance.choice(self.velocities()), self.chance.choice(self.velocities())
+                text += self.chance.choice([f" + 0.2*{u}*{v}", f" - 0.3*sqrt(1 + {u}^2)", f" + 0.2*sin({u} - {v})"])
+            yield f"constraint {text} = 0"
+
+
 def random_model(chance):
     return Generator(chance).text()
+
+
+def random_coupled_model(chance):
+    return Coupled(chance).text()

@@ -1,0 +1,12 @@
+/* Random starts of ensembles. */
+#ifndef NH_RUN_STARTS_H
+#define NH_RUN_STARTS_H
+
+#include <nonholo.h>
+
+/* nh_random_start, with the position whose values the integrals of holonomic constraints have. */
+nh_status nh_random_start_from(const nh_system *system, double t, double energy, uint64_t seed,
+                               uint64_t item, const double *centre, const double *start, double *q,
+                               double *v, nh_report *report);
+
+#endif
