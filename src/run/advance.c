@@ -488,11 +488,8 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
             run->steps = to;
         else
             status = locate(run, to, report);
-        if (status == NH_OK && to == look &&
-            (status = nh_health_look(run, from, report)) != NH_OK) {
-            restore(run); /* what was looked at is not to be kept */
-            run->steps = from;
-        }
+        if (status == NH_OK && to == look)
+            status = nh_health_look(run, report);
         if (!trial)
             continue;
         const double stepped = nh_clock_seconds();

@@ -131,8 +131,8 @@ nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *
                          nh_report *report)
 {
     char who[48] = "";
-    int64_t step = run->health->good + 1;
-    double t = nh_health_time(run, run->health->good);
+    int64_t step = run->steps + 1;
+    double t = nh_health_time(run, run->steps);
     if (run->members > 1 || run->numbering > 0)
         snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + member));
     run->failed_member = member;
@@ -345,10 +345,9 @@ int64_t nh_health_next(const nh_run *run)
     return next > run->steps ? next : run->steps + 1;
 }
 
-nh_status nh_health_look(nh_run *run, int64_t good, nh_report *report)
+nh_status nh_health_look(nh_run *run, nh_report *report)
 {
     nh_health *h = run->health;
-    h->good = good;
     nh_status status = NH_OK;
     for (int i = 0; status == NH_OK && i < h->members; i++)
         if (!is_retired(run, i) && is_due(h, h->track + i, run->steps))

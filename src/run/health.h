@@ -28,11 +28,11 @@ typedef struct nh_doubt { /* the members with a concern; what is said of the fir
     char text[NH_REMARK_LENGTH];
 } nh_doubt;
 
-typedef struct nh_passage {    /* steps that will be done again */
-    bool open, turned, abrupt; /* passage.c */
-    int64_t from;              /* the step before it */
-    double *q, *v;             /* the state there */
-    double worst;              /* the smallest measure of its states, and where that was */
+typedef struct nh_passage { /* steps that will be done again */
+    bool open, turned;      /* turned: passage.c */
+    int64_t from;           /* the step before it */
+    double *q, *v;          /* the state there */
+    double worst;           /* the smallest measure of its states, and where that was */
     double worst_t, *worst_q, *worst_v;
 } nh_passage;
 
@@ -69,7 +69,6 @@ struct nh_health {
     double *work;     /* q, v, left, right of states in between */
     double *observed; /* what OBSERVE returns */
     double *zero;     /* [n] */
-    int64_t good;     /* the last step of which nothing is known to be wrong */
     int64_t position; /* steps after which the run was left */
     nh_doubt doubt[NH_CONCERNS];
 };
@@ -83,9 +82,8 @@ void nh_health_forget(nh_health *health, int member);
 void nh_health_begin(nh_run *run);
 /* The step after which to look next. */
 int64_t nh_health_next(const nh_run *run);
-/* After that step, where `good` was the last one of which nothing is known to be wrong. Fails where
- * the answer cannot be right; run->failed_member is whose. */
-nh_status nh_health_look(nh_run *run, int64_t good, nh_report *report);
+/* After that step. Fails where the run must not go on; run->failed_member is whose. */
+nh_status nh_health_look(nh_run *run, nh_report *report);
 /* What is open is judged: the doubts are complete. */
 void nh_health_end(nh_run *run);
 /* Makes remarks of them. */
@@ -111,7 +109,8 @@ void nh_health_take(const nh_run *run, int member);
 /* Adds a member to those with a concern; the text is kept for the first of them. */
 __attribute__((format(printf, 4, 5))) void
 nh_health_say(nh_run *run, int member, nh_concern concern, const char *format, ...);
-/* Fails with the member, step and time before what is said. */
+/* Fails with the member, step and time before what is said. The step is the next one, which is not
+ * done: so it does not matter in how many calls the run was advanced. */
 nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *what,
                          nh_report *report);
 

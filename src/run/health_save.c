@@ -15,7 +15,7 @@
     X(done_again)                                                                                  \
     X(said)                                                                                        \
     X(look.negative)                                                                               \
-    X(look.directed) X(stretch.open) X(stretch.turned) X(stretch.abrupt) X(stretch.from)
+    X(look.directed) X(stretch.open) X(stretch.turned) X(stretch.from)
 #define REALS(X)                                                                                   \
     X(rate)                                                                                        \
     X(speed)                                                                                       \

@@ -13,13 +13,14 @@
 #include "run/health.h"
 
 #define DOUBTFUL 0.05 /* measures below which steps are done again */
-#define ABRUPT 0.25   /* change of the velocities within a step, in scaled velocities */
+#define ABRUPT 0.15   /* change of the velocities within a step, in scaled velocities */
 #define TURNED 0.9    /* cosine between directions of states that follow each other closely */
 #define CALM 0.2      /* changes of measure and velocities between two looks */
 #define NO_RANK 1e-22 /* round-off: a step ended where the rank is lost */
 #define UNSEEN 1e-3   /* measures that a step should not pass in the dark */
-#define WRONG 0.004   /* error of all stretches that matters */
-#define UNUSUAL 4     /* ... if it is so many times that of other steps */
+#define WRONG 0.003   /* error of all stretches that matters */
+#define UNUSUAL 4     /* ... if it is so many times that of other steps, */
+#define SURELY 0.008  /* or so large */
 enum { BETWEEN = 32, BETWEEN_NEAR = 2, FREE_STEPS = 600, SHARE = 64 };
 
 static double measure_of(const nh_reading *look)
@@ -126,7 +127,7 @@ static void open_stretch(nh_run *run, nh_track *track)
     nh_passage *s = &track->stretch;
     size_t bytes = (size_t)run->health->n * sizeof(double);
     s->open = true;
-    s->turned = s->abrupt = false;
+    s->turned = false;
     s->from = track->step;
     s->worst = INFINITY;
     memcpy(s->q, track->q, bytes);
@@ -199,11 +200,12 @@ void nh_health_close(nh_run *run, int member)
     int64_t steps = run->steps - s->from;
     s->open = false;
     double error = error_of(run, member, 2);
-    if (error >= 0 && s->abrupt && s->worst < DOUBTFUL) { /* two steps may be wrong alike */
+    if (error >= 0 && error < WRONG && s->worst < DOUBTFUL / 5) { /* two steps may be wrong alike */
         double other = error_of(run, member, 3);
         error = other < 0 ? other : fmax(error, other);
     }
-    bool unusual = error < 0 || s->turned || error > UNUSUAL * track->usual * (double)steps;
+    bool unusual =
+        error < 0 || s->turned || error > SURELY || error > UNUSUAL * track->usual * (double)steps;
     track->error += error < 0 ? 1 : unusual ? error : 0;
     if (s->turned || (unusual && track->error > WRONG && !(error < WRONG / 3 && error >= 0)))
         remark_stretch(run, member, error);
@@ -317,7 +319,6 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
     if (track->stretch.open) {
         note_worst(run, track, found.smallest);
         track->stretch.turned = track->stretch.turned || found.turned;
-        track->stretch.abrupt = track->stretch.abrupt || abrupt;
         if (!doubtful || run->steps - track->stretch.from >= NH_STRETCH_MAX)
             nh_health_close(run, member);
     }
