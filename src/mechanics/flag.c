@@ -201,8 +201,10 @@ static bool reduce(flag_space *w)
         if (!(fabs(w->A[i * n + best].c[0]) > 1e-8))
             return false;
         w->pivot[i] = best;
-        if (!nh_taylor_invert(s, w->part, w->A + i * n + best))
+        if (!nh_taylor_invert(s, w->part, w->A + i * n + best)) {
+            nh_graph_fail(w->f->s->g);
             return false;
+        }
         for (int j = 0; j < n; j++) {
             nh_taylor_multiply(s, w->part + 1, w->part, w->A + i * n + j);
             replace(w, w->A + i * n + j, w->part + 1);
