@@ -98,7 +98,8 @@ static void print_flag(const finding *f)
         put_label("growth");
         for (int i = 0; i < found->growths; i++)
             printf("%s%d", i ? ", " : "", found->growth[i]);
-        printf(" of %d dimensions%s\n", nh_system_velocities(f->system) + found->with_time,
+        printf("%s of %d dimensions%s\n", found->holonomic < 0 ? ", ..." : "",
+               nh_system_velocities(f->system) + found->with_time,
                found->with_time ? ", time among them" : "");
     }
     for (int i = 0; i < nh_system_surfaces(f->system) && i < SHOWN; i++) {
