@@ -87,7 +87,9 @@ static void print_integrability(const finding *f)
                found->holonomic == 1 ? "is" : "are");
     else
         printf("no: truly nonholonomic%s\n",
-               found->holonomic < 0 && all > 1 ? " as a whole; for parts it was not looked" : "");
+               found->holonomic < 0 && all > 1
+                   ? " as a whole; whether parts are holonomic is not known"
+                   : "");
 }
 
 /* The ranks of D, D + [D, D], ... where they grow, and what was integrated. */
