@@ -87,7 +87,9 @@ static void print_integrability(const finding *f)
                found->holonomic == 1 ? "is" : "are");
     else
         printf("no: truly nonholonomic%s\n",
-               found->holonomic < 0 && all > 1 ? " as a whole; for parts it was not looked" : "");
+               found->holonomic < 0 && all > 1
+                   ? " as a whole; whether parts are holonomic is not known"
+                   : "");
 }
 
 /* The ranks of D, D + [D, D], ... where they grow, and what was integrated. */
@@ -98,7 +100,8 @@ static void print_flag(const finding *f)
         put_label("growth");
         for (int i = 0; i < found->growths; i++)
             printf("%s%d", i ? ", " : "", found->growth[i]);
-        printf(" of %d dimensions%s\n", nh_system_velocities(f->system) + found->with_time,
+        printf("%s of %d dimensions%s\n", found->holonomic < 0 ? ", ..." : "",
+               nh_system_velocities(f->system) + found->with_time,
                found->with_time ? ", time among them" : "");
     }
     for (int i = 0; i < nh_system_surfaces(f->system) && i < SHOWN; i++) {

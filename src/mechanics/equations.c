@@ -198,10 +198,12 @@ static bool find_start(nh_mechanics *s)
 {
     size_t n = (size_t)s->n;
     s->start = calloc(2 * n + 1, sizeof *s->start);
-    if (s->start && nh_problem_start(s->problem, NULL, s->start, s->start + n, NULL) != NH_OK)
-        for (size_t i = 0; i < 2 * n; i++)
-            s->start[i] = 0;
-    return s->start != NULL;
+    if (!s->start)
+        return false;
+    nh_status status = nh_problem_start(s->problem, NULL, s->start, s->start + n, NULL);
+    for (size_t i = 0; status != NH_OK && i < 2 * n; i++)
+        s->start[i] = 0;
+    return status != NH_NO_MEMORY;
 }
 
 nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report *report)

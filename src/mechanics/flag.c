@@ -1,10 +1,10 @@
 /* The Lie flag of the distribution of the constraints: D, D + [D, D], D + [D, D] + [D, [D, D]], ...
  *
  * Near a state the forms are expanded into Taylor polynomials (taylor.h). Elimination gives vector
- * fields that span D, with polynomials as components; a bracket takes one degree. The ranks in the
- * state are those of numbers with a bound of their round-off. Where the flag ends below the number
- * of columns, what is missing are conditions on positions, and the forms that vanish on the whole
- * flag say which. */
+ * fields that span D, with polynomials as components; a bracket takes one degree. Ranks in the
+ * state are judged in scaled numbers; what is neither clearly new nor clearly nothing is unknown.
+ * Where the flag ends below the number of columns, what is missing are conditions on positions, and
+ * the forms that vanish on the whole flag say which. */
 #include "mechanics/forms.h"
 
 #include <float.h>
@@ -201,8 +201,10 @@ static bool reduce(flag_space *w)
         if (!(fabs(w->A[i * n + best].c[0]) > 1e-8))
             return false;
         w->pivot[i] = best;
-        if (!nh_taylor_invert(s, w->part, w->A + i * n + best))
+        if (!nh_taylor_invert(s, w->part, w->A + i * n + best)) {
+            nh_graph_fail(w->f->s->g);
             return false;
+        }
         for (int j = 0; j < n; j++) {
             nh_taylor_multiply(s, w->part + 1, w->part, w->A + i * n + j);
             replace(w, w->A + i * n + j, w->part + 1);
@@ -278,18 +280,45 @@ static void bracket(flag_space *w, int X, int Y)
     }
 }
 
-/* Whether the last field points out of what is spanned so far; then it is kept. */
-static bool is_new(flag_space *w)
+/* The terms that make up [X, Y] in the state itself, in absolute values. */
+static double size_of_terms(const flag_space *w, int X, int Y)
+{
+    const nh_problem *problem = w->f->s->problem;
+    const nh_taylor *s = &w->taylor;
+    double sum = 0;
+    for (int v = 0; v < w->variables; v++)
+        for (int c = 0; c < w->f->columns; c++)
+            sum += fabs(component(w, X, w->column_of[v])->c[0] *
+                        component(w, Y, c)->c[s->first[1] + v]) +
+                   fabs(component(w, Y, w->column_of[v])->c[0] *
+                        component(w, X, c)->c[s->first[1] + v]);
+    for (int b = 0; b < problem->brackets; b++) {
+        nh_bracket e = problem->bracket[b];
+        sum += fabs(e.c * w->scale[e.a] * w->scale[e.b] / w->scale[e.result] *
+                    component(w, X, e.a)->c[0] * component(w, Y, e.b)->c[0]);
+    }
+    return sum;
+}
+
+static double size_of_field(const flag_space *w, int X)
+{
+    double sum = 0;
+    for (int c = 0; c < w->f->columns; c++)
+        sum += nh_taylor_size(&w->taylor, component(w, X, c));
+    return sum;
+}
+
+/* Whether the last field points out of what is spanned so far; then it is kept, its vector with
+ * length one. `terms` is what it was made of, `around` the size of what it was made from, with
+ * their round-off. What is neither clearly new nor clearly nothing is unknown. */
+static nh_answer is_new(flag_space *w, double terms, double around)
 {
     int n = w->f->columns;
-    double *left = w->basis + w->rank * n, size = 0, error = 0, rest = 0;
+    double *left = w->basis + w->rank * n, rest = 0;
     if (w->rank == n)
-        return false;
-    for (int c = 0; c < n; c++) {
+        return NH_NO;
+    for (int c = 0; c < n; c++)
         left[c] = component(w, w->fields, c)->c[0];
-        error += component(w, w->fields, c)->error;
-        size += left[c] * left[c];
-    }
     for (int pass = 0; pass < 2; pass++)
         for (int r = 0; r < w->rank; r++) {
             double dot = 0;
@@ -301,13 +330,15 @@ static bool is_new(flag_space *w)
     for (int c = 0; c < n; c++)
         rest += left[c] * left[c];
     rest = sqrt(rest);
-    if (!(rest > 1e-9 * sqrt(size) + 8 * error) || !isfinite(rest))
-        return false;
-    for (int c = 0; c < n; c++)
+    if (!(rest > 1e-7 * terms + 1e-10 * around) || !isfinite(rest))
+        return rest <= 1e-11 * terms + 1e-13 * around ? NH_NO : NH_UNKNOWN;
+    for (int c = 0; c < n; c++) {
         left[c] /= rest;
+        scale_polynomial(w, component(w, w->fields, c), 1 / rest);
+    }
     w->rank++;
     w->fields++;
-    return true;
+    return NH_YES;
 }
 
 /* ---- what is left ---- */
@@ -376,7 +407,8 @@ static bool find_combinations(const flag_space *w, const nh_probe *probe, nh_fla
     for (int i = 0; ok && i < h; i++) {
         double *factor = out->combination + i * m, most = 0;
         for (int j = 0; j < m; j++) {
-            factor[j] = table[(m - h + i) * width + extra + j] / size[j];
+            double x = table[(m - h + i) * width + extra + j]; /* of forms of size one */
+            factor[j] = fabs(x) > 1e-11 ? x / size[j] : 0;
             most = fmax(most, fabs(factor[j]));
         }
         for (int j = 0; j < m && most > 0; j++)
@@ -386,33 +418,42 @@ static bool find_combinations(const flag_space *w, const nh_probe *probe, nh_fla
     return ok;
 }
 
+/* All brackets with the fields [from, to). False where one can neither be taken nor left. */
+static bool bracket_all(flag_space *w, int d, int from, int to)
+{
+    bool clear = true;
+    for (int y = from; y < to; y++)
+        for (int x = 0; x < d && w->rank < w->f->columns; x++)
+            if (y >= d || x < y) {
+                bracket(w, x, y);
+                nh_answer new =
+                    is_new(w, size_of_terms(w, x, y), size_of_field(w, x) * size_of_field(w, y));
+                clear = clear && new != NH_UNKNOWN;
+            }
+    return clear;
+}
+
 static bool grow(flag_space *w, nh_flag *out)
 {
-    int n = w->f->columns, d, old = 0;
+    int n = w->f->columns, d, from = 0;
     span_fields(w);
     d = w->fields;
     w->fields = 0;
     for (int i = 0; i < d; i++)
-        if (!is_new(w))
+        if (is_new(w, 0, 0) != NH_YES)
             return false;
     out->rank[out->count++] = w->rank;
-    bool complete = false;
-    for (int level = 1; level <= w->taylor.degree && out->count < NH_GROWTH_MAX; level++) {
-        int from = old, to = w->fields;
-        for (int y = from; y < to; y++)
-            for (int x = 0; x < d && w->rank < n; x++)
-                if (y >= d || x < y) {
-                    bracket(w, x, y);
-                    is_new(w);
-                }
-        old = to;
+    bool complete = false, clear = true;
+    for (int level = 1; level <= w->taylor.degree && !complete && out->count < NH_GROWTH_MAX;
+         level++) {
+        int to = w->fields;
+        clear = bracket_all(w, d, from, to) && clear;
+        from = to;
         complete = w->fields == to || w->rank == n;
         if (w->fields > to)
             out->rank[out->count++] = w->rank;
-        if (complete)
-            break;
     }
-    out->holonomic = complete ? n - w->rank : -1;
+    out->holonomic = w->rank == n ? 0 : complete && clear ? n - w->rank : -1;
     return true;
 }
 

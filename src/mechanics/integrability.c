@@ -226,6 +226,8 @@ static bool make_admissible(sample *x, int first, int rows, double *X)
     double *AA = x->space, *y = AA + rows * rows;
     int *pivot = malloc(((size_t)rows + 1) * sizeof *pivot);
     bool ok = pivot != NULL;
+    if (!ok)
+        nh_graph_fail(x->f->s->g);
     for (int pass = 0; ok && pass < 3; pass++) {
         for (int i = 0; i < rows; i++) {
             y[i] = 0;
@@ -303,8 +305,10 @@ static nh_answer judge(sample *x, int first, int rows)
     if (closed || f->columns - rows < 2) /* one direction is always that of a curve */
         return NH_YES;
     bool *entry = calloc((size_t)f->entries + 1, sizeof *entry);
-    if (!entry)
+    if (!entry) {
+        nh_graph_fail(f->s->g);
         return NH_UNKNOWN;
+    }
     int rounds = nh_probe_rounds(f->s, NH_ROUNDS), more = states_to_search(f->s);
     nh_answer answer = NH_YES;
     for (int round = 0; answer != NH_NO && round < (flat && more > rounds ? more : rounds);

@@ -145,8 +145,10 @@ static bool explains(nh_forms *f, nh_expr found, const double *factor, nh_probe 
             nh_bounded value;
             nh_probe_move(probe, round);
             nh_inputs point = nh_probe_point(probe);
-            if (!nh_evaluate_bounded(g, &left, 1, &point, &value))
+            if (!nh_evaluate_bounded(g, &left, 1, &point, &value)) {
+                nh_graph_fail(g);
                 return false;
+            }
             nh_answer significant = nh_is_significant(value);
             if (significant == NH_YES)
                 return false;

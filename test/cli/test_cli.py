@@ -463,6 +463,36 @@ def check_finds_the_structure(program, folder):
     check(sleigh["advised"].split(":")[0] not in refused, "an advised method must apply")
 
 
+def check_finds_parts_that_are_holonomic(program, folder):
+    robot = program.json("check", "two-wheeled-robot")
+    same((robot["integrable"], robot["holonomic"], robot["growth"]), (False, 1, [2, 3, 4]))
+    same(robot["surfaces"], ["0.8*theta - 0.15*right + 0.15*left"])
+    text = program("check", "two-wheeled-robot").stdout
+    check("  integrable    partly: 1 of 3 is holonomic\n  growth        2, 3, 4 of 5 dimensions\n" in text, text)
+    same(program.json("check", "tractor-trailers")["growth"], [2, 3, 4, 5, 6, 7])
+    same(program.json("check", "chaotic-particle-holonomic")["holonomic"], 1)
+    same(program.json("check", "appell-hamel")["holonomic"], None)
+
+
+def check_judges_at_the_state_that_is_given(program, folder):
+    path = os.path.join(folder, "far.nh")
+    with open(path, "w") as file:
+        file.write("model far\ncoordinate x, y, z\nlagrangian (x'^2 + y'^2 + z'^2)/2\n"
+                   "constraint x' = sqrt(y - 500)*z'\nstart x = 1, y = 1, z = 1\n")
+    same(json.loads(program("check", path, "--json").stdout)["integrable"], None)
+    there = program.json("check", path, "--start", "y=700")
+    same((there["integrable"], there["growth"]), (False, [2, 3]))
+
+
+def check_finds_moving_energies(program, folder):
+    found = program.json("check", "turntable-ball", "--set", "alpha=0")["conserved"]
+    check(any(name.startswith("energy + momentum of ") for name in found), found)
+    same([name for name in found if "energy" in name and "momentum" not in name], [])
+    report = program.json("compare", "turntable-ball", "--set", "alpha=0", "--methods", "gauss:stages=3", "--step", ".01",
+                          "--time", "5")
+    check("energy + momentum of" in json.dumps(report), report)
+
+
 def check_reports_a_bad_start(program, folder):
     done = program("check", "nonholonomic-particle", "--v", "1,1,1")
     same(done.returncode, 2)
