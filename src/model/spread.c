@@ -3,8 +3,8 @@
  * Each input and each constant may be off by `relative` times its size. What that does to an
  * expression is found bottom-up: a sum adds the uncertainties of its terms, a product and a call
  * take differences of their values. A value within its spread is zero as far as anyone can tell,
- * whatever the units: multiplying lengths or times by a factor multiplies both. An angle counts as
- * one of at most a revolution, since sine and cosine are periodic. */
+ * whatever the units: multiplying lengths or times by a factor multiplies both. The argument of a
+ * sine has no unit: it is uncertain as an angle between one radian and a revolution would be. */
 #include "model/graph.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ static uncertain call_of(const nh_node *n, const uncertain *known, double relati
     uncertain a = known[n->operand[0].expr],
               b = n->count > 1 ? known[n->operand[1].expr] : (uncertain){0};
     if (f == NH_SIN || f == NH_COS || f == NH_TAN)
-        a.spread = fmin(a.spread, relative * revolution);
+        a.spread = fmin(fmax(a.spread, relative), relative * revolution);
     double value = nh_function_value(f, a.value, b.value);
     double spread = reach(nh_function_value(f, a.value + a.spread, b.value),
                           nh_function_value(f, a.value - a.spread, b.value), value);

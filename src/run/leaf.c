@@ -15,30 +15,43 @@
 #include "system/start.h"
 
 enum { ROWS = 9 };
-/* The last correction of a step, relative to the coordinate and its change. Rounding may keep it
+/* The last correction of a step, relative to the coordinates and their change. Rounding may keep it
  * above: then it no longer decreases. */
-static const double accuracy = 1e-14, fair = 1e-13;
+static const double accuracy = 2e-15, fair = 1e-13;
 static const double shortest = 1e-5;
+
+/* Which constraints are holonomic; returns how many. Where a combination of them is, all count: a
+ * path that obeys all of them stays on its surface too. */
+static int mark_holonomic(const nh_system *system, bool *holonomic)
+{
+    int count = 0, m = system->constraints;
+    for (int i = 0; i < m; i++) {
+        holonomic[i] = system->facts.integrable == NH_YES ||
+                       nh_system_constraint_integrable(system, i) == NH_YES;
+        count += holonomic[i];
+    }
+    bool hidden = system->facts.holonomic > count;
+    for (int i = 0; hidden && i < m; i++)
+        holonomic[i] = true;
+    return hidden ? m : count;
+}
 
 bool nh_leaf_open(nh_leaf *leaf, const nh_system *system, double t)
 {
     size_t n = (size_t)system->coordinates;
-    bool any = false;
     *leaf = (nh_leaf){.system = system, .t = t};
     if (!system->mechanics || system->coordinates != system->velocities || !system->facts.affine)
         return true;
     leaf->holonomic = calloc((size_t)system->constraints + 1, sizeof *leaf->holonomic);
-    for (int i = 0; leaf->holonomic && i < system->constraints; i++)
-        any |= leaf->holonomic[i] = system->facts.integrable == NH_YES ||
-                                    nh_system_constraint_integrable(system, i) == NH_YES;
-    if (any)
-        leaf->space = malloc((ROWS + 5) * n * sizeof *leaf->space);
-    bool done = leaf->holonomic && (leaf->space || !any);
-    if (!any) {
+    if (!leaf->holonomic)
+        return false;
+    if (mark_holonomic(system, leaf->holonomic) == 0) {
         free(leaf->holonomic);
         leaf->holonomic = NULL;
+        return true;
     }
-    return done;
+    leaf->space = malloc((ROWS + 6) * n * sizeof *leaf->space);
+    return leaf->space != NULL;
 }
 
 void nh_leaf_close(nh_leaf *leaf)
@@ -83,10 +96,30 @@ static bool midpoint(nh_leaf *leaf, const double *u, const double *q, const doub
     return true;
 }
 
+/* How large each coordinate and its change are. One that stays 0 but for rounding is compared with
+ * the largest of its kind: angles with angles, others with others. */
+static void find_sizes(const nh_leaf *leaf, const double *u, const double *q, double length,
+                       double *size)
+{
+    int n = leaf->system->coordinates, angles = leaf->system->shape.angles;
+    const int *angle = leaf->system->shape.angle;
+    double largest[2] = {0, 0};
+    for (int i = 0, a = 0; i < n; i++) {
+        bool is_angle = a < angles && angle[a] == i;
+        a += is_angle;
+        size[i] = fabs(q[i]) + fabs(length * u[i]);
+        largest[is_angle] = fmax(largest[is_angle], size[i]);
+    }
+    for (int i = 0, a = 0; i < n; i++) {
+        bool is_angle = a < angles && angle[a] == i;
+        a += is_angle;
+        size[i] = fmax(size[i], largest[is_angle]);
+    }
+}
+
 /* One row of Aitken and Neville's table: T holds the row before and gets the new one. Returns the
- * last correction, relative to the coordinate and its change. */
-static double next_row(int n, int row, const double *fresh, const double *q, const double *f,
-                       double length, double *T)
+ * last correction, relative to the sizes. */
+static double next_row(int n, int row, const double *fresh, const double *size, double *T)
 {
     double error = 0;
     for (int i = 0; i < n; i++) {
@@ -97,9 +130,8 @@ static double next_row(int n, int row, const double *fresh, const double *q, con
             entry += (entry - old) / (ratio * ratio - 1);
         }
         T[row * n + i] = entry;
-        double size = fabs(q[i]) + fabs(entry - q[i]) + fabs(length * f[i]);
         if (entry != last)
-            error = fmax(error, fabs(entry - last) / size);
+            error = fmax(error, fabs(entry - last) / size[i]);
         if (!isfinite(entry))
             error = INFINITY;
     }
@@ -111,13 +143,15 @@ static double next_row(int n, int row, const double *fresh, const double *q, con
 static int extrapolate(nh_leaf *leaf, const double *u, double length, double *q)
 {
     int n = leaf->system->coordinates;
-    double *f = leaf->space + 3 * n, *fresh = f + n, *T = fresh + n, last = INFINITY;
+    double *f = leaf->space + 3 * n, *fresh = f + n, *size = fresh + n, *T = size + n;
+    double last = INFINITY;
     if (!rate(leaf, u, q, f))
         return -1;
+    find_sizes(leaf, u, q, length, size);
     for (int row = 0; row < ROWS; row++) {
         if (!midpoint(leaf, u, q, f, length, 2 * (row + 1), fresh))
             return 0;
-        double error = next_row(n, row, fresh, q, f, length, T);
+        double error = next_row(n, row, fresh, size, T);
         bool stagnant = row > 2 && error <= fair && error >= last / 2;
         last = error;
         if (row > 1 && (error <= accuracy || stagnant)) {

@@ -38,8 +38,15 @@ def changes():
     return single + (several if ALL else [dict(mass=1e9, length=1e-9, time=1e3)])
 
 
+def without_factors(text):
+    """Integrals are written with factors, which have units."""
+    return re.sub(r"(?<![\w\]^.])[0-9][0-9.]*(e[-+]?[0-9]+)?\*", "", text)
+
+
 def verdicts(found):
     facts = {key: value for key, value in found.items() if key not in NUMBERS}
+    for key in ("conserved", "surfaces"):
+        facts[key] = [without_factors(text) for text in facts.get(key) or []]
     for entry in facts["methods"]:  # which name the model
         entry["reason"] = entry["reason"] and entry["reason"].replace(found["model"], "MODEL")
     return facts, found["start"]["consistent"]

@@ -79,7 +79,20 @@ def rounding(path):
     """sin(pi) is not 0; ten digits of an angle are good enough, five are not."""
     for angle in ("pi", "3.141592653589793", "3.141592654", "1000001*pi"):
         velocities(path, "--start", f"theta = {angle}, x' = -1")
+    velocities(path, "--start", "theta = 0.1*3 - 0.3, x' = -1")
+    velocities(path, "--start", "x' = -1, y' = 1e-17")
     refused(path, "--start", "theta = 3.1416, x' = -1", words=["edge"])
+    refused(path, "--start", "x' = -1, y' = 1e-8", words=["edge"])
+
+
+def zero_row():
+    """A projection leaves rounding errors where a velocity should vanish."""
+    text = ("model two\nparameter m = 1\ncoordinate x, y\ncoordinate theta angle\nlagrangian m/2*(x'^2 + y'^2 + x'*y'/3 + theta'^2)\n"
+            "constraint y'*cos(theta) = x'*sin(theta)\nconstraint theta' = 0.3*x' + y'\nstart x' = 3, theta' = 7\n")
+    for mass in (1e-12, 1, 1e12):
+        done = nonholo("run", "-", "--method", "gauss", "--step", "0.1", "--steps", "0", "--project", "--set", f"m={mass}",
+                       input=text)
+        same(done.returncode, 0, done.stderr)
 
 
 @temporary(FAR_BEHIND)
@@ -269,9 +282,9 @@ def time_counts():
         same(json.loads(done.stdout)["v"], [t0 + 1, 0])
 
 
-CASES = [slow_and_scaled, rounding, other_velocities, positions_count, rank_of_large_wheels, nearest, impossible,
+CASES = [slow_and_scaled, rounding, zero_row, other_velocities, positions_count, rank_of_large_wheels, nearest, impossible,
          in_other_units, keep_and_solve, wrong_names, contradiction, model_solves, grammar_of_solve, bad_solve, time_counts]
-NAMES = ["slow and scaled", "rounding", "other velocities", "positions count", "rank of large wheels", "nearest",
+NAMES = ["slow and scaled", "rounding", "zero row", "other velocities", "positions count", "rank of large wheels", "nearest",
          "impossible", "in other units", "keep and solve", "wrong names", "contradiction", "model solves",
          "grammar of solve", "bad solve", "time counts"]
 sys.exit(run_all(list(zip(NAMES, CASES, strict=True))))

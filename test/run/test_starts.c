@@ -59,6 +59,11 @@ static double screw(const double *q)
     return q[3] - q[2] / 3;
 }
 
+static double differential(const double *q)
+{
+    return 2 * q[2] - 0.5 * (q[3] - q[4]);
+}
+
 static const problem problems[] = {
     {"model wheel\ncoordinate x\ncoordinate phi angle\nlagrangian (x'^2 + phi'^2)/2 + cos(phi)\n"
      "constraint x' = 0.5*phi'\nstart x = 3, phi = 0.2, phi' = 2, x' = 1\n",
@@ -79,6 +84,13 @@ static const problem problems[] = {
      "constraint x'*sin(theta) = y'*cos(theta)\nconstraint z' = theta'/3\n"
      "start theta = 0.5, z = 2, x' = cos(0.5), y' = sin(0.5)\n",
      {screw}},
+    {"model robot\ncoordinate x, y\ncoordinate theta, right, left angle\n"
+     "lagrangian (x'^2 + y'^2 + theta'^2 + right'^2 + left'^2)/2 - x^2 - y^2\n"
+     "constraint y'*cos(theta) = x'*sin(theta)\n"
+     "constraint x'*cos(theta) + y'*sin(theta) + theta' = 0.5*right'\n"
+     "constraint x'*cos(theta) + y'*sin(theta) - theta' = 0.5*left'\n"
+     "start theta = 0.5, right = 1, theta' = 1, x' = cos(0.5)\nstart solve y', left', right'\n",
+     {differential}},
 };
 
 static void integrals_are_kept(const problem *p)
@@ -86,7 +98,7 @@ static void integrals_are_kept(const problem *p)
     nh_model *model = NULL;
     nh_system *system = build(p->text, &model);
     nh_report report;
-    double q0[4], v0[4], q[4], v[4], energy, found, worst = 0, spread = 0;
+    double q0[5], v0[5], q[5], v[5], energy, found, worst = 0, spread = 0;
     CHECK(system && nh_system_start(system, NULL, q0, v0, &report) == NH_OK);
     CHECK(nh_system_energy(system, 0, q0, v0, &energy, &report) == NH_OK);
     for (uint64_t i = 0; i < STARTS; i++) {
