@@ -20,8 +20,8 @@ enum { ROWS = 9 };
 static const double accuracy = 2e-15, fair = 1e-13;
 static const double shortest = 1e-5;
 
-/* Which constraints are holonomic; returns how many. Where a combination of them is, all count: a
- * path that obeys all of them stays on its surface too. */
+/* Which constraints are holonomic; returns how many. Where a combination of them is, and its
+ * integral was found, all count: a path that obeys all of them stays on its surface too. */
 static int mark_holonomic(const nh_system *system, bool *holonomic)
 {
     int count = 0, m = system->constraints;
@@ -30,7 +30,8 @@ static int mark_holonomic(const nh_system *system, bool *holonomic)
                        nh_system_constraint_integrable(system, i) == NH_YES;
         count += holonomic[i];
     }
-    bool hidden = system->facts.holonomic > count;
+    bool hidden =
+        system->facts.holonomic > count && system->mechanics->surfaces >= system->facts.holonomic;
     for (int i = 0; hidden && i < m; i++)
         holonomic[i] = true;
     return hidden ? m : count;
