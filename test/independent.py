@@ -220,6 +220,10 @@ class Parser:
     def optional_loop(self):
         return self.loop() if self.accept("for") else None
 
+    def at_solve(self):
+        """start solve x', unless a coordinate has that name."""
+        return self.peek() == "solve" and len(self.rest) > 1 and self.rest[-2][0] == "name"
+
     def definition(self):
         """NAME = expression, or f(a, b) = expression, as (name, arguments, tree)."""
         name, arguments = self.take(), None
@@ -405,6 +409,8 @@ class Model:
             left, right = p.equation()
             p.take(":")
         loop = p.optional_loop()
+        if p.at_solve():
+            return  # which velocities follow from the constraints: nothing for an evaluator
         assignments = p.separated(lambda: (p.reference(), p.take("="), p.expression())[::2])
         scope = self.numbers()
         if conditional and scope.value(left, {}) != scope.value(right, {}):

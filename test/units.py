@@ -132,4 +132,8 @@ class Units:
             left, right = p.equation()
             p.take(":")
             when = f"when {self.show(left)} = {self.show(right)}: "
-        return when + self.optional_loop(p) + self.assignments(p, self.of_target)
+        before = when + self.optional_loop(p)
+        if p.at_solve():
+            p.take()
+            return before + "solve " + ", ".join(map(self.reference, p.separated(p.reference)))
+        return before + self.assignments(p, self.of_target)
