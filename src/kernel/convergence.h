@@ -51,10 +51,11 @@ static inline mask has_stalled(convergence *c, real change, real small)
     return less(broadcast(CONVERGENCE_IDLE_MAX), c->idle) & less(change, small);
 }
 
-/* Judges an iteration by its largest correction and the size of what it corrects. */
-static inline void convergence_update(convergence *c, real change, real scale)
+/* Judges an iteration by its largest correction and the size of what it corrects. A factor `strict`
+ * below 1 asks for more than round-off, where that can be had. */
+static inline void convergence_judge(convergence *c, real change, real scale, double strict)
 {
-    const double eps = 0x1p-52;
+    const double eps = 0x1p-52 * strict;
     real tiny = scale * eps;
     mask done = ~less(tiny, change); /* change <= eps scale */
     /* Where errors alternate in sign, every second correction may be the larger one although all of
@@ -74,6 +75,11 @@ static inline void convergence_update(convergence *c, real change, real scale)
     c->previous = select_(c->active, change, c->previous);
     c->active &= ~done;
     c->iteration++;
+}
+
+static inline void convergence_update(convergence *c, real change, real scale)
+{
+    convergence_judge(c, change, scale, 1);
 }
 
 static inline real largest(const kernel *k, const real *x, int count)
@@ -193,9 +199,9 @@ static inline void coupled_judge(coupled_convergence *c, double strict, const co
     c->diverged = is_unbounded(&c->all, sum->all.divergence);
     if (c->has_driver)
         c->diverged |= is_unbounded(&c->driver, sum->driver.divergence);
-    convergence_update(&c->all, sum->all.change, sum->all.scale * strict);
+    convergence_judge(&c->all, sum->all.change, sum->all.scale, strict);
     if (c->has_driver)
-        convergence_update(&c->driver, sum->driver.change, sum->driver.scale * strict);
+        convergence_judge(&c->driver, sum->driver.change, sum->driver.scale, strict);
 }
 
 /* The same for changes that were counted by take(): the largest tells whether they diverge. */
