@@ -47,7 +47,9 @@ CASES = {
 
 
 def spawn(arguments, folder, nice=0):
-    return subprocess.Popen(["nice", "-n", str(nice), nonholo.path, *arguments, "--json", "--quiet"], cwd=folder, env=ENVIRONMENT,
+    # whether there is an estimate depends on how long it took, and there is none after resuming
+    plain = ["--no-estimate"] if arguments[0] == "run" else []
+    return subprocess.Popen(["nice", "-n", str(nice), nonholo.path, *arguments, *plain, "--json", "--quiet"], cwd=folder, env=ENVIRONMENT,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
 
 
