@@ -68,7 +68,7 @@ static inline void convergence_judge(convergence *c, real change, real scale, do
     if (c->iteration == 0)
         rate = broadcast(1);
     done |= less(change * max_(rate, c->rate), tiny * 0.0625);
-    if (c->iteration >= CONVERGENCE_LATE)
+    if (__builtin_expect(c->iteration >= CONVERGENCE_LATE, 0))
         done |= has_stalled(c, change, scale * 1e-10);
     c->rate = select_(c->active, rate, c->rate);
     c->before = select_(c->active, c->previous, c->before);
