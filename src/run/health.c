@@ -39,12 +39,13 @@ static void divide_room(nh_health *h, size_t each)
         t->stretch.v = t->stretch.q + n;
         t->stretch.worst_q = t->stretch.v + n;
         t->stretch.worst_v = t->stretch.worst_q + n;
+        t->start = t->stretch.worst_v + n;
     }
 }
 
 static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
 {
-    size_t n = (size_t)h->n, m = (size_t)h->m, each = 8 * n + 2 * m;
+    size_t n = (size_t)h->n, m = (size_t)h->m, each = NH_TRACK_ROOM(n, m);
     h->track = calloc((size_t)h->members, sizeof *h->track);
     h->room = nh_aligned_doubles((size_t)h->members * each);
     h->block = nh_aligned_doubles(run->state_size);
@@ -93,6 +94,7 @@ void nh_health_free(nh_health *h)
 void nh_health_forget(nh_health *h, int member)
 {
     nh_track *t = h->track + member, fresh = {.q = t->q, .v = t->v, .scale = t->scale};
+    fresh.start = t->start;
     fresh.look.left = t->look.left;
     fresh.look.right = t->look.right;
     fresh.stretch.q = t->stretch.q;
@@ -100,6 +102,7 @@ void nh_health_forget(nh_health *h, int member)
     fresh.stretch.worst_q = t->stretch.worst_q;
     fresh.stretch.worst_v = t->stretch.worst_v;
     fresh.harmless = INFINITY;
+    fresh.energy = NAN;
     *t = fresh;
     memset(t->scale, 0, (size_t)(h->n + h->m) * sizeof *t->scale);
 }
@@ -147,11 +150,18 @@ nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *
 
 /* ---- the energy ---- */
 
-static double observe(nh_health *h, double t, const double *v)
+static double energy_of(nh_health *h, double t, const double *q, const double *v)
 {
     const engine *e = &h->engine;
-    int status = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, h->now, v, NULL, h->observed);
+    int status = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, v, NULL, h->observed);
     return status == 0 ? h->observed[0] : NAN;
+}
+
+/* The part of an energy at rest; 0 where there is none. */
+static double rest_of(nh_health *h, double t, const double *q)
+{
+    double rest = energy_of(h, t, q, h->zero);
+    return isfinite(rest) ? rest : 0;
 }
 
 static nh_status check_growth(nh_run *run, int member, double kinetic)
@@ -194,20 +204,30 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
     return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
 }
 
+/* What all that follows is compared with: the state of the first look. */
+static void note_first_energy(nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    double t = nh_health_time(run, track->first);
+    track->energy = energy_of(h, t, track->start, track->start + h->n);
+    track->rest = track->lowest_rest = rest_of(h, t, track->start);
+    track->kinetic = track->first_kinetic = fabs(track->energy - track->rest);
+    if (!isfinite(track->kinetic))
+        track->kinetic = track->first_kinetic = 0;
+}
+
 static nh_status look_at_energy(nh_run *run, int member, nh_report *report)
 {
     nh_health *h = run->health;
     nh_track *track = h->track + member;
     double t = nh_health_time(run, run->steps);
-    double energy = observe(h, t, h->now + h->n), rest = observe(h, t, h->zero);
+    if (isnan(track->energy))
+        note_first_energy(run, member);
+    double energy = energy_of(h, t, h->now, h->now + h->n);
     if (!isfinite(energy))
         return NH_OK;
-    rest = isfinite(rest) ? rest : 0;
-    double kinetic = fabs(energy - rest);
-    if (!track->seen) {
-        track->energy = energy;
-        track->rest = track->lowest_rest = rest;
-    }
+    double rest = rest_of(h, t, h->now), kinetic = fabs(energy - rest);
     if (run->steps - track->first <= FIRST_STEPS)
         track->first_kinetic = fmax(track->first_kinetic, kinetic);
     track->kinetic = fmax(track->kinetic, kinetic);
@@ -237,19 +257,20 @@ static bool looks_often(const nh_health *h)
     return h->condition.masses || h->condition.ranks;
 }
 
-/* The first of 1, 2, 4, 8, 16, 64, 256, ... and of the multiples of SELDOM beyond `since`. */
-static int64_t seldom_after(int64_t since)
+/* The first of 1, 2, 4, 8, 16, 64, 256, ... and of the multiples of SELDOM beyond `since`. Of many
+ * members each costs little, and a look at it as much as dozens of its steps: 256, 1024, ... */
+static int64_t seldom_after(const nh_health *h, int64_t since)
 {
-    int64_t next = 1;
+    int64_t next = h->members > 1 ? 256 : 1;
     while (next <= since && next < SELDOM)
         next *= next < 16 ? 2 : 4;
     return next <= since ? (since / SELDOM + 1) * SELDOM : next;
 }
 
-static bool is_seldom(const nh_track *track, int64_t steps)
+static bool is_seldom(const nh_health *h, const nh_track *track, int64_t steps)
 {
     int64_t since = steps - track->first;
-    return since == 0 || seldom_after(since - 1) == since;
+    return since > 0 && seldom_after(h, since - 1) == since;
 }
 
 /* Steps are tried after 0, 1, 4, 16, ... of them. */
@@ -260,7 +281,7 @@ static bool is_for_trying(int64_t since)
 
 static bool is_due(const nh_health *h, const nh_track *track, int64_t steps)
 {
-    return is_seldom(track, steps) || (looks_often(h) && steps >= track->due);
+    return is_seldom(h, track, steps) || (looks_often(h) && steps >= track->due);
 }
 
 void nh_health_take(const nh_run *run, int member)
@@ -302,10 +323,11 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     nh_track *track = h->track + member;
     nh_status status = NH_OK;
     nh_health_take(run, member);
-    if (!track->seen)
+    if (!track->seen) {
         track->first = track->step = run->steps;
-    bool seldom = is_seldom(track, run->steps);
-    if (seldom)
+        memcpy(track->start, h->now, 2 * (size_t)h->n * sizeof *h->now);
+    }
+    if (is_seldom(h, track, run->steps))
         status = look_at_energy(run, member, report);
     bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
     if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
@@ -330,7 +352,7 @@ void nh_health_begin(nh_run *run)
 
 static int64_t next_of(const nh_health *h, const nh_track *track, int64_t steps)
 {
-    int64_t next = track->first + seldom_after(steps - track->first);
+    int64_t next = track->first + seldom_after(h, steps - track->first);
     return looks_often(h) && track->due < next ? track->due : next;
 }
 

@@ -1,12 +1,12 @@
 /* The health of a run: whether its steps can be trusted. A run looks at its members on the way and
  * adds remarks, or stops where the answer cannot be right.
  *
- * Every system is looked at seldom: after 1, 2, 4, ... steps and then after every 4096-th, for its
- * energy (health.c). A system whose mass matrix or constraints can become singular is looked at
- * after every step, or every few where nothing changes much (passage.c): near such states, and
- * where velocities change much within a step, the steps are done again with half the size (again.c)
- * and compared. Systems that provably cannot become singular, which the fast methods are for, do
- * not pay for that. */
+ * Every system is looked at seldom: after 1, 2, 4, ... steps (256, 1024, ... of many members) and
+ * then after every 4096-th, for its energy (health.c). A system whose mass matrix or constraints
+ * can become singular is looked at after every step, or every few where nothing changes much
+ * (passage.c): near such states, and where velocities change much within a step, the steps are done
+ * again with half the size (again.c) and compared. Systems that provably cannot become singular,
+ * which the fast methods are for, do not pay for that. */
 #ifndef NH_RUN_HEALTH_H
 #define NH_RUN_HEALTH_H
 
@@ -36,12 +36,16 @@ typedef struct nh_passage { /* steps that will be done again */
     double worst_t, *worst_q, *worst_v;
 } nh_passage;
 
+/* Numbers in the arrays of a track, which lie one behind the other from q on. */
+#define NH_TRACK_ROOM(n, m) (10 * (n) + 2 * (m))
+
 typedef struct nh_track { /* what is known of a member */
     bool seen;
     int64_t first, step; /* of the first look, and of the last one at the condition */
     int64_t due;         /* the next one, if there are any */
     double rate;         /* how much the measure changed in a step lately */
-    double *q, *v;       /* the state then */
+    double *start;       /* the state at the first look: q, v */
+    double *q, *v;       /* the state at the last */
     double *scale;       /* [n + m]: condition.h */
     nh_reading look;
     double speed; /* the largest sqrt(v^T M v) */

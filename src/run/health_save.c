@@ -38,7 +38,7 @@ static const int64_t steps_limit = INT64_C(1) << 60;
 
 static size_t room_of_one(const nh_health *h)
 {
-    return (size_t)(8 * h->n + 2 * h->m);
+    return (size_t)NH_TRACK_ROOM(h->n, h->m);
 }
 
 size_t nh_health_bytes(const nh_health *h)

@@ -145,8 +145,11 @@ class Victim:
         return worked
 
     def has_ended(self):
-        """Other files have their name only when they are whole; then a kill came too late."""
-        return not self.part.endswith(".h5") and os.path.exists(self.part)
+        """Other files have their name only when they are whole; then a kill came too late, unless rows are still
+        there beside them, to be removed: that is resumed too."""
+        if self.part.endswith(".h5") or not os.path.exists(self.part):
+            return False
+        return not (os.path.exists(self.part + ".part") and os.path.exists(self.checkpoint))
 
     def to_the_end(self, longest):
         """What it prints in the end, after any number of kills; None if the last came after the work."""
