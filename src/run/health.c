@@ -273,9 +273,12 @@ static bool is_seldom(const nh_health *h, const nh_track *track, int64_t steps)
     return since > 0 && seldom_after(h, since - 1) == since;
 }
 
-/* Steps are tried after 0, 1, 4, 16, ... of them. */
-static bool is_for_trying(int64_t since)
+/* A step is tried, which costs three, after 0, 1, 4, 16, ... of them; after 16 and 256 where states
+ * cannot become singular, and it does not have to be known what a step is usually like. */
+static bool is_for_trying(const nh_health *h, int64_t since)
 {
+    if (!looks_often(h))
+        return since == 16 || since == 256;
     return since < SELDOM && (since & (since - 1)) == 0 && (since & 0x555) == since;
 }
 
@@ -332,7 +335,7 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
     if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
         status = nh_health_pass(run, member, report);
-    if (status == NH_OK && member == 0 && is_for_trying(run->steps - track->first))
+    if (status == NH_OK && member == 0 && is_for_trying(h, run->steps - track->first))
         try_a_step(run, member);
     track->seen = true;
     return status;
