@@ -196,6 +196,17 @@ static int null_space(int rows, int columns, double *a, double *null)
     return count;
 }
 
+static void rows_to_one(int rows, int columns, double *a)
+{
+    for (int r = 0; r < rows; r++) {
+        double most = 0;
+        for (int c = 0; c < columns; c++)
+            most = fmax(most, fabs(a[r * columns + c]));
+        for (int c = 0; c < columns && most > 0; c++)
+            a[r * columns + c] /= most;
+    }
+}
+
 /* The combinations that are kept, one a row, in factors of the quantities themselves. */
 static int find_kept(search *w, double *kept, double *trivial, double *table)
 {
@@ -214,6 +225,7 @@ static int find_kept(search *w, double *kept, double *trivial, double *table)
         for (int r = 0; r < count && w->rate_size[c] > 0; r++)
             kept[r * C + c] *= (w->value_size[c] > 0 ? w->value_size[c] : 1) / w->rate_size[c];
     }
+    rows_to_one(count, C, kept); /* they are times now */
     trivials = reduce_rows(trivials, C, trivial, true, 1e-8, pivot);
     for (int r = 0; r < count; r++)
         for (int i = 0; i < trivials; i++) {
@@ -236,7 +248,7 @@ static int find_kept(search *w, double *kept, double *trivial, double *table)
 
 static double plain(double x)
 {
-    for (int k = 1; k <= 12; k++)
+    for (int k = 1; k <= 12 && fabs(k * x) < 1e6; k++)
         if (fabs(k * x - rint(k * x)) < 1e-9 * fabs(k * x))
             return rint(k * x) / k;
     return x;
