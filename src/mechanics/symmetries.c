@@ -244,6 +244,32 @@ static int find_kept(search *w, double *kept, double *trivial, double *table)
     return count;
 }
 
+/* The factors once more, from the rates of their columns alone: what all the others and the
+ * constraints' combinations left in them is lost where values have very different sizes. */
+static void polish(const search *w, double *factor)
+{
+    int C = w->columns, R = w->states, column[SHORT + 1], count = 0;
+    for (int c = 0; c < C; c++) {
+        if (factor[c] == 0)
+            continue;
+        if (count == SHORT + 1 || !(w->rate_size[c] > 0))
+            return;
+        column[count++] = c;
+    }
+    double null[(SHORT + 1) * (SHORT + 1)];
+    double *table = malloc(((size_t)R * (size_t)count + 1) * sizeof *table);
+    if (!table)
+        nh_graph_fail(w->s->g);
+    for (int r = 0; table && r < R; r++)
+        for (int i = 0; i < count; i++)
+            table[r * count + i] = w->rate[r * C + column[i]] / w->rate_size[column[i]];
+    if (table && count > 1 && null_space(R, count, table, null) == 1 && null[0] != 0)
+        for (int i = 1; i < count; i++) /* the first is one already */
+            factor[column[i]] =
+                null[i] / null[0] * (w->rate_size[column[0]] / w->rate_size[column[i]]);
+    free(table);
+}
+
 /* ---- what is told ---- */
 
 static double plain(double x)
@@ -336,6 +362,7 @@ static bool tell(search *w, double *factor)
 {
     nh_mechanics *s = w->s;
     int terms = 0, last = 0;
+    polish(w, factor);
     for (int c = 1; c < w->columns; c++) {
         factor[c] = plain(factor[c]);
         terms += factor[c] != 0;
