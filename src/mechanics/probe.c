@@ -47,21 +47,34 @@ static double divide(double weighed, double mass, double otherwise)
     return weighed > 0 && mass > 0 ? weighed / sqrt(mass) : otherwise;
 }
 
+/* sqrt(M_ii) of what turns: of angles, or where there are none, of the velocities of an algebra. */
+static double inertia_of(const nh_probe *p, const double *mass)
+{
+    double angles = 0, algebra = 0;
+    for (int i = 0; i < p->n; i++) {
+        double *most = i < p->coordinates ? &angles : &algebra;
+        *most = is_angle(p, i) ? fmax(*most, sqrt(mass[i])) : *most;
+    }
+    return angles > 0 ? angles : algebra;
+}
+
 /* Own values first; then those of others, compared by the masses; then the length that moments of
- * inertia and masses make. Zero where none of them tells. */
+ * inertia and masses make. Zero where none of them tells. What an algebra moves has no coordinate:
+ * as far as the coordinates, by the masses. */
 static void find_position_sizes(nh_probe *p, const double *mass)
 {
-    double others = weigh(p, p->q0, mass, false), inertia = 0;
-    for (int i = 0; i < p->n; i++)
-        inertia = is_angle(p, i) ? fmax(inertia, sqrt(mass[i])) : inertia;
-    p->some_length = others > 0 || largest(p, p->q0, false) > 0;
-    for (int i = 0; i < p->n; i++) {
+    double others = weigh(p, p->q0, mass, false), inertia = inertia_of(p, mass), all = 0;
+    double plain = largest(p, p->q0, false);
+    p->some_length = others > 0 || plain > 0;
+    for (int i = 0; i < p->coordinates; i++) {
         double own = own_size(p->q0[i]);
-        p->q_size[i] = is_angle(p, i)   ? 1
-                       : own > 0        ? own
-                       : p->some_length ? divide(others, mass[i], largest(p, p->q0, false))
-                                        : divide(inertia, mass[i], 0);
+        double other =
+            p->some_length ? divide(others, mass[i], plain) : divide(inertia, mass[i], 0);
+        p->q_size[i] = is_angle(p, i) ? 1 : own > 0 ? own : other;
+        all = fmax(all, sqrt(mass[i]) * p->q_size[i]);
     }
+    for (int i = p->coordinates; i < p->n; i++)
+        p->q_size[i] = divide(all > 0 ? all : inertia, mass[i], 1);
 }
 
 /* The same for velocities; at rest, those that the forces make on the way of the positions' sizes.
