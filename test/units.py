@@ -1,7 +1,7 @@
 """Writes a model again in other units: the same motion, other numbers.
 
 Lengths (coordinates that are no angles) are multiplied by `length`, times by `time`, masses by `mass`. No table of units
-is needed, because any multiple of a coordinate is a coordinate: every x of the text becomes x/length, every x' becomes
+is needed, because any multiple of a coordinate is a coordinate (`own`: factors for one after the other): every x of the text becomes x/length, every x' becomes
 x'*time/length, t becomes t/time, and the Lagrangian, forces, constraints, frames and start values get the factors that
 belong to that. The text is read with the parser of independent.py."""
 
@@ -11,8 +11,8 @@ UNCHANGED = ("parameter", "coordinate", "velocity", "bracket")
 
 
 class Units:
-    def __init__(self, text, mass=1.0, length=1.0, time=1.0):
-        self.mass, self.length, self.time = mass, length, time
+    def __init__(self, text, mass=1.0, length=1.0, time=1.0, own=(1.0,)):
+        self.mass, self.length, self.time, self.own = mass, length, time, own
         self.energy = mass * length**2 / time**2
         self.names, self.angles, self.algebra = [], set(), set()
         statements = [(s[0][1], s[1:]) for s in tokens(text)]
@@ -32,10 +32,12 @@ class Units:
     # ---- factors: the number in new units divided by the one in old units ----
 
     def of_position(self, name):
-        return 1.0 if name in self.angles else self.length
+        if name in self.angles or name in self.algebra:
+            return 1.0
+        return self.length * self.own[self.names.index(name) % len(self.own)]
 
     def of_velocity(self, name):
-        return (1.0 if name in self.algebra else self.of_position(name)) / self.time
+        return self.of_position(name) / self.time
 
     def of_target(self, tree):
         _, name, _, primed = tree
@@ -122,7 +124,7 @@ class Units:
             return loop + self.assignments(p, lambda target: self.of_position(target[1]))
         vectors = p.separated(p.expression)
         return loop + ", ".join(
-            "(%s)" % ", ".join(self.times(1.0 if name in self.algebra else self.of_position(name), e)
+            "(%s)" % ", ".join(self.times(self.of_position(name), e)
                                for name, e in zip(self.names, vector[1], strict=True))
             for vector in vectors)
 

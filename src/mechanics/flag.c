@@ -24,9 +24,10 @@ typedef struct flag_space {
     nh_input kind[VARIABLES_MAX];
     uint32_t index[VARIABLES_MAX];
     double at[VARIABLES_MAX], size[VARIABLES_MAX];
-    double *scale;        /* [columns] */
-    nh_polynomial *A;     /* [rows * columns] */
-    nh_polynomial *field; /* [FIELDS_MAX * columns] */
+    double natural[COLUMNS_MAX]; /* the model's own size of what moves along a column */
+    double *scale;               /* [columns] */
+    nh_polynomial *A;            /* [rows * columns] */
+    nh_polynomial *field;        /* [FIELDS_MAX * columns] */
     nh_polynomial part[3];
     double *memory, *basis, *row; /* basis: orthonormal, of what the flag spans */
     int *pivot;                   /* [rows]: column of a row */
@@ -55,6 +56,7 @@ static bool list_variables(flag_space *w, const nh_probe *probe, int round)
     const nh_forms *f = w->f;
     for (int j = 0; j < f->columns && w->variables < VARIABLES_MAX; j++) {
         bool time = f->with_time && j == f->columns - 1, found;
+        w->natural[j] = time ? nh_probe_time(probe, 0) : nh_probe_size(probe, j, 0);
         if (!time && j >= f->s->problem->coordinates)
             continue;
         if (!occurs(f, time ? NH_TIME : NH_Q, time ? 0 : (uint32_t)j, &found))
@@ -134,16 +136,15 @@ static void scale_line(flag_space *w, int way, int at, double factor)
 }
 
 /* Columns of variables in the variables' sizes; rows, and columns that are free to choose, to one.
- */
+ * These begin in their natural sizes: what rows and columns to one lead to depends on that. */
 static void scale_forms(flag_space *w)
 {
     int n = w->f->columns;
-    for (int j = 0; j < n; j++)
-        w->scale[j] = 1;
-    for (int v = 0; v < w->variables; v++) {
+    memcpy(w->scale, w->natural, (size_t)n * sizeof *w->scale);
+    for (int v = 0; v < w->variables; v++)
         w->scale[w->column_of[v]] = w->size[v];
-        scale_line(w, 1, w->column_of[v], w->size[v]);
-    }
+    for (int j = 0; j < n; j++)
+        scale_line(w, 1, j, w->scale[j]);
     for (int pass = 0; pass < 4; pass++) {
         for (int i = 0; i < w->f->rows; i++)
             scale_line(w, 0, i, to_one(w, 0, i));

@@ -169,14 +169,25 @@ static void sample_free(sample *x)
     free(x->dw);
 }
 
-/* Rows and columns to one: neither the units of a constraint nor those of a velocity matter. */
+static double power_of_two(double x)
+{
+    return exp2(rint(log2(x)));
+}
+
+/* Rows and columns to one: neither the units of a constraint nor those of a velocity matter. They
+ * begin in the model's own sizes, because where this leads to depends on that. */
 static void scale_forms(sample *x)
 {
     int rows = x->f->rows, columns = x->f->columns;
     for (int i = 0; i < rows; i++)
         x->row[i] = 1;
-    for (int j = 0; j < columns; j++)
-        x->column[j] = 1;
+    for (int j = 0; j < columns; j++) {
+        bool time = x->f->with_time && j == columns - 1;
+        x->column[j] =
+            power_of_two(time ? nh_probe_time(x->probe, 0) : nh_probe_size(x->probe, j, 0));
+        for (int i = 0; i < rows; i++)
+            x->A[i * columns + j] *= x->column[j];
+    }
     for (int pass = 0; pass < 6; pass++)
         for (int i = 0; i < (pass % 2 ? columns : rows); i++) {
             double most = 0;
@@ -184,7 +195,7 @@ static void scale_forms(sample *x)
             double *first = x->A + (pass % 2 ? i : i * columns);
             for (int j = 0; j < count; j++)
                 most = fmax(most, fabs(first[j * step]));
-            double factor = most > 0 ? exp2(-rint(log2(most))) : 1;
+            double factor = most > 0 ? 1 / power_of_two(most) : 1;
             for (int j = 0; j < count; j++)
                 first[j * step] *= factor;
             *(pass % 2 ? x->column + i : x->row + i) *= factor;

@@ -12,6 +12,115 @@ double nh_scatter(int i, int round)
     return 2 * (x - floor(x)) - 1;
 }
 
+static bool is_angle(const nh_probe *p, int i)
+{
+    return i < p->coordinates ? p->angle[i] : true;
+}
+
+static double own_size(double x)
+{
+    return isfinite(x) ? fabs(x) : 0;
+}
+
+/* The largest x, weighed by the masses: sqrt(M_ii) |x_i|, whatever the units of x_i are. */
+static double weigh(const nh_probe *p, const double *x, const double *mass, bool angles)
+{
+    double most = 0;
+    for (int i = 0; i < p->n; i++)
+        if (angles || !is_angle(p, i))
+            most = fmax(most, sqrt(mass[i]) * own_size(x[i]));
+    return most;
+}
+
+/* The largest that is of the same kind: what stands in where masses say nothing. */
+static double largest(const nh_probe *p, const double *x, bool angles)
+{
+    double most = 0;
+    for (int i = 0; i < p->n; i++)
+        if (is_angle(p, i) == angles)
+            most = fmax(most, own_size(x[i]));
+    return most;
+}
+
+static double divide(double weighed, double mass, double otherwise)
+{
+    return weighed > 0 && mass > 0 ? weighed / sqrt(mass) : otherwise;
+}
+
+/* sqrt(M_ii) of what turns: of angles, or where there are none, of the velocities of an algebra. */
+static double inertia_of(const nh_probe *p, const double *mass)
+{
+    double angles = 0, algebra = 0;
+    for (int i = 0; i < p->n; i++) {
+        double *most = i < p->coordinates ? &angles : &algebra;
+        *most = is_angle(p, i) ? fmax(*most, sqrt(mass[i])) : *most;
+    }
+    return angles > 0 ? angles : algebra;
+}
+
+/* Own values first; then those of others, compared by the masses; then the length that moments of
+ * inertia and masses make. Zero where none of them tells. What an algebra moves has no coordinate:
+ * as far as the coordinates, by the masses. */
+static void find_position_sizes(nh_probe *p, const double *mass)
+{
+    double others = weigh(p, p->q0, mass, false), inertia = inertia_of(p, mass), all = 0;
+    double plain = largest(p, p->q0, false);
+    p->some_length = others > 0 || plain > 0;
+    for (int i = 0; i < p->coordinates; i++) {
+        double own = own_size(p->q0[i]);
+        double other =
+            p->some_length ? divide(others, mass[i], plain) : divide(inertia, mass[i], 0);
+        p->q_size[i] = is_angle(p, i) ? 1 : own > 0 ? own : other;
+        all = fmax(all, sqrt(mass[i]) * p->q_size[i]);
+    }
+    for (int i = p->coordinates; i < p->n; i++)
+        p->q_size[i] = divide(all > 0 ? all : inertia, mass[i], 1);
+}
+
+/* The same for velocities; at rest, those that the forces make on the way of the positions' sizes.
+ */
+static void find_velocity_sizes(nh_probe *p, const double *mass, const double *force)
+{
+    double others = weigh(p, p->v0, mass, true), work = 0, time = INFINITY;
+    p->some_velocity = others > 0;
+    for (int i = 0; i < p->n; i++)
+        work = fmax(work, own_size(force[i]) * p->q_size[i]);
+    for (int i = 0; i < p->n; i++) {
+        double own = own_size(p->v0[i]);
+        p->some_velocity = p->some_velocity || own > 0;
+        p->v_size[i] = own > 0      ? own
+                       : others > 0 ? divide(others, mass[i], largest(p, p->v0, is_angle(p, i)))
+                                    : divide(sqrt(work), mass[i], 0);
+    }
+    for (int i = 0; i < p->n; i++)
+        if (p->q_size[i] > 0 && p->v_size[i] > 0)
+            time = fmin(time, p->q_size[i] / p->v_size[i]);
+    p->time = isfinite(time) ? time : 0;
+}
+
+/* Masses (and forces) in the start; zeros where they are not known yet, or not finite. */
+static bool find_sizes(nh_probe *p, const nh_mechanics *s)
+{
+    int n = s->n;
+    double *mass = calloc(2 * (size_t)n + 1, sizeof *mass);
+    nh_expr_list list = {0};
+    bool ok = mass != NULL;
+    for (int i = 0; ok && s->mass.row && i < n; i++)
+        ok = nh_expr_list_push(&list, nh_matrix_at(&s->mass, i, i));
+    for (int i = 0; ok && s->mass.row && s->rate && i < n; i++)
+        ok = nh_expr_list_push(&list, s->rate[i]);
+    ok = ok && nh_evaluate(s->g, list.item, list.count, p->t0, p->q0, p->v0, NULL, mass);
+    for (int i = 0; ok && i < 2 * n; i++)
+        mass[i] = own_size(mass[i]);
+    if (ok) {
+        find_position_sizes(p, mass);
+        find_velocity_sizes(p, mass, mass + n);
+    }
+    nh_expr_list_free(&list);
+    free(mass);
+    return ok;
+}
+
 bool nh_probe_init(nh_probe *p, const nh_mechanics *s, double t, const double *q, const double *v)
 {
     size_t n = (size_t)s->n;
@@ -22,9 +131,14 @@ bool nh_probe_init(nh_probe *p, const nh_mechanics *s, double t, const double *q
                     .v0 = v,
                     .t0 = t,
                     .t = t};
-    p->q = calloc(2 * n + 1, sizeof *p->q);
+    p->q = calloc(4 * n + 1, sizeof *p->q);
     p->v = p->q + n;
-    return p->q != NULL;
+    p->q_size = p->v + n;
+    p->v_size = p->q_size + n;
+    if (p->q && find_sizes(p, s))
+        return true;
+    nh_probe_free(p);
+    return false;
 }
 
 void nh_probe_free(nh_probe *p)
@@ -38,54 +152,40 @@ int nh_probe_rounds(const nh_mechanics *s, int rounds)
     return nh_graph_size(s->g) > 100000 ? 2 : rounds;
 }
 
-static bool is_angle(const nh_probe *p, int i)
-{
-    return i < p->coordinates && p->angle[i];
-}
-
-/* The largest of those that are not angles; 0 when all are 0. */
-static double largest(const nh_probe *p, const double *x, bool velocities)
-{
-    double most = 0;
-    for (int i = 0; i < p->n; i++)
-        if ((velocities || !is_angle(p, i)) && fabs(x[i]) > most && isfinite(x[i]))
-            most = fabs(x[i]);
-    return most;
-}
-
-/* What stands for the size of something that is zero: 1, and in later rounds everything. */
+/* What stands for the size of something that the start does not
+ * tell: 1, and in later rounds everything. */
 static double some_size(int round)
 {
     static const double size[] = {1, 1, 1e-3, 1e3, 1e-6, 1e6, 1e-9, 1e9, 1, 10};
     return size[round % 10];
 }
 
-static double size_of(double own, double others, int round)
-{
-    return own != 0 && isfinite(own) ? fabs(own) : others > 0 ? others : some_size(round);
-}
-
 double nh_probe_size(const nh_probe *p, int i, int round)
 {
-    return is_angle(p, i) ? 1 : size_of(p->q0[i], largest(p, p->q0, false), round);
+    double size = p->q_size[i] > 0 ? p->q_size[i] : 1;
+    return is_angle(p, i) || p->some_length ? size : size * some_size(round);
+}
+
+static double velocity_size(const nh_probe *p, int i, int round)
+{
+    double size = p->v_size[i] > 0 ? p->v_size[i] : p->q_size[i] > 0 ? p->q_size[i] : 1;
+    return p->some_velocity ? size : size * some_size(round);
 }
 
 double nh_probe_time(const nh_probe *p, int round)
 {
-    double q = largest(p, p->q0, false), v = largest(p, p->v0, true);
-    return q > 0 && v > 0 ? q / v : some_size(round);
+    double size = p->time > 0 ? p->time : 1;
+    return p->some_length && p->some_velocity ? size : size * some_size(round);
 }
 
 void nh_probe_move(nh_probe *p, int round)
 {
     static const double spread[] = {0.2, 0.1, 0.3, 0.02, 1, 3, 10, 0.5, 30, 2};
-    double far = spread[round % 10], q_size = largest(p, p->q0, false);
-    double v_size = largest(p, p->v0, true);
+    double far = spread[round % 10];
     for (int i = 0; i < p->n; i++) {
-        double q = is_angle(p, i) ? 1 : size_of(p->q0[i], q_size, round);
-        double v = size_of(p->v0[i], v_size, round);
-        p->q[i] = p->q0[i] + far * q * nh_scatter(i, 10 + 2 * round);
-        p->v[i] = p->v0[i] + (far + 0.5) * v * nh_scatter(i, 11 + 2 * round);
+        p->q[i] = p->q0[i] + far * nh_probe_size(p, i, round) * nh_scatter(i, 10 + 2 * round);
+        p->v[i] =
+            p->v0[i] + (far + 0.5) * velocity_size(p, i, round) * nh_scatter(i, 11 + 2 * round);
     }
     p->t = p->t0 + far * nh_probe_time(p, round) * (0.6 + 0.4 * nh_scatter(3, round));
 }

@@ -1,8 +1,10 @@
 /* States about a given one at which expressions are tried, and what their values tell.
  *
- * Units are unknown, so a coordinate is moved by fractions and multiples of its own size, or of the
- * largest of the others where it is zero; where all are zero, by sizes from 1e-9 to 1e9. Whether a
- * value is zero is judged by the bound of its round-off, never by a number with units. */
+ * Units are unknown, so a coordinate is moved by fractions and multiples of its own size, or, where
+ * it is zero, of that of the others, which masses make comparable; where all are zero, by 1e-9 to
+ * 1e9 times the length that moments of inertia and masses make (of 1, if there is none). Velocities
+ * likewise. So the states are the same in all units. Whether a value is zero is judged by the bound
+ * of its round-off, never by a number with units. */
 #ifndef NH_MECHANICS_PROBE_H
 #define NH_MECHANICS_PROBE_H
 
@@ -16,6 +18,8 @@ typedef struct nh_probe {
     double t0;
     double *q, *v; /* [n], the state tried last */
     double t;
+    double *q_size, *v_size, time;   /* typical sizes in the units of the model; 0: none is known */
+    bool some_length, some_velocity; /* the start has one that is not zero */
 } nh_probe;
 
 /* q and v belong to the caller and stay; false without memory. */

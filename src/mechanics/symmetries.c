@@ -196,6 +196,17 @@ static int null_space(int rows, int columns, double *a, double *null)
     return count;
 }
 
+static void rows_to_one(int rows, int columns, double *a)
+{
+    for (int r = 0; r < rows; r++) {
+        double most = 0;
+        for (int c = 0; c < columns; c++)
+            most = fmax(most, fabs(a[r * columns + c]));
+        for (int c = 0; c < columns && most > 0; c++)
+            a[r * columns + c] /= most;
+    }
+}
+
 /* The combinations that are kept, one a row, in factors of the quantities themselves. */
 static int find_kept(search *w, double *kept, double *trivial, double *table)
 {
@@ -214,6 +225,7 @@ static int find_kept(search *w, double *kept, double *trivial, double *table)
         for (int r = 0; r < count && w->rate_size[c] > 0; r++)
             kept[r * C + c] *= (w->value_size[c] > 0 ? w->value_size[c] : 1) / w->rate_size[c];
     }
+    rows_to_one(count, C, kept); /* they are times now */
     trivials = reduce_rows(trivials, C, trivial, true, 1e-8, pivot);
     for (int r = 0; r < count; r++)
         for (int i = 0; i < trivials; i++) {
@@ -232,11 +244,37 @@ static int find_kept(search *w, double *kept, double *trivial, double *table)
     return count;
 }
 
+/* The factors once more, from the rates of their columns alone: what all the others and the
+ * constraints' combinations left in them is lost where values have very different sizes. */
+static void polish(const search *w, double *factor)
+{
+    int C = w->columns, R = w->states, column[SHORT + 1], count = 0;
+    for (int c = 0; c < C; c++) {
+        if (factor[c] == 0)
+            continue;
+        if (count == SHORT + 1 || !(w->rate_size[c] > 0))
+            return;
+        column[count++] = c;
+    }
+    double null[(SHORT + 1) * (SHORT + 1)];
+    double *table = malloc(((size_t)R * (size_t)count + 1) * sizeof *table);
+    if (!table)
+        nh_graph_fail(w->s->g);
+    for (int r = 0; table && r < R; r++)
+        for (int i = 0; i < count; i++)
+            table[r * count + i] = w->rate[r * C + column[i]] / w->rate_size[column[i]];
+    if (table && count > 1 && null_space(R, count, table, null) == 1 && null[0] != 0)
+        for (int i = 1; i < count; i++) /* the first is one already */
+            factor[column[i]] =
+                null[i] / null[0] * (w->rate_size[column[0]] / w->rate_size[column[i]]);
+    free(table);
+}
+
 /* ---- what is told ---- */
 
 static double plain(double x)
 {
-    for (int k = 1; k <= 12; k++)
+    for (int k = 1; k <= 12 && fabs(k * x) < 1e6; k++)
         if (fabs(k * x - rint(k * x)) < 1e-9 * fabs(k * x))
             return rint(k * x) / k;
     return x;
@@ -324,6 +362,7 @@ static bool tell(search *w, double *factor)
 {
     nh_mechanics *s = w->s;
     int terms = 0, last = 0;
+    polish(w, factor);
     for (int c = 1; c < w->columns; c++) {
         factor[c] = plain(factor[c]);
         terms += factor[c] != 0;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""test_scaling.py NONHOLO MODELS [all]: every shipped model in other units of mass, length and time. What `check` finds
+"""test_scaling.py NONHOLO FOLDER... [all]: every model there in other units of mass, length and time, and with another
+unit for each coordinate. What `check` finds
 and advises is the same, and so are the states at the end of a run, in these units.
 
 Measured on 2026-11-17: states differ by at most 9e-11 of their size (rattleback; all others 1e-11). With 'all', units are changed together too, and all methods run."""
@@ -17,7 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from harness import Program, check, run_all, same  # noqa: E402
 from units import Units  # noqa: E402
 
-nonholo, FOLDER, ALL = Program(sys.argv[1]), sys.argv[2], sys.argv[3:] == ["all"]
+nonholo, ALL = Program(sys.argv[1]), sys.argv[-1] == "all"
+FOLDERS = sys.argv[2:-1] if ALL else sys.argv[2:]
 FACTORS = (1e-9, 1e-3, 1e3, 1e9)
 STEP, STEPS = 0.02, 100
 SAME = 1e-9  # of the size of the coordinates or velocities of a kind
@@ -27,14 +29,17 @@ DEPEND_ON_UNITS = ("dd", "gonzalez-f")
 
 
 def texts():
-    for file in sorted(os.listdir(FOLDER)):
-        with open(os.path.join(FOLDER, file)) as text:
-            yield file, text.read()
+    for folder in FOLDERS:
+        for file in sorted(os.listdir(folder)):
+            if file.endswith(".nh"):
+                with open(os.path.join(folder, file)) as text:
+                    yield file, text.read()
 
 
 def changes():
     single = [{unit: f} for unit in ("mass", "length", "time") for f in FACTORS]
     several = [dict(zip(("mass", "length", "time"), f)) for f in itertools.product((1e-9, 1e3), repeat=3)]
+    single += [dict(own=(1e-6, 1e3, 1.0, 1e6)), dict(own=(1e3, 1e-3))]
     return single + (several if ALL else [dict(mass=1e9, length=1e-9, time=1e3)])
 
 
