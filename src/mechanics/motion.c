@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/dense.h"
-#include "mechanics/probe.h"
 
 /* The list: M, K, k, rate, drift, p, F, energy, dE/dv, dE/dq, dE/dt. */
 static bool list_all(nh_motion *w)
@@ -43,7 +42,7 @@ bool nh_motion_init(nh_motion *w, nh_mechanics *s)
 {
     size_t n = (size_t)s->n, m = (size_t)s->m, all = n + m;
     *w = (nh_motion){.s = s};
-    if (!list_all(w))
+    if (!list_all(w) || !nh_probe_init(&w->probe, s, 0, s->start, s->start + s->n))
         return false;
     w->value = malloc((w->list.count + 7 * n + all * all + 3 * all + 1) * sizeof *w->value);
     w->pivot = malloc((all + 1) * sizeof *w->pivot);
@@ -62,6 +61,7 @@ bool nh_motion_init(nh_motion *w, nh_mechanics *s)
 
 void nh_motion_free(nh_motion *w)
 {
+    nh_probe_free(&w->probe);
     nh_expr_list_free(&w->list);
     free(w->value);
     free(w->pivot);
@@ -168,17 +168,11 @@ static void find_rates(nh_motion *w)
 
 bool nh_motion_at(nh_motion *w, int index)
 {
-    nh_probe probe;
-    nh_mechanics *s = w->s;
-    if (!nh_probe_init(&probe, s, 0, s->start, s->start + s->n)) {
-        nh_graph_fail(s->g);
-        return false;
-    }
-    nh_probe_move(&probe, 10 * (index / 2) + index % 2); /* rounds that stay near, in one unit */
-    memcpy(w->q, probe.q, (size_t)s->n * sizeof *w->q);
-    memcpy(w->v, probe.v, (size_t)s->n * sizeof *w->v);
-    double t = probe.t, change = s->m ? 1 : 0;
-    nh_probe_free(&probe);
+    const nh_mechanics *s = w->s;
+    nh_probe_move(&w->probe, 10 * (index / 2) + index % 2); /* rounds that stay near, in one unit */
+    memcpy(w->q, w->probe.q, (size_t)s->n * sizeof *w->q);
+    memcpy(w->v, w->probe.v, (size_t)s->n * sizeof *w->v);
+    double t = w->probe.t, change = s->m ? 1 : 0;
     bool ok = evaluate(w, t);
     for (int iteration = 0; ok && change > 1e-15 && iteration < 30; iteration++) {
         double before = change;

@@ -58,14 +58,95 @@ static double inertia_of(const nh_probe *p, const double *mass)
     return angles > 0 ? angles : algebra;
 }
 
+/* ---- the length over which a model changes ---- */
+
+typedef struct change {
+    const nh_mechanics *s;
+    nh_probe *p;
+    const double *mass;
+    nh_expr_list list;     /* entries of K, row after row, and of M */
+    double *there, *start; /* [list.count] */
+} change;
+
+static bool change_init(change *c)
+{
+    const nh_mechanics *s = c->s;
+    bool ok = true;
+    for (int i = 0; s->K.row && i < s->m; i++)
+        for (size_t e = 0; ok && e < s->K.row[i].count; e++)
+            ok = nh_expr_list_push(&c->list, s->K.row[i].entry[e].value);
+    for (int i = 0; ok && s->mass.row && i < s->n; i++)
+        ok = nh_expr_list_push(&c->list, nh_matrix_at(&s->mass, i, i));
+    c->there = calloc(2 * c->list.count + 1, sizeof *c->there);
+    c->start = c->there ? c->there + c->list.count : NULL;
+    return ok && c->there &&
+           nh_evaluate(s->g, c->list.item, c->list.count, c->p->t0, c->p->q0, c->p->v0, NULL,
+                       c->start);
+}
+
+/* Constraints and masses at the weighed distance from the start: the largest change, of a row of
+ * K or of a mass, beside its size in the start. */
+static double change_at(change *c, double distance)
+{
+    const nh_mechanics *s = c->s;
+    double most = 0;
+    size_t at = 0;
+    for (int i = 0; i < s->n; i++)
+        c->p->q[i] =
+            c->p->q0[i] +
+            (is_angle(c->p, i) ? 0 : divide(distance, c->mass[i], 0) * (1.5 + nh_scatter(i, 0)));
+    if (!nh_evaluate(s->g, c->list.item, c->list.count, c->p->t0, c->p->q, c->p->v0, NULL,
+                     c->there))
+        return NAN;
+    for (int i = 0; s->K.row && i < s->m; i++) {
+        double moved = 0, size = 0;
+        for (size_t e = 0; e < s->K.row[i].count; e++, at++) {
+            double unit = divide(1, c->mass[s->K.row[i].entry[e].index], 1);
+            moved = fmax(moved, unit * fabs(c->there[at] - c->start[at]));
+            size = fmax(size, unit * fabs(c->start[at]));
+        }
+        most = size > 0 ? fmax(most, moved / size) : most;
+    }
+    for (; at < c->list.count; at++)
+        if (c->start[at] != 0)
+            most = fmax(most, fabs(c->there[at] / c->start[at] - 1));
+    return most;
+}
+
+/* The shortest weighed distance at which something has changed by its own size; 0: there is none.
+ * It is the same in all units: the steps begin where nothing has changed yet. */
+static double length_of_change(nh_probe *p, const nh_mechanics *s, const double *mass)
+{
+    change c = {.s = s, .p = p, .mass = mass};
+    double low = 1e-30, high = 0;
+    bool ok = nh_graph_size(s->g) <= 20000 && change_init(&c);
+    for (double d = low; ok && high == 0 && d < 1e30; d *= 8) {
+        if (change_at(&c, d) >= 1)
+            high = d;
+        else
+            low = d;
+    }
+    for (int i = 0; ok && high > 0 && i < 30; i++) {
+        double middle = sqrt(low * high);
+        *(change_at(&c, middle) >= 1 ? &high : &low) = middle;
+    }
+    nh_expr_list_free(&c.list);
+    free(c.there);
+    return high;
+}
+
+/* ---- sizes ---- */
+
 /* Own values first; then those of others, compared by the masses; then the length that moments of
- * inertia and masses make. Zero where none of them tells. What an algebra moves has no coordinate:
- * as far as the coordinates, by the masses. */
-static void find_position_sizes(nh_probe *p, const double *mass)
+ * inertia and masses make, or over which the constraints or masses change. Zero where none of them
+ * tells. What an algebra moves has no coordinate: as far as the coordinates, by the masses. */
+static void find_position_sizes(nh_probe *p, const nh_mechanics *s, const double *mass)
 {
     double others = weigh(p, p->q0, mass, false), inertia = inertia_of(p, mass), all = 0;
     double plain = largest(p, p->q0, false);
     p->some_length = others > 0 || plain > 0;
+    if (!p->some_length && !(inertia > 0))
+        inertia = length_of_change(p, s, mass);
     for (int i = 0; i < p->coordinates; i++) {
         double own = own_size(p->q0[i]);
         double other =
@@ -98,7 +179,15 @@ static void find_velocity_sizes(nh_probe *p, const double *mass, const double *f
     p->time = isfinite(time) ? time : 0;
 }
 
-/* Masses (and forces) in the start; zeros where they are not known yet, or not finite. */
+/* Forces in a state beside the start: in the start itself they may be in balance. */
+static bool forces_beside(nh_probe *p, const nh_mechanics *s, double *force)
+{
+    for (int i = 0; i < p->n; i++)
+        p->q[i] = p->q0[i] + 0.3 * p->q_size[i] * nh_scatter(i, 10);
+    return !s->rate || nh_evaluate(s->g, s->rate, (size_t)s->n, p->t0, p->q, p->v0, NULL, force);
+}
+
+/* By masses and forces: zeros where they are not known yet, or not finite. */
 static bool find_sizes(nh_probe *p, const nh_mechanics *s)
 {
     int n = s->n;
@@ -107,13 +196,12 @@ static bool find_sizes(nh_probe *p, const nh_mechanics *s)
     bool ok = mass != NULL;
     for (int i = 0; ok && s->mass.row && i < n; i++)
         ok = nh_expr_list_push(&list, nh_matrix_at(&s->mass, i, i));
-    for (int i = 0; ok && s->mass.row && s->rate && i < n; i++)
-        ok = nh_expr_list_push(&list, s->rate[i]);
     ok = ok && nh_evaluate(s->g, list.item, list.count, p->t0, p->q0, p->v0, NULL, mass);
-    for (int i = 0; ok && i < 2 * n; i++)
+    for (int i = 0; ok && i < n; i++)
         mass[i] = own_size(mass[i]);
     if (ok) {
-        find_position_sizes(p, mass);
+        find_position_sizes(p, s, mass);
+        ok = forces_beside(p, s, mass + n);
         find_velocity_sizes(p, mass, mass + n);
     }
     nh_expr_list_free(&list);

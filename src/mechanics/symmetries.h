@@ -2,7 +2,7 @@
 #ifndef NH_MECHANICS_SYMMETRIES_H
 #define NH_MECHANICS_SYMMETRIES_H
 
-#include "mechanics/mechanics.h"
+#include "mechanics/probe.h"
 
 /* A term of p.xi: c f(q) p_j, with f = 1, q_i, cos q_i or sin q_i. */
 typedef enum nh_field_kind {
@@ -36,6 +36,7 @@ double nh_found_value(const nh_found_integral *found, double energy, const doubl
 /* States on the constraints and what moves there, by dense algebra with pivots. */
 typedef struct nh_motion {
     nh_mechanics *s;
+    nh_probe probe;
     nh_expr_list list;
     double *value; /* of the list */
     double *q, *v, *a, *lambda;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """test_scaling.py NONHOLO FOLDER... [all]: every model there in other units of mass, length and time, and with another
-unit for each coordinate. What `check` finds
-and advises is the same, and so are the states at the end of a run, in these units.
+unit for each coordinate. What `check` finds and advises is the same, and so are the states at the end of a run, in
+these units. With 'all', units are changed together too, and all methods run.
 
-Measured on 2026-11-17: states differ by at most 9e-11 of their size (rattleback; all others 1e-11). With 'all', units are changed together too, and all methods run."""
+Measured on 2026-11-17: states differ by at most 9e-11 of their size (rattleback; all others 1e-11)."""
 
 import functools
 import itertools
