@@ -138,7 +138,7 @@ static nh_status factorise_indefinite(nh_mechanics *s, int singular, nh_report *
     if (nh_choose_pivots(s, &s->mass, &pivots, &zero))
         s->mass_factors = nh_eliminate(s->g, &s->mass, &pivots, &zero);
     nh_pivots_free(&pivots);
-    if (s->mass_factors && nh_is_definite(s, s->mass_factors, s->n, &singular) == NH_UNKNOWN)
+    if (s->mass_factors && nh_is_definite(s, s->mass_factors, NULL, s->n, &singular) == NH_UNKNOWN)
         return nh_fail_memory(report);
     if (!s->mass_factors || singular >= 0)
         return fail_singular(s, singular >= 0 ? singular : zero, report);
@@ -161,7 +161,8 @@ static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
     s->mass_factors = nh_eliminate(s->g, &s->mass, NULL, &singular);
     if (!s->mass_factors && singular < 0)
         return fail_singular(s, singular, report);
-    nh_answer definite = s->mass_factors ? nh_is_definite(s, s->mass_factors, s->n, &zero) : NH_NO;
+    nh_answer definite =
+        s->mass_factors ? nh_is_definite(s, s->mass_factors, &s->mass, s->n, &zero) : NH_NO;
     if (definite == NH_UNKNOWN)
         return nh_fail_memory(report);
     s->definite = definite == NH_YES;
@@ -178,7 +179,7 @@ static nh_status choose_schur_pivots(nh_mechanics *s, nh_report *report)
     nh_elimination *lu = NULL;
     if (nh_schur_matrix(s, &S) && nh_choose_pivots(s, &S, &s->schur_pivots, &zero))
         lu = nh_eliminate(s->g, &S, &s->schur_pivots, &zero);
-    if (lu && nh_is_definite(s, lu, s->m, &singular) != NH_UNKNOWN && singular < 0)
+    if (lu && nh_is_definite(s, lu, NULL, s->m, &singular) != NH_UNKNOWN && singular < 0)
         zero = nh_solution_defect(s, lu, &S) < 1e-9 ? -1 : 0;
     else if (lu)
         zero = singular;

@@ -97,8 +97,10 @@ typedef bool nh_derive_function(nh_mechanics *mechanics, nh_expr *work, nh_expr_
 bool nh_schur_matrix(nh_mechanics *mechanics, nh_matrix *out);
 
 /* Pivots (pivots.c). Definite by the signs of the pivots near the start; *zero is an unknown whose
- * pivot was never seen to differ from zero, or -1. */
-nh_answer nh_is_definite(nh_mechanics *mechanics, const nh_elimination *lu, int rows, int *zero);
+ * pivot was never seen to differ from zero, or -1. `a`: the matrix, where it was eliminated as it
+ * stands, or NULL. */
+nh_answer nh_is_definite(nh_mechanics *mechanics, const nh_elimination *lu, const nh_matrix *a,
+                         int rows, int *zero);
 /* For a matrix that is not definite; false without memory, or singular at unknown *zero >= 0. */
 bool nh_choose_pivots(const nh_mechanics *mechanics, const nh_matrix *matrix, nh_pivots *pivots,
                       int *zero);

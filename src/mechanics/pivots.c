@@ -28,15 +28,23 @@ typedef struct signs {
     bool positive, negative, vanishing;
 } signs;
 
-/* Of the pivots in one state; those seen to be nonzero are noted. False without memory. */
+/* Elimination of a definite matrix is stable: its pivots are as good as its diagonal, though their
+ * bounds, which know nothing of that, grow with every pivot before them. */
+static bool is_part_of(nh_bounded pivot, nh_bounded diagonal)
+{
+    return nh_is_significant(diagonal) == NH_YES && pivot.value / diagonal.value > 1e-10;
+}
+
+/* Of the pivots in one state; those seen to be nonzero are noted. Behind the pivots there is the
+ * diagonal that they belong to, or zeros. False without memory. */
 static bool look_at_pivots(const nh_mechanics *s, const nh_expr *pivot, size_t n,
                            const nh_probe *probe, nh_bounded *value, signs *found, bool *nonzero)
 {
     nh_inputs point = nh_probe_point(probe);
-    if (!nh_evaluate_bounded(s->g, pivot, n, &point, value))
+    if (!nh_evaluate_bounded(s->g, pivot, 2 * n, &point, value))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (nh_is_significant(value[i]) == NH_YES) {
+        if (nh_is_significant(value[i]) == NH_YES || is_part_of(value[i], value[n + i])) {
             found->positive = found->positive || value[i].value > 0;
             found->negative = found->negative || value[i].value < 0;
             nonzero[i] = true;
@@ -44,20 +52,32 @@ static bool look_at_pivots(const nh_mechanics *s, const nh_expr *pivot, size_t n
     return true;
 }
 
-nh_answer nh_is_definite(nh_mechanics *s, const nh_elimination *lu, int rows, int *zero)
+static void list_pivots(const nh_elimination *lu, const nh_matrix *a, size_t n, nh_expr *list)
+{
+    memcpy(list, nh_elimination_pivots(lu), n * sizeof *list);
+    for (size_t i = 0; i < n; i++)
+        list[n + i] = a ? nh_partial_of(a->row + i, (uint32_t)i) : NH_ZERO;
+}
+
+nh_answer nh_is_definite(nh_mechanics *s, const nh_elimination *lu, const nh_matrix *a, int rows,
+                         int *zero)
 {
     size_t n = (size_t)rows;
     nh_probe probe;
-    nh_bounded *value = malloc((n + 1) * sizeof *value);
+    nh_bounded *value = malloc((2 * n + 1) * sizeof *value);
+    nh_expr *pivot = malloc((2 * n + 1) * sizeof *pivot);
     bool *nonzero = calloc(n + 1, sizeof *nonzero);
     signs found = {0};
-    bool ok = value && nonzero && nh_probe_init(&probe, s, 0, s->start, s->start + s->n);
+    if (pivot)
+        list_pivots(lu, a, n, pivot);
+    bool ready = value && pivot && nonzero;
+    bool ok = ready && nh_probe_init(&probe, s, 0, s->start, s->start + s->n);
     int rounds = nh_probe_rounds(s, NH_NEAR);
     for (int round = 0; ok && round < rounds; round++) {
         nh_probe_move(&probe, round);
-        ok = look_at_pivots(s, nh_elimination_pivots(lu), n, &probe, value, &found, nonzero);
+        ok = look_at_pivots(s, pivot, n, &probe, value, &found, nonzero);
     }
-    if (value && nonzero)
+    if (ready)
         nh_probe_free(&probe);
     *zero = -1;
     for (int i = rows; ok && i-- > 0;)
@@ -65,6 +85,7 @@ nh_answer nh_is_definite(nh_mechanics *s, const nh_elimination *lu, int rows, in
     if (!ok)
         nh_graph_fail(s->g);
     free(value);
+    free(pivot);
     free(nonzero);
     return !ok ? NH_UNKNOWN : *zero < 0 && !(found.positive && found.negative) ? NH_YES : NH_NO;
 }
