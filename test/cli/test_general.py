@@ -50,7 +50,7 @@ ROUND_OFF = 5e-15  # of the constraints; measured: at most 1.1e-15
 
 
 def command(case, method, compose, steps, backend):
-    words = ["run", case["model"], "--method", method, "--backend", backend, "--quiet", "--every", 1]
+    words = ["run", case["model"], "--method", method, "--backend", backend, "--quiet", "--every", 1, "--no-estimate"]
     words += ["--step", repr(case["time"] / steps), "--steps", steps]
     words += ["--q", ",".join(map(repr, case["q0"])), "--v", ",".join(map(repr, case["v0"]))]
     for name, value in case["set"].items():

@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def command(case, backend):
-    words = ["run", case["model"], "--method", case["method"], "--step", repr(case["step"])]
+    words = ["run", case["model"], "--method", case["method"], "--step", repr(case["step"]), "--no-estimate"]
     words += ["--steps", case["steps"], "--backend", backend, "--quiet"]
     for name, value in case["set"].items():
         words += ["--set", f"{name}={value!r}"]
