@@ -11,7 +11,8 @@ typedef struct checkpointing {
 } checkpointing;
 
 /* From here on SIGINT, SIGTERM and SIGHUP request a stop instead of ending the process; a signal
- * that comes more than a second after the first ends it. Returns 0, or the exit code after having complained. */
+ * that comes more than a second after the first ends it. Returns 0, or the exit code after having
+ * complained. */
 int checkpointing_begin(checkpointing *c, const options *given);
 bool interrupted(void);
 

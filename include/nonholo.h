@@ -11,6 +11,10 @@
  *
  * examples/minimal.c is a complete program in ten lines.
  *
+ * The sections of this file: status and reports, options, models, systems, methods, runs, compiled
+ * kernels, checkpoints, ensembles, output (records, tables and archives), sampling and simulations.
+ * Fits, verdicts, pictures and figures are in nonholo_analysis.h.
+ *
  * Models and systems are immutable and may be shared between threads; a run may be used by only one
  * thread at a time. Functions that can fail return an nh_status and describe the failure in the
  * caller's nh_report (which may be NULL). No function prints, exits or calls longjmp. New objects
@@ -487,8 +491,8 @@ NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *piec
  * distributed; the other coordinates and the velocities lie in a random direction from the centre
  * (coordinates `centre`, or the origin if it is NULL, at rest), at the distance where the state has
  * the given energy. If constraints are known to be holonomic, their integrals have the values that
- * they have at `centre`, or else at the model's start. The same `seed` and `item` always give the same state. Returns NH_BAD_START if
- * no such state is found in a thousand directions. */
+ * they have at `centre`, or else at the model's start. The same `seed` and `item` always give the
+ * same state. Returns NH_BAD_START if no such state is found in a thousand directions. */
 NH_API nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
                                  uint64_t item, const double *centre, double *q, double *v,
                                  nh_report *report);

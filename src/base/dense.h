@@ -9,8 +9,8 @@
 bool nh_dense_factor(int n, double *a, int *pivot);
 void nh_dense_solve(int n, const double *lu, const int *pivot, double *x);
 
-/* The lower Cholesky factor of a symmetric matrix, in place of its lower half (the upper one becomes
- * 0); false when it is not positive definite, up to rounding. */
+/* The lower Cholesky factor of a symmetric matrix, in place of its lower half (the upper one
+ * becomes 0); false when it is not positive definite, up to rounding. */
 bool nh_dense_cholesky(int n, double *a);
 void nh_dense_cholesky_solve(int n, const double *l, double *x);
 

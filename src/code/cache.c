@@ -252,50 +252,35 @@ void nh_cache_keep(const char *folder, const char *made, const char *work_sum, c
 
 /* ---- for users ---- */
 
-static nh_status open_cache(DIR **list, nh_cache *out, nh_report *report)
+/* Removes all kernels with `clear`; `out` then has what was removed. */
+static nh_status visit_cache(bool clear, nh_cache *out, nh_report *report)
 {
     *out = (nh_cache){.limit = limit_bytes()};
     nh_cache_folder(out->folder);
-    *list = out->folder[0] ? opendir(out->folder) : NULL;
-    if (*list)
-        return NH_OK;
-    return nh_fail(report, NH_FILE_FAILED,
-                   "there is no cache of compiled kernels: it would be the folder nonholo in "
-                   "XDG_CACHE_HOME or in ~/.cache, which has to be yours and closed to others");
-}
-
-static nh_status close_cache(DIR *list, contents *c, nh_cache *out, nh_report *report)
-{
-    out->kernels = c->count;
-    out->bytes = c->bytes;
-    bool failed = c->failed;
-    free(c->item);
+    DIR *list = out->folder[0] ? opendir(out->folder) : NULL;
+    if (!list)
+        return nh_fail(report, NH_FILE_FAILED,
+                       "there is no cache of compiled kernels: it would be the folder nonholo in "
+                       "XDG_CACHE_HOME or in ~/.cache, which has to be yours and closed to others");
+    contents c = list_kernels(list);
+    out->kernels = c.count;
+    out->bytes = c.bytes;
+    if (clear)
+        trim(dirfd(list), &c, 0);
+    nh_status status = c.failed ? nh_fail_memory(report) : NH_OK;
+    if (status == NH_OK && clear && c.bytes > 0)
+        status = nh_fail(report, NH_FILE_FAILED, "cannot remove all kernels from %s", out->folder);
+    free(c.item);
     closedir(list);
-    return failed ? nh_fail_memory(report) : NH_OK;
+    return status;
 }
 
 nh_status nh_cache_look(nh_cache *out, nh_report *report)
 {
-    DIR *list;
-    nh_status status = open_cache(&list, out, report);
-    if (status != NH_OK)
-        return status;
-    contents c = list_kernels(list);
-    return close_cache(list, &c, out, report);
+    return visit_cache(false, out, report);
 }
 
 nh_status nh_cache_clear(nh_cache *out, nh_report *report)
 {
-    DIR *list;
-    nh_status status = open_cache(&list, out, report);
-    if (status != NH_OK)
-        return status;
-    contents c = list_kernels(list);
-    int64_t all = c.bytes;
-    trim(dirfd(list), &c, 0);
-    if (c.bytes > 0)
-        status = nh_fail(report, NH_FILE_FAILED, "cannot remove all kernels from %s", out->folder);
-    c.bytes = all - c.bytes;
-    nh_status closed = close_cache(list, &c, out, status == NH_OK ? report : NULL);
-    return status != NH_OK ? status : closed;
+    return visit_cache(true, out, report);
 }

@@ -311,7 +311,7 @@ nh_effort nh_expand_effort(const nh_expander *x)
 /* Iterations may get shorter, as in sum(i in 1..N: sum(j in i..N: ...)): only what is several times
  * beyond the limits is refused at once. */
 void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
-                         nh_effort before)
+                               nh_effort before)
 {
     nh_effort now = nh_expand_effort(x);
     double iterations = (double)count;

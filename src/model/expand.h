@@ -63,7 +63,7 @@ typedef struct nh_effort {
 } nh_effort;
 nh_effort nh_expand_effort(const nh_expander *x);
 void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
-                         nh_effort before);
+                               nh_effort before);
 
 /* The members that a target names: all of a family, or one. Offsets are among all coordinates or
  * all velocities. */

@@ -346,11 +346,12 @@ static void remark_on(nh_simulation *s, const nh_estimate *found)
     if (found->error < 1)
         snprintf(size, sizeof size, "%s %.0f%% of the size of its motion",
                  found->converging ? "about" : "at least", 100 * found->error);
-    nh_remarks_add(&s->run->remarks, "estimate",
-                   "the end state is not resolved: the error of %s is %s, as runs with other steps "
-                   "show; try --step %.3g or a shorter time (averages and what is conserved may be "
-                   "right nevertheless)",
-                   component_name(s->system, found->component), size, s->options.step / 4);
+    nh_remarks_add(
+        &s->run->remarks, "estimate",
+        "the end state is not resolved: the error of %s is %s, as runs with other steps "
+        "show; try a step of %.3g or a shorter time (averages and what is conserved may be "
+        "right nevertheless)",
+        component_name(s->system, found->component), size, s->options.step / 4);
 }
 
 static void release(estimator *e)

@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-static const char *const kind_of[NH_CONCERNS] = {"singular", "abrupt", "coarse", "energy",
-                                                 "growth"};
-
 static void join(nh_doubt *all, const nh_doubt *one, int64_t first_member)
 {
     if (one->members == 0)
@@ -34,11 +31,11 @@ void nh_ensemble_conclude(nh_ensemble *e)
     for (int c = 0; c < NH_CONCERNS; c++) {
         const nh_doubt *d = e->doubt + c;
         if (d->members > 0 && e->members > 1)
-            nh_remarks_add(&e->remarks, kind_of[c], "in %lld of %lld members (first: %lld) %.440s",
-                           (long long)d->members, (long long)e->members, (long long)d->first,
-                           d->text);
+            nh_remarks_add(&e->remarks, nh_concern_kind(c),
+                           "in %lld of %lld members (first: %lld) %.440s", (long long)d->members,
+                           (long long)e->members, (long long)d->first, d->text);
         else if (d->members > 0)
-            nh_remarks_add(&e->remarks, kind_of[c], "%s", d->text);
+            nh_remarks_add(&e->remarks, nh_concern_kind(c), "%s", d->text);
     }
 }
 

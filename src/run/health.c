@@ -19,8 +19,15 @@ enum { SELDOM = 4096, FIRST_STEPS = 8 };
 #define GROWN 1e16       /* of the kinetic energy */
 #define GROWN_FAR 1e200  /* ... which is said whatever the steps are like */
 
-static const char *const kind_of[NH_CONCERNS] = {"singular", "abrupt", "coarse", "energy",
-                                                 "growth"};
+const char *nh_concern_kind(nh_concern concern)
+{
+    static const char *const kinds[NH_CONCERNS] = {[NH_CONCERN_SINGULAR] = "singular",
+                                                   [NH_CONCERN_ABRUPT] = "abrupt",
+                                                   [NH_CONCERN_COARSE] = "coarse",
+                                                   [NH_CONCERN_ENERGY] = "energy",
+                                                   [NH_CONCERN_GROWTH] = "growth"};
+    return kinds[concern];
+}
 
 /* ---- creation ---- */
 
@@ -309,7 +316,8 @@ static bool is_retired(const nh_run *run, int member)
 static void try_a_step(nh_run *run, int member)
 {
     nh_track *track = run->health->track + member;
-    if (!nh_condition_has_matrices(&run->health->condition))
+    if (!nh_condition_has_matrices(&run->health->condition) ||
+        nh_choice_order(&run->choice) == 0) /* it chooses its steps itself */
         return;
     double error = nh_health_try(run, member);
     if (error < 0)
@@ -405,5 +413,5 @@ void nh_health_conclude(nh_run *run)
     nh_health_end(run);
     for (int c = 0; c < NH_CONCERNS; c++)
         if (h->doubt[c].members > 0)
-            nh_remarks_add(&run->remarks, kind_of[c], "%s", h->doubt[c].text);
+            nh_remarks_add(&run->remarks, nh_concern_kind(c), "%s", h->doubt[c].text);
 }

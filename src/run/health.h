@@ -23,6 +23,8 @@ typedef enum nh_concern {
     NH_CONCERNS
 } nh_concern;
 
+const char *nh_concern_kind(nh_concern concern); /* as of remarks */
+
 typedef struct nh_doubt { /* the members with a concern; what is said of the first one */
     int64_t members, first;
     char text[NH_REMARK_LENGTH];

@@ -299,6 +299,10 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     g->retired &= ~(1u << lane);
     g->given |= 1u << lane;
     nh_health_forget(run->health, member);
+    if (run->steps > 0) { /* what was said of the motion before */
+        nh_remarks_free(&run->remarks);
+        memset(run->health->doubt, 0, sizeof run->health->doubt);
+    }
     run->time = t;
     run->steps = 0;
     for (int i = 0; i < run->groups; i++)

@@ -222,17 +222,25 @@ static nh_status check_given(const nh_system *system, const double *q, const dou
     return NH_OK;
 }
 
+/* nh_nearest_end in any case. */
+static nh_status begin(nh_nearest *p, const nh_system *system, const bool *may_change, double t,
+                       const double *q, const double *v, nh_report *report)
+{
+    *p = (nh_nearest){0};
+    nh_status status = check_given(system, q, v, report);
+    if (status != NH_OK)
+        return status;
+    return nh_nearest_begin(p, system, may_change, t, q, v) ? find_metric(p, report)
+                                                            : nh_fail_memory(report);
+}
+
 nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
                      const double *q, double *v, nh_report *report)
 {
     if (system->constraints == 0)
         return NH_OK;
     nh_nearest p;
-    nh_status status = check_given(system, q, v, report);
-    if (status != NH_OK)
-        return status;
-    status = nh_nearest_begin(&p, system, may_change, t, q, v) ? find_metric(&p, report)
-                                                               : nh_fail_memory(report);
+    nh_status status = begin(&p, system, may_change, t, q, v, report);
     if (status == NH_OK && !search(&p, thorough))
         status = p.status != NH_OK ? nh_fail(report, p.status, "%s", p.report.text)
                                    : tell_failure(&p, report);
@@ -246,11 +254,7 @@ nh_status nh_project_displacement(const nh_system *system, const bool *constrain
                                   const double *q, double *displacement, nh_report *report)
 {
     nh_nearest p;
-    nh_status status = check_given(system, q, displacement, report);
-    if (status != NH_OK)
-        return status;
-    status = nh_nearest_begin(&p, system, NULL, t, q, displacement) ? find_metric(&p, report)
-                                                                    : nh_fail_memory(report);
+    nh_status status = begin(&p, system, NULL, t, q, displacement, report);
     if (status == NH_OK && !nh_nearest_displace(&p, constraint))
         status = p.status != NH_OK ? p.status
                                    : nh_fail(report, NH_NOT_FINITE,

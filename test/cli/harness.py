@@ -1,6 +1,7 @@
 """What the command line tests share: calling the program, counting, telling what failed."""
 
 import concurrent.futures
+import inspect
 import json
 import math
 import os
@@ -8,6 +9,7 @@ import pty
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -76,6 +78,20 @@ def terminal():
         return pty.openpty()
     except OSError as error:
         raise Skipped(f"there is no pseudo-terminal: {error}")
+
+
+def cases_in_folders(functions, program):
+    """(name, function) of every function in a module's globals() that takes a program and an empty folder."""
+    cases = []
+    for name, function in list(functions.items()):
+        if inspect.isfunction(function) and list(inspect.signature(function).parameters) == ["program", "folder"]:
+
+            def in_folder(function=function):
+                with tempfile.TemporaryDirectory() as folder:
+                    function(program, folder)
+
+            cases.append((name, in_folder))
+    return cases
 
 
 def run_all(cases, workers=2):

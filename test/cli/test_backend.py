@@ -2,13 +2,11 @@
 """test_backend.py NONHOLO: the backends of a run as a user meets them: --backend auto changes no bits, is content with a
 compiler that refuses and stops one that is not needed any more; the cache keeps kernels of different compilers apart."""
 
-import inspect
 import os
 import shutil
 import sys
-import tempfile
 
-from harness import Program, check, run_all, same
+from harness import Program, cases_in_folders, check, run_all, same
 
 # A second on the tape of a fast machine, so that any machine considers compiling.
 LONG = ["run", "pendulum-cvt", "--method", "gauss:stages=4", "--step", "0.01", "--steps", "250000", "--quiet"]
@@ -135,17 +133,7 @@ def strange_files_in_the_cache_are_passed_over(program, folder):
 
 
 def main():
-    program = Program(sys.argv[1])
-    cases = []
-    for name, function in list(globals().items()):
-        if inspect.isfunction(function) and list(inspect.signature(function).parameters) == ["program", "folder"]:
-
-            def in_folder(function=function):
-                with tempfile.TemporaryDirectory() as folder:
-                    function(program, folder)
-
-            cases.append((name, in_folder))
-    return run_all(cases)
+    return run_all(cases_in_folders(globals(), Program(sys.argv[1])))
 
 
 if __name__ == "__main__":

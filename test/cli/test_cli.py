@@ -5,7 +5,6 @@ bad_commands.txt holds the command lines that must be refused, with exit code an
 functions below are the ones that must work, or fail while computing."""
 
 import csv
-import inspect
 import json
 import math
 import os
@@ -16,7 +15,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-from harness import PATIENCE, Program, check, run_all, same, terminal
+from harness import PATIENCE, Program, cases_in_folders, check, run_all, same, terminal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLEIGH = ("run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1")
@@ -506,24 +505,9 @@ def check_reports_a_bad_start(program, folder):
     same(program("check", "nonholonomic-particle", "--v", "1,1,1", "--project").returncode, 0)
 
 
-def good_tests(program):
-    """Every function of this file that takes a program and an empty folder."""
-    for name, function in list(globals().items()):
-        if not inspect.isfunction(function):
-            continue
-        if list(inspect.signature(function).parameters) != ["program", "folder"]:
-            continue
-
-        def in_folder(function=function):
-            with tempfile.TemporaryDirectory() as folder:
-                function(program, folder)
-
-        yield name, in_folder
-
-
 def main():
     program = Program(sys.argv[1])
-    cases = list(good_tests(program))
+    cases = cases_in_folders(globals(), program)
     bad = list(read_bad_commands())
     check(len(bad) >= 100, f"only {len(bad)} bad command lines")
     print(f"{len(bad)} command lines that must be refused, each by its message")

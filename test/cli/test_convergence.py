@@ -3,6 +3,7 @@
 has no solution on the present motion is refused, not replaced by another motion. OWN is a folder of models."""
 
 import os
+import re
 import sys
 import tempfile
 
@@ -40,7 +41,7 @@ def rattleback(program):
     """Its motion turns over within a few thousandths: before, gauss gave up at t = 1.45 or 1.71."""
     done = program("run", "rattleback", "--method", "gauss", "--step", .01, "--time", 20, "--no-estimate")
     check(done.returncode == 0, done.stderr)
-    check("pieces" in done.stderr and "step 146" in done.stderr, done.stderr)
+    check(re.search(r"step \d+, t = [\d.]+: its equations were not solved for the whole step, but for \d pieces", done.stderr), done.stderr)
     fine = program("run", "rattleback", "--method", "gauss", "--step", .001, "--time", 2, "--no-estimate")
     check(fine.returncode == 0 and "pieces" not in fine.stderr, fine.stderr)
 

@@ -3,13 +3,11 @@
 
 Whether an estimate is made unasked depends on the speed of the machine, so all of these ask for it or forbid it."""
 
-import inspect
 import json
 import os
 import sys
-import tempfile
 
-from harness import Program, check, run_all, same
+from harness import Program, cases_in_folders, check, run_all, same
 
 RUNS = [  # model, method, step, time; the estimate must be within a factor of 3 of the error (measured: .8 to 1.3)
     ("chaplygin-sleigh", "gauss", 0.2, 20),
@@ -74,7 +72,7 @@ def what_is_not_resolved_is_said(program, folder):
         found = program.json(*words, "--estimate")
         check(found["estimate"] > 0.1, f"{words}: {found['estimate']}")
         said = [text for text in found["remarks"] if text.startswith("the end state is not resolved: the error of ")]
-        check(len(said) == 1 and "; try --step " in said[0], f"{words}: {found['remarks']}")
+        check(len(said) == 1 and "; try a step of " in said[0], f"{words}: {found['remarks']}")
 
 
 def good_runs_are_not_doubted(program, folder):
@@ -137,17 +135,7 @@ def runs_without_an_estimate(program, folder):
 
 
 def main():
-    program = Program(sys.argv[1])
-    cases = []
-    for name, case in list(globals().items()):
-        if inspect.isfunction(case) and list(inspect.signature(case).parameters) == ["program", "folder"]:
-
-            def test(case=case):
-                with tempfile.TemporaryDirectory() as folder:
-                    case(program, folder)
-
-            cases.append((name, test))
-    return run_all(cases)
+    return run_all(cases_in_folders(globals(), Program(sys.argv[1])))
 
 
 if __name__ == "__main__":

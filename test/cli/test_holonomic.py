@@ -4,13 +4,11 @@
 Before, compare rated a method best that loses 4 mm of a linkage with sides of 30 to 80 cm, it was the advised one, and
 nothing was said."""
 
-import inspect
 import math
 import os
 import sys
-import tempfile
 
-from harness import Program, check, run_all, same
+from harness import Program, cases_in_folders, check, run_all, same
 
 LINKAGE = """model linkage
 coordinate a, b, c angle
@@ -156,17 +154,7 @@ start x = L
 
 
 def main():
-    program = Program(sys.argv[1])
-    cases = []
-    for name, case in list(globals().items()):
-        if inspect.isfunction(case) and list(inspect.signature(case).parameters) == ["program", "folder"]:
-
-            def test(case=case):
-                with tempfile.TemporaryDirectory() as folder:
-                    case(program, folder)
-
-            cases.append((name, test))
-    return run_all(cases)
+    return run_all(cases_in_folders(globals(), Program(sys.argv[1])))
 
 
 if __name__ == "__main__":

@@ -3,16 +3,14 @@
 
 What must be refused stands in bad_commands.txt, with the rest of its kind."""
 
-import inspect
 import json
 import math
 import os
 import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree
 
-from harness import Program, check, run_all, same, terminal
+from harness import Program, cases_in_folders, check, run_all, same, terminal
 
 ORDERS = {  # method: order; measured orders lie within BAND of it
     "dla01": 2,
@@ -370,17 +368,7 @@ def bench_takes_the_methods_that_apply(program, folder):
 
 
 def main():
-    program = Program(sys.argv[1])
-    cases = []
-    for name, function in list(globals().items()):
-        if inspect.isfunction(function) and list(inspect.signature(function).parameters) == ["program", "folder"]:
-
-            def in_folder(function=function):
-                with tempfile.TemporaryDirectory() as folder:
-                    function(program, folder)
-
-            cases.append((name, in_folder))
-    return run_all(cases)
+    return run_all(cases_in_folders(globals(), Program(sys.argv[1])))
 
 
 if __name__ == "__main__":

@@ -6,30 +6,13 @@
 
 #include <nonholo.h>
 
-#include "check.h"
-
-static nh_system *build(const char *text)
-{
-    nh_report report;
-    nh_model *model;
-    nh_system *system = NULL;
-    nh_status status = strchr(text, '\n')
-                           ? nh_model_parse(&model, "text", text, strlen(text), &report)
-                           : nh_model_open(&model, text, &report);
-    if (status == NH_OK)
-        status = nh_system_build(&system, model, NULL, 0, &report);
-    if (status != NH_OK)
-        fprintf(stderr, "%s\n", report.text);
-    CHECK(status == NH_OK);
-    nh_model_free(model);
-    return system;
-}
+#include "open.h"
 
 /* A run from the model's start. Its remarks, one behind the other, go to `said`. */
 static nh_status go(const char *text, const char *method, double step, int64_t steps, char *said,
                     size_t size, nh_report *report)
 {
-    nh_system *system = build(text);
+    nh_system *system = open_system(text);
     nh_run *run;
     nh_run_options options = {.method = method, .step = step};
     double q[16], v[16];
@@ -45,6 +28,10 @@ static nh_status go(const char *text, const char *method, double step, int64_t s
         snprintf(said + strlen(said), size - strlen(said), "%s\n", nh_run_remark(run, i));
     if (status != NH_OK) /* the state is that before the step that failed */
         CHECK(nh_run_steps(run) == report->step - 1);
+    if (nh_run_steps(run) > 0) { /* a new start: nothing is said of the motion before */
+        CHECK(nh_run_start(run, 0, 0, q, v, NULL) == NH_OK);
+        CHECK(nh_run_remarks(run) == 0);
+    }
     nh_run_free(run);
     nh_system_free(system);
     return status;
@@ -219,7 +206,7 @@ static void test_ensembles(void)
 static void test_pieces(void)
 {
     nh_report report;
-    nh_system *system = build("chaplygin-sphere");
+    nh_system *system = open_system("chaplygin-sphere");
     double q[5] = {0, 0, 0.2, 0.6, 0.4}, v[5], q0[5];
     char said[3][1024] = {"", "", ""};
     CHECK(nh_system_start(system, "theta' = -1, phi' = 0.05, psi' = 0", q0, v, &report) == NH_OK);

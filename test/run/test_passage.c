@@ -6,27 +6,10 @@
 
 #include <nonholo.h>
 
-#include "check.h"
+#include "open.h"
 
 enum { MOST = 8 };
 #define PI 3.14159265358979323846
-
-static nh_system *build(const char *text)
-{
-    nh_report report;
-    nh_model *model;
-    nh_system *system = NULL;
-    nh_status status = strchr(text, '\n')
-                           ? nh_model_parse(&model, "text", text, strlen(text), &report)
-                           : nh_model_open(&model, text, &report);
-    if (status == NH_OK)
-        status = nh_system_build(&system, model, NULL, 0, &report);
-    if (status != NH_OK)
-        fprintf(stderr, "%s\n", report.text);
-    CHECK(status == NH_OK);
-    nh_model_free(model);
-    return system;
-}
 
 /* ---- random numbers, the same everywhere ---- */
 
@@ -84,7 +67,7 @@ static void passages(const char *name, const char *text, const char *const *meth
                      error_fn *error, double time, int count, double most)
 {
     static const double steps[] = {0.01, 0.025, 0.05, 0.1};
-    nh_system *system = build(text);
+    nh_system *system = open_system(text);
     for (int i = 0; system && methods[i]; i++)
         for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
             tally t = {0};
