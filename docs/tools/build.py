@@ -28,7 +28,7 @@ MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 CONTENTS = [
     ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
-    ("Background", ["which-method", "methods", "figures", "papers", "performance", "remarks", "long-runs", "reproducibility"]),
+    ("Background", ["which-method", "methods", "figures", "papers", "performance", "remarks", "long-runs", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
