@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test coverage
+.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test coverage same-bits
 
 all: configure
 	@ninja -C $(BUILD)
@@ -38,6 +38,10 @@ KILLS ?= 20
 kill-test: all
 	@python3 test/cli/test_kill.py $(BUILD)/nonholo $(KILLS)
 
+# the same numbers from the library as gcc and clang make it at -O0 to -O3; builds in $(BUILD)/bits-*
+same-bits: all
+	@python3 test/output/test_same_bits.py $(abspath $(BUILD))/test/output/host $(CURDIR) $(abspath $(BUILD))
+
 # line coverage of src/ by the whole test suite, in a build of its own; takes long
 coverage:
 	@tools/coverage.sh $(abspath $(BUILD))
@@ -67,6 +71,7 @@ help:
 	@echo "make sanitize   run the tests under the sanitizers"
 	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
 	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) times a case"
+	@echo "make same-bits  the library by gcc and clang, -O0 to -O3: the same numbers?"
 	@echo "make coverage   line coverage of the tests (needs gcovr)"
 	@echo "make bench      the speed table of this machine"
 	@echo "make docs       the manual, in $(BUILD)/manual"

@@ -47,6 +47,7 @@
 #include <stdlib.h>
 
 #include "analysis/slope.h"
+#include "base/decimal.h"
 
 enum {
     BLOCKS = 64,
@@ -461,30 +462,30 @@ static void describe(nh_judgement *j, double round_off)
 {
     switch (j->verdict) {
     case NH_VERDICT_ROUND_OFF:
-        snprintf(j->text, sizeof j->text, "round-off, at most %.2g", j->largest);
+        nh_print(j->text, sizeof j->text, "round-off, at most %.2g", j->largest);
         break;
     case NH_VERDICT_BOUNDED:
-        snprintf(j->text, sizeof j->text, "bounded by %.3g", j->largest);
+        nh_print(j->text, sizeof j->text, "bounded by %.3g", j->largest);
         break;
     case NH_VERDICT_LINEAR:
-        snprintf(j->text, sizeof j->text, "drifts by %.3g per unit of time", j->rate);
+        nh_print(j->text, sizeof j->text, "drifts by %.3g per unit of time", j->rate);
         break;
     case NH_VERDICT_EXPONENTIAL:
-        snprintf(j->text, sizeof j->text, "grows exponentially, tenfold in %.3g",
+        nh_print(j->text, sizeof j->text, "grows exponentially, tenfold in %.3g",
                  log(10) / j->rate);
         break;
     case NH_VERDICT_RANDOM_WALK:
-        snprintf(j->text, sizeof j->text, "random walk, about %.2g sqrt(t)", j->rate);
+        nh_print(j->text, sizeof j->text, "random walk, about %.2g sqrt(t)", j->rate);
         break;
     case NH_VERDICT_NOT_FINITE:
         snprintf(j->text, sizeof j->text, "not finite");
         break;
     case NH_VERDICT_UNKNOWN:
-        snprintf(j->text, sizeof j->text, "unclear, at most %.3g%s", j->largest,
+        nh_print(j->text, sizeof j->text, "unclear, at most %.3g%s", j->largest,
                  j->largest <= round_off ? " (round-off)" : "");
         break;
     case NH_VERDICT_LOST:
-        snprintf(j->text, sizeof j->text, "lost: its error is as large as it is, %.3g", j->largest);
+        nh_print(j->text, sizeof j->text, "lost: its error is as large as it is, %.3g", j->largest);
         break;
     }
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 bool nh_remarks_have(const nh_remarks *list, const char *kind)
 {
     for (int i = 0; i < list->count; i++)
@@ -26,7 +28,7 @@ bool nh_remarks_add(nh_remarks *list, const char *kind, const char *format, ...)
     remark->kind = kind;
     va_list args;
     va_start(args, format);
-    vsnprintf(remark->text, sizeof remark->text, format, args);
+    nh_print_list(remark->text, sizeof remark->text, format, args);
     va_end(args);
     return true;
 }

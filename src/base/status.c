@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 nh_status nh_fail(nh_report *report, nh_status status, const char *format, ...)
 {
     if (report) {
@@ -12,7 +14,7 @@ nh_status nh_fail(nh_report *report, nh_status status, const char *format, ...)
         report->status = status;
         va_list args;
         va_start(args, format);
-        vsnprintf(report->text, sizeof report->text, format, args);
+        nh_print_list(report->text, sizeof report->text, format, args);
         va_end(args);
     }
     return status;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 static bool make_room(nh_text *text, size_t more)
 {
     if (text->failed)
@@ -37,10 +39,10 @@ void nh_text_add(nh_text *text, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = nh_print_list(NULL, 0, format, args);
     va_end(args);
     if (length >= 0 && make_room(text, (size_t)length)) {
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        nh_print_list(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
     va_end(again);

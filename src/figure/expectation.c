@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 static const char *const operations[NH_OPERATIONS] = {
     "error", "relative", "log", "abs", "mean", "per", "variance", "mean-square", "each"};
 static const char *const measures[NH_MEASURES] = {"max",  "last",     "slope", "drift",  "line",
@@ -28,7 +30,7 @@ static nh_status read_power(nh_reader *r, double *value)
 {
     const char *word = nh_next_word(r);
     char *end;
-    *value = strncmp(word, "h^", 2) == 0 ? strtod(word + 2, &end) : NAN;
+    *value = strncmp(word, "h^", 2) == 0 ? nh_decimal(word + 2, &end) : NAN;
     if (!isfinite(*value) || *end)
         return nh_reader_fail(r, "expected a power of the step, like h^4");
     r->line.at++;
@@ -169,7 +171,7 @@ static nh_status read_tolerance(nh_reader *r, nh_expectation *e)
     }
     const char *word = nh_next_word(r);
     char *end;
-    double value = strtod(word, &end);
+    double value = nh_decimal(word, &end);
     if (end != word && strcmp(end, "%") == 0) {
         e->tolerance = NH_WITHIN_SHARE;
         e->allowed = value / 100;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 /* ---- measuring ----------------------------------------------------------------------------- */
 
 static double largest(const nh_series *s)
@@ -119,7 +121,7 @@ static bool agrees(const nh_expectation *e, double found, double expected)
 
 static void describe_expected(const nh_expectation *e, double value, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s%.10g",
+    int used = nh_print(text, size, "%s%.10g",
                         e->relation == '='   ? ""
                         : e->relation == '<' ? "< "
                                              : "> ",
@@ -127,12 +129,12 @@ static void describe_expected(const nh_expectation *e, double value, char *text,
     if (e->relation != '=' || used < 0)
         return;
     if (e->tolerance == NH_WITHIN_BAND) {
-        snprintf(text + used, size - (size_t)used, " from %g to %g", e->band[0], e->band[1]);
+        nh_print(text + used, size - (size_t)used, " from %g to %g", e->band[0], e->band[1]);
         return;
     }
     static const char *const forms[] = {" within %g%%", " within factor %g", " within %g"};
     double shown = e->tolerance == NH_WITHIN_SHARE ? 100 * e->allowed : e->allowed;
-    snprintf(text + used, size - (size_t)used, forms[e->tolerance], shown);
+    nh_print(text + used, size - (size_t)used, forms[e->tolerance], shown);
 }
 
 static void check_number(const nh_figure *f, const nh_expectation *e, int by_case, nh_finding *out)
@@ -148,7 +150,7 @@ static void check_number(const nh_figure *f, const nh_expectation *e, int by_cas
     out->passed = e->relation == '='   ? agrees(e, out->measured, out->expected)
                   : e->relation == '<' ? out->measured < out->expected
                                        : out->measured > out->expected;
-    snprintf(out->measured_text, sizeof out->measured_text, "%.6g", out->measured);
+    nh_print(out->measured_text, sizeof out->measured_text, "%.6g", out->measured);
     describe_expected(e, out->expected, out->expected_text, sizeof out->expected_text);
 }
 

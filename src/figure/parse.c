@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 nh_status nh_reader_fail(nh_reader *r, const char *format, ...)
 {
     char message[400];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    nh_print_list(message, sizeof message, format, arguments);
     va_end(arguments);
     return nh_fail_at(r->report, &r->figure->source, r->line.word[r->line.at].place, "%s", message);
 }
@@ -52,7 +54,7 @@ nh_status nh_take_number(nh_reader *r, const char *what, double *value)
     char *end;
     if (nh_at_end(r))
         return nh_reader_fail(r, "expected %s", what);
-    *value = strtod(text, &end);
+    *value = nh_decimal(text, &end);
     if (strspn(text, "0123456789+-.eE") != strlen(text) || *end || !isfinite(*value))
         return nh_reader_fail(r, "expected %s, a number, not '%.40s'", what, text);
     r->line.at++;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 typedef struct table_sheet {
     const nh_figure *f;
     int columns; /* of the picture: cases times the table's, without those that no method has */
@@ -79,7 +81,7 @@ static void find_columns(table_sheet *s)
 static void short_number(char *text, size_t size, double value)
 {
     char digits[32];
-    snprintf(digits, sizeof digits, "%.0e", value);
+    nh_print(digits, sizeof digits, "%.0e", value);
     char *exponent = strchr(digits, 'e');
     if (!exponent) {
         snprintf(text, size, "%.8s", digits);
@@ -126,7 +128,7 @@ static void fill_order(nh_cell *cell, const nh_outcome *o, int nominal)
     if (order->verdict == NH_ORDER_ROUND_OFF)
         snprintf(cell->text, sizeof cell->text, "round-off");
     else if (found && !o->status)
-        snprintf(cell->text, sizeof cell->text, "%.2f", order->order);
+        nh_print(cell->text, sizeof cell->text, "%.2f", order->order);
     else
         snprintf(cell->text, sizeof cell->text, "?");
 }

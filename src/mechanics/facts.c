@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/dense.h"
 #include "base/status.h"
 #include "mechanics/probe.h"
@@ -362,7 +363,7 @@ static bool add_conserved(nh_mechanics *s, size_t *count, const char *format, co
     bigger[*count + 1] = NULL;
     if (!bigger[*count])
         return false;
-    snprintf(bigger[(*count)++], length, format, name);
+    nh_print(bigger[(*count)++], length, format, name);
     return true;
 }
 

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 enum { COLUMNS_MAX = 160, FRESH = 12, FOUND_MAX = 8, SHORT = 6 };
 
 typedef struct search {
@@ -307,7 +309,7 @@ static void name_term(const nh_problem *problem, nh_field_term f, bool first, ch
 {
     char number[40] = "";
     if (fabs(f.c) != 1)
-        snprintf(number, sizeof number, "%.6g*", fabs(f.c));
+        nh_print(number, sizeof number, "%.6g*", fabs(f.c));
     const char *x = f.kind == NH_FIELD_ONE ? "" : problem->coordinate_name[f.of];
     static const char *const before[] = {"", "", "cos(", "sin("}, *const after[] = {"", "*", ")*",
                                                                                     ")*"};

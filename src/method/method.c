@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/status.h"
 #include "method/embedded.h"
 #include "model/suggest.h"
@@ -185,7 +186,7 @@ static nh_status read_value(const nh_method *method, const nh_option *option, co
         return NH_OK;
     }
     char *end;
-    *value = strtod(text, &end);
+    *value = nh_decimal(text, &end);
     bool whole = option->type != NH_OPTION_INTEGER || *value == rint(*value);
     if (end == text || *end || !isfinite(*value) || !whole)
         return nh_fail(report, NH_BAD_ARGUMENT, "method '%s': option '%s' needs %s, not '%s'",

@@ -2,6 +2,7 @@
  * under the right one. */
 #include "model/lexer.h"
 
+#include "base/decimal.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -105,7 +106,7 @@ static nh_token number(nh_lexer *lexer)
     }
 
     locale_t outside = uselocale(lexer->c);
-    double value = strtod(lexer->at, NULL); /* reads what was measured above */
+    double value = nh_decimal(lexer->at, NULL); /* reads what was measured above */
     uselocale(outside);
     if (isinf(value))
         return fail_here(lexer, "this number is too large; the largest is about 1.8e308");

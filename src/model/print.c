@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 enum { LENGTH_MAX = 400, DEPTH_MAX = 30 };
 
 typedef struct printer {
@@ -29,8 +31,8 @@ static void put_number(printer *p, double x)
 {
     char text[40];
     for (int digits = 6; digits <= 17; digits += 11) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
+        nh_print(text, sizeof text, "%.*g", digits, x);
+        if (nh_decimal(text, NULL) == x)
             break;
     }
     put(p, text);

@@ -1,6 +1,7 @@
 /* A text that is being read, and messages that point into it. */
 #include "model/source.h"
 
+#include "base/decimal.h"
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -136,7 +137,7 @@ static nh_status fail_at(nh_report *report, nh_status status, const nh_source *s
                                            place.line, place.column);
     if (used < 0 || (size_t)used >= size)
         used = 0;
-    vsnprintf(report->text + used, size - (size_t)used, format, args);
+    nh_print_list(report->text + used, size - (size_t)used, format, args);
     shown s = {report->text, strlen(report->text), sizeof report->text};
     put_line(&s, source, place);
     return status;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "base/pack.h"
 #include "base/sha256.h"
 #include "output/file.h"
@@ -147,7 +148,7 @@ static bool parse_positive(const char *text, size_t length, double *value)
     if (length == 0 || length >= sizeof number || strspn(text, "0123456789+-.eE") < length)
         return false;
     snprintf(number, sizeof number, "%.*s", (int)length, text);
-    *value = strtod(number, &end);
+    *value = nh_decimal(number, &end);
     return *end == '\0' && isfinite(*value) && *value > 0;
 }
 

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
+
 extern char **environ;
 
 static const char *const endings[] = {".svg", ".png", ".pdf", NULL};
@@ -53,8 +55,8 @@ static void set_terminal(FILE *script, const char *path, int width, int height)
                 height);
         break;
     default: /* inches, at about 96 points each */
-        fprintf(script, "set terminal pdfcairo size %.2f,%.2f enhanced font 'sans,10'\n",
-                width / 96.0, height / 96.0);
+        nh_print_to(script, "set terminal pdfcairo size %.2f,%.2f enhanced font 'sans,10'\n",
+                    width / 96.0, height / 96.0);
     }
 }
 

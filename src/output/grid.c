@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 enum { CELL_WIDTH = 64, CELL_HEIGHT = 23, SIDE = 190, HEAD = 150, FOOT = 45 };
 
 const nh_shade nh_shades[NH_SHADES] = {
@@ -23,17 +25,17 @@ static void put_label(const grid_page *s, double x, double y, const char *text, 
 {
     fputs("set label ", s->script);
     nh_gnuplot_quote(s->gnuplot, text);
-    fprintf(s->script, " at screen %.5f, screen %.5f noenhanced %s\n", x / s->width,
-            1 - y / s->height, more);
+    nh_print_to(s->script, " at screen %.5f, screen %.5f noenhanced %s\n", x / s->width,
+                1 - y / s->height, more);
 }
 
 static void put_box(const grid_page *s, double x, double y, double width, double height, int shade)
 {
-    fprintf(s->script,
-            "set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f "
-            "fc rgb '%s' fs solid noborder\n",
-            (x + 1) / s->width, 1 - (y + height - 1) / s->height, (x + width - 1) / s->width,
-            1 - (y + 1) / s->height, nh_shades[shade].fill);
+    nh_print_to(s->script,
+                "set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f "
+                "fc rgb '%s' fs solid noborder\n",
+                (x + 1) / s->width, 1 - (y + height - 1) / s->height, (x + width - 1) / s->width,
+                1 - (y + 1) / s->height, nh_shades[shade].fill);
 }
 
 static void put_cell(const grid_page *s, int row, int column)
@@ -60,11 +62,12 @@ static void put_heads(const grid_page *s)
         if (begins)
             put_label(s, x + 4, 55, g->group[c], "left font ',10'");
         if (begins)
-            fprintf(s->script,
-                    "set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f nohead lw "
-                    "1.5\n",
-                    x / s->width, 1 - 45.0 / s->height, x / s->width,
-                    1 - (s->height - FOOT) / (double)s->height);
+            nh_print_to(
+                s->script,
+                "set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f nohead lw "
+                "1.5\n",
+                x / s->width, 1 - 45.0 / s->height, x / s->width,
+                1 - (s->height - FOOT) / (double)s->height);
     }
     for (int r = 0; r < g->rows; r++)
         put_label(s, SIDE - 8, HEAD + (r + 0.5) * CELL_HEIGHT, g->row[r], "right font ',10'");

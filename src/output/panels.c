@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 enum {
     COLOURS = 7,
     MARKS = 6,
@@ -118,12 +120,12 @@ static void put_marks(const page *p, const nh_panel *panel)
     }
     double unit = pow(10, floor(log10(width / 4))), count = width / 4 / unit;
     unit *= count >= 5 ? 5 : count >= 2 ? 2 : 1;
-    fprintf(p->script, "set xtics %g\n", unit);
+    nh_print_to(p->script, "set xtics %g\n", unit);
     if (panel->x_range || panel->equal)
         return;
     bool from_zero = least >= 0 && least < 0.05 * greatest;
-    fprintf(p->script, "set xrange [%.10g:%.10g]\n", from_zero ? 0 : least,
-            ceil(greatest / unit * 10 - 1e-6) * unit / 10);
+    nh_print_to(p->script, "set xrange [%.10g:%.10g]\n", from_zero ? 0 : least,
+                ceil(greatest / unit * 10 - 1e-6) * unit / 10);
 }
 
 static bool is_empty(const nh_panel *panel)
@@ -202,13 +204,13 @@ static page lay_out(const nh_panel *panel, int panels)
 static void put_page(const page *p, const char *title)
 {
     double top = 1 - (double)p->head / p->height, gap = 95.0 / p->height;
-    fprintf(p->script,
-            "set grid lc rgb '#cccccc'\nset tics nomirror\nset border 3\n"
-            "set key at screen 0.5, screen %.4f center top vertical Left reverse maxrows %d\n"
-            "set multiplot layout %d,%d margins %.4f,%.4f,%.4f,%.4f spacing %.4f,%.4f title ",
-            1 - 45.0 / p->height, (p->names + p->name_columns - 1) / p->name_columns, p->rows,
-            p->columns, 100.0 / p->width, 1 - 30.0 / p->width, 55.0 / p->height, top,
-            105.0 / p->width, gap);
+    nh_print_to(p->script,
+                "set grid lc rgb '#cccccc'\nset tics nomirror\nset border 3\n"
+                "set key at screen 0.5, screen %.4f center top vertical Left reverse maxrows %d\n"
+                "set multiplot layout %d,%d margins %.4f,%.4f,%.4f,%.4f spacing %.4f,%.4f title ",
+                1 - 45.0 / p->height, (p->names + p->name_columns - 1) / p->name_columns, p->rows,
+                p->columns, 100.0 / p->width, 1 - 30.0 / p->width, 55.0 / p->height, top,
+                105.0 / p->width, gap);
     quote(p, title);
     fputs(" font ',15'\n", p->script);
 }

@@ -12,6 +12,7 @@
  * be larger. The error of each component is measured by the size of its motion. */
 #include "output/simulation.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "run/run.h"
 
 #include <float.h>
@@ -344,7 +345,7 @@ static void remark_on(nh_simulation *s, const nh_estimate *found)
     if (!(found->error > unresolved))
         return;
     if (found->error < 1)
-        snprintf(size, sizeof size, "%s %.0f%% of the size of its motion",
+        nh_print(size, sizeof size, "%s %.0f%% of the size of its motion",
                  found->converging ? "about" : "at least", 100 * found->error);
     nh_remarks_add(
         &s->run->remarks, "estimate",

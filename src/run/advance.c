@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/dense.h"
 #include "base/status.h"
 #include "run/health.h"
@@ -140,7 +141,7 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
     else if (status == NH_NOT_CONVERGED) {
         char how_far[64] = "";
         if (f->iterations > 0) /* else there was not even a first correction */
-            snprintf(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
+            nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
                      f->residual, f->iterations, nh_plural(f->iterations));
         nh_fail(report, status,
                 "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/options.h"
 #include "base/processors.h"
 #include "base/status.h"
@@ -73,7 +74,7 @@ static nh_status build_swept(const nh_ensemble *e, int64_t combination, nh_syste
     for (size_t i = 0; status == NH_OK && i < o->setting_count; i++)
         setting[i] = o->settings[i];
     for (int i = 0; status == NH_OK && i < o->sweeps; i++) {
-        snprintf(text[i], sizeof text[i], "%s=%.17g", o->sweep[i].parameter,
+        nh_print(text[i], sizeof text[i], "%s=%.17g", o->sweep[i].parameter,
                  nh_ensemble_swept_value(e, combination, i));
         setting[o->setting_count + (size_t)i] = text[i];
     }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/status.h"
 
 enum { SELDOM = 4096, FIRST_STEPS = 8 };
@@ -133,7 +134,7 @@ void nh_health_say(nh_run *run, int member, nh_concern concern, const char *form
     doubt->first = member;
     va_list args;
     va_start(args, format);
-    vsnprintf(doubt->text, sizeof doubt->text, format, args);
+    nh_print_list(doubt->text, sizeof doubt->text, format, args);
     va_end(args);
 }
 
@@ -203,7 +204,7 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
     if (!run->system->facts.mechanical || !(had > rounding) || !(moved > IMPOSSIBLE * had))
         return NH_OK;
     char what[200];
-    snprintf(
+    nh_print(
         what, sizeof what,
         "the energy, which the motion conserves, went from %.6g to %.6g: the step, now %g, is far "
         "too large",

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "run/health.h"
 
 /* Chosen by hand on motions past poles (test_passage.c, five seeds). With them 2 of 9600 runs with
@@ -160,7 +161,7 @@ static void remark_stretch(nh_run *run, int member, double error)
     if (s->turned)
         snprintf(halved, sizeof halved, "one step passes it, and may have gone on another way");
     else if (error >= 0)
-        snprintf(halved, sizeof halved, "smaller steps change the state by %.2g%% of the motion",
+        nh_print(halved, sizeof halved, "smaller steps change the state by %.2g%% of the motion",
                  100 * error);
     if (s->worst >= DOUBTFUL) {
         nh_health_say(run, member, NH_CONCERN_ABRUPT,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/options.h"
 #include "base/status.h"
 
@@ -236,7 +237,7 @@ static char **numbered_names(int count, const char *format)
     char **names = calloc((size_t)count + 1, sizeof *names);
     for (int i = 0; names && i < count; i++) {
         char text[32];
-        snprintf(text, sizeof text, format, i + 1);
+        nh_print(text, sizeof text, format, i + 1);
         names[i] = strdup(text);
     }
     return names;

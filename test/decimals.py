@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""decimals.py SOURCE: no number with a decimal point is read or printed through the process's locale. In src/ that is
+base/decimal.c's affair alone: elsewhere strtod and its like do not occur, and printf's family neither with a
+conversion of a double nor with a format that cannot be read here. The program never sets a locale."""
+import glob
+import os
+import re
+import sys
+
+HOME = "src/base/decimal.c"
+FORBIDDEN = re.compile(r"\b(strtod|strtof|strtold|atof|\w*scanf|vf?printf|vs?n?printf|sprintf|dprintf|setlocale|localeconv)\s*\(")
+PRINTING = re.compile(r"\b(snprintf|fprintf)\s*\(")
+DOUBLE = re.compile(r"%[-+ #0'0-9.*]*[lL]?[aAeEfFgG]")
+FORMAT_AT = {"snprintf": 2, "fprintf": 1}  # which argument
+
+
+def without_comments(text):
+    """Comments become blanks; strings stay."""
+    blank = lambda match: match[0] if match[0][0] in "\"'" else re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', blank, text, flags=re.S)
+
+
+def arguments(text, at):
+    """The arguments of the call whose parenthesis opens before `at`."""
+    found, depth, begin, quoted = [], 0, at, ""
+    while True:
+        c = text[at]
+        if quoted:
+            at += c == "\\"
+            quoted = "" if c == quoted else quoted
+        elif c in "\"'":
+            quoted = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}" and depth:
+            depth -= 1
+        elif c in ",)" and not depth:
+            found.append(text[begin:at].strip())
+            begin = at + 1
+            if c == ")":
+                return found
+        at += 1
+
+
+def faults(path, name):
+    text = without_comments(open(path).read())
+    line = lambda match: f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
+    for match in FORBIDDEN.finditer(text):
+        yield f"{line(match)}: {match[1]}: base/decimal.h has what does not depend on a locale"
+    for match in PRINTING.finditer(text):
+        form = arguments(text, match.end())[FORMAT_AT[match[1]]]
+        if not form.startswith('"'):
+            yield f"{line(match)}: {match[1]} with a format from elsewhere: use nh_print or nh_print_to"
+        elif DOUBLE.search(form.replace("%%", "")):
+            yield f"{line(match)}: {match[1]} of a double: use nh_print or nh_print_to"
+
+
+def main(root):
+    paths = [os.path.relpath(path, root) for path in sorted(glob.glob(root + "/src/*/*.[ch]"))]
+    found = [fault for name in paths if name != HOME for fault in faults(f"{root}/{name}", name)]
+    for path in glob.glob(root + "/cli/*.[ch]"):
+        if re.search(r"\bsetlocale\s*\(", without_comments(open(path).read())):
+            found.append(f"{os.path.relpath(path, root)}: the program sets no locale")
+    print("\n".join(found))
+    print(f"{len(paths)} files, {len(found)} failed")
+    return bool(found) or not any(faults(f"{root}/{HOME}", HOME))
+
+
+sys.exit(main(sys.argv[1]))
