@@ -50,7 +50,8 @@ const char *describe_keeps(unsigned keeps, char *text, size_t size)
     static const word words[] = {{NH_KEEPS_CONSTRAINTS, "constraints"},
                                  {NH_KEEPS_ENERGY, "energy"},
                                  {NH_KEEPS_SYMMETRY, "symmetry"},
-                                 {NH_KEEPS_FIBRATION, "fibration"}};
+                                 {NH_KEEPS_FIBRATION, "fibration"},
+                                 {NH_KEEPS_POSITIONS, "positions"}};
     return describe(keeps, words, sizeof words / sizeof words[0], text, size);
 }
 

@@ -320,7 +320,8 @@ enum {                                /* what a method preserves */
        NH_KEEPS_CONSTRAINTS = 1 << 0, /* at the time steps, to round-off */
        NH_KEEPS_ENERGY = 1 << 1,      /* to round-off */
        NH_KEEPS_SYMMETRY = 1 << 2,    /* self-adjoint, hence reversible on reversible systems */
-       NH_KEEPS_FIBRATION = 1 << 3 /* the driver of a coupled system is independent of passengers */
+       NH_KEEPS_FIBRATION = 1 << 3,   /* of coupled systems: the driver is independent */
+       NH_KEEPS_POSITIONS = 1 << 4    /* conditions on positions at both levels, to round-off */
 };
 enum { /* what a method requires of the system */
        NH_NEEDS_CONSTANT_MASS = 1 << 0,

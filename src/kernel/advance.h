@@ -128,6 +128,7 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
                   .m = shape->m,
                   .nk = shape->nk,
                   .nb = shape->nb,
+                  .positions = shape->positions,
                   .reaction_is_linear = shape->reaction_is_linear,
                   .constant_mass = shape->constant_mass,
                   .compensated = io->compensated,

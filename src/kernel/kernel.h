@@ -6,6 +6,7 @@
  * registers, and options are literals. Neither the mathematics nor the bits differ.
  *
  *     N, M, NB, NK      velocities, constraints, entries of B and of K
+ *     POSITIONS, NG     conditions on positions, the last of the M, and their entries of K
  *     LOCAL(x, count)   an array for the duration of the step
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
  *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
@@ -67,7 +68,7 @@ typedef struct kernel { /* with copies of what steps read often */
     double h, t;
     real *q, *v, *q_low, *v_low, *memory;
     real *top, *peak; /* of the scratch in use, and how far it ever went */
-    int n, m, nk, nb, reaction_is_linear, constant_mass, compensated;
+    int n, m, nk, nb, positions, reaction_is_linear, constant_mass, compensated;
     const int *b_first, *b_column;
     const double *option, *table;
     const int *size; /* of the method: method.h */
@@ -78,6 +79,8 @@ typedef struct kernel { /* with copies of what steps read often */
 #define M (k->m)
 #define NK (k->nk)
 #define NB (k->nb)
+#define POSITIONS (k->positions)
+#define NG (k->io->shape->ng)
 #define REACTION_IS_LINEAR (k->reaction_is_linear)
 #define CONSTANT_MASS (k->constant_mass)
 #define SEPARABLE (k->io->shape->separable)

@@ -8,6 +8,7 @@
  */
 typedef struct nh_shape {
     int n, m, nk, nb;
+    int positions, ng; /* conditions on positions, the last of the m, and their entries of K */
     const int *k_first, *k_column, *b_first, *b_column;
     /* K B: entry (i, j) is the sum over e in pair_first[i*m+j] .. of K[pair_k[e]] * B[pair_b[e]].
      * NULL when m is too large for it. */

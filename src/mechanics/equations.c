@@ -16,9 +16,11 @@ static bool allocate(nh_mechanics *s)
     s->drift = calloc(m, sizeof *s->drift);
     s->kind = calloc(m, sizeof *s->kind);
     s->constraint_integrable = calloc(m, sizeof *s->constraint_integrable);
-    return s->p && s->F && s->rate && s->k && s->drift && s->kind && s->constraint_integrable &&
-           nh_matrix_init(&s->mass, s->n, s->n) && nh_matrix_init(&s->K, s->m, s->n) &&
-           nh_matrix_init(&s->kq, s->m, s->n) && nh_matrix_init(&s->B, s->m, s->n);
+    s->position = calloc(m, sizeof *s->position);
+    return s->position && s->p && s->F && s->rate && s->k && s->drift && s->kind &&
+           s->constraint_integrable && nh_matrix_init(&s->mass, s->n, s->n) &&
+           nh_matrix_init(&s->K, s->m, s->n) && nh_matrix_init(&s->kq, s->m, s->n) &&
+           nh_matrix_init(&s->B, s->m, s->n);
 }
 
 /* Inputs of one kind as a vector of expressions. */
@@ -95,6 +97,8 @@ static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
             return false;
         s->drift[i] = nh_add(g, nh_row_apply(g, s->kq.row + i, v), time_derivative(g, s->k[i]));
     }
+    for (int i = 0; i < s->positions; i++)
+        s->position[i] = s->problem->constraint[s->m - s->positions + i].position;
     return !nh_graph_failed(g);
 }
 
@@ -219,6 +223,7 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
     s->g = problem->graph;
     s->n = problem->velocities;
     s->m = problem->constraints;
+    s->positions = problem->positions;
     nh_expr *v = inputs(s->g, NH_V, s->n);
     nh_status status = NH_OK;
     if (!v || !allocate(s) || !derive_momenta_and_forces(s) || !derive_mass_and_rate(s, v) ||
@@ -270,6 +275,7 @@ void nh_mechanics_free(nh_mechanics *s)
     free(s->F);
     free(s->rate);
     free(s->k);
+    free(s->position);
     free(s->drift);
     free(s->kind);
     free(s->constraint_integrable);

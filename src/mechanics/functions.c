@@ -356,6 +356,30 @@ bool nh_derive_normal(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return push_entries(out, &s->K) && push_entries(out, &s->B);
 }
 
+/* ---- conditions on positions ---- */
+
+int nh_mechanics_ng(const nh_mechanics *s)
+{
+    size_t count = 0;
+    for (int i = s->m - s->positions; i < s->m; i++)
+        count += s->K.row[i].count;
+    return (int)count;
+}
+
+/* The rows of K and of B that belong to conditions on positions; they stay the mechanics' own. */
+static nh_matrix rows_of_positions(const nh_mechanics *s, const nh_matrix *a)
+{
+    return (nh_matrix){
+        .rows = s->positions, .columns = a->columns, .row = a->row + (s->m - s->positions)};
+}
+
+bool nh_derive_surface(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    const nh_matrix G = rows_of_positions(s, &s->K);
+    return push_all(out, s->position, s->positions) && push_entries(out, &G);
+}
+
 /* ---- the list ---- */
 
 const char *const nh_fn_name[NH_FN_COUNT] = {
@@ -364,12 +388,11 @@ const char *const nh_fn_name[NH_FN_COUNT] = {
 #undef FN
 };
 
-size_t nh_fn_outputs(nh_fn fn, int velocities, int constraints, int entries_of_K, int entries_of_B,
-                     int observed)
+size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
 {
-    const size_t n = (size_t)velocities, m = (size_t)constraints, r = n - m;
-    const size_t nk = (size_t)entries_of_K, nb = (size_t)entries_of_B;
-    const size_t observables = (size_t)observed;
+    const size_t n = (size_t)sizes->n, m = (size_t)sizes->m, r = n - m;
+    const size_t nk = (size_t)sizes->nk, nb = (size_t)sizes->nb, ng = (size_t)sizes->ng;
+    const size_t positions = (size_t)sizes->positions, observables = (size_t)sizes->observables;
     const size_t count[] = {
 #define FN(name, outputs, derive) outputs,
 #include "mechanics/functions.def"
@@ -382,9 +405,15 @@ size_t nh_fn_outputs(nh_fn fn, int velocities, int constraints, int entries_of_K
  * first time that anybody asks for the function. */
 static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
 {
-    size_t expected =
-        nh_fn_outputs(fn, s->n, s->m, (int)nh_matrix_entries(&s->K), (int)nh_matrix_entries(&s->B),
-                      s->problem->observables + (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0));
+    const nh_fn_sizes sizes = {.n = s->n,
+                               .m = s->m,
+                               .positions = s->positions,
+                               .nk = (int)nh_matrix_entries(&s->K),
+                               .nb = (int)nh_matrix_entries(&s->B),
+                               .ng = nh_mechanics_ng(s),
+                               .observables = s->problem->observables +
+                                              (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0)};
+    size_t expected = nh_fn_outputs(fn, &sizes);
     assert(count == expected && "functions.def tells another number of outputs");
     return count == expected;
 }

@@ -367,15 +367,45 @@ static bool find_growth(nh_forms *f, nh_probe *probe, nh_flag *best)
     return true;
 }
 
+/* Combinations of rows without the conditions that the model itself states: those columns are left
+ * out, and then the rows that depend on others. How many are left. */
+static int leave_out_stated(const nh_mechanics *s, int count, double *combination)
+{
+    int rows = s->m, others = s->m - s->positions, kept = 0;
+    for (int i = 0; i < count; i++) {
+        double *row = combination + kept * rows, before = 0, after = 0;
+        memmove(row, combination + i * rows, (size_t)rows * sizeof *row);
+        for (int j = 0; j < rows; j++) {
+            before += row[j] * row[j];
+            row[j] = j < others ? row[j] : 0;
+        }
+        for (int pass = 0; pass < 2; pass++)
+            for (int other = 0; other < kept; other++) {
+                const double *o = combination + other * rows;
+                double along = 0, size = 0;
+                for (int j = 0; j < others; j++)
+                    along += row[j] * o[j], size += o[j] * o[j];
+                for (int j = 0; j < others; j++)
+                    row[j] -= along / size * o[j];
+            }
+        for (int j = 0; j < others; j++)
+            after += row[j] * row[j];
+        kept += after > 1e-16 * before;
+    }
+    return kept;
+}
+
 /* Integrals of combinations of the forms: all of them when all are integrable. */
 static bool find_surfaces(nh_forms *f, nh_probe *probe, const nh_flag *flag)
 {
     nh_mechanics *s = f->s;
     size_t rows = (size_t)f->rows;
     bool all = s->facts.integrable == NH_YES;
-    int most = all ? f->rows : flag->holonomic;
+    int most = all                   ? f->rows - s->positions
+               : flag->holonomic > 0 ? leave_out_stated(s, flag->holonomic, flag->combination)
+                                     : 0;
     double *factor = calloc(rows + 1, sizeof *factor);
-    s->surface = calloc((size_t)(most > 0 ? most : 0) + 1, sizeof *s->surface);
+    s->surface = calloc((size_t)most + 1, sizeof *s->surface);
     bool ok = factor && s->surface;
     for (int i = 0; ok && i < most && i < ALONE_MAX; i++) {
         for (size_t j = 0; j < rows; j++)

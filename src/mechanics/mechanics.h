@@ -7,6 +7,9 @@
  *     M v' = rate + K^T lambda,   rate = F - (dp/dq) v - dp/dt
  *     K v' = -drift,              drift = (dk/dq) v + dk/dt
  *
+ * A condition on positions g(t, q) = 0 is a row of k by its time derivative, with G = dg/dq in K;
+ * these rows are the last ones.
+ *
  * Each velocity without a coordinate (statement `velocity`) gets a dummy coordinate on which
  * nothing depends; the Lie algebra contributes the gyroscopic term of Euler and Poincare to F. So q
  * and v have the same length n everywhere below. */
@@ -47,6 +50,8 @@ typedef struct nh_mechanics {
     nh_problem *problem;   /* owned */
     nh_graph *g;           /* of the problem */
     int n, m;              /* velocities, constraints */
+    int positions;         /* conditions on positions: the last of the constraints */
+    nh_expr *position;     /* [positions] g */
     nh_expr *p, *F, *rate; /* [n] */
     nh_matrix mass;        /* n x n */
     nh_elimination *mass_factors;
@@ -82,9 +87,17 @@ void nh_mechanics_free(nh_mechanics *mechanics);
  */
 bool nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out);
 
-/* How many numbers a function returns, for a system with so many entries and observables. */
-size_t nh_fn_outputs(nh_fn fn, int velocities, int constraints, int entries_of_K, int entries_of_B,
-                     int observables);
+/* Sizes of a system: velocities, constraints and how many of these are on positions, entries of K,
+ * of B and of K's rows of positions, observables. */
+typedef struct nh_fn_sizes {
+    int n, m, positions, nk, nb, ng, observables;
+} nh_fn_sizes;
+
+/* How many numbers a function returns. */
+size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes);
+
+/* Entries of K in the rows of conditions on positions. */
+int nh_mechanics_ng(const nh_mechanics *mechanics);
 
 /* What makes the expressions of one function: functions.c, frame.c, transport.c. `work` has room
  * for n expressions, all zero. */

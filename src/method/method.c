@@ -319,6 +319,17 @@ static const char *first_constraint_that_is(const nh_system *system, nh_constrai
     return "a constraint";
 }
 
+static nh_status refuse_positions(const nh_choice *choice, const nh_system *system,
+                                  nh_report *report)
+{
+    const char *reason, *instead = report ? nh_advise(system, &reason) : NULL;
+    return nh_fail(report, NH_NOT_APPLICABLE,
+                   "%s does not keep conditions on positions%s, and '%s' of %s is one; %s%s",
+                   choice->method->name, choice->method->keeps_of ? " with these options" : "",
+                   nh_system_constraint_name(system, system->constraints - 1), system->name,
+                   instead ? "take " : "no method that keeps them applies", instead ? instead : "");
+}
+
 nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh_report *report)
 {
     const nh_facts *f = &system->facts;
@@ -371,5 +382,7 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
             report, NH_NOT_APPLICABLE,
             "%s needs derivatives that only a model text gives; %s is made of C functions", method,
             name);
+    if (system->shape.positions > 0 && !(nh_choice_keeps(choice) & NH_KEEPS_POSITIONS))
+        return refuse_positions(choice, system, report);
     return NH_OK;
 }

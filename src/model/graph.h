@@ -102,6 +102,10 @@ bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
 void nh_partials_free(nh_partials *p);
 nh_expr nh_partial_of(const nh_partials *p, uint32_t index); /* NH_ZERO where there is none */
 
+/* The total time derivative of a function of time and positions: df/dq v + df/dt. NH_ZERO without
+ * memory. */
+nh_expr nh_total_derivative(nh_graph *g, nh_expr f);
+
 /* f with inputs of one kind replaced: value[index] for index < count. */
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);
 

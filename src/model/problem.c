@@ -333,25 +333,53 @@ static char *constraint_name(nh_builder *b, const nh_statement *s, int64_t index
     return copy(b, name);
 }
 
+/* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
+static void add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
+{
+    nh_problem *p = b->problem;
+    nh_graph *g = p->graph;
+    nh_problem_constraint c = {.name = name, .value = value, .place = place};
+    if (!nh_depends(g, value, NH_V)) {
+        c.on_positions = true;
+        c.position = value;
+        c.value = nh_total_derivative(g, value);
+        p->positions++;
+    }
+    if (nh_graph_failed(g))
+        fail_memory(b); /* the expressions made by now mean nothing */
+    else if (c.on_positions && !nh_depends(g, value, NH_Q))
+        b->x.status = nh_fail_at(
+            b->report, &b->model->source, place,
+            value == NH_ZERO
+                ? "the two sides of %s are equal; expected a condition on velocities or coordinates"
+                : "%s has no velocity and no coordinate in it; expected a condition on one of them",
+            name);
+    p->constraint[p->constraints++] = c;
+}
+
 static void build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
 {
     const nh_item *item = s->item;
     nh_expr left = nh_expand_expr(&b->x, item->left), right = nh_expand_expr(&b->x, item->right);
     if (b->x.status)
         return;
-    nh_expr value = nh_subtract(b->problem->graph, left, right);
     char *name = constraint_name(b, s, index);
-    if (nh_graph_failed(b->problem->graph))
-        fail_memory(b); /* the expressions made by now mean nothing */
-    if (!nh_depends(b->problem->graph, value, NH_V) && !b->x.status)
-        b->x.status = nh_fail_at(
-            b->report, &b->model->source, item->place,
-            value == NH_ZERO ? "the two sides of %s are equal; expected a condition on velocities"
-                             : "%s has no velocity in it; a condition on coordinates enters by "
-                               "its time derivative",
-            name);
-    b->problem->constraint[b->problem->constraints++] =
-        (nh_problem_constraint){name, value, item->place};
+    add_constraint(b, name, nh_subtract(b->problem->graph, left, right), item->place);
+}
+
+/* Conditions on positions go behind all others; both stay in the order of the file. */
+static void order_constraints(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    nh_problem_constraint *from = p->constraint, *to = take(b, p->constraints, sizeof *to);
+    if (b->x.status)
+        return;
+    int count = 0;
+    for (int behind = 0; behind < 2; behind++)
+        for (int i = 0; i < p->constraints; i++)
+            if (from[i].on_positions == behind)
+                to[count++] = from[i];
+    p->constraint = to;
 }
 
 /* Arrays for what the statements will add. */
@@ -460,6 +488,8 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         build_statements(b);
     if (!b->x.status)
         nh_build_brackets(b);
+    if (p->positions > 0 && !b->x.status)
+        order_constraints(b);
     check_frame(b);
     check_start(b);
     if (p->graph && nh_graph_failed(p->graph))

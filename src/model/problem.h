@@ -14,7 +14,10 @@ typedef struct nh_place {
 
 typedef struct nh_problem_constraint {
     char *name; /* "no_slip"; a family's carry the index, "slip[3]"; unnamed ones "constraint 1" */
-    nh_expr value; /* left minus right: k(t, q, v) = 0 */
+    nh_expr value; /* left minus right: k(t, q, v) = 0; of a condition on positions its total time
+                    * derivative, so that every constraint is one on velocities */
+    nh_expr position; /* left minus right of a condition on positions, g(t, q) = 0 */
+    bool on_positions;
     nh_place place;
 } nh_problem_constraint;
 
@@ -36,6 +39,7 @@ typedef struct nh_problem {
     char *name, *file, *text; /* of the model */
     nh_graph *graph;
     int coordinates, velocities, constraints, frames, brackets, observables, parameters;
+    int positions;          /* how many constraints are conditions on positions: the last ones */
     char **coordinate_name; /* "x", "y[3]" */
     char **velocity_name;   /* "x'", "y[3]'", "w1" */
     bool *angle;            /* [coordinates] */

@@ -90,6 +90,8 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .m = mechanics->m,
                     .nk = (int)nh_matrix_entries(&mechanics->K),
                     .nb = (int)nh_matrix_entries(&mechanics->B),
+                    .positions = mechanics->positions,
+                    .ng = nh_mechanics_ng(mechanics),
                     .reaction_is_linear = mechanics->facts.reaction_is_linear,
                     .constant_mass = mechanics->facts.constant_mass,
                     .slope_degree = mechanics->slope_degree,
@@ -327,7 +329,14 @@ const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *repo
 size_t nh_system_outputs(const nh_system *system, nh_fn fn)
 {
     const nh_shape *s = &system->shape;
-    return nh_fn_outputs(fn, s->n, s->m, s->nk, s->nb, nh_system_observables(system));
+    const nh_fn_sizes sizes = {.n = s->n,
+                               .m = s->m,
+                               .positions = s->positions,
+                               .nk = s->nk,
+                               .nb = s->nb,
+                               .ng = s->ng,
+                               .observables = nh_system_observables(system)};
+    return nh_fn_outputs(fn, &sizes);
 }
 
 static nh_status evaluate_tape(const nh_tape *tape, nh_fn fn, double t, const double *q,

@@ -235,6 +235,25 @@ static void test_constraints(void)
         CHECK_NEAR(evaluate(p, p->constraint[i].value), values[i], 1e-13);
     }
     CHECK(p->constraint[1].place.line == 6 && p->constraint[1].place.column == 18);
+    CHECK(p->positions == 0);
+    nh_problem_free(p);
+}
+
+/* A constraint without velocities is one on positions; it goes behind the others and enters them by
+ * its total time derivative. */
+static void test_positions(void)
+{
+    nh_problem *p = build_family("constraint rod: x^2 + y[1]^2 = t\nconstraint x' = y[1]'\n"
+                                 "constraint x = 2*y[2]\nconstraint slip: x*x' = 1\n");
+    static const char *const names[] = {"constraint 2", "slip", "rod", "constraint 3"};
+    static const double values[] = {-1, 11, 65, -10}, positions[] = {0, 0, 12.5, -6};
+    CHECK(p->constraints == 4 && p->positions == 2);
+    for (int i = 0; i < 4; i++) {
+        CHECK_TEXT(p->constraint[i].name, names[i]);
+        CHECK(p->constraint[i].on_positions == (i >= 2));
+        CHECK_NEAR(evaluate(p, p->constraint[i].value), values[i], 1e-13);
+        CHECK_NEAR(evaluate(p, p->constraint[i].position), positions[i], 1e-13);
+    }
     nh_problem_free(p);
 }
 
@@ -537,6 +556,7 @@ int main(int count, char **argument)
     test_bad_settings();
     test_families();
     test_constraints();
+    test_positions();
     test_forces_and_observables();
     test_frames();
     test_brackets();
