@@ -2,6 +2,8 @@
 #include "model/build.h"
 
 #include "base/status.h"
+#include "model/arithmetic.h"
+#include "model/vector.h"
 
 /* Frames of large families stay out: a dense array of them would be larger than all else. */
 enum { FRAME_ENTRIES_MOST = 16000000 };
@@ -95,13 +97,14 @@ static void assign_members(nh_builder *b, const nh_statement *s, const nh_item *
                        "a list of %lld value%s; expected %lld, one for each member of '%s'",
                        (long long)length(right), nh_plural(length(right)), (long long)members.count,
                        item->left->name);
+    bool whole = item->left->symbol->from && !item->left->child;
     const nh_ast *element = list ? right->child : right;
-    nh_expr value = NH_ZERO;
+    nh_value given = list || b->x.status ? (nh_value){0} : nh_expand(&b->x, right);
     for (int64_t i = 0; i < members.count && !b->x.status; i++) {
-        if (list || i == 0) {
-            value = nh_expand_expr(&b->x, element);
-            check_value(b, s, item, element, value);
-        }
+        nh_value one = list ? nh_expand_single(&b->x, element)
+                            : nh_member_value(&b->x, right, given, whole, i, members.count);
+        nh_expr value = nh_value_expr(&b->x, one);
+        check_value(b, s, item, element, value);
         if (!b->x.status)
             assign(b, s, item, members.first + i, value);
         if (list)

@@ -13,7 +13,7 @@ typedef enum nh_symbol_kind {
     SYMBOL_COORDINATE,
     SYMBOL_VELOCITY, /* of a Lie algebra: no coordinate belongs to it */
     SYMBOL_LET,
-    SYMBOL_FUNCTION, /* let f(s) = ... */
+    SYMBOL_FUNCTION, /* let f(s) = ..., and let r[i] = ... */
     SYMBOL_OBSERVABLE,
     SYMBOL_CONSTRAINT, /* in a table of their own: a constraint may be named like a let */
     SYMBOL_KINDS
@@ -27,6 +27,7 @@ typedef struct nh_symbol {
     int number;               /* counts the symbols of its kind, from 0 */
     struct nh_ast *from, *to; /* bounds of a family; NULL for a single one */
     bool angle;
+    bool indexed;            /* a function that is written r[i] */
     struct nh_ast *argument; /* a function's, as a chain of names */
     int arguments;
     struct nh_ast *body; /* of a definition */
@@ -42,16 +43,17 @@ typedef enum nh_ast_kind {
     AST_PRODUCT, /* children multiplied; an `inverse` child is divided by */
     AST_POWER,   /* base, exponent */
     AST_LOOP,    /* sum(name in from..to: body): children from, to, body */
-    AST_LIST,    /* (a, b, ...) where a family takes several values */
-    AST_NAME,    /* name, name', name[child], name[child]' */
+    AST_LIST,    /* (a, b, ...): a vector, of vectors a matrix, for a family one value each */
+    AST_NAME,    /* name, name', name[children], name[children]' */
+    AST_PART,    /* any other value with an index or a prime behind it: the value, the indices */
     AST_CALL,    /* name(children) */
 
     AST_TIME,
-    AST_SLOT, /* an index or a function's argument */
+    AST_SLOT, /* an index or a function's argument; children: indices of a component */
     AST_PARAMETER,
     AST_COORDINATE,
     AST_VELOCITY,
-    AST_LET,
+    AST_LET, /* children: indices of a component */
 
     AST_BUILTIN, /* sin(child), atan2(child, child) */
     AST_APPLY    /* a function of the model */
@@ -71,11 +73,18 @@ typedef struct nh_ast {
     int builtin; /* index in nh_builtins */
 } nh_ast;
 
-/* The functions every model knows. */
+/* The functions every model knows. Those of numbers keep their names to themselves; a model may
+ * define a name that is here for vectors (`dot`), and then means its own. */
+struct nh_expander;
+struct nh_value;
+typedef struct nh_value nh_vector_function(struct nh_expander *x, const struct nh_ast *call,
+                                           const struct nh_value *argument);
+enum { NH_BUILTIN_ARGUMENTS = 2 }; /* at most */
 typedef struct nh_builtin {
     const char *name;
     int arguments;
-    int function; /* nh_function, or -1 for the square root */
+    int function;               /* of numbers: nh_function, or -1 for the square root */
+    nh_vector_function *vector; /* of vectors and matrices (vector.c), or NULL */
 } nh_builtin;
 extern const nh_builtin nh_builtins[];
 extern const int nh_builtin_total;

@@ -8,10 +8,13 @@
 
 #include "model/ast.h"
 
+/* A single value, a vector or a matrix. */
 typedef struct nh_value {
     bool symbolic;
     double number;
     nh_expr expr;
+    int64_t rows, columns;        /* 0, 0: a single value; columns 0: a vector */
+    const struct nh_value *entry; /* single ones, row by row */
 } nh_value;
 
 typedef struct nh_family { /* of a coordinate or velocity; a single one is a family of one */
@@ -25,6 +28,7 @@ typedef struct nh_expander {
     nh_report *report;
     nh_status status; /* the first failure; from then on every value is 0 */
 
+    nh_arena *arena;         /* for the entries of vectors */
     nh_graph *graph;         /* NULL: numbers only, as on a command line */
     const double *parameter; /* values, by the number of the symbol */
     nh_family *coordinate, *velocity;
@@ -37,6 +41,8 @@ typedef struct nh_expander {
     size_t slots, slot_room, base;
     nh_expr *term; /* sums under construction, one on top of another */
     size_t terms, term_room;
+    nh_value *part; /* the same for vectors and matrices, in sums and in products */
+    size_t parts, part_room;
 
     double work; /* visits so far */
     int depth;
@@ -46,6 +52,7 @@ typedef struct nh_expander {
 void nh_expander_free(nh_expander *x);
 
 nh_value nh_expand(nh_expander *x, const nh_ast *ast);
+nh_value nh_expand_single(nh_expander *x, const nh_ast *ast); /* fails for vectors */
 nh_expr nh_expand_expr(nh_expander *x, const nh_ast *ast);
 
 /* A number that must be whole; `what` begins the message ("the upper bound"). */

@@ -3,10 +3,11 @@
  *     expression   term {(+|-) term}
  *     term         signed {(*|/) signed}
  *     signed       (-|+) signed | power
- *     power        primary [^ signed]              right to left; -2^2 is -(2^2)
+ *     power        postfix [^ signed]              right to left; -2^2 is -(2^2)
+ *     postfix      primary {[ values ] | '}        components and time derivatives
  *     primary      NUMBER | reference | ( values ) | NAME ( values )
  *                  | sum ( NAME in expression .. expression : expression )
- *     reference    NAME [ [ expression ] ] [']
+ *     reference    NAME [ [ values ] ] [']
  *     values       expression {, expression}
  *
  * Sums and products are flat, however long, so that the depth of the tree is the depth of nesting,
@@ -144,6 +145,20 @@ static nh_ast *read_elements(nh_parser *p, nh_place open)
     return nh_expect(p, ')', expected) ? first : NULL;
 }
 
+/* [i] or [i, j], as a chain; the opening bracket is taken already. */
+static nh_ast *read_indices(nh_parser *p)
+{
+    nh_ast *first = NULL, **last = &first;
+    do {
+        nh_ast *index = nh_read_expression(p);
+        if (!index)
+            return NULL;
+        *last = index;
+        last = &index->next;
+    } while (nh_accept(p, ','));
+    return nh_expect(p, ']', "']' after the index") ? first : NULL;
+}
+
 /* Parentheses around one expression are that expression; around several they make a list. */
 static nh_ast *read_parenthesis(nh_parser *p)
 {
@@ -221,21 +236,15 @@ static nh_ast *read_sum(nh_parser *p)
     return body && !p->lexer.status ? loop : NULL;
 }
 
-/* The prime, after the index; nothing is differentiated twice. */
-static bool read_prime(nh_parser *p, nh_ast *reference)
+/* The prime; nothing is differentiated twice. */
+static bool read_prime(nh_parser *p, nh_ast *value)
 {
-    reference->prime = nh_accept(p, '\'');
-    if (!reference->prime || p->lexer.status)
-        return !p->lexer.status;
-    const char *wrong = NULL;
-    if (nh_at_sign(p, 0, '\''))
-        wrong = "only first derivatives exist in a Lagrangian; expected one prime";
-    else if (nh_at_sign(p, 0, '[') && !reference->child)
-        wrong = "the prime follows the index: expected y[i]' instead of y'[i]";
-    if (wrong)
+    value->prime = nh_accept(p, '\'');
+    if (value->prime && nh_at_sign(p, 0, '\''))
         p->lexer.status =
-            nh_fail_at(p->lexer.report, p->lexer.source, nh_peek(p, 0).place, "%s", wrong);
-    return !wrong;
+            nh_fail_at(p->lexer.report, p->lexer.source, nh_peek(p, 0).place,
+                       "only first derivatives exist in a Lagrangian; expected one prime");
+    return !p->lexer.status;
 }
 
 nh_ast *nh_read_reference(nh_parser *p, const char *expected)
@@ -250,8 +259,8 @@ nh_ast *nh_read_reference(nh_parser *p, const char *expected)
     if (!reference || !(reference->name = nh_parser_name(p, &name)))
         return NULL;
     if (nh_accept(p, '[')) {
-        reference->child = nh_read_expression(p);
-        if (!reference->child || !nh_expect(p, ']', "']' after the index"))
+        reference->child = read_indices(p);
+        if (!reference->child)
             return NULL;
     }
     return read_prime(p, reference) ? reference : NULL;
@@ -266,6 +275,16 @@ static nh_ast *read_number(nh_parser *p)
     return number;
 }
 
+static bool is_too_deep(nh_parser *p, int depth)
+{
+    if (depth >= NH_NESTING_DEEPEST && !p->lexer.status)
+        p->lexer.status = nh_too_large_at(p->lexer.report, p->lexer.source, nh_peek(p, 0).place,
+                                          "an expression nested deeper than %d levels; a let can "
+                                          "name a part of it",
+                                          NH_NESTING_DEEPEST);
+    return p->lexer.status != NH_OK;
+}
+
 static nh_ast *read_primary(nh_parser *p)
 {
     if (nh_peek(p, 0).kind == TOKEN_NUMBER)
@@ -277,13 +296,31 @@ static nh_ast *read_primary(nh_parser *p)
     return nh_read_reference(p, "a number, a name or '('");
 }
 
+/* Indices and primes behind a value; a name has taken the first of each itself. */
+static nh_ast *read_postfix(nh_parser *p)
+{
+    bool number = nh_peek(p, 0).kind == TOKEN_NUMBER;
+    nh_ast *value = read_primary(p);
+    for (int depth = p->depth;
+         value && !number && (nh_at_sign(p, 0, '[') || nh_at_sign(p, 0, '\'')); depth++) {
+        nh_ast *part = nh_parser_node(p, AST_PART, nh_peek(p, 0).place);
+        if (!part || is_too_deep(p, depth))
+            return NULL;
+        part->child = value;
+        if (nh_accept(p, '[') && !(value->next = read_indices(p)))
+            return NULL;
+        value = read_prime(p, part) ? part : NULL;
+    }
+    return value;
+}
+
 /* ---- operators ---- */
 
 static nh_ast *read_signed(nh_parser *p);
 
 static nh_ast *read_power(nh_parser *p)
 {
-    nh_ast *base = read_primary(p);
+    nh_ast *base = read_postfix(p);
     if (!base || !nh_at_sign(p, 0, '^'))
         return base;
     nh_take(p);
@@ -300,11 +337,8 @@ static nh_ast *read_power(nh_parser *p)
 static nh_ast *read_signed(nh_parser *p)
 {
     nh_token token = nh_peek(p, 0);
-    if (p->depth >= NH_NESTING_DEEPEST && !p->lexer.status)
-        p->lexer.status = nh_too_large_at(p->lexer.report, p->lexer.source, token.place,
-                                          "an expression nested deeper than %d levels; a let can "
-                                          "name a part of it",
-                                          NH_NESTING_DEEPEST);
+    if (is_too_deep(p, p->depth))
+        return NULL;
     p->depth++;
     nh_ast *result;
     if (nh_accept(p, '+'))

@@ -1,8 +1,11 @@
 /* Statements of the model language, one per line, each beginning with its keyword:
  *
  *     model WORD
- *     parameter | observe      NAME = expression {, NAME = expression}
+ *     parameter                NAME = expression {, NAME = expression}
  *     let                      NAME [(NAME {, NAME})] = expression {, ...}
+ *     let                      NAME[NAME] = expression {, ...}
+ *     let | observe            for NAME in a..b: NAME[NAME] = expression {, ...}
+ *     observe                  NAME = expression {, ...}
  *     coordinate | velocity    NAME [[a..b]] {, NAME [[a..b]]} [angle]
  *     lagrangian               expression
  *     constraint               [NAME] [:] [for NAME in a..b:] expression = expression
@@ -18,6 +21,7 @@
 #include "base/status.h"
 #include "model/suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- parts of statements ---- */
@@ -85,7 +89,7 @@ static bool is_reserved(nh_parser *p, const nh_symbol *symbol)
     else if (strcmp(symbol->name, "sum") == 0)
         what = "is a function of the language";
     for (int i = 0; i < nh_builtin_total; i++)
-        if (strcmp(symbol->name, nh_builtins[i].name) == 0)
+        if (!nh_builtins[i].vector && strcmp(symbol->name, nh_builtins[i].name) == 0)
             what = "is a function of the language";
     bool output = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
                   symbol->kind == SYMBOL_OBSERVABLE;
@@ -162,28 +166,69 @@ static bool read_arguments(nh_parser *p, nh_symbol *symbol)
     return nh_expect(p, ')', "',' or ')' after an argument");
 }
 
+/* [i] behind the name of a let or an observable: of an index of its own, or of the `for` before
+ * it. */
+static bool read_own_index(nh_parser *p, nh_statement *s, nh_symbol *symbol)
+{
+    nh_token name = nh_peek(p, 0);
+    bool loop = s->loop && nh_at_word(p, 0, s->loop->name);
+    if (s->loop && !loop) {
+        char expected[NH_NAME_LONGEST + 32];
+        snprintf(expected, sizeof expected, "the index '%s' of this 'for'", s->loop->name);
+        nh_unexpected(p, expected);
+        return false;
+    }
+    if (!expect_name(p, "the name of an index"))
+        return false;
+    nh_take(p);
+    symbol->indexed = true;
+    if (symbol->kind == SYMBOL_FUNCTION) {
+        symbol->argument = nh_parser_node(p, AST_NAME, name.place);
+        if (!symbol->argument || !(symbol->argument->name = nh_parser_name(p, &name)))
+            return false;
+        symbol->arguments = 1;
+        symbol->from = s->loop ? s->loop->child : NULL;
+        symbol->to = s->loop ? s->loop->child->next : NULL;
+    }
+    return nh_expect(p, ']', "']' after the index");
+}
+
+static bool read_head(nh_parser *p, nh_statement *s, nh_symbol *symbol)
+{
+    if (symbol->kind == SYMBOL_PARAMETER)
+        return true;
+    if (symbol->kind == SYMBOL_FUNCTION && nh_accept(p, '('))
+        return read_arguments(p, symbol);
+    bool index = symbol->kind == SYMBOL_FUNCTION || s->loop;
+    if (index && !nh_expect(p, '[', "'[' and the index of the 'for', as in h[i]"))
+        return false;
+    return !index || read_own_index(p, s, symbol);
+}
+
 static void read_definitions(nh_parser *p, nh_statement *s)
 {
     static const nh_symbol_kind kinds[STATEMENT_KINDS] = {[STATEMENT_PARAMETER] = SYMBOL_PARAMETER,
                                                           [STATEMENT_LET] = SYMBOL_LET,
                                                           [STATEMENT_OBSERVE] = SYMBOL_OBSERVABLE};
+    if (s->kind != STATEMENT_PARAMETER && !read_for(p, s))
+        return;
     do {
         if (!expect_name(p, "a name to define"))
             return;
         nh_symbol_kind kind = kinds[s->kind];
-        if (kind == SYMBOL_LET && nh_at_sign(p, 1, '('))
+        if (kind == SYMBOL_LET && (s->loop || nh_at_sign(p, 1, '(') || nh_at_sign(p, 1, '[')))
             kind = SYMBOL_FUNCTION;
         nh_item *item = add_item(p, s, nh_peek(p, 0).place);
         nh_symbol *symbol = item ? define(p, kind) : NULL;
         if (!symbol)
             return;
         item->symbol = symbol;
-        if (kind == SYMBOL_FUNCTION && nh_accept(p, '(') && !read_arguments(p, symbol))
-            return;
-        if (!nh_expect(p, '=', "'=' after the name"))
+        if (!read_head(p, s, symbol) || !nh_expect(p, '=', "'=' after the name"))
             return;
         symbol->body = nh_read_expression(p);
     } while (nh_accept(p, ','));
+    if (s->kind == STATEMENT_LET)
+        s->loop = NULL; /* each has the bounds now, and is expanded where it is used */
 }
 
 static void read_declarations(nh_parser *p, nh_statement *s)

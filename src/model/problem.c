@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "model/suggest.h"
+#include "model/vector.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -106,7 +107,7 @@ static void set_parameter(nh_builder *b, const nh_symbol *symbol, const setting 
     nh_frame outer = nh_frame_open(&b->x, set->value ? NH_NESTING_DEEPEST : symbol->slots);
     if (set->value)
         b->x.source = &set->source;
-    nh_value value = nh_expand(&b->x, set->value ? set->value : symbol->body);
+    nh_value value = nh_expand_single(&b->x, set->value ? set->value : symbol->body);
     b->x.source = &b->model->source;
     nh_frame_close(&b->x, outer);
 
@@ -250,7 +251,8 @@ static int64_t open_loop(nh_builder *b, const nh_statement *s, double cost, int6
 {
     *first = 0;
     if (s->when) {
-        nh_value left = nh_expand(&b->x, s->when), right = nh_expand(&b->x, s->when->next);
+        nh_value left = nh_expand_single(&b->x, s->when),
+                 right = nh_expand_single(&b->x, s->when->next);
         if (!b->x.status && (left.symbolic || right.symbolic))
             b->x.status = nh_fail_at(b->report, &b->model->source, s->when->place,
                                      "a condition is made of numbers and parameters");
@@ -308,29 +310,56 @@ static void build_let(nh_builder *b, const nh_statement *s, int64_t index)
     }
 }
 
-static void build_observe(nh_builder *b, const nh_statement *s, int64_t index)
+/* "no_slip"; followed by "[3]" in a loop, "[1]" for a component, "[3][1]", "[1,2]" of a matrix. */
+static char *entry_name(nh_builder *b, const char *base, const nh_statement *s, int64_t index,
+                        nh_value value, int64_t entry)
 {
-    (void)index;
-    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
-        nh_frame outer = nh_frame_open(&b->x, item->symbol->slots);
-        nh_expr value = nh_expand_expr(&b->x, item->symbol->body);
-        nh_frame_close(&b->x, outer);
-        b->problem->observable[b->problem->observables++] =
-            (nh_named_expr){copy(b, item->symbol->name), value};
-    }
+    char name[NH_NAME_LONGEST + 96];
+    size_t used = (size_t)snprintf(name, sizeof name, "%s", base);
+    if (s->loop)
+        used += (size_t)snprintf(name + used, sizeof name - used, "[%" PRId64 "]", index);
+    if (value.columns)
+        snprintf(name + used, sizeof name - used, "[%" PRId64 ",%" PRId64 "]",
+                 entry / value.columns + 1, entry % value.columns + 1);
+    else if (!nh_is_single(value))
+        snprintf(name + used, sizeof name - used, "[%" PRId64 "]", entry + 1);
+    return copy(b, name);
 }
 
-/* "no_slip", "slip[3]" or "constraint 2". */
-static char *constraint_name(nh_builder *b, const nh_statement *s, int64_t index)
+/* Room for one more entry behind `count` of them, in an array that doubles. */
+static void *grown(nh_builder *b, void *array, int count, size_t size)
 {
-    char name[NH_NAME_LONGEST + 32];
-    if (s->item->symbol && s->loop)
-        snprintf(name, sizeof name, "%s[%" PRId64 "]", s->item->symbol->name, index);
-    else if (s->item->symbol)
-        snprintf(name, sizeof name, "%s", s->item->symbol->name);
-    else
-        snprintf(name, sizeof name, "constraint %d", b->problem->constraints + 1);
-    return copy(b, name);
+    if (count & (count - 1))
+        return array; /* between two powers of two */
+    void *larger = take(b, count ? 2 * (int64_t)count : 1, size);
+    if (larger && count)
+        memcpy(larger, array, (size_t)count * size);
+    return larger ? larger : array;
+}
+
+static nh_expr entry_of(nh_builder *b, nh_value value, int64_t i)
+{
+    nh_value entry = nh_is_single(value) ? value : value.entry[i];
+    return entry.symbolic ? entry.expr : nh_number(b->problem->graph, entry.number);
+}
+
+static int64_t entries_of(nh_value value)
+{
+    return nh_is_single(value) ? 1 : nh_value_entries(value);
+}
+
+static void build_observe(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    nh_problem *p = b->problem;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        nh_value value = nh_expand(&b->x, item->symbol->body);
+        for (int64_t i = 0; i < entries_of(value) && !b->x.status; i++) {
+            char *name = entry_name(b, item->symbol->name, s, index, value, i);
+            p->observable = grown(b, p->observable, p->observables, sizeof *p->observable);
+            if (!b->x.status)
+                p->observable[p->observables++] = (nh_named_expr){name, entry_of(b, value, i)};
+        }
+    }
 }
 
 /* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
@@ -354,17 +383,32 @@ static void add_constraint(nh_builder *b, char *name, nh_expr value, nh_place pl
                 ? "the two sides of %s are equal; expected a condition on velocities or coordinates"
                 : "%s has no velocity and no coordinate in it; expected a condition on one of them",
             name);
-    p->constraint[p->constraints++] = c;
+    else if (p->constraints == NH_COORDINATES_MOST)
+        b->x.status = nh_too_large_at(b->report, &b->model->source, place,
+                                      "more than %d constraints", NH_COORDINATES_MOST);
+    p->constraint = grown(b, p->constraint, p->constraints, sizeof *p->constraint);
+    if (!b->x.status)
+        p->constraint[p->constraints++] = c;
 }
 
+/* An equation between vectors is one constraint a component. */
 static void build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
 {
     const nh_item *item = s->item;
-    nh_expr left = nh_expand_expr(&b->x, item->left), right = nh_expand_expr(&b->x, item->right);
-    if (b->x.status)
-        return;
-    char *name = constraint_name(b, s, index);
-    add_constraint(b, name, nh_subtract(b->problem->graph, left, right), item->place);
+    nh_value left = nh_expand(&b->x, item->left), right = nh_expand(&b->x, item->right);
+    if (!nh_same_shape(left, right) && !b->x.status)
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
+                                 "%s stands on the left of this equation, %s on the right",
+                                 nh_value_shape(left).text, nh_value_shape(right).text);
+    for (int64_t i = 0; i < entries_of(left) && !b->x.status; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "constraint %d", b->problem->constraints + 1);
+        char *name =
+            item->symbol ? entry_name(b, item->symbol->name, s, index, left, i) : copy(b, number);
+        nh_expr value = nh_subtract(b->problem->graph, entry_of(b, left, i), entry_of(b, right, i));
+        if (!b->x.status)
+            add_constraint(b, name, value, item->place);
+    }
 }
 
 /* Conditions on positions go behind all others; both stay in the order of the file. */
@@ -385,19 +429,9 @@ static void order_constraints(nh_builder *b)
 /* Arrays for what the statements will add. */
 static void make_room(nh_builder *b)
 {
-    int64_t constraints = 0, items = 0;
-    for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next) {
-        if (s->kind == STATEMENT_CONSTRAINT)
-            constraints += nh_repetitions(b, s);
-        for (const nh_item *item = s->item; s->kind == STATEMENT_OBSERVE && item; item = item->next)
-            items++;
-        if (constraints > NH_COORDINATES_MOST)
-            b->x.status = nh_too_large_at(b->report, &b->model->source, s->place,
-                                          "more than %d constraints", NH_COORDINATES_MOST);
-    }
     nh_problem *p = b->problem;
-    p->constraint = take(b, constraints, sizeof *p->constraint);
-    p->observable = take(b, items, sizeof *p->observable);
+    p->constraint = take(b, 0, sizeof *p->constraint);
+    p->observable = take(b, 0, sizeof *p->observable);
     b->force = take(b, p->velocities, sizeof *b->force);
     b->start_q = take(b, p->coordinates, sizeof *b->start_q);
     b->start_v = take(b, p->velocities, sizeof *b->start_v);
@@ -470,8 +504,11 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     p->graph = nh_graph_create();
     if (!p->graph)
         fail_memory(b);
-    b->x = (nh_expander){
-        .source = &model->source, .report = b->report, .status = b->x.status, .graph = p->graph};
+    b->x = (nh_expander){.source = &model->source,
+                         .report = b->report,
+                         .status = b->x.status,
+                         .arena = &b->built->arena,
+                         .graph = p->graph};
     int lets = model->symbols.count[SYMBOL_LET];
     b->x.let = take(b, lets, sizeof *b->x.let);
     b->x.let_known = take(b, lets, sizeof *b->x.let_known);

@@ -2,18 +2,22 @@
  * coordinate or velocity, or a let; every call becomes a function of the language or of the model.
  * Errors that do not depend on the values of the parameters are reported here, the others in
  * expand.c. */
-#include "model/ast.h"
 #include "model/suggest.h"
+#include "model/vector.h"
 
 #include <math.h>
 #include <string.h>
 
 const nh_builtin nh_builtins[] = {
-#define FUNCTION1(NAME, name, symmetry, derivative) {#name, 1, NH_##NAME},
-#define FUNCTION2(NAME, name) {#name, 2, NH_##NAME},
+#define FUNCTION1(NAME, name, symmetry, derivative) {#name, 1, NH_##NAME, NULL},
+#define FUNCTION2(NAME, name) {#name, 2, NH_##NAME, NULL},
 #define POWER(NAME, name)
 #include "model/functions.def"
-    {"sqrt", 1, -1},
+    {"sqrt", 1, -1, NULL},
+    {"dot", 2, 0, nh_dot},
+    {"cross", 2, 0, nh_cross},
+    {"norm", 1, 0, nh_norm},
+    {"transpose", 1, 0, nh_transpose},
 };
 const int nh_builtin_total = sizeof nh_builtins / sizeof nh_builtins[0];
 
@@ -38,7 +42,7 @@ typedef struct resolver {
 
 #define FAIL(r, place, ...) ((r)->status = nh_fail_at((r)->report, (r)->source, place, __VA_ARGS__))
 
-static void resolve(resolver *r, nh_ast *ast, int lists);
+static void resolve(resolver *r, nh_ast *ast);
 
 /* ---- unknown names ---- */
 
@@ -80,6 +84,20 @@ static bool defined_before(resolver *r, const nh_ast *ast, const nh_symbol *symb
 
 /* ---- locals ---- */
 
+static void resolve_index(resolver *r, nh_ast *index)
+{
+    bool constant = r->constant;
+    r->constant = true;
+    resolve(r, index);
+    r->constant = constant;
+}
+
+static void resolve_indices(resolver *r, nh_ast *first)
+{
+    for (nh_ast *index = first; index && !r->status; index = index->next)
+        resolve_index(r, index);
+}
+
 static const nh_ast *find_argument(const resolver *r, const char *name)
 {
     for (const nh_ast *a = r->current ? r->current->argument : NULL; a; a = a->next)
@@ -98,32 +116,50 @@ static bool resolve_local(resolver *r, nh_ast *ast)
         return false;
     ast->kind = AST_SLOT;
     ast->slot = l ? l->slot : argument->slot;
-    if (ast->prime)
-        FAIL(r, ast->place, "'%s' is %s; only coordinates have velocities", ast->name,
-             l ? "an index" : "an argument of a function");
-    else if (ast->child)
-        FAIL(r, ast->child->place, "'%s' is %s and takes no index of its own", ast->name,
-             l ? "an index" : "an argument of a function");
+    if (l && ast->prime)
+        FAIL(r, ast->place, "'%s' is an index; only coordinates have velocities", ast->name);
+    else if (l && ast->child)
+        FAIL(r, ast->child->place, "'%s' is an index and takes no index of its own", ast->name);
+    else
+        resolve_indices(r, ast->child);
     return true;
 }
 
 /* ---- names ---- */
 
-static void resolve_index(resolver *r, nh_ast *index)
+/* The number of a function of the language; -1 when the model gives the name a meaning. */
+static int find_builtin(const resolver *r, const char *name)
 {
-    bool constant = r->constant;
-    r->constant = true;
-    resolve(r, index, 0);
-    r->constant = constant;
+    for (int i = 0; i < nh_builtin_total; i++)
+        if (strcmp(name, nh_builtins[i].name) == 0 &&
+            !(nh_builtins[i].vector && nh_symbols_find(r->symbols, name)))
+            return i;
+    return -1;
+}
+
+/* What applying a function of the model costs. */
+static void count_application(resolver *r, nh_ast *ast)
+{
+    ast->cost += r->status ? 0 : ast->symbol->body->cost;
+    if (ast->cost > NH_WORK_MOST && !r->status)
+        r->status =
+            nh_too_large_at(r->report, r->source, ast->place,
+                            "the functions called here unfold to more than %d terms", NH_WORK_MOST);
 }
 
 static void check_family(resolver *r, nh_ast *ast, bool whole)
 {
     const nh_symbol *symbol = ast->symbol;
+    if (symbol->kind == SYMBOL_LET) {
+        resolve_indices(r, ast->child); /* of a component */
+        return;
+    }
     if (ast->child && !symbol->from)
         FAIL(r, ast->child->place, "'%s' is not a family; expected no index", ast->name);
     else if (!ast->child && symbol->from && !whole)
         FAIL(r, ast->place, "'%s' is a family; expected an index, %s[...]", ast->name, ast->name);
+    else if (ast->child && ast->child->next)
+        FAIL(r, ast->child->next->place, "'%s' takes one index, found more", ast->name);
     else if (ast->child)
         resolve_index(r, ast->child);
 }
@@ -131,13 +167,11 @@ static void check_family(resolver *r, nh_ast *ast, bool whole)
 static void check_prime(resolver *r, const nh_ast *ast)
 {
     const nh_symbol *symbol = ast->symbol;
-    if (!ast->prime || symbol->kind == SYMBOL_COORDINATE)
-        return;
-    if (symbol->kind == SYMBOL_VELOCITY)
+    if (ast->prime && symbol->kind == SYMBOL_VELOCITY)
         FAIL(r, ast->place, "'%s' is a velocity itself; expected it without the prime", ast->name);
-    else
-        FAIL(r, ast->place, "'%s' is %s; only coordinates have velocities, expected no prime",
-             ast->name, nh_symbol_a(symbol->kind));
+    else if (ast->prime && symbol->kind == SYMBOL_PARAMETER)
+        FAIL(r, ast->place, "'%s' is a parameter, which does not change; expected no prime",
+             ast->name);
 }
 
 /* In bounds, indices and values of parameters not everything may stand. */
@@ -165,6 +199,25 @@ static bool allowed(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
     return !r->status;
 }
 
+/* r[i] is the application of a function to an index. */
+static void resolve_indexed(resolver *r, nh_ast *ast, nh_symbol *symbol)
+{
+    if (!symbol->indexed)
+        FAIL(r, ast->place, "'%s' is a function; expected %s(...)", ast->name, ast->name);
+    else if (!ast->child)
+        FAIL(r, ast->place, "'%s' has an index; expected %s[...]", ast->name, ast->name);
+    else if (ast->child->next)
+        FAIL(r, ast->child->next->place,
+             "'%s' takes one index, found more; a component is written %s[i][1]", ast->name,
+             ast->name);
+    else if (allowed(r, ast, symbol) && defined_before(r, ast, symbol)) {
+        ast->kind = AST_APPLY;
+        ast->symbol = symbol;
+        resolve_index(r, ast->child);
+        count_application(r, ast);
+    }
+}
+
 static void resolve_symbol(resolver *r, nh_ast *ast)
 {
     static const nh_ast_kind kinds[SYMBOL_KINDS] = {[SYMBOL_PARAMETER] = AST_PARAMETER,
@@ -175,13 +228,13 @@ static void resolve_symbol(resolver *r, nh_ast *ast)
     if (!symbol)
         unknown(r, ast);
     else if (symbol->kind == SYMBOL_FUNCTION)
-        FAIL(r, ast->place, "'%s' is a function; expected %s(...)", ast->name, ast->name);
+        resolve_indexed(r, ast, symbol);
     else if (allowed(r, ast, symbol)) {
         ast->symbol = symbol;
         ast->kind = kinds[symbol->kind];
         check_prime(r, ast);
         if (!r->status)
-            check_family(r, ast, false);
+            check_family(r, ast, true);
     }
 }
 
@@ -205,12 +258,10 @@ static void resolve_name(resolver *r, nh_ast *ast)
         resolve_constant(r, ast);
         return;
     }
-    for (int i = 0; i < nh_builtin_total; i++)
-        if (strcmp(ast->name, nh_builtins[i].name) == 0) {
-            FAIL(r, ast->place, "'%s' is a function; expected %s(...)", ast->name, ast->name);
-            return;
-        }
-    resolve_symbol(r, ast);
+    if (find_builtin(r, ast->name) >= 0)
+        FAIL(r, ast->place, "'%s' is a function; expected %s(...)", ast->name, ast->name);
+    else
+        resolve_symbol(r, ast);
 }
 
 /* ---- calls and sums ---- */
@@ -227,13 +278,13 @@ static void check_count(resolver *r, const nh_ast *ast, int wanted)
 
 static void find_function(resolver *r, nh_ast *ast)
 {
-    for (int i = 0; i < nh_builtin_total; i++)
-        if (strcmp(ast->name, nh_builtins[i].name) == 0) {
-            ast->kind = AST_BUILTIN;
-            ast->builtin = i;
-            check_count(r, ast, nh_builtins[i].arguments);
-            return;
-        }
+    int builtin = find_builtin(r, ast->name);
+    if (builtin >= 0) {
+        ast->kind = AST_BUILTIN;
+        ast->builtin = builtin;
+        check_count(r, ast, nh_builtins[builtin].arguments);
+        return;
+    }
     nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
     bool value = symbol && symbol->kind != SYMBOL_FUNCTION;
     if (value || find_argument(r, ast->name) || strcmp(ast->name, "t") == 0 ||
@@ -241,6 +292,8 @@ static void find_function(resolver *r, nh_ast *ast)
         FAIL(r, ast->place, "'%s' is not a function; multiplication is written with *", ast->name);
     else if (!symbol)
         unknown(r, ast);
+    else if (symbol->indexed)
+        FAIL(r, ast->place, "'%s' has an index; expected %s[...]", ast->name, ast->name);
     else if (allowed(r, ast, symbol) && defined_before(r, ast, symbol)) {
         ast->kind = AST_APPLY;
         ast->symbol = symbol;
@@ -248,10 +301,10 @@ static void find_function(resolver *r, nh_ast *ast)
     }
 }
 
-static void resolve_children(resolver *r, nh_ast *ast, int lists)
+static void resolve_children(resolver *r, nh_ast *ast)
 {
     for (nh_ast *child = ast->child; child && !r->status; child = child->next) {
-        resolve(r, child, lists);
+        resolve(r, child);
         ast->cost += child->cost;
     }
 }
@@ -261,14 +314,9 @@ static void resolve_call(resolver *r, nh_ast *ast)
     find_function(r, ast);
     if (r->status)
         return;
-    resolve_children(r, ast, 0);
-    if (ast->kind == AST_APPLY && !r->status) {
-        ast->cost += ast->symbol->body->cost;
-        if (ast->cost > NH_WORK_MOST)
-            r->status = nh_too_large_at(r->report, r->source, ast->place,
-                                        "the functions called here unfold to more than %d terms",
-                                        NH_WORK_MOST);
-    }
+    resolve_children(r, ast);
+    if (ast->kind == AST_APPLY)
+        count_application(r, ast);
 }
 
 /* The index of a sum or a `for` gets a slot; the caller releases it when its scope ends. */
@@ -307,13 +355,25 @@ static void resolve_sum(resolver *r, nh_ast *ast)
     if (!open_index(r, ast, &index))
         return;
     nh_ast *body = ast->child->next->next;
-    resolve(r, body, 0);
+    resolve(r, body);
     close_index(r);
     ast->cost += ast->child->cost + ast->child->next->cost + body->cost;
 }
 
-/* `lists`: how many levels of lists may stand here. */
-static void resolve(resolver *r, nh_ast *ast, int lists)
+/* An index or a prime behind any value. */
+static void resolve_part(resolver *r, nh_ast *ast)
+{
+    nh_ast *value = ast->child;
+    resolve(r, value);
+    ast->cost += value->cost;
+    bool family =
+        value->kind == AST_COORDINATE && value->symbol->from && value->prime && !value->child;
+    if (value->next && family && !r->status)
+        FAIL(r, ast->place, "the prime follows the index: expected y[i]' instead of y'[i]");
+    resolve_indices(r, value->next);
+}
+
+static void resolve(resolver *r, nh_ast *ast)
 {
     if (r->status)
         return;
@@ -324,10 +384,12 @@ static void resolve(resolver *r, nh_ast *ast, int lists)
         resolve_call(r, ast);
     else if (ast->kind == AST_LOOP)
         resolve_sum(r, ast);
-    else if (ast->kind == AST_LIST && lists == 0)
+    else if (ast->kind == AST_PART)
+        resolve_part(r, ast);
+    else if (ast->kind == AST_LIST && (r->constant || r->parameters_before >= 0))
         FAIL(r, ast->place, "a list of values stands here; expected a single one");
     else
-        resolve_children(r, ast, ast->kind == AST_LIST ? lists - 1 : 0);
+        resolve_children(r, ast);
 }
 
 /* ---- definitions and statements ---- */
@@ -346,12 +408,16 @@ static void check_arguments(resolver *r, nh_symbol *symbol)
 
 static void resolve_definition(resolver *r, nh_symbol *symbol)
 {
+    if (symbol->from) {
+        resolve_index(r, symbol->from);
+        resolve_index(r, symbol->to);
+    }
     r->current = symbol;
     r->slots = r->most_slots = 0;
     check_arguments(r, symbol);
     r->most_slots = r->slots;
     r->parameters_before = symbol->kind == SYMBOL_PARAMETER ? symbol->number : -1;
-    resolve(r, symbol->body, 0);
+    resolve(r, symbol->body);
     symbol->slots = r->most_slots;
     r->parameters_before = -1;
     r->slots = 0;
@@ -395,8 +461,10 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
     switch (s->kind) {
     case STATEMENT_PARAMETER:
     case STATEMENT_LET:
-    case STATEMENT_OBSERVE:
         resolve_definition(r, item->symbol);
+        return;
+    case STATEMENT_OBSERVE:
+        resolve(r, item->symbol->body);
         return;
     case STATEMENT_COORDINATE:
     case STATEMENT_VELOCITY:
@@ -406,17 +474,14 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
         }
         return;
     case STATEMENT_CONSTRAINT:
-        resolve(r, item->left, 0);
-        resolve(r, item->right, 0);
+        resolve(r, item->left);
+        resolve(r, item->right);
         return;
     default:
         for (nh_ast *target = item->left; target && !r->status; target = target->next)
             resolve_target(r, target, s->kind);
-        if (s->kind == STATEMENT_SOLVE)
-            return;
-        bool lists =
-            s->kind == STATEMENT_START || s->kind == STATEMENT_FORCE || s->kind == STATEMENT_FRAME;
-        resolve(r, item->right, s->kind == STATEMENT_FRAME && !item->left ? 2 : lists);
+        if (s->kind != STATEMENT_SOLVE)
+            resolve(r, item->right);
     }
 }
 
@@ -453,7 +518,7 @@ nh_status nh_resolve_setting(nh_ast *ast, const nh_source *source, const nh_symb
 {
     resolver r = {
         .source = source, .symbols = symbols, .report = report, .parameters_before = before};
-    resolve(&r, ast, 0);
+    resolve(&r, ast);
     return r.status;
 }
 

@@ -4,6 +4,7 @@
 #include "model/build.h"
 
 #include "base/status.h"
+#include "model/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -221,12 +222,13 @@ static void set_item(assigner *a, const nh_item *item)
                                  "a list of %lld value%s for '%s'; expected %lld", (long long)count,
                                  nh_plural(count), item->left->name, (long long)members.count);
     const nh_ast *element = list ? item->right->child : item->right;
-    double value = 0;
+    bool whole = item->left->symbol->from && !item->left->child;
+    nh_value given = list || a->x.status ? (nh_value){0} : nh_expand(&a->x, item->right);
     for (int64_t i = 0; i < members.count && !a->x.status; i++) {
-        if (list || i == 0)
-            value = nh_expand(&a->x, element).number;
+        nh_value value = list ? nh_expand_single(&a->x, element)
+                              : nh_member_value(&a->x, element, given, whole, i, members.count);
         if (!a->x.status)
-            set_entry(a, item->left, members.first + i, value);
+            set_entry(a, item->left, members.first + i, value.number);
         if (list)
             element = element->next;
     }
@@ -246,6 +248,7 @@ static nh_status read_statement(assigner *a, parse_text *parse, const nh_source 
         status = nh_resolve_assignments(*statement, source, &a->built->symbols, report);
     a->x = (nh_expander){.source = source,
                          .report = report,
+                         .arena = arena,
                          .parameter = a->built->parameter,
                          .coordinate = a->built->coordinate,
                          .velocity = a->built->velocity,

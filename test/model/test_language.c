@@ -100,6 +100,80 @@ static void test_expressions(void)
     CHECK_NEAR(value_of("lagrangian m*x\nparameter k = 3\nparameter m = 2*k"), 12, 1e-14);
 }
 
+/* Vectors and matrices, expanded to single values. */
+static void test_vectors(void)
+{
+    VALUE("dot((x, y), (x', y'))", 31);
+    VALUE("(x, y)[2] + (x + y)*((1, 2), (3, 4))[2, 1]", 18);
+    VALUE("cross((x, y, 1), (1, 2, 3))[1]", 7);
+    VALUE("cross((x, y, 1), (1, 2, 3))[2]", -5);
+    VALUE("cross((x, y, 1), (1, 2, 3))[3]", 1);
+    VALUE("norm((x, y, 6)) + norm((3, 4))", 12);
+    VALUE("dot(((1, 2), (3, 4))*(x, y), (1, 10))", 188);
+    VALUE("dot(transpose(((1, 2), (3, 4)))*(x, y), (1, 10))", 171);
+    VALUE("(((1, 2), (3, x))*((y, 1), (0, 1)))[2, 1]", 9);
+    VALUE("dot(2*(x, y)/4 - (1, 1) + (t, t), (1, 1))", 1.5);
+    VALUE("dot(-(x, y), (1, 1))", -5);
+    VALUE("sum(i in 1..3: i*(x, y))[2]", 18);
+    CHECK_NEAR(value_of("let r = (x, y), M = ((0, -1), (1, 0))\nlagrangian dot(M*r, r)"), 0, 0);
+    CHECK_NEAR(value_of("let f(a, b) = a[1]*b[2] - a[2]*b[1]\nlagrangian f((x, y), (1, 2))"), 1,
+               1e-14);
+    CHECK_NEAR(value_of("let r[i] = (x^i, y*i)\nlagrangian sum(i in 1..2: r[i][1] + r[i][2])"), 15,
+               1e-14);
+    CHECK_NEAR(value_of("let for i in 1..2: r[i] = i*x, s[i] = r[i] + y\nlagrangian s[2]"), 7,
+               1e-14);
+    CHECK_NEAR(value_of("parameter norm = 3\nlet dot = norm*x, cross(a) = a + 1\n"
+                        "lagrangian cross(dot)"),
+               7, 1e-14); /* a model's own names */
+}
+
+/* The prime of an expression: x = 2, y = 3, x' = 5, y' = 7, t = 0.5. */
+static void test_derivatives(void)
+{
+    VALUE("(x*y)'", 29);
+    VALUE("(x)' + (7)'", 5);
+    VALUE("(t^2*x)'", 2 * 0.5 * 2 + 0.25 * 5);
+    VALUE("(sin(x) + t)'", cos(2) * 5 + 1);
+    VALUE("dot((x, y)', (1, 1))", 12);
+    VALUE("((x, y)*x)'[2]", 29);
+    CHECK_NEAR(value_of("let h = x^2 + y\nlagrangian h'"), 27, 1e-14);
+    CHECK_NEAR(value_of("let r = (x, x*y)\nlagrangian r[2]' + r'[1]"), 34, 1e-14);
+    CHECK_NEAR(value_of("let r[i] = (x^i, y)\nlagrangian r[2]'[1] + r[2]'[2]"), 27, 1e-14);
+    CHECK_NEAR(value_of("let speed(r) = dot(r', r')\nlagrangian speed((x, y))"), 74, 1e-13);
+    CHECK_NEAR(value_of("let f(s) = s^2\nlagrangian f(x)'"), 20, 1e-14);
+}
+
+/* What becomes of vectors in statements. */
+static void test_vector_statements(void)
+{
+    nh_problem *p = build("model m\nparameter N = 2\ncoordinate r[1..3], u[1..N]\n"
+                          "lagrangian dot(r', r')/2 + dot(u', u')\n"
+                          "constraint roll: r' = cross((0, 0, 1), r)\n"
+                          "constraint slip for i in 1..N: (u[i]', u[1]' + r[3]') = (r[i], 0)\n"
+                          "constraint (u[1]', u[2]') = (1, 2)\n"
+                          "observe place = 2*r, for = 1\n"
+                          "observe for i in 1..N: h[i] = u[i]^2, s[i] = (u[i], 1)\n"
+                          "start r = 2*(1, 2, 3), u = 4\n");
+    static const char *const constraints[] = {"roll[1]",    "roll[2]",      "roll[3]",
+                                              "slip[1][1]", "slip[1][2]",   "slip[2][1]",
+                                              "slip[2][2]", "constraint 8", "constraint 9"};
+    static const char *const observables[] = {"place[1]", "place[2]", "place[3]", "for",
+                                              "h[1]",     "s[1][1]",  "s[1][2]",  "h[2]",
+                                              "s[2][1]",  "s[2][2]"};
+    CHECK(p && p->constraints == 9 && p->observables == 10);
+    for (int i = 0; p && i < 9; i++)
+        CHECK_TEXT(p->constraint[i].name, constraints[i]);
+    for (int i = 0; p && i < 10; i++)
+        CHECK_TEXT(p->observable[i].name, observables[i]);
+    double q[5], v[5], value;
+    CHECK(!nh_problem_start(p, NULL, q, v, &report) && q[2] == 6 && q[4] == 4);
+    CHECK(!nh_problem_start(p, "r=(1,2,1)-(0,0,1)", q, v, &report) && q[1] == 2 && q[2] == 0);
+    v[0] = 3;
+    nh_evaluate(p->graph, &p->constraint[0].value, 1, 0, q, v, NULL, &value);
+    CHECK_NEAR(value, 5, 1e-14); /* r1' + r2 */
+    nh_problem_free(p);
+}
+
 /* Settings of parameters, in the order of the file. */
 static void test_parameters(void)
 {
@@ -552,6 +626,9 @@ int main(int count, char **argument)
     const char *bad = count > 1 ? argument[1] : "test/model/bad_models",
                *good = count > 2 ? argument[2] : "models";
     test_expressions();
+    test_vectors();
+    test_derivatives();
+    test_vector_statements();
     test_parameters();
     test_bad_settings();
     test_families();

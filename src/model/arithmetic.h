@@ -1,0 +1,34 @@
+/* Arithmetic of a model, between expand.c, arithmetic.c and vector.c. Every function returns 0
+ * after a failure, which is in x->status. */
+#ifndef NH_MODEL_ARITHMETIC_H
+#define NH_MODEL_ARITHMETIC_H
+
+#include "model/expand.h"
+
+/* Fails at a place of the text, unless something failed before. */
+#define FAIL(x, place, ...)                                                                        \
+    ((x)->status =                                                                                 \
+         (x)->status ? (x)->status : nh_fail_at((x)->report, (x)->source, place, __VA_ARGS__))
+
+static inline nh_value nh_number_value(double number)
+{
+    return (nh_value){.number = number};
+}
+
+/* One kind of expression each. */
+nh_value nh_expand_sum(nh_expander *x, const nh_ast *ast);
+nh_value nh_expand_product(nh_expander *x, const nh_ast *ast);
+nh_value nh_expand_power(nh_expander *x, const nh_ast *ast);
+nh_value nh_expand_loop(nh_expander *x, const nh_ast *ast);
+nh_value nh_expand_builtin(nh_expander *x, const nh_ast *ast);
+
+/* An expression of the graph as a value, a number if it is one; and the way back. */
+nh_value nh_as_value(nh_expander *x, const nh_ast *ast, nh_expr expr);
+nh_expr nh_value_expr(nh_expander *x, nh_value value);
+
+/* a1 b1 + a2 b2 + ... of single values, `stride` apart in b. */
+nh_value nh_sum_of_products(nh_expander *x, const nh_ast *ast, const nh_value *a, const nh_value *b,
+                            int64_t stride, int64_t count);
+nh_value nh_square_root(nh_expander *x, const nh_ast *ast, nh_value value);
+
+#endif

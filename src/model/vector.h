@@ -1,0 +1,48 @@
+/* Vectors and matrices of a model: they exist only while it is expanded, and what leaves is single
+ * values. Every function returns 0 after a failure, which is in x->status. */
+#ifndef NH_MODEL_VECTOR_H
+#define NH_MODEL_VECTOR_H
+
+#include "model/expand.h"
+
+static inline bool nh_is_single(nh_value value)
+{
+    return value.rows == 0;
+}
+
+static inline int64_t nh_value_entries(nh_value value)
+{
+    return value.columns ? value.rows * value.columns : value.rows;
+}
+
+bool nh_same_shape(nh_value a, nh_value b);
+
+/* "a single value", "a vector of length 3", "a 2 by 3 matrix", for messages. */
+typedef struct nh_shape_text {
+    char text[64];
+} nh_shape_text;
+nh_shape_text nh_value_shape(nh_value value);
+
+/* A vector (columns 0) or matrix of the entries, which are copied. */
+nh_value nh_vector(nh_expander *x, int64_t rows, int64_t columns, const nh_value *entry);
+
+/* The value for member `i` of `count` that a family is given: one for all of them, or entry i of a
+ * vector. Fails when the shape is another; `whole`: a vector may stand here. */
+nh_value nh_member_value(nh_expander *x, const nh_ast *ast, nh_value value, bool whole, int64_t i,
+                         int64_t count);
+
+/* (a, b, ...); of vectors it is a matrix. */
+nh_value nh_expand_list(nh_expander *x, const nh_ast *list);
+/* v[2], M[1, 3]; the value itself without indices. `of` is where it stands. */
+nh_value nh_component(nh_expander *x, const nh_ast *of, nh_value value, const nh_ast *indices);
+/* The time derivative of a value that depends on time and positions only. */
+nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value);
+
+/* scalar times a vector or matrix; matrix times vector or matrix. */
+nh_value nh_scaled(nh_expander *x, const nh_ast *ast, nh_value scalar, nh_value value);
+nh_value nh_matrix_product(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b);
+
+/* The functions of vectors that models know; `argument` has as many as they take. */
+nh_vector_function nh_dot, nh_cross, nh_norm, nh_transpose;
+
+#endif
