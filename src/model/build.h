@@ -32,6 +32,12 @@ typedef struct nh_builder {
     bool frames_left_out; /* too large to be kept */
 } nh_builder;
 
+/* problem.c: memory that lives as long as the problem; an array of no entries is a valid pointer.
+ */
+void *nh_build_take(nh_builder *b, int64_t count, size_t size);
+char *nh_build_copy(nh_builder *b, const char *text);
+nh_status nh_build_memory(nh_builder *b); /* fails for lack of it */
+
 /* Once, or once for each index of the statement's loop, and not at all when its condition fails. */
 typedef void nh_repeated(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_repeat(nh_builder *b, const nh_statement *s, nh_repeated *build);
@@ -44,6 +50,14 @@ void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_open_frames(
     nh_builder *b); /* room for all vectors, once the sizes of the families are known */
 void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);
+
+/* rows.c: observables and constraints. */
+void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index);
+/* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
+void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
+/* Conditions on positions go behind all others. */
+void nh_order_constraints(nh_builder *b);
 
 /* bracket.c: all bracket statements at once. */
 void nh_build_brackets(nh_builder *b);

@@ -13,25 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static nh_status fail_memory(nh_builder *b)
+nh_status nh_build_memory(nh_builder *b)
 {
     return b->x.status = b->x.status ? b->x.status : nh_fail_memory(b->report);
 }
 
 /* Memory that lives as long as the problem; an array of no entries is a valid pointer too. */
-static void *take(nh_builder *b, int64_t count, size_t size)
+void *nh_build_take(nh_builder *b, int64_t count, size_t size)
 {
     void *piece = nh_arena_array(&b->built->arena, (size_t)count, size);
     if (!piece)
-        fail_memory(b);
+        nh_build_memory(b);
     return piece;
 }
 
-static char *copy(nh_builder *b, const char *text)
+char *nh_build_copy(nh_builder *b, const char *text)
 {
     char *c = nh_arena_text(&b->built->arena, text, strlen(text));
     if (!c)
-        fail_memory(b);
+        nh_build_memory(b);
     return c;
 }
 
@@ -112,21 +112,22 @@ static void set_parameter(nh_builder *b, const nh_symbol *symbol, const setting 
     nh_frame_close(&b->x, outer);
 
     b->built->parameter[symbol->number] = value.number;
-    b->problem->parameter[symbol->number] = (nh_named_value){copy(b, symbol->name), value.number};
+    b->problem->parameter[symbol->number] =
+        (nh_named_value){nh_build_copy(b, symbol->name), value.number};
 }
 
 static void set_parameters(nh_builder *b, const char *const *settings, size_t count)
 {
     int parameters = b->model->symbols.count[SYMBOL_PARAMETER];
     b->problem->parameters = parameters;
-    b->problem->parameter = take(b, parameters, sizeof(nh_named_value));
-    b->built->parameter = take(b, parameters, sizeof(double));
+    b->problem->parameter = nh_build_take(b, parameters, sizeof(nh_named_value));
+    b->built->parameter = nh_build_take(b, parameters, sizeof(double));
     b->x.parameter = b->built->parameter;
 
     nh_arena arena = {0};
     setting *table = nh_arena_array(&arena, (size_t)parameters, sizeof(setting));
     if (!table)
-        fail_memory(b);
+        nh_build_memory(b);
     for (size_t i = 0; i < count && !b->x.status; i++)
         b->x.status = read_setting(b, &arena, settings[i], table);
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next)
@@ -158,9 +159,9 @@ static void size_families(nh_builder *b)
 {
     const nh_symbols *symbols = &b->model->symbols;
     b->x.coordinate = b->built->coordinate =
-        take(b, symbols->count[SYMBOL_COORDINATE], sizeof(nh_family));
+        nh_build_take(b, symbols->count[SYMBOL_COORDINATE], sizeof(nh_family));
     b->x.velocity = b->built->velocity =
-        take(b, symbols->count[SYMBOL_VELOCITY], sizeof(nh_family));
+        nh_build_take(b, symbols->count[SYMBOL_VELOCITY], sizeof(nh_family));
     int64_t total = 0;
     for (const nh_symbol *s = symbols->first; s && !b->x.status; s = s->next)
         if (s->kind == SYMBOL_COORDINATE)
@@ -184,7 +185,7 @@ static char *member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, 
         snprintf(name, sizeof name, "%s[%" PRId64 "]%s", symbol->name, index, after);
     else
         snprintf(name, sizeof name, "%s%s", symbol->name, after);
-    return copy(b, name);
+    return nh_build_copy(b, name);
 }
 
 static void name_members(nh_builder *b, const nh_symbol *symbol)
@@ -205,8 +206,8 @@ static void name_members(nh_builder *b, const nh_symbol *symbol)
 static void keep_symbol(nh_builder *b, const nh_symbol *symbol)
 {
     static nh_ast family; /* only says that the symbol is one */
-    nh_symbol *kept = take(b, 1, sizeof *kept);
-    char *name = copy(b, symbol->name);
+    nh_symbol *kept = nh_build_take(b, 1, sizeof *kept);
+    char *name = nh_build_copy(b, symbol->name);
     if (b->x.status)
         return;
     *kept = (nh_symbol){.kind = symbol->kind,
@@ -214,19 +215,19 @@ static void keep_symbol(nh_builder *b, const nh_symbol *symbol)
                         .place = symbol->place,
                         .from = symbol->from ? &family : NULL};
     if (!nh_symbols_add(&b->built->symbols, &b->built->arena, kept))
-        fail_memory(b);
+        nh_build_memory(b);
 }
 
 static void name_everything(nh_builder *b)
 {
     nh_problem *p = b->problem;
-    p->coordinate_name = take(b, p->coordinates, sizeof(char *));
-    p->velocity_name = take(b, p->velocities, sizeof(char *));
-    p->angle = take(b, p->coordinates, sizeof(bool));
-    p->force = take(b, p->velocities, sizeof(nh_expr));
-    p->start_q = take(b, p->coordinates, sizeof(nh_expr));
-    p->start_v = take(b, p->velocities, sizeof(nh_expr));
-    p->solve = take(b, p->velocities, sizeof(bool));
+    p->coordinate_name = nh_build_take(b, p->coordinates, sizeof(char *));
+    p->velocity_name = nh_build_take(b, p->velocities, sizeof(char *));
+    p->angle = nh_build_take(b, p->coordinates, sizeof(bool));
+    p->force = nh_build_take(b, p->velocities, sizeof(nh_expr));
+    p->start_q = nh_build_take(b, p->coordinates, sizeof(nh_expr));
+    p->start_v = nh_build_take(b, p->velocities, sizeof(nh_expr));
+    p->solve = nh_build_take(b, p->velocities, sizeof(bool));
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next) {
         bool moves = s->kind == SYMBOL_COORDINATE || s->kind == SYMBOL_VELOCITY;
         if (moves)
@@ -310,131 +311,15 @@ static void build_let(nh_builder *b, const nh_statement *s, int64_t index)
     }
 }
 
-/* "no_slip"; followed by "[3]" in a loop, "[1]" for a component, "[3][1]", "[1,2]" of a matrix. */
-static char *entry_name(nh_builder *b, const char *base, const nh_statement *s, int64_t index,
-                        nh_value value, int64_t entry)
-{
-    char name[NH_NAME_LONGEST + 96];
-    size_t used = (size_t)snprintf(name, sizeof name, "%s", base);
-    if (s->loop)
-        used += (size_t)snprintf(name + used, sizeof name - used, "[%" PRId64 "]", index);
-    if (value.columns)
-        snprintf(name + used, sizeof name - used, "[%" PRId64 ",%" PRId64 "]",
-                 entry / value.columns + 1, entry % value.columns + 1);
-    else if (!nh_is_single(value))
-        snprintf(name + used, sizeof name - used, "[%" PRId64 "]", entry + 1);
-    return copy(b, name);
-}
-
-/* Room for one more entry behind `count` of them, in an array that doubles. */
-static void *grown(nh_builder *b, void *array, int count, size_t size)
-{
-    if (count & (count - 1))
-        return array; /* between two powers of two */
-    void *larger = take(b, count ? 2 * (int64_t)count : 1, size);
-    if (larger && count)
-        memcpy(larger, array, (size_t)count * size);
-    return larger ? larger : array;
-}
-
-static nh_expr entry_of(nh_builder *b, nh_value value, int64_t i)
-{
-    nh_value entry = nh_is_single(value) ? value : value.entry[i];
-    return entry.symbolic ? entry.expr : nh_number(b->problem->graph, entry.number);
-}
-
-static int64_t entries_of(nh_value value)
-{
-    return nh_is_single(value) ? 1 : nh_value_entries(value);
-}
-
-static void build_observe(nh_builder *b, const nh_statement *s, int64_t index)
-{
-    nh_problem *p = b->problem;
-    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
-        nh_value value = nh_expand(&b->x, item->symbol->body);
-        for (int64_t i = 0; i < entries_of(value) && !b->x.status; i++) {
-            char *name = entry_name(b, item->symbol->name, s, index, value, i);
-            p->observable = grown(b, p->observable, p->observables, sizeof *p->observable);
-            if (!b->x.status)
-                p->observable[p->observables++] = (nh_named_expr){name, entry_of(b, value, i)};
-        }
-    }
-}
-
-/* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
-static void add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
-{
-    nh_problem *p = b->problem;
-    nh_graph *g = p->graph;
-    nh_problem_constraint c = {.name = name, .value = value, .place = place};
-    if (!nh_depends(g, value, NH_V)) {
-        c.on_positions = true;
-        c.position = value;
-        c.value = nh_total_derivative(g, value);
-        p->positions++;
-    }
-    if (nh_graph_failed(g))
-        fail_memory(b); /* the expressions made by now mean nothing */
-    else if (c.on_positions && !nh_depends(g, value, NH_Q))
-        b->x.status = nh_fail_at(
-            b->report, &b->model->source, place,
-            value == NH_ZERO
-                ? "the two sides of %s are equal; expected a condition on velocities or coordinates"
-                : "%s has no velocity and no coordinate in it; expected a condition on one of them",
-            name);
-    else if (p->constraints == NH_COORDINATES_MOST)
-        b->x.status = nh_too_large_at(b->report, &b->model->source, place,
-                                      "more than %d constraints", NH_COORDINATES_MOST);
-    p->constraint = grown(b, p->constraint, p->constraints, sizeof *p->constraint);
-    if (!b->x.status)
-        p->constraint[p->constraints++] = c;
-}
-
-/* An equation between vectors is one constraint a component. */
-static void build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
-{
-    const nh_item *item = s->item;
-    nh_value left = nh_expand(&b->x, item->left), right = nh_expand(&b->x, item->right);
-    if (!nh_same_shape(left, right) && !b->x.status)
-        b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
-                                 "%s stands on the left of this equation, %s on the right",
-                                 nh_value_shape(left).text, nh_value_shape(right).text);
-    for (int64_t i = 0; i < entries_of(left) && !b->x.status; i++) {
-        char number[32];
-        snprintf(number, sizeof number, "constraint %d", b->problem->constraints + 1);
-        char *name =
-            item->symbol ? entry_name(b, item->symbol->name, s, index, left, i) : copy(b, number);
-        nh_expr value = nh_subtract(b->problem->graph, entry_of(b, left, i), entry_of(b, right, i));
-        if (!b->x.status)
-            add_constraint(b, name, value, item->place);
-    }
-}
-
-/* Conditions on positions go behind all others; both stay in the order of the file. */
-static void order_constraints(nh_builder *b)
-{
-    nh_problem *p = b->problem;
-    nh_problem_constraint *from = p->constraint, *to = take(b, p->constraints, sizeof *to);
-    if (b->x.status)
-        return;
-    int count = 0;
-    for (int behind = 0; behind < 2; behind++)
-        for (int i = 0; i < p->constraints; i++)
-            if (from[i].on_positions == behind)
-                to[count++] = from[i];
-    p->constraint = to;
-}
-
 /* Arrays for what the statements will add. */
 static void make_room(nh_builder *b)
 {
     nh_problem *p = b->problem;
-    p->constraint = take(b, 0, sizeof *p->constraint);
-    p->observable = take(b, 0, sizeof *p->observable);
-    b->force = take(b, p->velocities, sizeof *b->force);
-    b->start_q = take(b, p->coordinates, sizeof *b->start_q);
-    b->start_v = take(b, p->velocities, sizeof *b->start_v);
+    p->constraint = nh_build_take(b, 0, sizeof *p->constraint);
+    p->observable = nh_build_take(b, 0, sizeof *p->observable);
+    b->force = nh_build_take(b, p->velocities, sizeof *b->force);
+    b->start_q = nh_build_take(b, p->coordinates, sizeof *b->start_q);
+    b->start_v = nh_build_take(b, p->velocities, sizeof *b->start_v);
     if (!b->x.status)
         nh_open_frames(b);
 }
@@ -444,8 +329,8 @@ static void build_statements(nh_builder *b)
     static nh_repeated *const builders[STATEMENT_KINDS] = {
         [STATEMENT_LET] = build_let,
         [STATEMENT_LAGRANGIAN] = build_lagrangian,
-        [STATEMENT_OBSERVE] = build_observe,
-        [STATEMENT_CONSTRAINT] = build_constraint,
+        [STATEMENT_OBSERVE] = nh_build_observe,
+        [STATEMENT_CONSTRAINT] = nh_build_constraint,
         [STATEMENT_FRAME] = nh_build_frame,
         [STATEMENT_FORCE] = nh_build_assignments,
         [STATEMENT_START] = nh_build_assignments,
@@ -483,7 +368,7 @@ static void check_start(nh_builder *b)
                            : NH_NO_MEMORY;
     free(state);
     if (status == NH_NO_MEMORY)
-        fail_memory(b);
+        nh_build_memory(b);
     else if (status) {
         bool velocity = culprit >= p->coordinates;
         const nh_given *given =
@@ -498,20 +383,20 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
 {
     nh_problem *p = b->problem;
     const nh_model *model = b->model;
-    p->name = copy(b, model->name);
-    p->file = copy(b, model->source.file);
-    p->text = copy(b, model->source.text);
+    p->name = nh_build_copy(b, model->name);
+    p->file = nh_build_copy(b, model->source.file);
+    p->text = nh_build_copy(b, model->source.text);
     p->graph = nh_graph_create();
     if (!p->graph)
-        fail_memory(b);
+        nh_build_memory(b);
     b->x = (nh_expander){.source = &model->source,
                          .report = b->report,
                          .status = b->x.status,
                          .arena = &b->built->arena,
                          .graph = p->graph};
     int lets = model->symbols.count[SYMBOL_LET];
-    b->x.let = take(b, lets, sizeof *b->x.let);
-    b->x.let_known = take(b, lets, sizeof *b->x.let_known);
+    b->x.let = nh_build_take(b, lets, sizeof *b->x.let);
+    b->x.let_known = nh_build_take(b, lets, sizeof *b->x.let_known);
 
     if (!b->x.status)
         set_parameters(b, settings, setting_count);
@@ -526,11 +411,11 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     if (!b->x.status)
         nh_build_brackets(b);
     if (p->positions > 0 && !b->x.status)
-        order_constraints(b);
+        nh_order_constraints(b);
     check_frame(b);
     check_start(b);
     if (p->graph && nh_graph_failed(p->graph))
-        fail_memory(b);
+        nh_build_memory(b);
 }
 
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,

@@ -1,0 +1,125 @@
+/* What a model adds row by row: observables and constraints, vectors one row for each component. */
+#include "model/build.h"
+#include "model/vector.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "no_slip"; followed by "[3]" in a loop, "[1]" for a component, "[3][1]", "[1,2]" of a matrix. */
+static char *entry_name(nh_builder *b, const char *base, const nh_statement *s, int64_t index,
+                        nh_value value, int64_t entry)
+{
+    char name[NH_NAME_LONGEST + 96];
+    size_t used = (size_t)snprintf(name, sizeof name, "%s", base);
+    if (s->loop)
+        used += (size_t)snprintf(name + used, sizeof name - used, "[%" PRId64 "]", index);
+    if (value.columns)
+        snprintf(name + used, sizeof name - used, "[%" PRId64 ",%" PRId64 "]",
+                 entry / value.columns + 1, entry % value.columns + 1);
+    else if (!nh_is_single(value))
+        snprintf(name + used, sizeof name - used, "[%" PRId64 "]", entry + 1);
+    return nh_build_copy(b, name);
+}
+
+/* Room for one more entry behind `count` of them, in an array that doubles. */
+static void *grown(nh_builder *b, void *array, int count, size_t size)
+{
+    if (count & (count - 1))
+        return array; /* between two powers of two */
+    void *larger = nh_build_take(b, count ? 2 * (int64_t)count : 1, size);
+    if (larger && count)
+        memcpy(larger, array, (size_t)count * size);
+    return larger ? larger : array;
+}
+
+static nh_expr entry_of(nh_builder *b, nh_value value, int64_t i)
+{
+    nh_value entry = nh_is_single(value) ? value : value.entry[i];
+    return entry.symbolic ? entry.expr : nh_number(b->problem->graph, entry.number);
+}
+
+static int64_t entries_of(nh_value value)
+{
+    return nh_is_single(value) ? 1 : nh_value_entries(value);
+}
+
+void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    nh_problem *p = b->problem;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        nh_value value = nh_expand(&b->x, item->symbol->body);
+        for (int64_t i = 0; i < entries_of(value) && !b->x.status; i++) {
+            char *name = entry_name(b, item->symbol->name, s, index, value, i);
+            p->observable = grown(b, p->observable, p->observables, sizeof *p->observable);
+            if (!b->x.status)
+                p->observable[p->observables++] = (nh_named_expr){name, entry_of(b, value, i)};
+        }
+    }
+}
+
+/* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
+void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
+{
+    nh_problem *p = b->problem;
+    nh_graph *g = p->graph;
+    nh_problem_constraint c = {.name = name, .value = value, .place = place};
+    if (!nh_depends(g, value, NH_V)) {
+        c.on_positions = true;
+        c.position = value;
+        c.value = nh_total_derivative(g, value);
+        p->positions++;
+    }
+    if (nh_graph_failed(g))
+        nh_build_memory(b); /* the expressions made by now mean nothing */
+    else if (c.on_positions && !nh_depends(g, value, NH_Q))
+        b->x.status = nh_fail_at(
+            b->report, &b->model->source, place,
+            value == NH_ZERO
+                ? "the two sides of %s are equal; expected a condition on velocities or coordinates"
+                : "%s has no velocity and no coordinate in it; expected a condition on one of them",
+            name);
+    else if (p->constraints == NH_COORDINATES_MOST)
+        b->x.status = nh_too_large_at(b->report, &b->model->source, place,
+                                      "more than %d constraints", NH_COORDINATES_MOST);
+    p->constraint = grown(b, p->constraint, p->constraints, sizeof *p->constraint);
+    if (!b->x.status)
+        p->constraint[p->constraints++] = c;
+}
+
+/* An equation between vectors is one constraint a component. */
+void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    const nh_item *item = s->item;
+    nh_value left = nh_expand(&b->x, item->left), right = nh_expand(&b->x, item->right);
+    if (!nh_same_shape(left, right) && !b->x.status)
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
+                                 "%s stands on the left of this equation, %s on the right",
+                                 nh_value_shape(left).text, nh_value_shape(right).text);
+    for (int64_t i = 0; i < entries_of(left) && !b->x.status; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "constraint %d", b->problem->constraints + 1);
+        char *name = item->symbol ? entry_name(b, item->symbol->name, s, index, left, i)
+                                  : nh_build_copy(b, number);
+        nh_expr value = nh_subtract(b->problem->graph, entry_of(b, left, i), entry_of(b, right, i));
+        if (!b->x.status)
+            nh_add_constraint(b, name, value, item->place);
+    }
+}
+
+/* Conditions on positions go behind all others; both stay in the order of the file. */
+void nh_order_constraints(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    nh_problem_constraint *from = p->constraint, *to = nh_build_take(b, p->constraints, sizeof *to);
+    if (b->x.status)
+        return;
+    int count = 0;
+    for (int behind = 0; behind < 2; behind++)
+        for (int i = 0; i < p->constraints; i++)
+            if (from[i].on_positions == behind)
+                to[count++] = from[i];
+    p->constraint = to;
+}
