@@ -7,6 +7,7 @@
  *
  *     N, M, NB, NK      velocities, constraints, entries of B and of K
  *     POSITIONS, NG     conditions on positions, the last of the M, and their entries of K
+ *     NBG               their entries of B
  *     LOCAL(x, count)   an array for the duration of the step
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
  *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
@@ -81,6 +82,7 @@ typedef struct kernel { /* with copies of what steps read often */
 #define NB (k->nb)
 #define POSITIONS (k->positions)
 #define NG (k->io->shape->ng)
+#define NBG (NB - k->b_first[M - POSITIONS])
 #define REACTION_IS_LINEAR (k->reaction_is_linear)
 #define CONSTANT_MASS (k->constant_mass)
 #define SEPARABLE (k->io->shape->separable)
@@ -90,6 +92,7 @@ typedef struct kernel { /* with copies of what steps read often */
 #define DRIVER (k->io->shape->driver)
 #define FLAT (k->io->shape->flat)
 #define SLOPE_DEGREE (k->io->shape->slope_degree)
+#define SURFACE_DEGREE (k->io->shape->surface_degree)
 #define NONIDEAL (k->io->shape->nonideal)
 #define COMPENSATED (k->compensated)
 #define OPTION(i) (k->option[i])

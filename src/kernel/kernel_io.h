@@ -18,6 +18,7 @@ typedef struct nh_shape {
     int reaction_is_linear, constant_mass, separable, affine, linear; /* as in nh_facts */
     int nonideal;       /* the force of the constraints is more than K^T psi */
     int slope_degree;   /* of gradV as a polynomial of q; -1 where it is none */
+    int surface_degree; /* of G, the rows of positions, likewise */
     int flat;           /* constant mass, and every velocity belongs to a coordinate */
     int plain_momentum; /* p = M v + constant, with a constant M */
     int driver;         /* of a coupled system, or -1 */

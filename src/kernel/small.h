@@ -178,7 +178,7 @@ static inline void cayley_change(kernel *k, int n, const real *K, const real *x,
 /* ---- a basis of the velocities that the constraints allow ---- */
 
 /* One reflection I - w w^T / beta that takes the rest of row c of a (rows x n) to a multiple of
- * e_c. */
+ * e_c, which is left in its place. */
 static inline void reflect(int n, int rows, int c, real *a, real *w, real *beta)
 {
     real *row = a + c * n, square = broadcast(0);
@@ -192,33 +192,58 @@ static inline void reflect(int n, int rows, int c, real *a, real *w, real *beta)
         real s = dot_(n, w, a + r * n) * *beta;
         EACH(i, n) a[r * n + i] = fma_(-s, w[i], a[r * n + i]);
     }
+    row[c] = -length;
 }
 
-/* Rows of `basis` (n - m of them): velocities with A b = 0 and b_a . mass b_c = (a == c). The
- * kernel of A L^-T, mass = L L^T, from its Householder factorisation, taken back by L^-T. */
-static inline void allowed_basis(kernel *k, const real *mass, const real *A, real *basis)
+/* A L^-T = (l 0) Q for mass = L L^T, with Q made of reflections and l lower triangular. */
+typedef struct row_factors {
+    real *L, *a, *w, *beta; /* [n*n], [m*n] with l, [m*n], [m] */
+} row_factors;
+
+static inline void factor_rows(kernel *k, const real *mass, const real *A, row_factors *f)
+{
+    cholesky(N, mass, f->L);
+    EACH(j, M)
+    {
+        EACH(i, N) f->a[j * N + i] = A[j * N + i];
+        lower_solve(N, f->L, f->a + j * N);
+    }
+    EACH(j, M) reflect(N, M, j, f->a, f->w + j * N, f->beta + j);
+}
+
+/* x = L^-T Q^T x */
+static inline void unfold(kernel *k, const row_factors *f, real *x)
+{
+    for (int j = M; j-- > 0;) {
+        real s = dot_(N, f->w + j * N, x) * f->beta[j];
+        EACH(i, N) x[i] = fma_(-s, f->w[j * N + i], x[i]);
+    }
+    upper_solve(N, f->L, x);
+}
+
+/* Rows of `basis` (n - m of them): velocities with A b = 0 and b_a . mass b_c = (a == c). Where
+ * there are conditions on positions and `gap` is given, `back` is the shortest x that takes the
+ * values gap of these away: A x = (0, -gap). */
+static inline void allowed_basis(kernel *k, const real *mass, const real *A, const real *gap,
+                                 real *basis, real *back)
 {
     HOLD(k);
     LOCAL(L, N * N);
     LOCAL(a, M * N);
     LOCAL(w, M * N);
     LOCAL(beta, M);
-    cholesky(N, mass, L);
-    EACH(j, M)
-    {
-        EACH(i, N) a[j * N + i] = A[j * N + i];
-        lower_solve(N, L, a + j * N);
-    }
-    EACH(j, M) reflect(N, M, j, a, w + j * N, beta + j);
+    row_factors f = {L, a, w, beta};
+    factor_rows(k, mass, A, &f);
     EACH(b, N - M)
     {
-        real *x = basis + b * N;
-        EACH(i, N) x[i] = broadcast(i == M + b);
-        for (int j = M; j-- > 0;) {
-            real s = dot_(N, w + j * N, x) * beta[j];
-            EACH(i, N) x[i] = fma_(-s, w[j * N + i], x[i]);
-        }
-        upper_solve(N, L, x);
+        EACH(i, N) basis[b * N + i] = broadcast(i == M + b);
+        unfold(k, &f, basis + b * N);
+    }
+    if (POSITIONS > 0 && gap) {
+        EACH(i, N) back[i] = broadcast(0);
+        for (int j = M - POSITIONS; j < M; j++)
+            back[j] = -(gap[j - (M - POSITIONS)] + dot_(j, a + j * N, back)) / a[j * N + j];
+        unfold(k, &f, back);
     }
     RELEASE(k);
 }

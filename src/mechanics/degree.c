@@ -1,6 +1,7 @@
-/* Properties of the momenta and the forces that kernels exploit: whether p = M v + constant with a
- * constant M, and the degree of the forces as polynomials in the coordinates, which determines how
- * many quadrature points make a mean force exact. */
+/* Properties of the momenta, the forces and the conditions on positions that kernels exploit:
+ * whether p = M v + constant with a constant M, and the degrees of the forces and of G = dg/dq as
+ * polynomials in the coordinates, which determine how many quadrature points make their means
+ * exact. */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
@@ -41,25 +42,54 @@ static int degree_of_node(const nh_graph *g, nh_expr e, const signed char *degre
     return whole;
 }
 
-/* The highest degree of the forces at rest. Operands come before their users, so one pass over the
- * graph finds every degree. */
-static int slope_degree(const nh_mechanics *mechanics)
+/* The highest degree of some expressions, -1 where one is no polynomial. Operands come before their
+ * users, so one pass over the graph finds every degree. */
+static int highest_degree(nh_graph *g, const nh_expr_list *list)
 {
-    nh_graph *g = mechanics->g;
-    size_t n = (size_t)mechanics->n;
-    nh_expr *zero = calloc(n + 1, sizeof *zero), *force = calloc(n + 1, sizeof *force);
-    for (size_t i = 0; zero && force && i < n; i++)
-        force[i] = nh_substitute(g, mechanics->F[i], NH_V, zero, n);
     size_t size = nh_graph_size(g);
     signed char *degree = calloc(size, 1);
-    int most = zero && force && degree ? 0 : -1;
-    if (most < 0)
+    int most = degree ? 0 : -1;
+    if (!degree)
         nh_graph_fail(g);
     for (nh_expr e = 0; most >= 0 && e < size; e++)
         degree[e] = (signed char)degree_of_node(g, e, degree);
-    for (size_t i = 0; most >= 0 && i < n; i++)
-        most = degree[force[i]] < 0 ? -1 : degree[force[i]] > most ? degree[force[i]] : most;
-    free(zero), free(force), free(degree);
+    for (size_t i = 0; most >= 0 && i < list->count; i++) {
+        int here = degree[list->item[i]];
+        most = here < 0 ? -1 : here > most ? here : most;
+    }
+    free(degree);
+    return most;
+}
+
+/* Of the forces at rest. */
+static int slope_degree(const nh_mechanics *mechanics)
+{
+    size_t n = (size_t)mechanics->n;
+    nh_expr *zero = calloc(n + 1, sizeof *zero);
+    nh_expr_list force = {0};
+    bool ok = zero != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = nh_expr_list_push(&force, nh_substitute(mechanics->g, mechanics->F[i], NH_V, zero, n));
+    if (!ok)
+        nh_graph_fail(mechanics->g);
+    int most = ok ? highest_degree(mechanics->g, &force) : -1;
+    nh_expr_list_free(&force);
+    free(zero);
+    return most;
+}
+
+/* Of G, the rows of K that belong to conditions on positions. */
+static int surface_degree(const nh_mechanics *mechanics)
+{
+    nh_expr_list G = {0};
+    bool ok = true;
+    for (int i = mechanics->m - mechanics->positions; i < mechanics->m; i++)
+        for (size_t e = 0; ok && e < mechanics->K.row[i].count; e++)
+            ok = nh_expr_list_push(&G, mechanics->K.row[i].entry[e].value);
+    if (!ok)
+        nh_graph_fail(mechanics->g);
+    int most = ok ? highest_degree(mechanics->g, &G) : -1;
+    nh_expr_list_free(&G);
     return most;
 }
 
@@ -67,5 +97,6 @@ bool nh_find_degrees(nh_mechanics *mechanics)
 {
     mechanics->plain_momentum = plain_momentum(mechanics);
     mechanics->slope_degree = slope_degree(mechanics);
+    mechanics->surface_degree = surface_degree(mechanics);
     return !nh_graph_failed(mechanics->g);
 }

@@ -66,6 +66,7 @@ typedef struct nh_mechanics {
     nh_expr driver_energy, passenger_energy; /* when facts.coupled */
     nh_facts facts;
     int slope_degree;         /* of the forces at rest as polynomials of q; -1 where one is none */
+    int surface_degree;       /* of G = dg/dq likewise */
     bool plain_momentum;      /* p = M v + constant, with a constant M */
     bool regular;             /* K provably has full rank everywhere */
     nh_constraint_kind *kind; /* [m] */

@@ -245,7 +245,7 @@ static int start(kernel *k)
     EACH(a, 2 * R) MEMORY_RHO[a] = broadcast(0);
     if (FRAME == FRAME_POLAR) {
         CALL(MATRICES, k->t, k->q, k->v, 0, matrices);
-        allowed_basis(k, matrices, matrices + N * N, MEMORY_Y);
+        allowed_basis(k, matrices, matrices + N * N, 0, MEMORY_Y, 0);
         if (DRIVER_ALONE)
             set_driver_apart(k, matrices, MEMORY_Y);
         EACH(i, N) p[i] = dot_(N, matrices + i * N, k->v);

@@ -35,11 +35,6 @@ enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2, HISTORY = 3 };
  * first iterations, which only come near the solution, use few points; the last ones as many as
  * make the mean exact to round-off: 6 to 12, by the step (where the slope varies like sin(w t), 6
  * are enough up to h w = 0.6, 8 up to 1.5), or fewer where the slope is a polynomial. */
-typedef struct gauss_rule {
-    int points;
-    const double *c, *b;
-} gauss_rule;
-
 static inline gauss_rule even_rule(kernel *k, int points)
 {
     const double *c = TABLE + points / 2 * (points / 2 - 1) * 2;
@@ -47,15 +42,29 @@ static inline gauss_rule even_rule(kernel *k, int points)
     return (gauss_rule){points, c, c + points};
 }
 
-static inline gauss_rule full_rule(kernel *k)
+static inline int points_by_step(const kernel *k)
 {
     const double size = k->h < 0 ? -k->h : k->h;
+    return size <= 0.1 ? 6 : size <= 0.5 ? 8 : size <= 1 ? 10 : 12;
+}
+
+static inline gauss_rule full_rule(kernel *k)
+{
     if (POINTS > 0)
         return (gauss_rule){POINTS, TABLE + 84, TABLE + 84 + POINTS};
-    int points = size <= 0.1 ? 6 : size <= 0.5 ? 8 : size <= 1 ? 10 : 12;
+    int points = points_by_step(k);
     if (FRAME == FRAME_POLAR && SLOPE_DEGREE >= 0 && SLOPE_DEGREE < 8)
         points = SLOPE_DEGREE < 4 ? 2 : 4;
     return even_rule(k, points);
+}
+
+/* For the mean of G, with at most so many points; the middle is enough where G is linear. */
+static inline gauss_rule surface_rule(kernel *k, int most)
+{
+    int points = points_by_step(k);
+    if (SURFACE_DEGREE >= 0 && SURFACE_DEGREE < 8)
+        points = SURFACE_DEGREE < 2 ? 1 : SURFACE_DEGREE < 4 ? 2 : 4;
+    return points == 1 ? (gauss_rule){1, 0, 0} : even_rule(k, points < most ? points : most);
 }
 
 /* z is q alone where the frame is polar. */
@@ -160,22 +169,25 @@ typedef struct gradient_work {
     real *moved; /* what an iteration makes of dz */
 } gradient_work;
 
-static inline int iterate(kernel *k, gradient_work *s, gauss_rule u, const real *dz, real *out)
+/* few: how many points the means have at most, or 0: what makes them exact */
+static inline int iterate(kernel *k, gradient_work *s, int few, const real *dz, real *out)
 {
+    const gauss_rule u = few ? even_rule(k, few) : full_rule(k);
+    const gauss_rule rows = surface_rule(k, few ? few : 12);
     TRY_(discrete_gradient(k, u, s->z0, dz, s->z, s->g));
     EACH(i, UNKNOWNS) s->z[i] = fma_(broadcast(0.5), dz[i], s->z0[i]);
     if (FRAME != FRAME_POLAR) {
         TRY_(frame_bracket(k, s->z, s->bracket));
         apply_bracket(k, s->bracket, s->g, out);
     } else if (FLAT) {
-        TRY_(flat_point(k, s->z, s->polar.middle));
+        TRY_(flat_middle(k, rows, s->z0, dz, s->z, s->polar.middle));
         TRY_(flat_iteration(k, &s->polar, s->g, out));
     } else {
         HOLD(k);
         LOCAL(w, N + 1);
         EACH(i, N) w[i] = dz[i] * 0.5;
         w[N] = broadcast(1);
-        TRY_(curved_point(k, s->z, s->polar.middle));
+        TRY_(curved_middle(k, rows, s->z0, dz, s->z, s->polar.middle));
         TRY_(curved_iteration(k, &s->polar, s->z, w, s->g, out));
         RELEASE(k);
     }
@@ -186,7 +198,7 @@ static inline int iterate(kernel *k, gradient_work *s, gauss_rule u, const real 
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
     gradient_work *s = (gradient_work *)work;
-    int status = iterate(k, s, full_rule(k), x, s->moved);
+    int status = iterate(k, s, 0, x, s->moved);
     EACH(i, UNKNOWNS) r[i] = x[i] - s->moved[i];
     return status;
 }
@@ -206,8 +218,7 @@ static int newton(kernel *k, gradient_work *s, real *dz)
     int status = newton_solve(k, &problem);
     EACH(i, UNKNOWNS) dz[i] = problem.x[i];
     if (!status)
-        status =
-            iterate(k, s, full_rule(k), dz, s->moved); /* what the end of the step wants to know */
+        status = iterate(k, s, 0, dz, s->moved); /* what the end of the step wants to know */
     RELEASE(k);
     return status;
 }
@@ -236,16 +247,15 @@ static inline void keep(kernel *k, gradient_work *s, const coupled_convergence *
 
 static inline int fixed_point(kernel *k, gradient_work *s, real *dz)
 {
-    const gauss_rule full = full_rule(k);
+    const int full = full_rule(k).points;
     LOCAL(kept, FRAME == FRAME_POLAR ? POINT_SIZE + N : 0);
     if (FRAME == FRAME_POLAR)
         EACH(i, POINT_SIZE + N) kept[i] = broadcast(0);
     coupled_convergence progress = coupled_begin(OWN_DRIVER >= 0);
     for (int iterations = 0; !has_converged(&progress); iterations++) {
-        const int few = 2 + 2 * iterations,
-                  warm = iterations < WARM_ITERATIONS && few < full.points;
+        const int few = 2 + 2 * iterations, warm = iterations < WARM_ITERATIONS && few < full;
         corrections sum = no_corrections();
-        TRY_(iterate(k, s, warm ? even_rule(k, few) : full, dz, s->moved));
+        TRY_(iterate(k, s, warm ? few : 0, dz, s->moved));
         keep(k, s, &progress, kept);
         EACH(i, UNKNOWNS)
         take(&progress, &sum, i == OWN_DRIVER, s->moved[i], abs_(s->moved[i]), dz + i);
@@ -262,9 +272,10 @@ static inline int fixed_point(kernel *k, gradient_work *s, real *dz)
 
 /* Memory: how the mean velocity of a step differs from that at its start, by h, for the last steps;
  * rho, but on flat systems, with what rounding left out of it; on curved ones the basis that it is
- * in. */
+ * in and, with conditions on positions, the way to g = 0. */
 #define MEMORY_RHO (k->memory + HISTORY * UNKNOWNS)
 #define MEMORY_BASIS (MEMORY_RHO + 2 * R)
+#define MEMORY_BACK (MEMORY_BASIS + R * N)
 #define CURVED (FRAME == FRAME_POLAR && !FLAT)
 
 static int start(kernel *k)
@@ -274,7 +285,7 @@ static int start(kernel *k)
     if (FRAME != FRAME_POLAR || CURVED)
         EACH(a, 2 * R) MEMORY_RHO[a] = broadcast(0);
     if (CURVED) {
-        TRY_(curved_point(k, k->q, point));
+        TRY_(curved_point(k, k->q, point, MEMORY_BACK));
         momenta(k, POINT_MASS(point), POINT_BASIS(point), k->v, MEMORY_RHO);
         EACH(e, R * N) MEMORY_BASIS[e] = POINT_BASIS(point)[e];
     }
@@ -320,17 +331,22 @@ static int step(kernel *k)
     LOCAL(begin, FRAME == FRAME_POLAR && FLAT ? POINT_SIZE : 0);
     LOCAL(middle, FRAME == FRAME_POLAR ? POINT_SIZE : 0);
     LOCAL(basis, CURVED ? R * N : 0);
-    gradient_work s = {z0, z, g, bracket, {begin, 0, middle, carried}, moved};
+    LOCAL(back, FRAME == FRAME_POLAR && POSITIONS > 0 ? N : 0);
+    gradient_work s = {z0, z, g, bracket, {begin, 0, back, middle, carried}, moved};
 
     if (FRAME != FRAME_POLAR)
         TRY_(frame_start(k, MEMORY_RHO, z0, low));
     else
         EACH(i, N) z0[i] = k->q[i];
-    if (FRAME == FRAME_POLAR && FLAT)
+    if (FRAME == FRAME_POLAR && FLAT) {
         TRY_(flat_point(k, z0, begin));
+        if (POSITIONS > 0)
+            TRY_(flat_back(k, begin, back));
+    }
     if (CURVED) {
         s.polar.start = MEMORY_BASIS;
         s.polar.rho = MEMORY_RHO;
+        s.polar.back = MEMORY_BACK;
     }
     EACH(i, Z_SIZE) z[i] = z0[i];
     predict(k, dz);
@@ -344,8 +360,10 @@ static int step(kernel *k)
     } else if (FLAT) {
         TRY_(flat_end(k, &s.polar, z, v1, dv));
     } else {
-        TRY_(curved_end(k, &s.polar, z, basis, v1, dv));
+        TRY_(curved_end(k, &s.polar, z, basis, back, v1, dv));
         EACH(e, R * N) MEMORY_BASIS[e] = basis[e];
+        if (POSITIONS > 0)
+            EACH(i, N) MEMORY_BACK[i] = back[i];
         EACH(a, R) accumulate(MEMORY_RHO + a, MEMORY_RHO + R + a, carried[a]);
     }
     remember(k, dz);
@@ -369,7 +387,7 @@ static size_t memory(const nh_shape *shape, const double *option)
     size_t n = (size_t)shape->n, m = (size_t)shape->m;
     if (!is_polar(option))
         return HISTORY * (2 * n - m) + 2 * (n - m);
-    return HISTORY * n + (shape->flat ? 0 : (n - m) * (n + 2));
+    return HISTORY * n + (shape->flat ? 0 : (n - m) * (n + 2) + (shape->positions > 0 ? n : 0));
 }
 
 /* The arrays of step(), and below them the deepest of what its parts hold at a time. */
@@ -384,7 +402,9 @@ static size_t scratch(const nh_shape *shape, const double *option)
     size_t flat = 6 * m * m + 4 * m + 2 * n;
     size_t curved = 4 * r * r + r + ALLOWED_BASIS_SCRATCH(n, m) + POLAR_SCRATCH(r) +
                     CAYLEY_SCRATCH(r) + n * n + 3 * n + 1;
-    return of_step + 4 * point + n + newton + gradient + (shape->flat ? flat : curved);
+    size_t positions =
+        shape->positions > 0 ? point + 2 * n + (size_t)(shape->positions + shape->ng) : 0;
+    return of_step + 4 * point + n + newton + gradient + (shape->flat ? flat : curved) + positions;
 }
 
 static size_t table_size(const double *option)
@@ -413,6 +433,8 @@ static unsigned keeps_of(const double *option)
         keeps |= NH_KEEPS_SYMMETRY;
     if (is_polar(option) && option[0] != GONZALEZ)
         keeps |= NH_KEEPS_FIBRATION;
+    if (is_polar(option))
+        keeps |= NH_KEEPS_POSITIONS;
     return keeps;
 }
 
@@ -428,6 +450,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
     const nh_fn_set curved = NH_FN_BIT(MATRICES) | NH_FN_BIT(TWIST);
     const nh_fn_set flat = NH_FN_BIT(NORMAL) | NH_FN_BIT(SOLVE);
     return frame_skips((int)option[1]) | (shape->flat ? curved : flat) |
+           (shape->positions > 0 ? 0 : NH_FN_BIT(SURFACE)) |
            (option[0] == GONZALEZ ? 0 : NH_FN_BIT(DIFFERENCE_GRADIENT));
 }
 

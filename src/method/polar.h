@@ -10,6 +10,11 @@
  * Orthogonal maps keep |rho|, so the energy is kept whatever discrete gradient DV is taken, and v1
  * lies in ker A(q1). Nothing depends on the choice of the bases.
  *
+ * Conditions on positions g(q) = 0 are rows of A too, G = dg/dq. In the middle of the step they are
+ * the mean of G over the segment from q0 to q1, since (mean G) (q1 - q0) = g(q1) - g(q0); where G
+ * is linear that is G(qm). To q1 - q0 is added the shortest way from q0 back to g = 0, without
+ * which rounding errors would add up.
+ *
  * Where M is constant and velocities belong to coordinates ("flat"), K = 0 and no bases are needed:
  * the map B polar(..)^T B0^T M is the direct rotation of ker A0 to ker A, which moves nothing but
  * the normals. With N = M^-1 A^T L^-T, L L^T = A M^-1 A^T, and Q = polar(N0^T M N), H = N0^T M N
@@ -32,23 +37,94 @@
 #define POINT_B(p) ((p) + NK)
 #define POINT_L(p) ((p) + NK + NB)
 #define POINT_MASS(p) (p)
+#define POINT_ROWS(p) ((p) + N * N)
 #define POINT_BASIS(p) ((p) + N * N + M * N)
+
+/* Nodes and weights of a mean over the step; one point stands for the value in the middle. */
+typedef struct gauss_rule {
+    int points;
+    const double *c, *b;
+} gauss_rule;
 
 /* ---- flat ---- */
 
 /* With one constraint the factor L is left out: its place holds A M^-1 A^T itself. */
-static inline int flat_point(kernel *k, const real *q, real *point)
+static inline void flat_factor(kernel *k, real *point)
 {
     HOLD(k);
     LOCAL(S, M * M);
-    if (M > 0)
-        CALL(NORMAL, k->t, q, k->v, 0, point);
     EACH(e, M * M) S[e] = broadcast(0);
     add_KB(k, S, M, 1, POINT_K(point), POINT_B(point));
     if (M == 1)
         *POINT_L(point) = S[0];
     else
         cholesky(M, S, POINT_L(point));
+    RELEASE(k);
+}
+
+/* x = (A M^-1 A^T)^-1 x */
+static inline void flat_solve(kernel *k, const real *point, real *x)
+{
+    if (M == 1) {
+        x[0] = x[0] / *POINT_L(point);
+    } else {
+        lower_solve(M, POINT_L(point), x);
+        upper_solve(M, POINT_L(point), x);
+    }
+}
+
+static inline int flat_point(kernel *k, const real *q, real *point)
+{
+    if (M > 0)
+        CALL(NORMAL, k->t, q, k->v, 0, point);
+    flat_factor(k, point);
+    return NH_KERNEL_OK;
+}
+
+/* The rows of positions of K and B as their means over q0 .. q0 + dq. */
+static inline int flat_mean_rows(kernel *k, gauss_rule u, const real *q0, const real *dq,
+                                 real *point)
+{
+    HOLD(k);
+    LOCAL(q, N);
+    LOCAL(at, NK + NB);
+    const int of_K = NK - NG, of_B = NK + NB - NBG;
+    EACH(e, NG) point[of_K + e] = broadcast(0);
+    EACH(e, NBG) point[of_B + e] = broadcast(0);
+    for (int p = 0; p < u.points; p++) {
+        const real weight = broadcast(u.b[p]);
+        EACH(i, N) q[i] = fma_(broadcast(u.c[p]), dq[i], q0[i]);
+        CALL(NORMAL, k->t, q, k->v, 0, at);
+        EACH(e, NG) point[of_K + e] = fma_(weight, at[of_K + e], point[of_K + e]);
+        EACH(e, NBG) point[of_B + e] = fma_(weight, at[of_B + e], point[of_B + e]);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* The point qm in the middle of q0 .. q0 + dq. */
+static inline int flat_middle(kernel *k, gauss_rule u, const real *q0, const real *dq,
+                              const real *qm, real *point)
+{
+    if (M > 0)
+        CALL(NORMAL, k->t, qm, k->v, 0, point);
+    if (POSITIONS > 0 && u.points > 1)
+        TRY_(flat_mean_rows(k, u, q0, dq, point));
+    flat_factor(k, point);
+    return NH_KERNEL_OK;
+}
+
+/* back = the shortest way from the start of the step to g = 0 */
+static inline int flat_back(kernel *k, const real *point, real *back)
+{
+    HOLD(k);
+    LOCAL(surface, POSITIONS + NG);
+    LOCAL(l, M);
+    CALL(SURFACE, k->t, k->q, k->v, 0, surface);
+    EACH(j, M) l[j] = j < M - POSITIONS ? broadcast(0) : -surface[j - (M - POSITIONS)];
+    flat_solve(k, point, l);
+    EACH(i, N) back[i] = broadcast(0);
+    add_B(k, back, POINT_B(point), l);
     RELEASE(k);
     return NH_KERNEL_OK;
 }
@@ -142,12 +218,7 @@ static inline int flat_kick(kernel *k, const real *point, const real *g, real *x
     CALL(SOLVE, k->t, k->q, k->v, scaled, x);
     EACH(i, M) l[i] = broadcast(0);
     apply_K(k, l, POINT_K(point), x);
-    if (M == 1) {
-        l[0] = l[0] / *POINT_L(point);
-    } else {
-        lower_solve(M, POINT_L(point), l);
-        upper_solve(M, POINT_L(point), l);
-    }
+    flat_solve(k, point, l);
     EACH(i, M) l[i] = -l[i];
     add_B(k, x, POINT_B(point), l);
     RELEASE(k);
@@ -156,10 +227,46 @@ static inline int flat_kick(kernel *k, const real *point, const real *g, real *x
 
 /* ---- curved: M(q), or velocities on a Lie algebra ---- */
 
-static inline int curved_point(kernel *k, const real *q, real *point)
+/* At the end of a step, with the way back to g = 0, which the next step takes. */
+static inline int curved_point(kernel *k, const real *q, real *point, real *back)
 {
+    HOLD(k);
+    LOCAL(surface, POSITIONS + NG);
     CALL(MATRICES, k->t, q, k->v, 0, point);
-    allowed_basis(k, point, point + N * N, POINT_BASIS(point));
+    if (POSITIONS > 0)
+        CALL(SURFACE, k->t, q, k->v, 0, surface);
+    allowed_basis(k, POINT_MASS(point), POINT_ROWS(point), surface, POINT_BASIS(point), back);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* The rows of positions as their means over q0 .. q0 + dq. */
+static inline int curved_mean_rows(kernel *k, gauss_rule u, const real *q0, const real *dq,
+                                   real *point)
+{
+    HOLD(k);
+    LOCAL(q, N);
+    LOCAL(at, N * N + M * N);
+    real *G = POINT_ROWS(point) + (M - POSITIONS) * N;
+    const real *there = POINT_ROWS(at) + (M - POSITIONS) * N;
+    EACH(e, POSITIONS * N) G[e] = broadcast(0);
+    for (int p = 0; p < u.points; p++) {
+        EACH(i, N) q[i] = fma_(broadcast(u.c[p]), dq[i], q0[i]);
+        CALL(MATRICES, k->t, q, k->v, 0, at);
+        EACH(e, POSITIONS * N) G[e] = fma_(broadcast(u.b[p]), there[e], G[e]);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* The point qm in the middle of q0 .. q0 + dq. */
+static inline int curved_middle(kernel *k, gauss_rule u, const real *q0, const real *dq,
+                                const real *qm, real *point)
+{
+    CALL(MATRICES, k->t, qm, k->v, 0, point);
+    if (POSITIONS > 0 && u.points > 1)
+        TRY_(curved_mean_rows(k, u, q0, dq, point));
+    allowed_basis(k, POINT_MASS(point), POINT_ROWS(point), 0, POINT_BASIS(point), 0);
     return NH_KERNEL_OK;
 }
 
@@ -224,6 +331,7 @@ static inline int curved_rotation(kernel *k, const real *qm, const real *w, cons
 typedef struct polar_step {
     const real *start; /* flat: the point q0; curved: the basis there */
     const real *rho;   /* curved: B0^T M(q0) v0 */
+    const real *back;  /* from q0 to g = 0, where there are conditions on positions */
     real *middle;      /* the point qm */
     real *moved;
 } polar_step;
@@ -241,6 +349,8 @@ static inline int flat_iteration(kernel *k, polar_step *s, const real *g, real *
         dq[i] = (k->v[i] + fma_(broadcast(0.5), kick[i], s->moved[i])) * k->h;
         s->moved[i] = s->moved[i] + kick[i];
     }
+    if (POSITIONS > 0)
+        EACH(i, N) dq[i] = dq[i] + s->back[i];
     RELEASE(k);
     return NH_KERNEL_OK;
 }
@@ -257,7 +367,7 @@ static inline int curved_iteration(kernel *k, polar_step *s, const real *qm, con
     TRY_(align(k, POINT_MASS(s->middle), s->start, B));
     TRY_(curved_rotation(k, qm, w, B, K));
     cayley_change(k, R, K, s->rho, rotated);
-    EACH(i, N) dq[i] = broadcast(0);
+    EACH(i, N) dq[i] = POSITIONS > 0 ? s->back[i] : broadcast(0);
     EACH(a, R)
     {
         kick[a] = dot_(N, B + a * N, g) * -k->h;
@@ -289,13 +399,13 @@ static inline int flat_end(kernel *k, const polar_step *s, const real *q1, real 
     return NH_KERNEL_OK;
 }
 
-/* The same; the basis at q1 goes to `basis`. */
-static inline int curved_end(kernel *k, const polar_step *s, const real *q1, real *basis, real *v1,
-                             real *dv)
+/* The same; the basis at q1 goes to `basis`, the way from there to g = 0 to `back`. */
+static inline int curved_end(kernel *k, const polar_step *s, const real *q1, real *basis,
+                             real *back, real *v1, real *dv)
 {
     HOLD(k);
     LOCAL(end, POINT_SIZE);
-    TRY_(curved_point(k, q1, end));
+    TRY_(curved_point(k, q1, end, back));
     TRY_(align(k, POINT_MASS(s->middle), POINT_BASIS(s->middle), POINT_BASIS(end)));
     EACH(i, N) v1[i] = broadcast(0);
     EACH(a, R)
