@@ -126,8 +126,26 @@ static void check_degree(const char *lagrangian, int degree, bool plain)
     nh_mechanics_free(s);
 }
 
+static void check_surface_degree(const char *condition, int degree)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "model a\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint %s\n"
+             "start x = 1, y = 1\n",
+             condition);
+    nh_mechanics *s = derive(text);
+    CHECK(s->surface_degree == degree);
+    nh_mechanics_free(s);
+}
+
 static void check_degrees(void)
 {
+    check_surface_degree("x = y", 0);
+    check_surface_degree("x^2 + y^2 = 2", 1);
+    check_surface_degree("x^4 + y = 2", 3);
+    check_surface_degree("x^2*y' + x' = 0", 0); /* of no condition on positions */
+    check_surface_degree("sin(x) = sin(y)", -1);
+    check_surface_degree("x/y = 1", -1);
     check_degree("(x'^2 + y'^2)/2", 0, true);
     check_degree("(x'^2 + y'^2)/2 - x^2*y^2", 3, true);
     check_degree("(x'^2 + y'^2)/2 + 3*x' - x", 0, true);
