@@ -16,7 +16,8 @@
  * Gonzalez' correction and Itoh's and Abe's quotients are taken from means of grad H too, which
  * says the same without dividing a small difference of energies by a small distance.
  *
- * Keeps energy and constraints; symmetric and of order 2 but for itoh-abe, which is of order 1.
+ * Keeps energy and constraints, with the polar frame also conditions on positions; symmetric and of
+ * order 2 but for itoh-abe, which is of order 1.
  * Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eqs. 9, 14, Algorithm 1 and Remark 3.5. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
@@ -466,7 +467,8 @@ const nh_method nh_method_discrete_gradient = {
                 "K_ab = w^i (d_k M_ij - d_j M_ik)(qm) B_a^j B_b^k / 2\n"
                 "rho0 = cay(-K) polar(B0^T M(qm) B)^T B0^T M(q0) v0\n"
                 "rho1 = rho0 - h B^T DV(q0, q1),   q1 = q0 + h/2 B (rho0 + rho1)\n"
-                "v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1",
+                "v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1\n"
+                "conditions on positions g = 0: rows dg/dq of A, at qm their mean over q0 .. q1",
     .option = {{.name = "gradient",
                 .help = "the discrete gradient: mean over the segment, Gonzalez', Itoh's and Abe's",
                 .type = NH_OPTION_CHOICE,
