@@ -6,9 +6,12 @@ with numbers that carry their first and second derivatives (forward mode), and s
     [ M  -K^T ] [ v'     ]   [ rate   ]     M = d2L/dv2,  K = dk/dv,  drift = (dk/dq) v + dk/dt
     [ K    0  ] [ lambda ] = [ -drift ]     rate = dL/dq + f + gyroscopic - (d2L/dvdq) v - d2L/dvdt
 
-by Gaussian elimination with pivoting. Only Python's standard library; written to be read, not for speed: what the
+by Gaussian elimination with pivoting. A condition on positions g = 0 stands behind the other constraints, as g' = 0.
+Vectors and matrices are lists. The prime of an expression is found by evaluating it once more, with numbers that carry
+their rate along the motion. Only Python's standard library; written to be read, not for speed: what the
 library does with an expression graph, simplification, reverse mode and sparse elimination is done the plain way here."""
 
+import functools
 import math
 import re
 
@@ -71,9 +74,35 @@ class Jet:
         return power(self, -1.0) * other
 
 
+class Along(Jet):
+    """A number that moves: its value and its rate, both jets or plain numbers."""
+
+    def __init__(self, value, rate):
+        self.value, self.rate = value, rate
+
+    def __add__(self, other):
+        return Along(self.value + still(other), self.rate + rate(other))
+
+    def __mul__(self, other):
+        return Along(self.value * still(other), self.rate * still(other) + self.value * rate(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def still(x):
+    return x.value if isinstance(x, Along) else x
+
+
+def rate(x):
+    return x.rate if isinstance(x, Along) else 0.0
+
+
 def power(base, exponent):
     if isinstance(exponent, Jet):
         return call("exp", exponent * call("log", base))
+    if isinstance(base, Along):
+        slope = exponent * power(base.value, exponent - 1) if exponent else 0.0
+        return Along(power(base.value, exponent), base.rate * slope)
     if not isinstance(base, Jet):
         return base**exponent
     x, p = base.value, exponent
@@ -97,12 +126,32 @@ FUNCTIONS = {
     "sqrt": (math.sqrt, lambda x, f: (0.5 / f, -0.25 / (f * x))),
 }
 
+# Their slopes at x, which may be a jet.
+SLOPES = {
+    "sin": lambda x: call("cos", x),
+    "cos": lambda x: -call("sin", x),
+    "tan": lambda x: power(call("cos", x), -2),
+    "asin": lambda x: power(1 - x * x, -0.5),
+    "acos": lambda x: -power(1 - x * x, -0.5),
+    "atan": lambda x: power(1 + x * x, -1),
+    "sinh": lambda x: call("cosh", x),
+    "cosh": lambda x: call("sinh", x),
+    "tanh": lambda x: power(call("cosh", x), -2),
+    "exp": lambda x: call("exp", x),
+    "log": lambda x: power(x, -1),
+    "sqrt": lambda x: power(x, -0.5) * 0.5,
+}
+
 
 def call(name, *arguments):
     if name == "atan2":
         return atan2(*arguments)
+    if name in VECTOR_FUNCTIONS:
+        return VECTOR_FUNCTIONS[name](*arguments)
     value, derivatives = FUNCTIONS[name]
     (x,) = arguments
+    if isinstance(x, Along):
+        return Along(call(name, x.value), x.rate * SLOPES[name](x.value))
     if not isinstance(x, Jet):
         return value(x)
     f = value(x.value)
@@ -111,11 +160,58 @@ def call(name, *arguments):
 
 def atan2(y, x):
     """With derivatives: turned by the angle itself, the rest is a small arc tangent."""
-    angle = math.atan2(*(a.value if isinstance(a, Jet) else a for a in (y, x)))
+    angle = math.atan2(plain(y), plain(x))
     if not isinstance(y, Jet) and not isinstance(x, Jet):
         return angle
     c, s = math.cos(angle), math.sin(angle)
     return call("atan", (y * c - x * s) / (x * c + y * s)) + angle
+
+
+def plain(x):
+    """Without derivatives and rates."""
+    return plain(x.value) if isinstance(x, Jet) else x
+
+
+# ---- vectors and matrices: lists, and lists of lists ----
+
+
+def each(f, *operands):
+    """f, component by component where the operands are lists of the same length."""
+    if not isinstance(operands[0], list):
+        return f(*operands)
+    return [each(f, *parts) for parts in zip(*operands, strict=True)]
+
+
+def product(a, b):
+    if not isinstance(a, list):
+        return each(lambda x: a * x, b)
+    if not isinstance(b, list):
+        return each(lambda x: x * b, a)
+    if isinstance(b[0], list):
+        return [[dot(row, column) for column in transpose(b)] for row in a]
+    return [dot(row, b) for row in a]
+
+
+def dot(a, b):
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
+
+
+def cross(a, b):
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def transpose(a):
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+VECTOR_FUNCTIONS = {"dot": dot, "cross": cross, "transpose": transpose, "norm": lambda a: call("sqrt", dot(a, a))}
+
+
+def components(value, name):
+    """Numbers with their names: NAME[1], NAME[2] of a vector."""
+    if not isinstance(value, list):
+        return {name: value}
+    return {f"{name}[{i}]": x for i, x in enumerate(value, 1)}
 
 
 # ---- from text to trees ----
@@ -146,8 +242,8 @@ def tokens(text):
 
 
 class Parser:
-    """One statement's tokens. Trees are tuples: ("number", x), ("name", name, index, primed), ("call", name, arguments),
-    ("sum", loop, body), ("list", elements), ("minus", a), and (operator, a, b)."""
+    """One statement's tokens. Trees are tuples: ("number", x), ("name", name, indices, primed), ("call", name, arguments),
+    ("sum", loop, body), ("list", elements), ("component", a, indices), ("rate", a), ("minus", a), (operator, a, b)."""
 
     def __init__(self, statement):
         self.rest = statement[::-1]
@@ -189,20 +285,35 @@ class Parser:
         if self.accept("("):
             elements = self.separated(self.expression)
             self.take(")")
-            return elements[0] if len(elements) == 1 else ("list", elements)
+            return self.postfix(elements[0] if len(elements) == 1 else ("list", elements))
         if len(self.rest) < 2 or self.rest[-2][1] != "(":
             return self.reference()
         self.take(), self.take("(")
         found = ("sum", self.loop(), self.expression()) if word == "sum" else ("call", word, self.separated(self.expression))
         self.take(")")
+        return self.postfix(found)
+
+    def postfix(self, tree):
+        while True:
+            if self.peek() == "[":
+                tree = ("component", tree, self.indices())
+            elif self.accept("'"):
+                tree = ("rate", tree)
+            else:
+                return tree
+
+    def indices(self):
+        """[i] or [i, j], or nothing."""
+        found = []
+        if self.accept("["):
+            found = self.separated(self.expression)
+            self.take("]")
         return found
 
     def reference(self):
-        name, index = self.take(), None
-        if self.accept("["):
-            index = self.expression()
-            self.take("]")
-        return ("name", name, index, self.accept("'"))
+        name, indices = self.take(), self.indices()
+        tree = ("name", name, indices, self.accept("'"))
+        return self.postfix(tree) if self.peek() == "[" else tree
 
     def range(self):
         low = self.expression()
@@ -225,11 +336,12 @@ class Parser:
         return self.peek() == "solve" and len(self.rest) > 1 and self.rest[-2][0] == "name"
 
     def definition(self):
-        """NAME = expression, or f(a, b) = expression, as (name, arguments, tree)."""
+        """NAME = expression, f(a, b) = expression or r[i] = expression, as (name, arguments, tree)."""
         name, arguments = self.take(), None
-        if self.accept("("):
-            arguments = self.separated(self.take)
-            self.take(")")
+        for opening, closing in ("()", "[]"):
+            if self.accept(opening):
+                arguments = self.separated(self.take)
+                self.take(closing)
         self.take("=")
         return name, arguments, self.expression()
 
@@ -255,11 +367,39 @@ class Parser:
 # ---- models ----
 
 
+class HasVelocity(Exception):
+    """A velocity was asked for where there are none."""
+
+
+class NoVelocities:
+    def __getitem__(self, place):
+        raise HasVelocity
+
+
+class Argument:
+    """What a function was called with: evaluated where the function uses it, once in each scope."""
+
+    def __init__(self, tree, local):
+        self.tree, self.local, self.known = tree, local, {}
+
+    def value(self, scope):
+        if scope not in self.known:
+            self.known[scope] = scope.value(self.tree, self.local)
+        return self.known[scope]
+
+
 class Scope:
     """What names mean at a state: time, lists of coordinates and velocities (numbers or jets), and lets found so far."""
 
     def __init__(self, model, t, q, v):
         self.model, self.t, self.q, self.v, self.known = model, t, q, v, {}
+
+    def moving(self):
+        """The scope in which time and coordinates carry their rates, and in which there are no velocities."""
+        if "moving" not in self.known:
+            q = [Along(x, self.v[i]) for i, x in enumerate(self.q)]
+            self.known["moving"] = Scope(self.model, Along(self.t, 1.0), q, NoVelocities())
+        return self.known["moving"]
 
     def value(self, tree, local):
         kind = tree[0]
@@ -267,35 +407,65 @@ class Scope:
             return tree[1]
         if kind == "name":
             return self.name(tree, local)
+        if kind == "list":
+            return [self.value(part, local) for part in tree[1]]
+        if kind == "component":
+            return self.component(self.value(tree[1], local), tree[2], local)
+        if kind == "rate":
+            return each(rate, self.moving().value(tree[1], local))
         if kind == "minus":
-            return -self.value(tree[1], local)
+            return each(lambda x: -x, self.value(tree[1], local))
         if kind == "sum":
-            return sum((self.value(tree[2], inner) for inner in self.loop(tree[1], local)), 0.0)
+            terms = [self.value(tree[2], inner) for inner in self.loop(tree[1], local)]
+            return functools.reduce(lambda a, b: each(lambda x, y: x + y, a, b), terms) if terms else 0.0
         if kind == "call":
-            return self.call(tree[1], [self.value(a, local) for a in tree[2]])
+            return self.call(tree[1], tree[2], local)
         a, b = self.value(tree[1], local), self.value(tree[2], local)
-        return (power(a, b) if kind == "^" else a + b if kind == "+" else a - b if kind == "-" else
-                a * b if kind == "*" else a / b)
+        if kind == "*":
+            return product(a, b)
+        return (power(a, b) if kind == "^" else each(lambda x, y: x + y, a, b) if kind == "+" else
+                each(lambda x, y: x - y, a, b) if kind == "-" else each(lambda x: x / b, a))
 
-    def call(self, name, arguments):
+    def component(self, value, indices, local):
+        for index in indices:
+            value = value[self.whole(index, local) - 1]
+        return value
+
+    def call(self, name, arguments, local):
         if name not in self.model.functions:
-            return call(name, *arguments)
+            return call(name, *(self.value(a, local) for a in arguments))
         names, body = self.model.functions[name]
-        return self.value(body, dict(zip(names, arguments, strict=True)))
+        return self.value(body, dict(zip(names, (Argument(a, local) for a in arguments), strict=True)))
 
     def name(self, tree, local):
-        _, name, index, primed = tree
+        _, name, indices, primed = tree
+        if primed and name not in self.model.families:
+            return self.value(("rate", ("name", name, indices, False)), local)
+        if name in self.model.families:
+            return self.member(name, indices, primed, local)
+        if name in self.model.functions:  # a let with an index: the rest of the indices are a component's
+            names, body = self.model.functions[name]
+            given = {n: self.whole(index, local) for n, index in zip(names, indices)}
+            return self.component(self.value(body, given), indices[len(names):], local)
+        return self.component(self.lookup(name, local), indices, local)
+
+    def lookup(self, name, local):
         model = self.model
         if name in local:
-            return local[name]
-        if name in model.families:
-            place = model.families[name][0 if index is None else self.whole(index, local)]
-            return self.v[place] if primed or name in model.algebra else self.q[place]
+            return local[name].value(self) if isinstance(local[name], Argument) else local[name]
         if name in model.lets:
             if name not in self.known:
                 self.known[name] = self.value(model.lets[name], {})
             return self.known[name]
         return {"t": self.t, "pi": math.pi, **model.parameters}[name]
+
+    def member(self, name, indices, primed, local):
+        """A coordinate or velocity, or the vector of a family's."""
+        family = self.model.families[name]
+        source = self.v if primed or name in self.model.algebra else self.q
+        if indices:
+            return source[family[self.whole(indices[0], local)]]
+        return source[family[0]] if name in self.model.single else [source[place] for place in family.values()]
 
     def whole(self, tree, local):
         value = self.value(tree, local)
@@ -329,7 +499,7 @@ class Model:
 
     def __init__(self, text):
         self.parameters, self.functions, self.lets, self.families, self.algebra = {}, {}, {}, {}, set()
-        self.coordinates, self.velocities = [], []  # names
+        self.coordinates, self.velocities, self.single = [], [], set()  # names; those without an index
         self.lagrangian, self.structure, self.forces, self.constraints, self.observables = None, {}, {}, [], {}
         self.starts = {}, {}  # of coordinates and of velocities
         statements = [(p.take(), p) for p in map(Parser, tokens(text.lstrip("\ufeff")))]
@@ -348,6 +518,7 @@ class Model:
             self.parameters[name] = self.numbers().value(tree, {})
 
     def read_let(self, p):
+        p.optional_loop()  # the bounds of an index
         for name, arguments, tree in p.separated(p.definition):
             if arguments:
                 self.functions[name] = arguments, tree
@@ -358,6 +529,8 @@ class Model:
         """The next names of a statement, each with those of its members, which get their places."""
         for name, bounds in p.separated(p.declaration):
             indices = [0] if bounds is None else [local["i"] for local in self.numbers().loop(("i", bounds), {})]
+            if bounds is None:
+                self.single.add(name)
             self.families[name] = {i: len(self.velocities) + at for at, i in enumerate(indices)}
             yield name, [name] if bounds is None else [f"{name}[{i}]" for i in indices]
 
@@ -391,8 +564,11 @@ class Model:
                     self.forces[place] = part, local
 
     def read_observe(self, p):
-        for name, _, tree in p.separated(p.definition):
-            self.observables[name] = tree
+        loop = p.optional_loop()
+        for target, tree in p.separated(lambda: (p.reference(), p.take("="), p.expression())[::2]):
+            for local in self.numbers().loop(loop, {}):
+                index = f"[{self.numbers().whole(target[2][0], local)}]" if target[2] else ""
+                self.observables[target[1] + index] = tree, local
 
     def read_bracket(self, p):
         """[w_a, w_b] = sum_c C w_c: the coefficients are read off as derivatives."""
@@ -425,10 +601,10 @@ class Model:
 
     def members(self, target, tree, local):
         """What an assignment names, as (place, whether it is one member of a family, its value's tree)."""
-        _, name, index, _ = target
+        _, name, indices, _ = target
         family = self.families[name]
-        if index is not None:
-            yield family[self.numbers().whole(index, local)], True, tree
+        if indices:
+            yield family[self.numbers().whole(indices[0], local)], True, tree
             return
         parts = tree[1] if tree[0] == "list" else [tree] * len(family)
         for place, part in zip(family.values(), parts, strict=True):
@@ -448,11 +624,37 @@ class Model:
 
     def observed(self, t, q, v):
         scope = Scope(self, t, q, v)
-        return {name: scope.value(tree, {}) for name, tree in self.observables.items()}
+        found = {}
+        for name, (tree, local) in self.observables.items():
+            found.update(components(scope.value(tree, local), name))
+        return found
+
+    def rows(self, scope, tree, local):
+        value = scope.value(tree, local)
+        return value if isinstance(value, list) else [value]
+
+    def positions(self, t, q):
+        """The values of the conditions on positions."""
+        scope = Scope(self, t, q, NoVelocities())
+        return [x for tree, local in self.constraints if self.on_positions(tree, local)
+                for x in self.rows(scope, tree, local)]
+
+    def on_positions(self, tree, local):
+        """Whether an equation has no velocities: it can be evaluated where there are none."""
+        try:  # with nan, of which every function has a value
+            Scope(self, math.nan, [math.nan] * len(self.coordinates), NoVelocities()).value(tree, local)
+        except HasVelocity:
+            return False
+        return True
 
     def constraint_jets(self, t, q, v):
-        scope = self.jets(t, q, v)
-        return [scope.value(tree, local) + Jet(0.0) for tree, local in self.constraints]
+        scope, on_velocities, on_positions = self.jets(t, q, v), [], []
+        for tree, local in self.constraints:
+            if self.on_positions(tree, local):
+                on_positions += self.rows(scope, ("rate", tree), local)
+            else:
+                on_velocities += self.rows(scope, tree, local)
+        return [row + Jet(0.0) for row in on_velocities + on_positions]
 
     def projected(self, t, q, v):
         """v moved to the constraints, by Newton's method with the shortest steps."""
