@@ -190,30 +190,49 @@ nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report)
     return file->error ? fail_file(report, "cannot write", file->path, file->error) : NH_OK;
 }
 
-void nh_file_patch(nh_file *file, int64_t at, const char *data, size_t size)
+int nh_write_at(int descriptor, int64_t at, const void *data, size_t size)
 {
-    flush(file);
-    for (size_t done = 0; done < size && !file->error;) {
-        ssize_t count = pwrite(file->descriptor, data + done, size - done, at + (off_t)done);
+    for (size_t done = 0; done < size;) {
+        ssize_t count =
+            pwrite(descriptor, (const char *)data + done, size - done, (off_t)at + (off_t)done);
         if (count >= 0)
             done += (size_t)count;
         else if (errno != EINTR)
-            file->error = errno;
+            return errno;
     }
+    return 0;
+}
+
+int nh_read_at(int descriptor, int64_t at, void *data, size_t size, size_t *done)
+{
+    for (*done = 0; *done < size;) {
+        ssize_t count =
+            pread(descriptor, (char *)data + *done, size - *done, (off_t)at + (off_t)*done);
+        if (count == 0)
+            break;
+        if (count > 0)
+            *done += (size_t)count;
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
+void nh_file_patch(nh_file *file, int64_t at, const char *data, size_t size)
+{
+    flush(file);
+    if (!file->error)
+        file->error = nh_write_at(file->descriptor, at, data, size);
 }
 
 nh_status nh_file_read(nh_file *file, int64_t at, char *data, size_t size, nh_report *report)
 {
+    size_t done = 0;
     flush(file);
-    for (size_t done = 0; done < size && !file->error;) {
-        ssize_t count = pread(file->descriptor, data + done, size - done, at + (off_t)done);
-        if (count > 0)
-            done += (size_t)count;
-        else if (count == 0)
-            file->error = ENODATA;
-        else if (errno != EINTR)
-            file->error = errno;
-    }
+    if (!file->error)
+        file->error = nh_read_at(file->descriptor, at, data, size, &done);
+    if (!file->error && done < size)
+        file->error = ENODATA;
     return file->error ? fail_file(report, "cannot read again", file->temporary, file->error)
                        : NH_OK;
 }

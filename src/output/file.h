@@ -25,6 +25,10 @@ nh_status nh_file_begin_whole(nh_file **out, const char *path, nh_report *report
 void nh_file_leave(nh_file *file);
 /* Waits until what was written to a descriptor is on the disk; 0 or an errno. */
 int nh_synchronise(int descriptor);
+/* All of it to or from a place in a file; 0 or an errno. A file that ends before is no error: `done`
+ * tells how much was read. */
+int nh_write_at(int descriptor, int64_t at, const void *data, size_t size);
+int nh_read_at(int descriptor, int64_t at, void *data, size_t size, size_t *done);
 /* What was written goes to the disk; tells how long the file is. */
 nh_status nh_file_flush(nh_file *file, int64_t *length, nh_report *report);
 /* Writes bytes to a place, over what is there; the file is flushed before. */

@@ -1,9 +1,10 @@
 /* Trajectories as HDF5 files that follow the NetCDF-4 conventions.
  *
- * A file left behind by a killed process must be readable. Therefore its whole structure and space
- * are created at the beginning, under a temporary name: datasets are contiguous and filled with
- * NaN, and no metadata changes afterwards. Then the file is renamed, and rows are written to fixed
- * positions. */
+ * A file left behind by a killed process must be readable, and a write that fails must not harm
+ * more than itself. Therefore the HDF5 library only lays out the file, under a temporary name:
+ * datasets are contiguous and filled with NaN. It tells where their numbers are and closes the
+ * file, which is then renamed; rows are written to these places without the library (hdf5_rows.c),
+ * so that its structure never changes. The library is used by one thread at a time. */
 #ifdef NH_HAVE_HDF5
 
 #define _GNU_SOURCE
@@ -14,7 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,25 +25,37 @@
 
 /* ---- failures ---- */
 
-nh_status nh_hdf5_fail(const nh_hdf5 *file, const char *what, nh_report *report)
+nh_status nh_hdf5_fail(const nh_hdf5 *file, const char *what, int error, nh_report *report)
 {
-    if (errno == ENOMEM)
+    if (error == ENOMEM)
         return nh_fail_memory(report);
     return nh_fail(report, NH_FILE_FAILED, "%s %s: %s", what, file->path,
-                   errno ? strerror(errno) : "the HDF5 library refused");
+                   error ? strerror(error) : "the HDF5 library refused");
 }
 
-/* HDF5 prints errors by default; this silences it and restores the previous setting afterwards. */
-void nh_hdf5_hush(nh_hdf5_silence *s)
+/* HDF5 prints errors by default; while we use it, it does not, and nobody else of us uses it. */
+typedef struct silence {
+    H5E_auto2_t function;
+    void *data;
+} silence;
+
+static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
+
+static void begin_library(silence *s)
 {
+    pthread_mutex_lock(&library);
     H5Eget_auto2(H5E_DEFAULT, &s->function, &s->data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     errno = 0;
 }
 
-void nh_hdf5_unhush(const nh_hdf5_silence *s)
+/* Keeps errno, which the library may leave as the reason of a failure. */
+static void end_library(const silence *s)
 {
+    int error = errno;
     H5Eset_auto2(H5E_DEFAULT, s->function, s->data);
+    pthread_mutex_unlock(&library);
+    errno = error;
 }
 
 /* ---- the path ---- */
@@ -84,14 +97,14 @@ static bool name_places(nh_hdf5 *file, const char *path)
     const char *slash = strrchr(file->path, '/');
     int folder = slash ? (int)(slash - file->path) + 1 : 0;
     file->folder = folder ? strndup(file->path, (size_t)folder) : strdup(".");
-    if (file->folder && file->plan.resumable) /* the process that resumes finds it */
-        return asprintf(&file->temporary, "%s.part", file->path) >= 0;
     file->temporary = nh_temporary_name(file->path);
     return file->folder && file->temporary;
 }
 
 static void release(nh_hdf5 *file)
 {
+    if (file->channel.descriptor >= 0)
+        close(file->channel.descriptor);
     free(file->path);
     free(file->folder);
     free(file->temporary);
@@ -104,51 +117,108 @@ static void release(nh_hdf5 *file)
 
 /* ---- opening ---- */
 
-static nh_status synchronise(const nh_hdf5 *file, const char *path, nh_report *report)
+static hid_t creation_of_file(void)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    bool done = descriptor >= 0 && nh_synchronise(descriptor) == 0;
-    if (descriptor >= 0)
-        close(descriptor);
-    return done ? NH_OK : nh_hdf5_fail(file, "cannot write", report);
+    const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    /* without times: the same run makes the same file at any time */
+    if (creation >= 0 && H5Pset_link_creation_order(creation, order) >= 0 &&
+        H5Pset_attr_creation_order(creation, order) >= 0 &&
+        H5Pset_obj_track_times(creation, false) >= 0)
+        return creation;
+    if (creation >= 0)
+        H5Pclose(creation);
+    return -1;
 }
 
+/* Lays the file out, closes it and finds where everything is. */
+static bool lay_out(nh_hdf5 *file)
+{
+    hid_t creation = creation_of_file();
+    if (creation >= 0)
+        file->file = nh_hdf5_create_on(&file->channel, creation);
+    bool done = file->file >= 0 && nh_hdf5_lay_out(file) && nh_hdf5_find_variables(file);
+    if (file->file >= 0)
+        done = H5Fclose(file->file) >= 0 && done;
+    if (creation >= 0)
+        H5Pclose(creation);
+    return done && !file->channel.error;
+}
+
+/* A new file under the temporary name. */
 static nh_status make(nh_hdf5 *file, nh_report *report)
 {
     nh_status status = check_space(file, report);
     if (status != NH_OK)
         return status;
-    if (!nh_temporary_clean(file->path)) /* HDF5 locks the files that it writes */
+    if (!nh_temporary_clean(file->path))
         return nh_fail_memory(report);
-    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
-    H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-    H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-    H5Pset_obj_track_times(creation, false); /* the same run makes the same file at any time */
-    file->file = H5Fcreate(file->temporary, H5F_ACC_TRUNC, creation, H5P_DEFAULT);
-    int error = errno;
-    H5Pclose(creation);
-    errno = error;
-    if (file->file < 0)
-        return nh_hdf5_fail(file, "cannot create", report);
-    bool made = nh_hdf5_make_axes(file) && nh_hdf5_make_variables(file) && nh_hdf5_describe(file) &&
-                H5Fflush(file->file, H5F_SCOPE_GLOBAL) >= 0;
-    status = made ? synchronise(file, file->temporary, report)
-                  : nh_hdf5_fail(file, "cannot write", report);
-    if (status == NH_OK && rename(file->temporary, file->path) != 0)
-        status = nh_hdf5_fail(file, "cannot write", report);
-    file->named = status == NH_OK;
-    return status;
+    file->channel.descriptor = nh_temporary_open(file->temporary);
+    if (file->channel.descriptor < 0)
+        return nh_hdf5_fail(file, "cannot create", errno, report);
+    silence quiet;
+    begin_library(&quiet);
+    bool made = lay_out(file);
+    end_library(&quiet);
+    int error = file->channel.error ? file->channel.error : errno;
+    return made ? NH_OK : nh_hdf5_fail(file, "cannot write", error, report);
 }
 
+/* What was written is on the disk, and the file gets its name. */
+static nh_status publish(nh_hdf5 *file, nh_report *report)
+{
+    int error = nh_synchronise(file->channel.descriptor);
+    if (!error && rename(file->temporary, file->path) != 0)
+        error = errno;
+    file->named = !error;
+    return error ? nh_hdf5_fail(file, "cannot write", error, report) : NH_OK;
+}
+
+/* The file of an earlier process. */
 static nh_status find(nh_hdf5 *file, nh_report *report)
 {
-    file->file = H5Fopen(file->path, H5F_ACC_RDWR, H5P_DEFAULT);
-    if (file->file < 0)
-        return nh_hdf5_fail(file, "cannot resume", report);
-    if (nh_hdf5_find_variables(file))
+    file->channel.descriptor = open(file->path, O_RDWR | O_CLOEXEC);
+    if (file->channel.descriptor < 0)
+        return nh_hdf5_fail(file, "cannot resume", errno, report);
+    if (!nh_temporary_clean(file->path))
+        return nh_fail_memory(report);
+    silence quiet;
+    begin_library(&quiet);
+    file->file = nh_hdf5_open_on(&file->channel);
+    bool opened = file->file >= 0, same = opened && nh_hdf5_find_variables(file);
+    if (opened)
+        same = H5Fclose(file->file) >= 0 && same;
+    end_library(&quiet);
+    if (same && !file->channel.error)
         return NH_OK;
+    int error = file->channel.error ? file->channel.error : errno;
+    if (!opened || error == ENOMEM)
+        return nh_hdf5_fail(file, "cannot resume", error, report);
     return nh_fail(report, NH_FILE_FAILED, "cannot resume %s: it is not the file of this run",
                    file->path);
+}
+
+static nh_status begin(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
+                       int64_t records, nh_report *report)
+{
+    *out = NULL;
+    nh_hdf5 *file = calloc(1, sizeof *file);
+    if (!file)
+        return nh_fail_memory(report);
+    file->plan = *plan;
+    file->members = plan->members ? plan->members : 1;
+    file->records = records;
+    file->file = -1;
+    file->channel.descriptor = -1;
+    nh_status status =
+        name_places(file, path) && nh_hdf5_make_room(file) ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK)
+        status = plan->resume ? find(file, report) : make(file, report);
+    if (status != NH_OK)
+        nh_hdf5_leave(file, true);
+    else
+        *out = file;
+    return status;
 }
 
 nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
@@ -156,106 +226,63 @@ nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *p
 {
     *out = NULL;
     nh_status status = nh_hdf5_can_write(path, report);
-    if (status != NH_OK)
-        return status;
-    nh_hdf5 *file = calloc(1, sizeof *file);
-    if (!file)
-        return nh_fail_memory(report);
-    file->plan = *plan;
-    file->members = plan->members ? plan->members : 1;
-    file->records = records;
-    file->file = file->q = file->v = file->multiplier = file->count = file->failed = -1;
-    if (!name_places(file, path) || !nh_hdf5_make_room(file)) {
-        release(file);
-        return nh_fail_memory(report);
+    if (status == NH_OK)
+        status = begin(out, path, plan, records, report);
+    if (status == NH_OK && !plan->resume)
+        status = publish(*out, report);
+    if (status != NH_OK) {
+        nh_hdf5_leave(*out, true);
+        *out = NULL;
     }
-    nh_hdf5_silence silence;
-    nh_hdf5_hush(&silence);
-    status = plan->resume ? find(file, report) : make(file, report);
-    nh_hdf5_unhush(&silence);
-    if (status != NH_OK)
-        nh_hdf5_leave(file, plan->resume);
-    else
-        *out = file;
     return status;
 }
 
 /* ---- closing ---- */
 
-/* Closes everything that is open in the file; what the library could not write is lost with it. */
-static bool close_file(nh_hdf5 *file)
-{
-    if (file->file < 0)
-        return true;
-    hid_t open[256];
-    ssize_t count;
-    while ((count = H5Fget_obj_ids(file->file, H5F_OBJ_DATASET | H5F_OBJ_ATTR, 256, open)) > 0)
-        for (ssize_t i = 0; i < count; i++)
-            H5Oclose(open[i]);
-    bool closed = H5Fclose(file->file) >= 0;
-    file->file = -1;
-    return closed;
-}
-
 nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report)
 {
-    nh_hdf5_silence silence;
-    nh_hdf5_hush(&silence);
-    nh_status status = NH_OK;
-    if (H5Fflush(file->file, H5F_SCOPE_GLOBAL) < 0)
-        status = nh_hdf5_fail(file, "cannot write", report);
-    if (status == NH_OK)
-        status = synchronise(file, file->path, report);
-    nh_hdf5_unhush(&silence);
-    return status;
+    if (!file->channel.error)
+        file->channel.error = nh_synchronise(file->channel.descriptor);
+    int error = file->channel.error;
+    return error ? nh_hdf5_fail(file, "cannot write", error, report) : NH_OK;
 }
 
 void nh_hdf5_leave(nh_hdf5 *file, bool keep)
 {
     if (!file)
         return;
-    nh_hdf5_silence silence;
-    nh_hdf5_hush(&silence);
-    bool opened = file->file >= 0;
-    close_file(file);
-    nh_hdf5_unhush(&silence);
-    unlink(file->temporary);
-    if (opened && !keep && !file->plan.resume && file->named)
+    if (!file->plan.resume && !file->named && file->channel.descriptor >= 0)
+        unlink(file->temporary);
+    if (!file->plan.resume && file->named && !keep)
         unlink(file->path);
     release(file);
 }
 
 /* A trajectory that ended early: the same file with fewer records takes the place of the long one.
  */
-static nh_status cut(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report)
+static nh_status cut(const nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report)
 {
     nh_hdf5 *shorter;
     nh_archive_plan plan = file->plan;
     plan.resume = false;
     plan.steps = steps;
-    nh_status status = nh_hdf5_open(&shorter, file->path, &plan, used, report);
-    if (status != NH_OK)
-        return status;
-    status = nh_hdf5_copy(shorter, file, used, report);
-    nh_report ignored;
-    nh_status closed = nh_hdf5_close(shorter, used, steps, status == NH_OK ? report : &ignored);
-    return status == NH_OK ? closed : status;
+    nh_status status = begin(&shorter, file->path, &plan, used, report);
+    if (status == NH_OK)
+        status = nh_hdf5_copy(shorter, file, used, report);
+    if (status == NH_OK)
+        status = publish(shorter, report);
+    nh_hdf5_leave(shorter, true);
+    return status;
 }
 
 nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report)
 {
-    nh_status status = NH_OK;
-    if (used < file->records)
-        status = cut(file, used, steps, report);
-    nh_hdf5_silence silence;
-    nh_hdf5_hush(&silence);
-    bool written = used < file->records || H5Fflush(file->file, H5F_SCOPE_GLOBAL) >= 0;
-    bool closed = close_file(file);
-    if (status == NH_OK && !(written && closed))
-        status = nh_hdf5_fail(file, "cannot write", report);
-    if (status == NH_OK && used == file->records)
-        status = synchronise(file, file->path, report);
-    nh_hdf5_unhush(&silence);
+    nh_status status =
+        used < file->records ? cut(file, used, steps, report) : nh_hdf5_flush(file, report);
+    int descriptor = file->channel.descriptor;
+    file->channel.descriptor = -1;
+    if (close(descriptor) != 0 && status == NH_OK && used == file->records)
+        status = nh_hdf5_fail(file, "cannot write", errno, report);
     release(file);
     return status;
 }
