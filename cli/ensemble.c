@@ -270,6 +270,8 @@ static int run(const options *given)
     nh_ensemble_free(c.ensemble);
     subject_free(&c.subject);
     ranks_free(&c);
+    for (int i = 0; i < 3; i++)
+        nh_lock_release(c.lock[i]);
     free(c.checkpoint);
     free(c.list_q);
     free(c.list_v);

@@ -142,6 +142,21 @@ static int restore(ensemble_job *c, const char *file, int64_t *position)
     return answer;
 }
 
+/* Nobody else writes what this process writes, or goes on from where it goes on. */
+static int lock_files(ensemble_job *c, const char *resume, const char *table)
+{
+    nh_report report;
+    nh_status status = NH_OK;
+    if (c->checkpoint)
+        status = nh_lock_take(&c->lock[0], c->checkpoint, &report);
+    bool other = resume && !nh_lock_covers(c->lock[0], resume) && access(resume, W_OK) == 0;
+    if (status == NH_OK && other)
+        status = nh_lock_take(&c->lock[1], resume, &report);
+    if (status == NH_OK && table)
+        status = nh_lock_take(&c->lock[2], table, &report);
+    return status == NH_OK ? 0 : complain_report(&report);
+}
+
 int open_ensemble_files(ensemble_job *c, const options *given)
 {
     bool table = given->output && is_csv(given->output);
@@ -155,7 +170,8 @@ int open_ensemble_files(ensemble_job *c, const options *given)
     char *before = given->resume ? rank_file(c, given->resume) : NULL;
     c->checkpoint = given->checkpoint ? rank_file(c, given->checkpoint) : NULL;
     bool resumed = before && (!several || access(before, F_OK) == 0);
-    if (resumed)
+    answer = lock_files(c, before, table && c->wanted.rank == 0 ? given->output : NULL);
+    if (!answer && resumed)
         answer = restore(c, before, &position);
     if (!answer && several)
         answer = ranks_begin(c, given, position);

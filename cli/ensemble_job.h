@@ -27,6 +27,7 @@ typedef struct ensemble_job {
     char *folder;     /* where ranks meet */
     FILE *spill;      /* rows on their way to rank 0 */
     char *checkpoint; /* this rank's */
+    nh_lock *lock[3]; /* of that, of what it resumes from, of a table */
     int64_t done;     /* steps of all members, at the last checkpoint */
     progress bar;
     nh_status status; /* of the computation as a whole */

@@ -188,7 +188,7 @@ static int finish(run_job *job, const options *given)
         return FAILED;
     }
     if (answer == DONE)
-        remove_checkpoints(&job->checkpointing);
+        nh_simulation_remove_checkpoints(job->simulation);
     return answer;
 }
 

@@ -486,6 +486,17 @@ NH_API nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, in
 NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces,
                                     nh_report *report);
 
+/* A lock on a file that this process is going to write, or to write again and again: fails at once
+ * with NH_FILE_FAILED if `path` cannot be written, or if somebody else holds the lock, which the
+ * message then names. It is advisory: nonholo takes it for the files of nh_archive and
+ * nh_simulation, and `nonholo ensemble` for its own; other programs do not know it. It ends
+ * with nh_lock_release or with the process. Devices and pipes are not locked: `out` is NULL then. */
+typedef struct nh_lock nh_lock;
+NH_API nh_status nh_lock_take(nh_lock **out, const char *path, nh_report *report);
+/* Whether the lock is that of `path`, which may be the same file under another name. */
+NH_API bool nh_lock_covers(const nh_lock *lock, const char *path);
+NH_API void nh_lock_release(nh_lock *lock); /* may be NULL */
+
 /* ---- ensembles --------------------------------------------------------------------------- */
 
 /* A random state of a given energy that satisfies the constraints. Angles are uniformly
@@ -913,6 +924,9 @@ NH_API int64_t nh_record_spacing(int64_t steps, int columns);
  * the other one to 0. */
 NH_API nh_status nh_interval_parse(const char *text, double *seconds, int64_t *steps,
                                    nh_report *report);
+
+/* The simulation is complete: removes the checkpoints that it was resumed from and wrote. */
+NH_API void nh_simulation_remove_checkpoints(nh_simulation *simulation);
 
 /* Removes a checkpoint file and any incomplete FILE.part. Does nothing if `path` is NULL. */
 NH_API void nh_checkpoint_remove(const char *path);

@@ -212,9 +212,7 @@ class _Simulation(Immutable):
         """Closes the file. A run that was interrupted writes its checkpoint; of a complete one it is removed."""
         call(lib.nh_simulation_finish, self.handle)
         if lib.nh_run_steps(self.run) == self.options.steps:
-            lib.nh_checkpoint_remove(self.options.checkpoint)
-            lib.nh_checkpoint_remove(self.options.resume)
-
+            lib.nh_simulation_remove_checkpoints(self.handle)
 
     def estimate_error(self, wanted: int) -> None:
         """How good the end state is. What the user's functions raise at other steps is no failure of this run."""

@@ -24,6 +24,7 @@ struct nh_archive {
     int n, k, m, columns;
     int64_t rows; /* of a single trajectory */
     double last_time;
+    nh_lock *lock;
     nh_file *file; /* of a table; of the rows that become .npz at the end */
     char *path;
     double *row;
@@ -343,6 +344,7 @@ static void release(nh_archive *a)
     free(a->v);
     free(a->value);
     free(a->multiplier);
+    nh_lock_release(a->lock);
     free(a);
 }
 
@@ -378,6 +380,8 @@ nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive
                  : nh_fail_memory(report);
     a->plan.column = a->column;
     a->plan.swept_name = a->swept;
+    if (status == NH_OK)
+        status = nh_lock_take(&a->lock, path, report);
     if (status == NH_OK)
         status = open_file(a, path, report);
     if (status != NH_OK) {

@@ -56,6 +56,13 @@ static bool is_special(const char *path)
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
+bool nh_file_is_special(const char *path)
+{
+    struct stat info;
+    return nh_file_is_output(path) ||
+           (is_special(path) && stat(path, &info) == 0 && !S_ISDIR(info.st_mode));
+}
+
 /* How a file begins: anew, under a name that a later process finds (two of them), or where an
  * earlier one stopped. */
 typedef enum beginning { NEW, PART, WHOLE, RESUMED } beginning;

@@ -13,6 +13,8 @@ typedef struct nh_file nh_file;
 
 /* The path '-' is standard output, which is written directly, too. */
 bool nh_file_is_output(const char *path);
+/* A device, a pipe or standard output. */
+bool nh_file_is_special(const char *path);
 
 nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report);
 

@@ -122,6 +122,7 @@ void nh_simulation_free(nh_simulation *s)
     if (!s)
         return;
     nh_archive_leave(s->archive);
+    nh_simulation_unlock(s);
     nh_record_free(s->record);
     nh_run_free(s->run);
     free(s->multipliers);
@@ -238,6 +239,7 @@ static nh_status suspend(nh_simulation *s, nh_report *report)
     nh_status status = nh_simulation_write_checkpoint(s, report);
     nh_archive_leave(s->archive);
     s->archive = NULL;
+    nh_simulation_unlock(s);
     return status;
 }
 
@@ -259,6 +261,8 @@ nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
     bool arrived = nh_run_steps(s->run) == s->options.steps, failed = s->status != NH_OK;
     if (!failed && !arrived && s->options.checkpoint)
         return suspend(s, report);
+    if (failed || !arrived)
+        nh_simulation_unlock(s);
     if (s->status == NH_FILE_FAILED) { /* the disk is full, or the like: no half of a file */
         nh_archive_leave(s->archive);
         s->archive = NULL;

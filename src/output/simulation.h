@@ -12,6 +12,7 @@ struct nh_simulation {
     nh_run *run;
     nh_record *record;
     int64_t recorded;     /* the step of the last row; -1: none */
+    nh_lock *lock[2];     /* of `checkpoint` and of `resume`, if that is another file */
     nh_archive *archive;  /* of the output, while it is written */
     double *multipliers;  /* of a row of it; NULL: the format has none */
     const char *complete; /* the output, once it is closed */
@@ -30,6 +31,10 @@ nh_status nh_simulation_open(nh_simulation *s, nh_report *report);
 
 /* The last row of the record goes to the output, if there is one. */
 nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_report *report);
+
+/* Nobody else writes the checkpoint, or resumes from the one that we resume from. */
+nh_status nh_simulation_lock(nh_simulation *s, nh_report *report);
+void nh_simulation_unlock(nh_simulation *s);
 
 bool nh_simulation_checkpoint_is_due(nh_simulation *s);
 nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report);

@@ -94,6 +94,36 @@ nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_
                           s->multipliers, report);
 }
 
+/* ---- locks --------------------------------------------------------------------------------- */
+
+nh_status nh_simulation_lock(nh_simulation *s, nh_report *report)
+{
+    const nh_simulation_options *o = &s->options;
+    nh_status status = NH_OK;
+    if (o->checkpoint)
+        status = nh_lock_take(&s->lock[0], o->checkpoint, report);
+    /* one that cannot be written, nobody else writes either */
+    bool other = o->resume && !nh_lock_covers(s->lock[0], o->resume);
+    if (status == NH_OK && other && access(o->resume, W_OK) == 0)
+        status = nh_lock_take(&s->lock[1], o->resume, report);
+    return status;
+}
+
+void nh_simulation_unlock(nh_simulation *s)
+{
+    for (int i = 0; i < 2; i++) {
+        nh_lock_release(s->lock[i]);
+        s->lock[i] = NULL;
+    }
+}
+
+void nh_simulation_remove_checkpoints(nh_simulation *s)
+{
+    nh_checkpoint_remove(s->options.checkpoint);
+    nh_checkpoint_remove(s->options.resume);
+    nh_simulation_unlock(s);
+}
+
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
 bool nh_simulation_checkpoint_is_due(nh_simulation *s)
@@ -203,7 +233,9 @@ nh_status nh_simulation_open(nh_simulation *s, nh_report *report)
 {
     notes before = {0};
     bool resumes = s->options.resume != NULL;
-    nh_status status = resumes ? restore(s, &before, report) : NH_OK;
+    nh_status status = nh_simulation_lock(s, report);
+    if (status == NH_OK && resumes)
+        status = restore(s, &before, report);
     if (status != NH_OK || !s->options.output)
         return status;
     if (resumes && is_finished(s)) {

@@ -277,7 +277,7 @@ def has_content(path):
 
 
 def test_a_file_that_is_written_is_locked():
-    """Else another process that writes the same file would take it for a leftover."""
+    """A second process that wants to write it says who does, and ends at once. A lock ends with its process."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.csv")
         child = subprocess.Popen([nonholo.path, *RUN[:-1], "1e9", "--every", "100", "--quiet", "-o", path],
@@ -286,7 +286,7 @@ def test_a_file_that_is_written_is_locked():
         while not has_content(own):  # the first block is there
             check(child.poll() is None, "it ended")
         done = nonholo(*RUN, "-o", path)
-        same(done.returncode, 0, done.stderr)
+        same((done.returncode, done.stderr), (1, f"nonholo: {path} is being written by process {child.pid}\n"))
         check(os.path.exists(own), "the file of a process at work was removed")
         child.kill()
         child.wait()

@@ -165,9 +165,10 @@ class Victim:
                 if child.returncode != -signal.SIGKILL:  # it came to its end in between
                     break
                 longest *= 1 if self.look(begun) else 1.1  # on a busy machine it needs more time to begin
-                if self.has_ended():
-                    if os.path.exists(self.checkpoint):
-                        os.remove(self.checkpoint)
+                if self.has_ended():  # what a later run of that name would remove
+                    for name in os.listdir(self.folder):
+                        if name.endswith(".lock") or name == os.path.basename(self.checkpoint):
+                            os.remove(os.path.join(self.folder, name))
                     return None
         if child.returncode != 0 and os.environ.get("NONHOLO_KEEP"):
             shutil.copytree(self.folder, os.environ["NONHOLO_KEEP"], dirs_exist_ok=True)
