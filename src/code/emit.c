@@ -154,52 +154,44 @@ static void integers(nh_text *out, const char *name, const int *entry, int count
     nh_text_add_plain(out, "0};\n");
 }
 
-static void add_transposed(nh_text *out, const char *prefix, const char *name, int m,
-                           const int *first, const int *column)
+/* A sparse matrix by rows; its entries begin at first[0]. */
+typedef struct pattern {
+    const char *name;
+    int rows;
+    const int *first, *column;
+} pattern;
+
+static pattern rows_of_positions(const nh_shape *s)
 {
-    nh_text_add(out,
-                "#define %sadd_%s(k, out, a, l) %snh_add_%s(out, a, l)\n"
-                "static inline void %snh_add_%s(real *out, const real *a, const real *l)\n"
-                "{\n    (void)out; (void)a; (void)l;\n",
-                prefix, name, prefix, name, prefix, name);
-    const bool loop = first[m] > UNROLLED_MAX;
-    if (loop) {
-        integers(out, "first", first, m + 1);
-        integers(out, "column", column, first[m]);
-        nh_text_add(out,
-                    "    for (int j = 0; j < %d; j++)\n"
-                    "        for (int e = first[j]; e < first[j + 1]; e++)\n"
-                    "            out[column[e]] = fma_(a[e], l[j], out[column[e]]);\n",
-                    m);
-    }
-    for (int j = 0; j < m && !loop; j++)
-        for (int e = first[j]; e < first[j + 1]; e++)
-            nh_text_add(out, "    out[%d] = fma_(a[%d], l[%d], out[%d]);\n", column[e], e, j,
-                        column[e]);
-    nh_text_add_plain(out, "}\n\n");
+    return (pattern){"G", s->positions, s->k_first + (s->m - s->positions), s->k_column};
 }
 
-static void apply_K(nh_text *out, const char *prefix, const nh_shape *s)
+/* out += a x, or with the transposed of a. */
+static void add_product(nh_text *out, const char *prefix, const pattern *p, bool transposed)
 {
+    const char *verb = transposed ? "add" : "apply";
+    const int begin = p->first[0], entries = p->first[p->rows] - begin;
     nh_text_add(out,
-                "#define %sapply_K(k, out, a, x) %snh_apply_K(out, a, x)\n"
-                "static inline void %snh_apply_K(real *out, const real *a, const real *x)\n"
+                "#define %s%s_%s(k, out, a, x) %snh_%s_%s(out, a, x)\n"
+                "static inline void %snh_%s_%s(real *out, const real *a, const real *x)\n"
                 "{\n    (void)out; (void)a; (void)x;\n",
-                prefix, prefix, prefix);
-    const bool loop = s->nk > UNROLLED_MAX;
+                prefix, verb, p->name, prefix, verb, p->name, prefix, verb, p->name);
+    const bool loop = entries > UNROLLED_MAX;
     if (loop) {
-        integers(out, "first", s->k_first, s->m + 1);
-        integers(out, "column", s->k_column, s->nk);
+        const char *to = transposed ? "column[e]" : "j", *of = transposed ? "j" : "column[e]";
+        integers(out, "first", p->first, p->rows + 1);
+        integers(out, "column", p->column + begin, entries);
         nh_text_add(out,
                     "    for (int j = 0; j < %d; j++)\n"
-                    "        for (int e = first[j]; e < first[j + 1]; e++)\n"
-                    "            out[j] = fma_(a[e], x[column[e]], out[j]);\n",
-                    s->m);
+                    "        for (int e = first[j] - %d; e < first[j + 1] - %d; e++)\n"
+                    "            out[%s] = fma_(a[e], x[%s], out[%s]);\n",
+                    p->rows, begin, begin, to, of, to);
     }
-    for (int j = 0; j < s->m && !loop; j++)
-        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
-            nh_text_add(out, "    out[%d] = fma_(a[%d], x[%d], out[%d]);\n", j, e, s->k_column[e],
-                        j);
+    for (int j = 0; j < p->rows && !loop; j++)
+        for (int e = p->first[j]; e < p->first[j + 1]; e++) {
+            const int to = transposed ? p->column[e] : j, of = transposed ? j : p->column[e];
+            nh_text_add(out, "    out[%d] = fma_(a[%d], x[%d], out[%d]);\n", to, e - begin, of, to);
+        }
     nh_text_add_plain(out, "}\n\n");
 }
 
@@ -269,9 +261,13 @@ static void add_KB(nh_text *out, const char *prefix, const nh_shape *s)
 
 static void products(nh_text *out, const char *prefix, const nh_shape *s)
 {
-    add_transposed(out, prefix, "B", s->m, s->b_first, s->b_column);
-    add_transposed(out, prefix, "K", s->m, s->k_first, s->k_column);
-    apply_K(out, prefix, s);
+    const pattern B = {"B", s->m, s->b_first, s->b_column},
+                  K = {"K", s->m, s->k_first, s->k_column}, G = rows_of_positions(s);
+    add_product(out, prefix, &B, true);
+    add_product(out, prefix, &K, true);
+    add_product(out, prefix, &G, true);
+    add_product(out, prefix, &K, false);
+    add_product(out, prefix, &G, false);
     if (s->pair_first)
         add_KB(out, prefix, s);
 }

@@ -143,6 +143,25 @@ static inline void apply_K(const kernel *k, real *out, const real *K, const real
             out[j] = fma_(K[e], x[s->k_column[e]], out[j]);
 }
 
+/* The same for the rows of positions alone, G: l and the second out are POSITIONS numbers. */
+static inline void add_G(const kernel *k, real *out, const real *G, const real *l)
+{
+    const nh_shape *s = k->io->shape;
+    const int from = s->m - s->positions, *first = s->k_first + from;
+    for (int j = 0; j < s->positions; j++)
+        for (int e = first[j]; e < first[j + 1]; e++)
+            out[s->k_column[e]] = fma_(G[e - first[0]], l[j], out[s->k_column[e]]);
+}
+
+static inline void apply_G(const kernel *k, real *out, const real *G, const real *x)
+{
+    const nh_shape *s = k->io->shape;
+    const int from = s->m - s->positions, *first = s->k_first + from;
+    for (int j = 0; j < s->positions; j++)
+        for (int e = first[j]; e < first[j + 1]; e++)
+            out[j] = fma_(G[e - first[0]], x[s->k_column[e]], out[j]);
+}
+
 /* S[i * stride + j] += c (K B)_ij */
 static inline void add_KB(const kernel *k, real *S, int stride, double c, const real *K,
                           const real *B)

@@ -31,7 +31,7 @@ static void table(const double *option, double *out)
     memcpy(t.c, c, sizeof c);
     memcpy(t.a, a, sizeof a);
     memcpy(t.f, ahat, sizeof ahat);
-    spark_complete(kind(option), t, NULL);
+    spark_complete(kind(option), t, NULL, SPARK_MOMENTS);
 }
 
 const nh_method nh_method_euler_1 = {

@@ -36,6 +36,13 @@ static int order_of(const double *option)
     return 2 * (int)option[0];
 }
 
+/* One stage has one multiplier, which cannot keep both a condition and its derivative. */
+static unsigned keeps_of(const double *option)
+{
+    unsigned always = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION;
+    return option[0] >= 2 ? always | NH_KEEPS_POSITIONS : always;
+}
+
 const nh_method nh_method_gauss = {
     .name = "gauss",
     .summary = "Gauss SPARK: any order, any Lagrangian, any constraints",
@@ -52,7 +59,7 @@ const nh_method nh_method_gauss = {
                 .greatest = SPARK_STAGES_MAX}},
     .options = 1,
     .order_of = order_of,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .keeps_of = keeps_of,
     SPARK_METHOD,
 };
 #endif

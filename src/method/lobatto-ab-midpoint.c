@@ -37,7 +37,7 @@ static void table(const double *option, double *out)
     memcpy(t.c, c, sizeof c);
     memcpy(t.a, a, sizeof a);
     memcpy(t.f, ahat, sizeof ahat);
-    spark_complete(kind(option), t, middle);
+    spark_complete(kind(option), t, middle, SPARK_STAGES);
 }
 
 const nh_method nh_method_lobatto_ab_midpoint = {
@@ -49,7 +49,7 @@ const nh_method nh_method_lobatto_ab_midpoint = {
                 "0 = k(t0 + h/2, q_m, v_m),   dL/dv(t0 + h/2, q_m, v_m) = p_m\n"
                 "p1 = p_m + h/2 (F_2 + K_2^T Psi_2),   0 = k(t1, q1, v1)",
     .order = 2,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     SPARK_METHOD,
 };
 #endif

@@ -32,7 +32,7 @@ static void table(const double *option, double *out)
     nh_lobatto_table(s, NH_LOBATTO_A, t.c, t.a + s * s, t.a);
     nh_lobatto_table(s, NH_LOBATTO_B, t.c, t.f + s * s, t.f);
     t.c[s] = 1;
-    spark_complete(kind(option), t, NULL);
+    spark_complete(kind(option), t, NULL, (spark_holonomic)option[1]);
 }
 
 static int order_of(const double *option)
@@ -53,10 +53,11 @@ const nh_method nh_method_lobatto_ab = {
                 .type = NH_OPTION_INTEGER,
                 .standard = 2,
                 .least = 2,
-                .greatest = 10}},
-    .options = 1,
+                .greatest = 10},
+               SPARK_HOLONOMIC},
+    .options = 2,
     .order_of = order_of,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     SPARK_METHOD,
 };
 #endif

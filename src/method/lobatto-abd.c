@@ -33,7 +33,7 @@ static void table(const double *option, double *out)
     nh_lobatto_table(s, NH_LOBATTO_B, t.c, t.f + s * s, t.f);
     nh_lobatto_table(s, NH_LOBATTO_D, t.c, t.r + s * s, t.r);
     t.c[s] = 1;
-    spark_complete(kind(option), t, NULL);
+    spark_complete(kind(option), t, NULL, (spark_holonomic)option[1]);
 }
 
 static int order_of(const double *option)
@@ -55,10 +55,11 @@ const nh_method nh_method_lobatto_abd = {
                 .type = NH_OPTION_INTEGER,
                 .standard = 2,
                 .least = 2,
-                .greatest = 10}},
-    .options = 1,
+                .greatest = 10},
+               SPARK_HOLONOMIC},
+    .options = 2,
     .order_of = order_of,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     SPARK_METHOD,
 };
 #endif

@@ -160,7 +160,7 @@ const nh_method nh_method_adaptive_gauss = {
                 .greatest = 1e-3}},
     .options = 1,
     .order = 0, /* adaptive */
-    .keeps = NH_KEEPS_CONSTRAINTS,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,
     SPARK_SHARED,
 };
 #endif

@@ -5,6 +5,7 @@
  *     a, f, r   rows of the points: positions from velocities, momenta from forces and reactions
  *     af, ar    the products a f and a r, which take pushes to positions
  *     u         the conditions on the points, a row for each stage
+ *     ud, ug    the same for conditions on positions: on their derivatives, and on g / h itself
  *     e, g      continue a step into the next: what belongs to stages, and the rises of all points
  *     e2        continues the stages of the last two steps
  *
@@ -28,6 +29,8 @@ typedef struct spark_kind {
     PART(af, kind.split *p, s)                                                                     \
     PART(ar, p, s)                                                                                 \
     PART(u, s, p)                                                                                  \
+    PART(ud, s, p)                                                                                 \
+    PART(ug, s, p)                                                                                 \
     PART(e, s, s)                                                                                  \
     PART(g, p, p)                                                                                  \
     PART(e2, kind.two *s, 2 * s)

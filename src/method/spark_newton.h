@@ -18,9 +18,14 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     for (int c = 0; c < S; c++)
         for (int e = 0; e < M; e++) {
             double sum = 0;
-            EACH_POINT(i) sum += TABLE_U(c)[i] * POINT_k(i)[e];
+            EACH_POINT(i) sum += row_weight(k, c, i, e) * POINT_k(i)[e];
             r[UNKNOWNS * N + c * M + e] = sum;
         }
+    for (int c = 0; c < S && POSITIONS > 0; c++)
+        EACH_POINT(i)
+    if (TABLE_UG(c)[i] != 0)
+        EACH(e, POSITIONS)
+    r[UNKNOWNS * N + c * M + FIRST_POSITION + e] += TABLE_UG(c)[i] * POINT_g(i)[e] / k->h;
     return NH_KERNEL_OK;
 }
 

@@ -94,6 +94,12 @@ static inline int correct_pushes(kernel *k, const spark *s)
         apply_K(k, s->defect, POINT_K(i), V + i * N);
         answer_defect(k, s, i);
     }
+    if (POSITIONS > 0)
+        EACH_POINT(i)
+    if (is_on_surface(k, i)) {
+        EACH(n, N) s->moved[n] = shift_pushes(k, s->next, i, n) - shift_pushes(k, s->x, i, n);
+        answer_surface(k, s, i);
+    }
     end_impulses(k, s);
     EACH_STAGE(j) add_B(k, s->next + (SPLIT * S + j) * N, STAGE_B(j), s->dX + j * M);
     return NH_KERNEL_OK;

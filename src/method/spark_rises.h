@@ -77,6 +77,12 @@ static inline int correct_rises(kernel *k, const spark *s)
         apply_K(k, s->defect, POINT_K(i), dx + i * N);
         answer_defect(k, s, i);
     }
+    if (POSITIONS > 0)
+        EACH_POINT(i)
+    if (is_on_surface(k, i)) {
+        EACH(n, N) s->moved[n] = weighted(k, TABLE_A(i), dx + n, N);
+        answer_surface(k, s, i);
+    }
     end_impulses(k, s);
     EACH_STAGE(j)
     {

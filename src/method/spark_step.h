@@ -6,7 +6,8 @@
  * Index i runs over the points, j over the S stages. Points 0 .. S-1 are the stages; the last
  * point, whose rows are the weights b, is the end of the step; a method may have further points
  * between. The multipliers follow from S conditions sum_i u_ri k(T_i, Q_i, V_i) = 0 on all points.
- * Jay (2009), eq. 6.1.
+ * Jay (2009), eq. 6.1. Of conditions on positions, the last rows of k = dg/dt, these are instead
+ *     sum_i (ud_ri k(T_i, Q_i, V_i) + ug_ri g(T_i, Q_i) / h) = 0.
  *
  * A step is solved by fixed point, for the impulses X_j = h Psi_j together with
  *     the pushes M^-1 (h F_j + K_j^T X_j)   where p = M v with a constant M    (spark_pushes.h)
@@ -74,6 +75,8 @@ enum { ITERATIONS_MAX = 50 };
 #define TABLE_AF(i) (TABLE_PART(af) + (i)*S)
 #define TABLE_AR(i) (TABLE_PART(ar) + (i)*S)
 #define TABLE_U(r) (TABLE_PART(u) + (r)*POINTS)
+#define TABLE_UD(r) (TABLE_PART(ud) + (r)*POINTS)
+#define TABLE_UG(r) (TABLE_PART(ug) + (r)*POINTS)
 #define TABLE_E(j) (TABLE_PART(e) + (j)*S)
 #define TABLE_G(i) (TABLE_PART(g) + (i)*POINTS)
 #define TABLE_E2(j) (TABLE_PART(e2) + (j)*2 * S)
@@ -91,6 +94,12 @@ enum { ITERATIONS_MAX = 50 };
 #define POINT_P(i) ((i) < S ? STAGE_P(i) : OTHER_P(i))
 #define POINT_k(i) ((i) < S ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
 #define POINT_K(i) (POINT_k(i) + M)
+
+/* Conditions on positions: the rows from this one on; g at a point, and G. */
+#define FIRST_POSITION (M - POSITIONS)
+#define SURFACE_SIZE (POSITIONS + NG)
+#define POINT_g(i) (s->surface + (i) * (SURFACE_SIZE))
+#define POINT_G(i) (POINT_K(i) + (NK - NG))
 
 /* The vectors of unknowns, of which reactions have as many again when they are split off; and the
  * memory, which holds them and the impulses of the last step, or of the last two and the number of
@@ -110,9 +119,11 @@ typedef struct spark {
     real *Q, *V;    /* POINTS x N; V has room for the unknowns */
     real *base;     /* q0 + h c_i v0, POINTS x N */
     real *values;   /* of the points */
-    real *matrix, *answer; /* (S M) x (S M); (POINTS M) x (S M), see below */
+    real *matrix, *answer; /* (S M) x (S M); (POINTS (M + POSITIONS)) x (S M), see below */
     real *defect;          /* M */
     real *p0, *push;       /* of rises: the momentum at the start and what END adds; PUSHES x N */
+    real *surface, *moved; /* of conditions on positions: what SURFACE gives at points; N */
+    real *block;           /* M x M */
 } spark;
 
 /* Sums over more than three stages are made in two chains, of which neither waits for the other. */
@@ -160,6 +171,16 @@ static inline real continued(const kernel *k, int i, int young, const real *last
     return plus_weighted(k, sum, TABLE_E2(i) + S, last + MEMORY_STEP, apart);
 }
 
+/* Whether the conditions on positions are asked for at a point. */
+static inline int is_on_surface(const kernel *k, int i)
+{
+    int is = 0;
+    (void)k;
+    if (POSITIONS > 0)
+        EACH_STAGE(r) is |= TABLE_UG(r)[i] != 0;
+    return is;
+}
+
 static inline int evaluate_points(kernel *k, const spark *s)
 {
     const double h = k->h;
@@ -173,11 +194,40 @@ static inline int evaluate_points(kernel *k, const spark *s)
             CALL(STAGE, k->t + TABLE_C[i] * h, Q, V, s->defect, STAGE_P(i));
         else
             CALL(END, k->t + TABLE_C[i] * h, Q, V, 0, OTHER_P(i));
+        if (is_on_surface(k, i))
+            CALL(SURFACE, k->t + TABLE_C[i] * h, Q, V, 0, POINT_g(i));
     }
     return NH_KERNEL_OK;
 }
 
 /* ---- multipliers ---- */
+
+/* What constraint e at point i has to do with condition r. */
+static inline double row_weight(const kernel *k, int r, int i, int e)
+{
+    (void)k;
+    return e < FIRST_POSITION ? TABLE_U(r)[i] : TABLE_UD(r)[i];
+}
+
+/* With conditions on positions: g changes with the velocities as h (a r)_ij G_i B_j does. */
+static inline void make_matrix_of_positions(kernel *k, const spark *s)
+{
+    const int size = S * M;
+    const real *values = s->values;
+    EACH_POINT(i) EACH_STAGE(j)
+    {
+        EACH(e, M * M) s->block[e] = broadcast(0);
+        add_KB(k, s->block, M, 1, POINT_K(i), STAGE_B(j));
+        EACH_STAGE(r) EACH(d, M)
+        {
+            const double on_position = d < FIRST_POSITION ? 0 : TABLE_UG(r)[i] * TABLE_AR(i)[j];
+            const double c = row_weight(k, r, i, d) * TABLE_R(i)[j] + on_position;
+            real *row = s->matrix + (r * M + d) * size + j * M;
+            if (c != 0)
+                EACH(e, M) row[e] = fma_(broadcast(c), s->block[d * M + e], row[e]);
+        }
+    }
+}
 
 /* Block (r, j) = sum_i u_ri r_ij K_i B_j */
 static inline void make_matrix(kernel *k, const spark *s)
@@ -187,6 +237,10 @@ static inline void make_matrix(kernel *k, const spark *s)
     const real *values = s->values;
     EACH_STAGE(r)
     EACH(d, M) EACH_STAGE(j) EACH(e, M) matrix[(r * M + d) * size + j * M + e] = broadcast(0);
+    if (POSITIONS > 0) {
+        make_matrix_of_positions(k, s);
+        return;
+    }
     EACH_STAGE(r) EACH_STAGE(j) EACH_POINT(i)
     {
         const double c = TABLE_U(r)[i] * TABLE_R(i)[j];
@@ -231,12 +285,25 @@ static inline void substitute(kernel *k, const real *matrix, real *x)
  */
 #define DIRECT (S * M <= 8)
 
+/* A point's defects: those of all constraints, then those of g / h. */
+#define DEFECTS (M + POSITIONS)
+#define ANSWER(i, d) (s->answer + ((i)*DEFECTS + (d)) * S * M)
+
 static inline void make_answer(kernel *k, const spark *s)
 {
     EACH_POINT(i) EACH(d, M)
     {
-        real *column = s->answer + (i * M + d) * S * M;
-        EACH_STAGE(r) EACH(e, M) column[r * M + e] = broadcast(e == d ? -TABLE_U(r)[i] : 0);
+        real *column = ANSWER(i, d);
+        EACH_STAGE(r)
+        EACH(e, M) column[r * M + e] = broadcast(e == d ? -row_weight(k, r, i, d) : 0);
+        substitute(k, s->matrix, column);
+    }
+    EACH_POINT(i) if (is_on_surface(k, i)) EACH(d, POSITIONS)
+    {
+        real *column = ANSWER(i, M + d);
+        EACH_STAGE(r)
+        EACH(e, M)
+        column[r * M + e] = broadcast(e == FIRST_POSITION + d ? -TABLE_UG(r)[i] : 0);
         substitute(k, s->matrix, column);
     }
 }
@@ -261,12 +328,29 @@ static inline void answer_defect(kernel *k, const spark *s, int i)
 {
     EACH_STAGE(r) EACH(e, M)
     {
-        const real *answer = s->answer + i * M * S * M + r * M + e;
+        const real *answer = ANSWER(i, 0) + r * M + e;
         real *sum = s->dX + (CHAIN(i) ? S * M : 0) + r * M + e;
         if (DIRECT)
             EACH(d, M) *sum = fma_(answer[d * S * M], s->defect[d], *sum);
         else
-            *sum = fma_(broadcast(-TABLE_U(r)[i]), s->defect[e], *sum);
+            *sum = fma_(broadcast(-row_weight(k, r, i, e)), s->defect[e], *sum);
+    }
+}
+
+/* ... and where conditions on positions are asked for those of g / h, after a change of Q_i by h
+ * times `moved`. */
+static inline void answer_surface(kernel *k, const spark *s, int i)
+{
+    const real *values = s->values;
+    EACH(d, POSITIONS) s->defect[d] = POINT_g(i)[d] / k->h;
+    apply_G(k, s->defect, POINT_G(i), s->moved);
+    EACH_STAGE(r) EACH(e, M)
+    {
+        real *sum = s->dX + r * M + e;
+        if (DIRECT)
+            EACH(d, POSITIONS) *sum = fma_(ANSWER(i, M + d)[r * M + e], s->defect[d], *sum);
+        else if (e >= FIRST_POSITION)
+            *sum = fma_(broadcast(-TABLE_UG(r)[i]), s->defect[e - FIRST_POSITION], *sum);
     }
 }
 
@@ -314,9 +398,11 @@ typedef struct spark_progress {
     real scale, driver_scale;
 } spark_progress;
 
+/* Velocities that lead to where g = 0 are known no better than positions are. */
 static inline spark_progress begin_progress(const kernel *k)
 {
-    return (spark_progress){.is = coupled_begin(DRIVER >= 0)};
+    return (spark_progress){.is = POSITIONS > 0 ? coupled_velocities(k, DRIVER)
+                                                : coupled_begin(DRIVER >= 0)};
 }
 
 static inline void measure_scales(kernel *k, spark_progress *p, const spark *s)
@@ -478,11 +564,15 @@ static int step_plain(kernel *k)
     LOCAL(base, POINTS * N);
     LOCAL(values, VALUES_SIZE);
     LOCAL(matrix, S * M * S * M);
-    LOCAL(answer, DIRECT ? POINTS * M * S * M : 0);
+    LOCAL(answer, DIRECT ? POINTS * DEFECTS * S * M : 0);
     LOCAL(defect, M);
     LOCAL(p0, OTHER_SIZE);
     LOCAL(push, PLAIN_MOMENTUM ? 0 : PUSHES * N);
-    spark s = {x, next, X, dX, Q, V, base, values, matrix, answer, defect, p0, push};
+    LOCAL(surface, POINTS * SURFACE_SIZE);
+    LOCAL(moved, POSITIONS > 0 ? N : 0);
+    LOCAL(block, POSITIONS > 0 ? M * M : 0);
+    spark s = {x,      next,   X,      dX, Q,    V,       base,  values,
+               matrix, answer, defect, p0, push, surface, moved, block};
 
     if (!PLAIN_MOMENTUM)
         CALL(END, k->t, k->q, k->v, 0, p0);
@@ -494,7 +584,8 @@ static int step_plain(kernel *k)
 
 /* One trajectory of an emitted kernel: with enough stages, four of them at a time. */
 #ifdef NH_QUADS
-#if S >= 3 && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && PLAIN_MOMENTUM && !NONIDEAL
+#if S >= 3 && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && PLAIN_MOMENTUM && !NONIDEAL &&           \
+    POSITIONS == 0
 #define IN_QUADS
 #include "method/spark_quads.h"
 #endif

@@ -50,37 +50,80 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
            m = (size_t)shape->m, nk = (size_t)shape->nk, nb = (size_t)shape->nb;
     size_t rest = shape->nonideal ? n : 0;
     size_t values = s * (2 * n + m + nk + nb + rest) + (p - s) * (n + m + nk);
-    size_t answer = s * m <= 8 ? p * m * s * m : 0;
+    size_t positions = (size_t)shape->positions;
+    size_t answer = s * m <= 8 ? p * (m + positions) * s * m : 0;
+    size_t surface = p * (positions + (size_t)shape->ng) + (positions > 0 ? n + m * m : 0);
     size_t push = shape->plain_momentum ? 0 : (1 + (size_t)kind.split) * s * n;
     size_t unknowns = spark_unknowns(kind, shape) * n;
     size_t V = unknowns > p * n ? unknowns : p * n;
     size_t step = 2 * unknowns + 3 * s * m + V + 2 * p * n + values + s * m * s * m + answer + m +
-                  (n + m + nk) + push;
+                  (n + m + nk) + push + surface;
     size_t d = unknowns + s * m;
     return step + newton_scratch(d) + d; /* follow() keeps d */
 }
 
-/* u = C^-1 (w; 1 at the end), C = (sum_i w_ri r_ij; b_j): in these combinations the conditions w
- * give the multipliers' system the unit matrix for its coefficients when K is constant. `w` has s -
- * 1 rows of p entries. */
-static inline void spark_conditions(spark_kind kind, spark_parts t, const double *w)
+/* s conditions as rows of p weights: on the constraints, and on g / h, where positions are meant
+ * (else NULL). The last row is the constraints at the end of the step. */
+typedef struct spark_rows {
+    double *on_k, *on_g;
+} spark_rows;
+
+/* u = C^-1 w, C = sum_i w_ri r_ij (and (a r)_ij for weights of g / h): in these combinations the
+ * conditions w give the multipliers' system the unit matrix for its coefficients when K is
+ * constant. */
+static inline void spark_conditions(spark_kind kind, spark_parts t, spark_rows w, spark_rows u)
 {
     int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
-    double C[SPARK_STAGES_MAX * SPARK_STAGES_MAX], column[SPARK_STAGES_MAX];
+    double C[SPARK_STAGES_MAX * SPARK_STAGES_MAX] = {0}, column[SPARK_STAGES_MAX];
     for (int r = 0; r < s; r++)
-        for (int j = 0; j < s; j++) {
-            C[r * s + j] = r == s - 1 ? t.r[(p - 1) * s + j] : 0;
-            for (int i = 0; r < s - 1 && i < p; i++)
-                C[r * s + j] += w[r * p + i] * t.r[i * s + j];
-        }
+        for (int j = 0; j < s; j++)
+            for (int i = 0; i < p; i++) {
+                C[r * s + j] += w.on_k[r * p + i] * t.r[i * s + j];
+                if (w.on_g)
+                    C[r * s + j] += w.on_g[r * p + i] * t.ar[i * s + j];
+            }
     nh_dense_factor(s, C, pivot);
-    for (int i = 0; i < p; i++) {
+    for (int i = 0; i < (w.on_g ? 2 * p : p); i++) {
+        const double *from = i < p ? w.on_k + i : w.on_g + i - p;
+        double *to = i < p ? u.on_k + i : u.on_g + i - p;
         for (int r = 0; r < s; r++)
-            column[r] = r < s - 1 ? w[r * p + i] : i == p - 1;
+            column[r] = from[r * p];
         nh_dense_solve(s, C, pivot, column);
         for (int r = 0; r < s; r++)
-            t.u[r * p + i] = column[r];
+            to[r * p] = column[r];
     }
+}
+
+/* Jay's conditions on the stages, b_i c_i^r, with Legendre polynomials for the powers: row `to` is
+ * that of degree r. */
+static inline void spark_moment(spark_kind kind, spark_parts t, int r, double *to)
+{
+    for (int i = 0; i < kind.stages; i++)
+        to[i] = t.a[(kind.points - 1) * kind.stages + i] * nh_legendre(r, t.c[i]);
+}
+
+/* How conditions on positions are kept within a step: by moments of their derivatives, or at the
+ * inner stages themselves. With moments Legendre polynomials are a must: those of higher degree
+ * than zero vanish whether or not the one of degree zero does, and powers of c then would not look
+ * the same from the end of the step. */
+typedef enum spark_holonomic { SPARK_STAGES, SPARK_MOMENTS } spark_holonomic;
+
+/* g = 0 at the end of the step; its derivative there; and s - 2 conditions within. */
+static inline void spark_positions(spark_kind kind, spark_parts t, spark_holonomic how)
+{
+    int s = kind.stages, p = kind.points;
+    double on_k[SPARK_STAGES_MAX * SPARK_POINTS_MAX] = {0},
+                                   on_g[SPARK_STAGES_MAX * SPARK_POINTS_MAX] = {0};
+    if (s < 2)
+        return; /* refused: one multiplier cannot keep g and its derivative */
+    for (int r = 0; r < s - 2; r++)
+        if (how == SPARK_MOMENTS)
+            spark_moment(kind, t, r + 1, on_k + r * p);
+        else
+            on_g[r * p + r + 1] = 1;
+    on_g[(s - 2) * p + p - 1] = 1;
+    on_k[(s - 1) * p + p - 1] = 1;
+    spark_conditions(kind, t, (spark_rows){on_k, on_g}, (spark_rows){t.ud, t.ug});
 }
 
 /* e: what a polynomial, fitted to values at the nodes c, is at 1 + c. Polynomials of high degree
@@ -158,18 +201,23 @@ static inline void spark_multiply(spark_kind kind, const double *a, const double
         }
 }
 
-/* Completes a table whose c, a, f, r are set. The conditions w_ri = b_i P_r(c_i) on the stages are
- * Jay's b_i c_i^r, with Legendre polynomials for the powers. */
-static inline void spark_complete(spark_kind kind, spark_parts t, const double *conditions)
+/* Completes a table whose c, a, f, r are set. `conditions`: s - 1 rows on the points where they are
+ * not Jay's, else NULL. */
+static inline void spark_complete(spark_kind kind, spark_parts t, const double *conditions,
+                                  spark_holonomic how)
 {
     int s = kind.stages, p = kind.points;
     double w[SPARK_STAGES_MAX * SPARK_POINTS_MAX] = {0};
     for (int r = 0; r < s - 1; r++)
-        for (int i = 0; i < s; i++)
-            w[r * p + i] = t.a[(p - 1) * s + i] * nh_legendre(r, t.c[i]);
+        if (conditions)
+            memcpy(w + r * p, conditions + r * p, (size_t)p * sizeof *w);
+        else
+            spark_moment(kind, t, r, w + r * p);
+    w[(s - 1) * p + p - 1] = 1;
     spark_multiply(kind, t.a, t.f, t.af);
     spark_multiply(kind, t.a, t.r, t.ar);
-    spark_conditions(kind, t, conditions ? conditions : w);
+    spark_conditions(kind, t, (spark_rows){.on_k = w}, (spark_rows){.on_k = t.u});
+    spark_positions(kind, t, how);
     spark_continue_impulses(kind, t);
     spark_continue_rises(kind, t);
     if (kind.two)
@@ -183,7 +231,7 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     nh_gauss_table(s, t.c, t.a + s * s, t.a);
     t.c[s] = 1;
     memcpy(t.f, t.a, (size_t)((s + 1) * s) * sizeof *t.f);
-    spark_complete(kind, t, NULL);
+    spark_complete(kind, t, NULL, SPARK_MOMENTS);
 }
 
 /* What the descriptors of all SPARK methods share. SPARK_SIZES defines the functions of sizes for a
@@ -208,6 +256,15 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     static size_t table_size(const double *option)                                                 \
     {                                                                                              \
         return spark_table_size(kind(option));                                                     \
+    }
+
+#define SPARK_HOLONOMIC                                                                            \
+    {                                                                                              \
+        .name = "holonomic",                                                                       \
+        .help = "how conditions on positions are kept within a step: at the inner nodes, or by "   \
+                "moments of their derivatives",                                                    \
+        .type = NH_OPTION_CHOICE, .standard = SPARK_STAGES, .least = 0, .greatest = 1,             \
+        .choices = "stages|moments"                                                                \
     }
 
 #define SPARK_SHARED                                                                               \
