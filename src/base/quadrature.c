@@ -133,6 +133,16 @@ void nh_collocation(int s, const double *c, double *a)
     collocation(s, node, a);
 }
 
+void nh_lagrange_integrals(int s, const double *c, int points, const double *x, double *value)
+{
+    long double node[STAGES_MAX];
+    for (int i = 0; i < s; i++)
+        node[i] = c[i];
+    for (int i = 0; i < points; i++)
+        for (int j = 0; j < s; j++)
+            value[i * s + j] = (double)basis_integral(s, node, j, x[i]);
+}
+
 void nh_gauss_table(int s, double *c, double *b, double *a)
 {
     long double node[STAGES_MAX], weight[STAGES_MAX];

@@ -17,6 +17,9 @@ double nh_legendre(int degree, double x);
 /* a[i*s + j] = integral from 0 to c_i of the Lagrange polynomial of node j. */
 void nh_collocation(int s, const double *c, double *a);
 
+/* value[i*s + j] = integral from 0 to x_i of it. */
+void nh_lagrange_integrals(int s, const double *c, int points, const double *x, double *value);
+
 /* The Gauss method: nodes, weights and its collocation coefficients. */
 void nh_gauss_table(int s, double *c, double *b, double *a);
 

@@ -32,7 +32,7 @@
 #ifdef NH_EMITTED
 
 #define SOME(count) ((count) > 0 ? (count) : 1)
-#if LANES > 1 && TABLE_SIZE > 0 && TABLE_SIZE <= 256
+#if LANES > 1 && TABLE_SIZE > 0 && TABLE_SIZE <= 320
 #define WEIGHTS_AT_HAND
 #endif
 typedef struct kernel {

@@ -195,6 +195,31 @@ static inline void reflect(int n, int rows, int c, real *a, real *w, real *beta)
     row[c] = -length;
 }
 
+/* a = L Q by reflections, which no matrix upsets; L with the inverse of its diagonal takes the
+ * place of a, w is n x n. */
+static inline void orthogonal_factor(int n, real *a, real *w, real *beta)
+{
+    for (int c = 0; c < n; c++) {
+        reflect(n, n, c, a, w + c * n, beta + c);
+        a[c * n + c] = broadcast(1) / a[c * n + c];
+    }
+}
+
+/* x = a^-1 x */
+static inline void orthogonal_solve(int n, const real *a, const real *w, const real *beta, real *x)
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++)
+            x[i] = fma_(-a[i * n + j], x[j], x[i]);
+        x[i] = x[i] * a[i * n + i];
+    }
+    for (int c = n; c-- > 0;) {
+        const real s = dot_(n, w + c * n, x) * beta[c];
+        for (int i = c; i < n; i++)
+            x[i] = fma_(-s, w[c * n + i], x[i]);
+    }
+}
+
 /* A L^-T = (l 0) Q for mass = L L^T, with Q made of reflections and l lower triangular. */
 typedef struct row_factors {
     real *L, *a, *w, *beta; /* [n*n], [m*n] with l, [m*n], [m] */

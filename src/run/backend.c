@@ -29,7 +29,7 @@
 #define COMPILE_PAYS 1.5
 /* What a loop over stages does with them: it is unrolled in systems of this size, and the tables of
  * its coefficients tell how often. */
-enum { UNROLLED_COORDINATES = 16, TABLE_OF_TWO_STAGES = 48 };
+enum { UNROLLED_COORDINATES = 16, TABLE_OF_TWO_STAGES = 60 };
 /* Steps that are done between two readings of the clock take about as long as this. */
 #define CHUNK_SECONDS 0.001
 enum { CHUNK_MAX = 1024 };
