@@ -197,6 +197,7 @@ const nh_method nh_method_dd = {
                 "DV = gradV(qm) + (V(q1) - V(q0) - gradV(qm).d) d / |d|^2,   d = q1 - q0",
     .order = 2,
     .keeps = NH_KEEPS_ENERGY,
+    .without_positions = "the constraints hold in the middle of a step only",
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_SEPARABLE | NH_NEEDS_LINEAR_CONSTRAINTS |
              NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
     .compensate = true,

@@ -181,6 +181,8 @@ const nh_method nh_method_dla = {
     .options = 1,
     .order_of = order_of,
     .keeps_of = keeps_of,
+    .without_positions = "a step has one multiplier for each constraint, which cannot keep both a "
+                         "condition and its derivative",
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
     .scratch = scratch,
 };

@@ -299,6 +299,7 @@ const nh_method nh_method_gonzalez_f = {
                 "DH = gradH(zm) + (H(z1) - H(z0) - gradH(zm).d) d / |d|^2,   d = z1 - z0",
     .order = 2,
     .keeps = NH_KEEPS_ENERGY,
+    .without_positions = "no constraint is kept to round-off",
     .needs = NH_NEEDS_LINEAR_CONSTRAINTS | NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
     .compensate = true,
     .scratch = scratch,

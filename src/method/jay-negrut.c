@@ -225,6 +225,8 @@ const nh_method nh_method_jay_negrut = {
     .options = 2,
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
+    .without_positions =
+        "the multiplier that moves the positions is carried over from the step before",
     .refuse = refuse,
     .memory = memory,
     .scratch = scratch,

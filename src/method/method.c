@@ -323,10 +323,13 @@ static nh_status refuse_positions(const nh_choice *choice, const nh_system *syst
                                   nh_report *report)
 {
     const char *reason, *instead = report ? nh_advise(system, &reason) : NULL;
+    const nh_method *method = choice->method;
+    const char *why = method->without_positions;
     return nh_fail(report, NH_NOT_APPLICABLE,
-                   "%s does not keep conditions on positions%s, and '%s' of %s is one; %s%s",
-                   choice->method->name, choice->method->keeps_of ? " with these options" : "",
+                   "%s does not keep conditions on positions%s, and '%s' of %s is one%s%s%s; %s%s",
+                   method->name, method->keeps_of ? " with these options" : "",
                    nh_system_constraint_name(system, system->constraints - 1), system->name,
+                   why ? " (" : "", why ? why : "", why ? ")" : "",
                    instead ? "take " : "no method that keeps them applies", instead ? instead : "");
 }
 

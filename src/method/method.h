@@ -20,7 +20,9 @@ struct nh_method {
      * never called with these options on such a system, and so need not be derived; NULL: nothing.
      * A call all the same ends the run with a message. */
     nh_fn_set (*skips)(const nh_shape *shape, const double *option);
-    bool takes_nonideal; /* constraints whose force is not K^T psi */
+    const char
+        *without_positions; /* why conditions on positions are not kept, where they are not */
+    bool takes_nonideal;    /* constraints whose force is not K^T psi */
     bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */
     const char *(*refuse)(const double *option);

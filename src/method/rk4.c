@@ -63,6 +63,7 @@ const nh_method nh_method_rk4 = {
     .formulas = "v' = a(t, q, v), lambda eliminated from M v' = rate + K^T lambda, K v' = -drift\n"
                 "q' = v; four evaluations of a a step. Constraints and energy drift.",
     .order = 4,
+    .without_positions = "no constraint is kept",
     .scratch = scratch,
 };
 #endif
