@@ -15,7 +15,7 @@ configure:
 	@tools/setup.sh
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(MESON_OPTIONS) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
 	@# a folder that changed may hold new files, which meson.build lists when it configures
-	@test -z "$$(find src cli models figures -type d -newer $(BUILD)/build.ninja)" || meson setup --reconfigure $(BUILD) >/dev/null
+	@test -z "$$(find src cli models figures python -type d -newer $(BUILD)/build.ninja)" || meson setup --reconfigure $(BUILD) >/dev/null
 
 demo: configure
 	@ninja -C $(BUILD) nonholo

@@ -53,21 +53,21 @@ class Types:
 
 def write(items, out):
     types = Types(items)
-    out.write('"""Made from the C headers by tools/bindings.py."""\n\nimport ctypes as C\n\n')
+    out.write('"""Made from the C headers by tools/bindings.py."""\n\nimport ctypes as C\n\nfrom ._values import Structure, arguments\n\n')
     for item in items:
         if item.kind == "enum":
             out.write("".join(f"{name} = {value}\n" for name, value in item.members))
         if item.kind == "struct":
-            out.write(f"\n\nclass {item.name}(C.Structure):\n    _fields_ = [\n")
+            out.write(f"\n\nclass {item.name}(Structure):\n    _fields_ = [\n")
             for kind, name in item.members:
                 out.write(f'        ("{name}", {types.python(kind)}),\n')
             out.write("    ]\n\n")
     out.write("\n\ndef declare(library):\n")
     for item in items:
         if item.kind == "function":
-            arguments = ", ".join(types.python(kind) for kind, _ in item.parameters)
+            kinds = ", ".join(types.python(kind) for kind, _ in item.parameters)
             out.write(f"    library.{item.name}.restype = {types.python(item.result, result=True)}\n")
-            out.write(f"    library.{item.name}.argtypes = [{arguments}]\n")
+            out.write(f"    library.{item.name}.argtypes = arguments({kinds})\n")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as C
 import os
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any, Iterable
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from . import _header as H
 from ._where import LIBRARY_FOLDERS
+from ._work import Work
 
 NAMES = ("libnonholo.so.0", "libnonholo.so", "libnonholo.0.dylib", "libnonholo.dylib")
 
@@ -113,7 +115,27 @@ def check(status: int, report: H.nh_report) -> None:
 def call(function: Any, *arguments: Any) -> None:
     """Calls a function whose last parameter is the report."""
     report = H.nh_report()
-    check(function(*arguments, C.byref(report)), report)
+    with Work() as work:
+        try:
+            status = function(*arguments, C.byref(report))
+        except C.ArgumentError as error:  # ctypes' own words around those of _values.py
+            raise ValueError(str(error).partition("Error: ")[2] or str(error)) from None
+        cause = work.take()
+    if cause is not None:
+        raise stopped(status, report) from cause
+    check(status, report)
+
+
+def stopped(status: int, report: H.nh_report) -> ComputationError:
+    """The error of a call during which a function raised an exception."""
+    if status != H.NH_CALLBACK_STOPPED:  # it told another consequence, or none
+        report = H.nh_report(status=H.NH_CALLBACK_STOPPED, text=b"a function of the user asked to stop")
+    return ComputationError(report)
+
+
+def own(owner: Any, free: Any, handle: int | None) -> None:
+    """Frees an object of the library with its owner; not when the interpreter ends, because a thread may be using it."""
+    weakref.finalize(owner, free, handle).atexit = False
 
 
 def create(function: Any, *arguments: Any) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes as C
 import math
-import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from . import _header as H
-from ._library import Error, call, check, lib
+from ._library import Error, call, lib, own
+from ._work import Work
 from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system
 from .trajectory import Beginning, _Run, count_steps, record_every
@@ -68,13 +68,13 @@ class _Watcher:
         self.q, self.v = beginning.q.copy(), beginning.v.copy()
         self.latitude = C.c_void_p()  # exists only for some systems and some of their start states
         lib.nh_latitude_create(C.byref(self.latitude), system._handle, _address(self.q), _address(self.v), None)
-        weakref.finalize(self, lib.nh_latitude_free, self.latitude.value)
+        own(self, lib.nh_latitude_free, self.latitude.value)
         self.names = system.conserved + (["latitude"] if self.latitude else [])
         self.values = np.zeros(len(self.names))
         self.names += ["constraints"] if system.constraints else []
         self.holonomic = C.c_void_p()  # exists if the constraints are known to be holonomic
         lib.nh_holonomic_create(C.byref(self.holonomic), system._handle, self.t0, _address(self.q), None)
-        weakref.finalize(self, lib.nh_holonomic_free, self.holonomic.value)
+        own(self, lib.nh_holonomic_free, self.holonomic.value)
         self.surface: list[tuple[float, float]] = []  # times and integrated constraints
         self.surface_stride, self.surface_size, self.surface_is_lost = 1, C.c_double(), False
         self.k = np.zeros(len(system.constraints))
@@ -179,10 +179,11 @@ def compare(
     count = count_steps(step, steps, time)
     beginning = Beginning(as_system(model, set), t0, start, q, v, project)
     bar, results = Bar(progress), []
-    for number, method in enumerate(methods):
-        run = beginning.run(method, step, count, compose, compensated, backend)
-        share = lambda done, number=number: bar.update((number + done / count) / len(methods))
-        results.append(_watched(beginning, run, count, every, share))
+    with Work():
+        for number, method in enumerate(methods):
+            run = beginning.run(method, step, count, compose, compensated, backend)
+            share = lambda done, number=number: bar.update((number + done / count) / len(methods))
+            results.append(_watched(beginning, run, count, every, share))
     bar.end()
     return results
 
@@ -199,7 +200,7 @@ def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, pro
         watcher.take(run)
         while done < count:
             now = min(spacing, count - done)
-            call(lib.nh_run_advance, run.handle, now)
+            run.advance(now)
             done += now
             watcher.take(run)
             progress(done)
@@ -264,7 +265,7 @@ def _end_error(beginning: Beginning, reference: np.ndarray, steps: int, *how: An
     q1, v1 = np.zeros_like(beginning.q), np.zeros_like(beginning.v)
     try:
         run = beginning.run(*how)
-        call(lib.nh_run_advance, run.handle, steps)
+        run.advance(steps)
     except Error as error:
         return math.nan, str(error)
     lib.nh_run_state(run.handle, 0, None, _address(q1), _address(v1))

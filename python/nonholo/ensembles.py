@@ -5,17 +5,18 @@ from __future__ import annotations
 import ctypes as C
 import math
 import os
-import weakref
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 from . import _header as H
-from ._library import Error, array_at, call, create, lib, number, remarks, warn
+from ._library import array_at, call, check, create, lib, number, own, remarks, stopped, warn
+from ._values import texts
+from ._work import beside, guarded
 from .progress import Bar, Progress
 from .system import Model, Projection, Setting, Start, System, _address, _text, load, choose_start, projection_names, start_text
-from .trajectory import count_steps, fill_options, method_text, raise_with_cause
+from .trajectory import PAUSE, count_steps, fill_options, method_text
 
 HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
 
@@ -94,19 +95,14 @@ class _Collector:
         self.out, self.values, self.bar = out, values, Bar(progress)
         self.exception: BaseException | None = None
         self.hooks = H.nh_ensemble_hooks()
-        self.hooks.rows = self.kept_rows = HOOKS["rows"](self._guarded(self._rows))
-        self.hooks.progress = self.kept_progress = HOOKS["progress"](self._guarded(self._progress))
+        self.hooks.rows = self.kept_rows = HOOKS["rows"](guarded(self._rows, keep=self))
+        self.hooks.progress = self.kept_progress = HOOKS["progress"](guarded(self._progress, keep=self))
 
-    def _guarded(self, function: Any) -> Any:
-        def called(user: Any, *arguments: Any) -> int:
-            try:
-                function(*arguments)
-                return 0
-            except BaseException as error:  # also Ctrl-C: no exception may pass through C
-                self.exception = error
-                return 1
+    def stop(self, why: BaseException) -> None:
+        self.exception = self.exception or why
 
-        return called
+    def is_stopped(self) -> bool:
+        return self.exception is not None
 
     def _rows(self, address: int) -> None:
         rows, out = H.nh_rows.from_address(address), self.out
@@ -167,10 +163,9 @@ def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None) ->
         options.system = model._handle
         return model, model
     source = model if isinstance(model, Model) else load(model)
-    texts = [f"{name}={number(value)}".encode() for name, value in (set or {}).items()]
-    settings = (C.c_char_p * len(texts))(*texts)
-    options.model, options.settings, options.setting_count = source._handle, C.addressof(settings), len(texts)
-    return source.system(set), (source, settings, texts)
+    settings = texts(f"{name}={number(value)}" for name, value in (set or {}).items())
+    options.model, options.settings, options.setting_count = source._handle, C.addressof(settings), len(settings)
+    return source.system(set), (source, settings)
 
 
 def _empty(handle: int, system: System, method: str, step: float, names: list[str], threads: int) -> tuple[Ensemble, np.ndarray]:
@@ -207,6 +202,19 @@ def _failures(handle: int) -> dict[int, str]:
         if report:  # the first hundred have one
             found[member.value] = _text(report.contents.text)
     return found
+
+
+def _run(handle: int, collector: _Collector, calls_python: bool) -> None:
+    """Runs the ensemble to its end. Functions in Python are called by the thread that called us, where signals reach them."""
+    hooks, report = C.byref(collector.hooks), H.nh_report()
+    if calls_python:
+        call(lib.nh_ensemble_run, handle, hooks)
+    else:
+        status = beside(lambda: lib.nh_ensemble_run(handle, hooks, C.byref(report)), collector.stop, PAUSE)
+        if collector.exception is None:
+            check(status, report)
+    if collector.exception is not None:
+        raise collector.exception
 
 
 def ensemble(
@@ -264,17 +272,13 @@ def ensemble(
     want.steps = count_steps(step, steps, time)
     fill_options(want, choice, step, want.steps, compose, compensated, backend)
     want.every = every or max(1, want.steps)
-    want.threads = _threads(threads)
+    want.threads = 1 if system._keep else _threads(threads)  # Python computes one function at a time
     handle = create(lib.nh_ensemble_create, C.byref(want))
     out, values = _empty(handle, system, choice.decode(), step, sweeps[1], want.threads)
-    weakref.finalize(out, lib.nh_ensemble_free, handle)
+    own(out, lib.nh_ensemble_free, handle)
     collector = _Collector(out, values, progress)
     try:
-        call(lib.nh_ensemble_run, handle, C.byref(collector.hooks))
-    except Error as error:
-        if collector.exception is not None:
-            raise collector.exception
-        raise_with_cause(system, error, None)
+        _run(handle, collector, calls_python=system._keep is not None)
     finally:
         collector.bar.end()
     out.failures, out.seconds = _failures(handle), lib.nh_ensemble_seconds(handle)

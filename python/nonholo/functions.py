@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _header as H
 from ._library import array_at, create, lib
+from ._work import guarded
 from .system import System
 
 Function = Callable[[np.ndarray], Any]
@@ -21,16 +22,11 @@ class NotHere(Exception):
 
 
 class _Callbacks:
-    """The functions as C calls them. Exceptions are kept until the run has returned."""
+    """The functions as C calls them."""
 
     def __init__(self, n: int, m: int):
         self.n, self.m = n, m
         self.kept: list[Any] = []
-        self.exception: BaseException | None = None
-
-    def take_exception(self) -> BaseException | None:
-        taken, self.exception = self.exception, None
-        return taken
 
     def wrap(self, name: str, function: Function, shapes: list[tuple[int, ...]]) -> Any:
         """A C function of (user, q, outputs...) that calls a Python function of q, which returns the outputs."""
@@ -43,31 +39,21 @@ class _Callbacks:
             for part, address, shape in zip(parts, outputs, shapes):
                 array_at(address, *shape)[...] = part
 
-        return self._guarded(name, evaluate)
+        return self._keep(name, evaluate)
 
     def wrap_reaction(self, function: Reaction) -> Any:
         def evaluate(t: float, q: int, v: int, psi: int, force: int) -> None:
             array_at(force, self.n)[...] = function(t, self._copy(q, self.n), self._copy(v, self.n), self._copy(psi, self.m))
 
-        return self._guarded("reaction", evaluate)
+        return self._keep("reaction", evaluate)
 
     @staticmethod
     def _copy(address: int, count: int) -> np.ndarray:
         """A copy, because the memory belongs to the library and does not stay valid."""
         return array_at(address, count).copy()
 
-    def _guarded(self, name: str, evaluate: Callable[..., None]) -> Any:
-        def called(user: int, *arguments: Any) -> int:
-            try:
-                evaluate(*arguments)
-                return 0
-            except NotHere:
-                return 1
-            except BaseException as error:  # also Ctrl-C: no exception may pass through C
-                self.exception = error
-                return -1
-
-        callback = TYPES[name](called)
+    def _keep(self, name: str, evaluate: Callable[..., None]) -> Any:
+        callback = TYPES[name](guarded(evaluate, refusals=(NotHere,)))
         self.kept.append(callback)
         return callback
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes as C
 import os
-import weakref
 from functools import cached_property
 from typing import Any, Mapping, Sequence, Union
 
 import numpy as np
 
 from . import _header as H
-from ._library import Immutable, UsageError, call, check, create, lib, number, remarks
+from ._library import Immutable, UsageError, call, create, lib, number, own, remarks
+from ._values import texts
 
 Values = Union[float, str, Sequence[float]]
 Setting = Mapping[str, Union[float, str]]
@@ -78,7 +78,7 @@ class Model(Immutable):
 
     def __init__(self, handle: int):
         self._handle = handle
-        self._finalizer = weakref.finalize(self, lib.nh_model_free, handle)
+        own(self, lib.nh_model_free, handle)
 
     def __reduce__(self) -> Any:  # pickled as its text
         return _model_of_text, (self.text, self.name)
@@ -98,9 +98,8 @@ class Model(Immutable):
         return self._build({})
 
     def _build(self, settings: Setting) -> System:
-        texts = [f"{name}={number(value)}".encode() for name, value in settings.items()]
-        array = (C.c_char_p * len(texts))(*texts)
-        system = System(create(lib.nh_system_build, self._handle, array, len(texts)), model_text=self.text.encode())
+        array = texts(f"{name}={number(value)}" for name, value in settings.items())
+        system = System(create(lib.nh_system_build, self._handle, array, len(array)), model_text=self.text.encode())
         system._settings = dict(settings)
         return system
 
@@ -150,7 +149,7 @@ class System(Immutable):
         self._model_text = model_text  # goes into files of its trajectories
         self._keep = keep  # callbacks must outlive the system
         self._settings: Setting = {}
-        self._finalizer = weakref.finalize(self, lib.nh_system_free, handle)
+        own(self, lib.nh_system_free, handle)
 
     def __reduce__(self) -> Any:  # pickled as the text of its model and the parameters that were set
         if self._model_text is None:

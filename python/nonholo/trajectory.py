@@ -6,17 +6,19 @@ import contextlib
 import ctypes as C
 import math
 import os
-import weakref
+from time import monotonic
 from typing import Any, Union
 
 import numpy as np
 
 from . import _header as H
-from ._library import ComputationError, Error, Immutable, array_at, call, create, lib, remarks, warn
+from ._library import ComputationError, Error, Immutable, array_at, call, create, lib, own, remarks, warn
+from ._work import Work
 from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
 
 PAUSE = 0.1  # seconds between two looks at the keyboard and the bar
+FIRST_PIECE = 1000  # steps, of a run that is advanced in pieces
 
 Path = Union[str, "os.PathLike[str]", None]
 
@@ -179,7 +181,7 @@ class _Simulation(Immutable):
     def __init__(self, system: System, method: str, options: H.nh_simulation_options):
         self.system, self.method, self.step, self.options = system, method, options.step, options
         self.handle = create(lib.nh_simulation_create, system._handle, C.byref(options))
-        weakref.finalize(self, lib.nh_simulation_free, self.handle)
+        own(self, lib.nh_simulation_free, self.handle)
         self.run: int = lib.nh_simulation_run(self.handle)
         self.record: int = lib.nh_simulation_record(self.handle)
         self.estimate: H.nh_estimate | None = None
@@ -216,12 +218,13 @@ class _Simulation(Immutable):
 
     def estimate_error(self, wanted: int) -> None:
         """How good the end state is. What the user's functions raise at other steps is no failure of this run."""
-        self.estimate = H.nh_estimate()
+        self.estimate = H.nh_estimate(error=math.nan)
         try:
             call(lib.nh_simulation_estimate, self.handle, wanted, C.byref(self.estimate))
-        finally:
-            if self.system._keep:
-                self.system._keep.take_exception()
+        except ComputationError as error:
+            if error.__cause__ is None:
+                raise
+            self.estimate.error = math.nan
 
 
 def fill_options(
@@ -237,7 +240,16 @@ class _Run:
     def __init__(self, system: System, method: str, step: float, options: H.nh_run_options):
         self.system, self.method, self.step = system, method, float(step)
         self.handle = create(lib.nh_run_create, system._handle, C.byref(options))
-        weakref.finalize(self, lib.nh_run_free, self.handle)
+        own(self, lib.nh_run_free, self.handle)
+
+    def advance(self, steps: int) -> None:
+        """In pieces of about a moment, so that Ctrl-C is heard."""
+        piece = FIRST_PIECE
+        while steps > 0:
+            piece, begun = min(piece, steps), monotonic()
+            call(lib.nh_run_advance, self.handle, piece)
+            steps -= piece
+            piece = 2 * piece if monotonic() - begun < PAUSE else max(1, piece // 2)
 
 
 class Beginning:
@@ -382,28 +394,20 @@ def simulate(
 
 
 def _carry_out(simulation: _Simulation, progress: Progress, estimate: int) -> Trajectory:
-    try:
-        simulation.advance(progress)
-    except Error as error:
-        with contextlib.suppress(Error):  # the first failure is the one to tell
+    with Work():
+        try:
+            simulation.advance(progress)
+        except Error as error:
+            with contextlib.suppress(Error):  # the first failure is the one to tell
+                simulation.finish()
+            error.trajectory = Trajectory(simulation) if lib.nh_record_rows(simulation.record) else None
+            raise
+        except BaseException:  # Ctrl-C, or what `progress` raised
             simulation.finish()
-        rows = lib.nh_record_rows(simulation.record)
-        raise_with_cause(simulation.system, error, Trajectory(simulation) if rows else None)
-    except BaseException:  # Ctrl-C, or what `progress` raised
+            raise
         simulation.finish()
-        raise
-    simulation.finish()
-    simulation.estimate_error(estimate)
-    return Trajectory(simulation)
-
-
-def raise_with_cause(system: System, error: Error, trajectory: Any) -> None:
-    """Raises the failure of a run; if a Python function stopped it, its exception is the cause."""
-    error.trajectory = trajectory
-    cause = system._keep.take_exception() if system._keep else None
-    if isinstance(error, ComputationError) and cause is not None:
-        raise error from cause
-    raise error
+        simulation.estimate_error(estimate)
+        return Trajectory(simulation)
 
 
 __all__ = ["Trajectory", "simulate"]

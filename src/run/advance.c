@@ -435,6 +435,18 @@ static nh_status locate(nh_run *run, int64_t to, nh_report *report)
     return describe(run, &f, report);
 }
 
+/* The user's function asked to stop and must not be called again, so no step is done again. What is
+ * kept of one group is the state before the step; of several, that before the chunk. */
+static nh_status stop(nh_run *run, const failure *f, nh_report *report)
+{
+    run->stopped = true;
+    if (run->groups == 1 && run->parts == 1)
+        run->steps = f->index;
+    else
+        restore(run);
+    return describe(run, f, report);
+}
+
 /* Whether every step stayed within the scratch that the method asked for. */
 static nh_status check_scratch(const nh_run *run, nh_report *report)
 {
@@ -473,6 +485,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     double begin = nh_clock_seconds(), aside = 0; /* spent on the compiler */
     nh_status status = NH_OK;
     failure f = {0};
+    run->stopped = false;
     if (!start_all(run, &f))
         status = describe(run, &f, report);
     int64_t last = run->steps + steps;
@@ -488,7 +501,8 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
         if (advance_all(run, from, to, &f))
             run->steps = to;
         else
-            status = locate(run, to, report);
+            status = f.kernel_status == NH_KERNEL_STOPPED ? stop(run, &f, report)
+                                                          : locate(run, to, report);
         if (status == NH_OK && to == look)
             status = nh_health_look(run, report);
         if (!trial)

@@ -68,6 +68,7 @@ struct nh_run {
     nh_loaded loaded;
     nh_trial trial;
     int failed_member;  /* of the last failure */
+    bool stopped;       /* by the user's function, which is not to be called again */
     int64_t numbering;  /* messages count members from here */
     double *lane_state; /* one lane's block, for the careful engine, and room for another */
     nh_remarks remarks; /* doubts about the motion */

@@ -316,6 +316,12 @@ static bool advance_to(worker *w, int64_t step)
         nh_report report;
         int64_t before = nh_run_steps(w->run), left = step - before;
         nh_status status = nh_run_advance(w->run, left < PIECE ? left : PIECE, &report);
+        if (w->run->stopped) { /* all of it: the user's function is not to be called again */
+            pthread_mutex_lock(&w->e->lock);
+            nh_ensemble_stop(w->e, status, &report);
+            pthread_mutex_unlock(&w->e->lock);
+            return false;
+        }
         if (status != NH_OK)
             retire(w, w->run->failed_member, status, &report);
         if (!report_progress(w, nh_run_steps(w->run) - before))

@@ -371,7 +371,7 @@ nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const 
         return nh_fail_memory(report);
     int status = nh_callbacks_call(space, fn, t, q, v, x, out);
     nh_callback_space_free(space);
-    return status == 0
-               ? NH_OK
-               : nh_fail(report, NH_CALLBACK_STOPPED, "a function of the user returned %d", status);
+    return status == 0 ? NH_OK
+                       : nh_fail(report, NH_CALLBACK_STOPPED, "a function of the user %s",
+                                 status < 0 ? "asked to stop" : "could not be evaluated there");
 }

@@ -1,0 +1,161 @@
+"""What happens in Python while the library is at work: functions that it calls raise exceptions, signals arrive, the
+interpreter ends. No exception may pass through C, where it would be lost. What a function raises is kept until the
+library has returned. A handler of a signal, such as Ctrl-C's, may raise its exception at once only inside a user's
+function, where it is caught; at other times the exception is kept, too. After that no function is called any more."""
+
+from __future__ import annotations
+
+import _signal
+import atexit
+import signal
+import threading
+import time
+from typing import Any, Callable
+
+END_PATIENCE = 5.0  # seconds that the end of the interpreter waits for threads at work
+STOP = -1
+SIGNALS = [int(number) for number in signal.valid_signals()]
+
+
+class _State(threading.local):
+    """Of one thread."""
+
+    def __init__(self) -> None:
+        self.depth = 0  # of library calls, whose functions may call the library again
+        self.inside = False  # a user's function, from which an exception is caught
+        self.interrupt: BaseException | None = None  # raised by a handler of a signal
+        self.exception: BaseException | None = None  # raised by a function
+        self.handlers: dict[int, Any] = {}  # that are replaced for the time being
+
+    def is_stopped(self) -> bool:
+        """An error stops a run, but what it has computed by then is still measured."""
+        return self.exception is not None and not isinstance(self.exception, Exception)
+
+
+state = _State()
+_at_work: set[int] = set()  # threads
+_ending = False
+
+
+def _handle(number: int, frame: Any) -> None:
+    """Instead of the handlers of the program, while the library is at work. Signals reach the main thread only."""
+    inside, state.inside = state.inside, False
+    try:
+        state.handlers[number](number, frame)
+    except BaseException as error:
+        if inside:
+            raise
+        state.interrupt = state.interrupt or error
+    else:
+        state.inside = inside
+
+
+def _replace_handlers() -> None:
+    if threading.get_ident() != threading.main_thread().ident:
+        return
+    for number in SIGNALS:
+        handler = _signal.getsignal(number)
+        if callable(handler):
+            state.handlers[number] = handler
+            _signal.signal(number, _handle)
+
+
+def _restore_handlers() -> None:
+    """All of them, also if one raises meanwhile."""
+    try:
+        while state.handlers:
+            number, handler = next(iter(state.handlers.items()))
+            if _signal.getsignal(number) is _handle:
+                _signal.signal(number, handler)
+            del state.handlers[number]
+    finally:
+        if state.handlers:
+            _restore_handlers()
+
+
+class Work:
+    """``with Work() as work``: the library is called in here."""
+
+    def __enter__(self) -> Work:
+        self.inside, state.inside = state.inside, False
+        state.depth += 1
+        if state.depth == 1:
+            _at_work.add(threading.get_ident())
+            try:
+                _replace_handlers()
+            except BaseException:
+                self.__exit__()
+                raise
+        return self
+
+    def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
+        state.depth -= 1
+        state.inside = self.inside
+        if state.depth == 0:
+            _at_work.discard(threading.get_ident())
+            _restore_handlers()
+            interrupt, state.interrupt, state.exception = state.interrupt, None, None
+            if interrupt is not None and (value is None or isinstance(value, Exception)):
+                raise interrupt
+
+    def take(self) -> Exception | None:
+        """The exception of a function, of which the library knows; raises what has nothing to do with it."""
+        interrupt, state.interrupt = state.interrupt, None
+        exception, state.exception = state.exception, None
+        if interrupt is not None:
+            raise interrupt
+        if exception is not None and not isinstance(exception, Exception):
+            raise exception
+        if _ending and threading.get_ident() != threading.main_thread().ident:
+            raise SystemExit
+        return exception
+
+
+def guarded(function: Callable[..., None], keep: Any = state, refusals: tuple[type[BaseException], ...] = ()) -> Callable[..., int]:
+    """A function for C: 0, or 1 where ``function`` refuses a state, or STOP. ``keep.exception`` holds what it raised."""
+
+    def called(user: Any, *arguments: Any) -> int:
+        if keep.is_stopped() or state.interrupt is not None or _ending:
+            return STOP
+        try:
+            try:
+                state.inside = True
+                function(*arguments)
+            finally:
+                state.inside = False
+            return 0
+        except refusals:
+            return 1
+        except BaseException as error:
+            keep.exception = keep.exception or error
+            return STOP
+
+    return called
+
+
+def beside(function: Callable[[], Any], stop: Callable[[BaseException], None], pause: float) -> Any:
+    """Calls a long function of the library in another thread, so that signals are heard at once: ``stop`` is called then,
+    and must make the function return."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(function()))
+    with Work() as work:
+        try:
+            thread.start()
+        except RuntimeError:  # no thread is to be had
+            results.append(function())
+        while not results:
+            thread.join(pause)
+            if state.interrupt is not None:
+                stop(state.interrupt)
+        work.take()
+    return results[0]
+
+
+@atexit.register
+def _end() -> None:
+    """Threads that do not wait for the end of the interpreter stop their work before it."""
+    global _ending
+    _ending = True
+    until = time.monotonic() + END_PATIENCE
+    while _at_work - {threading.get_ident()} and time.monotonic() < until:
+        time.sleep(0.001)

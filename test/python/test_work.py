@@ -1,0 +1,262 @@
+"""test_work.py [INTERRUPTS]: what happens to Python while the library is at work: interrupts at any moment, exceptions in
+several threads, the end of the interpreter, values that do not fit, a locale with a decimal comma."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import PATIENCE, Skipped, check, same  # noqa: E402
+
+import nonholo  # noqa: E402
+
+INTERRUPTS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+START = [0.1, 0.0, 1.0]
+
+
+def skate(look=lambda: None):
+    def constraint(q):
+        look()
+        return np.array([[-np.sin(q[2]), np.cos(q[2]), 0]])
+
+    return nonholo.from_functions(3, 1, potential=lambda q: -q[0], constraint=constraint, constant_mass=True)
+
+
+def simulated(system=None, steps=20):
+    return nonholo.simulate(system or skate(), "gauss", step=0.05, steps=steps, v=START).q.tobytes()
+
+
+def of_functions(steps=20):
+    return nonholo.ensemble(skate(), "gauss", step=0.05, steps=steps, v=[START, [0.2, 0, 1]]).q.tobytes()
+
+
+def of_models(steps=200000):
+    many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.01, steps=steps, starts=[{"x": 0.1 * i} for i in range(8)],
+                            project=True, threads=2, backend="tape")
+    return many.q.tobytes()
+
+
+def ordered():
+    return np.array(nonholo.order("pendulum-cvt", ["gauss"], time=10, halvings=5)[0].errors).tobytes()
+
+
+def compared():
+    found = nonholo.compare("pendulum-cvt", ["dla01"], step=0.01, steps=100000, backend="tape")[0]
+    return np.array(list(found.largest.values())).tobytes()
+
+
+OPERATIONS = [simulated, of_functions, of_models, ordered, compared]
+
+
+def check_interrupts_at_random():
+    """Every interrupt becomes a KeyboardInterrupt, and what is computed beside them is right."""
+    chance, finished = random.Random(1), 0
+    expected = {operation: operation() for operation in OPERATIONS}
+    for number in range(INTERRUPTS):
+        operation = OPERATIONS[number % len(OPERATIONS)]
+        timer = threading.Timer(chance.uniform(0, 0.05), os.kill, (os.getpid(), signal.SIGINT))
+        heard = False
+        try:
+            timer.start()
+            while True:
+                found = operation()
+                check(found == expected[operation], f"interrupt {number}: other numbers of {operation.__name__}")
+                finished += 1
+        except KeyboardInterrupt:
+            heard = True
+        check(heard, f"interrupt {number} was lost")
+        timer.join()
+    print(f"{INTERRUPTS} interrupts, {finished} computations ended before them")
+
+
+def interrupted_on_entry(operation, entry):
+    """An interrupt exactly when a function is entered from C for the so-manieth time."""
+    entered = 0
+
+    def profile(frame, event, argument):
+        nonlocal entered
+        if event == "call" and frame.f_code.co_name == "called":
+            entered += 1
+            if entered == entry:
+                signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(profile)
+    try:
+        operation()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return entered < entry
+
+
+def check_interrupts_on_entry():
+    for entry in (1, 2, 3, 5, 8, 13, 40, 100, 250):
+        check(interrupted_on_entry(simulated, entry), f"lost on entry {entry} of a run")
+        check(interrupted_on_entry(of_functions, entry), f"lost on entry {entry} of an ensemble")
+
+
+def check_function_that_stops_is_not_called_again():
+    """... after an interrupt inside it, in a run and in an ensemble; and the program's own handlers stay in place."""
+    before = signal.getsignal(signal.SIGINT)
+    for k in (1, 2, 7, 30, 100):
+        calls = []
+
+        def look():
+            calls.append(1)
+            if len(calls) == k:
+                signal.raise_signal(signal.SIGINT)
+
+        try:
+            nonholo.ensemble(skate(look), "gauss", step=0.05, steps=20, v=[START])
+            check(False, f"the interrupt in call {k} was lost")
+        except KeyboardInterrupt:
+            same(len(calls), k, "calls")
+    check(signal.getsignal(signal.SIGINT) is before, "the handler has changed")
+
+
+def check_errors_are_never_lost():
+    """Whatever the library was doing when a function failed, its exception is the cause, and the run was stopped."""
+    for method in ("dla01", "gauss", "rk4"):
+        for k in (*range(1, 40, 3), 50, 80):
+            calls = []
+
+            def look():
+                calls.append(1)
+                if len(calls) == k:
+                    raise KeyError(k)
+
+            try:
+                nonholo.simulate(skate(look), method, step=0.05, steps=20, v=START, estimate=False)
+                check(len(calls) < k, f"{method}: the error in call {k} was lost")
+            except nonholo.ComputationError as error:
+                check(isinstance(error.__cause__, KeyError) and "stop" in str(error), f"{method}, call {k}: {error}")
+
+
+def check_threads_keep_their_exceptions():
+    """Two threads compute with one system, whose function raises what belongs to the thread."""
+    def look():
+        raise KeyError(threading.current_thread().name)
+
+    system, causes = skate(look), {}
+
+    def work():
+        for _ in range(20):
+            try:
+                nonholo.simulate(system, "rk4", step=0.1, steps=1, v=START)
+            except nonholo.ComputationError as error:
+                causes.setdefault(threading.current_thread().name, set()).add(str(error.__cause__))
+
+    threads = [threading.Thread(target=work, name=name) for name in ("a", "b", "c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    same(causes, {name: {f"'{name}'"} for name in ("a", "b", "c")}, "causes")
+
+
+AT_THE_END = """
+import sys, threading, time, warnings
+warnings.simplefilter("ignore")
+sys.path[:0] = %r
+import test_work
+def work():
+    while True:
+        getattr(test_work, %r)(%d)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+def check_daemons_at_the_end():
+    here = os.path.dirname(os.path.abspath(__file__))
+    for name, steps in (("of_functions", 2000), ("of_models", 10**8)):
+        program = AT_THE_END % ([here], name, steps)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+        same((done.returncode, done.stderr), (0, ""), f"a daemon thread in {name} at the end")
+
+
+def refused(kind, words, function, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+    except kind as error:
+        check(words in str(error), f"{error} does not say '{words}'")
+        return
+    raise AssertionError(f"{arguments} {keywords} was accepted")
+
+
+def check_values_that_do_not_fit():
+    run = dict(step=0.1, steps=3)
+    for value in (2**31, 2**40, -(2**63) - 1):
+        refused(ValueError, "threads must be a whole number from", nonholo.ensemble, "pendulum-cvt", threads=value, **run)
+    refused(ValueError, "members must be", nonholo.ensemble, "pendulum-cvt", members=2**63, **run)
+    refused(ValueError, "seed must be", nonholo.ensemble, "pendulum-cvt", members=2, seed=-1, **run)
+    refused(ValueError, "steps must be", nonholo.simulate, "pendulum-cvt", step=0.1, steps=2**64 + 3)
+    refused(ValueError, "every must be", nonholo.simulate, "pendulum-cvt", every=2**64 + 1, **run)
+    refused(ValueError, "count must be", nonholo.ensemble, "pendulum-cvt", sweep={"eps": (0, 1, 2**64 + 2)}, **run)
+    refused(ValueError, "coordinates must be", nonholo.from_functions, 2**32 + 1)
+    refused((ValueError, TypeError), "whole number", nonholo.ensemble, "pendulum-cvt", members=2.5, **run)
+    refused(ValueError, "NUL", nonholo.load, "pendulum\0-cvt")
+    refused(ValueError, "NUL", nonholo.load("pendulum-cvt").system, {"eps\0": 1})
+    refused(ValueError, "NUL", nonholo.simulate, "pendulum-cvt", "dla01\0x", **run)
+    refused(ValueError, "NUL", nonholo.simulate, "pendulum-cvt", start="x=1\0, y=2", **run)
+    refused(ValueError, "NUL", nonholo.simulate, "pendulum-cvt", output="a\0.csv", **run)
+    refused(nonholo.ModelError, "text:", nonholo.load, "model m\ncoordinate x\0\nlagrangian x'^2\n")
+    system = nonholo.load("pendulum-cvt").system()
+    refused((ValueError, TypeError), "", system.energy, ["a"] * 3, [0] * 3)
+
+
+IN_A_LOCALE = """
+import locale, sys, warnings
+warnings.simplefilter("ignore")
+locale.setlocale(locale.LC_ALL, "")
+import nonholo
+many = nonholo.ensemble("pendulum-cvt", "newmark:beta=0.125", step=0.1, steps=5, sweep={"eps": (0.05, 0.35, 3)})
+one = nonholo.simulate("chaplygin-sleigh", "gauss", step=0.1, steps=5, set={"a": 1.25}, start={"theta": 0.5}, project=True,
+                       backend="compiled")
+print(many.q.tobytes().hex(), one.q.tobytes().hex())
+sys.stderr.write(locale.localeconv()["decimal_point"])
+"""
+
+
+def check_locale():
+    if not shutil.which("localedef"):
+        raise Skipped("localedef, which makes a locale, is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", os.path.join(folder, "de_DE.UTF-8")], capture_output=True)
+        told = {}
+        for name in ("C", "de_DE.UTF-8"):
+            env = {**os.environ, "LOCPATH": folder, "LC_ALL": name, "XDG_CACHE_HOME": os.path.join(folder, name)}
+            done = subprocess.run([sys.executable, "-c", IN_A_LOCALE], env=env, capture_output=True, text=True, timeout=PATIENCE)
+            if name != "C" and "unsupported locale" in done.stderr:
+                raise Skipped("localedef made no de_DE.UTF-8")
+            told[name] = done.stdout, done.returncode
+            check(done.stderr == (".", ",")[name != "C"], done.stderr)
+        same(told["de_DE.UTF-8"], told["C"], "numbers")
+
+
+def run_one(name, case):
+    """In the main thread, which is the one that signals reach. Returns how many failed."""
+    try:
+        case()
+    except Skipped as reason:
+        print(f"skipped {name}: {reason}")
+    except AssertionError as error:
+        print(f"FAILED {name}: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    failed = 0
+    for name, case in [(name, case) for name, case in list(globals().items()) if name.startswith("check_")]:
+        failed += run_one(name, case)
+    sys.exit(failed > 0)
