@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """decimals.py SOURCE: no number with a decimal point is read or printed through the process's locale. In src/ that is
-base/decimal.c's affair alone: elsewhere strtod and its like do not occur, and printf's family neither with a
-conversion of a double nor with a format that cannot be read here. The program never sets a locale."""
+base/decimal.c's affair alone: elsewhere strtod and its like do not occur, and the families of printf and scanf
+neither with a conversion of a double nor with a format that cannot be read here. The program never sets a locale."""
 import glob
 import os
 import re
 import sys
 
 HOME = "src/base/decimal.c"
-FORBIDDEN = re.compile(r"\b(strtod|strtof|strtold|atof|\w*scanf|vf?printf|vs?n?printf|sprintf|dprintf|setlocale|localeconv)\s*\(")
-PRINTING = re.compile(r"\b(snprintf|fprintf)\s*\(")
+FORBIDDEN = re.compile(r"\b(strtod|strtof|strtold|atof|scanf|v\w*scanf|vf?printf|vs?n?printf|sprintf|dprintf|setlocale|localeconv)\s*\(")
+FORMATTED = re.compile(r"\b(snprintf|fprintf|sscanf|fscanf)\s*\(")
 DOUBLE = re.compile(r"%[-+ #0'0-9.*]*[lL]?[aAeEfFgG]")
-FORMAT_AT = {"snprintf": 2, "fprintf": 1}  # which argument
+FORMAT_AT = {"snprintf": 2, "fprintf": 1, "sscanf": 1, "fscanf": 1}  # which argument
 
 
 def without_comments(text):
@@ -47,12 +47,12 @@ def faults(path, name):
     line = lambda match: f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
     for match in FORBIDDEN.finditer(text):
         yield f"{line(match)}: {match[1]}: base/decimal.h has what does not depend on a locale"
-    for match in PRINTING.finditer(text):
+    for match in FORMATTED.finditer(text):
         form = arguments(text, match.end())[FORMAT_AT[match[1]]]
         if not form.startswith('"'):
-            yield f"{line(match)}: {match[1]} with a format from elsewhere: use nh_print or nh_print_to"
+            yield f"{line(match)}: {match[1]} with a format from elsewhere: use base/decimal.h"
         elif DOUBLE.search(form.replace("%%", "")):
-            yield f"{line(match)}: {match[1]} of a double: use nh_print or nh_print_to"
+            yield f"{line(match)}: {match[1]} of a double: use base/decimal.h"
 
 
 def main(root):
