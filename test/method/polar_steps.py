@@ -49,15 +49,11 @@ class System:
         return sum(d.get(1 + self.n + i, 0.0) * v[i] for i in range(self.n)) - L
 
     def rows(self, q):
-        """A, G and g; a condition on positions has no derivative by a velocity."""
-        n, A, G, g = self.n, [], [], []
-        for k in self.model.constraint_jets(0.0, list(q), [0.5 + 0.1 * i for i in range(n)]):
-            if any(i > n for i in k.d):
-                A.append([k.d.get(1 + n + i, 0.0) for i in range(n)])
-            else:
-                G.append([k.d.get(1 + i, 0.0) for i in range(n)])
-                g.append(k.value)
-        return np.array(A).reshape(-1, n), np.array(G).reshape(-1, n), np.array(g)
+        """A, G and g: the rows of conditions on positions are the last ones."""
+        n, g = self.n, self.model.positions(0.0, list(q))
+        C = np.array([[k.d.get(1 + n + i, 0.0) for i in range(n)]
+                      for k in self.model.constraint_jets(0.0, list(q), [0.0] * n)]).reshape(-1, n)
+        return C[:len(C) - len(g)], C[len(C) - len(g):], np.array(g)
 
     def all_rows(self, q):
         A, G, _ = self.rows(q)

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Conditions on positions in the methods that keep the energy: test_positions.py NONHOLO MODELS [long [STEPS]]
+
+Steps agree with dense formulas that share nothing with the library (polar_steps.py). Orders are measured from three
+step sizes; energy, g = 0 and C v = 0 hold to round-off; a trip forth and back ends where it began. `long` takes 10^6
+steps of avf-p on some systems instead, and prints what it finds (ninja -C build positions-long)."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import polar_steps
+from polar_steps import System
+
+# Systems with the time that is simulated and the steps of the coarsest run of avf-p.
+SYSTEMS = {
+    "double-pendulum": (1, 8), "bead": (1, 8), "disk-trailer": (1, 8), "fourbar-skate": (.25, 8), "free-body": (1, 8),
+    "heavy-top": (1, 16), "suslov": (1, 8), "veselova": (1, 8), "chaplygin-ball": (1, 8), "routh-sphere": (1, 8),
+    "rattleback": (.1, 100)}
+# Methods by their command line, with their order and how many times fewer steps they take.
+METHODS = {"avf-p": (["--method", "avf-p"], 2, 1),
+           "triple jump": (["--method", "avf-p", "--compose", "triple-jump"], 4, 1),
+           "yoshida6": (["--method", "avf-p", "--compose", "yoshida6"], 6, 2)}
+
+
+class Library:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+
+    def text(self, name):
+        with open(os.path.join(self.folder, name + ".nh"), encoding="utf-8") as f:
+            return f.read()
+
+    def run(self, name, words, step, steps, state=None):
+        command = [self.program, "run", os.path.join(self.folder, name + ".nh"), *words, "--step", repr(step), "--steps",
+                   str(steps), "--every", str(max(steps, 1)), "--backend", "tape", "--json", "--quiet", "--no-estimate"]
+        if state is not None:
+            command += [f"--{key}=" + ",".join(map(repr, map(float, x))) for key, x in zip("qv", state)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(" ".join(command) + "\n" + done.stderr)
+        return json.loads(done.stdout)
+
+
+def distance(a, b):
+    return max(abs(x - y) for key in "qv" for x, y in zip(a[key], b[key]))
+
+
+class Checks:
+    def __init__(self):
+        self.failed = 0
+
+    def __call__(self, fine, text):
+        if not fine:
+            self.failed += 1
+        print(("ok   " if fine else "FAIL ") + text)
+
+
+def compare_with_formulas(check, library):
+    """Two steps. Measured: 2e-16 .. 3e-15 (rattleback, whose velocities are of size 2)."""
+    for name, step in (("bead", .2), ("fourbar-skate", .03), ("heavy-top", .1), ("chaplygin-ball", .3)):
+        s = System(library.text(name))
+        q, v = s.q, s.v
+        for _ in range(2):
+            q, v = polar_steps.avf_p(s, q, v, step)
+        off = distance(library.run(name, ["--method", "avf-p"], step, 2), {"q": q, "v": v})
+        check(off <= 1e-13, f"{name}: avf-p and its formulas differ by {off:.1g}")
+
+
+def residuals(s, end):
+    """g and C v at the end, relative to what their terms can be: velocities pass through zero."""
+    q, v = np.array(end["q"]), np.array(end["v"])
+    A, G, g = s.rows(q)
+    C = np.vstack([A, G])
+    return (np.max(np.abs(g) / (np.abs(G) @ np.abs(q) + 1)), np.max(np.abs(C @ v) / np.sum(np.abs(C), axis=1)) / np.max(np.abs(v)))
+
+
+def measure(check, library, name, method):
+    time, coarsest = SYSTEMS[name]
+    words, order, fewer = METHODS[method]
+    steps = [coarsest // fewer * 2**i for i in range(3)]
+    ends = [library.run(name, words, time / n, n) for n in steps]
+    errors = [distance(a, b) for a, b in zip(ends, ends[1:])]
+    seen = math.log2(errors[0] / errors[1]) if errors[1] > 1e-13 else None
+    s = System(library.text(name))
+    g, Cv = (max(x) for x in zip(*(residuals(s, end) for end in ends)))
+    energy = max(end["energy_error_max"] for end in ends)
+    back = library.run(name, words, time / steps[0], steps[0], (ends[0]["q"], [-x for x in ends[0]["v"]]))
+    trip = distance({"q": back["q"], "v": [-x for x in back["v"]]}, {"q": s.q, "v": s.v})
+    size = max(abs(x) for x in [*ends[0]["q"], *ends[0]["v"], 1])
+    text = f"{name}, {method}: order {'(round-off)' if seen is None else f'{seen:.2f}'}, energy {energy:.0e}, g {g:.0e}"
+    check((seen is None or abs(seen - order) <= .1) and energy <= 1e-13 * size**2 and g <= 1e-13 and Cv <= 1e-13 and
+          trip <= 1e-12 * size, f"{text}, C v {Cv:.0e}, forth and back {trip:.0e}")
+
+
+def chain(links):
+    """Rods of length 1 between points of mass 1, hanging from (0, 0) and (2 links/3, 0), in an arc of a circle."""
+    arc, n = 2 * links / 3, links - 1
+    half = next(x for x in np.arange(1, 3, 1e-6) if math.sin(x) / math.sin(x / links) <= arc)
+    radius = .5 / math.sin(half / links)
+    points = [(arc / 2 + radius * math.sin(a), -radius * (math.cos(a) - math.cos(half)))
+              for a in (half * (2 * i / links - 1) for i in range(1, links))]
+    ends = ["0", *(f"X[{i + 1}]" for i in range(n)), repr(arc)], ["0", *(f"Y[{i + 1}]" for i in range(n)), "0"]
+    rods = [f"constraint (({x1} - {x0})^2 + ({y1} - {y0})^2 - 1)/2 = 0"
+            for x0, x1, y0, y1 in zip(ends[0], ends[0][1:], ends[1], ends[1][1:])]
+    starts = [f"start X[{i + 1}] = {x!r}, Y[{i + 1}] = {y!r}, X[{i + 1}]' = {.5 * math.sin(i)!r}, Y[{i + 1}]' = {.3 * math.cos(2 * i)!r}"
+              for i, (x, y) in enumerate(points)]
+    return "\n".join([f"model chain-{links}", f"coordinate X[1..{n}], Y[1..{n}]",
+                      f"lagrangian sum(i in 1..{n}, (X[i]'^2 + Y[i]'^2)/2 - Y[i])", *rods, *starts, ""])
+
+
+PENDULUM = """model spherical-pendulum
+coordinate x, y, z
+lagrangian (x'^2 + y'^2 + z'^2)/2 - z
+constraint (x^2 + y^2 + z^2 - 1)/2 = 0
+start x = .6, y = 0, z = -.8, x' = .4, y' = .9, z' = .3
+"""
+
+
+def long_runs(library, steps):
+    """Largest errors at 500 recorded points, g and C v relative to what their terms can be."""
+    texts = {"spherical-pendulum": (PENDULUM, .05), "chain-3": (chain(3), .05), "chain-5": (chain(5), .05),
+             "chain-10": (chain(10), .05), "chain-20": (chain(20), .05)}
+    texts |= {name: (library.text(name), step) for name, step in (
+        ("bead", .05), ("fourbar-skate", .01), ("heavy-top", .05), ("chaplygin-ball", .1), ("routh-sphere", .1))}
+    for name, (text, step) in texts.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, name)
+            with open(path + ".nh", "w", encoding="utf-8") as f:
+                f.write(text)
+            done = subprocess.run(
+                [library.program, "run", path + ".nh", "--method", "avf-p", "--step", str(step), "--steps", str(steps), "--project",
+                 "--every", str(steps // 500), "--json", "--no-estimate", "-o", path + ".csv"],
+                capture_output=True, text=True, check=False)
+            if done.returncode:
+                print(name, done.stderr)
+                continue
+            said = json.loads(done.stdout)
+            points = np.loadtxt(path + ".csv", delimiter=",", skiprows=1, comments="#")
+            s = System(text)
+            worst = [max(x) for x in zip(*(residuals(s, {"q": p[1:1 + s.n], "v": p[1 + s.n:1 + 2 * s.n]}) for p in points))]
+            print(f"{name}, step {step}, {said['steps']} steps: energy {said['energy']:.3g} off by {said['energy_error_max']:.1g}, "
+                  f"g {worst[0]:.1g}, C v {worst[1]:.1g}, {said['ns_per_step'] / 1000:.1f} us a step", flush=True)
+
+
+def main():
+    check, library = Checks(), Library(*sys.argv[1:3])
+    if sys.argv[3:4] == ["long"]:
+        long_runs(library, int(sys.argv[4]) if sys.argv[4:] else 10**6)
+        return 0
+    compare_with_formulas(check, library)
+    for name in SYSTEMS:
+        for method in METHODS:
+            measure(check, library, name, method)
+    return check.failed > 0
+
+
+sys.exit(main())
