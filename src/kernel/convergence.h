@@ -51,30 +51,38 @@ static inline mask has_stalled(convergence *c, real change, real small)
     return less(broadcast(CONVERGENCE_IDLE_MAX), c->idle) & less(change, small);
 }
 
+/* Lanes in which the correction `change` of something of size `scale` is round-off. `rate` is how
+ * much it has shrunk. */
+static inline mask is_round_off(const convergence *c, real change, real rate, real scale,
+                                double strict)
+{
+    const real tiny = scale * (0x1p-52 * strict), small = max_(scale * 0x1p-46, c->floor);
+    /* The error left is the correction times the rate of convergence, of which the worse of the
+     * last two is believed. */
+    const mask little = EITHER(~less(tiny, change), /* change <= tiny */
+                               less(change * max_(rate, c->rate), tiny * 0.0625));
+    /* Where errors alternate in sign, every second correction may be the larger one although all of
+     * them fall: one that is well below the last but one is not the end. */
+    return EITHER(little, BOTH(less(change, small),
+                               BOTH(~less(change, c->previous), ~less(change, c->before * 0.25))));
+}
+
 /* Judges an iteration by its largest correction and the size of what it corrects. A factor `strict`
  * below 1 asks for more than round-off, where that can be had. */
 static inline void convergence_judge(convergence *c, real change, real scale, double strict)
 {
-    const double eps = 0x1p-52 * strict;
-    real tiny = scale * eps;
-    mask done = ~less(tiny, change); /* change <= eps scale */
-    /* Where errors alternate in sign, every second correction may be the larger one although all of
-     * them fall: one that is well below the last but one is not the end. */
-    real small = max_(scale * 0x1p-46, c->floor);
-    done |= ~less(change, c->previous) & ~less(change, c->before * 0.25) & less(change, small);
-    /* The error left is the correction times the rate of convergence, of which the worse of the
-     * last two is believed; the first correction says nothing about it. */
-    real rate = change / c->previous;
-    if (c->iteration == 0)
-        rate = broadcast(1);
-    done |= less(change * max_(rate, c->rate), tiny * 0.0625);
-    if (__builtin_expect(c->iteration >= CONVERGENCE_LATE, 0))
+    const int iteration = c->iteration++;
+    if (LANES == 1 && !any(c->active))
+        return;
+    /* The first correction says nothing about the rate. */
+    const real rate = iteration == 0 ? broadcast(1) : change / c->previous;
+    mask done = is_round_off(c, change, rate, scale, strict);
+    if (__builtin_expect(iteration >= CONVERGENCE_LATE, 0))
         done |= has_stalled(c, change, scale * 1e-10);
     c->rate = select_(c->active, rate, c->rate);
     c->before = select_(c->active, c->previous, c->before);
     c->previous = select_(c->active, change, c->previous);
     c->active &= ~done;
-    c->iteration++;
 }
 
 static inline void convergence_update(convergence *c, real change, real scale)

@@ -54,6 +54,10 @@ static inline int any(mask m)
     return m != 0;
 }
 
+/* Of two conditions. For one lane the second is not looked at where the first decides. */
+#define BOTH(a, b) ((a) && (b) ? -1LL : 0)
+#define EITHER(a, b) ((a) || (b) ? -1LL : 0)
+
 /* a < b in every lane. */
 static inline int all_less(real a, real b)
 {
@@ -131,6 +135,9 @@ static inline int any(mask m)
     return sum != 0;
 #endif
 }
+
+#define BOTH(a, b) ((a) & (b))
+#define EITHER(a, b) ((a) | (b))
 
 static inline int all_less(real a, real b)
 {

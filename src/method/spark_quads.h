@@ -287,17 +287,18 @@ static inline void apply_quads(const kernel *k, spark_progress *p, quad_spark *s
 static inline int solve_quads(kernel *k, quad_spark *s, const spark *one)
 {
     spark_progress p = begin_progress(k);
-    while (!has_converged(&p.is)) { /* tested here for speed, as in solve() */
-        if (is_failing(&p))
-            return not_converged(k, &p.is.all);
+    for (;;) {
         quad_iteration t;
         evaluate_quads(k, s, &t);
         if (p.is.all.iteration == 0)
             make_system_quads(k, s, &t, one);
         correct_quads(k, s, &t);
         apply_quads(k, &p, s, &t);
+        if (has_converged(&p.is))
+            return NH_KERNEL_OK;
+        if (is_failing(&p))
+            return not_converged(k, &p.is.all);
     }
-    return NH_KERNEL_OK;
 }
 
 /* As continued() in spark.h. */

@@ -427,9 +427,8 @@ static inline void judge(spark_progress *p, real change, real driver_change)
 /* The last correction tells whether it diverges; what is not a number takes all iterations. */
 static inline int is_failing(const spark_progress *p)
 {
-    const int done = p->is.all.iteration;
     const mask diverging = less(broadcast(1e100), p->is.all.previous);
-    return __builtin_expect(done >= ITERATIONS_MAX || (done > 0 && any(diverging)), 0);
+    return __builtin_expect(p->is.all.iteration >= ITERATIONS_MAX || any(diverging), 0);
 }
 
 /* The unknowns move to where they are wanted. */
@@ -526,16 +525,17 @@ static inline void remember(kernel *k, const spark *s)
 static int solve(kernel *k, spark *s)
 {
     spark_progress p = begin_progress(k);
-    while (!has_converged(&p.is)) { /* tested here it is 5% faster than at the end */
-        if (is_failing(&p))
-            return BY_NEWTON(newton(k, s), &p.is.all);
+    for (;;) {
         TRY_(IN_ITS_WAY(evaluate, k, s));
         if (p.is.all.iteration == 0)
             make_system(k, s);
         TRY_(IN_ITS_WAY(correct, k, s));
         apply(k, &p, s);
+        if (has_converged(&p.is))
+            return NH_KERNEL_OK;
+        if (is_failing(&p))
+            return BY_NEWTON(newton(k, s), &p.is.all);
     }
-    return NH_KERNEL_OK;
 }
 
 /* `rise` of the velocities; `shift` of the positions beyond h v0, in units of h */

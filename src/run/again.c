@@ -9,6 +9,12 @@
 
 #include "run/health.h"
 
+/* Within a step, as parts of the speed: what the velocities change by, and what moved the positions
+ * differs by from their mean. An oscillation of frequency w has up to w h and about (w h)^2/12;
+ * steps of order 2 are coarse from w h = 1.2 on, of order 1 from 0.5 on. */
+#define EVEN_CHANGE 0.15
+#define EVEN_MEAN 0.01
+
 /* The difference of two states: of their velocities relative to the largest speed so far, and of
  * their positions relative to what that speed covers in `span`. The matrices are those of the first
  * state. */
@@ -66,4 +72,27 @@ double nh_health_try(nh_run *run, int member)
         return -1;
     speed = fmax(speed, nh_condition_length(&h->condition, v1));
     return speed > 0 ? difference(h, run, speed, run->step, q1, v1, h->block, h->block + n) : -1;
+}
+
+bool nh_health_moves_evenly(nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    const nh_shape *shape = &run->system->shape;
+    const group *g = run->group + member / run->group[0].lanes;
+    const int n = h->n, lanes = g->lanes, lane = member % lanes;
+    const double *q = h->now, *v = q + n, *before = g->saved + lane;
+    double *mean = h->work, *change = mean + n;
+    for (int i = 0; i < n; i++) {
+        const double v0 = before[(n + i) * lanes];
+        const bool moves = i < run->system->coordinates;
+        change[i] = v[i] - v0;
+        mean[i] = moves ? q[i] - before[i * lanes] - run->step * (v0 + v[i]) / 2 : 0;
+    }
+    for (int a = 0; a < shape->angles; a++)
+        mean[shape->angle[a]] = remainder(mean[shape->angle[a]], 6.283185307179586);
+    if (!nh_condition_matrices(&h->condition, nh_health_time(run, run->steps), q, v))
+        return false;
+    const double speed = nh_condition_length(&h->condition, v);
+    return nh_condition_length(&h->condition, change) < EVEN_CHANGE * speed &&
+           nh_condition_length(&h->condition, mean) < EVEN_MEAN * fabs(run->step) * speed;
 }

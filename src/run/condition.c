@@ -61,10 +61,14 @@ bool nh_condition_matrices(nh_condition *c, double t, const double *q, const dou
 
 double nh_condition_length(const nh_condition *c, const double *x)
 {
+    const double *row = c->M;
     double sum = 0;
-    for (int i = 0; i < c->n; i++)
+    for (int i = 0; i < c->n; i++, row += c->n) {
+        double momentum = 0;
         for (int j = 0; j < c->n; j++)
-            sum += x[i] * c->M[i * c->n + j] * x[j];
+            momentum += row[j] * x[j];
+        sum += x[i] * momentum;
+    }
     return sqrt(fabs(sum));
 }
 

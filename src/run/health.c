@@ -115,6 +115,15 @@ void nh_health_forget(nh_health *h, int member)
     memset(t->scale, 0, (size_t)(h->n + h->m) * sizeof *t->scale);
 }
 
+void nh_health_start(nh_health *h, int member, const double *q, int coordinates, const double *v)
+{
+    nh_health_forget(h, member);
+    double *start = h->track[member].start;
+    memset(start, 0, (size_t)h->n * sizeof *start);
+    memcpy(start, q, (size_t)coordinates * sizeof *q);
+    memcpy(start + h->n, v, (size_t)h->n * sizeof *v);
+}
+
 /* ---- what is said ---- */
 
 double nh_health_time(const nh_run *run, int64_t step)
@@ -273,9 +282,11 @@ static bool looks_often(const nh_health *h)
 static int64_t seldom_after(const nh_health *h, int64_t since)
 {
     int64_t next = h->members > 1 ? 256 : 1;
-    while (next <= since && next < SELDOM)
+    if (since >= SELDOM)
+        return (since / SELDOM + 1) * SELDOM;
+    while (next <= since)
         next *= next < 16 ? 2 : 4;
-    return next <= since ? (since / SELDOM + 1) * SELDOM : next;
+    return next;
 }
 
 static bool is_seldom(const nh_health *h, const nh_track *track, int64_t steps)
@@ -284,18 +295,20 @@ static bool is_seldom(const nh_health *h, const nh_track *track, int64_t steps)
     return since > 0 && seldom_after(h, since - 1) == since;
 }
 
-/* A step is tried, which costs three, after 0, 1, 4, 16, ... of them; after 16 and 256 where states
- * cannot become singular, and it does not have to be known what a step is usually like. */
+/* A step is tried, which costs three. Where states can become singular it has to be known what a
+ * step is usually like: after 0, 1, 4, 16, ... of them. Elsewhere the last of 17, 65, 257 and 1025
+ * steps tells whether there is anything to learn, and the state before it is at hand. */
 static bool is_for_trying(const nh_health *h, int64_t since)
 {
-    if (!looks_often(h))
-        return since == 16 || since == 256;
-    return since < SELDOM && (since & (since - 1)) == 0 && (since & 0x555) == since;
+    if (looks_often(h))
+        return since < SELDOM && (since & (since - 1)) == 0 && (since & 0x555) == since;
+    return since > FIRST_STEPS && since < SELDOM && seldom_after(h, since - 2) == since - 1;
 }
 
 static bool is_due(const nh_health *h, const nh_track *track, int64_t steps)
 {
-    return is_seldom(h, track, steps) || (looks_often(h) && steps >= track->due);
+    return is_seldom(h, track, steps) || (looks_often(h) && steps >= track->due) ||
+           (track == h->track && is_for_trying(h, steps - track->first));
 }
 
 void nh_health_take(const nh_run *run, int member)
@@ -320,6 +333,8 @@ static void try_a_step(nh_run *run, int member)
     if (!nh_condition_has_matrices(&run->health->condition) ||
         nh_choice_order(&run->choice) == 0) /* it chooses its steps itself */
         return;
+    if (!looks_often(run->health) && nh_health_moves_evenly(run, member))
+        return;
     double error = nh_health_try(run, member);
     if (error < 0)
         return;
@@ -338,10 +353,6 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     nh_track *track = h->track + member;
     nh_status status = NH_OK;
     nh_health_take(run, member);
-    if (!track->seen) {
-        track->first = track->step = run->steps;
-        memcpy(track->start, h->now, 2 * (size_t)h->n * sizeof *h->now);
-    }
     if (is_seldom(h, track, run->steps))
         status = look_at_energy(run, member, report);
     bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
@@ -349,36 +360,66 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
         status = nh_health_pass(run, member, report);
     if (status == NH_OK && member == 0 && is_for_trying(h, run->steps - track->first))
         try_a_step(run, member);
-    track->seen = true;
     return status;
 }
+
+/* A member that was not seen. Of most there is nothing to see before the first step. */
+static void meet(nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    track->first = track->step = run->steps;
+    if (run->steps > 0) { /* else nh_health_start has it */
+        nh_health_take(run, member);
+        memcpy(track->start, h->now, 2 * (size_t)h->n * sizeof *h->now);
+    }
+    if (looks_often(h))
+        look_at(run, member, NULL); /* nothing is wrong with a first look */
+    track->seen = true;
+}
+
+/* The members that are not retired, each as `member`. */
+#define EACH_MEMBER(run, member)                                                                   \
+    for (const group *g = (run)->group; g < (run)->group + (run)->groups; g++)                     \
+        for (int lane = 0, member = g->first_member; lane < g->lanes && member < (run)->members;   \
+             lane++, member++)                                                                     \
+            if (!(g->retired >> lane & 1))
 
 void nh_health_begin(nh_run *run)
 {
     nh_health *h = run->health;
-    for (int i = 0; i < h->members && !run->unwatched; i++) {
-        if (h->track[i].seen && h->position != run->steps)
-            nh_health_forget(h, i);
-        if (!h->track[i].seen && !is_retired(run, i))
-            look_at(run, i, NULL); /* nothing is wrong with a first look */
-    }
+    const bool moved = h->position != run->steps;
     h->position = run->steps;
-}
-
-static int64_t next_of(const nh_health *h, const nh_track *track, int64_t steps)
-{
-    int64_t next = track->first + seldom_after(h, steps - track->first);
-    return looks_often(h) && track->due < next ? track->due : next;
+    if (run->unwatched)
+        return;
+    EACH_MEMBER(run, i)
+    {
+        if (h->track[i].seen && moved)
+            nh_health_forget(h, i);
+        if (!h->track[i].seen)
+            meet(run, i);
+    }
 }
 
 int64_t nh_health_next(const nh_run *run)
 {
     const nh_health *h = run->health;
-    int64_t next = INT64_MAX;
-    for (int i = 0; i < h->members && !run->unwatched; i++) {
-        int64_t own = is_retired(run, i) ? INT64_MAX : next_of(h, h->track + i, run->steps);
-        next = own < next ? own : next;
+    const bool often = looks_often(h);
+    int64_t next = INT64_MAX, first = -1, seldom = 0;
+    if (run->unwatched)
+        return next;
+    EACH_MEMBER(run, i)
+    {
+        const nh_track *track = h->track + i;
+        if (track->first != first) { /* most begin together */
+            first = track->first;
+            seldom = first + seldom_after(h, run->steps - first);
+        }
+        next = seldom < next ? seldom : next;
+        next = often && track->due < next ? track->due : next;
     }
+    if (is_for_trying(h, run->steps + 1 - h->track[0].first))
+        return run->steps + 1;
     return next > run->steps ? next : run->steps + 1;
 }
 

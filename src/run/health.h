@@ -82,8 +82,11 @@ struct nh_health {
 nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report);
 void nh_health_free(nh_health *health);
 
-/* A member has a new state: nothing is known of it. */
+/* Nothing is known of a member any more. */
 void nh_health_forget(nh_health *health, int member);
+/* ... which starts anew, from this state. */
+void nh_health_start(nh_health *health, int member, const double *q, int coordinates,
+                     const double *v);
 /* Before the first step of a call: members that were not seen are looked at. */
 void nh_health_begin(nh_run *run);
 /* The step after which to look next. */
@@ -131,5 +134,7 @@ double nh_health_again(nh_run *run, int member, int64_t from, const double *q, c
                        int64_t steps, int parts, const double *q1, const double *v1);
 /* A step from the state in health->now, done as a whole and as two halves. */
 double nh_health_try(nh_run *run, int member);
+/* Whether the last step, which ended there, was too short for that to matter. */
+bool nh_health_moves_evenly(nh_run *run, int member);
 
 #endif

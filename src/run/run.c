@@ -298,7 +298,7 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
         g->block[(n + i) * lanes + lane] = v[i];
     g->retired &= ~(1u << lane);
     g->given |= 1u << lane;
-    nh_health_forget(run->health, member);
+    nh_health_start(run->health, member, q, run->system->coordinates, v);
     if (run->steps > 0) { /* what was said of the motion before */
         nh_remarks_free(&run->remarks);
         memset(run->health->doubt, 0, sizeof run->health->doubt);
