@@ -412,6 +412,9 @@ NH_OPTIONS_DEFAULT(nh_run_options)
 NH_API nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_options *options,
                                nh_report *report);
 NH_API void nh_run_free(nh_run *run);
+/* Methods with a tolerance choose steps of their own within those of the run: how many a member has
+ * taken, and how many attempts it gave up. Others take the steps of the run. */
+NH_API void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected);
 /* The backend in use. With NH_BACKEND_AUTO it is the tape at first; it changes at most once, while
  * the run advances. */
 NH_API nh_backend nh_run_backend(const nh_run *run);

@@ -90,6 +90,7 @@ typedef struct kernel { /* with copies of what steps read often */
 #define LINEAR (k->io->shape->linear)
 #define PLAIN_MOMENTUM (k->io->shape->plain_momentum)
 #define DRIVER (k->io->shape->driver)
+#define ENERGY_SCALES (k->io->shape->energy_scales)
 #define FLAT (k->io->shape->flat)
 #define SLOPE_DEGREE (k->io->shape->slope_degree)
 #define SURFACE_DEGREE (k->io->shape->surface_degree)

@@ -22,6 +22,7 @@ typedef struct nh_shape {
     int flat;           /* constant mass, and every velocity belongs to a coordinate */
     int plain_momentum; /* p = M v + constant, with a constant M */
     int driver;         /* of a coupled system, or -1 */
+    int energy_scales;  /* is conserved, and v may be scaled: energy = V(q) + s^2 T for s v */
 } nh_shape;
 
 /* Computes function fn (an nh_fn); 0, or what the user's function returned. */
@@ -65,7 +66,8 @@ enum {
     NH_KERNEL_OK = 0,
     NH_KERNEL_NOT_CONVERGED = 1,
     NH_KERNEL_STOPPED = 2,
-    NH_KERNEL_REFUSED = 3
+    NH_KERNEL_REFUSED = 3,
+    NH_KERNEL_STUCK = 4 /* steps of its own became too short or too many */
 };
 
 enum { NH_TEAM_MAX = 4, NH_SIZES = 4 };

@@ -208,23 +208,44 @@ static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh
     return ok;
 }
 
-/* v - B S^-1 k with S = K B, for the reactions that are given. */
-bool nh_derive_project(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
+/* v - B S^-1 k with S = K B */
+static bool projected(nh_mechanics *s, const nh_matrix *B, nh_expr *v)
 {
     nh_graph *g = s->g;
-    nh_matrix B = {0};
     nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
-    bool ok = d && given_reactions(s, &B) && schur_solve(s, &s->K, &B, s->k, d);
+    bool ok = d && schur_solve(s, &s->K, B, s->k, d);
     for (int i = 0; i < s->n; i++)
         v[i] = nh_variable(g, NH_V, (uint32_t)i);
     for (int j = 0; ok && j < s->m; j++)
-        for (size_t e = 0; e < B.row[j].count; e++) {
-            nh_partial b = B.row[j].entry[e];
+        for (size_t e = 0; e < B->row[j].count; e++) {
+            nh_partial b = B->row[j].entry[e];
             v[b.index] = nh_subtract(g, v[b.index], nh_multiply(g, b.value, d[j]));
         }
-    ok = ok && push_all(out, v, s->n);
-    nh_matrix_free(&B);
     free(d);
+    return ok;
+}
+
+/* ... for the reactions that are given. */
+bool nh_derive_project(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
+{
+    nh_matrix B = {0};
+    bool ok = given_reactions(s, &B) && projected(s, &B, v) && push_all(out, v, s->n);
+    nh_matrix_free(&B);
+    return ok;
+}
+
+bool nh_derive_settle(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
+{
+    nh_graph *g = s->g;
+    size_t n = (size_t)s->n;
+    nh_expr *w = malloc((n + 1) * sizeof *w);
+    bool ok = w && projected(s, &s->B, w) && push_all(out, w, s->n);
+    if (ok) {
+        const nh_expr V = nh_substitute(g, s->energy, NH_V, zero, n);
+        const nh_expr T = nh_substitute(g, nh_subtract(g, s->energy, V), NH_V, w, n);
+        ok = nh_expr_list_push(out, T) && nh_expr_list_push(out, V);
+    }
+    free(w);
     return ok;
 }
 

@@ -302,6 +302,11 @@ unsigned nh_choice_needs(const nh_choice *choice)
     return method->needs_of ? method->needs_of(choice->option) : method->needs;
 }
 
+bool nh_choice_adapts(const nh_choice *choice)
+{
+    return choice->method->adapts && choice->method->adapts(choice->option);
+}
+
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape)
 {
     const nh_method *method = choice->method;

@@ -23,6 +23,10 @@ struct nh_method {
     const char
         *without_positions; /* why conditions on positions are not kept, where they are not */
     bool takes_nonideal;    /* constraints whose force is not K^T psi */
+    /* Whether it chooses steps of its own within those of the run; NULL: never. Then its memory
+     * counts them, and the attempts that it gave up, from this place on. */
+    bool (*adapts)(const double *option);
+    size_t (*counts)(const nh_shape *shape, const double *option);
     bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense. */
     const char *(*refuse)(const double *option);
@@ -39,6 +43,9 @@ struct nh_method {
 /* nh_choice_parse, or where there is no text the method that is advised for the system. */
 nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system *system,
                                nh_report *report);
+
+/* Whether it chooses steps of its own. */
+bool nh_choice_adapts(const nh_choice *choice);
 
 /* The functions that the kernel may call with these options on such a system. */
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);

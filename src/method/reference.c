@@ -13,8 +13,11 @@
 
 enum { PARTS_MAX = 4096 };
 
-/* Memory: that of spark.h, then the number of parts of the last step. */
+/* Memory: that of spark.h, then the number of parts of the last step, and how many parts were taken
+ * and given up so far. */
 #define MEMORY_PARTS (k->memory[MEMORY_SIZE])
+#define MEMORY_TAKEN (k->memory[MEMORY_SIZE + 1])
+#define MEMORY_GIVEN_UP (k->memory[MEMORY_SIZE + 2])
 
 typedef struct snapshot { /* a state with all that belongs to it */
     real *q, *v, *q_low, *v_low, *memory;
@@ -89,7 +92,7 @@ static int refined(kernel *k)
     double last = 1e300;
     const int remembered = (int)LANE(MEMORY_PARTS, 0);
     take_snapshot(k, &from);
-    int solved = 0, parts = remembered > 2 ? remembered / 2 : 1;
+    int solved = 0, given_up = 0, parts = remembered > 2 ? remembered / 2 : 1;
     for (; parts <= PARTS_MAX; parts *= 2) {
         const int status = in_parts(k, &from, parts, remembered);
         if (status == NH_KERNEL_STOPPED)
@@ -97,9 +100,12 @@ static int refined(kernel *k)
         const double change = solved && !status ? difference(k, coarse, coarse + N) : 1e300;
         if (change <= tolerance || (change < 1e-10 && change > last / 2)) {
             MEMORY_PARTS = broadcast(parts);
+            MEMORY_TAKEN = MEMORY_TAKEN + (double)parts;
+            MEMORY_GIVEN_UP = MEMORY_GIVEN_UP + (double)given_up;
             return NH_KERNEL_OK;
         }
         last = change;
+        given_up += parts;
         solved = !status;
         EACH(i, N) coarse[i] = k->q[i], coarse[N + i] = k->v[i];
     }
@@ -111,7 +117,7 @@ static int refined(kernel *k)
 
 static int begin(kernel *k)
 {
-    MEMORY_PARTS = broadcast(0);
+    MEMORY_PARTS = MEMORY_TAKEN = MEMORY_GIVEN_UP = broadcast(0);
     return start(k);
 }
 
@@ -123,6 +129,18 @@ KERNEL(adaptive_gauss, begin, refined);
 static const spark_kind kind = {.stages = STAGES, .points = STAGES + 1};
 
 static size_t memory(const nh_shape *shape, const double *option)
+{
+    (void)option;
+    return spark_memory(kind, shape) + 3;
+}
+
+static bool adapts(const double *option)
+{
+    (void)option;
+    return true;
+}
+
+static size_t counts(const nh_shape *shape, const double *option)
 {
     (void)option;
     return spark_memory(kind, shape) + 1;
@@ -161,6 +179,8 @@ const nh_method nh_method_adaptive_gauss = {
     .options = 1,
     .order = 0, /* adaptive */
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,
+    .adapts = adapts,
+    .counts = counts,
     SPARK_SHARED,
 };
 #endif

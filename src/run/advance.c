@@ -129,7 +129,8 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
     char who[48] = "";
     if (run->members > 1 || run->numbering > 0)
         snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + f->member));
-    bool unsolved = f->kernel_status == NH_KERNEL_NOT_CONVERGED;
+    bool unsolved =
+        f->kernel_status == NH_KERNEL_NOT_CONVERGED || f->kernel_status == NH_KERNEL_STUCK;
     nh_status status =
         is_stop(f->kernel_status)
             ? NH_CALLBACK_STOPPED
@@ -138,6 +139,12 @@ static nh_status describe(nh_run *run, const failure *f, nh_report *report)
         nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
                 f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
                                                       : "could not be evaluated there");
+    else if (f->kernel_status == NH_KERNEL_STUCK && status == NH_NOT_CONVERGED)
+        nh_fail(
+            report, status,
+            "%sstep %lld, t = %.10g: after %d attempts the method's own steps are %.2g long; the "
+            "motion ends near there, or a larger tolerance is needed",
+            who, step, t, f->iterations, f->residual);
     else if (status == NH_NOT_CONVERGED) {
         char how_far[64] = "";
         if (f->iterations > 0) /* else there was not even a first correction */

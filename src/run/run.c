@@ -140,7 +140,9 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     nh_status status = prepare_engine(&run->careful, run, one, 1, report);
     if (status != NH_OK)
         return status;
-    bool in_lanes = run->members > 1 && run->system->mechanics;
+    /* lanes with steps of their own are at different times, and functions get one time for all */
+    bool in_step = run->system->facts.autonomous || !nh_choice_adapts(&run->choice);
+    bool in_lanes = run->members > 1 && run->system->mechanics && in_step;
     int lanes = in_lanes ? NH_LANES : 1;
     if (!make_groups(run, lanes))
         return nh_fail_memory(report);
@@ -261,6 +263,21 @@ nh_backend nh_run_backend(const nh_run *run)
 int64_t nh_run_steps(const nh_run *run)
 {
     return run->steps;
+}
+
+void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected)
+{
+    *accepted = run->steps;
+    *rejected = 0;
+    if (!nh_choice_adapts(&run->choice) || member < 0 || member >= run->members)
+        return;
+    const group *g = run->group + member / run->group[0].lanes;
+    const nh_shape *s = &run->system->shape;
+    const size_t lanes = (size_t)g->lanes, lane = (size_t)(member - g->first_member);
+    const size_t memory = 4 * (size_t)s->n + (size_t)s->angles;
+    const size_t at = memory + run->choice.method->counts(s, run->choice.option);
+    *accepted = (int64_t)g->block[at * lanes + lane];
+    *rejected = (int64_t)g->block[(at + 1) * lanes + lane];
 }
 
 double nh_run_seconds(const nh_run *run)

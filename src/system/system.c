@@ -99,6 +99,8 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .flat = mechanics->facts.constant_mass && mechanics->problem->brackets == 0,
                     .plain_momentum = mechanics->plain_momentum,
                     .driver = mechanics->facts.driver,
+                    .energy_scales = mechanics->facts.keeps_energy && mechanics->facts.linear &&
+                                     mechanics->facts.mechanical,
                     .separable = mechanics->facts.separable,
                     .affine = mechanics->facts.affine,
                     .linear = mechanics->facts.linear};

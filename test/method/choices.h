@@ -33,6 +33,8 @@ static const char *const variants[] = {
     "collocation:stages=1",
     "collocation:frame=model",
     "collocation:frame=householder",
+    "dop853:energy=free",
+    "dop853:tolerance=1e-14",
 };
 
 static int list_choices(char list[LIST_MAX][64])

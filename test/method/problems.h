@@ -41,6 +41,7 @@ typedef struct job {
     double step;
     nh_backend backend;
     spoiler *spoil;
+    bool compensated; /* sums, which compositions have in any case */
 } job;
 
 static nh_run *start_run(const job *j, const double *q, const double *v)
@@ -51,7 +52,7 @@ static nh_run *start_run(const job *j, const double *q, const double *v)
                               .compose = j->compose,
                               .step = j->step,
                               .backend = j->backend,
-                              .compensated = j->compose ? NH_ON : NH_AS_ADVISED};
+                              .compensated = j->compose || j->compensated ? NH_ON : NH_AS_ADVISED};
     must(nh_run_create(&run, j->p->system, &options, &report), &report);
     must(nh_run_start(run, 0, 0, q, v, &report), &report);
     return run;

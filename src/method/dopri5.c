@@ -1,0 +1,61 @@
+/* The method of Dormand and Prince of order 5 with an error estimate of order 4: six stages.
+ *
+ * Order 5; keeps constraints and, where it is conserved and the constraints are linear in the
+ * velocities, energy (explicit.h). The interpolation is of order 4 and takes no more stages. */
+#define STAGES 6
+#define EXTRA 0
+#define BENDS 1
+#define ESTIMATES 1
+#define ERROR_ORDER 5
+#define DAMPING 0.04
+#include "method/explicit_own.h"
+
+KERNEL(dopri5, start, step);
+
+#ifdef NH_DESCRIBE
+#include "method/explicit_table.h"
+
+/* Dormand & Prince 1980; test/method/test_tables.c verifies the order conditions. Row 6 of the
+ * points is b. */
+static const explicit_entry point[] = {
+    {1, 0, 1.0 / 5},        {2, 0, 3.0 / 40},     {2, 1, 9.0 / 40},        {3, 0, 44.0 / 45},
+    {3, 1, -56.0 / 15},     {3, 2, 32.0 / 9},     {4, 0, 19372.0 / 6561},  {4, 1, -25360.0 / 2187},
+    {4, 2, 64448.0 / 6561}, {4, 3, -212.0 / 729}, {5, 0, 9017.0 / 3168},   {5, 1, -355.0 / 33},
+    {5, 2, 46732.0 / 5247}, {5, 3, 49.0 / 176},   {5, 4, -5103.0 / 18656}, {6, 0, 35.0 / 384},
+    {6, 2, 500.0 / 1113},   {6, 3, 125.0 / 192},  {6, 4, -2187.0 / 6784},  {6, 5, 11.0 / 84},
+};
+static const explicit_entry estimate[] = {
+    {0, 0, 71.0 / 57600},      {0, 2, -71.0 / 16695}, {0, 3, 71.0 / 1920},
+    {0, 4, -17253.0 / 339200}, {0, 5, 22.0 / 525},    {0, 6, -1.0 / 40},
+};
+static const explicit_entry bend[] = {
+    {0, 0, -12715105075.0 / 11282082432}, {0, 2, 87487479700.0 / 32700410799},
+    {0, 3, -10690763975.0 / 1880347072},  {0, 4, 701980252875.0 / 199316789632},
+    {0, 5, -1453857185.0 / 822651844},    {0, 6, 69997945.0 / 29380423},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static void explicit_table(const double *option, double *table)
+{
+    (void)option;
+    double *points = table + POINTS, *estimates = points + POINTS * POINTS;
+    explicit_fill(point, COUNT(point), points);
+    explicit_nodes(table);
+    explicit_fill(estimate, COUNT(estimate), estimates);
+    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * POINTS);
+}
+
+static int explicit_order(const double *option)
+{
+    return explicit_adapts(option) ? 0 : 5;
+}
+
+const nh_method nh_method_dopri5 = {
+    .name = "dopri5",
+    .summary = "explicit, order 5, steps as given or by a tolerance; keeps constraints and energy",
+    .reference = "Dormand & Prince 1980; Hairer, Norsett & Wanner 1993, II.5, II.6",
+    .formulas = "As dop853, with six stages.",
+    EXPLICIT_SHARED,
+};
+#endif

@@ -1,0 +1,206 @@
+/* Explicit Runge-Kutta methods on (q, v), written once over a table of coefficients:
+ *
+ *     Y_i = y0 + h sum_j<i a_ij Y'_j,   Y' = (V, a(t, Q, V)) with the multipliers eliminated.
+ *
+ * Every new state is settled: v is projected M-orthogonally onto the constraints and, where the
+ * energy is conserved and a multiple of an allowed velocity is allowed too, scaled so that the
+ * energy is that of the start. The slope of the settled state is the first of the next step.
+ *
+ * Without a tolerance a step is a step. With one, the method chooses steps of its own, each
+ * trajectory by itself, and a step of the run is only where a state is wanted: the own steps go as
+ * far beyond it as they like, and the state comes from the interpolation that belongs to the
+ * method, settled like any other. Own steps do not depend on where states are wanted.
+ *
+ * A method's file defines STAGES, EXTRA (points that only the interpolation needs), BENDS (terms of
+ * the interpolation beyond the third), ESTIMATES (of the error: one or two), ERROR_ORDER (that of
+ * the error in h) and DAMPING (of the control). Its table: the nodes, then rows of as many numbers:
+ * a_ij of every point, those of the new state being b; the estimates; the bends. */
+#ifndef NH_METHOD_EXPLICIT_H
+#define NH_METHOD_EXPLICIT_H
+
+#include "kernel/small.h"
+
+#define POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and what comes behind */
+#define NODE(i) (TABLE[i])
+#define ROW(i) (TABLE + POINTS * (1 + (i)))
+#define ESTIMATE(e) ROW(POINTS + (e))
+#define BEND(b) ROW(POINTS + ESTIMATES + (b))
+
+#define TOLERANCE OPTION(0)
+#define ABSOLUTE OPTION(1)
+#define ADAPTS (TOLERANCE > 0)
+#define SCALES (ENERGY_SCALES && OPTION_INT(2) == 0)
+
+#define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)
+
+#define STATE (2 * N)     /* q, then v */
+#define WIDTH (2 * N + M) /* of a slope: v, v', and the multipliers, which are not used */
+
+/* Memory: these, then what `flow` points to. */
+enum {
+    ACCEPTED, /* own steps, and attempts that were given up */
+    REJECTED,
+    ENERGY_AT_START,
+    KINETIC, /* energy at the end of the last own step */
+    BEGIN,   /* of that step, from the step of the run on, and its length */
+    LENGTH,
+    NEXT,       /* the length to try next */
+    LAST_ERROR, /* of the last own step, and whether an attempt was given up since */
+    HELD,
+    SCALARS
+};
+
+typedef struct flow {
+    real *slope;         /* [WIDTH] at the end of the last own step */
+    real *y, *low;       /* [STATE] that end, and what rounding left out */
+    real *from, *change; /* [STATE], [3 + BENDS][STATE]: the interpolation over that step */
+    real *turns;         /* [2] for each angle: revolutions taken off y, and off `from` */
+} flow;
+
+static inline flow flow_of(kernel *k)
+{
+    real *slope = k->memory + SCALARS, *y = slope + WIDTH;
+    return (flow){slope, y, y + STATE, y + 2 * STATE, y + 3 * STATE, y + (6 + BENDS) * STATE};
+}
+
+/* ---- settling ---- */
+
+enum { SETTLE_ITERATIONS_MAX = 30 };
+
+/* v onto constraints that are not affine in it: Newton's method along B. */
+static inline int settle_nonlinear(kernel *k, double t, const real *q, real *v, real *room)
+{
+    real *B = room + N, *d = B + NB + 1, *shift = d + 2 * M;
+    convergence progress = convergence_begin();
+    do {
+        CALL(KICK, t, q, v, 0, room);
+        B[NB] = broadcast(0); /* positions do not move */
+        CALL(CLOSE, t, q, v, B, d);
+        EACH(i, N) shift[i] = broadcast(0);
+        add_B(k, shift, B, d);
+        const real scale = largest(k, v, N);
+        EACH(i, N) v[i] = select_(progress.active, v[i] - shift[i], v[i]);
+        convergence_update(&progress, largest(k, shift, N), scale);
+    } while (any(progress.active) && progress.iteration < SETTLE_ITERATIONS_MAX);
+    if (any(progress.active) && !ADAPTS)
+        return not_converged(k, &progress);
+    const real lost = select_(progress.active, broadcast(__builtin_nan("")), broadcast(0));
+    EACH(i, N) v[i] = v[i] + lost; /* a shorter step will be tried */
+    return NH_KERNEL_OK;
+}
+
+/* w = (v on the constraints, kinetic energy, potential energy), scaled to the energy. Near rest a
+ * small error of the energy is a large one of the velocity: where a step ends with less than a
+ * quarter of the kinetic energy it began with, the energy waits for the next. What is no more than
+ * round-off of the energies is left alone as well. */
+static inline void scale_velocity(kernel *k, real energy, real before, const real *w, real *v,
+                                  real *kinetic)
+{
+    const real T = w[N], V = w[N + 1], missing = (energy - V) - T;
+    const real size = abs_(energy) + abs_(V) + T, square = (energy - V) / T;
+    const mask wanted = less(size * 0x1p-52, abs_(missing)) & ~less(T, before * 0.25) &
+                        less(broadcast(0.25), square) & less(square, broadcast(4));
+    const real factor = select_(wanted, sqrt_(square), broadcast(1));
+    EACH(i, N) v[i] = w[i] * factor;
+    *kinetic = select_(wanted, energy - V, T);
+}
+
+/* v of a state to where it belongs. `before` is the kinetic energy at the start of the step. */
+static inline int settle(kernel *k, double t, const real *q, real *v, real before, real *kinetic)
+{
+    HOLD(k);
+    LOCAL(room, SETTLE_ROOM(N, M, NB));
+    if (SCALES) {
+        CALL(SETTLE, t, q, v, 0, room);
+        scale_velocity(k, k->memory[ENERGY_AT_START], before, room, v, kinetic);
+    } else if (M > 0 && AFFINE) {
+        CALL(KICK, t, q, v, 0, room);
+        CALL(PROJECT, t, q, v, room + N, room + N + NB + 1);
+        EACH(i, N) v[i] = room[N + NB + 1 + i];
+    } else if (M > 0)
+        TRY_(settle_nonlinear(k, t, q, v, room));
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* ---- one step ---- */
+
+/* sum = sum of row[j] slope_j */
+static inline void combine(const kernel *k, const double *row, int count, const real *slope,
+                           real *sum)
+{
+    (void)k;
+    EACH(c, STATE) sum[c] = broadcast(0);
+    for (int j = 0; j < count; j++) {
+        if (row[j] == 0)
+            continue;
+        const real w = WEIGHT(row + j);
+        const real *of = slope + j * WIDTH;
+        EACH(c, STATE) sum[c] = fma_(w, of[c], sum[c]);
+    }
+}
+
+/* The slopes of points `first` to `last`, of which the one behind the stages is the new state: y1,
+ * and `rise` from y. */
+static inline int reach(kernel *k, double t, real h, const real *y, int first, int last,
+                        real *slope, real *rise, real *y1, real *kinetic)
+{
+    HOLD(k);
+    LOCAL(sum, STATE);
+    LOCAL(at, STATE);
+    for (int i = first; i <= last; i++) {
+        const double now = t + NODE(i) * LANE(h, 0);
+        combine(k, ROW(i), i, slope, sum);
+        EACH(c, STATE) at[c] = fma_(h, sum[c], y[c]);
+        if (i == STAGES) {
+            EACH(c, N) rise[c] = h * sum[c];
+            EACH(c, N) rise[N + c] = at[N + c];
+            TRY_(settle(k, now, at, at + N, k->memory[KINETIC], kinetic));
+            EACH(c, N) rise[N + c] = fma_(h, sum[N + c], at[N + c] - rise[N + c]);
+            EACH(c, STATE) y1[c] = at[c];
+        }
+        real *out = slope + i * WIDTH;
+        EACH(c, N) out[c] = at[N + c];
+        CALL(ACCELERATION, now, at, at + N, 0, out + N);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* ---- steps as they are given ---- */
+
+static inline int fixed_step(kernel *k)
+{
+    LOCAL(slope, POINTS * WIDTH);
+    LOCAL(y, STATE);
+    LOCAL(y1, STATE);
+    LOCAL(rise, STATE);
+    const flow f = flow_of(k);
+    real kinetic = broadcast(0);
+    EACH(c, N) y[c] = k->q[c], y[N + c] = k->v[c];
+    EACH(c, WIDTH) slope[c] = f.slope[c];
+    TRY_(reach(k, k->t, broadcast(k->h), y, 1, STAGES, slope, rise, y1, &kinetic));
+    EACH(c, WIDTH) f.slope[c] = slope[STAGES * WIDTH + c];
+    k->memory[KINETIC] = kinetic;
+    commit(k, y1, y1 + N, rise, rise + N);
+    return NH_KERNEL_OK;
+}
+
+/* ---- the start ---- */
+
+static inline int begin_flow(kernel *k)
+{
+    const flow f = flow_of(k);
+    LOCAL(room, N + 2);
+    EACH(i, SCALARS) k->memory[i] = broadcast(0);
+    if (SCALES) {
+        CALL(SETTLE, k->t, k->q, k->v, 0, room);
+        k->memory[KINETIC] = room[N];
+        k->memory[ENERGY_AT_START] = room[N] + room[N + 1];
+    }
+    EACH(i, N) f.slope[i] = k->v[i];
+    CALL(ACCELERATION, k->t, k->q, k->v, 0, f.slope + N);
+    return NH_KERNEL_OK;
+}
+
+#endif

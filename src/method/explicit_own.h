@@ -1,0 +1,276 @@
+/* Steps of its own for an explicit method: attempts, the control of their lengths, and the states
+ * between them. See explicit.h; lanes are at different times here, which only systems that do not
+ * depend on time allow (others are computed a lane at a time). */
+#ifndef NH_METHOD_EXPLICIT_OWN_H
+#define NH_METHOD_EXPLICIT_OWN_H
+
+#include "method/explicit.h"
+
+enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
+#define SHORTEST 1e-15           /* of a step of the run */
+
+/* Own states are wrapped after own steps, as the run wraps its states, so that neither errors nor
+ * their sizes depend on where states are wanted. */
+#ifdef NH_EMITTED
+#define EACH_ANGLE(X) NH_ANGLES(X)
+#else
+#define EACH_ANGLE(X)                                                                              \
+    for (int place_ = 0; place_ < k->io->shape->angles; place_++)                                  \
+    X(place_, k->io->shape->angle[place_])
+#endif
+#define WRAP_OWN(place, coordinate)                                                                \
+    if (wide_angle(f->y[coordinate]))                                                              \
+        wrap_angle(f->y + coordinate, f->low + coordinate, f->turns + 2 * (place), COMPENSATED);
+#define KEEP_TURNS(place, coordinate)                                                              \
+    f->turns[2 * (place) + 1] = select_(lanes, f->turns[2 * (place)], f->turns[2 * (place) + 1]);
+#define SHOW_TURNS(place, coordinate)                                                              \
+    ((real *)k->io->revolutions)[place] = f->turns[2 * (place) + 1];
+#define BEGIN_TURNS(place, coordinate) f.turns[2 * (place)] = ((real *)k->io->revolutions)[place];
+
+/* The size to which an error of component c is relative. */
+static inline real tolerated(const kernel *k, real size)
+{
+    (void)k;
+    return fma_(broadcast(TOLERANCE), size, broadcast(ABSOLUTE));
+}
+
+static inline real power_(real x, double exponent)
+{
+    return LANEWISE2(__builtin_pow, x, broadcast(exponent));
+}
+
+/* The root mean square of the estimated errors, in units of what is tolerated; with two estimates
+ * of different orders the way they are combined by Hairer, Norsett & Wanner (1993, II.10). */
+static inline real error_of(kernel *k, real h, const real *slope, const real *y, const real *y1)
+{
+    HOLD(k);
+    LOCAL(e, ESTIMATES * STATE);
+    real square[2] = {broadcast(0), broadcast(0)}, whole = broadcast(0);
+    EACH(i, ESTIMATES) combine(k, ESTIMATE(i), STAGES + 1, slope, e + i * STATE);
+    EACH(c, STATE)
+    {
+        const real unit = broadcast(1) / tolerated(k, max_(abs_(y[c]), abs_(y1[c])));
+        EACH(i, ESTIMATES)
+        {
+            const real part = e[i * STATE + c] * unit;
+            square[i] = fma_(part, part, square[i]);
+        }
+        whole = whole + y1[c] * 0.0; /* what is not a number shows */
+    }
+    RELEASE(k);
+    const real of_both = sqrt_(fma_(square[1], broadcast(0.01), square[0]));
+    const real worst = ESTIMATES == 1 ? of_both : square[0] / max_(of_both, broadcast(1e-300));
+    return fma_(abs_(h) * (1 / __builtin_sqrt(STATE)), worst, whole);
+}
+
+/* The first step, from how fast the state and its slope change (the same, II.4). */
+static inline int first_step(kernel *k, const flow *f)
+{
+    LOCAL(at, STATE);
+    LOCAL(slope, WIDTH);
+    real size = broadcast(0), speed = size, bend = size;
+    EACH(c, STATE)
+    {
+        const real unit = broadcast(1) / tolerated(k, abs_(f->y[c]));
+        const real x = f->y[c] * unit, dx = f->slope[c] * unit;
+        size = fma_(x, x, size);
+        speed = fma_(dx, dx, speed);
+    }
+    size = sqrt_(size), speed = sqrt_(speed);
+    const mask slow = less(size, broadcast(1e-5)) | less(speed, broadcast(1e-5));
+    const real guess = select_(slow, broadcast(1e-6), size * 0.01 / speed);
+    EACH(c, STATE) at[c] = fma_(guess, f->slope[c], f->y[c]);
+    EACH(c, N) slope[c] = at[N + c];
+    CALL(ACCELERATION, k->t + LANE(guess, 0), at, at + N, 0, slope + N);
+    EACH(c, STATE)
+    {
+        const real unit = broadcast(1) / tolerated(k, abs_(f->y[c]));
+        const real dx = (slope[c] - f->slope[c]) * unit;
+        bend = fma_(dx, dx, bend);
+    }
+    const real scale = broadcast(1 / __builtin_sqrt(STATE));
+    const real fast = max_(speed, sqrt_(bend) / guess) * scale;
+    const real fine = power_(broadcast(0.01) / max_(fast, broadcast(1e-15)), 1.0 / ERROR_ORDER);
+    const real most = guess * 100.0;
+    k->memory[NEXT] = select_(less(fine, most), fine, most);
+    return NH_KERNEL_OK;
+}
+
+/* How much longer the next attempt may be: what the error allows, held back by how it has grown
+ * (the proportional-integral control of the same, IV.2). Nothing grows right after an attempt that
+ * was given up. */
+static inline real stretch_of(const kernel *k, real error, mask good)
+{
+    const real last = k->memory[LAST_ERROR], e = max_(error, broadcast(1e-10));
+    const real plain = power_(e, -1.0 / ERROR_ORDER + 0.75 * DAMPING);
+    const real held = select_(good, power_(last, DAMPING), broadcast(1));
+    real factor = plain * held * 0.9;
+    const mask calm = good & less(k->memory[HELD], broadcast(1));
+    const real most = select_(calm, broadcast(6), broadcast(1));
+    factor = select_(less(factor, most), factor, most);
+    const mask usable = less(broadcast(0.2), factor) & less(error, broadcast(1e10));
+    return select_(usable, factor, broadcast(0.2));
+}
+
+/* The interpolation over the present step, for the lanes that end in it. */
+static inline int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
+                                        real *slope, const real *y1)
+{
+    HOLD(k);
+    LOCAL(sum, STATE);
+    if (EXTRA > 0)
+        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0, 0, 0));
+    EACH(c, STATE)
+    {
+        const real whole = y1[c] - f->y[c], begin = fma_(h, slope[c], -whole);
+        const real end = fma_(-h, slope[STAGES * WIDTH + c], whole) - begin;
+        f->from[c] = select_(lanes, f->y[c], f->from[c]);
+        f->change[c] = select_(lanes, whole, f->change[c]);
+        f->change[STATE + c] = select_(lanes, begin, f->change[STATE + c]);
+        f->change[2 * STATE + c] = select_(lanes, end, f->change[2 * STATE + c]);
+    }
+    for (int b = 0; b < BENDS; b++) {
+        real *bend = f->change + (3 + b) * STATE;
+        combine(k, BEND(b), POINTS, slope, sum);
+        EACH(c, STATE) bend[c] = select_(lanes, h * sum[c], bend[c]);
+    }
+    EACH_ANGLE(KEEP_TURNS)
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* y = from + x (c_0 + (1-x) (c_1 + x (c_2 + (1-x) (..)))) */
+static inline void interpolate(const kernel *k, const flow *f, real x, real *y)
+{
+    const real rest = broadcast(1) - x;
+    EACH(c, STATE) y[c] = broadcast(0);
+    for (int i = 2 + BENDS; i >= 0; i--) {
+        const real factor = i % 2 == 0 ? x : rest;
+        EACH(c, STATE) y[c] = (y[c] + f->change[i * STATE + c]) * factor;
+    }
+    EACH(c, STATE) y[c] = f->from[c] + y[c];
+}
+
+/* An attempt that was good becomes the present step. */
+static inline void take_step(kernel *k, const flow *f, mask good, real h, const real *slope,
+                             const real *y1, const real *rise, real kinetic)
+{
+    real *m = k->memory;
+    m[BEGIN] = select_(good, m[BEGIN] + m[LENGTH], m[BEGIN]);
+    m[LENGTH] = select_(good, h, m[LENGTH]);
+    m[KINETIC] = select_(good, kinetic, m[KINETIC]);
+    EACH(c, WIDTH) f->slope[c] = select_(good, slope[STAGES * WIDTH + c], f->slope[c]);
+    EACH(c, STATE)
+    {
+        real y = f->y[c], low = f->low[c];
+        if (COMPENSATED)
+            accumulate(&y, &low, rise[c]);
+        else
+            y = y1[c];
+        f->y[c] = select_(good, y, f->y[c]);
+        f->low[c] = select_(good, low, f->low[c]);
+    }
+    EACH_ANGLE(WRAP_OWN)
+}
+
+/* What an attempt teaches about the next one. */
+static inline void learn(kernel *k, mask open, mask good, real h, real error)
+{
+    real *m = k->memory;
+    m[NEXT] = select_(open, h * stretch_of(k, error, good), m[NEXT]);
+    m[LAST_ERROR] = select_(good, max_(error, broadcast(1e-4)), m[LAST_ERROR]);
+    m[HELD] = select_(open, select_(good, broadcast(0), broadcast(1)), m[HELD]);
+    m[ACCEPTED] = select_(good, m[ACCEPTED] + 1.0, m[ACCEPTED]);
+    m[REJECTED] = select_(open & ~good, m[REJECTED] + 1.0, m[REJECTED]);
+}
+
+/* One attempt, in the lanes that have not come as far as the run wants. */
+static inline int attempt(kernel *k, const flow *f, mask open, real end, real *slope)
+{
+    HOLD(k);
+    LOCAL(y1, STATE);
+    LOCAL(rise, STATE);
+    real kinetic = k->memory[KINETIC];
+    const real h = k->memory[NEXT], begin = k->memory[BEGIN] + k->memory[LENGTH];
+    const double t = k->t + LANE(begin, 0);
+    EACH(c, WIDTH) slope[c] = f->slope[c];
+    TRY_(reach(k, t, h, f->y, 1, STAGES, slope, rise, y1, &kinetic));
+    const real error = error_of(k, h, slope, f->y, y1);
+    const mask good = open & less(error, broadcast(1)), arrived = good & ~less(begin + h, end);
+    if (any(arrived))
+        TRY_(prepare_interpolation(k, f, t, h, arrived, slope, y1));
+    take_step(k, f, good, h, slope, y1, rise, kinetic);
+    learn(k, open, good, h, error);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* The state that the run wants, `end` after its step began. */
+static inline int show(kernel *k, const flow *f, real end, real *y)
+{
+    real kinetic;
+    interpolate(k, f, (end - k->memory[BEGIN]) / k->memory[LENGTH], y);
+    TRY_(settle(k, k->t + k->h, y, y + N, k->memory[KINETIC], &kinetic));
+    EACH(i, N)
+    {
+        k->q[i] = y[i];
+        k->v[i] = y[N + i];
+        if (COMPENSATED)
+            k->q_low[i] = k->v_low[i] = broadcast(0);
+    }
+    EACH_ANGLE(SHOW_TURNS)
+    k->memory[BEGIN] = k->memory[BEGIN] - end;
+    return NH_KERNEL_OK;
+}
+
+/* As many own steps as it takes to come to the end of a step of the run. */
+static inline int own_steps(kernel *k)
+{
+    LOCAL(slope, POINTS * WIDTH);
+    LOCAL(y, STATE);
+    const flow f = flow_of(k);
+    const real end = broadcast(k->h), least = abs_(end) * SHORTEST;
+    for (int attempts = 0;; attempts++) {
+        const mask open = less(k->memory[BEGIN] + k->memory[LENGTH], end);
+        if (!any(open))
+            break;
+        const mask stuck = open & ~less(least, k->memory[NEXT]);
+        if (any(stuck) || attempts == ATTEMPTS_MAX) {
+            k->io->residual = LANE(k->memory[NEXT], 0);
+            k->io->iterations = attempts;
+            return NH_KERNEL_STUCK;
+        }
+        TRY_(attempt(k, &f, open, end, slope));
+    }
+    return show(k, &f, end, y);
+}
+
+static inline int begin_own_steps(kernel *k)
+{
+    const flow f = flow_of(k);
+    EACH(i, N)
+    {
+        f.y[i] = k->q[i];
+        f.y[N + i] = k->v[i];
+    }
+    EACH(c, STATE) f.from[c] = f.y[c], f.low[c] = broadcast(0);
+    EACH(c, (3 + BENDS) * STATE) f.change[c] = broadcast(0);
+    EACH_ANGLE(BEGIN_TURNS)
+    k->memory[LAST_ERROR] = broadcast(1e-4);
+    return first_step(k, &f);
+}
+
+/* ---- a method ---- */
+
+static int start(kernel *k)
+{
+    TRY_(begin_flow(k));
+    return ADAPTS ? begin_own_steps(k) : NH_KERNEL_OK;
+}
+
+static int step(kernel *k)
+{
+    return ADAPTS ? own_steps(k) : fixed_step(k);
+}
+
+#endif

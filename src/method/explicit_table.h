@@ -1,0 +1,104 @@
+/* What the descriptors of the explicit methods share: their table, sizes and options. For files
+ * that include explicit_own.h. */
+#ifndef NH_METHOD_EXPLICIT_TABLE_H
+#define NH_METHOD_EXPLICIT_TABLE_H
+
+#include "method/method.h"
+
+typedef struct explicit_entry {
+    int row, column;
+    double value;
+} explicit_entry;
+
+static inline void explicit_fill(const explicit_entry *entry, size_t count, double *rows)
+{
+    for (size_t i = 0; i < count; i++)
+        rows[entry[i].row * POINTS + entry[i].column] = entry[i].value;
+}
+
+/* Nodes are the sums of the rows. */
+static inline void explicit_nodes(double *table)
+{
+    for (int i = 0; i < POINTS; i++) {
+        long double sum = 0;
+        for (int j = 0; j < i; j++)
+            sum += table[POINTS * (1 + i) + j];
+        table[i] = (double)sum;
+    }
+}
+
+static size_t explicit_table_size(const double *option)
+{
+    (void)option;
+    return POINTS * (1 + POINTS + ESTIMATES + BENDS);
+}
+
+static bool explicit_adapts(const double *option)
+{
+    return option[0] > 0;
+}
+
+static size_t explicit_memory(const nh_shape *s, const double *option)
+{
+    const size_t n = (size_t)s->n, width = 2 * n + (size_t)s->m, fixed = SCALARS + width;
+    const size_t own = 2 * n * (6 + BENDS) + 2 * (size_t)s->angles;
+    return explicit_adapts(option) ? fixed + own : fixed;
+}
+
+static size_t explicit_counts(const nh_shape *s, const double *option)
+{
+    (void)s, (void)option;
+    return ACCEPTED;
+}
+
+static size_t explicit_scratch(const nh_shape *s, const double *option)
+{
+    (void)option;
+    const size_t n = (size_t)s->n, m = (size_t)s->m;
+    const size_t settling = SETTLE_ROOM(n, m, (size_t)s->nb), reaching = 4 * n + settling;
+    const size_t estimating = 2 * ESTIMATES * n, interpolating = 2 * n + reaching;
+    const size_t most = interpolating > estimating ? interpolating : estimating;
+    return POINTS * (2 * n + m) + 6 * n + most + m;
+}
+
+static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
+{
+    const nh_fn_set affine = NH_FN_BIT(PROJECT), nonlinear = NH_FN_BIT(CLOSE);
+    const nh_fn_set plain = affine | nonlinear | NH_FN_BIT(KICK);
+    if (s->energy_scales && option[2] == 0)
+        return plain;
+    return NH_FN_BIT(SETTLE) | (s->m == 0 ? plain : s->affine ? nonlinear : affine);
+}
+
+#define EXPLICIT_OPTIONS                                                                           \
+    {                                                                                              \
+        {.name = "tolerance",                                                                      \
+         .help =                                                                                   \
+             "of the error of a step that it chooses itself, relative to each component; 0: the "  \
+             "steps are those of the run",                                                         \
+         .type = NH_OPTION_REAL,                                                                   \
+         .standard = 0,                                                                            \
+         .least = 0,                                                                               \
+         .greatest = 1},                                                                           \
+            {.name = "absolute",                                                                   \
+             .help = "the same for components near zero, in their own unit",                       \
+             .type = NH_OPTION_REAL,                                                               \
+             .follows = "tolerance",                                                               \
+             .least = 0,                                                                           \
+             .greatest = 1e300},                                                                   \
+        {                                                                                          \
+            .name = "energy",                                                                      \
+            .help = "keep scales velocities so that a conserved energy stays as it was",           \
+            .type = NH_OPTION_CHOICE, .standard = 0, .least = 0, .greatest = 1,                    \
+            .choices = "keep|free"                                                                 \
+        }                                                                                          \
+    }
+
+#define EXPLICIT_SHARED                                                                            \
+    .option = EXPLICIT_OPTIONS, .options = 3, .keeps = NH_KEEPS_CONSTRAINTS,                       \
+    .without_positions = "projects velocities alone", .adapts = explicit_adapts,                   \
+    .counts = explicit_counts, .memory = explicit_memory, .scratch = explicit_scratch,             \
+    .skips = explicit_skips, .table_size = explicit_table_size, .table = explicit_table,           \
+    .order_of = explicit_order
+
+#endif
