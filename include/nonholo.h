@@ -167,9 +167,10 @@ NH_API nh_status nh_system_from_functions(nh_system **out, const nh_functions *f
 NH_API int nh_system_remarks(const nh_system *system);
 NH_API const char *nh_system_remark(const nh_system *system, int index);
 
-/* `coordinates` is the length of q and `velocities` that of v; they differ only for systems on a
- * Lie algebra, which have velocities without coordinates. A state consists of the arrays
- * q[coordinates] and v[velocities]. */
+/* `coordinates` is the length of q and `velocities` that of v. They differ for systems on a Lie
+ * algebra, which have velocities without coordinates, and for those with rotations: each has the
+ * four numbers of a unit quaternion in q and the three of its body rate in v. A state consists of
+ * the arrays q[coordinates] and v[velocities]. */
 NH_API const char *nh_system_name(const nh_system *system);
 NH_API int nh_system_coordinates(const nh_system *system);
 NH_API int nh_system_velocities(const nh_system *system);

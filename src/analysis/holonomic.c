@@ -86,7 +86,7 @@ nh_status nh_holonomic_create(nh_holonomic **out, const nh_system *system, doubl
                               const double *q, nh_report *report)
 {
     *out = NULL;
-    int n = nh_system_velocities(system), m = nh_system_constraints(system);
+    int n = system->velocities, m = system->constraints;
     const nh_facts *facts = nh_system_facts(system);
     if (m == 0 || n > LARGEST || n != nh_system_coordinates(system) || !facts->affine)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s has no holonomic constraints to follow",

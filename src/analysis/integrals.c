@@ -4,14 +4,15 @@
 
 #include "base/status.h"
 #include "mechanics/symmetries.h"
-#include "system/system.h"
+#include "system/attitude.h"
 
 static const char momentum[] = "momentum of ";
 
 static double momentum_named(const nh_system *system, const char *name, const double *p)
 {
     int i = 0;
-    while (i < system->velocities - 1 && strcmp(nh_system_velocity_name(system, i), name) != 0)
+    while (i < system->velocities - 1 &&
+           strcmp(system->mechanics->problem->velocity_name[i], name) != 0)
         i++;
     return p[i];
 }
@@ -20,9 +21,14 @@ static double momentum_named(const nh_system *system, const char *name, const do
 static nh_status momenta(const nh_system *system, double t, const double *q, const double *v,
                          double **p, nh_report *report)
 {
+    double *own;
+    const double *inner = nh_inner_copy(system, q, v, &own, report);
     *p = malloc((nh_system_outputs(system, NH_FN_END) + 1) * sizeof **p);
-    return *p ? nh_system_evaluate(system, NH_FN_END, t, q, v, NULL, *p, report)
-              : nh_fail_memory(report);
+    nh_status status = !inner ? NH_NO_MEMORY
+                       : *p   ? nh_system_evaluate(system, NH_FN_END, t, q, inner, NULL, *p, report)
+                              : nh_fail_memory(report);
+    free(own);
+    return status;
 }
 
 nh_status nh_system_integral_values(const nh_system *system, double t, const double *q,

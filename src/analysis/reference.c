@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "system/system.h"
+#include "system/attitude.h"
 
 #define METHOD "gauss:stages=8"
 enum { FIRST_STEPS = 4, DOUBLINGS = 18, PATIENCE = 3 };
@@ -33,7 +33,8 @@ typedef struct errand {
     double t0, t1;
     const double *q, *v;
     int coordinates, velocities;
-    double *weight; /* [velocities]: sqrt(M_ii), which gives all components the same unit */
+    /* sqrt(M_ii), which gives all components the same unit: of positions, of velocities as shown */
+    double *weight, *weight_v;
 } errand;
 
 /* Runs from the start to the end in `steps` steps. */
@@ -63,13 +64,14 @@ enum { WEIGHED_MOST = 1000 }; /* velocities; more would make the mass matrix lar
 
 static nh_status find_weights(errand *task, nh_report *report)
 {
-    size_t n = (size_t)task->velocities, m = (size_t)nh_system_constraints(task->system);
+    size_t n = (size_t)task->system->velocities, m = (size_t)nh_system_constraints(task->system);
     bool weighed = n <= WEIGHED_MOST;
-    double *M = malloc((weighed ? n * n + n * m : 1) * sizeof *M);
-    nh_status status = M ? NH_OK : nh_fail_memory(report);
+    double *M = malloc((weighed ? n * n + n * m : 1) * sizeof *M), *own = NULL;
+    const double *inner = M ? nh_inner_copy(task->system, task->q, task->v, &own, report) : NULL;
+    nh_status status = !M ? nh_fail_memory(report) : inner ? NH_OK : NH_NO_MEMORY;
     if (status == NH_OK && weighed)
-        status = nh_system_evaluate(task->system, NH_FN_MATRICES, task->t0, task->q, task->v, NULL,
-                                    M, report);
+        status = nh_system_evaluate(task->system, NH_FN_MATRICES, task->t0, task->q, inner, NULL, M,
+                                    report);
     for (size_t i = 0; status == NH_OK && i < n; i++) {
         double size = 0; /* of the row, where the diagonal is zero */
         for (size_t j = 0; weighed && j < n; j++)
@@ -78,16 +80,19 @@ static nh_status find_weights(errand *task, nh_report *report)
             size = fabs(M[i * n + i]);
         task->weight[i] = size > 0 && isfinite(size) ? sqrt(size) : 1;
     }
+    for (int i = 0; i < task->velocities; i++)
+        task->weight_v[i] = task->weight[nh_inner_index(task->system, i)];
+    free(own);
     free(M);
     return status;
 }
 
 /* The largest |a_i - b_i|, weighed; b may be NULL. */
-static double largest(const errand *task, const double *a, const double *b, int count)
+static double largest(const double *weight, const double *a, const double *b, int count)
 {
     double found = 0;
     for (int i = 0; i < count; i++)
-        found = fmax(found, task->weight[i] * fabs(a[i] - (b ? b[i] : 0)));
+        found = fmax(found, weight[i] * fabs(a[i] - (b ? b[i] : 0)));
     return found;
 }
 
@@ -97,22 +102,24 @@ static double relative_difference(const errand *task, const attempt *a, const at
 {
     double time = task->t1 - task->t0;
     int n = task->coordinates, k = task->velocities;
-    double speed = fmax(fmax(largest(task, a->v, NULL, k), largest(task, task->v, NULL, k)),
-                        largest(task, a->q, task->q, n) / time);
-    double place = fmax(largest(task, a->q, NULL, n), time * speed);
-    double in_q = largest(task, a->q, b->q, n), in_v = largest(task, a->v, b->v, k);
+    const double *w = task->weight, *u = task->weight_v;
+    double speed = fmax(fmax(largest(u, a->v, NULL, k), largest(u, task->v, NULL, k)),
+                        largest(w, a->q, task->q, n) / time);
+    double place = fmax(largest(w, a->q, NULL, n), time * speed);
+    double in_q = largest(w, a->q, b->q, n), in_v = largest(u, a->v, b->v, k);
     return fmax(in_q > 0 ? in_q / place : 0, in_v > 0 ? in_v / speed : 0);
 }
 
 /* So many that the velocity does not change much within one. */
 static double first_steps(const errand *task)
 {
-    double speed = largest(task, task->v, NULL, task->velocities), steps = 16 * FIRST_STEPS;
+    const double *w = task->weight_v;
+    double speed = largest(w, task->v, NULL, task->velocities), steps = 16 * FIRST_STEPS;
     double *rate = malloc(((size_t)task->velocities + 1) * sizeof *rate);
     if (rate && speed > 0 &&
         nh_system_acceleration(task->system, task->t0, task->q, task->v, rate, NULL, NULL) == NH_OK)
-        steps = (task->t1 - task->t0) * largest(task, rate, NULL, task->velocities) / speed /
-                first_step;
+        steps =
+            (task->t1 - task->t0) * largest(w, rate, NULL, task->velocities) / speed / first_step;
     free(rate);
     return fmin(fmax(FIRST_STEPS, ceil(steps)), first_steps_most);
 }
@@ -183,15 +190,18 @@ nh_status nh_reference(const nh_system *system, double t0, const double *q, cons
                        nh_report *report)
 {
     errand task = {
-        system, t0, t1, q, v, nh_system_coordinates(system), nh_system_velocities(system), NULL};
+        system, t0,  t1, q, v, nh_system_coordinates(system), nh_system_velocities(system),
+        NULL,   NULL};
     if (!(t1 > t0) || !isfinite(t1 - t0))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "a reference solution must go forward in time, not from %g to %g", t0, t1);
     size_t size = (size_t)task.coordinates + (size_t)task.velocities;
-    double *space = calloc(2 * size + (size_t)task.velocities + 1, sizeof *space);
+    size_t weights = (size_t)task.velocities + (size_t)system->velocities;
+    double *space = calloc(2 * size + weights + 1, sizeof *space);
     if (!space)
         return nh_fail_memory(report);
     task.weight = space + 2 * size;
+    task.weight_v = task.weight + system->velocities;
     attempt best = {.q = q1, .v = v1}, now = {.q = space, .v = space + task.coordinates};
     attempt before = {.q = space + size, .v = space + size + task.coordinates};
     nh_status status = find_weights(&task, report);

@@ -66,7 +66,7 @@ static void list_families(const nh_system *system, quantity_family *list)
     bool leapfrog = f->coupled && f->linear_passengers;
     const quantity_family all[FAMILIES] = {{TIME, 1},
                                            {COORDINATE, system->coordinates},
-                                           {VELOCITY, system->velocities},
+                                           {VELOCITY, system->shown},
                                            {ENERGY, 1},
                                            {PARTIAL_ENERGY, built_in},
                                            {LATITUDE, nh_system_may_have_latitude(system)},
@@ -257,7 +257,7 @@ static nh_status constraint_value(const nh_watch *w, quantity q, double t, const
 static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *now,
                                 const nh_state *before, double *value, nh_report *report)
 {
-    int n = w->system->coordinates, nv = w->system->velocities;
+    int n = w->system->coordinates, nv = w->system->shown;
     double *x = w->room + (w->system->constraints > nv ? w->system->constraints : nv) + 1;
     double *v = x + n;
     for (int i = 0; i < n; i++)

@@ -18,7 +18,7 @@ static bool applies(const char *text, const nh_system *system)
  * other ways than linearly. */
 static bool bends(const nh_system *system, const double *q0, int trial)
 {
-    int n = nh_system_velocities(system), m = nh_system_constraints(system);
+    int n = system->velocities, m = system->constraints;
     size_t outputs = nh_system_outputs(system, NH_FN_MATRICES), first = (size_t)(n * n);
     double *q = calloc(2 * (size_t)n + 3 * outputs + 1, sizeof *q), *v = q + n, *out = v + n;
     bool found = false;
@@ -44,7 +44,7 @@ static bool fixes_curved_surface(const nh_system *system)
     int n = nh_system_coordinates(system);
     bool holonomic =
         nh_system_constraints(system) > 0 && nh_system_facts(system)->integrable == NH_YES;
-    if (!holonomic || n != nh_system_velocities(system) || !system->mechanics)
+    if (!holonomic || n != system->velocities || !system->mechanics)
         return false;
     const double *start = system->mechanics->start;
     return bends(system, start, 0) || bends(system, start, 1);
@@ -71,7 +71,7 @@ static const advice_rule *first_fitting(const advice_rule *rules, size_t count,
 const char *nh_advise(const nh_system *system, const char **reason)
 {
     const nh_facts *facts = nh_system_facts(system);
-    bool large = nh_system_velocities(system) > LARGE;
+    bool large = system->velocities > LARGE;
     bool exact = facts->keeps_energy && facts->linear && facts->autonomous && !large;
     bool curved = !large && fixes_curved_surface(system);
     advice_rule rules[] = {

@@ -281,6 +281,17 @@ nh_value nh_square_root(nh_expander *x, const nh_ast *ast, nh_value value)
     return nh_number_value(sqrt(value.number));
 }
 
+nh_value nh_function_of(nh_expander *x, const nh_ast *ast, nh_function f, nh_value a, nh_value b)
+{
+    if (x->status)
+        return zero;
+    if (!a.symbolic && !b.symbolic)
+        return nh_number_value(nh_function_value(f, a.number, b.number));
+    if (!nh_takes_two(f))
+        return nh_as_value(x, ast, nh_call(x->graph, f, a.expr));
+    return nh_as_value(x, ast, nh_call2(x->graph, f, nh_value_expr(x, a), nh_value_expr(x, b)));
+}
+
 nh_value nh_expand_builtin(nh_expander *x, const nh_ast *ast)
 {
     const nh_builtin *f = &nh_builtins[ast->builtin];
@@ -296,9 +307,5 @@ nh_value nh_expand_builtin(nh_expander *x, const nh_ast *ast)
         return nh_square_root(x, ast, *a);
     if (!a->symbolic && !b->symbolic)
         return builtin_number(x, ast, a->number, b->number);
-    if (f->arguments == 1)
-        return nh_as_value(x, ast, nh_call(x->graph, (nh_function)f->function, a->expr));
-    return nh_as_value(
-        x, ast,
-        nh_call2(x->graph, (nh_function)f->function, nh_value_expr(x, *a), nh_value_expr(x, *b)));
+    return nh_function_of(x, ast, (nh_function)f->function, *a, *b);
 }

@@ -29,6 +29,8 @@ nh_expr nh_value_expr(nh_expander *x, nh_value value);
 /* a1 b1 + a2 b2 + ... of single values, `stride` apart in b. */
 nh_value nh_sum_of_products(nh_expander *x, const nh_ast *ast, const nh_value *a, const nh_value *b,
                             int64_t stride, int64_t count);
+/* A function of one or two single values. */
+nh_value nh_function_of(nh_expander *x, const nh_ast *ast, nh_function f, nh_value a, nh_value b);
 nh_value nh_square_root(nh_expander *x, const nh_ast *ast, nh_value value);
 
 #endif

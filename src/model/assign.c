@@ -34,9 +34,11 @@ static void assign(nh_builder *b, const nh_statement *s, const nh_item *item, in
                    nh_expr value)
 {
     nh_problem *p = b->problem;
-    int strength =
-        s->kind == STATEMENT_START ? (item->left->child != NULL) + 2 * (s->when != NULL) : 0;
-    bool velocity = item->left->prime || item->left->kind == AST_VELOCITY;
+    const nh_ast *target = item->left;
+    bool rate = target->kind == AST_CALL; /* body(R) */
+    bool member = (rate ? target->child : target)->child != NULL;
+    int strength = s->kind == STATEMENT_START ? member + 2 * (s->when != NULL) : 0;
+    bool velocity = target->prime || target->kind == AST_VELOCITY || rate;
     if (s->kind == STATEMENT_FRAME)
         b->frame_row[at] = value;
     else if (s->kind == STATEMENT_FORCE) {
@@ -58,7 +60,8 @@ static void check_value(nh_builder *b, const nh_statement *s, const nh_item *ite
     const nh_graph *g = b->problem->graph;
     if (b->x.status)
         return;
-    bool position = item->left && !item->left->prime && item->left->kind == AST_COORDINATE;
+    bool position = item->left && !item->left->prime &&
+                    (item->left->kind == AST_COORDINATE || item->left->kind == AST_ROTATION);
     if (s->kind == STATEMENT_START && nh_depends(g, value, NH_TIME))
         fail(b, ast->place,
              "a start value does not depend on the time t; expected coordinates and parameters");
@@ -112,12 +115,47 @@ static void assign_members(nh_builder *b, const nh_statement *s, const nh_item *
     }
 }
 
+/* A rotation or its angular velocity: four values to each member. */
+static void assign_rotations(nh_builder *b, const nh_statement *s, const nh_item *item,
+                             nh_family members)
+{
+    const nh_ast *right = item->right;
+    bool rate = item->left->kind == AST_CALL;
+    nh_value given = nh_expand(&b->x, right), value[4], p[4];
+    for (int64_t i = 0; i < members.count && !b->x.status; i++) {
+        int64_t first = members.first + 4 * i;
+        for (int k = 0; k < 4; k++)
+            p[k] = nh_as_value(&b->x, right,
+                               nh_variable(b->problem->graph, NH_Q, (uint32_t)(first + k)));
+        bool space = rate && item->left->name[0] == 's';
+        bool right_shape = rate ? nh_start_rate(&b->x, right, given, space, p, value)
+                                : nh_start_quaternion(&b->x, right, given, value);
+        for (int k = 0; k < 4 && right_shape && !b->x.status; k++) {
+            nh_expr expr = nh_value_expr(&b->x, value[k]);
+            check_value(b, s, item, right, expr);
+            if (!b->x.status)
+                assign(b, s, item, first + k, expr);
+        }
+    }
+}
+
+/* The members that a target names; of body(R) those of R. */
+static nh_family members_of(nh_builder *b, const nh_item *item)
+{
+    bool rate = item->left->kind == AST_CALL;
+    return nh_expand_target(&b->x, rate ? item->left->child : item->left);
+}
+
 void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index)
 {
     (void)index;
     for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
-        nh_family members = nh_expand_target(&b->x, item->left);
-        if (!b->x.status)
+        nh_family members = members_of(b, item);
+        if (b->x.status)
+            return;
+        if (members.width == 4)
+            assign_rotations(b, s, item, members);
+        else
             assign_members(b, s, item, members);
     }
 }
@@ -127,8 +165,8 @@ void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index)
 {
     (void)index;
     for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
-        nh_family members = nh_expand_target(&b->x, item->left);
-        for (int64_t i = 0; i < members.count && !b->x.status; i++)
+        nh_family members = members_of(b, item);
+        for (int64_t i = 0; i < members.count * members.width && !b->x.status; i++)
             b->problem->solve[members.first + i] = true;
     }
 }

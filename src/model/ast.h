@@ -12,6 +12,7 @@ typedef enum nh_symbol_kind {
     SYMBOL_PARAMETER,
     SYMBOL_COORDINATE,
     SYMBOL_VELOCITY, /* of a Lie algebra: no coordinate belongs to it */
+    SYMBOL_ROTATION, /* four coordinates each */
     SYMBOL_LET,
     SYMBOL_FUNCTION, /* let f(s) = ..., and let r[i] = ... */
     SYMBOL_OBSERVABLE,
@@ -53,7 +54,8 @@ typedef enum nh_ast_kind {
     AST_PARAMETER,
     AST_COORDINATE,
     AST_VELOCITY,
-    AST_LET, /* children: indices of a component */
+    AST_ROTATION, /* children: of a family the index, else those of a component */
+    AST_LET,      /* children: indices of a component */
 
     AST_BUILTIN, /* sin(child), atan2(child, child) */
     AST_APPLY    /* a function of the model */
@@ -95,14 +97,15 @@ typedef enum nh_statement_kind {
     STATEMENT_PARAMETER,  /* symbol */
     STATEMENT_COORDINATE, /* symbol */
     STATEMENT_VELOCITY,   /* symbol */
+    STATEMENT_ROTATION,   /* symbol */
     STATEMENT_LET,        /* symbol */
     STATEMENT_LAGRANGIAN, /* right */
     STATEMENT_FORCE,      /* left = right, left a coordinate, a member or a family */
     STATEMENT_CONSTRAINT, /* left = right, any expressions; symbol is its name, if it has one */
     STATEMENT_FRAME,      /* right, a list; or with left all items make one vector */
     STATEMENT_BRACKET,    /* [left, left->next] = right */
-    STATEMENT_START,      /* left = right */
-    STATEMENT_SOLVE,      /* left: `start solve x', y'` */
+    STATEMENT_START,      /* left = right; a call body(R) or space(R) may stand on the left */
+    STATEMENT_SOLVE,      /* left: `start solve x', body(R)` */
     STATEMENT_OBSERVE,    /* symbol */
     STATEMENT_KINDS
 } nh_statement_kind;

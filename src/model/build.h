@@ -10,7 +10,7 @@ typedef struct nh_built {
     nh_arena arena;
     nh_symbols symbols; /* parameters, coordinates and velocities, for start assignments */
     double *parameter;
-    nh_family *coordinate, *velocity;
+    nh_family *coordinate, *velocity, *rotation;
     size_t start_nodes; /* nodes of the graph that start expressions may reach */
 } nh_built;
 
@@ -58,6 +58,9 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
 /* Conditions on positions go behind all others. */
 void nh_order_constraints(nh_builder *b);
+
+/* rotation.c: the unit conditions and the radial masses. */
+void nh_build_rotations(nh_builder *b);
 
 /* bracket.c: all bracket statements at once. */
 void nh_build_brackets(nh_builder *b);

@@ -165,9 +165,11 @@ void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first
 nh_family nh_expand_target(nh_expander *x, const nh_ast *target)
 {
     const nh_symbol *symbol = target->symbol;
-    nh_family members =
-        (symbol->kind == SYMBOL_COORDINATE ? x->coordinate : x->velocity)[symbol->number];
-    if (!target->child)
+    const nh_family *families = symbol->kind == SYMBOL_COORDINATE ? x->coordinate
+                                : symbol->kind == SYMBOL_ROTATION ? x->rotation
+                                                                  : x->velocity;
+    nh_family members = families[symbol->number];
+    if (!target->child || !symbol->from)
         return members;
     int64_t index = nh_expand_integer(x, target->child, "the index");
     int64_t offset = index - members.low;
@@ -178,7 +180,8 @@ nh_family nh_expand_target(nh_expander *x, const nh_ast *target)
         FAIL(x, target->child->place,
              "'%s[%" PRId64 "]' does not exist: the index runs from %" PRId64 " to %" PRId64,
              target->name, index, members.low, members.low + members.count - 1);
-    return (nh_family){index, 1, x->status ? 0 : members.first + offset};
+    int64_t at = x->status ? 0 : members.first + offset * members.width;
+    return (nh_family){index, 1, at, members.width};
 }
 
 static nh_value member(nh_expander *x, nh_input kind, int64_t at)
@@ -249,6 +252,8 @@ static nh_value dispatch(nh_expander *x, const nh_ast *ast)
         return expand_motion(x, ast);
     case AST_LET:
         return nh_component(x, ast, expand_let(x, ast), ast->child);
+    case AST_ROTATION:
+        return nh_expand_rotation(x, ast);
     case AST_PART:
         return nh_component(x, ast->child, nh_expand(x, ast->child), ast->child->next);
     case AST_BUILTIN:

@@ -13,14 +13,16 @@ typedef struct nh_value {
     bool symbolic;
     double number;
     nh_expr expr;
-    int64_t rows, columns;        /* 0, 0: a single value; columns 0: a vector */
-    const struct nh_value *entry; /* single ones, row by row */
+    int64_t rows, columns;             /* 0, 0: a single value; columns 0: a vector */
+    const struct nh_value *entry;      /* single ones, row by row */
+    const struct nh_value *quaternion; /* [4], of a matrix that is known to be a rotation */
 } nh_value;
 
 typedef struct nh_family { /* of a coordinate or velocity; a single one is a family of one */
     int64_t low;           /* the smallest index */
     int64_t count;
     int64_t first; /* the first member among all coordinates, or among all velocities */
+    int64_t width; /* coordinates of each member: 4 of a rotation */
 } nh_family;
 
 typedef struct nh_expander {
@@ -31,7 +33,7 @@ typedef struct nh_expander {
     nh_arena *arena;         /* for the entries of vectors */
     nh_graph *graph;         /* NULL: numbers only, as on a command line */
     const double *parameter; /* values, by the number of the symbol */
-    nh_family *coordinate, *velocity;
+    nh_family *coordinate, *velocity, *rotation;
     bool families_settled; /* before, a coordinate has no meaning yet */
 
     nh_value *let; /* values found so far, and whether they are */

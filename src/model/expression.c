@@ -172,7 +172,7 @@ static nh_ast *read_parenthesis(nh_parser *p)
     return list;
 }
 
-static nh_ast *read_call(nh_parser *p)
+nh_ast *nh_read_call(nh_parser *p)
 {
     nh_token name = nh_take(p);
     nh_place open = nh_take(p).place;
@@ -292,7 +292,7 @@ static nh_ast *read_primary(nh_parser *p)
     if (nh_at_sign(p, 0, '('))
         return read_parenthesis(p);
     if (nh_at_sign(p, 1, '(') && nh_peek(p, 0).kind == TOKEN_NAME)
-        return nh_at_word(p, 0, "sum") ? read_sum(p) : read_call(p);
+        return nh_at_word(p, 0, "sum") ? read_sum(p) : nh_read_call(p);
     return nh_read_reference(p, "a number, a name or '('");
 }
 

@@ -80,6 +80,7 @@ nh_node nh_look(const nh_graph *g, nh_expr e);
 bool nh_is_number(const nh_graph *g, nh_expr e, double *value); /* value may be NULL */
 bool nh_depends(const nh_graph *g, nh_expr e, nh_input kind);
 double nh_function_value(nh_function f, double a, double b); /* b of the two-operand ones */
+bool nh_takes_two(nh_function f);                            /* operands */
 
 /* Every node below the given ones (themselves included), ascending, in *out (to be freed by the
  * caller). False without memory. */

@@ -17,7 +17,7 @@
 static nh_status check_whole(const nh_model *model, nh_report *report)
 {
     const int *count = model->symbols.count;
-    if (count[SYMBOL_COORDINATE] + count[SYMBOL_VELOCITY] == 0)
+    if (count[SYMBOL_COORDINATE] + count[SYMBOL_VELOCITY] + count[SYMBOL_ROTATION] == 0)
         return nh_fail(
             report, NH_BAD_MODEL,
             "%s: the model has no coordinates; expected a 'coordinate' or 'velocity' statement",

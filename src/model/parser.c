@@ -7,6 +7,7 @@
  *     let | observe            for NAME in a..b: NAME[NAME] = expression {, ...}
  *     observe                  NAME = expression {, ...}
  *     coordinate | velocity    NAME [[a..b]] {, NAME [[a..b]]} [angle]
+ *     rotation                 NAME [[a..b]] {, NAME [[a..b]]}
  *     lagrangian               expression
  *     constraint               [NAME] [:] [for NAME in a..b:] expression = expression
  *     force                    [for ...:] reference = value {, ...}
@@ -233,9 +234,12 @@ static void read_definitions(nh_parser *p, nh_statement *s)
 
 static void read_declarations(nh_parser *p, nh_statement *s)
 {
-    nh_symbol_kind kind = s->kind == STATEMENT_COORDINATE ? SYMBOL_COORDINATE : SYMBOL_VELOCITY;
+    nh_symbol_kind kind = s->kind == STATEMENT_COORDINATE ? SYMBOL_COORDINATE
+                          : s->kind == STATEMENT_ROTATION ? SYMBOL_ROTATION
+                                                          : SYMBOL_VELOCITY;
     do {
         if (!expect_name(p, kind == SYMBOL_COORDINATE ? "the name of a coordinate"
+                            : kind == SYMBOL_ROTATION ? "the name of a rotation"
                                                       : "the name of a velocity"))
             return;
         nh_item *item = add_item(p, s, nh_peek(p, 0).place);
@@ -291,11 +295,18 @@ static void read_constraint(nh_parser *p, nh_statement *s)
         item->right = nh_read_expression(p);
 }
 
+/* What a value is given to: a name, or body(R) and space(R). */
+static nh_ast *read_target(nh_parser *p, const char *expected)
+{
+    bool rate = nh_at_sign(p, 1, '(') && (nh_at_word(p, 0, "body") || nh_at_word(p, 0, "space"));
+    return rate ? nh_read_call(p) : nh_read_reference(p, expected);
+}
+
 /* reference = value, ... */
 static void read_assignments(nh_parser *p, nh_statement *s)
 {
     do {
-        nh_ast *left = nh_read_reference(p, "the name of a coordinate or velocity");
+        nh_ast *left = read_target(p, "the name of a coordinate or velocity");
         nh_item *item = left ? add_item(p, s, left->place) : NULL;
         if (!item || !nh_expect(p, '=', "'=' and a value"))
             return;
@@ -315,7 +326,7 @@ static void read_names(nh_parser *p, nh_statement *s)
 {
     s->kind = STATEMENT_SOLVE;
     do {
-        nh_ast *left = nh_read_reference(p, "the name of a velocity such as x'");
+        nh_ast *left = read_target(p, "the name of a velocity such as x'");
         nh_item *item = left ? add_item(p, s, left->place) : NULL;
         if (!item)
             return;
@@ -381,6 +392,7 @@ static const struct keyword {
     {"parameter", STATEMENT_PARAMETER, read_definitions, "an operator, ',' or the end of the line"},
     {"coordinate", STATEMENT_COORDINATE, read_declarations, "',' or the end of the line"},
     {"velocity", STATEMENT_VELOCITY, read_declarations, "',' or the end of the line"},
+    {"rotation", STATEMENT_ROTATION, read_declarations, "',' or the end of the line"},
     {"let", STATEMENT_LET, read_definitions, "an operator, ',' or the end of the line"},
     {"lagrangian", STATEMENT_LAGRANGIAN, read_lagrangian, "an operator or the end of the line"},
     {"force", STATEMENT_FORCE, read_force, "an operator, ',' or the end of the line"},

@@ -33,6 +33,7 @@ nh_ast *nh_parser_node(nh_parser *p, nh_ast_kind kind, nh_place place);
 nh_ast *nh_read_expression(nh_parser *p);
 nh_ast *nh_read_reference(nh_parser *p,
                           const char *expected); /* NAME, NAME[index], with or without ' */
+nh_ast *nh_read_call(nh_parser *p);              /* NAME(values) */
 nh_ast *nh_read_range(nh_parser *p);             /* a..b, as two in a chain */
 nh_ast *nh_read_loop(nh_parser *p);              /* NAME in a..b:, an AST_LOOP without body */
 

@@ -141,18 +141,22 @@ static void set_parameters(nh_builder *b, const char *const *settings, size_t co
 /* The bounds of one coordinate or velocity; `*total` counts the members of all so far. */
 static void size_family(nh_builder *b, const nh_symbol *symbol, nh_family *family, int64_t *total)
 {
-    *family = (nh_family){.low = 1, .count = 1, .first = *total};
+    *family = (nh_family){
+        .low = 1, .count = 1, .first = *total, .width = symbol->kind == SYMBOL_ROTATION ? 4 : 1};
     if (symbol->from) {
         nh_frame outer = nh_frame_open(&b->x, NH_NESTING_DEEPEST);
         family->count = nh_expand_range(&b->x, symbol->from, symbol->to, 0, &family->low);
         nh_frame_close(&b->x, outer);
     }
-    if (*total + family->count > NH_COORDINATES_MOST && !b->x.status)
+    int64_t members = family->width * family->count;
+    if (*total + members > NH_COORDINATES_MOST && !b->x.status)
         b->x.status = nh_too_large_at(
             b->report, &b->model->source, symbol->place,
             "%" PRId64 " coordinates and velocities, counted up to here; the most is %d",
-            *total + family->count, NH_COORDINATES_MOST);
-    *total += b->x.status ? 0 : family->count;
+            *total + members, NH_COORDINATES_MOST);
+    *total += b->x.status ? 0 : members;
+    if (symbol->kind == SYMBOL_ROTATION)
+        b->problem->rotations += b->x.status ? 0 : (int)family->count;
 }
 
 static void size_families(nh_builder *b)
@@ -162,10 +166,14 @@ static void size_families(nh_builder *b)
         nh_build_take(b, symbols->count[SYMBOL_COORDINATE], sizeof(nh_family));
     b->x.velocity = b->built->velocity =
         nh_build_take(b, symbols->count[SYMBOL_VELOCITY], sizeof(nh_family));
+    b->x.rotation = b->built->rotation =
+        nh_build_take(b, symbols->count[SYMBOL_ROTATION], sizeof(nh_family));
     int64_t total = 0;
     for (const nh_symbol *s = symbols->first; s && !b->x.status; s = s->next)
-        if (s->kind == SYMBOL_COORDINATE)
-            size_family(b, s, &b->x.coordinate[s->number], &total);
+        if (s->kind == SYMBOL_COORDINATE || s->kind == SYMBOL_ROTATION)
+            size_family(
+                b, s, &(s->kind == SYMBOL_COORDINATE ? b->x.coordinate : b->x.rotation)[s->number],
+                &total);
     b->problem->coordinates = (int)total;
     for (const nh_symbol *s = symbols->first; s && !b->x.status; s = s->next)
         if (s->kind == SYMBOL_VELOCITY)
@@ -202,6 +210,30 @@ static void name_members(nh_builder *b, const nh_symbol *symbol)
     }
 }
 
+/* "R.0" to "R.3" and their velocities; a rotation starts as the identity. */
+static void name_rotations(nh_builder *b, const nh_symbol *symbol)
+{
+    nh_family family = b->x.rotation[symbol->number];
+    nh_problem *p = b->problem;
+    for (int64_t i = 0; i < family.count && !b->x.status; i++) {
+        int64_t first = family.first + 4 * i;
+        char *name = member_name(b, symbol, family.low + i, "");
+        nh_rotation *rotation = &p->rotation[p->rotations++];
+        *rotation = (nh_rotation){.name = name, .first = (int)first, .place = symbol->place};
+        p->start_q[first] = NH_ONE;
+        for (int k = 0; k < 4; k++) {
+            char after[8];
+            snprintf(after, sizeof after, ".w%d", k);
+            if (k > 0)
+                rotation->rate_name[k - 1] = member_name(b, symbol, family.low + i, after);
+            snprintf(after, sizeof after, ".%d'", k);
+            p->velocity_name[first + k] = member_name(b, symbol, family.low + i, after);
+            after[2] = 0;
+            p->coordinate_name[first + k] = member_name(b, symbol, family.low + i, after);
+        }
+    }
+}
+
 /* The names that start assignments may use, kept beyond the life of the model. */
 static void keep_symbol(nh_builder *b, const nh_symbol *symbol)
 {
@@ -228,11 +260,15 @@ static void name_everything(nh_builder *b)
     p->start_q = nh_build_take(b, p->coordinates, sizeof(nh_expr));
     p->start_v = nh_build_take(b, p->velocities, sizeof(nh_expr));
     p->solve = nh_build_take(b, p->velocities, sizeof(bool));
+    p->rotation = nh_build_take(b, p->rotations, sizeof *p->rotation);
+    p->rotations = 0;
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next) {
         bool moves = s->kind == SYMBOL_COORDINATE || s->kind == SYMBOL_VELOCITY;
         if (moves)
             name_members(b, s);
-        if (moves || s->kind == SYMBOL_PARAMETER)
+        if (s->kind == SYMBOL_ROTATION)
+            name_rotations(b, s);
+        if (moves || s->kind == SYMBOL_ROTATION || s->kind == SYMBOL_PARAMETER)
             keep_symbol(b, s);
     }
 }
@@ -410,6 +446,7 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         build_statements(b);
     if (!b->x.status)
         nh_build_brackets(b);
+    nh_build_rotations(b);
     if (p->positions > 0 && !b->x.status)
         nh_order_constraints(b);
     check_frame(b);

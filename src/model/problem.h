@@ -26,6 +26,13 @@ typedef struct nh_bracket { /* [w_a, w_b] contains c * w_result; both orders are
     double c;
 } nh_bracket;
 
+typedef struct nh_rotation { /* coordinates first .. first + 3, a unit quaternion */
+    char *name;
+    char *rate_name[3]; /* "R.w1", the angular velocity in body axes */
+    int first;
+    nh_place place;
+} nh_rotation;
+
 typedef struct nh_named_expr {
     char *name;
     nh_expr value;
@@ -50,6 +57,8 @@ typedef struct nh_problem {
     nh_expr *frame; /* [frames][velocities], row by row; frames may be 0 */
     nh_place frame_place;
     nh_bracket *bracket;
+    int rotations;
+    nh_rotation *rotation;
     nh_named_expr *observable;
     nh_named_value *parameter; /* values, in the order of the file */
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities

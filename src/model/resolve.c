@@ -18,6 +18,12 @@ const nh_builtin nh_builtins[] = {
     {"cross", 2, 0, nh_cross},
     {"norm", 1, 0, nh_norm},
     {"transpose", 1, 0, nh_transpose},
+    {"turn", 2, 0, nh_turn},
+    {"body", 1, 0, nh_body_rate},
+    {"space", 1, 0, nh_space_rate},
+    {"yaw", 1, 0, nh_yaw},
+    {"pitch", 1, 0, nh_pitch},
+    {"roll", 1, 0, nh_roll},
 };
 const int nh_builtin_total = sizeof nh_builtins / sizeof nh_builtins[0];
 
@@ -150,8 +156,9 @@ static void count_application(resolver *r, nh_ast *ast)
 static void check_family(resolver *r, nh_ast *ast, bool whole)
 {
     const nh_symbol *symbol = ast->symbol;
-    if (symbol->kind == SYMBOL_LET) {
-        resolve_indices(r, ast->child); /* of a component */
+    bool component = symbol->kind == SYMBOL_LET || (symbol->kind == SYMBOL_ROTATION && !whole);
+    if (component && !symbol->from) {
+        resolve_indices(r, ast->child);
         return;
     }
     if (ast->child && !symbol->from)
@@ -177,7 +184,8 @@ static void check_prime(resolver *r, const nh_ast *ast)
 /* In bounds, indices and values of parameters not everything may stand. */
 static bool allowed(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
 {
-    bool moving = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY;
+    bool moving = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
+                  symbol->kind == SYMBOL_ROTATION;
     if (symbol->kind == SYMBOL_OBSERVABLE)
         FAIL(r, ast->place, "'%s' is an observable; a let can be shared by several expressions",
              ast->name);
@@ -223,6 +231,7 @@ static void resolve_symbol(resolver *r, nh_ast *ast)
     static const nh_ast_kind kinds[SYMBOL_KINDS] = {[SYMBOL_PARAMETER] = AST_PARAMETER,
                                                     [SYMBOL_COORDINATE] = AST_COORDINATE,
                                                     [SYMBOL_VELOCITY] = AST_VELOCITY,
+                                                    [SYMBOL_ROTATION] = AST_ROTATION,
                                                     [SYMBOL_LET] = AST_LET};
     nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
     if (!symbol)
@@ -234,7 +243,7 @@ static void resolve_symbol(resolver *r, nh_ast *ast)
         ast->kind = kinds[symbol->kind];
         check_prime(r, ast);
         if (!r->status)
-            check_family(r, ast, true);
+            check_family(r, ast, symbol->kind != SYMBOL_ROTATION);
     }
 }
 
@@ -424,15 +433,39 @@ static void resolve_definition(resolver *r, nh_symbol *symbol)
     r->current = NULL;
 }
 
+/* body(R) and space(R): the angular velocity of a rotation or of all in a family. */
+static void resolve_rate(resolver *r, nh_ast *ast, nh_statement_kind kind)
+{
+    nh_ast *of = ast->child;
+    nh_symbol *symbol = of->name ? nh_symbols_find(r->symbols, of->name) : NULL;
+    if (of->kind != AST_NAME || of->prime || !symbol || symbol->kind != SYMBOL_ROTATION)
+        FAIL(r, of->place, "expected the name of a rotation");
+    else if (of->next)
+        FAIL(r, of->next->place, "'%s' takes 1 argument, found more", ast->name);
+    else if (kind != STATEMENT_START && kind != STATEMENT_SOLVE)
+        FAIL(r, ast->place, "expected the name of a coordinate");
+    if (r->status)
+        return;
+    of->kind = AST_ROTATION;
+    of->symbol = ast->symbol = symbol;
+    ast->cost = of->cost = 1;
+    check_family(r, of, true);
+}
+
 /* What a value is given to: a coordinate or velocity, a member of a family, or a whole family. */
 static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
 {
+    if (ast->kind == AST_CALL) {
+        resolve_rate(r, ast, kind);
+        return;
+    }
     nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
     if (!symbol) {
         unknown(r, ast);
         return;
     }
-    bool moving = symbol->kind == SYMBOL_VELOCITY || symbol->kind == SYMBOL_COORDINATE;
+    bool moving = symbol->kind == SYMBOL_VELOCITY || symbol->kind == SYMBOL_COORDINATE ||
+                  (symbol->kind == SYMBOL_ROTATION && kind == STATEMENT_START);
     ast->symbol = symbol;
     ast->cost = 1;
     if (kind == STATEMENT_BRACKET && symbol->kind != SYMBOL_VELOCITY)
@@ -449,9 +482,14 @@ static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
              "'%s' is a coordinate, which a projection leaves as it is; expected a velocity such "
              "as %s'",
              ast->name, ast->name);
+    else if (symbol->kind == SYMBOL_ROTATION && ast->prime)
+        FAIL(r, ast->place, "'%s' is a rotation; expected body(%s) or space(%s)", ast->name,
+             ast->name, ast->name);
     else
         check_prime(r, ast);
-    ast->kind = symbol->kind == SYMBOL_COORDINATE ? AST_COORDINATE : AST_VELOCITY;
+    ast->kind = symbol->kind == SYMBOL_COORDINATE ? AST_COORDINATE
+                : symbol->kind == SYMBOL_ROTATION ? AST_ROTATION
+                                                  : AST_VELOCITY;
     if (!r->status)
         check_family(r, ast, kind != STATEMENT_BRACKET);
 }
@@ -468,6 +506,7 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
         return;
     case STATEMENT_COORDINATE:
     case STATEMENT_VELOCITY:
+    case STATEMENT_ROTATION:
         if (item->symbol->from) {
             resolve_index(r, item->symbol->from);
             resolve_index(r, item->symbol->to);

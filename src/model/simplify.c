@@ -282,6 +282,16 @@ nh_expr nh_sqrt(nh_graph *g, nh_expr a)
     return nh_is_number(g, a, &c) ? nh_number(g, sqrt(c)) : product2(g, a, 0.5, NH_ONE, 1);
 }
 
+bool nh_takes_two(nh_function f)
+{
+    static const bool two[NH_FUNCTIONS] = {
+#define FUNCTION1(NAME, name, symmetry, derivative) [NH_##NAME] = false,
+#define FUNCTION2(NAME, name) [NH_##NAME] = true,
+#include "model/functions.def"
+    };
+    return two[f];
+}
+
 double nh_function_value(nh_function f, double a, double b)
 {
     switch (f) {

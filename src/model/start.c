@@ -186,17 +186,28 @@ nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, d
 
 /* ---- assignments ---- */
 
+/* body(R) = w: what it means for the velocities is known when R is. */
+typedef struct given_rate {
+    int64_t first; /* coordinate of the rotation */
+    bool space;
+    nh_value w;
+    const nh_ast *ast;
+    struct given_rate *next;
+} given_rate;
+
 typedef struct assigner {
     const nh_built *built;
     nh_expander x;
     nh_overrides overrides;
     unsigned char *strength_q, *strength_v; /* 0 none, 1 by family, 2 by member */
+    given_rate *rates;
 } assigner;
 
 static void set_entry(assigner *a, const nh_ast *target, int64_t at, double value)
 {
-    bool velocity = target->prime || target->kind == AST_VELOCITY;
-    unsigned char strength = target->child ? 2 : 1;
+    bool rate = target->kind == AST_CALL;
+    bool velocity = target->prime || target->kind == AST_VELOCITY || rate;
+    unsigned char strength = (rate ? target->child : target)->child ? 2 : 1;
     unsigned char *held = velocity ? &a->strength_v[at] : &a->strength_q[at];
     if (*held == strength)
         a->x.status = nh_fail_at(
@@ -209,8 +220,53 @@ static void set_entry(assigner *a, const nh_ast *target, int64_t at, double valu
     (velocity ? a->overrides.has_v : a->overrides.has_q)[at] = true;
 }
 
+static void set_rate(assigner *a, const nh_item *item, int64_t first, nh_value w)
+{
+    nh_value nowhere[4] = {{0}}, ignored[4];
+    given_rate *rate = nh_arena_take(a->x.arena, sizeof *rate);
+    if (!rate)
+        a->x.status = nh_fail_memory(a->x.report);
+    if (!rate || !nh_start_rate(&a->x, item->right, w, false, nowhere, ignored))
+        return;
+    *rate = (given_rate){first, item->left->name[0] == 's', w, item->right, a->rates};
+    a->rates = rate;
+}
+
+static void set_rotations(assigner *a, const nh_item *item)
+{
+    bool rate = item->left->kind == AST_CALL;
+    nh_family members = nh_expand_target(&a->x, rate ? item->left->child : item->left);
+    nh_value given = nh_expand(&a->x, item->right), p[4] = {{0}};
+    for (int64_t i = 0; i < members.count && !a->x.status; i++) {
+        int64_t first = members.first + 4 * i;
+        if (rate)
+            set_rate(a, item, first, given);
+        else
+            nh_start_quaternion(&a->x, item->right, given, p);
+        for (int k = 0; k < 4 && !a->x.status; k++)
+            set_entry(a, item->left, first + k, p[k].number);
+    }
+}
+
+/* The velocities of rotations whose angular velocity was given, once the coordinates are known. */
+static void find_rates(assigner *a, const double *q)
+{
+    for (const given_rate *r = a->rates; r; r = r->next) {
+        nh_value p[4] = {{0}}, rate[4] = {{0}};
+        for (int k = 0; k < 4; k++)
+            p[k].number = q[r->first + k];
+        nh_start_rate(&a->x, r->ast, r->w, r->space, p, rate);
+        for (int k = 0; k < 4; k++)
+            a->overrides.v[r->first + k] = rate[k].number;
+    }
+}
+
 static void set_item(assigner *a, const nh_item *item)
 {
+    if (item->left->kind == AST_CALL || item->left->kind == AST_ROTATION) {
+        set_rotations(a, item);
+        return;
+    }
     nh_family members = nh_expand_target(&a->x, item->left);
     bool list = item->right->kind == AST_LIST;
     int64_t count = 0;
@@ -252,6 +308,7 @@ static nh_status read_statement(assigner *a, parse_text *parse, const nh_source 
                          .parameter = a->built->parameter,
                          .coordinate = a->built->coordinate,
                          .velocity = a->built->velocity,
+                         .rotation = a->built->rotation,
                          .families_settled = true};
     return status;
 }
@@ -319,6 +376,10 @@ nh_status nh_problem_start(const nh_problem *problem, const char *assignments, d
         status = read_assignments(&a, &source, &arena, report);
     if (!status) {
         status = nh_start_state(a.built, source.length ? &a.overrides : NULL, q, v, &culprit);
+        if (!status && a.rates) {
+            find_rates(&a, q);
+            status = nh_start_state(a.built, &a.overrides, q, v, &culprit);
+        }
         if (status == NH_NO_MEMORY)
             nh_fail_memory(report);
     }
@@ -352,8 +413,9 @@ nh_status nh_problem_select(const nh_problem *problem, const char *names, const 
     if (!status) {
         nh_frame outer = nh_frame_open(&a.x, statement->slots);
         for (const nh_item *item = statement->item; item && !a.x.status; item = item->next) {
-            nh_family members = nh_expand_target(&a.x, item->left);
-            for (int64_t i = 0; i < members.count && !a.x.status; i++)
+            bool rate = item->left->kind == AST_CALL;
+            nh_family members = nh_expand_target(&a.x, rate ? item->left->child : item->left);
+            for (int64_t i = 0; i < members.count * members.width && !a.x.status; i++)
                 chosen[members.first + i] = true;
         }
         nh_frame_close(&a.x, outer);

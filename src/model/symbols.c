@@ -58,7 +58,7 @@ const char *nh_symbol_a(nh_symbol_kind kind)
         [SYMBOL_PARAMETER] = "a parameter",   [SYMBOL_COORDINATE] = "a coordinate",
         [SYMBOL_VELOCITY] = "a velocity",     [SYMBOL_LET] = "a let",
         [SYMBOL_FUNCTION] = "a function",     [SYMBOL_OBSERVABLE] = "an observable",
-        [SYMBOL_CONSTRAINT] = "a constraint",
+        [SYMBOL_CONSTRAINT] = "a constraint", [SYMBOL_ROTATION] = "a rotation",
     };
     return words[kind];
 }

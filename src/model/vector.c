@@ -196,6 +196,7 @@ nh_value nh_matrix_product(nh_expander *x, const nh_ast *ast, nh_value a, nh_val
             entry[i * width + j] =
                 nh_sum_of_products(x, ast, a.entry + i * a.columns, b.entry + j, width, a.columns);
     product.entry = entry;
+    nh_product_quaternion(x, ast, a, b, &product);
     return x->status ? zero : product;
 }
 
@@ -258,5 +259,6 @@ nh_value nh_transpose(nh_expander *x, const nh_ast *call, const nh_value *m)
         for (int64_t j = 0; j < m->columns; j++)
             entry[j * m->rows + i] = m->entry[i * m->columns + j];
     turned.entry = entry;
+    nh_transpose_quaternion(x, call, *m, &turned);
     return x->status ? zero : turned;
 }

@@ -38,11 +38,23 @@ nh_value nh_component(nh_expander *x, const nh_ast *of, nh_value value, const nh
 /* The time derivative of a value that depends on time and positions only. */
 nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value);
 
+/* rotation.c: R, and what it makes of products and transposes; their quaternions go to `out`. */
+nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast);
+void nh_product_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b,
+                           nh_value *out);
+void nh_transpose_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_value *out);
+/* Start values: the quaternion that a value is, and its rate at quaternion p for an angular
+ * velocity w in body or space axes. False after a failure. */
+bool nh_start_quaternion(nh_expander *x, const nh_ast *ast, nh_value value, nh_value *p);
+bool nh_start_rate(nh_expander *x, const nh_ast *ast, nh_value w, bool space, const nh_value *p,
+                   nh_value *rate);
+
 /* scalar times a vector or matrix; matrix times vector or matrix. */
 nh_value nh_scaled(nh_expander *x, const nh_ast *ast, nh_value scalar, nh_value value);
 nh_value nh_matrix_product(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b);
 
 /* The functions of vectors that models know; `argument` has as many as they take. */
 nh_vector_function nh_dot, nh_cross, nh_norm, nh_transpose;
+nh_vector_function nh_turn, nh_body_rate, nh_space_rate, nh_yaw, nh_pitch, nh_roll; /* rotation.c */
 
 #endif

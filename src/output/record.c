@@ -25,9 +25,11 @@ nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *
     record->keep = true;
     record->seen =
         calloc((size_t)(1 + record->constraints + nh_system_observables(system)), sizeof(double));
-    nh_status status = record->seen ? nh_engine_call(&record->engine, system, nh_variant_here(), 1,
-                                                     NH_FN_BIT(OBSERVE), report)
-                                    : nh_fail_memory(report);
+    record->inner = calloc((size_t)system->velocities + 1, sizeof *record->inner);
+    nh_status status = record->seen && record->inner
+                           ? nh_engine_call(&record->engine, system, nh_variant_here(), 1,
+                                            NH_FN_BIT(OBSERVE), report)
+                           : nh_fail_memory(report);
     if (status != NH_OK)
         nh_record_free(record);
     else
@@ -41,6 +43,7 @@ void nh_record_free(nh_record *record)
         return;
     free(record->table);
     free(record->seen);
+    free(record->inner);
     nh_engine_free(&record->engine);
     nh_latitude_free(record->latitude);
     free(record);
@@ -116,7 +119,9 @@ static nh_status measure_latitude(nh_record *record, const double *q, const doub
 static nh_status look(const nh_record *record, double t, const double *q, const double *v)
 {
     const engine *e = &record->engine;
-    int answer = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, v, NULL, record->seen);
+    nh_inner_velocities(record->system, q, v, record->inner, 1);
+    int answer =
+        e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, record->inner, NULL, record->seen);
     return answer == 0 ? NH_OK : NH_CALLBACK_STOPPED;
 }
 

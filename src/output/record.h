@@ -21,6 +21,7 @@ struct nh_record {
     double *table;         /* [rows][width] */
     engine engine;         /* of NH_FN_OBSERVE */
     double *seen;          /* what it returned: energy, k, observables */
+    double *inner;         /* [velocities of the system] at that state */
     double first_energy, energy_error, constraint_max;
 };
 

@@ -78,7 +78,7 @@ static nh_status look_at_matrices(const nh_run *run, int member, double *space)
 {
     int n = run->system->shape.n, m = run->system->shape.m, nq = run->system->coordinates;
     double *K = space + n * n, *q = K + m * n, *v = q + n, t;
-    nh_run_state(run, member, &t, q, v);
+    nh_run_inner_state(run, member, &t, q, v);
     for (int halves = 0; halves <= 2; halves++) {
         double ahead = halves > 0 ? run->step / 2 : 0;
         for (int i = 0; i < nq; i++)

@@ -232,5 +232,5 @@ void nh_condition_name(nh_condition *c, double t, const double *q, const double 
         if (fabs(null[i]) > NAMED)
             append(text, size,
                    i < c->system->coordinates ? nh_system_coordinate_name(c->system, i)
-                                              : nh_system_velocity_name(c->system, i));
+                                              : nh_inner_velocity_name(c->system, i));
 }

@@ -88,7 +88,7 @@ static nh_status build_swept(const nh_ensemble *e, int64_t combination, nh_syste
 /* Parameters that are sizes would make members that cannot be compared. */
 static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, nh_report *report)
 {
-    if (s->coordinates == e->system->coordinates && s->velocities == e->system->velocities &&
+    if (s->coordinates == e->system->coordinates && s->shown == e->system->shown &&
         s->constraints == e->system->constraints &&
         nh_system_observables(s) == nh_system_observables(e->system))
         return NH_OK;
@@ -164,7 +164,7 @@ nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64
     if (o->starts == NH_STARTS_LIST) {
         begin.assignments = NULL;
         begin.q = o->q + (size_t)start * (size_t)system->coordinates;
-        begin.v = o->v + (size_t)start * (size_t)system->velocities;
+        begin.v = o->v + (size_t)start * (size_t)system->shown;
     }
     return nh_system_begin(system, &begin, q, v, report);
 }
@@ -227,7 +227,7 @@ static nh_status plan_records(nh_ensemble *e, nh_report *report)
     e->records = o->steps / o->every + 1 + (o->steps % o->every != 0);
     e->columns = 3 + nh_system_observables(e->system);
     if (o->measure_state)
-        e->columns += e->system->coordinates + e->system->velocities;
+        e->columns += e->system->coordinates + e->system->shown;
     size_t cell = sizeof *e->statistic;
     double bytes = (double)e->records * e->columns * (double)cell * (o->threads + 1);
     if (bytes > statistics_limit)

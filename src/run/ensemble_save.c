@@ -160,7 +160,7 @@ void nh_worker_pack(nh_pack *p, const worker *w)
         nh_pack_real(p, m->energy_error_max);
         nh_pack_real(p, m->constraint_max);
         nh_pack_bytes(p, m->q, (size_t)w->system->coordinates * sizeof *m->q);
-        nh_pack_bytes(p, m->v, (size_t)w->system->velocities * sizeof *m->v);
+        nh_pack_bytes(p, m->v, (size_t)w->system->shown * sizeof *m->v);
     }
     p->failed |= nh_run_save(w->run, &bytes, &size, NULL) != NH_OK;
     nh_pack_integer(p, (int64_t)size);
@@ -183,8 +183,7 @@ nh_status nh_worker_unpack(nh_pack *p, worker *w, nh_report *report)
         m->constraint_max = nh_unpack_real(p);
         nh_unpack_bytes(p, w->q + i * w->system->coordinates,
                         (size_t)w->system->coordinates * sizeof *w->q);
-        nh_unpack_bytes(p, w->v + i * w->system->velocities,
-                        (size_t)w->system->velocities * sizeof *w->v);
+        nh_unpack_bytes(p, w->v + i * w->system->shown, (size_t)w->system->shown * sizeof *w->v);
         w->alive += m->status == NH_OK;
     }
     int64_t size = nh_unpack_integer(p);

@@ -59,7 +59,7 @@ static void gather(nh_measure *m, int first, bool whole)
     const nh_system *system = m->run->system;
     for (int l = 0; l < m->lanes; l++) {
         int member = first + l < m->run->members ? first + l : m->run->members - 1;
-        nh_run_wrapped_state(m->run, member, NULL, m->one_q, m->one_v);
+        nh_run_inner_state(m->run, member, NULL, m->one_q, m->one_v);
         for (int i = 0; i < system->coordinates; i++)
             m->q[i * m->lanes + l] = m->one_q[i];
         for (int i = 0; i < system->shape.n; i++)

@@ -311,8 +311,7 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
         g->block[i * (size_t)lanes + (size_t)lane] = 0;
     for (int i = 0; i < run->system->coordinates; i++)
         g->block[i * lanes + lane] = q[i];
-    for (int i = 0; i < n; i++)
-        g->block[(n + i) * lanes + lane] = v[i];
+    nh_inner_velocities(run->system, q, v, g->block + n * lanes + lane, lanes);
     g->retired &= ~(1u << lane);
     g->given |= 1u << lane;
     nh_health_start(run->health, member, q, run->system->coordinates, v);
@@ -338,7 +337,7 @@ void nh_run_retire(nh_run *run, int member)
         g->block[i * (size_t)lanes + (size_t)lane] = g->block[i * (size_t)lanes + (size_t)other];
 }
 
-void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v)
+void nh_run_inner_state(const nh_run *run, int member, double *t, double *q, double *v)
 {
     int n = run->system->shape.n, lanes = run->group[0].lanes, lane = member % lanes;
     const group *g = run->group + member / lanes;
@@ -348,6 +347,15 @@ void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, d
         q[i] = g->block[i * lanes + lane];
     for (int i = 0; v && i < n; i++)
         v[i] = g->block[(n + i) * lanes + lane];
+}
+
+void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v)
+{
+    int n = run->system->shape.n, lanes = run->group[0].lanes;
+    const double *state = run->group[member / lanes].block + member % lanes;
+    nh_run_inner_state(run, member, t, q, NULL);
+    if (v)
+        nh_show_velocities(run->system, state, state + n * lanes, lanes, v);
 }
 
 void nh_run_state(const nh_run *run, int member, double *t, double *q, double *v)

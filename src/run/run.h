@@ -6,7 +6,7 @@
 #include "method/method.h"
 #include "code/compile.h"
 #include "code/machine.h"
-#include "system/system.h"
+#include "system/attitude.h"
 
 typedef struct group { /* `lanes` trajectories side by side, in one block of memory */
     int lanes, first_member;
@@ -104,6 +104,8 @@ void nh_trial_note(nh_run *run, int64_t steps, double seconds);
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
  * without members left is not advanced. nh_run_start brings a member back. */
 void nh_run_retire(nh_run *run, int member);
+/* nh_run_wrapped_state with inner velocities (system/attitude.h). */
+void nh_run_inner_state(const nh_run *run, int member, double *t, double *q, double *v);
 /* ... and the lanes out of use follow again after a state was set from outside. */
 void nh_group_follow(const nh_run *run, group *g);
 

@@ -101,7 +101,7 @@ static double excess(ray *r, double s)
         r->v[i] = s * r->w[i];
     nh_status status = nh_project(r->system, NULL, false, r->t, r->q, r->v, &report);
     if (status == NH_OK)
-        status = nh_system_energy(r->system, r->t, r->q, r->v, &found, &report);
+        status = nh_inner_energy(r->system, r->t, r->q, r->v, &found, &report);
     r->out_of_memory |= status == NH_NO_MEMORY;
     return status == NH_OK ? found - r->energy : NAN;
 }
@@ -197,8 +197,8 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the energy of random starts must be a finite number");
     size_t n = (size_t)system->coordinates, k = (size_t)system->velocities;
-    double *space = malloc((4 * n + k + 1) * sizeof *space);
-    ray r = {.system = system, .t = t, .energy = energy, .centre = centre, .q = q, .v = v};
+    double *space = malloc((4 * n + 2 * k + 1) * sizeof *space);
+    ray r = {.system = system, .t = t, .energy = energy, .centre = centre, .q = q};
     bool ready = nh_leaf_open(&r.leaf, system, t) && space, found = false;
     if (ready) {
         r.u = space;
@@ -206,7 +206,9 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         r.at = r.step + n;
         r.start = memcpy(r.at + n, start, n * sizeof *start);
         r.w = r.at + 2 * n;
+        r.v = r.w + k;
         found = search(&r, seed, item);
+        nh_show_velocities(system, q, r.v, 1, v);
     }
     nh_leaf_close(&r.leaf);
     free(space);
@@ -228,8 +230,9 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
     double *own = NULL;
     nh_status status = NH_OK;
     if (!centre && system->mechanics) {
-        own = malloc(((size_t)system->coordinates + 1) * sizeof *own);
-        status = own ? nh_problem_start(system->mechanics->problem, NULL, own, v, report)
+        size_t n = (size_t)system->coordinates;
+        own = malloc((n + (size_t)system->velocities + 1) * sizeof *own);
+        status = own ? nh_problem_start(system->mechanics->problem, NULL, own, own + n, report)
                      : nh_fail_memory(report);
     }
     if (status == NH_OK)

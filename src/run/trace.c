@@ -3,11 +3,12 @@
 #include "base/status.h"
 #include "run/run.h"
 
-/* A system with velocities that belong to no coordinate has rows of its own kind. */
+/* A system with rotations, or with velocities that belong to no coordinate, has rows of its own
+ * kind. */
 static nh_status trace_by_calls(nh_run *run, int64_t rows, int64_t every, double *table,
                                 double *wrapped, int64_t *done, nh_report *report)
 {
-    int n = run->system->coordinates, k = run->system->velocities;
+    int n = run->system->coordinates, k = run->system->shown;
     nh_status status = NH_OK;
     while (*done < rows && status == NH_OK) {
         status = nh_run_advance(run, every, report);
@@ -32,7 +33,7 @@ nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, 
     if (run->members != 1)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "states can be traced for one trajectory only, not for %d", run->members);
-    if (run->system->coordinates != run->system->velocities)
+    if (run->system->coordinates != run->system->shown)
         return trace_by_calls(run, rows, every, table, wrapped, done, report);
     int64_t from = nh_run_steps(run);
     run->trace = (nh_trace){table, wrapped, from, every};

@@ -66,7 +66,7 @@ static nh_status open_run(worker *w, int64_t combination, nh_report *report)
 static nh_status start_member(worker *w, int index, nh_report *report)
 {
     nh_ensemble *e = w->e;
-    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->velocities;
+    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->shown;
     nh_status status = nh_ensemble_start(e, w->system, w->block.first_start + index, q, v, report);
     if (status == NH_OK)
         status = nh_run_start(w->run, index, e->options.t0, q, v, report);
@@ -105,7 +105,7 @@ static nh_status start_block(worker *w, nh_report *report)
 static void note_end(worker *w, int index)
 {
     nh_member *m = w->member + index;
-    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->velocities;
+    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->shown;
     nh_run_state(w->run, index, &m->t, q, v);
     m->steps = nh_run_steps(w->run);
 }
@@ -154,7 +154,7 @@ static void fill_columns(worker *w, int index, const double *raw, double *column
 static void keep_row(worker *w, int index, const double *raw, bool lives)
 {
     size_t at = (size_t)index * (size_t)w->room + (size_t)w->records;
-    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->velocities;
+    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->shown;
     size_t m = (size_t)w->system->constraints;
     double *q = w->row_q + at * n, *v = w->row_v + at * k, *column = row_of(w, index);
     double *multiplier = w->row_multiplier + at * m;
@@ -201,7 +201,7 @@ static void hand_on(worker *w, bool end)
     nh_ensemble *e = w->e;
     if (w->records < w->room && !(end && w->records > 0))
         return;
-    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->velocities;
+    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->shown;
     size_t m = (size_t)w->system->constraints;
     /* rows of a member lie `room` apart; close the gaps */
     for (int i = 1; e->hooks.rows && w->records < w->room && i < w->block.members; i++) {
@@ -337,7 +337,7 @@ static bool make_room(worker *w)
 {
     nh_ensemble *e = w->e;
     size_t width = (size_t)e->width, columns = (size_t)e->columns;
-    size_t n = (size_t)e->system->coordinates, k = (size_t)e->system->velocities;
+    size_t n = (size_t)e->system->coordinates, k = (size_t)e->system->shown;
     size_t row = (columns + n + k) * width * sizeof(double);
     w->room = e->hooks.rows && row < ROWS_BYTES ? (int)(ROWS_BYTES / row) : 1;
     size_t rows = width * (size_t)w->room;

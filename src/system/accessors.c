@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "mechanics/symmetries.h"
-#include "system/system.h"
+#include "system/start.h"
 
 const char *nh_system_name(const nh_system *system)
 {
@@ -29,7 +29,7 @@ int nh_system_coordinates(const nh_system *system)
 
 int nh_system_velocities(const nh_system *system)
 {
-    return system->velocities;
+    return system->shown;
 }
 
 int nh_system_constraints(const nh_system *system)
@@ -53,9 +53,15 @@ const char *nh_system_coordinate_name(const nh_system *system, int index)
 const char *nh_system_velocity_name(const nh_system *system, int index)
 {
     const nh_problem *problem = problem_of(system);
-    if (index < 0 || index >= system->velocities)
+    if (index < 0 || index >= system->shown)
         return NULL;
-    return problem ? problem->velocity_name[index] : system->name_of_velocity[index];
+    if (!problem)
+        return system->name_of_velocity[index];
+    int inner = nh_inner_index(system, index), before = 0;
+    for (int i = 0; i < problem->rotations && problem->rotation[i].first <= inner; i++, before++)
+        if (problem->rotation[i].first == inner)
+            return problem->rotation[i].rate_name[index - (inner - before)];
+    return problem->velocity_name[inner];
 }
 
 const char *nh_system_constraint_name(const nh_system *system, int index)
@@ -110,12 +116,27 @@ const char *nh_system_observable_name(const nh_system *system, int index)
 static nh_status observe_part(const nh_system *system, double t, const double *q, const double *v,
                               size_t first, size_t count, double *out, nh_report *report)
 {
+    double *all = malloc((nh_system_outputs(system, NH_FN_OBSERVE) + 1) * sizeof *all), *own = NULL;
+    const double *inner = all ? nh_inner_copy(system, q, v, &own, report) : NULL;
+    nh_status status =
+        !all     ? nh_fail_memory(report)
+        : !inner ? NH_NO_MEMORY
+                 : nh_system_evaluate(system, NH_FN_OBSERVE, t, q, inner, NULL, all, report);
+    if (status == NH_OK)
+        memcpy(out, all + first, count * sizeof *out);
+    free(own);
+    free(all);
+    return status;
+}
+
+nh_status nh_inner_energy(const nh_system *system, double t, const double *q, const double *v,
+                          double *energy, nh_report *report)
+{
     double *all = malloc((nh_system_outputs(system, NH_FN_OBSERVE) + 1) * sizeof *all);
     if (!all)
         return nh_fail_memory(report);
     nh_status status = nh_system_evaluate(system, NH_FN_OBSERVE, t, q, v, NULL, all, report);
-    if (status == NH_OK)
-        memcpy(out, all + first, count * sizeof *out);
+    *energy = all[0];
     free(all);
     return status;
 }
@@ -152,14 +173,17 @@ nh_status nh_system_acceleration(const nh_system *system, double t, const double
                                  nh_report *report)
 {
     size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
-    double *both = malloc((n + m + 1) * sizeof *both);
-    if (!both)
-        return nh_fail_memory(report);
-    nh_status status = nh_system_evaluate(system, NH_FN_ACCELERATION, t, q, v, NULL, both, report);
+    double *both = malloc((n + m + 1) * sizeof *both), *own = NULL;
+    const double *inner = both ? nh_inner_copy(system, q, v, &own, report) : NULL;
+    nh_status status =
+        !both    ? nh_fail_memory(report)
+        : !inner ? NH_NO_MEMORY
+                 : nh_system_evaluate(system, NH_FN_ACCELERATION, t, q, inner, NULL, both, report);
     if (status == NH_OK && acceleration)
-        memcpy(acceleration, both, n * sizeof *both);
+        nh_show_velocities(system, q, both, 1, acceleration);
     if (status == NH_OK && multipliers)
         memcpy(multipliers, both + n, m * sizeof *both);
+    free(own);
     free(both);
     return status;
 }
@@ -199,7 +223,7 @@ nh_status nh_system_integrability(const nh_system *system, double t, const doubl
     if (!state)
         return nh_fail_memory(report);
     memcpy(state, q, (size_t)system->coordinates * sizeof *q);
-    memcpy(state + n, v, n * sizeof *v);
+    nh_inner_velocities(system, q, v, state + n, 1);
     pthread_mutex_lock(&own->lock);
     bool ok = nh_judge_integrability(own->mechanics, t, state, state + n, out);
     pthread_mutex_unlock(&own->lock);

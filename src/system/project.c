@@ -154,7 +154,7 @@ static void list_names(const nh_nearest *p, char *text)
     size_t used = 0;
     text[0] = '\0';
     for (int i = 0; i < p->f; i++) {
-        const char *name = nh_system_velocity_name(p->system, p->free[i]);
+        const char *name = nh_inner_velocity_name(p->system, p->free[i]);
         if (used + strlen(name) + 8 > NAMES_LONGEST) {
             strcpy(text + used, ", ...");
             return;
@@ -214,7 +214,7 @@ static nh_status check_given(const nh_system *system, const double *q, const dou
     for (int i = 0; i < system->velocities; i++)
         if (!isfinite(v[i]))
             return nh_fail(report, NH_BAD_START, "the start value of %s is not a finite number",
-                           nh_system_velocity_name(system, i));
+                           nh_inner_velocity_name(system, i));
     if (system->velocities > VELOCITIES_MOST)
         return nh_fail(report, NH_TOO_LARGE,
                        "projection of a start state handles up to %d velocities, not %d",
@@ -265,12 +265,6 @@ nh_status nh_project_displacement(const nh_system *system, const bool *constrain
     return status;
 }
 
-nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
-                            nh_report *report)
-{
-    return nh_project(system, NULL, true, t, q, v, report);
-}
-
 /* Which velocities may change: as named, as the model says, or all. */
 static nh_status choose(const nh_system *system, const nh_projection *how, bool *may_change,
                         nh_report *report)
@@ -287,14 +281,14 @@ static nh_status choose(const nh_system *system, const nh_projection *how, bool 
         return status;
     }
     for (int i = 0; i < system->velocities; i++)
-        named |= may_change[i] = nh_system_solves(system, i);
+        named |= may_change[i] = nh_inner_solves(system, i);
     for (int i = 0; i < system->velocities && !named; i++)
         may_change[i] = true;
     return NH_OK;
 }
 
-nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
-                               const double *q, double *v, nh_report *report)
+nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, double t,
+                              const double *q, double *v, nh_report *report)
 {
     nh_projection own;
     nh_status status = NH_OPTIONS_TAKE(&own, how, nh_projection, solve, report);

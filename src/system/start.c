@@ -17,7 +17,7 @@ static nh_status check_finite(const double *x, int count, const nh_system *syste
     for (int i = 0; i < count; i++)
         if (!isfinite(x[i]))
             return nh_fail(report, NH_BAD_START, "the start value of %s is not a finite number",
-                           velocity ? nh_system_velocity_name(system, i)
+                           velocity ? nh_inner_velocity_name(system, i)
                                     : nh_system_coordinate_name(system, i));
     return NH_OK;
 }
@@ -103,9 +103,9 @@ static nh_status add_rounding(const nh_system *system, double t, const double *q
         return nh_fail_memory(report);
     double moving = 0, resting = 0;
     const double *rest = stage; /* zeros, as yet */
-    nh_status status = nh_system_energy(system, t, q, v, &moving, report);
+    nh_status status = nh_inner_energy(system, t, q, v, &moving, report);
     if (status == NH_OK)
-        status = nh_system_energy(system, t, q, rest, &resting, report);
+        status = nh_inner_energy(system, t, q, rest, &resting, report);
     if (status == NH_OK)
         status = nh_system_evaluate(system, NH_FN_STAGE, t, q, v, NULL, stage, report);
     for (int a = 0; status == NH_OK && a < system->constraints; a++) {
@@ -150,8 +150,8 @@ nh_status nh_find_worst(const nh_system *system, double t, const double *q, cons
     return status;
 }
 
-nh_status nh_system_check_start(const nh_system *system, double t, const double *q, const double *v,
-                                nh_report *report)
+nh_status nh_inner_check_start(const nh_system *system, double t, const double *q, const double *v,
+                               nh_report *report)
 {
     int worst;
     double residual;
@@ -208,7 +208,7 @@ nh_status nh_select_velocities(const nh_system *system, const char *text, const 
     return select_numbered(system, text, chosen, report);
 }
 
-bool nh_system_solves(const nh_system *system, int index)
+bool nh_inner_solves(const nh_system *system, int index)
 {
     return system->mechanics && index >= 0 && index < system->velocities &&
            system->mechanics->problem->solve[index];
@@ -234,7 +234,7 @@ static nh_status solve_as_model_says(const nh_system *system, const nh_start_opt
     if (status == NH_OK && o->assignments)
         status = nh_problem_assigned(system->mechanics->problem, o->assignments, given, report);
     for (int i = 0; status == NH_OK && i < n; i++)
-        may[i] = nh_system_solves(system, i) && !given[i] && !o->v;
+        may[i] = nh_inner_solves(system, i) && !given[i] && !o->v;
     if (status == NH_OK && any(may, n))
         status = nh_project(system, may, true, o->t, q, v, report);
     free(may);
@@ -242,8 +242,21 @@ static nh_status solve_as_model_says(const nh_system *system, const nh_start_opt
     return status;
 }
 
-nh_status nh_system_begin(const nh_system *system, const nh_start_options *options, double *q,
-                          double *v, nh_report *report)
+/* Other positions with the velocities that users see. */
+static void replace_positions(const nh_system *system, const double *to, double *q, double *v)
+{
+    double *own = NULL;
+    bool rotates = system->shown != system->velocities;
+    if (rotates && (own = malloc(((size_t)system->shown + 1) * sizeof *own)))
+        nh_show_velocities(system, q, v, 1, own);
+    memcpy(q, to, (size_t)system->coordinates * sizeof *q);
+    if (own)
+        nh_inner_velocities(system, q, own, v, 1);
+    free(own);
+}
+
+nh_status nh_inner_begin(const nh_system *system, const nh_start_options *options, double *q,
+                         double *v, nh_report *report)
 {
     nh_start_options o;
     nh_status status = NH_OPTIONS_TAKE(&o, options, nh_start_options, solve, report);
@@ -260,24 +273,16 @@ nh_status nh_system_begin(const nh_system *system, const nh_start_options *optio
     if (status != NH_OK)
         return status;
     if (o.q)
-        memcpy(q, o.q, (size_t)system->coordinates * sizeof *q);
+        replace_positions(system, o.q, q, v);
     if (o.v)
-        memcpy(v, o.v, (size_t)system->velocities * sizeof *v);
+        nh_inner_velocities(system, q, o.v, v, 1);
     if (o.project || o.keep || o.solve) {
         nh_projection how = nh_projection_default();
         how.keep = o.keep;
         how.solve = o.solve;
-        return nh_system_project_by(system, &how, o.t, q, v, report);
+        return nh_inner_project_by(system, &how, o.t, q, v, report);
     }
     if (system->mechanics && any(system->mechanics->problem->solve, system->velocities))
         return solve_as_model_says(system, &o, q, v, report);
     return NH_OK;
-}
-
-nh_status nh_system_start(const nh_system *system, const char *assignments, double *q, double *v,
-                          nh_report *report)
-{
-    nh_start_options o = nh_start_options_default();
-    o.assignments = assignments;
-    return nh_system_begin(system, &o, q, v, report);
 }

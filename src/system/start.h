@@ -2,7 +2,7 @@
 #ifndef NH_SYSTEM_START_H
 #define NH_SYSTEM_START_H
 
-#include "system/system.h"
+#include "system/attitude.h"
 
 /* Every residual, and how large it may be for the state to satisfy the constraints. */
 nh_status nh_residual_spreads(const nh_system *system, double t, const double *q, const double *v,
@@ -11,6 +11,18 @@ nh_status nh_residual_spreads(const nh_system *system, double t, const double *q
 /* The constraint that a state violates most, with its residual; -1 when it satisfies all. */
 nh_status nh_find_worst(const nh_system *system, double t, const double *q, const double *v,
                         int *worst, double *residual, nh_report *report);
+
+/* The functions of nonholo.h of these names, with inner velocities (attitude.h). The options of a
+ * start have those that users see. */
+nh_status nh_inner_check_start(const nh_system *system, double t, const double *q, const double *v,
+                               nh_report *report);
+nh_status nh_inner_begin(const nh_system *system, const nh_start_options *options, double *q,
+                         double *v, nh_report *report);
+nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, double t,
+                              const double *q, double *v, nh_report *report);
+nh_status nh_inner_energy(const nh_system *system, double t, const double *q, const double *v,
+                          double *energy, nh_report *report);
+bool nh_inner_solves(const nh_system *system, int index);
 
 /* The velocities that a list of names contains ("x', y[2]', w1"); `what` names it in messages. */
 nh_status nh_select_velocities(const nh_system *system, const char *text, const char *what,

@@ -17,6 +17,7 @@ struct nh_system {
     char *name;
     char **name_of_coordinate, **name_of_velocity; /* of C functions: "q1", "q1'" */
     int coordinates, velocities, constraints;
+    int shown; /* velocities that users see, fewer with rotations (attitude.h) */
     nh_shape shape;
     nh_facts facts;
     nh_remarks remarks; /* doubts about the model */

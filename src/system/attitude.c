@@ -1,0 +1,162 @@
+/* What users see of the velocities of rotations: see attitude.h. */
+#include "system/start.h"
+
+#include <stdlib.h>
+
+#include "base/status.h"
+
+static int rotations_of(const nh_system *system)
+{
+    return system->mechanics ? system->mechanics->problem->rotations : 0;
+}
+
+/* The coordinate with which rotation i begins; past the last one, none. */
+static int beginning(const nh_system *system, int i)
+{
+    return i < rotations_of(system) ? system->mechanics->problem->rotation[i].first : -1;
+}
+
+static void show_rate(const double *p, const double *v, int stride, double *w)
+{
+    for (int i = 0; i < 3; i++) {
+        int a = (1 + i) * stride, b = (1 + (i + 1) % 3) * stride, c = (1 + (i + 2) % 3) * stride;
+        w[i] = 2 * (p[0] * v[a] - p[a] * v[0] - (p[b] * v[c] - p[c] * v[b]));
+    }
+}
+
+static void inner_rate(const double *p, const double *w, double *v, int stride)
+{
+    v[0] = -(p[1] * w[0] + p[2] * w[1] + p[3] * w[2]) / 2;
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        v[(1 + i) * stride] = (p[0] * w[i] + (p[1 + j] * w[k] - p[1 + k] * w[j])) / 2;
+    }
+}
+
+void nh_show_velocities(const nh_system *system, const double *q, const double *inner, int stride,
+                        double *shown)
+{
+    int rotation = 0, n = system->velocities;
+    for (int i = 0; i < n;) {
+        if (i != beginning(system, rotation)) {
+            *shown++ = inner[i++ * stride];
+            continue;
+        }
+        show_rate(q + i * stride, inner + i * stride, stride, shown);
+        shown += 3;
+        i += 4;
+        rotation++;
+    }
+}
+
+void nh_inner_velocities(const nh_system *system, const double *q, const double *shown,
+                         double *inner, int stride)
+{
+    int rotation = 0, n = system->velocities;
+    for (int i = 0; i < n;) {
+        if (i != beginning(system, rotation)) {
+            inner[i++ * stride] = *shown++;
+            continue;
+        }
+        inner_rate(q + i, shown, inner + i * stride, stride);
+        shown += 3;
+        i += 4;
+        rotation++;
+    }
+}
+
+int nh_inner_index(const nh_system *system, int shown)
+{
+    int inner = shown;
+    for (int i = 0; i < rotations_of(system) && beginning(system, i) <= inner; i++) {
+        int into = inner - beginning(system, i);
+        if (into < 3)
+            return beginning(system, i);
+        inner++;
+    }
+    return inner;
+}
+
+const char *nh_inner_velocity_name(const nh_system *system, int inner)
+{
+    return system->mechanics ? system->mechanics->problem->velocity_name[inner]
+                             : system->name_of_velocity[inner];
+}
+
+const double *nh_inner_copy(const nh_system *system, const double *q, const double *v, double **own,
+                            nh_report *report)
+{
+    *own = NULL;
+    if (rotations_of(system) == 0)
+        return v;
+    *own = malloc(((size_t)system->velocities + 1) * sizeof **own);
+    if (*own)
+        nh_inner_velocities(system, q, v, *own, 1);
+    else
+        nh_fail_memory(report);
+    return *own;
+}
+
+/* ---- public functions of start states ---- */
+
+nh_status nh_system_check_start(const nh_system *system, double t, const double *q, const double *v,
+                                nh_report *report)
+{
+    double *own;
+    const double *inner = nh_inner_copy(system, q, v, &own, report);
+    nh_status status = inner ? nh_inner_check_start(system, t, q, inner, report) : NH_NO_MEMORY;
+    free(own);
+    return status;
+}
+
+nh_status nh_system_begin(const nh_system *system, const nh_start_options *options, double *q,
+                          double *v, nh_report *report)
+{
+    double *inner = malloc(((size_t)system->velocities + 1) * sizeof *inner);
+    nh_status status =
+        inner ? nh_inner_begin(system, options, q, inner, report) : nh_fail_memory(report);
+    if (status == NH_OK)
+        nh_show_velocities(system, q, inner, 1, v);
+    free(inner);
+    return status;
+}
+
+nh_status nh_system_start(const nh_system *system, const char *assignments, double *q, double *v,
+                          nh_report *report)
+{
+    nh_start_options o = nh_start_options_default();
+    o.assignments = assignments;
+    return nh_system_begin(system, &o, q, v, report);
+}
+
+nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
+                               const double *q, double *v, nh_report *report)
+{
+    double *own;
+    const double *inner = nh_inner_copy(system, q, v, &own, report);
+    nh_status status =
+        inner ? nh_inner_project_by(system, how, t, q, own ? own : v, report) : NH_NO_MEMORY;
+    if (status == NH_OK && own)
+        nh_show_velocities(system, q, own, 1, v);
+    free(own);
+    return status;
+}
+
+nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
+                            nh_report *report)
+{
+    double *own;
+    const double *inner = nh_inner_copy(system, q, v, &own, report);
+    nh_status status =
+        inner ? nh_project(system, NULL, true, t, q, own ? own : v, report) : NH_NO_MEMORY;
+    if (status == NH_OK && own)
+        nh_show_velocities(system, q, own, 1, v);
+    free(own);
+    return status;
+}
+
+bool nh_system_solves(const nh_system *system, int index)
+{
+    return index >= 0 && index < system->shown &&
+           nh_inner_solves(system, nh_inner_index(system, index));
+}
