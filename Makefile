@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test coverage same-bits
+.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test fault-test coverage same-bits
 
 all: configure
 	@ninja -C $(BUILD)
@@ -42,6 +42,12 @@ kill-test: all
 same-bits: all
 	@python3 test/output/test_same_bits.py $(abspath $(BUILD))/test/output/host $(CURDIR) $(abspath $(BUILD))
 
+# system calls and allocations that fail, and kill -9 at every call that changes a file: FAULTS of each kind and case
+# (0: every one; the tests do two)
+FAULTS ?= 60
+fault-test: all
+	@python3 test/faults/test_faults.py $(BUILD)/nonholo $(BUILD)/test/faults/faults.so $(FAULTS)
+
 # line coverage of src/ by the whole test suite, in a build of its own; takes long
 coverage:
 	@tools/coverage.sh $(abspath $(BUILD))
@@ -72,6 +78,7 @@ help:
 	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
 	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) times a case"
 	@echo "make same-bits  the library by gcc and clang, -O0 to -O3: the same numbers?"
+	@echo "make fault-test system calls that fail, kills at each, FAULTS=$(FAULTS) of each kind and case"
 	@echo "make coverage   line coverage of the tests (needs gcovr)"
 	@echo "make bench      the speed table of this machine"
 	@echo "make docs       the manual, in $(BUILD)/manual"

@@ -169,6 +169,20 @@ static nh_status begin_rows(nh_archive *a, nh_report *report)
     return status;
 }
 
+/* Whether a later process may go on with what is there when this one cannot. */
+static bool stays(const nh_archive *a)
+{
+    return a->plan.resumable || a->plan.resume;
+}
+
+static void give_up(nh_archive *a)
+{
+    if (stays(a))
+        nh_file_leave(a->file);
+    else
+        nh_file_abandon(a->file);
+}
+
 static nh_status open_table(nh_archive *a, const char *path, nh_report *report)
 {
     const nh_archive_plan *p = &a->plan;
@@ -255,15 +269,15 @@ static nh_status write_npz(nh_archive *a, nh_report *report)
     nh_status status = array && names ? NH_OK : nh_fail_memory(report);
     if (status == NH_OK) {
         int arrays = describe_arrays(a, array, names);
-        status = nh_npz_write(a->path, a->file, a->rows, row_width(a), array, arrays,
-                              a->plan.resumable || a->plan.resume, report);
+        status =
+            nh_npz_write(a->path, a->file, a->rows, row_width(a), array, arrays, stays(a), report);
     }
     free(array);
     free(names);
-    if (status == NH_OK || !a->plan.resumable)
+    if (status == NH_OK)
         nh_file_abandon(a->file); /* the rows */
     else
-        nh_file_leave(a->file);
+        give_up(a);
     return status;
 }
 
@@ -278,9 +292,11 @@ static nh_status close_table(nh_archive *a, nh_report *report)
     bool failed = a->format == NPY && !bytes;
     free(bytes);
     if (failed) {
-        nh_file_abandon(a->file);
+        give_up(a);
         return nh_fail_memory(report);
     }
+    if (stays(a))
+        nh_file_keep(a->file);
     return nh_file_commit(a->file, report);
 }
 
@@ -385,7 +401,7 @@ nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive
     if (status == NH_OK)
         status = open_file(a, path, report);
     if (status != NH_OK) {
-        nh_file_abandon(a->file);
+        give_up(a);
         release(a);
         return status;
     }
@@ -491,12 +507,10 @@ void nh_archive_leave(nh_archive *a)
         return;
     nh_report ignored;
     if (is_hdf5(a->format)) {
-        if (a->plan.resumable)
+        if (stays(a))
             write_buffered(a, &ignored);
-        nh_hdf5_leave(a->hdf5, a->plan.resumable);
-    } else if (a->plan.resumable)
-        nh_file_leave(a->file);
-    else
-        nh_file_abandon(a->file);
+        nh_hdf5_leave(a->hdf5, stays(a));
+    } else
+        give_up(a);
     release(a);
 }

@@ -18,6 +18,7 @@
 struct nh_file {
     char *path;      /* the final name, links resolved */
     char *temporary; /* NULL when `path` is written directly */
+    bool kept;       /* it stays when the file cannot be completed */
     int descriptor;
     int error; /* the first errno, 0 when all is well */
     int64_t length;
@@ -244,6 +245,11 @@ nh_status nh_file_read(nh_file *file, int64_t at, char *data, size_t size, nh_re
                        : NH_OK;
 }
 
+void nh_file_keep(nh_file *file)
+{
+    file->kept = true;
+}
+
 void nh_file_leave(nh_file *file)
 {
     if (!file)
@@ -265,7 +271,7 @@ nh_status nh_file_commit(nh_file *file, nh_report *report)
         error = errno;
     if (!error && file->temporary && rename(file->temporary, file->path) != 0)
         error = errno;
-    if (error && file->temporary)
+    if (error && file->temporary && !file->kept)
         unlink(file->temporary);
     nh_status status = error ? fail_file(report, "cannot write", file->path, error) : NH_OK;
     release(file);

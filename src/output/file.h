@@ -45,6 +45,9 @@ void nh_file_text(nh_file *file, const char *text);
 /* A line of comma separated values. */
 void nh_file_numbers(nh_file *file, const double *row, int columns);
 
+/* If nh_file_commit fails, the temporary file stays for nh_file_resume. */
+void nh_file_keep(nh_file *file);
+
 /* Ends the file, for better or worse; `file` is freed in both cases. */
 nh_status nh_file_commit(nh_file *file, nh_report *report);
 void nh_file_abandon(nh_file *file);

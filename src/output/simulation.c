@@ -185,6 +185,7 @@ static nh_status take_samples(void *user, const nh_samples *samples, nh_report *
         nh_simulation_note_motion(s, row + 1);
         follow_surface(s, row);
     }
+    s->gap |= status != NH_OK;
     return status;
 }
 
@@ -249,11 +250,16 @@ static nh_status close_output(nh_simulation *s, bool complete, nh_report *report
     nh_status kept = NH_OK;
     if (s->options.checkpoint && complete)
         kept = nh_simulation_write_checkpoint(s, report);
-    nh_status status = nh_archive_close(s->archive, kept == NH_OK ? report : NULL);
+    if (kept != NH_OK) { /* the one of before is for rows that are not closed yet */
+        nh_archive_leave(s->archive);
+        s->archive = NULL;
+        return kept;
+    }
+    nh_status status = nh_archive_close(s->archive, report);
     s->archive = NULL;
     if (status == NH_OK)
         s->complete = s->options.output;
-    return kept != NH_OK ? kept : status;
+    return status;
 }
 
 nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
@@ -263,7 +269,7 @@ nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
         return suspend(s, report);
     if (failed || !arrived)
         nh_simulation_unlock(s);
-    if (s->status == NH_FILE_FAILED) { /* the disk is full, or the like: no half of a file */
+    if (s->status == NH_FILE_FAILED || s->gap) { /* a full disk, or the like: no half of a file */
         nh_archive_leave(s->archive);
         s->archive = NULL;
     } else if (failed || !arrived)

@@ -12,6 +12,7 @@ struct nh_simulation {
     nh_run *run;
     nh_record *record;
     int64_t recorded;     /* the step of the last row; -1: none */
+    bool gap;             /* a row could not be recorded; the run is beyond it */
     nh_lock *lock[2];     /* of `checkpoint` and of `resume`, if that is another file */
     nh_archive *archive;  /* of the output, while it is written */
     double *multipliers;  /* of a row of it; NULL: the format has none */

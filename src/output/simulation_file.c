@@ -6,6 +6,7 @@
 #include "output/file.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +89,14 @@ nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_
     const nh_record *record = s->record;
     const double *row = record->table + (nh_record_kept(record) - 1) * record->width;
     const double *q = row + 1, *v = q + record->coordinates;
+    nh_status status = NH_OK;
     if (s->multipliers)
-        nh_system_acceleration(s->system, row[0], wrapped_q, v, NULL, s->multipliers, report);
+        status =
+            nh_system_acceleration(s->system, row[0], wrapped_q, v, NULL, s->multipliers, report);
+    if (status == NH_NO_MEMORY)
+        return status;
+    for (int i = 0; status != NH_OK && i < s->record->constraints; i++)
+        s->multipliers[i] = NAN; /* the state has none, as at a singular one */
     return nh_archive_row(s->archive, row[0], q, v, row + nh_record_energy_column(record),
                           s->multipliers, report);
 }
@@ -239,8 +246,11 @@ nh_status nh_simulation_open(nh_simulation *s, nh_report *report)
     if (status != NH_OK || !s->options.output)
         return status;
     if (resumes && is_finished(s)) {
+        nh_lock *last; /* who finished it may have left it */
+        status = nh_lock_take(&last, s->options.output, report);
+        nh_lock_release(last);
         s->complete = s->options.output;
-        return NH_OK;
+        return status;
     }
     return open_output(s, resumes ? &before : NULL, report);
 }

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""test_faults.py NONHOLO FAULTS.SO [MOST [CASE...]]: system calls and allocations that fail, and kills at every call.
+
+Each case is a command line. It is run once to count its calls of each kind, and then again for every call, which fails
+once, or from there on for ever, or writes only a part; and for every call that changes a file it is killed there. MOST
+is how many calls of one kind are tried (evenly spread where there are more; 0: all). What must come of it: the right
+files and numbers with exit code 0, or exit code 1 with a message; what is under the file's name then is the file of
+before, or as much of the right one as it says itself. With a checkpoint the same command, or with --resume, then leads to
+the same bytes; so it does after every kill."""
+
+import collections
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import Program, check, same  # noqa: E402
+
+nonholo = Program(sys.argv[1])
+LIBRARY = os.path.abspath(sys.argv[2])
+MOST = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+HAS_HDF5 = "no HDF5" not in nonholo("--version").stdout
+PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # nothing here is about a disk
+PATIENCE = 120  # seconds; what takes milliseconds hangs then
+
+RUN = ["run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1", "--steps", "400", "--every", "1", "--no-estimate"]
+ENSEMBLE = ["ensemble", "chaotic-particle", "--members", "20", "--energy", "1.535", "--method", "dla01", "--step", "0.2",
+            "--steps", "400", "--every", "50", "--threads", "2"]
+SWEEP = ["ensemble", "pendulum-cvt", "--sweep", "eps=0:0.5:9", "--method", "dla01", "--step", "0.1", "--steps", "200",
+         "--threads", "1"]
+KEPT = ["--checkpoint", "c", "--checkpoint-every"]
+CASES = {
+    "run": (RUN, None),
+    **{"run " + end: (RUN, "o." + end) for end in ("csv", "npy", "npz", "h5")},
+    **{"run %s with checkpoints" % end: ([*RUN, *KEPT, "100"], "o." + end) for end in ("csv", "npy", "npz", "h5")},
+    "ensemble": (ENSEMBLE, None),
+    "ensemble h5": (ENSEMBLE, "o.h5"),
+    "ensemble h5 with checkpoints": ([*ENSEMBLE, *KEPT, "2000"], "o.h5"),
+    "ensemble statistics": ([*ENSEMBLE, *KEPT, "2000"], "o.csv"),
+    "ensemble members": ([*SWEEP, "--table", "members"], "o.csv"),
+}
+FAILING = ["write", "pwrite", "fdatasync", "ftruncate", "rename", "unlink", "open", "close", "read", "pread", "flock",
+           "mmap", "pthread_create", "malloc"]
+PARTIAL = ["write", "pwrite"]
+
+
+# ---- reading HDF5, by a process of the system's Python that stays ----
+
+READER = """
+import h5py, sys
+for line in sys.stdin:
+    part, whole = line.rstrip("\\n").split("\\t")
+    try:
+        with h5py.File(part, "r") as a, h5py.File(whole, "r") as b:
+            assert sorted(a) == sorted(b), "variables"
+            for member, records in enumerate(a["records"][:]):
+                for name in ("q", "v", "energy"):
+                    found, expected = a[name][member][:records], b[name][member][:records]
+                    assert found.tobytes() == expected.tobytes(), (name, member, records)
+            length = min(len(a["time"]), len(b["time"]))
+            assert a["time"][:length].tobytes() == b["time"][:length].tobytes(), "times"
+        print("good", flush=True)
+    except Exception as error:
+        print(repr(error), flush=True)
+"""
+
+
+class Reader:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.child = None
+        if HAS_HDF5 and subprocess.run(["/usr/bin/python3", "-c", "import h5py"], capture_output=True).returncode == 0:
+            self.child = subprocess.Popen(["/usr/bin/python3", "-c", READER], stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE, encoding="utf-8")
+
+    def compare(self, part, whole):
+        """An HDF5 file must open, and the records that it counts are those of the whole one."""
+        if not self.child:
+            return
+        with self.lock:
+            self.child.stdin.write(part + "\t" + whole + "\n")
+            self.child.stdin.flush()
+            answer = self.child.stdout.readline().strip()
+        check(answer == "good", "what is left is not good: " + answer)
+
+
+reader = Reader()
+
+
+# ---- one command line ----
+
+def result(text):
+    found = json.loads(text)
+    for key in ("seconds", "ns_per_step", "output", "backend", "threads"):
+        found.pop(key, None)
+    return found
+
+
+def content(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+class Case:
+    def __init__(self, name):
+        line, self.output = CASES[name]
+        self.name, self.kept = name, "--checkpoint" in line
+        self.line = [*line, "--backend", "tape", "--quiet", "--json"] + (["-o", self.output] if self.output else [])
+        self.folder = tempfile.mkdtemp(dir=PLACE)
+        done = self.start(self.folder, {"FAULT_COUNT": os.path.join(self.folder, "counts")})
+        same(done.returncode, 0, done.stderr)
+        self.expected = result(done.stdout)
+        self.bytes = content(os.path.join(self.folder, self.output)) if self.output else None
+        with open(os.path.join(self.folder, "counts")) as file:
+            self.counts = {line.split()[0]: int(line.split()[1]) for line in file}
+
+    def start(self, folder, environment, more=()):
+        preload = {"LD_PRELOAD": LIBRARY} if environment else {}
+        return subprocess.run([nonholo.path, *self.line, *more], cwd=folder, capture_output=True, encoding="utf-8",
+                              stdin=subprocess.DEVNULL, timeout=PATIENCE,
+                              env=dict(os.environ, NO_COLOR="1", LC_ALL="C", MALLOC_PERTURB_="0", **preload, **environment))
+
+    def is_right(self, folder, done):
+        same(done.returncode, 0, done.stderr)
+        same(result(done.stdout), self.expected, "other numbers")
+        if self.output:
+            check(content(os.path.join(folder, self.output)) == self.bytes, "other bytes")
+
+    def look_at_rest(self, folder, old):
+        """After a failure or a kill."""
+        if not self.output:
+            return
+        path = os.path.join(folder, self.output)
+        there = content(path)
+        if there is None or there == self.bytes or there == old:
+            return
+        check(self.output.endswith(".h5"), "half a file under the final name")
+        reader.compare(path, os.path.join(self.folder, self.output))
+
+    def goes_on(self, folder):
+        """The same command again, from the checkpoint if there is one."""
+        resume = ["--resume", "c"] if self.kept and os.path.exists(os.path.join(folder, "c")) else []
+        self.is_right(folder, self.start(folder, {}, resume))
+        files = [self.output] if self.output else []
+        same(sorted(os.listdir(folder)), files, "leftovers")
+
+    def is_complete(self, folder):
+        """Everything was done but for a word about it."""
+        return self.output and content(os.path.join(folder, self.output)) == self.bytes and \
+            not os.path.exists(os.path.join(folder, "c"))
+
+    def fail(self, fault):
+        """Returns the exit code."""
+        with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+            done = self.start(folder, {"FAULT": fault})
+            check(done.returncode in (0, 1), "exit code %d: %s" % (done.returncode, done.stderr))
+            if done.returncode == 0:
+                self.is_right(folder, done)
+            else:
+                check(done.stderr.startswith("nonholo: "), "no message: %r" % done.stderr)
+                self.look_at_rest(folder, None)
+            if not (done.returncode == 0 and not self.kept):
+                self.goes_on(folder)
+            return done.returncode
+
+    def kill(self, fault):
+        with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+            done = self.start(folder, {"FAULT": fault})
+            if done.returncode == 0:  # not a call that writes bytes; or threads came to fewer of them this time
+                self.is_right(folder, done)
+                return 0
+            same(done.returncode, -9, done.stderr)
+            self.look_at_rest(folder, None)
+            self.goes_on(folder)
+            return -9
+
+
+def spread(count):
+    """Numbers from 1 to count, at most MOST of them."""
+    if MOST == 0 or count <= MOST:
+        return list(range(1, count + 1))
+    return sorted({1 + round(i * (count - 1) / max(1, MOST - 1)) for i in range(MOST)})
+
+
+def faults(case):
+    for call in FAILING:
+        for k in spread(case.counts[call]):
+            for how in ("once", "ever"):
+                yield case.fail, "%s:%d:%s" % (call, k, how)
+    for call in PARTIAL:
+        for k in spread(min(case.counts[call], 3)):
+            yield case.fail, "%s:%d:short" % (call, k)
+    for k in spread(case.counts["change"]):
+        yield case.kill, "change:%d:kill" % k
+        yield case.kill, "change:%d:tear" % k
+
+
+def main():
+    names = [name for name in sys.argv[4:] or CASES if HAS_HDF5 or "h5" not in name]
+    tried, exceptions, codes = collections.Counter(), 0, collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for name in names:
+            case = Case(name)
+            jobs = [(what, pool.submit(act, what)) for act, what in faults(case)]
+            for what, job in jobs:
+                tried["kill" if what.split(":")[2] in ("kill", "tear") else what.split(":")[0]] += 1
+                try:
+                    codes[job.result()] += 1
+                except (AssertionError, subprocess.TimeoutExpired) as error:
+                    exceptions += 1
+                    print("FAILED %s, %s: %s" % (name, what, error), flush=True)
+            shutil.rmtree(case.folder)
+    print("%d faults: %s" % (sum(tried.values()), ", ".join("%d %s" % (n, c) for c, n in tried.most_common())))
+    print("%d ended well, %d with a message, %d were killed and went on; %d exceptions" %
+          (codes[0], codes[1], codes[-9], exceptions))
+    return 1 if exceptions else 0
+
+
+sys.exit(main())
