@@ -97,6 +97,7 @@ static inline void store(const kernel *k)
 }
 
 #define ENTER(k) (void)0
+#define NOTE_SCRATCH(k) (void)0
 
 static inline void wrap_angles(kernel *k)
 {
@@ -150,7 +151,8 @@ static inline void store(const kernel *k)
 }
 
 #define COMPOSED(io) ((io)->parts > 1)
-#define ENTER(k) (note_scratch(k), (k)->top = (real *)(k)->io->scratch)
+#define ENTER(k) ((k)->top = (real *)(k)->io->scratch)
+#define NOTE_SCRATCH(k) note_scratch(k)
 
 static inline void wrap_angles(kernel *k)
 {
@@ -217,8 +219,10 @@ static inline long long next_row(const nh_kernel_io *io)
             status = whole_##body(&k, io, time + (double)index * io->step);                        \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
-            if ((index & 15) == 15)                                                                \
+            if ((index & 15) == 15) {                                                              \
                 wrap_angles(&k);                                                                   \
+                NOTE_SCRATCH(&k);                                                                  \
+            }                                                                                      \
             if (index + 1 == due) {                                                                \
                 keep_row(&k, due);                                                                 \
                 due += io->every;                                                                  \
@@ -287,8 +291,10 @@ enum { TEAM = NH_TEAM_MAX };
                 status = whole_##body(k, io, time + (double)index * h);                            \
                 if (__builtin_expect(status, 0))                                                   \
                     break;                                                                         \
-                if ((index & 15) == 15)                                                            \
+                if ((index & 15) == 15) {                                                          \
                     wrap_angles(k);                                                                \
+                    NOTE_SCRATCH(k);                                                               \
+                }                                                                                  \
                 PUT_BACK(place, k);                                                                \
                 if (TEAM == 1)                                                                     \
                     store(place);                                                                  \

@@ -107,8 +107,9 @@ typedef struct kernel { /* with copies of what steps read often */
 #define EACH_QUICKLY(i, count) _Pragma("GCC unroll 4") EACH(i, count)
 #define EVALUATE(FN, t, q, v, x, out) k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
 
-/* How much scratch a step takes is noted wherever some of it is given back, and the run compares it
- * with what its method asked for. */
+/* How much scratch steps take, which the run compares with what its method asked for. It is noted
+ * where some of it is given back, where Newton's method was needed, and of plain steps after every
+ * 16th and the last of a call: after each it made the tape's steps 9% slower. */
 static inline void note_scratch(kernel *k)
 {
     if (k->top > k->peak)

@@ -286,7 +286,12 @@ static inline int newton_solve(kernel *k, newton_problem *s)
 
 /* What follows where an iteration has failed: Newton's method where there is one. */
 #ifdef NH_CAREFUL
-#define BY_NEWTON(solution, failed) (solution)
+static inline int newton_noted(kernel *k, int status)
+{
+    note_scratch(k);
+    return status;
+}
+#define BY_NEWTON(solution, failed) newton_noted(k, solution)
 #else
 #define BY_NEWTON(solution, failed) not_converged(k, failed)
 #endif

@@ -52,9 +52,12 @@ static engine *fast_engine(nh_run *run)
     return run->fast.kernel ? &run->fast : &run->careful;
 }
 
-bool nh_run_advance_beside(nh_run *run, double *block, double t, double step, int64_t steps)
+bool nh_run_advance_beside(nh_run *run, bool careful, double *block, double t, double step,
+                           int64_t steps)
 {
-    engine *e = &run->careful;
+    engine *e = careful ? &run->careful : fast_engine(run);
+    if (!careful && (e == &run->careful || run->group[0].lanes > 1))
+        return false;
     nh_kernel_io io = io_of(run, e, block, 1, 0);
     io.time = t;
     io.step = step;

@@ -33,16 +33,21 @@ static double difference(nh_health *h, const nh_run *run, double speed, double s
     return fmax(position, nh_condition_length(&h->condition, dv)) / speed;
 }
 
+/* The state is in health->block then. The run's own kernel does it where it can. */
 static bool advance_block(nh_run *run, int member, const double *q, const double *v, double t,
                           double step, int64_t steps)
 {
     nh_health *h = run->health;
     size_t n = (size_t)h->n;
-    memset(h->block, 0, run->state_size * sizeof *h->block);
-    memcpy(h->block, q, n * sizeof *q);
-    memcpy(h->block + n, v, n * sizeof *v);
     h->track[member].done_again += steps;
-    return nh_run_advance_beside(run, h->block, t, step, steps);
+    for (int careful = 0; careful <= 1; careful++) {
+        memset(h->block, 0, run->state_size * sizeof *h->block);
+        memcpy(h->block, q, n * sizeof *q);
+        memcpy(h->block + n, v, n * sizeof *v);
+        if (nh_run_advance_beside(run, careful, h->block, t, step, steps))
+            return true;
+    }
+    return false;
 }
 
 double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,

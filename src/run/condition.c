@@ -100,19 +100,20 @@ static void scaled_masses(const nh_condition *c, const double *scale, double *ou
                 scale[i] > 0 && scale[j] > 0 ? c->M[i * c->n + j] / sqrt(scale[i] * scale[j]) : 0;
 }
 
-/* The smallest pivot of L D L^T; the rest is not computed once one is small. */
-static double smallest_pivot(int n, double *a)
+/* The smallest pivot of L D L^T, each in units of its `size` (NULL: 1), which is that of the matrix
+ * with scaled rows and columns; the rest is not computed once one is small. */
+static double smallest_pivot(int n, double *a, const double *size)
 {
     double smallest = INFINITY;
     for (int k = 0; k < n; k++) {
-        double pivot = a[k * n + k];
-        smallest = fmin(smallest, pivot);
-        if (!(pivot > PIVOT_SMALL))
+        const double *row = a + k * n, pivot = row[k];
+        smallest = fmin(smallest, !size ? pivot : size[k] > 0 ? pivot / size[k] : 0);
+        if (!(smallest > PIVOT_SMALL))
             return smallest;
         for (int i = k + 1; i < n; i++) {
-            double l = a[k * n + i] / pivot;
+            double l = row[i] / pivot, *below = a + i * n;
             for (int j = i; l != 0 && j < n; j++)
-                a[i * n + j] -= l * a[k * n + j];
+                below[j] -= l * row[j];
         }
     }
     return smallest;
@@ -129,9 +130,9 @@ static int smallest_of(const double *value, int count)
 static void look_at_masses(nh_condition *c, double *scale, nh_reading *look)
 {
     double *a = c->space, *vector = a + c->n * c->n, *value = vector + c->n * c->n;
-    scaled_masses(c, scale, a);
+    memcpy(a, c->M, (size_t)(c->n * c->n) * sizeof *a);
     look->negative = 0;
-    look->mass = smallest_pivot(c->n, a);
+    look->mass = smallest_pivot(c->n, a, scale);
     if (look->mass > PIVOT_SMALL)
         return;
     scaled_masses(c, scale, a);
@@ -182,7 +183,7 @@ static void look_at_ranks(nh_condition *c, double *scale, nh_reading *look)
             S[i] += A[i / m * n + j] * A[i % m * n + j];
     }
     memcpy(vector, S, (size_t)(m * m) * sizeof *S);
-    look->rank = smallest_pivot(m, vector);
+    look->rank = smallest_pivot(m, vector, NULL);
     look->directed = !(look->rank > NH_NEAR);
     if (look->directed)
         find_directions(c, A, S, look);

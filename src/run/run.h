@@ -110,7 +110,9 @@ void nh_run_inner_state(const nh_run *run, int member, double *t, double *q, dou
 void nh_group_follow(const nh_run *run, group *g);
 
 /* Advances a state that does not belong to the run, a block of one lane, from its start: beside the
- * run, with another step. False when that fails. */
-bool nh_run_advance_beside(nh_run *run, double *block, double t, double step, int64_t steps);
+ * run, with another step. Done by the careful kernel, or by the fast one to the same bits in less
+ * time. False when that fails, as it does where the fast one has several lanes. */
+bool nh_run_advance_beside(nh_run *run, bool careful, double *block, double t, double step,
+                           int64_t steps);
 
 #endif
