@@ -647,14 +647,18 @@ class Model:
             return False
         return True
 
-    def constraint_jets(self, t, q, v):
-        scope, on_velocities, on_positions = self.jets(t, q, v), [], []
+    def constraint_rows(self, scope):
+        """Constraints on velocities, then the rates of conditions on positions."""
+        on_velocities, on_positions = [], []
         for tree, local in self.constraints:
             if self.on_positions(tree, local):
                 on_positions += self.rows(scope, ("rate", tree), local)
             else:
                 on_velocities += self.rows(scope, tree, local)
-        return [row + Jet(0.0) for row in on_velocities + on_positions]
+        return on_velocities + on_positions
+
+    def constraint_jets(self, t, q, v):
+        return [row + Jet(0.0) for row in self.constraint_rows(self.jets(t, q, v))]
 
     def projected(self, t, q, v):
         """v moved to the constraints, by Newton's method with the shortest steps."""

@@ -60,15 +60,24 @@ class Units:
             return f"sum({self.loop(tree[1])} {self.show(tree[2])})"
         if kind == "list":
             return f"({', '.join(map(self.show, tree[1]))})"
+        if kind == "component":
+            return self.show(tree[1]) + self.indices(tree[2])
+        if kind == "rate":
+            return f"((({self.show(tree[1])})')*{self.time!r})"
         return f"({self.show(tree[1])} {kind} {self.show(tree[2])})"
 
     def reference(self, tree):
-        _, name, index, primed = tree
-        return name + (f"[{self.show(index)}]" if index else "") + ("'" if primed else "")
+        _, name, indices, primed = tree
+        return name + self.indices(indices) + ("'" if primed else "")
+
+    def indices(self, indices):
+        return f"[{', '.join(map(self.show, indices))}]" if indices else ""
 
     def name(self, tree):
         if tree[1] in self.names:
-            return f"({self.reference(tree)}/{self.of_target(tree)!r})"
+            return f"({1 / self.of_target(tree)!r}*{self.reference(tree)})"  # a family without an index is a vector
+        if tree[3]:
+            return f"({self.reference(tree)}*{self.time!r})"
         return f"(t/{self.time!r})" if tree[1] == "t" else self.reference(tree)
 
     def loop(self, loop):
@@ -77,6 +86,8 @@ class Units:
 
     def times(self, factor, tree):
         """Lists, component by component."""
+        if factor is None:
+            return self.show(tree)
         if tree[0] == "list":
             return f"({', '.join(self.times(factor, e) for e in tree[1])})"
         return f"{factor!r}*{self.show(tree)}"
@@ -89,10 +100,17 @@ class Units:
         return f"{kind} {getattr(self, 'write_' + kind)(Parser(rest))}"
 
     def write_let(self, p):
-        return ", ".join(f"{name}{'(%s)' % ', '.join(a) if a else ''} = {self.show(tree)}"
-                         for name, a, tree in p.separated(p.definition))
+        loop, found = self.optional_loop(p), []
+        while not found or p.accept(","):
+            bracketed = p.rest[-2][1] == "["
+            name, arguments, tree = p.definition()
+            opening, closing = "[]" if bracketed else "()"
+            head = opening + ", ".join(arguments) + closing if arguments else ""
+            found.append(f"{name}{head} = {self.show(tree)}")
+        return loop + ", ".join(found)
 
-    write_observe = write_let
+    def write_observe(self, p):
+        return self.optional_loop(p) + self.assignments(p, lambda target: None)
 
     def write_lagrangian(self, p):
         return self.times(self.energy, p.expression())

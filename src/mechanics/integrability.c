@@ -422,7 +422,8 @@ static bool find_surfaces(nh_forms *f, nh_probe *probe, const nh_flag *flag)
     return ok && !nh_graph_failed(s->g);
 }
 
-/* What is asked of a state. The answers of the mechanics itself change only when `own`. */
+/* What is asked of a state. The answers of the mechanics itself change only when `own`. Conditions
+ * on positions, the last rows, need no judgement. */
 static bool judge_all(nh_forms *f, nh_probe *probe, nh_integrability *out, nh_answer *alone,
                       bool own)
 {
@@ -430,8 +431,9 @@ static bool judge_all(nh_forms *f, nh_probe *probe, nh_integrability *out, nh_an
     bool ok = sample_init(&x, f, probe);
     nh_flag flag = {.holonomic = -1};
     if (ok) {
-        out->integrable = judge(&x, 0, f->rows);
-        for (int i = 0; alone && i < f->rows && f->rows <= ALONE_MAX; i++)
+        const int asked = f->rows - f->s->positions;
+        out->integrable = asked == 0 ? NH_YES : judge(&x, 0, f->rows);
+        for (int i = 0; alone && i < asked && f->rows <= ALONE_MAX; i++)
             alone[i] = judge(&x, i, 1);
         ok = !nh_graph_failed(f->s->g);
     }
@@ -488,7 +490,7 @@ void nh_find_integrability(nh_mechanics *s)
 {
     nh_integrability found;
     for (int i = 0; i < s->m; i++)
-        s->constraint_integrable[i] = NH_UNKNOWN;
+        s->constraint_integrable[i] = i < s->m - s->positions ? NH_UNKNOWN : NH_YES;
     if (!find_out(s, 0, s->start, s->start + s->n, &found, s->constraint_integrable, true))
         nh_graph_fail(s->g);
     s->facts.integrable = found.integrable;
