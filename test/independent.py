@@ -8,7 +8,8 @@ with numbers that carry their first and second derivatives (forward mode), and s
 
 by Gaussian elimination with pivoting. A condition on positions g = 0 stands behind the other constraints, as g' = 0.
 Vectors and matrices are lists. The prime of an expression is found by evaluating it once more, with numbers that carry
-their rate along the motion. Only Python's standard library; written to be read, not for speed: what the
+their rate along the motion. A rotation is a unit quaternion, four coordinates with the radial mass 1; angular velocities
+are read off R^T R'. Only Python's standard library; written to be read, not for speed: what the
 library does with an expression graph, simplification, reverse mode and sparse elimination is done the plain way here."""
 
 import functools
@@ -204,7 +205,62 @@ def transpose(a):
     return [list(column) for column in zip(*a, strict=True)]
 
 
-VECTOR_FUNCTIONS = {"dot": dot, "cross": cross, "transpose": transpose, "norm": lambda a: call("sqrt", dot(a, a))}
+def norm(a):
+    return call("sqrt", dot(a, a))
+
+
+def skew(a):
+    """The matrix of the cross product with a."""
+    return [[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]]
+
+
+def turn(axis, angle):
+    """Rodrigues: 1 + sin E + (1 - cos) E E."""
+    E = skew([x / norm(axis) for x in axis])
+    s, c = call("sin", angle), call("cos", angle)
+    return [[(i == j) + s * e + (1 - c) * ee for j, (e, ee) in enumerate(zip(*rows))]
+            for i, rows in enumerate(zip(E, product(E, E)))]
+
+
+VECTOR_FUNCTIONS = {
+    "dot": dot, "cross": cross, "transpose": transpose, "norm": norm, "turn": turn,
+    "yaw": lambda R: atan2(R[1][0], R[0][0]), "roll": lambda R: atan2(R[2][1], R[2][2]),
+    "pitch": lambda R: atan2(-R[2][0], call("sqrt", R[2][1] * R[2][1] + R[2][2] * R[2][2])),
+}
+
+
+def matrix_of(p):
+    """The rotation of a quaternion, from body to space."""
+    a, b, c, d = p
+    return [[a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), a * a - b * b + c * c - d * d, 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a - b * b - c * c + d * d]]
+
+
+def quaternion_of(R):
+    """With the largest component first, which it is safe to divide by; of the two the one with p0 >= 0."""
+    squares = [1 + R[0][0] + R[1][1] + R[2][2]] + [1 + 2 * R[i][i] - R[0][0] - R[1][1] - R[2][2] for i in range(3)]
+    k = max(range(4), key=squares.__getitem__)
+    pairs = [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
+    if k == 0:
+        p = [squares[0], *pairs]
+    else:
+        p = [pairs[k - 1], *(R[k - 1][j] + R[j][k - 1] for j in range(3))]
+        p[k] = squares[k]
+    size = math.copysign(2 * math.sqrt(squares[k]), p[0])
+    return [x / size for x in p]
+
+
+def quaternion_rate(p, w):
+    """p' = p (0, w)/2, with w in body axes."""
+    across = cross(p[1:], w)
+    return [-dot(p[1:], w) / 2, *((p[0] * x + c) / 2 for x, c in zip(w, across))]
+
+
+def body_rate(p, rate):
+    """The w of a p', or w' of a p'': the rest is along p."""
+    across = cross(p[1:], rate[1:])
+    return [2 * (p[0] * x - y * rate[0] - c) for x, y, c in zip(rate[1:], p[1:], across)]
 
 
 def components(value, name):
@@ -315,6 +371,13 @@ class Parser:
         tree = ("name", name, indices, self.accept("'"))
         return self.postfix(tree) if self.peek() == "[" else tree
 
+    def target(self):
+        """What a start is given for: x, x[2]', R, body(R)."""
+        if len(self.rest) < 2 or self.rest[-2][1] != "(":
+            return self.reference()
+        axes, _, rotation, _ = self.take(), self.take("("), self.take(), self.take(")")
+        return (axes, rotation)
+
     def range(self):
         low = self.expression()
         self.take("..")
@@ -376,6 +439,16 @@ class NoVelocities:
         raise HasVelocity
 
 
+class Moving:
+    """The coordinates of a scope with their rates, each found when it is asked for."""
+
+    def __init__(self, scope):
+        self.scope = scope
+
+    def __getitem__(self, place):
+        return Along(self.scope.q[place], self.scope.v[place])
+
+
 class Argument:
     """What a function was called with: evaluated where the function uses it, once in each scope."""
 
@@ -397,8 +470,7 @@ class Scope:
     def moving(self):
         """The scope in which time and coordinates carry their rates, and in which there are no velocities."""
         if "moving" not in self.known:
-            q = [Along(x, self.v[i]) for i, x in enumerate(self.q)]
-            self.known["moving"] = Scope(self.model, Along(self.t, 1.0), q, NoVelocities())
+            self.known["moving"] = Scope(self.model, Along(self.t, 1.0), Moving(self), NoVelocities())
         return self.known["moving"]
 
     def value(self, tree, local):
@@ -420,6 +492,10 @@ class Scope:
             return functools.reduce(lambda a, b: each(lambda x, y: x + y, a, b), terms) if terms else 0.0
         if kind == "call":
             return self.call(tree[1], tree[2], local)
+        if kind == "quaternion":
+            return quaternion_of(self.value(tree[1], local))[tree[2]]
+        if kind == "turning":
+            return self.turning(*tree[1:], local)
         a, b = self.value(tree[1], local), self.value(tree[2], local)
         if kind == "*":
             return product(a, b)
@@ -432,6 +508,10 @@ class Scope:
         return value
 
     def call(self, name, arguments, local):
+        if name in ("body", "space") and name not in self.model.functions:
+            R, turned = self.value(arguments[0], local), self.value(("rate", arguments[0]), local)
+            W = product(transpose(R), turned) if name == "body" else product(turned, transpose(R))
+            return [W[2][1], W[0][2], W[1][0]]
         if name not in self.model.functions:
             return call(name, *(self.value(a, local) for a in arguments))
         names, body = self.model.functions[name]
@@ -439,7 +519,7 @@ class Scope:
 
     def name(self, tree, local):
         _, name, indices, primed = tree
-        if primed and name not in self.model.families:
+        if primed and (name not in self.model.families or name in self.model.rotations):
             return self.value(("rate", ("name", name, indices, False)), local)
         if name in self.model.families:
             return self.member(name, indices, primed, local)
@@ -459,8 +539,17 @@ class Scope:
             return self.known[name]
         return {"t": self.t, "pi": math.pi, **model.parameters}[name]
 
+    def turning(self, axes, rotation, tree, i, local):
+        """Component i of the p' that an angular velocity means."""
+        first = self.model.rotations[rotation]
+        p, w = [self.q[first + k] for k in range(4)], self.value(tree, local)
+        return quaternion_rate(p, w if axes == "body" else product(transpose(matrix_of(p)), w))[i]
+
     def member(self, name, indices, primed, local):
-        """A coordinate or velocity, or the vector of a family's."""
+        """A coordinate or velocity, or the vector of a family's, or the matrix of a rotation."""
+        if name in self.model.rotations:
+            first = self.model.rotations[name]
+            return self.component(matrix_of([self.q[first + i] for i in range(4)]), indices, local)
         family = self.model.families[name]
         source = self.v if primed or name in self.model.algebra else self.q
         if indices:
@@ -500,11 +589,12 @@ class Model:
     def __init__(self, text):
         self.parameters, self.functions, self.lets, self.families, self.algebra = {}, {}, {}, {}, set()
         self.coordinates, self.velocities, self.single = [], [], set()  # names; those without an index
+        self.rotations = {}  # the place of the first of four coordinates
         self.lagrangian, self.structure, self.forces, self.constraints, self.observables = None, {}, {}, [], {}
         self.starts = {}, {}  # of coordinates and of velocities
         statements = [(p.take(), p) for p in map(Parser, tokens(text.lstrip("\ufeff")))]
         # Statements come in any order: first those that later ones need. Frames say nothing new.
-        for kinds in (["parameter", "let"], ["coordinate"], ["velocity"],
+        for kinds in (["parameter", "let"], ["coordinate", "rotation"], ["velocity"],
                       ["lagrangian", "force", "constraint", "bracket", "start", "observe"]):
             for kind, p in statements:
                 if kind in kinds:
@@ -538,6 +628,14 @@ class Model:
         for _, members in self.declared(p):
             self.coordinates += members
             self.velocities += [member + "'" for member in members]
+
+    def read_rotation(self, p):
+        for name in p.separated(p.take):
+            self.rotations[name] = len(self.coordinates)
+            self.families[name] = {i: len(self.coordinates) + i for i in range(4)}
+            self.coordinates += [f"{name}.{i}" for i in range(4)]
+            self.velocities += [f"{name}.{i}'" for i in range(4)]
+            self.starts[0][self.rotations[name]] = 0, ("number", 1.0), {}
 
     def read_velocity(self, p):
         for name, members in self.declared(p):
@@ -587,11 +685,19 @@ class Model:
         loop = p.optional_loop()
         if p.at_solve():
             return  # which velocities follow from the constraints: nothing for an evaluator
-        assignments = p.separated(lambda: (p.reference(), p.take("="), p.expression())[::2])
+        assignments = p.separated(lambda: (p.target(), p.take("="), p.expression())[::2])
         scope = self.numbers()
         if conditional and scope.value(left, {}) != scope.value(right, {}):
             return
         for target, tree in assignments:
+            if target[0] in ("body", "space"):
+                for i, place in enumerate(self.families[target[1]].values()):
+                    self.starts[1][place] = 1, ("turning", *target, tree, i), {}
+                continue
+            if target[1] in self.rotations:
+                for i, place in enumerate(self.families[target[1]].values()):
+                    self.starts[0][place] = 1, ("quaternion", tree, i), {}
+                continue
             starts = self.starts[1 if target[3] or target[1] in self.algebra else 0]
             for local in scope.loop(loop, {}):
                 for place, special, part in self.members(target, tree, local):
@@ -636,8 +742,9 @@ class Model:
     def positions(self, t, q):
         """The values of the conditions on positions."""
         scope = Scope(self, t, q, NoVelocities())
-        return [x for tree, local in self.constraints if self.on_positions(tree, local)
-                for x in self.rows(scope, tree, local)]
+        found = [x for tree, local in self.constraints if self.on_positions(tree, local)
+                 for x in self.rows(scope, tree, local)]
+        return found + [(dot(q[first:first + 4], q[first:first + 4]) - 1) / 2 for first in self.rotations.values()]
 
     def on_positions(self, tree, local):
         """Whether an equation has no velocities: it can be evaluated where there are none."""
@@ -655,7 +762,32 @@ class Model:
                 on_positions += self.rows(scope, ("rate", tree), local)
             else:
                 on_velocities += self.rows(scope, tree, local)
+        for first in self.rotations.values():
+            on_positions.append(self.radial(scope, first))
         return on_velocities + on_positions
+
+    def radial(self, scope, first):
+        """p.p', half of the rate of a quaternion's square."""
+        return dot([scope.q[first + i] for i in range(4)], [scope.v[first + i] for i in range(4)])
+
+    def shown_names(self):
+        """The velocities as users see them: the body rate of a rotation in place of four numbers."""
+        names = list(self.velocities)
+        for name, first in reversed(self.rotations.items()):
+            names[first:first + 4] = [f"{name}.w{i}" for i in (1, 2, 3)]
+        return names
+
+    def shown(self, q, inner):
+        found = list(inner)
+        for first in reversed(self.rotations.values()):
+            found[first:first + 4] = body_rate(q[first:first + 4], inner[first:first + 4])
+        return found
+
+    def inner(self, q, shown):
+        found = list(shown)
+        for first in self.rotations.values():
+            found[first:first + 3] = quaternion_rate(q[first:first + 4], shown[first:first + 3])
+        return found
 
     def constraint_jets(self, t, q, v):
         return [row + Jet(0.0) for row in self.constraint_rows(self.jets(t, q, v))]
@@ -675,7 +807,10 @@ class Model:
     def linear_system(self, t, q, v):
         """Energy, constraint values, and the matrix and right-hand side of the equations for (v', lambda)."""
         n, q1, v1 = len(v), 1, 1 + len(q)
-        L = self.jets(t, q, v).value(self.lagrangian, {}) + Jet(0.0)
+        scope = self.jets(t, q, v)
+        L = scope.value(self.lagrangian, {}) + Jet(0.0)
+        for first in self.rotations.values():
+            L += 2 * power(self.radial(scope, first), 2)
         k = self.constraint_jets(t, q, v)
         numbers = Scope(self, t, q, v)
         d, dd = L.d, lambda i, j: L.dd.get((min(i, j), max(i, j)), 0.0)

@@ -115,13 +115,12 @@ void nh_health_forget(nh_health *h, int member)
     memset(t->scale, 0, (size_t)(h->n + h->m) * sizeof *t->scale);
 }
 
-void nh_health_start(nh_health *h, int member, const double *q, int coordinates, const double *v)
+void nh_health_start(nh_run *run, int member)
 {
-    nh_health_forget(h, member);
-    double *start = h->track[member].start;
-    memset(start, 0, (size_t)h->n * sizeof *start);
-    memcpy(start, q, (size_t)coordinates * sizeof *q);
-    memcpy(start + h->n, v, (size_t)h->n * sizeof *v);
+    nh_health_forget(run->health, member);
+    nh_health_take(run, member);
+    memcpy(run->health->track[member].start, run->health->now,
+           2 * (size_t)run->health->n * sizeof *run->health->now);
 }
 
 /* ---- what is said ---- */

@@ -84,9 +84,8 @@ void nh_health_free(nh_health *health);
 
 /* Nothing is known of a member any more. */
 void nh_health_forget(nh_health *health, int member);
-/* ... which starts anew, from this state. */
-void nh_health_start(nh_health *health, int member, const double *q, int coordinates,
-                     const double *v);
+/* ... which starts anew, from the state that it has. */
+void nh_health_start(nh_run *run, int member);
 /* Before the first step of a call: members that were not seen are looked at. */
 void nh_health_begin(nh_run *run);
 /* The step after which to look next. */

@@ -314,7 +314,7 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     nh_inner_velocities(run->system, q, v, g->block + n * lanes + lane, lanes);
     g->retired &= ~(1u << lane);
     g->given |= 1u << lane;
-    nh_health_start(run->health, member, q, run->system->coordinates, v);
+    nh_health_start(run, member);
     if (run->steps > 0) { /* what was said of the motion before */
         nh_remarks_free(&run->remarks);
         memset(run->health->doubt, 0, sizeof run->health->doubt);

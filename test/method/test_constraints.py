@@ -68,7 +68,8 @@ def main():
             elif kind == "at":
                 numbers = [float(x) for x in rest.split()]
                 n = len(model.coordinates)
-                most = max(most, worst_row(model, numbers[0], numbers[1:1 + n], numbers[1 + n:]))
+                t, q, shown = numbers[0], numbers[1:1 + n], numbers[1 + n:]
+                most = max(most, worst_row(model, t, q, model.inner(q, shown)))
                 points += 1
             else:
                 count[kind] += 1
