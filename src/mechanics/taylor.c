@@ -306,6 +306,11 @@ static void call2(work *w, nh_polynomial *out, nh_function f, const nh_polynomia
         arc(w, out, a, b);
         return;
     }
+    if (f == NH_WHEN || f == NH_UNLESS) { /* the branch in which the state lies */
+        if ((a->c[0] > 0) == (f == NH_WHEN))
+            nh_taylor_add(w->s, out, 1, b);
+        return;
+    }
     call1(w, w->room + 2, NH_LOG, a);
     nh_taylor_multiply(w->s, w->room + 3, w->room + 2, b);
     call1(w, out, NH_EXP, w->room + 3);

@@ -62,10 +62,7 @@ static void check_value(nh_builder *b, const nh_statement *s, const nh_item *ite
         return;
     bool position = item->left && !item->left->prime &&
                     (item->left->kind == AST_COORDINATE || item->left->kind == AST_ROTATION);
-    if (s->kind == STATEMENT_START && nh_depends(g, value, NH_TIME))
-        fail(b, ast->place,
-             "a start value does not depend on the time t; expected coordinates and parameters");
-    else if (s->kind == STATEMENT_START && position && nh_depends(g, value, NH_V))
+    if (s->kind == STATEMENT_START && position && nh_depends(g, value, NH_V))
         fail(b, ast->place,
              "the start of a coordinate does not depend on velocities; expected coordinates and "
              "parameters");
@@ -115,6 +112,16 @@ static void assign_members(nh_builder *b, const nh_statement *s, const nh_item *
     }
 }
 
+/* force body(R) = torque */
+static void push_rotations(nh_builder *b, const nh_item *item, nh_family members, nh_value torque)
+{
+    for (int64_t i = 0; i < members.count && !b->x.status; i++) {
+        nh_value rotation = nh_rotation_value(&b->x, item->left, members.first + 4 * i);
+        nh_vector_function *rate = item->left->name[0] == 's' ? nh_space_rate : nh_body_rate;
+        nh_build_force_on(b, item->right, rate(&b->x, item->left, &rotation), torque);
+    }
+}
+
 /* A rotation or its angular velocity: four values to each member. */
 static void assign_rotations(nh_builder *b, const nh_statement *s, const nh_item *item,
                              nh_family members)
@@ -122,6 +129,10 @@ static void assign_rotations(nh_builder *b, const nh_statement *s, const nh_item
     const nh_ast *right = item->right;
     bool rate = item->left->kind == AST_CALL;
     nh_value given = nh_expand(&b->x, right), value[4], p[4];
+    if (s->kind == STATEMENT_FORCE) {
+        push_rotations(b, item, members, given);
+        return;
+    }
     for (int64_t i = 0; i < members.count && !b->x.status; i++) {
         int64_t first = members.first + 4 * i;
         for (int k = 0; k < 4; k++)

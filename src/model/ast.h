@@ -15,6 +15,7 @@ typedef enum nh_symbol_kind {
     SYMBOL_ROTATION, /* four coordinates each */
     SYMBOL_LET,
     SYMBOL_FUNCTION, /* let f(s) = ..., and let r[i] = ... */
+    SYMBOL_TABLE,
     SYMBOL_OBSERVABLE,
     SYMBOL_CONSTRAINT, /* in a table of their own: a constraint may be named like a let */
     SYMBOL_KINDS
@@ -46,6 +47,7 @@ typedef enum nh_ast_kind {
     AST_LOOP,    /* sum(name in from..to: body): children from, to, body */
     AST_LIST,    /* (a, b, ...): a vector, of vectors a matrix, for a family one value each */
     AST_NAME,    /* name, name', name[children], name[children]' */
+    AST_IF,      /* if(a > b, c, d): four children; the name is the relation */
     AST_PART,    /* any other value with an index or a prime behind it: the value, the indices */
     AST_CALL,    /* name(children) */
 
@@ -58,7 +60,8 @@ typedef enum nh_ast_kind {
     AST_LET,      /* children: indices of a component */
 
     AST_BUILTIN, /* sin(child), atan2(child, child) */
-    AST_APPLY    /* a function of the model */
+    AST_APPLY,   /* a function of the model */
+    AST_TABLE    /* a table of the model */
 } nh_ast_kind;
 
 typedef struct nh_ast {
@@ -94,19 +97,22 @@ extern const int nh_builtin_total;
 /* Statements. Each holds items; what an item's parts mean depends on the kind. */
 typedef enum nh_statement_kind {
     STATEMENT_MODEL,
-    STATEMENT_PARAMETER,  /* symbol */
-    STATEMENT_COORDINATE, /* symbol */
-    STATEMENT_VELOCITY,   /* symbol */
-    STATEMENT_ROTATION,   /* symbol */
-    STATEMENT_LET,        /* symbol */
-    STATEMENT_LAGRANGIAN, /* right */
-    STATEMENT_FORCE,      /* left = right, left a coordinate, a member or a family */
-    STATEMENT_CONSTRAINT, /* left = right, any expressions; symbol is its name, if it has one */
-    STATEMENT_FRAME,      /* right, a list; or with left all items make one vector */
-    STATEMENT_BRACKET,    /* [left, left->next] = right */
-    STATEMENT_START,      /* left = right; a call body(R) or space(R) may stand on the left */
-    STATEMENT_SOLVE,      /* left: `start solve x', body(R)` */
-    STATEMENT_OBSERVE,    /* symbol */
+    STATEMENT_PARAMETER,   /* symbol */
+    STATEMENT_COORDINATE,  /* symbol */
+    STATEMENT_VELOCITY,    /* symbol */
+    STATEMENT_ROTATION,    /* symbol */
+    STATEMENT_LET,         /* symbol */
+    STATEMENT_TABLE,       /* symbol */
+    STATEMENT_LAGRANGIAN,  /* right */
+    STATEMENT_DISSIPATION, /* right */
+    STATEMENT_FORCE,       /* left = right, left a coordinate, a member or a family, or body(R) */
+    STATEMENT_FORCE_AT,    /* left = right, a point and the force there */
+    STATEMENT_CONSTRAINT,  /* left = right, any expressions; symbol is its name, if it has one */
+    STATEMENT_FRAME,       /* right, a list; or with left all items make one vector */
+    STATEMENT_BRACKET,     /* [left, left->next] = right */
+    STATEMENT_START,       /* left = right; a call body(R) or space(R) may stand on the left */
+    STATEMENT_SOLVE,       /* left: `start solve x', body(R)` */
+    STATEMENT_OBSERVE,     /* symbol */
     STATEMENT_KINDS
 } nh_statement_kind;
 

@@ -28,6 +28,7 @@ typedef struct nh_builder {
     nh_report *report;
     nh_expander x; /* its status is the builder's */
     nh_given *force, *start_q, *start_v;
+    nh_expr *added_force; /* [velocities]: what forces.c adds */
     nh_expr *frame_row;   /* the vector that assignments fill */
     bool frames_left_out; /* too large to be kept */
 } nh_builder;
@@ -59,6 +60,15 @@ void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
 /* Conditions on positions go behind all others. */
 void nh_order_constraints(nh_builder *b);
 
+/* forces.c: dissipation, and forces at points and on rotations; added at the end. */
+void nh_build_dissipation(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_force_at(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_force_on(nh_builder *b, const nh_ast *ast, nh_value velocity, nh_value force);
+void nh_add_forces(nh_builder *b);
+
+/* kinks.c: the first place with a kink that the motion sees. */
+void nh_find_kink(nh_builder *b);
+
 /* rotation.c: the unit conditions and the radial masses. */
 void nh_build_rotations(nh_builder *b);
 
@@ -73,7 +83,7 @@ typedef struct nh_overrides {
 
 /* The start state. When the start of an entry depends on itself, *culprit is that coordinate, or
  * coordinates + that velocity, and the status is NH_BAD_MODEL without a report. */
-nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double *q, double *v,
-                         int *culprit);
+nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double t, double *q,
+                         double *v, int *culprit);
 
 #endif

@@ -167,11 +167,29 @@ static nh_expr call_partial(nh_graph *g, nh_function which, nh_expr f, nh_expr a
     }
 }
 
+/* WHEN and UNLESS: the derivatives of the value are chosen as it is. They are found on their own,
+ * so that one which does not exist where another is chosen does no harm. */
+static void choice_contribute(sweep *s, nh_function f, nh_expr condition, nh_expr value,
+                              nh_expr adjoint)
+{
+    nh_graph *g = s->g;
+    nh_partials inner;
+    s->failed |= !nh_gradient(g, value, s->kind, &inner);
+    for (size_t i = 0; i < inner.count && !s->failed; i++) {
+        nh_expr term = nh_multiply(g, adjoint, inner.entry[i].value);
+        contribute(s, nh_variable(g, s->kind, inner.entry[i].index),
+                   nh_call2(g, f, condition, term));
+    }
+    nh_partials_free(&inner);
+}
+
 static void call2_contribute(sweep *s, nh_expr f, nh_node n, nh_expr adjoint)
 {
     nh_graph *g = s->g;
     nh_expr a = n.operand[0].expr, b = n.operand[1].expr;
-    if (n.which == NH_ATAN2) {
+    if (n.which == NH_WHEN || n.which == NH_UNLESS) {
+        choice_contribute(s, (nh_function)n.which, a, b, adjoint);
+    } else if (n.which == NH_ATAN2) {
         nh_expr scale =
             nh_divide(g, adjoint, nh_add(g, nh_multiply(g, a, a), nh_multiply(g, b, b)));
         contribute(s, a, nh_multiply(g, scale, b));

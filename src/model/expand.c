@@ -260,6 +260,10 @@ static nh_value dispatch(nh_expander *x, const nh_ast *ast)
         return nh_expand_builtin(x, ast);
     case AST_APPLY:
         return expand_apply(x, ast);
+    case AST_TABLE:
+        return nh_expand_table(x, ast);
+    case AST_IF:
+        return nh_expand_if(x, ast);
     case AST_NAME:
     case AST_CALL:
         break; /* nh_resolve leaves none of these where a value is expected */

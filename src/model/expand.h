@@ -25,6 +25,13 @@ typedef struct nh_family { /* of a coordinate or velocity; a single one is a fam
     int64_t width; /* coordinates of each member: 4 of a rotation */
 } nh_family;
 
+/* A place of the text where a function has a kink: where the condition changes its sign. */
+typedef struct nh_kink {
+    nh_expr condition;
+    nh_place place;
+    struct nh_kink *next;
+} nh_kink;
+
 typedef struct nh_expander {
     const nh_source *source; /* of the expressions, for messages */
     nh_report *report;
@@ -45,6 +52,8 @@ typedef struct nh_expander {
     size_t terms, term_room;
     nh_value *part; /* the same for vectors and matrices, in sums and in products */
     size_t parts, part_room;
+
+    nh_kink *kinks; /* met so far, the last one first */
 
     double work; /* visits so far */
     int depth;

@@ -7,6 +7,7 @@
  *     postfix      primary {[ values ] | '}        components and time derivatives
  *     primary      NUMBER | reference | ( values ) | NAME ( values )
  *                  | sum ( NAME in expression .. expression : expression )
+ *                  | if ( expression (<|>|<=|>=) expression , expression , expression )
  *     reference    NAME [ [ values ] ] [']
  *     values       expression {, expression}
  *
@@ -285,12 +286,40 @@ static bool is_too_deep(nh_parser *p, int depth)
     return p->lexer.status != NH_OK;
 }
 
+static const char *read_relation(nh_parser *p)
+{
+    static const char *const relations[] = {"<", ">", "<=", ">="};
+    bool less = nh_accept(p, '<');
+    if (!less && !nh_expect(p, '>', "one of < > <= >= in the condition of an if"))
+        return NULL;
+    return relations[!less + 2 * nh_accept(p, '=')];
+}
+
+static nh_ast *read_if(nh_parser *p)
+{
+    nh_ast *choice = nh_parser_node(p, AST_IF, nh_take(p).place);
+    nh_place open = nh_take(p).place;
+    nh_ast *left = choice ? nh_read_expression(p) : NULL;
+    if (!left || !(choice->name = read_relation(p)) || !(left->next = nh_read_expression(p)) ||
+        !nh_expect(p, ',', "',' and the value where the condition holds"))
+        return NULL;
+    choice->child = left;
+    nh_ast *values = left->next->next = read_elements(p, open);
+    if (values && (!values->next || values->next->next))
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, choice->place,
+                                     "an if has a condition and two values: if(x > 0, a, b)");
+    return p->lexer.status ? NULL : choice;
+}
+
 static nh_ast *read_primary(nh_parser *p)
 {
     if (nh_peek(p, 0).kind == TOKEN_NUMBER)
         return read_number(p);
     if (nh_at_sign(p, 0, '('))
         return read_parenthesis(p);
+    bool own_if = p->model && nh_symbols_find(&p->model->symbols, "if");
+    if (nh_at_sign(p, 1, '(') && nh_at_word(p, 0, "if") && !own_if)
+        return read_if(p);
     if (nh_at_sign(p, 1, '(') && nh_peek(p, 0).kind == TOKEN_NAME)
         return nh_at_word(p, 0, "sum") ? read_sum(p) : nh_read_call(p);
     return nh_read_reference(p, "a number, a name or '('");

@@ -201,7 +201,7 @@ nh_token nh_lexer_next(nh_lexer *lexer)
         return name(lexer);
     if (c == '.' && ahead(lexer, 1) == '.')
         return take(lexer, TOKEN_RANGE, 2);
-    if (strchr("+-*/^()[],=:'", c))
+    if (strchr("+-*/^()[],=:'<>", c))
         return sign(lexer, c);
     return unexpected_character(lexer);
 }

@@ -12,7 +12,7 @@ typedef enum nh_token_kind {
     TOKEN_NAME,
     TOKEN_NUMBER,
     TOKEN_RANGE, /* .. */
-    TOKEN_SIGN   /* one of + - * / ^ ( ) [ ] , = : ' */
+    TOKEN_SIGN   /* one of + - * / ^ ( ) [ ] , = : ' < > */
 } nh_token_kind;
 
 typedef struct nh_token {

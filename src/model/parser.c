@@ -11,6 +11,9 @@
  *     lagrangian               expression
  *     constraint               [NAME] [:] [for NAME in a..b:] expression = expression
  *     force                    [for ...:] reference = value {, ...}
+ *     force                    at [for ...:] expression = expression {, ...}
+ *     dissipation              expression
+ *     table                    NAME = (x, y) {, (x, y)}
  *     start                    [when expression = expression:] [for ...:] reference = value {, ...}
  *     frame                    [for ...:] (list {, list} | reference = value {, ...})
  *     bracket                  [reference, reference] = expression {, ...}
@@ -315,10 +318,55 @@ static void read_assignments(nh_parser *p, nh_statement *s)
     } while (nh_accept(p, ','));
 }
 
+/* point = force, ... */
+static void read_points(nh_parser *p, nh_statement *s)
+{
+    do {
+        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
+        if (!item || !(item->left = nh_read_expression(p)) ||
+            !nh_expect(p, '=', "'=' and the force at this point"))
+            return;
+        item->right = nh_read_expression(p);
+    } while (nh_accept(p, ','));
+}
+
+/* A coordinate may be called 'at' too: then '=' or an index follows. */
 static void read_force(nh_parser *p, nh_statement *s)
 {
+    bool at = nh_at_word(p, 0, "at") && !nh_at_sign(p, 1, '=') && !nh_at_sign(p, 1, '[');
+    if (at) {
+        nh_take(p);
+        s->kind = STATEMENT_FORCE_AT;
+    }
     if (read_for(p, s))
-        read_assignments(p, s);
+        (at ? read_points : read_assignments)(p, s);
+}
+
+static void read_dissipation(nh_parser *p, nh_statement *s)
+{
+    nh_item *item = add_item(p, s, s->place);
+    if (item)
+        item->right = nh_read_expression(p);
+}
+
+static void read_table(nh_parser *p, nh_statement *s)
+{
+    if (!expect_name(p, "a name to define"))
+        return;
+    nh_item *item = add_item(p, s, nh_peek(p, 0).place);
+    nh_symbol *symbol = item ? define(p, SYMBOL_TABLE) : NULL;
+    if (!symbol || !nh_expect(p, '=', "'=' and points such as (0, 1), (1, 3)"))
+        return;
+    item->symbol = symbol;
+    symbol->body = nh_parser_node(p, AST_LIST, nh_peek(p, 0).place);
+    nh_ast **last = symbol->body ? &symbol->body->child : NULL;
+    do {
+        nh_ast *point = last ? nh_read_expression(p) : NULL;
+        if (!point)
+            return;
+        *last = point;
+        last = &point->next;
+    } while (nh_accept(p, ','));
 }
 
 /* reference, ... */
@@ -393,6 +441,8 @@ static const struct keyword {
     {"coordinate", STATEMENT_COORDINATE, read_declarations, "',' or the end of the line"},
     {"velocity", STATEMENT_VELOCITY, read_declarations, "',' or the end of the line"},
     {"rotation", STATEMENT_ROTATION, read_declarations, "',' or the end of the line"},
+    {"table", STATEMENT_TABLE, read_table, "',' or the end of the line"},
+    {"dissipation", STATEMENT_DISSIPATION, read_dissipation, "an operator or the end of the line"},
     {"let", STATEMENT_LET, read_definitions, "an operator, ',' or the end of the line"},
     {"lagrangian", STATEMENT_LAGRANGIAN, read_lagrangian, "an operator or the end of the line"},
     {"force", STATEMENT_FORCE, read_force, "an operator, ',' or the end of the line"},

@@ -111,6 +111,14 @@ static void put_call(printer *p, nh_node n, int depth)
 #define FUNCTION2(NAME, name) #name,
 #include "model/functions.def"
     };
+    if (n.which == NH_WHEN || n.which == NH_UNLESS) {
+        put(p, "if(");
+        put_expr(p, n.operand[0].expr, IN_SUM, depth);
+        put(p, n.which == NH_WHEN ? " > 0, " : " > 0, 0, ");
+        put_expr(p, n.operand[1].expr, IN_SUM, depth);
+        put(p, n.which == NH_WHEN ? ", 0)" : ")");
+        return;
+    }
     put(p, name[n.which]);
     put(p, "(");
     for (size_t i = 0; i < n.count; i++) {

@@ -354,6 +354,7 @@ static void make_room(nh_builder *b)
     p->constraint = nh_build_take(b, 0, sizeof *p->constraint);
     p->observable = nh_build_take(b, 0, sizeof *p->observable);
     b->force = nh_build_take(b, p->velocities, sizeof *b->force);
+    b->added_force = nh_build_take(b, p->velocities, sizeof *b->added_force);
     b->start_q = nh_build_take(b, p->coordinates, sizeof *b->start_q);
     b->start_v = nh_build_take(b, p->velocities, sizeof *b->start_v);
     if (!b->x.status)
@@ -369,6 +370,8 @@ static void build_statements(nh_builder *b)
         [STATEMENT_CONSTRAINT] = nh_build_constraint,
         [STATEMENT_FRAME] = nh_build_frame,
         [STATEMENT_FORCE] = nh_build_assignments,
+        [STATEMENT_FORCE_AT] = nh_build_force_at,
+        [STATEMENT_DISSIPATION] = nh_build_dissipation,
         [STATEMENT_START] = nh_build_assignments,
         [STATEMENT_SOLVE] = nh_build_solve,
     };
@@ -399,9 +402,9 @@ static void check_start(nh_builder *b)
     b->built->start_nodes = nh_graph_size(p->graph);
     double *state = calloc((size_t)p->coordinates + (size_t)p->velocities + 1, sizeof *state);
     int culprit;
-    nh_status status = state
-                           ? nh_start_state(b->built, NULL, state, state + p->coordinates, &culprit)
-                           : NH_NO_MEMORY;
+    nh_status status =
+        state ? nh_start_state(b->built, NULL, 0, state, state + p->coordinates, &culprit)
+              : NH_NO_MEMORY;
     free(state);
     if (status == NH_NO_MEMORY)
         nh_build_memory(b);
@@ -446,7 +449,9 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         build_statements(b);
     if (!b->x.status)
         nh_build_brackets(b);
+    nh_add_forces(b);
     nh_build_rotations(b);
+    nh_find_kink(b);
     if (p->positions > 0 && !b->x.status)
         nh_order_constraints(b);
     check_frame(b);

@@ -57,6 +57,7 @@ typedef struct nh_problem {
     nh_expr *frame; /* [frames][velocities], row by row; frames may be 0 */
     nh_place frame_place;
     nh_bracket *bracket;
+    nh_place kink; /* where the motion meets abs, min, max, sign or if; line 0: nowhere */
     int rotations;
     nh_rotation *rotation;
     nh_named_expr *observable;
@@ -75,10 +76,10 @@ void nh_problem_free(nh_problem *problem);
 /* An expression in the language of models, cut short when it is long; freed by the caller. */
 char *nh_expr_text(const nh_problem *problem, nh_expr e);
 
-/* The start state; `assignments` ("x=1, x'=0.2, y[1]=3, y=(1,2)", may be NULL) replace the model's
- * start expressions before any is evaluated. */
-nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double *q, double *v,
-                           nh_report *report);
+/* The start state at time t; `assignments` ("x=1, x'=0.2, y[1]=3, y=(1,2)", may be NULL) replace
+ * the model's start expressions before any is evaluated. */
+nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double t, double *q,
+                           double *v, nh_report *report);
 
 /* The velocities that a list of names contains, "x', y[2]', w"; a family's name means all of its
  * members. `what` stands for the list in messages. */

@@ -19,6 +19,10 @@ const nh_builtin nh_builtins[] = {
     {"norm", 1, 0, nh_norm},
     {"transpose", 1, 0, nh_transpose},
     {"turn", 2, 0, nh_turn},
+    {"abs", 1, 0, nh_absolute},
+    {"sign", 1, 0, nh_sign},
+    {"min", 2, 0, nh_smallest},
+    {"max", 2, 0, nh_largest},
     {"body", 1, 0, nh_body_rate},
     {"space", 1, 0, nh_space_rate},
     {"yaw", 1, 0, nh_yaw},
@@ -61,7 +65,8 @@ static void unknown(resolver *r, const nh_ast *ast)
     for (const nh_ast *a = r->current ? r->current->argument : NULL; a; a = a->next)
         nh_suggest_offer(&suggest, a->name);
     for (const nh_symbol *s = r->symbols->first; s; s = s->next)
-        if (s->kind != SYMBOL_OBSERVABLE && (s->kind == SYMBOL_FUNCTION) == call)
+        if (s->kind != SYMBOL_OBSERVABLE &&
+            (s->kind == SYMBOL_FUNCTION || s->kind == SYMBOL_TABLE) == call)
             nh_suggest_offer(&suggest, s->name);
     for (int i = 0; call && i < nh_builtin_total; i++)
         nh_suggest_offer(&suggest, nh_builtins[i].name);
@@ -238,6 +243,8 @@ static void resolve_symbol(resolver *r, nh_ast *ast)
         unknown(r, ast);
     else if (symbol->kind == SYMBOL_FUNCTION)
         resolve_indexed(r, ast, symbol);
+    else if (symbol->kind == SYMBOL_TABLE)
+        FAIL(r, ast->place, "'%s' is a table; expected %s(...)", ast->name, ast->name);
     else if (allowed(r, ast, symbol)) {
         ast->symbol = symbol;
         ast->kind = kinds[symbol->kind];
@@ -295,7 +302,8 @@ static void find_function(resolver *r, nh_ast *ast)
         return;
     }
     nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
-    bool value = symbol && symbol->kind != SYMBOL_FUNCTION;
+    bool table = symbol && symbol->kind == SYMBOL_TABLE;
+    bool value = symbol && symbol->kind != SYMBOL_FUNCTION && !table;
     if (value || find_argument(r, ast->name) || strcmp(ast->name, "t") == 0 ||
         strcmp(ast->name, "pi") == 0)
         FAIL(r, ast->place, "'%s' is not a function; multiplication is written with *", ast->name);
@@ -304,9 +312,9 @@ static void find_function(resolver *r, nh_ast *ast)
     else if (symbol->indexed)
         FAIL(r, ast->place, "'%s' has an index; expected %s[...]", ast->name, ast->name);
     else if (allowed(r, ast, symbol) && defined_before(r, ast, symbol)) {
-        ast->kind = AST_APPLY;
+        ast->kind = table ? AST_TABLE : AST_APPLY;
         ast->symbol = symbol;
-        check_count(r, ast, symbol->arguments);
+        check_count(r, ast, table ? 1 : symbol->arguments);
     }
 }
 
@@ -324,7 +332,7 @@ static void resolve_call(resolver *r, nh_ast *ast)
     if (r->status)
         return;
     resolve_children(r, ast);
-    if (ast->kind == AST_APPLY)
+    if (ast->kind == AST_APPLY || ast->kind == AST_TABLE)
         count_application(r, ast);
 }
 
@@ -442,8 +450,8 @@ static void resolve_rate(resolver *r, nh_ast *ast, nh_statement_kind kind)
         FAIL(r, of->place, "expected the name of a rotation");
     else if (of->next)
         FAIL(r, of->next->place, "'%s' takes 1 argument, found more", ast->name);
-    else if (kind != STATEMENT_START && kind != STATEMENT_SOLVE)
-        FAIL(r, ast->place, "expected the name of a coordinate");
+    else if (kind == STATEMENT_FRAME)
+        FAIL(r, ast->place, "expected the name of a coordinate or velocity");
     if (r->status)
         return;
     of->kind = AST_ROTATION;
@@ -499,6 +507,7 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
     switch (s->kind) {
     case STATEMENT_PARAMETER:
     case STATEMENT_LET:
+    case STATEMENT_TABLE:
         resolve_definition(r, item->symbol);
         return;
     case STATEMENT_OBSERVE:
@@ -513,6 +522,7 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
         }
         return;
     case STATEMENT_CONSTRAINT:
+    case STATEMENT_FORCE_AT:
         resolve(r, item->left);
         resolve(r, item->right);
         return;

@@ -112,6 +112,14 @@ static nh_value matrix_of(nh_expander *x, const nh_ast *ast, const nh_value *p)
 
 /* ---- names of rotations ---- */
 
+nh_value nh_rotation_value(nh_expander *x, const nh_ast *ast, int64_t first)
+{
+    nh_value p[4];
+    for (int i = 0; i < 4 && !x->status; i++)
+        p[i] = nh_as_value(x, ast, nh_variable(x->graph, NH_Q, (uint32_t)(first + i)));
+    return x->status ? zero : matrix_of(x, ast, p);
+}
+
 nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast)
 {
     if (!x->graph || !x->families_settled) {
@@ -120,10 +128,7 @@ nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast)
     }
     bool family = ast->symbol->from != NULL;
     nh_family member = nh_expand_target(x, ast);
-    nh_value p[4];
-    for (int i = 0; i < 4 && !x->status; i++)
-        p[i] = nh_as_value(x, ast, nh_variable(x->graph, NH_Q, (uint32_t)(member.first + i)));
-    nh_value matrix = x->status ? zero : matrix_of(x, ast, p);
+    nh_value matrix = nh_rotation_value(x, ast, member.first);
     return family ? matrix : nh_component(x, ast, matrix, ast->child);
 }
 
@@ -331,7 +336,7 @@ void nh_build_rotations(nh_builder *b)
     nh_partials momenta = {0};
     int culprit;
     b->built->start_nodes = nh_graph_size(p->graph);
-    nh_status status = q ? nh_start_state(b->built, NULL, q, q + n, &culprit) : NH_NO_MEMORY;
+    nh_status status = q ? nh_start_state(b->built, NULL, 0, q, q + n, &culprit) : NH_NO_MEMORY;
     if (status == NH_NO_MEMORY || !nh_gradient(p->graph, p->lagrangian, NH_V, &momenta))
         nh_build_memory(b);
     for (int i = 0; i < p->rotations && !b->x.status; i++)

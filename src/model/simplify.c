@@ -292,6 +292,16 @@ bool nh_takes_two(nh_function f)
     return two[f];
 }
 
+static double when(double condition, double value)
+{
+    return condition > 0 ? value : 0;
+}
+
+static double unless(double condition, double value)
+{
+    return condition > 0 ? 0 : value;
+}
+
 double nh_function_value(nh_function f, double a, double b)
 {
     switch (f) {
@@ -347,6 +357,10 @@ nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b)
     double x, y;
     if (nh_is_number(g, a, &x) && nh_is_number(g, b, &y))
         return nh_number(g, nh_function_value(f, x, y));
+    if ((f == NH_WHEN || f == NH_UNLESS) && nh_is_number(g, a, &x))
+        return (x > 0) == (f == NH_WHEN) ? b : NH_ZERO;
+    if ((f == NH_WHEN || f == NH_UNLESS) && b == NH_ZERO)
+        return NH_ZERO;
     nh_operand operand[2] = {{a, 0}, {b, 0}};
     return nh_graph_intern(g, (stored_node){.kind = NH_CALL2, .which = (uint8_t)f, .count = 2},
                            operand);

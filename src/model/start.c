@@ -14,7 +14,8 @@ enum { NEW, OPEN, DONE }; /* OPEN: on the way from the wanted entry to here */
 typedef struct walk {
     const nh_problem *problem;
     const nh_overrides *overrides; /* may be NULL */
-    double *value;                 /* of every node below start_nodes */
+    double t;
+    double *value; /* of every node below start_nodes */
     unsigned char *state;
     nh_expr *stack;
     size_t used, room;
@@ -109,7 +110,7 @@ static bool open_node(walk *w, nh_expr expr, const nh_node *n)
     w->state[expr] = OPEN;
     double ignored;
     if (n->kind == NH_INPUT)
-        return overridden(w, n, &ignored) || need(w, start_of(w, n));
+        return n->which == NH_TIME || overridden(w, n, &ignored) || need(w, start_of(w, n));
     for (size_t i = 0; i < n->count; i++)
         if (!need(w, n->operand[i].expr))
             return false;
@@ -121,7 +122,9 @@ static void close_node(walk *w, nh_expr expr, const nh_node *n)
 {
     w->state[expr] = DONE;
     double given;
-    if (n->kind == NH_INPUT)
+    if (n->kind == NH_INPUT && n->which == NH_TIME)
+        w->value[expr] = w->t;
+    else if (n->kind == NH_INPUT)
         w->value[expr] = overridden(w, n, &given) ? given : w->value[start_of(w, n)];
     else
         w->value[expr] = node_value(n, w->value);
@@ -162,11 +165,11 @@ static int visit_all(walk *w, const nh_expr *start, int count, const bool *given
     return -1;
 }
 
-nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double *q, double *v,
-                         int *culprit)
+nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double t, double *q,
+                         double *v, int *culprit)
 {
     const nh_problem *p = &built->problem;
-    walk w = {.problem = p, .overrides = overrides};
+    walk w = {.problem = p, .overrides = overrides, .t = t};
     w.value = malloc(built->start_nodes * sizeof *w.value);
     w.state = calloc(built->start_nodes, sizeof *w.state);
     w.failed = !w.value || !w.state;
@@ -362,8 +365,8 @@ static nh_source source_of(const char *text, const char *name)
     return (nh_source){.file = name, .text = text, .length = length, .argument = true};
 }
 
-nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double *q, double *v,
-                           nh_report *report)
+nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double t, double *q,
+                           double *v, nh_report *report)
 {
     nh_arena arena = {0};
     assigner a = {.built = (const nh_built *)problem};
@@ -375,10 +378,10 @@ nh_status nh_problem_start(const nh_problem *problem, const char *assignments, d
     if (source.length && !status)
         status = read_assignments(&a, &source, &arena, report);
     if (!status) {
-        status = nh_start_state(a.built, source.length ? &a.overrides : NULL, q, v, &culprit);
+        status = nh_start_state(a.built, source.length ? &a.overrides : NULL, t, q, v, &culprit);
         if (!status && a.rates) {
             find_rates(&a, q);
-            status = nh_start_state(a.built, &a.overrides, q, v, &culprit);
+            status = nh_start_state(a.built, &a.overrides, t, q, v, &culprit);
         }
         if (status == NH_NO_MEMORY)
             nh_fail_memory(report);

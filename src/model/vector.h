@@ -38,8 +38,13 @@ nh_value nh_component(nh_expander *x, const nh_ast *of, nh_value value, const nh
 /* The time derivative of a value that depends on time and positions only. */
 nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value);
 
+/* kinks.c and table.c */
+nh_value nh_expand_if(nh_expander *x, const nh_ast *ast);
+nh_value nh_expand_table(nh_expander *x, const nh_ast *call);
+
 /* rotation.c: R, and what it makes of products and transposes; their quaternions go to `out`. */
 nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast);
+nh_value nh_rotation_value(nh_expander *x, const nh_ast *ast, int64_t first); /* its coordinates */
 void nh_product_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b,
                            nh_value *out);
 void nh_transpose_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_value *out);
@@ -55,6 +60,7 @@ nh_value nh_matrix_product(nh_expander *x, const nh_ast *ast, nh_value a, nh_val
 
 /* The functions of vectors that models know; `argument` has as many as they take. */
 nh_vector_function nh_dot, nh_cross, nh_norm, nh_transpose;
+nh_vector_function nh_absolute, nh_sign, nh_smallest, nh_largest;                   /* kinks.c */
 nh_vector_function nh_turn, nh_body_rate, nh_space_rate, nh_yaw, nh_pitch, nh_roll; /* rotation.c */
 
 #endif

@@ -232,7 +232,7 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
     if (!centre && system->mechanics) {
         size_t n = (size_t)system->coordinates;
         own = malloc((n + (size_t)system->velocities + 1) * sizeof *own);
-        status = own ? nh_problem_start(system->mechanics->problem, NULL, own, own + n, report)
+        status = own ? nh_problem_start(system->mechanics->problem, NULL, t, own, own + n, report)
                      : nh_fail_memory(report);
     }
     if (status == NH_OK)

@@ -269,7 +269,7 @@ nh_status nh_inner_begin(const nh_system *system, const nh_start_options *option
     memset(q, 0, (size_t)system->coordinates * sizeof *q);
     memset(v, 0, (size_t)system->velocities * sizeof *v);
     if (system->mechanics)
-        status = nh_problem_start(system->mechanics->problem, o.assignments, q, v, report);
+        status = nh_problem_start(system->mechanics->problem, o.assignments, o.t, q, v, report);
     if (status != NH_OK)
         return status;
     if (o.q)

@@ -192,6 +192,14 @@ nh_status nh_system_build(nh_system **out, const nh_model *model, const char *co
         nh_system_free(system);
         return nh_fail_memory(report);
     }
+    nh_place kink = mechanics->problem->kink;
+    if (kink.line)
+        nh_remarks_add(
+            &system->remarks, "kinks",
+            "%s has a kink (line %d: abs, min, max, sign or if); in steps that cross it "
+            "every method loses order, down to 1: compare with smaller steps, or make it "
+            "smooth",
+            system->name, kink.line);
     *out = system;
     return NH_OK;
 }

@@ -143,6 +143,74 @@ static void test_derivatives(void)
     CHECK_NEAR(value_of("let f(s) = s^2\nlagrangian f(x)'"), 20, 1e-14);
 }
 
+/* Kinks: x = 2, y = 3, x' = 5, y' = 7, t = 0.5. */
+static void test_kinks(void)
+{
+    VALUE("abs(x - y) + abs(-4) + abs(x)", 7);
+    VALUE("sign(x - y) + 10*sign(x) + 100*sign(x - 2) + sign(-3)", 8);
+    VALUE("min(x, y) + 10*max(x, y) + max(1, 2)", 34);
+    VALUE("if(x < y, 1, 2) + 10*if(x > y, 1, 2) + 100*if(x <= 2, 1, 2) + 1000*if(x >= 2, 1, 2)",
+          1121);
+    VALUE("if(x < y, (x, 1), (y, 2))[1]", 2);
+    VALUE("if(1 < 2, x, log(-y))", 2);
+    VALUE("(abs(x - y))' + (max(x, y)*x)'", 2 + 29);
+    VALUE("(if(x > 5, sqrt(x - 5), x^2))'",
+          20); /* the derivative that is not chosen is no number */
+    VALUE("(if(x > 1, x*y, log(x - 7)))'", 29);
+    CHECK_NEAR(
+        value_of("let abs = x, min(a) = a + 1, if(a, b) = a - b\nlagrangian min(abs) + if(x, y)"),
+        2, 1e-14);
+    nh_problem *p =
+        build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nobserve b = a\n");
+    CHECK(p && p->kink.line == 0); /* the motion does not see it */
+    nh_problem_free(p);
+    p = build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nforce x = -max(a, 1)\n");
+    CHECK(p && p->kink.line == 3);
+    nh_problem_free(p);
+}
+
+/* Natural cubic splines, beside values of SciPy's CubicSpline(bc_type='natural'). */
+static void test_tables(void)
+{
+    const char *table = "table f = (0, 1), (1, 3), (2, 2), (4, 5)\n";
+    static const double at[] = {-1, 0, 0.5, 1, 1.7, 2, 3.2, 4, 10};
+    static const double value[] = {-1.891304347826087, 1, 2.334239130434783,  3,
+                                   2.3415434782608697, 2, 3.0403478260869568, 5,
+                                   20.782608695652172};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "%slagrangian f(x + %.17g) + 10*f(%.17g)", table, at[i] - 2,
+                 at[i]);
+        CHECK_NEAR(value_of(text), 11 * value[i], 1e-13);
+    }
+    CHECK_NEAR(value_of("table f = (0, 1), (1, 3), (2, 2), (4, 5)\nlagrangian (f(x - 1.5))'"),
+               5 * 2.2228260869565215, 1e-12);
+}
+
+/* Forces that add up: friction, forces at points and on rotations. */
+static void test_forces(void)
+{
+    nh_problem *p = build("model m\nparameter k = 2\ncoordinate x, y\nlagrangian x'^2 + y'^2\n"
+                          "force x = 10\ndissipation k/2*(x' - y')^2\n"
+                          "force at (x*y, y) = (3, x), (x, 0) = (1, 1)\n");
+    double q[] = {2, 3}, v[] = {5, 7}, force[2];
+    nh_evaluate(p->graph, p->force, 2, 0, q, v, NULL, force);
+    CHECK_NEAR(force[0], 10 + 2 * 2 + 3 * 3 + 1, 1e-14);
+    CHECK_NEAR(force[1], -2 * 2 + 3 * 2 + 2, 1e-14);
+    nh_problem_free(p);
+    p = build(
+        "model m\nrotation R\nlagrangian dot(body(R), body(R))/2\nforce body(R) = (1, 2, 3)\n");
+    double still[] = {1, 0, 0, 0}, turning[4];
+    nh_evaluate(p->graph, p->force, 4, 0, still, still, NULL, turning);
+    for (int i = 0; i < 4; i++)
+        CHECK_NEAR(turning[i], 2 * i, 1e-15); /* body(R) = 2 p' there */
+    nh_problem_free(p);
+    p = build("model m\ncoordinate x, y\nlagrangian x'^2 + y'^2\nstart x = sin(t), y' = x + t\n");
+    CHECK(!nh_problem_start(p, NULL, 0.5, q, v, &report) && q[0] == sin(0.5));
+    CHECK_NEAR(v[1], sin(0.5) + 0.5, 1e-16);
+    nh_problem_free(p);
+}
+
 /* What becomes of vectors in statements. */
 static void test_vector_statements(void)
 {
@@ -166,8 +234,8 @@ static void test_vector_statements(void)
     for (int i = 0; p && i < 10; i++)
         CHECK_TEXT(p->observable[i].name, observables[i]);
     double q[5], v[5], value;
-    CHECK(!nh_problem_start(p, NULL, q, v, &report) && q[2] == 6 && q[4] == 4);
-    CHECK(!nh_problem_start(p, "r=(1,2,1)-(0,0,1)", q, v, &report) && q[1] == 2 && q[2] == 0);
+    CHECK(!nh_problem_start(p, NULL, 0, q, v, &report) && q[2] == 6 && q[4] == 4);
+    CHECK(!nh_problem_start(p, "r=(1,2,1)-(0,0,1)", 0, q, v, &report) && q[1] == 2 && q[2] == 0);
     v[0] = 3;
     nh_evaluate(p->graph, &p->constraint[0].value, 1, 0, q, v, NULL, &value);
     CHECK_NEAR(value, 5, 1e-14); /* r1' + r2 */
@@ -265,7 +333,7 @@ static void test_families(void)
     CHECK_TEXT(p->name, "1-strange.name_");
     CHECK(p->coordinates == 5 && p->constraints == 1 && p->angle[0]);
     double start[5], velocity[5];
-    CHECK(nh_problem_start(p, NULL, start, velocity, &report) == NH_OK);
+    CHECK(nh_problem_start(p, NULL, 0, start, velocity, &report) == NH_OK);
     CHECK(start[0] == 4 && start[1] == 1 && start[2] == 2);
     nh_problem_free(p);
 
@@ -398,7 +466,7 @@ static void test_brackets(void)
         sum += p->bracket[i].c;
     CHECK_NEAR(sum, 0, 0);
     double q[1], v[5];
-    CHECK(nh_problem_start(p, "w[2]=9", q, v, &report) == NH_OK);
+    CHECK(nh_problem_start(p, "w[2]=9", 0, q, v, &report) == NH_OK);
     CHECK(v[0] == 0 && v[1] == 1 && v[2] == 9 && v[4] == 4);
     nh_problem_free(p);
 }
@@ -409,7 +477,7 @@ static void check_start(const nh_problem *p, const char *assignments, const doub
                         const double *v)
 {
     double found_q[8], found_v[8];
-    nh_status status = nh_problem_start(p, assignments, found_q, found_v, &report);
+    nh_status status = nh_problem_start(p, assignments, 0, found_q, found_v, &report);
     CHECK(status == NH_OK);
     if (status)
         fprintf(stderr, "%s\n", report.text);
@@ -422,7 +490,7 @@ static void check_start(const nh_problem *p, const char *assignments, const doub
 static void check_bad_start(const nh_problem *p, const char *assignments, const char *expected)
 {
     double q[8], v[8];
-    CHECK(nh_problem_start(p, assignments, q, v, &report) == NH_BAD_ARGUMENT);
+    CHECK(nh_problem_start(p, assignments, 0, q, v, &report) == NH_BAD_ARGUMENT);
     CHECK_TEXT(report.text, expected);
 }
 
@@ -467,9 +535,9 @@ static void test_start(void)
         "model m\nparameter N = 100000\ncoordinate y[1..N]\nlagrangian sum(i in 1..N: y[i]'^2)\n"
         "start y[N] = 1\nstart for i in 1..N-1: y[i] = y[i+1] + 1\n");
     double *state = malloc(200000 * sizeof *state);
-    CHECK(nh_problem_start(p, NULL, state, state + 100000, &report) == NH_OK);
+    CHECK(nh_problem_start(p, NULL, 0, state, state + 100000, &report) == NH_OK);
     CHECK_NEAR(state[0], 100000, 0);
-    CHECK(nh_problem_start(p, "y[50000]=0", state, state + 100000, &report) == NH_OK);
+    CHECK(nh_problem_start(p, "y[50000]=0", 0, state, state + 100000, &report) == NH_OK);
     CHECK_NEAR(state[0], 49999, 0);
     free(state);
     nh_problem_free(p);
@@ -540,7 +608,7 @@ static void check_good_model(const char *directory, const char *name)
         return;
     CHECK_TEXT(p->name, name);
     double q[64], v[64], w[64];
-    CHECK(nh_problem_start(p, NULL, q, v, &report) == NH_OK);
+    CHECK(nh_problem_start(p, NULL, 0, q, v, &report) == NH_OK);
     for (int k = 0; k < p->constraints; k++) {
         double residual;
         nh_evaluate(p->graph, &p->constraint[k].value, 1, 0, q, v, NULL, &residual);
@@ -629,6 +697,9 @@ int main(int count, char **argument)
     test_vectors();
     test_derivatives();
     test_vector_statements();
+    test_kinks();
+    test_tables();
+    test_forces();
     test_parameters();
     test_bad_settings();
     test_families();

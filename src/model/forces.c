@@ -1,0 +1,86 @@
+/* Forces that are not given for one coordinate: friction by Rayleigh's function D, -dD/dv_i, and
+ * forces whose power is F.u with a velocity u, of a point or of a rotation: F.du/dv_i. They add to
+ * those of the force statements. */
+#include "model/arithmetic.h"
+#include "model/build.h"
+#include "model/vector.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+
+static void add_force(nh_builder *b, const nh_partials *by_v, nh_expr factor)
+{
+    nh_graph *g = b->problem->graph;
+    for (size_t i = 0; i < by_v->count; i++) {
+        nh_expr *sum = &b->added_force[by_v->entry[i].index];
+        *sum = nh_add(g, *sum, nh_multiply(g, factor, by_v->entry[i].value));
+    }
+}
+
+static void add_power(nh_builder *b, nh_expr velocity, nh_expr force)
+{
+    nh_partials by_v;
+    if (!nh_gradient(b->problem->graph, velocity, NH_V, &by_v)) {
+        nh_build_memory(b);
+        return;
+    }
+    add_force(b, &by_v, force);
+    nh_partials_free(&by_v);
+}
+
+void nh_build_dissipation(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    nh_expr function = nh_expand_expr(&b->x, s->item->right);
+    if (!b->x.status && !nh_depends(b->problem->graph, function, NH_V))
+        b->x.status = nh_fail_at(b->report, &b->model->source, s->item->right->place,
+                                 "a dissipation function is made of velocities; this one has none");
+    if (!b->x.status)
+        add_power(b, function, nh_number(b->problem->graph, -1));
+}
+
+void nh_build_force_on(nh_builder *b, const nh_ast *ast, nh_value velocity, nh_value force)
+{
+    if (!nh_same_shape(velocity, force) && !b->x.status)
+        b->x.status = nh_fail_at(b->report, &b->model->source, ast->place,
+                                 "%s stands here; expected %s, as its velocity is",
+                                 nh_value_shape(force).text, nh_value_shape(velocity).text);
+    bool single = nh_is_single(velocity);
+    for (int64_t i = 0; i < (single ? 1 : nh_value_entries(velocity)) && !b->x.status; i++)
+        add_power(b, nh_value_expr(&b->x, single ? velocity : velocity.entry[i]),
+                  nh_value_expr(&b->x, single ? force : force.entry[i]));
+}
+
+static void check_point(nh_builder *b, const nh_ast *ast, nh_value point)
+{
+    bool moving = false, single = nh_is_single(point);
+    for (int64_t i = 0; i < (single ? 1 : nh_value_entries(point)) && !b->x.status; i++)
+        moving |= nh_depends(b->problem->graph,
+                             nh_value_expr(&b->x, single ? point : point.entry[i]), NH_V);
+    if (point.columns && !b->x.status)
+        b->x.status =
+            nh_fail_at(b->report, &b->model->source, ast->place,
+                       "%s stands here; expected a point, a vector", nh_value_shape(point).text);
+    else if (moving)
+        b->x.status = nh_fail_at(b->report, &b->model->source, ast->place,
+                                 "this point depends on velocities; expected time and positions");
+}
+
+void nh_build_force_at(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
+        nh_value point = nh_expand(&b->x, item->left), force = nh_expand(&b->x, item->right);
+        check_point(b, item->left, point);
+        if (!b->x.status)
+            nh_build_force_on(b, item->right, nh_time_derivative(&b->x, item->left, point), force);
+    }
+}
+
+void nh_add_forces(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    for (int i = 0; i < p->velocities && !b->x.status; i++)
+        p->force[i] = nh_add(p->graph, p->force[i], b->added_force[i]);
+}
