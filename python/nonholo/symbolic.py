@@ -11,7 +11,7 @@ from typing import Any, Iterable, Mapping
 from .system import Model, load
 
 FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt".split()
-RESERVED = set(FUNCTIONS) | {"t", "pi", "sum", "in", "for", "energy", "angle", "driver_energy", "passenger_energy", "latitude"}
+RESERVED = set(FUNCTIONS) | {"abs", "sign", "min", "max", "if", "t", "pi", "sum", "in", "for", "energy", "angle", "driver_energy", "passenger_energy", "latitude"}
 LINE = 90  # where long expressions are broken
 
 
@@ -42,6 +42,8 @@ class _Writer:
     def write(self, expression: Any) -> str:
         s = self.sympy
         e = s.sympify(expression)
+        if getattr(e, "is_Matrix", False):
+            return self._matrix(e)
         if e.is_Integer or e.is_Float or e.is_Rational:
             return self._number(e)
         if e is s.pi:
@@ -73,6 +75,42 @@ class _Writer:
             line = candidate
         return "\n  ".join(lines + [line])
 
+    def _matrix(self, e: Any) -> str:
+        """A vector from one column or row, a number from a single entry."""
+        if e.rows == 1 and e.cols == 1:
+            return self.write(e[0, 0])
+        if e.rows == 1 or e.cols == 1:
+            return "(" + ", ".join(map(self.write, e)) + ")"
+        return "(" + ", ".join(self._matrix(e[i, :]) for i in range(e.rows)) + ")"
+
+    def _choice(self, condition: Any, yes: str, no: str) -> str:
+        s = self.sympy
+        if condition == True:  # noqa: E712 (SymPy's true is not Python's)
+            return yes
+        if condition == False:  # noqa: E712
+            return no
+        if isinstance(condition, s.And):
+            for part in condition.args:
+                yes = self._choice(part, yes, no)
+            return yes
+        if isinstance(condition, s.Or):
+            for part in condition.args:
+                no = self._choice(part, yes, no)
+            return no
+        if isinstance(condition, s.Not):
+            return self._choice(condition.args[0], no, yes)
+        if not isinstance(condition, (s.StrictLessThan, s.LessThan, s.StrictGreaterThan, s.GreaterThan)):
+            raise ValueError(f"the model language has no condition {condition}; expected one with < > <= >=")
+        return f"if({self.write(condition.lhs)} {condition.rel_op} {self.write(condition.rhs)}, {yes}, {no})"
+
+    def _piecewise(self, e: Any) -> str:
+        if e.args[-1].cond != True:  # noqa: E712
+            raise ValueError(f"{e} has no value everywhere; expected a last piece (value, True)")
+        text = ""
+        for piece in reversed(e.args):
+            text = self._choice(piece.cond, self.write(piece.expr), text)
+        return text
+
     def _number(self, e: Any) -> str:
         if e.is_Float:
             text = repr(float(e))
@@ -101,8 +139,16 @@ class _Writer:
 
     def _function(self, e: Any) -> str:
         s, name = self.sympy, type(e).__name__
-        if isinstance(e, s.Abs):
-            return f"sqrt({self.write(e.args[0])}^2)"
+        if isinstance(e, (s.Abs, s.sign)):
+            return f"{'abs' if isinstance(e, s.Abs) else 'sign'}({self.write(e.args[0])})"
+        if isinstance(e, (s.Max, s.Min)):
+            chosen = "max" if isinstance(e, s.Max) else "min"
+            parts = list(map(self.write, e.args))
+            while len(parts) > 1:
+                parts[:2] = [f"{chosen}({parts[0]}, {parts[1]})"]
+            return parts[0]
+        if isinstance(e, s.Piecewise):
+            return self._piecewise(e)
         if isinstance(e, (s.sec, s.csc, s.cot)):
             return self.write(e.rewrite(s.cos) if not isinstance(e, s.csc) else 1 / s.sin(e.args[0]))
         if name not in FUNCTIONS:
@@ -115,7 +161,7 @@ def _statements(writer: _Writer, name: str, q: list, angles: set, L: Any, constr
     write = writer.write
     body = [f"lagrangian {write(L)}"]
     body += [f"force {writer.name(c)} = {write(f)}" for c, f in forces.items() if f != 0]
-    body += [f"constraint {n}: {write(c)} = 0" for n, c in constraints.items()]
+    body += [f"constraint {n}: {write(c)} = {_zero(c)}" for n, c in constraints.items()]
     body += [f"start {n} = {write(value)}" for n, value in start.items()]
     body += [f"observe {n} = {write(value)}" for n, value in observe.items()]
     head = [f"model {name}"]
@@ -128,6 +174,13 @@ def _statements(writer: _Writer, name: str, q: list, angles: set, L: Any, constr
     head += [f"parameter {n} = {write(v)}" for n, v in named.items()]
     head += [f"coordinate {writer.name(c)}{' angle' if c in angles else ''}" for c in q]
     return "\n".join(head + body) + "\n"
+
+
+def _zero(value: Any) -> str:
+    """0, or a vector or matrix of zeros of the shape of a value."""
+    rows, columns = getattr(value, "shape", (1, 1))
+    row = "(" + ", ".join(["0"] * columns) + ")" if columns > 1 else "0"
+    return row if rows == 1 else "(" + ", ".join([row] * rows) + ")"
 
 
 def _named(constraints: Any) -> dict[str, Any]:
@@ -151,7 +204,9 @@ def from_sympy(
     """A model from a Lagrangian in SymPy.
 
     ``q`` are functions of time (``dynamicsymbols``), and their derivatives are the velocities. ``constraints`` are
-    expressions that vanish, or equations, in a list or in a dictionary by name. ``parameters`` maps symbols to values,
+    expressions that vanish, or equations, in a list or in a dictionary by name; one without velocities is a condition
+    on positions. They may be matrices, and so may what is observed. ``Max``, ``Min``, ``Abs``, ``sign`` and
+    ``Piecewise`` are understood. ``parameters`` maps symbols to values,
     ``forces`` coordinates to generalised forces, ``start`` coordinates and velocities to start values, and ``observe``
     names to expressions. ``angles`` lists the periodic coordinates.
 
@@ -195,7 +250,8 @@ def from_mechanics(
     forces. A ``KanesMethod`` needs coordinates for every motion that its bodies can make without the velocity
     constraints. If constraints were substituted into the velocities by hand (a contact point with velocity 0),
     Lagrange's equations differ from Kane's; this is detected, and the model is refused. ``start`` may contain Kane's
-    speeds.
+    speeds. Configuration constraints become conditions on positions, which are kept at the level of positions; their
+    rates among the velocity constraints are left out.
     """
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
@@ -231,7 +287,30 @@ def _from_lagrange(method: Any) -> tuple[Any, list, list, list]:
     velocities = [c.diff() for c in q]
     forces = _generalised_forces(method.forcelist, method.inertial, velocities, {})
     L = method._L[0] if hasattr(method._L, "shape") else method._L  # a 1 x 1 matrix in some versions
-    return L, q, list(method.coneqs), forces
+    return L, q, _with_positions(list(getattr(method, "_hol_coneqs", []) or []), list(method.coneqs), q), forces
+
+
+def _with_positions(positions: list, rows: list, q: list) -> list:
+    """Conditions on positions, and those rows of velocity constraints that their rates do not imply."""
+    import numpy as np
+    import sympy
+    from sympy.physics.vector import dynamicsymbols
+
+    if not positions:
+        return rows
+    time: Any = getattr(dynamicsymbols, "_t")
+    velocities = sympy.Matrix([c.diff(time) for c in q])
+    rates = [sympy.sympify(g).diff(time) for g in positions]
+    jacobian = sympy.Matrix(rates + rows).jacobian(velocities)
+    dice = np.random.default_rng(1)
+    state = {a: dice.uniform(0.2, 0.9) for a in list(velocities)}
+    state.update({a: dice.uniform(0.2, 0.9) for a in list(q) + sorted(jacobian.free_symbols - {time}, key=str)})
+    A = np.array(jacobian.subs(state).subs(time, 0.4).evalf().tolist(), dtype=float)
+    kept = list(range(len(rates)))
+    for i in range(len(rates), len(A)):
+        if np.linalg.matrix_rank(A[kept + [i]]) > np.linalg.matrix_rank(A[kept]):
+            kept.append(i)
+    return list(positions) + [rows[i - len(rates)] for i in kept[len(rates) :]]
 
 
 def _speeds(method: Any) -> dict:
@@ -259,9 +338,10 @@ def _from_kane(method: Any) -> tuple[Any, list, list, list]:
         raise ValueError("the KanesMethod does not know its bodies yet: call its kanes_equations(bodies, loads) first")
     kinetic = sum(body.kinetic_energy(frame) for body in bodies).subs(change)
     potential = sum(body.potential_energy for body in bodies)
-    # SymPy requires the rates of configuration constraints among the velocity constraints, so these are all
+    # SymPy requires the rates of configuration constraints among the velocity constraints
     constraints = list(method._k_nh * sympy.Matrix(u) + method._f_nh) if method._k_nh else []
     constraints = [sympy.simplify(sympy.sympify(c).subs(change)) for c in constraints]
+    constraints = _with_positions(list(method._f_h) if method._f_h else [], constraints, q)
     velocities = [c.diff() for c in q]
     forces = _generalised_forces(method.loads, frame, velocities, change)
     # if the bodies' potentials are not in the loads, Kane's equations do not contain them either

@@ -274,6 +274,86 @@ def check_sympy():
     check(abs(value - float(number)) < 1e-14, f"energy {value}, by SymPy {number}")
 
 
+def check_sympy_pieces():
+    """Max, Min, Piecewise, sign and matrices, beside the values that SymPy gives."""
+    import sympy
+    from sympy.physics.mechanics import dynamicsymbols
+
+    x, y = dynamicsymbols("x y")
+    dx, dy = x.diff(), y.diff()
+    bent = sympy.Piecewise((x**2, x < 0), (3 * x, (x <= 1) & (y > 0)), (sympy.cos(x), (x > 5) | (y < -1)), (y, True))
+    seen = {
+        "a": sympy.Max(x, y, 1) - sympy.Min(x, y, dx),
+        "b": sympy.sign(x) * sympy.Abs(y),
+        "c": bent,
+        "d": sympy.Matrix([x, x * y, dy]),
+        "e": sympy.Matrix([[1, x], [y, 2]]) * sympy.Matrix([dx, dy]),
+    }
+    plain = sympy.symbols("X Y DX DY")
+    model = nonholo.from_sympy(dx**2 / 2 + dy**2 / 2, [x, y], [sympy.Matrix([dx - y * dy])], observe=seen)
+    system = model.system()
+    names = list(system.observables)
+    same(names, ["a", "b", "c", "d[1]", "d[2]", "d[3]", "e[1]", "e[2]"], "names")
+    flat = [e for value in seen.values() for e in (value if hasattr(value, "shape") else [value])]
+    for q in [(-0.5, 2), (0.5, 1), (0.5, -3), (7, 1), (2, 0.3)]:
+        v = (0.4, -0.2)
+        at = dict(zip(plain, (*q, *v)))
+        expected = [float(sympy.sympify(e).subs({dx: plain[2], dy: plain[3]}).subs({x: plain[0], y: plain[1]}).subs(at)) for e in flat]
+        found = [float(a) for a in system.observe(q, v).values()]
+        check(max(abs(a - b) for a, b in zip(found, expected)) < 1e-15, f"{q}: {found} for {expected}")
+    error = raised(ValueError, nonholo.from_sympy, sympy.Piecewise((dx, x > 0)), [x])
+    check("(value, True)" in str(error), str(error))
+
+
+def check_positions_from_kane():
+    """A pendulum in x and y with a configuration constraint, beside one in its angle."""
+    import sympy
+    from sympy.physics.mechanics import KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, dynamicsymbols
+
+    x, y, u, w = dynamicsymbols("x y u w")
+    m, g, l = sympy.symbols("m g l")
+    N, O, P = ReferenceFrame("N"), Point("O"), Point("P")
+    O.set_vel(N, 0)
+    P.set_pos(O, x * N.x + y * N.y)
+    P.set_vel(N, u * N.x + w * N.y)
+    bob = Particle("bob", P, m)
+    kane = KanesMethod(N, q_ind=[x], q_dependent=[y], u_ind=[u], u_dependent=[w], kd_eqs=[x.diff() - u, y.diff() - w],
+                       configuration_constraints=[x**2 + y**2 - l**2], velocity_constraints=[x * u + y * w])
+    kane.kanes_equations([bob], [(P, -m * g * N.y)])
+    start = {x: 0.6, y: -0.8, u: 0.8, w: 0.6}
+    values = {m: 1, g: 2, l: 1}
+    L = m * (x.diff() ** 2 + y.diff() ** 2) / 2 - m * g * y
+    lagrange = LagrangesMethod(L, [x, y], hol_coneqs=[x**2 + y**2 - l**2])
+    lagrange.form_lagranges_equations()
+    angle = nonholo.load("model p\ncoordinate a\nlagrangian a'^2/2 + 2*cos(a)\nstart a = atan2(0.6, 0.8), a' = 1\n")
+    a = nonholo.simulate(angle, "gauss", stages=3, step=0.01, time=5).q[-1][0]
+    for model in (nonholo.from_mechanics(kane, values, start=start),
+                  nonholo.from_mechanics(lagrange, values, start={x: 0.6, y: -0.8, x.diff(): 0.8, y.diff(): 0.6})):
+        same(model.text.count("constraint"), 1, model.text)
+        end = nonholo.simulate(model, "discrete-gradient", compose="yoshida6", step=0.01, time=5)
+        apart = np.abs(end.q[-1] - [np.sin(a), -np.cos(a)]).max()
+        check(apart < 1e-8, f"the pendulum ends {apart:.1e} away")  # 3e-10
+        check(abs(np.hypot(*end.q[-1]) - 1) < 1e-14, "the length changed")
+
+
+def check_rotation():
+    """What Python shows of a rotation: a quaternion and the body rate."""
+    text = "model r\ncoordinate x\nrotation R\nlet w = body(R)\nlagrangian x'^2/2 + (w[1]^2 + 2*w[2]^2 + 3*w[3]^2)/2\n" \
+           "start R = turn((0, 0, 1), 1), body(R) = (0.1, 1, 0.2), x' = 1\n"
+    run = nonholo.simulate(nonholo.load(text), "discrete-gradient", step=0.01, steps=100)
+    same(run.q.shape[1], 5, "coordinates")
+    same(run.v.shape[1], 4, "velocities")
+    same(list(run.system.velocities), ["x'", "R.w1", "R.w2", "R.w3"], "names")
+    check(np.abs((run.q[:, 1:] ** 2).sum(1) - 1).max() < 1e-14, "length")
+    energy = run.v[:, 0] ** 2 / 2 + run.v[:, 1:] ** 2 @ [0.5, 1, 1.5]
+    check(np.abs(energy - energy[0]).max() < 1e-14, "energy")
+    q, v = run.system.start()
+    acceleration, _ = run.system.acceleration(q, v)
+    w = v[1:]
+    euler = [(2 - 3) * w[1] * w[2], (3 - 1) / 2 * w[2] * w[0], (1 - 2) / 3 * w[0] * w[1]]
+    check(np.abs(acceleration[1:] - euler).max() < 1e-14, f"{acceleration}, by Euler's equations {euler}")
+
+
 def check_bridge():
     sys.path.insert(0, os.path.join(SOURCE, "examples", "python"))
     import bridge
@@ -488,14 +568,15 @@ def main():
     cases = [("layout", check_layout), ("order", check_order)]
     cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("random", check_random_ensemble),
               ("failing members", check_failing_members), ("stopped", check_stopped), ("errors", check_errors)]
-    cases += [("partial", check_partial), ("functions", check_functions), ("reaction", check_reaction),
+    cases += [("partial", check_partial), ("functions", check_functions), ("reaction", check_reaction), ("rotation", check_rotation),
               ("progress", check_progress), ("notebook", check_notebook)]
     cases += [("output", check_output), ("resume", check_resume), ("copies", check_copies), ("checkpoint errors", check_checkpoint_errors)]
     cases += [("example", check_example)]
     cases += [(f"compare {m}", lambda m=m: check_compare(m)) for m in ("pendulum-cvt", "chaotic-particle-holonomic")]
     cases += [(f"run {w[0]}", lambda w=w, k=k: check_run(w, k)) for w, k in RUNS]
     cases += [(f"facts {m}", lambda m=m: check_facts(m)) for m in nonholo.models()]
-    optional = {"sympy": [check_sympy, check_bridge, check_hidden_constraints], "xarray": [check_xarray]}
+    symbolic = [check_sympy, check_sympy_pieces, check_positions_from_kane, check_bridge, check_hidden_constraints]
+    optional = {"sympy": symbolic, "xarray": [check_xarray]}
     modules = "_library system trajectory functions comparison ensembles".split()
     for module, checks in optional.items():
         if have(module):
