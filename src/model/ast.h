@@ -107,6 +107,7 @@ typedef enum nh_statement_kind {
     STATEMENT_DISSIPATION, /* right */
     STATEMENT_FORCE,       /* left = right, left a coordinate, a member or a family, or body(R) */
     STATEMENT_FORCE_AT,    /* left = right, a point and the force there */
+    STATEMENT_KINEMATICS,  /* left = right, left the velocity of a coordinate */
     STATEMENT_CONSTRAINT,  /* left = right, any expressions; symbol is its name, if it has one */
     STATEMENT_FRAME,       /* right, a list; or with left all items make one vector */
     STATEMENT_BRACKET,     /* [left, left->next] = right */

@@ -29,6 +29,8 @@ typedef struct nh_builder {
     nh_expander x; /* its status is the builder's */
     nh_given *force, *start_q, *start_v;
     nh_expr *added_force; /* [velocities]: what forces.c adds */
+    nh_given *driven;     /* [coordinates]: where kinematics.c found an equation, */
+    nh_expr *drive;       /* and what the velocity is by it */
     nh_expr *frame_row;   /* the vector that assignments fill */
     bool frames_left_out; /* too large to be kept */
 } nh_builder;
@@ -65,6 +67,14 @@ void nh_build_dissipation(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_force_at(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_force_on(nh_builder *b, const nh_ast *ast, nh_value velocity, nh_value force);
 void nh_add_forces(nh_builder *b);
+
+/* kinematics.c: g' = f; at the end the Lagrangian gets what makes the mass matrix regular. */
+void nh_build_kinematics(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_add_kinematics(nh_builder *b);
+/* The mean of some masses d2L/dv_i^2 in a state, rounded to a power of two; 1 where there is none.
+ * `momenta` is dL/dv. */
+double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, const double *v,
+                    int first, int count);
 
 /* kinks.c: the first place with a kink that the motion sees. */
 void nh_find_kink(nh_builder *b);

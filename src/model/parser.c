@@ -13,6 +13,7 @@
  *     force                    [for ...:] reference = value {, ...}
  *     force                    at [for ...:] expression = expression {, ...}
  *     dissipation              expression
+ *     reference = expression {, ...}          without a keyword: kinematics, g' = cross(g, w)
  *     table                    NAME = (x, y) {, (x, y)}
  *     start                    [when expression = expression:] [for ...:] reference = value {, ...}
  *     frame                    [for ...:] (list {, list} | reference = value {, ...})
@@ -475,10 +476,24 @@ static const struct keyword *find_keyword(nh_parser *p)
     return NULL;
 }
 
-static nh_statement *read_statement(nh_parser *p, int order)
+/* g' = ..., or y[1]' = ... for a y that is known: no keyword is followed by a prime. */
+static bool is_kinematics(nh_parser *p)
 {
     nh_token token = nh_peek(p, 0);
-    const struct keyword *keyword = find_keyword(p);
+    if (token.kind != TOKEN_NAME || nh_at_sign(p, 1, '\''))
+        return token.kind == TOKEN_NAME;
+    const char *name = nh_at_sign(p, 1, '[') ? nh_parser_name(p, &token) : NULL;
+    const nh_symbol *symbol = name ? nh_symbols_find(&p->model->symbols, name) : NULL;
+    return symbol && symbol->kind == SYMBOL_COORDINATE;
+}
+
+static nh_statement *read_statement(nh_parser *p, int order)
+{
+    static const struct keyword kinematics = {"", STATEMENT_KINEMATICS, read_assignments,
+                                              "an operator, ',' or the end of the line"};
+    nh_token token = nh_peek(p, 0);
+    bool plain = order > 0 && is_kinematics(p);
+    const struct keyword *keyword = plain ? &kinematics : find_keyword(p);
     nh_statement *s = keyword ? nh_parser_take(p, sizeof *s) : NULL;
     if (!s)
         return NULL;
@@ -487,7 +502,8 @@ static nh_statement *read_statement(nh_parser *p, int order)
         nh_unexpected(p, "'model NAME' as the first statement");
         return NULL;
     }
-    nh_take(p);
+    if (!plain)
+        nh_take(p);
     keyword->read(p, s);
     nh_token end = nh_peek(p, 0);
     if (end.kind != TOKEN_LINE && end.kind != TOKEN_END)

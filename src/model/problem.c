@@ -354,6 +354,8 @@ static void make_room(nh_builder *b)
     p->constraint = nh_build_take(b, 0, sizeof *p->constraint);
     p->observable = nh_build_take(b, 0, sizeof *p->observable);
     b->force = nh_build_take(b, p->velocities, sizeof *b->force);
+    b->driven = nh_build_take(b, p->coordinates, sizeof *b->driven);
+    b->drive = nh_build_take(b, p->coordinates, sizeof *b->drive);
     b->added_force = nh_build_take(b, p->velocities, sizeof *b->added_force);
     b->start_q = nh_build_take(b, p->coordinates, sizeof *b->start_q);
     b->start_v = nh_build_take(b, p->velocities, sizeof *b->start_v);
@@ -370,6 +372,7 @@ static void build_statements(nh_builder *b)
         [STATEMENT_CONSTRAINT] = nh_build_constraint,
         [STATEMENT_FRAME] = nh_build_frame,
         [STATEMENT_FORCE] = nh_build_assignments,
+        [STATEMENT_KINEMATICS] = nh_build_kinematics,
         [STATEMENT_FORCE_AT] = nh_build_force_at,
         [STATEMENT_DISSIPATION] = nh_build_dissipation,
         [STATEMENT_START] = nh_build_assignments,
@@ -450,6 +453,7 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     if (!b->x.status)
         nh_build_brackets(b);
     nh_add_forces(b);
+    nh_add_kinematics(b);
     nh_build_rotations(b);
     nh_find_kink(b);
     if (p->positions > 0 && !b->x.status)

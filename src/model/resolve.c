@@ -450,7 +450,7 @@ static void resolve_rate(resolver *r, nh_ast *ast, nh_statement_kind kind)
         FAIL(r, of->place, "expected the name of a rotation");
     else if (of->next)
         FAIL(r, of->next->place, "'%s' takes 1 argument, found more", ast->name);
-    else if (kind == STATEMENT_FRAME)
+    else if (kind == STATEMENT_FRAME || kind == STATEMENT_KINEMATICS)
         FAIL(r, ast->place, "expected the name of a coordinate or velocity");
     if (r->status)
         return;
@@ -482,6 +482,8 @@ static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
     else if (!moving)
         FAIL(r, ast->place, "'%s' is %s; expected a coordinate or velocity", ast->name,
              nh_symbol_a(symbol->kind));
+    else if (kind == STATEMENT_KINEMATICS && (symbol->kind != SYMBOL_COORDINATE || !ast->prime))
+        FAIL(r, ast->place, "expected the velocity of a coordinate, as in g' = cross(g, w)");
     else if (kind == STATEMENT_FORCE && ast->prime)
         FAIL(r, ast->place, "a force belongs to a coordinate; expected '%s' without the prime",
              ast->name);

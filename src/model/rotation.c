@@ -279,27 +279,6 @@ bool nh_start_rate(nh_expander *x, const nh_ast *ast, nh_value w, bool space, co
 
 /* ---- what a rotation adds to a model ---- */
 
-/* Moments of inertia: the Hessian of L in p' is 4 E^T J E, whose trace is 4 trace(J) on the sphere.
- * Their mean at the start, rounded to a power of two; 1 where there is none. */
-static double radial_mass(nh_builder *b, const nh_partials *momenta, const double *q,
-                          const double *v, int first)
-{
-    nh_graph *g = b->problem->graph;
-    double trace = 0, value = 0;
-    for (int i = 0; i < 4; i++) {
-        uint32_t index = (uint32_t)(first + i);
-        nh_partials row;
-        if (!nh_gradient(g, nh_partial_of(momenta, index), NH_V, &row))
-            return 1;
-        nh_expr second = nh_partial_of(&row, index);
-        nh_partials_free(&row);
-        if (!nh_evaluate(g, &second, 1, 0, q, v, NULL, &value))
-            nh_build_memory(b);
-        trace += value;
-    }
-    return isfinite(trace) && trace > 0 ? exp2(round(log2(trace / 12))) : 1;
-}
-
 static nh_expr square_of_sum(nh_graph *g, int first, nh_input with)
 {
     nh_expr sum = NH_ZERO;
@@ -317,7 +296,9 @@ static void add_rotation(nh_builder *b, const nh_partials *momenta, const double
     nh_problem *p = b->problem;
     nh_graph *g = p->graph;
     char name[NH_NAME_LONGEST + 48];
-    double mu = radial_mass(b, momenta, q, v, rotation->first);
+    /* the Hessian of L in p' is 4 E^T J E, whose trace is 4 trace(J): 4/3 of the mean is that of J
+     */
+    double mu = nh_mean_mass(b, momenta, q, v, rotation->first, 4);
     nh_expr radial = square_of_sum(g, rotation->first, NH_V);
     p->lagrangian = nh_add(g, p->lagrangian, nh_scale(g, 2 * mu, nh_multiply(g, radial, radial)));
     nh_expr length = square_of_sum(g, rotation->first, NH_Q);
