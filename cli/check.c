@@ -22,22 +22,11 @@ typedef struct finding {
     nh_report start_report;         /* when the start is off the constraints */
 } finding;
 
-static double largest_residual(const subject *s)
-{
-    int count = nh_system_constraints(s->system);
-    double *k = calloc((size_t)count + 1, sizeof *k), largest = 0;
-    if (!k || nh_system_residual(s->system, s->t, s->q, s->v, k, NULL) != NH_OK)
-        largest = NAN;
-    for (int i = 0; i < count && !isnan(largest); i++)
-        largest = fabs(k[i]) > largest || isnan(k[i]) ? fabs(k[i]) : largest;
-    free(k);
-    return largest;
-}
-
 static void find_out(finding *f, const subject *s)
 {
     *f = (finding){.subject = s, .system = s->system, .facts = nh_system_facts(s->system)};
-    f->residual = largest_residual(s);
+    if (nh_system_largest_residual(s->system, s->t, s->q, s->v, &f->residual, NULL) != NH_OK)
+        f->residual = NAN;
     if (nh_system_energy(s->system, s->t, s->q, s->v, &f->energy, NULL) != NH_OK)
         f->energy = NAN;
     if (nh_system_integrability(s->system, s->t, s->q, s->v, &f->integrability, NULL) != NH_OK)

@@ -29,17 +29,6 @@ typedef struct bench {
     int64_t done; /* steps of the methods before */
 } bench;
 
-static double largest_residual(bench *b, double t, const double *wrapped_q, const double *v,
-                               nh_status *status)
-{
-    const nh_system *system = b->c->subject.system;
-    double largest = 0;
-    *status = nh_system_residual(system, t, wrapped_q, v, b->k, NULL);
-    for (int i = 0; i < nh_system_constraints(system); i++)
-        largest = isnan(largest) || fabs(b->k[i]) <= largest ? largest : fabs(b->k[i]);
-    return largest;
-}
-
 /* The picture shows the largest error of each stretch of time, so that thinning hides no peak. */
 static void fill_bin(const contest *c, course *one, int quantity, double t, double error)
 {
@@ -122,7 +111,8 @@ static nh_status take_errors(bench *b, course *one, double t, const double *q,
     for (int i = 0; status == NH_OK && i < c->integrals; i++)
         one->last[i] = b->values[i] - c->start[i];
     if (status == NH_OK && often > c->integrals)
-        one->last[c->integrals] = largest_residual(b, t, wrapped_q, v, &status);
+        status = nh_system_largest_residual(c->subject.system, t, wrapped_q, v,
+                                            &one->last[c->integrals], NULL);
     for (int i = 0; status == NH_OK && i < often; i++) {
         nh_trend_add(&one->trend[i], t - c->subject.t, one->last[i]);
         fill_bin(c, one, i, t, one->last[i]);

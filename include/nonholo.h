@@ -175,6 +175,7 @@ NH_API const char *nh_system_name(const nh_system *system);
 NH_API int nh_system_coordinates(const nh_system *system);
 NH_API int nh_system_velocities(const nh_system *system);
 NH_API int nh_system_constraints(const nh_system *system);
+NH_API int nh_system_positions(const nh_system *system); /* constraints that are on positions */
 NH_API const char *nh_system_coordinate_name(const nh_system *system, int index);
 NH_API const char *nh_system_velocity_name(const nh_system *system, int index); /* "x'", "w1" */
 NH_API const char *nh_system_constraint_name(const nh_system *system, int index);
@@ -238,6 +239,13 @@ NH_API nh_status nh_system_energy(const nh_system *system, double t, const doubl
 NH_API nh_status nh_system_residual(const nh_system *system, double t, const double *q,
                                     const double *v, double *k, /* k[constraints] */
                                     nh_report *report);
+/* Conditions on positions g(t, q) = 0: g[positions]. They are the last of the constraints, where k
+ * is their time derivative. */
+NH_API nh_status nh_system_position_residual(const nh_system *system, double t, const double *q,
+                                             double *g, nh_report *report);
+/* The largest of all |k| and |g|; NaN if one is. */
+NH_API nh_status nh_system_largest_residual(const nh_system *system, double t, const double *q,
+                                            const double *v, double *largest, nh_report *report);
 NH_API nh_status nh_system_observe(const nh_system *system, double t, const double *q,
                                    const double *v, double *values, /* values[observables] */
                                    nh_report *report);

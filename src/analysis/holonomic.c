@@ -42,11 +42,14 @@ struct nh_holonomic {
 
 /* ---- beginning ----------------------------------------------------------------------------- */
 
-/* All constraints if they are integrable together; otherwise those that are by themselves. */
+/* All constraints if they are integrable together; otherwise those that are by themselves.
+ * Conditions that the model states need not be followed: their residuals say it all. */
 static void choose_rows(nh_holonomic *h)
 {
     const nh_facts *facts = nh_system_facts(h->system);
-    for (int i = 0; i < h->m; i++)
+    int hidden = h->m - nh_system_positions(h->system);
+    int last = hidden > 0 && facts->integrable == NH_YES ? h->m : hidden;
+    for (int i = 0; i < last; i++)
         if (facts->integrable == NH_YES || nh_system_constraint_integrable(h->system, i) == NH_YES)
             h->row[h->rows++] = i;
 }

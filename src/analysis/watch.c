@@ -235,20 +235,17 @@ bool nh_watch_looks_back(const nh_watch *watch)
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static double largest(const double *k, int count)
-{
-    double most = 0;
-    for (int i = 0; i < count; i++)
-        most = isnan(most) || fabs(k[i]) <= most ? most : fabs(k[i]);
-    return most;
-}
-
+/* k of one constraint, g of one on positions, or the largest of all. */
 static nh_status constraint_value(const nh_watch *w, quantity q, double t, const double *x,
                                   const double *v, double *value, nh_report *report)
 {
-    nh_status status = nh_system_residual(w->system, t, x, v, w->room, report);
-    bool all = q.kind == CONSTRAINTS || q.kind == MIDPOINTS;
-    *value = all ? largest(w->room, w->system->constraints) : w->room[q.index];
+    if (q.kind == CONSTRAINTS || q.kind == MIDPOINTS)
+        return nh_system_largest_residual(w->system, t, x, v, value, report);
+    int first = w->system->constraints - w->system->shape.positions;
+    nh_status status = q.index < first
+                           ? nh_system_residual(w->system, t, x, v, w->room, report)
+                           : nh_system_position_residual(w->system, t, x, w->room, report);
+    *value = w->room[q.index < first ? q.index : q.index - first];
     return status;
 }
 

@@ -310,7 +310,8 @@ bool nh_derive_observe(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
     const nh_problem *problem = s->problem;
-    bool ok = nh_expr_list_push(out, s->energy) && push_all(out, s->k, s->m);
+    bool ok = nh_expr_list_push(out, s->energy) && push_all(out, s->k, s->m) &&
+              push_all(out, s->position, s->positions);
     if (s->facts.coupled)
         ok = ok && nh_expr_list_push(out, s->driver_energy) &&
              nh_expr_list_push(out, s->passenger_energy);

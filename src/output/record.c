@@ -23,8 +23,7 @@ nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *
     record->columns = 2 + record->coordinates + record->velocities + record->observables;
     record->width = record->columns + 1;
     record->keep = true;
-    record->seen =
-        calloc((size_t)(1 + record->constraints + nh_system_observables(system)), sizeof(double));
+    record->seen = calloc(nh_system_outputs(system, NH_FN_OBSERVE) + 1, sizeof(double));
     record->inner = calloc((size_t)system->velocities + 1, sizeof *record->inner);
     nh_status status = record->seen && record->inner
                            ? nh_engine_call(&record->engine, system, nh_variant_here(), 1,
@@ -130,7 +129,8 @@ static nh_status look(const nh_record *record, double t, const double *q, const 
 static nh_status measure(nh_record *record, double *row, const double *q, const double *v,
                          const double *wrapped_q)
 {
-    const double *seen = record->seen, *values = seen + 1 + record->constraints;
+    const int residuals = record->constraints + nh_system_positions(record->system);
+    const double *seen = record->seen, *values = seen + 1 + residuals;
     double t = row[0], *energy = row + nh_record_energy_column(record), *to = energy + 1;
     int built_in = nh_system_facts(record->system)->coupled ? NH_RECORD_BUILT_IN : 0;
     int own = nh_system_observables(record->system) - built_in;
@@ -139,7 +139,7 @@ static nh_status measure(nh_record *record, double *row, const double *q, const 
         return status;
     *energy = seen[0];
     row[record->columns] = 0;
-    for (int i = 0; i < record->constraints; i++)
+    for (int i = 0; i < residuals; i++)
         row[record->columns] = worst(row[record->columns], fabs(seen[1 + i]));
     for (int i = 0; i < built_in; i++)
         *to++ = values[i];

@@ -82,8 +82,9 @@ static void fill_row(const nh_measure *m, int lane, bool whole, double *row)
 {
     const nh_system *system = m->run->system;
     int built_in = system->facts.coupled ? 2 : 0, constraints = system->constraints;
+    int residuals = constraints + system->shape.positions;
     double largest = 0;
-    for (int i = 0; i < constraints; i++) {
+    for (int i = 0; i < residuals; i++) {
         double k = fabs(m->values[(1 + i) * m->lanes + lane]);
         largest = isnan(largest) || largest >= k ? largest : k;
     }
@@ -91,7 +92,7 @@ static void fill_row(const nh_measure *m, int lane, bool whole, double *row)
     *row++ = largest;
     for (int i = 0; i < m->observables; i++) {
         const double *from = whole && i >= built_in ? m->whole : m->values;
-        *row++ = from[(1 + constraints + i) * m->lanes + lane];
+        *row++ = from[(1 + residuals + i) * m->lanes + lane];
     }
     for (int i = 0; m->multipliers && i < constraints; i++)
         *row++ = m->acceleration[(system->shape.n + i) * m->lanes + lane];

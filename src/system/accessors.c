@@ -37,6 +37,11 @@ int nh_system_constraints(const nh_system *system)
     return system->constraints;
 }
 
+int nh_system_positions(const nh_system *system)
+{
+    return system->shape.positions;
+}
+
 static const nh_problem *problem_of(const nh_system *system)
 {
     return system->mechanics ? system->mechanics->problem : NULL;
@@ -153,10 +158,47 @@ nh_status nh_system_residual(const nh_system *system, double t, const double *q,
     return observe_part(system, t, q, v, 1, (size_t)system->constraints, k, report);
 }
 
+nh_status nh_system_position_residual(const nh_system *system, double t, const double *q, double *g,
+                                      nh_report *report)
+{
+    size_t count = (size_t)system->shape.positions;
+    double *all = malloc((count + (size_t)system->shape.ng + 1) * sizeof *all);
+    if (!all)
+        return nh_fail_memory(report);
+    nh_status status =
+        count == 0 ? NH_OK
+                   : nh_system_evaluate(system, NH_FN_SURFACE, t, q, NULL, NULL, all, report);
+    if (status == NH_OK)
+        memcpy(g, all, count * sizeof *g);
+    free(all);
+    return status;
+}
+
+nh_status nh_system_largest_residual(const nh_system *system, double t, const double *q,
+                                     const double *v, double *largest, nh_report *report)
+{
+    size_t count = (size_t)(system->constraints + system->shape.positions);
+    double *residual = malloc((count + 1) * sizeof *residual);
+    if (!residual)
+        return nh_fail_memory(report);
+    nh_status status = observe_part(system, t, q, v, 1, count, residual, report);
+    *largest = 0;
+    for (size_t i = 0; status == NH_OK && i < count; i++)
+        *largest = isnan(*largest) || fabs(residual[i]) <= *largest ? *largest : fabs(residual[i]);
+    free(residual);
+    return status;
+}
+
+/* Where NH_FN_OBSERVE has the observables. */
+static size_t first_observable(const nh_system *system)
+{
+    return 1 + (size_t)system->constraints + (size_t)system->shape.positions;
+}
+
 nh_status nh_system_observe(const nh_system *system, double t, const double *q, const double *v,
                             double *values, nh_report *report)
 {
-    return observe_part(system, t, q, v, 1 + (size_t)system->constraints,
+    return observe_part(system, t, q, v, first_observable(system),
                         (size_t)nh_system_observables(system), values, report);
 }
 
@@ -165,7 +207,7 @@ nh_status nh_system_partial_energies(const nh_system *system, double t, const do
 {
     if (!system->facts.coupled)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s has no driver and passengers", system->name);
-    return observe_part(system, t, q, v, 1 + (size_t)system->constraints, 2, values, report);
+    return observe_part(system, t, q, v, first_observable(system), 2, values, report);
 }
 
 nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
