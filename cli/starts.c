@@ -118,13 +118,16 @@ static int list_solved(reader *r)
 {
     const subject *s = &r->c->subject;
     size_t length = 0;
-    for (int i = 0; i < s->velocities; i++) {
-        bool given = !nh_system_solves(s->system, i);
+    for (int i = 0; i < s->coordinates + s->velocities; i++) {
+        bool position = i < s->coordinates;
+        bool given = position ? !nh_system_solves_position(s->system, i)
+                              : !nh_system_solves(s->system, i - s->coordinates);
         for (int c = 0; c < r->columns && !given; c++)
-            given = r->place[c] == s->coordinates + i;
+            given = r->place[c] == i;
         if (given)
             continue;
-        const char *name = nh_system_velocity_name(s->system, i);
+        const char *name = position ? nh_system_coordinate_name(s->system, i)
+                                    : nh_system_velocity_name(s->system, i - s->coordinates);
         char *longer = realloc(r->solve, length + strlen(name) + 2);
         if (!longer)
             return complain("out of memory"), FAILED;
@@ -134,13 +137,13 @@ static int list_solved(reader *r)
     return 0;
 }
 
-static int solve_row(const reader *r, const double *q, double *v)
+static int solve_row(const reader *r, double *q, double *v)
 {
     const subject *s = &r->c->subject;
     nh_projection how = nh_projection_default();
     nh_report report;
     how.solve = r->solve;
-    if (!r->solve || nh_system_project_by(s->system, &how, s->t, q, v, &report) == NH_OK)
+    if (!r->solve || nh_system_project_state(s->system, &how, s->t, q, v, &report) == NH_OK)
         return 0;
     complain("%s:%lld: %s", r->path, r->number, report.text);
     return exit_code(report.status);

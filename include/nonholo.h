@@ -195,6 +195,7 @@ NH_API nh_status nh_system_start(const nh_system *system, const char *assignment
                                  double *v, nh_report *report);
 /* Whether the model's `start solve` names velocity `index`. */
 NH_API bool nh_system_solves(const nh_system *system, int index);
+NH_API bool nh_system_solves_position(const nh_system *system, int index); /* ... coordinate */
 
 /* Returns NH_BAD_START, with the residual in the report, if the state violates the constraints: if
  * no relative change of 1e-9 in its numbers could make the residuals vanish. */
@@ -218,6 +219,9 @@ typedef struct nh_projection {
 NH_OPTIONS_DEFAULT(nh_projection)
 NH_API nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
                                       const double *q, double *v, nh_report *report);
+/* The same, with the positions first moved to the nearest that satisfy the conditions on them. */
+NH_API nh_status nh_system_project_state(const nh_system *system, const nh_projection *how,
+                                         double t, double *q, double *v, nh_report *report);
 
 /* A start state from all that may determine it, in this order: the model's start with assignments,
  * whole vectors, and then the projection or, without one, the model's `start solve`. */

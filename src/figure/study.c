@@ -123,8 +123,9 @@ static nh_status start_one(study *s, int member, nh_report *report)
         return nh_random_start(system, 0, s->setup->energy, s->setup->seed, (uint64_t)member, NULL,
                                q, v, report);
     nh_status status = nh_system_start(system, text[0] ? text : NULL, q, v, report);
+    const nh_projection all = nh_projection_default();
     if (status == NH_OK && s->setup->project)
-        status = nh_system_project(system, 0, q, v, report);
+        status = nh_system_project_state(system, &all, 0, q, v, report);
     return status;
 }
 

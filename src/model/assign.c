@@ -171,14 +171,30 @@ void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index)
     }
 }
 
+bool nh_is_position(const nh_ast *target)
+{
+    return target->kind != AST_VELOCITY && target->kind != AST_CALL && !target->prime;
+}
+
+nh_status nh_refuse_position(nh_report *report, const nh_source *source, const nh_ast *target)
+{
+    return nh_fail_at(report, source, target->place,
+                      "'%s' is a coordinate, which a projection leaves as it is where no "
+                      "constraint is on positions; expected a velocity such as %s'",
+                      target->name, target->name);
+}
+
 /* start solve x', y' */
 void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index)
 {
     (void)index;
     for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
         nh_family members = members_of(b, item);
+        bool position = nh_is_position(item->left);
+        if (position && !b->solved)
+            b->solved = item->left;
         for (int64_t i = 0; i < members.count * members.width && !b->x.status; i++)
-            b->problem->solve[members.first + i] = true;
+            (position ? b->problem->solve.q : b->problem->solve.v)[members.first + i] = true;
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct nh_builder {
     nh_expr *drive;       /* and what the velocity is by it */
     nh_expr *frame_row;   /* the vector that assignments fill */
     bool frames_left_out; /* too large to be kept */
+    const nh_ast *solved; /* the first coordinate that `start solve` names, or NULL */
 } nh_builder;
 
 /* problem.c: memory that lives as long as the problem; an array of no entries is a valid pointer.
@@ -50,6 +51,9 @@ int64_t nh_repetitions(nh_builder *b, const nh_statement *s);
 /* assign.c: one iteration of a statement that gives values to coordinates and velocities. */
 void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index);
+bool nh_is_position(const nh_ast *target); /* rather than a velocity */
+/* Where there are no conditions on positions, no position is solved for. */
+nh_status nh_refuse_position(nh_report *report, const nh_source *source, const nh_ast *target);
 void nh_open_frames(
     nh_builder *b); /* room for all vectors, once the sizes of the families are known */
 void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);

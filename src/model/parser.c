@@ -375,7 +375,7 @@ static void read_names(nh_parser *p, nh_statement *s)
 {
     s->kind = STATEMENT_SOLVE;
     do {
-        nh_ast *left = read_target(p, "the name of a velocity such as x'");
+        nh_ast *left = read_target(p, "the name of a coordinate or velocity such as x'");
         nh_item *item = left ? add_item(p, s, left->place) : NULL;
         if (!item)
             return;

@@ -259,7 +259,8 @@ static void name_everything(nh_builder *b)
     p->force = nh_build_take(b, p->velocities, sizeof(nh_expr));
     p->start_q = nh_build_take(b, p->coordinates, sizeof(nh_expr));
     p->start_v = nh_build_take(b, p->velocities, sizeof(nh_expr));
-    p->solve = nh_build_take(b, p->velocities, sizeof(bool));
+    p->solve.q = nh_build_take(b, p->coordinates, sizeof(bool));
+    p->solve.v = nh_build_take(b, p->velocities, sizeof(bool));
     p->rotation = nh_build_take(b, p->rotations, sizeof *p->rotation);
     p->rotations = 0;
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next) {
@@ -458,6 +459,8 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     nh_find_kink(b);
     if (p->positions > 0 && !b->x.status)
         nh_order_constraints(b);
+    if (b->solved && p->positions == 0 && !b->x.status)
+        b->x.status = nh_refuse_position(b->report, &model->source, b->solved);
     check_frame(b);
     check_start(b);
     if (p->graph && nh_graph_failed(p->graph))

@@ -42,6 +42,11 @@ typedef struct nh_named_value {
     double value;
 } nh_named_value;
 
+/* Some of the coordinates and of the velocities. */
+typedef struct nh_selection {
+    bool *q, *v; /* [coordinates], [velocities] */
+} nh_selection;
+
 typedef struct nh_problem {
     char *name, *file, *text; /* of the model */
     nh_graph *graph;
@@ -65,7 +70,7 @@ typedef struct nh_problem {
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities
      * in terms of positions. NH_ZERO where the model is silent. */
     nh_expr *start_q, *start_v; /* [coordinates], [velocities] */
-    bool *solve;                /* [velocities]: named by `start solve` */
+    nh_selection solve;         /* named by `start solve` */
 } nh_problem;
 
 /* `settings`: "NAME=EXPRESSION" each. */
@@ -81,12 +86,13 @@ char *nh_expr_text(const nh_problem *problem, nh_expr e);
 nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double t, double *q,
                            double *v, nh_report *report);
 
-/* The velocities that a list of names contains, "x', y[2]', w"; a family's name means all of its
- * members. `what` stands for the list in messages. */
+/* What a list of names contains, "x, x', y[2]', w"; a family's name means all of its members.
+ * Coordinates only where there are conditions on positions. `what` stands for the list in messages.
+ */
 nh_status nh_problem_select(const nh_problem *problem, const char *names, const char *what,
-                            bool *chosen, nh_report *report);
-/* The velocities to which `assignments` give values. */
-nh_status nh_problem_assigned(const nh_problem *problem, const char *assignments, bool *chosen,
-                              nh_report *report);
+                            nh_selection chosen, nh_report *report);
+/* What `assignments` give values to. */
+nh_status nh_problem_assigned(const nh_problem *problem, const char *assignments,
+                              nh_selection chosen, nh_report *report);
 
 #endif

@@ -487,11 +487,6 @@ static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
     else if (kind == STATEMENT_FORCE && ast->prime)
         FAIL(r, ast->place, "a force belongs to a coordinate; expected '%s' without the prime",
              ast->name);
-    else if (kind == STATEMENT_SOLVE && symbol->kind == SYMBOL_COORDINATE && !ast->prime)
-        FAIL(r, ast->place,
-             "'%s' is a coordinate, which a projection leaves as it is; expected a velocity such "
-             "as %s'",
-             ast->name, ast->name);
     else if (symbol->kind == SYMBOL_ROTATION && ast->prime)
         FAIL(r, ast->place, "'%s' is a rotation; expected body(%s) or space(%s)", ast->name,
              ast->name, ast->name);

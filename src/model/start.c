@@ -390,8 +390,8 @@ nh_status nh_problem_start(const nh_problem *problem, const char *assignments, d
     return status ? status : check_finite(problem, q, v, report);
 }
 
-nh_status nh_problem_assigned(const nh_problem *problem, const char *assignments, bool *chosen,
-                              nh_report *report)
+nh_status nh_problem_assigned(const nh_problem *problem, const char *assignments,
+                              nh_selection chosen, nh_report *report)
 {
     nh_arena arena = {0};
     assigner a = {.built = (const nh_built *)problem};
@@ -400,13 +400,15 @@ nh_status nh_problem_assigned(const nh_problem *problem, const char *assignments
     if (!status && source.length)
         status = read_assignments(&a, &source, &arena, report);
     for (int i = 0; !status && i < problem->velocities; i++)
-        chosen[i] = a.overrides.has_v[i];
+        chosen.v[i] = a.overrides.has_v[i];
+    for (int i = 0; !status && i < problem->coordinates; i++)
+        chosen.q[i] = a.overrides.has_q[i];
     nh_arena_free(&arena);
     return status;
 }
 
 nh_status nh_problem_select(const nh_problem *problem, const char *names, const char *what,
-                            bool *chosen, nh_report *report)
+                            nh_selection chosen, nh_report *report)
 {
     nh_arena arena = {0};
     assigner a = {.built = (const nh_built *)problem};
@@ -416,10 +418,12 @@ nh_status nh_problem_select(const nh_problem *problem, const char *names, const 
     if (!status) {
         nh_frame outer = nh_frame_open(&a.x, statement->slots);
         for (const nh_item *item = statement->item; item && !a.x.status; item = item->next) {
-            bool rate = item->left->kind == AST_CALL;
+            bool rate = item->left->kind == AST_CALL, position = nh_is_position(item->left);
             nh_family members = nh_expand_target(&a.x, rate ? item->left->child : item->left);
+            if (position && problem->positions == 0 && !a.x.status)
+                a.x.status = nh_refuse_position(report, &source, item->left);
             for (int64_t i = 0; i < members.count * members.width && !a.x.status; i++)
-                chosen[members.first + i] = true;
+                (position ? chosen.q : chosen.v)[members.first + i] = true;
         }
         nh_frame_close(&a.x, outer);
         nh_expander_free(&a.x);

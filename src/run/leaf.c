@@ -24,9 +24,9 @@ static const double shortest = 1e-5;
  * integral was found, all count: a path that obeys all of them stays on its surface too. */
 static int mark_holonomic(const nh_system *system, bool *holonomic)
 {
-    int count = 0, m = system->constraints;
+    int count = 0, m = system->constraints, stated = m - system->shape.positions;
     for (int i = 0; i < m; i++) {
-        holonomic[i] = system->facts.integrable == NH_YES ||
+        holonomic[i] = i >= stated || system->facts.integrable == NH_YES ||
                        nh_system_constraint_integrable(system, i) == NH_YES;
         count += holonomic[i];
     }
@@ -41,7 +41,8 @@ bool nh_leaf_open(nh_leaf *leaf, const nh_system *system, double t)
 {
     size_t n = (size_t)system->coordinates;
     *leaf = (nh_leaf){.system = system, .t = t};
-    if (!system->mechanics || system->coordinates != system->velocities || !system->facts.affine)
+    bool known = system->facts.affine || system->shape.positions > 0;
+    if (!system->mechanics || system->coordinates != system->velocities || !known)
         return true;
     leaf->holonomic = calloc((size_t)system->constraints + 1, sizeof *leaf->holonomic);
     if (!leaf->holonomic)

@@ -10,7 +10,8 @@
  * Where constraints are holonomic, not all positions belong to the same mechanism: the start state
  * says which do. Then both displacements, from the start state to the centre and angles and from
  * there by s u, lead along the surface on which the integrals of these constraints keep their
- * values (leaf.c). */
+ * values (leaf.c). Conditions on positions are met to round-off by moving to the nearest positions
+ * that satisfy them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,9 @@ static double excess(ray *r, double s)
         return NAN;
     for (int i = 0; i < r->system->velocities; i++)
         r->v[i] = s * r->w[i];
-    nh_status status = nh_project(r->system, NULL, false, r->t, r->q, r->v, &report);
+    nh_status status = nh_project_positions(r->system, NULL, false, r->t, r->q, r->v, &report);
+    if (status == NH_OK)
+        status = nh_project(r->system, NULL, false, r->t, r->q, r->v, &report);
     if (status == NH_OK)
         status = nh_inner_energy(r->system, r->t, r->q, r->v, &found, &report);
     r->out_of_memory |= status == NH_NO_MEMORY;
@@ -200,20 +203,26 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
     double *space = malloc((4 * n + 2 * k + 1) * sizeof *space);
     ray r = {.system = system, .t = t, .energy = energy, .centre = centre, .q = q};
     bool ready = nh_leaf_open(&r.leaf, system, t) && space, found = false;
+    nh_status status = NH_OK;
     if (ready) {
         r.u = space;
         r.step = r.u + n;
         r.at = r.step + n;
-        r.start = memcpy(r.at + n, start, n * sizeof *start);
         r.w = r.at + 2 * n;
+        double *on_leaf = memcpy(r.at + n, start, n * sizeof *start);
+        r.start = on_leaf;
+        memset(r.w, 0, k * sizeof *r.w);
+        status = nh_project_positions(system, NULL, true, t, on_leaf, r.w, report);
         r.v = r.w + k;
-        found = search(&r, seed, item);
+        found = status == NH_OK && search(&r, seed, item);
         nh_show_velocities(system, q, r.v, 1, v);
     }
     nh_leaf_close(&r.leaf);
     free(space);
     if (!ready || r.out_of_memory)
         return nh_fail_memory(report);
+    if (status != NH_OK)
+        return status;
     if (found)
         return nh_system_check_start(system, t, q, v, report);
     return nh_fail(

@@ -142,6 +142,19 @@ nh_status nh_system_project_by(const nh_system *system, const nh_projection *how
     return status;
 }
 
+nh_status nh_system_project_state(const nh_system *system, const nh_projection *how, double t,
+                                  double *q, double *v, nh_report *report)
+{
+    double *own;
+    const double *inner = nh_inner_copy(system, q, v, &own, report);
+    nh_status status =
+        inner ? nh_inner_project_state(system, how, t, q, own ? own : v, report) : NH_NO_MEMORY;
+    if (status == NH_OK && own)
+        nh_show_velocities(system, q, own, 1, v);
+    free(own);
+    return status;
+}
+
 nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
                             nh_report *report)
 {

@@ -15,25 +15,46 @@ static const double independent = 1e-10;
 
 /* ---- memory ---- */
 
-bool nh_nearest_begin(nh_nearest *p, const nh_system *system, const bool *may_change, double t,
-                      const double *q, const double *v)
+/* The rows of K that belong to the level, counted from 0. */
+static bool list_rows(nh_nearest *p)
 {
-    size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
-    *p = (nh_nearest){.system = system, .t = t, .q = q, .n = (int)n, .m = (int)m, .status = NH_OK};
+    const nh_shape *s = &p->system->shape;
+    int from = s->m - p->m;
+    p->first = malloc(((size_t)p->m + 1) * sizeof *p->first);
+    for (int a = 0; p->first && a <= p->m; a++)
+        p->first[a] = s->k_first[from + a] - s->k_first[from];
+    p->column = s->k_column + s->k_first[from];
+    return p->first != NULL;
+}
+
+static bool is_curved(const nh_nearest *p)
+{
+    return p->level == NH_POSITIONS || !p->system->facts.affine;
+}
+
+bool nh_nearest_begin(nh_nearest *p, const nh_system *system, nh_level level,
+                      const bool *may_change, double t, const double *q, const double *v)
+{
+    bool positions = level == NH_POSITIONS;
+    size_t n = (size_t)system->velocities;
+    size_t m = (size_t)(positions ? system->shape.positions : system->constraints);
+    int unknowns = positions ? system->coordinates : system->velocities;
+    *p = (nh_nearest){.system = system, .level = level, .t = t, .q = q, .n = (int)n, .m = (int)m};
+    p->status = NH_OK;
     p->free = malloc((n + 1) * sizeof *p->free);
     p->place = malloc((n + 1) * sizeof *p->place);
     p->pivot = malloc((m + 1) * sizeof *p->pivot);
     for (int i = 0; p->free && p->place && i < p->n; i++) {
-        bool moves = !may_change || may_change[i];
+        bool moves = i < unknowns && (!may_change || may_change[i]);
         p->place[i] = moves ? p->f : -1;
         if (moves)
             p->free[p->f++] = i;
     }
-    size_t f = (size_t)p->f, tangent = system->facts.affine ? 0 : f;
+    size_t f = (size_t)p->f, tangent = is_curved(p) ? f : 0;
     size_t room = 4 * n + f * f + nh_system_outputs(system, NH_FN_END) + 2 * m * f + m * m + 2 * m +
                   2 * f + 2 * tangent * tangent + tangent + 1;
     double *at = p->v0 = calloc(room, sizeof *at);
-    if (!at || !p->free || !p->place || !p->pivot)
+    if (!at || !p->free || !p->place || !p->pivot || !list_rows(p))
         return false;
     p->v = at += n;
     p->best = at += n;
@@ -50,8 +71,8 @@ bool nh_nearest_begin(nh_nearest *p, const nh_system *system, const bool *may_ch
     p->Z = at += f;
     p->B = at += tangent * tangent;
     p->y = at + tangent * tangent;
-    memcpy(p->v0, v, n * sizeof *v);
-    memcpy(p->v, v, n * sizeof *v);
+    memcpy(p->v0, positions ? q : v, (size_t)unknowns * sizeof *v);
+    memcpy(p->v, p->v0, n * sizeof *v);
     return true;
 }
 
@@ -60,6 +81,7 @@ void nh_nearest_end(nh_nearest *p)
     free(p->free);
     free(p->place);
     free(p->pivot);
+    free(p->first);
     free(p->v0);
 }
 
@@ -136,8 +158,11 @@ void nh_nearest_place(nh_nearest *p, const double *from, double length)
 /* k and K at p->v; false when they are not finite or cannot be had. */
 static bool evaluate(nh_nearest *p)
 {
-    size_t count = (size_t)p->m + (size_t)p->system->shape.nk;
-    if (p->status == NH_OK)
+    size_t count = (size_t)p->m + (size_t)p->first[p->m];
+    if (p->status == NH_OK && p->level == NH_POSITIONS)
+        p->status = nh_system_evaluate(p->system, NH_FN_SURFACE, p->t, p->v, NULL, NULL,
+                                       p->end + p->n, &p->report);
+    else if (p->status == NH_OK)
         p->status =
             nh_system_evaluate(p->system, NH_FN_END, p->t, p->q, p->v, NULL, p->end, &p->report);
     for (size_t i = 0; p->status == NH_OK && i < count; i++)
@@ -149,12 +174,11 @@ static bool evaluate(nh_nearest *p)
 /* The normal of one constraint. What rounding leaves where nothing moves it counts as nothing. */
 static void take_normal(nh_nearest *p, int a)
 {
-    const nh_shape *s = &p->system->shape;
     const double *k = p->end + p->n, *K = k + p->m;
     double *row = p->J + a * p->f, whole = 0;
     memset(row, 0, (size_t)p->f * sizeof *row);
-    for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++) {
-        int j = s->k_column[e];
+    for (int e = p->first[a]; e < p->first[a + 1]; e++) {
+        int j = p->column[e];
         whole += K[e] * K[e] / p->inertia[j];
         if (p->place[j] >= 0)
             row[p->place[j]] = K[e];
@@ -216,16 +240,15 @@ double nh_nearest_moves(const nh_nearest *p, int constraint)
 
 double nh_nearest_offence(nh_nearest *p)
 {
-    const nh_shape *s = &p->system->shape;
     const double *k = p->end + p->n, *K = k + p->m;
     double worst = 0;
     if (!evaluate(p))
         return INFINITY;
     for (int a = 0; a < p->m; a++) {
         double terms = 0, rest = k[a];
-        for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++) {
-            terms += fabs(K[e] * p->v[s->k_column[e]]);
-            rest -= K[e] * p->v[s->k_column[e]];
+        for (int e = p->first[a]; e < p->first[a + 1]; e++) {
+            terms += fabs(K[e] * p->v[p->column[e]]);
+            rest -= K[e] * p->v[p->column[e]];
         }
         if (k[a] != 0)
             worst = fmax(worst, fabs(k[a]) / (terms + fabs(rest)));
@@ -296,15 +319,14 @@ bool nh_nearest_restore(nh_nearest *p)
 
 bool nh_nearest_displace(nh_nearest *p, const bool *constraint)
 {
-    const nh_shape *s = &p->system->shape;
     const double *K = p->end + p->n + p->m;
     if (!evaluate(p))
         return false;
     for (int a = 0; a < p->m; a++) {
         double moved = 0;
         take_normal(p, a);
-        for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++)
-            moved += K[e] * p->v[s->k_column[e]];
+        for (int e = p->first[a]; e < p->first[a + 1]; e++)
+            moved += K[e] * p->v[p->column[e]];
         p->c[a] = p->size[a] > 0 ? moved / p->size[a] : 0;
         if (!constraint[a])
             memset(p->J + a * p->f, 0, (size_t)p->f * sizeof *p->J);
@@ -360,7 +382,6 @@ static void find_multipliers(nh_nearest *p, const double *d, double *lambda)
 static bool add_pull(nh_nearest *p, const double *from, const double *z, double length,
                      const double *lambda, double factor, double *out)
 {
-    const nh_shape *s = &p->system->shape;
     const double *K = p->end + p->n + p->m;
     memcpy(p->step, z, (size_t)p->f * sizeof *z);
     nh_nearest_place(p, from, length);
@@ -368,9 +389,9 @@ static bool add_pull(nh_nearest *p, const double *from, const double *z, double 
         return false;
     memset(p->work, 0, (size_t)p->f * sizeof *p->work);
     for (int a = 0; a < p->m; a++)
-        for (int e = s->k_first[a]; e < s->k_first[a + 1]; e++)
-            if (p->place[s->k_column[e]] >= 0)
-                p->work[p->place[s->k_column[e]]] += lambda[a] * K[e];
+        for (int e = p->first[a]; e < p->first[a + 1]; e++)
+            if (p->place[p->column[e]] >= 0)
+                p->work[p->place[p->column[e]]] += lambda[a] * K[e];
     forward(p, p->work);
     add(p->f, out, factor, p->work);
     return true;

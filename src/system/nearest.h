@@ -1,24 +1,30 @@
-/* The nearest point on the constraints: the numerical part of a projection (project.c). */
+/* The nearest point on the constraints: the numerical part of a projection (project.c). The
+ * unknowns are the velocities, or the positions that satisfy g(t, q) = 0; both are called v here,
+ * and the residuals k with the derivatives K. */
 #ifndef NH_SYSTEM_NEAREST_H
 #define NH_SYSTEM_NEAREST_H
 
-#include "system/system.h"
+#include "system/start.h"
 
 typedef struct nh_nearest {
     const nh_system *system;
+    nh_level level;
     double t;
-    const double *q;
-    nh_status status; /* of the functions evaluated, with their report */
+    const double *q;    /* of velocities: where they are */
+    const double *rest; /* the other half of the given state: the velocities, of positions */
+    nh_status status;   /* of the functions evaluated, with their report */
     nh_report report;
-    int n, m, f; /* velocities, constraints, velocities that may change */
+    int n, m, f; /* unknowns, constraints, unknowns that may change */
     int *free;   /* [f] which those are */
-    int *place;  /* [n] of a velocity among them, or -1 */
-    double *v0;  /* [n] given */
-    double *v;   /* [n] the point under consideration; k and K belong to it after nh_linearise */
+    int *place;  /* [n] of an unknown among them, or -1 */
+    int *first;  /* [m+1] entries of K, row by row, and the columns that they are in */
+    const int *column;
+    double *v0; /* [n] given */
+    double *v;  /* [n] the point under consideration; k and K belong to it after nh_linearise */
     double *best;
     double *L;       /* [f*f] lower: the metric is L L^T */
     double *inertia; /* [n] size of the metric's diagonal, kept velocities included */
-    double *end;     /* what NH_FN_END returns */
+    double *end;     /* what NH_FN_END returns, or n zeros and what NH_FN_SURFACE returns */
     double *J;       /* [m*f] normals of the constraints, of length 1 or, where nothing moves, 0 */
     double *size;    /* [m] their lengths before */
     double *c;       /* [m] residuals divided by these */
@@ -30,8 +36,8 @@ typedef struct nh_nearest {
 
 /* `may_change` NULL: all. The metric is the caller's to fill. False without memory; nh_nearest_end
  * in any case. */
-bool nh_nearest_begin(nh_nearest *p, const nh_system *system, const bool *may_change, double t,
-                      const double *q, const double *v);
+bool nh_nearest_begin(nh_nearest *p, const nh_system *system, nh_level level,
+                      const bool *may_change, double t, const double *q, const double *v);
 void nh_nearest_end(nh_nearest *p);
 
 /* v = from + length * L^-T step, for the velocities that may change. */

@@ -1,7 +1,10 @@
-/* Projection of start velocities: the nearest ones that satisfy the constraints.
+/* Projection of start states: the nearest ones that satisfy the constraints. Positions first, where
+ * there are conditions on them, then velocities:
  *
- *     minimise (v - v0).M (v - v0)/2   subject to   k(t, q, v) = 0,   some v_i fixed
+ *     minimise (q - q0).M (q - q0)/2   subject to   g(t, q) = 0,      some q_i fixed, M at the
+ * start minimise (v - v0).M (v - v0)/2   subject to   k(t, q, v) = 0,   some v_i fixed
  *
+ * What follows says v and k, and holds for q and g as well.
  * With M = L L^T the unknown is w = L^T v, of one unit in all components, in which the distance is
  * Euclidean and a constraint has the normal L^-1 K^T; normals are brought to length 1. So nothing
  * here depends on units.
@@ -53,14 +56,14 @@ static void use_sizes(nh_nearest *p, const double *M)
         }
 }
 
-static nh_status find_metric(nh_nearest *p, nh_report *report)
+static nh_status find_metric(nh_nearest *p, const double *v, nh_report *report)
 {
-    size_t n = (size_t)p->n, m = (size_t)p->m;
-    double *M = malloc((n * n + n * m + 1) * sizeof *M);
+    size_t n = (size_t)p->n;
+    double *M = malloc((nh_system_outputs(p->system, NH_FN_MATRICES) + 1) * sizeof *M);
     if (!M)
         return nh_fail_memory(report);
     nh_status status =
-        nh_system_evaluate(p->system, NH_FN_MATRICES, p->t, p->q, p->v, NULL, M, report);
+        nh_system_evaluate(p->system, NH_FN_MATRICES, p->t, p->q, v, NULL, M, report);
     for (size_t i = 0; status == NH_OK && i < n * n; i++)
         if (!isfinite(M[i]))
             status =
@@ -75,18 +78,30 @@ static nh_status find_metric(nh_nearest *p, nh_report *report)
 
 /* ---- search ---- */
 
-/* Whether the velocities found satisfy all constraints. */
+/* The constraint that what was found violates most, or -1. */
+static nh_status find_worst(const nh_nearest *p, int *worst, double *residual, nh_report *report)
+{
+    bool positions = p->level == NH_POSITIONS;
+    return nh_find_worst(p->system, p->level, p->t, positions ? p->v : p->q,
+                         positions ? p->rest : p->v, worst, residual, report);
+}
+
+/* Whether what was found satisfies all constraints. */
 static bool is_consistent(nh_nearest *p)
 {
     int worst;
     double residual;
-    p->status = nh_find_worst(p->system, p->t, p->q, p->v, &worst, &residual, &p->report);
+    p->status = find_worst(p, &worst, &residual, &p->report);
     return p->status == NH_OK && worst < 0;
 }
 
+/* Beside the nearest point what `restore` finds is off by the square of the distance. */
 static bool attempt(nh_nearest *p, bool nonlinear)
 {
-    return nh_nearest_restore(p) && (!nonlinear || nh_nearest_improve(p)) && is_consistent(p);
+    if (!nh_nearest_restore(p))
+        return false;
+    bool close = nh_nearest_distance(p) <= 1e-9 * nh_nearest_size(p, p->v);
+    return (!nonlinear || close || nh_nearest_improve(p)) && is_consistent(p);
 }
 
 static double random_number(uint64_t *state)
@@ -125,7 +140,8 @@ static void go_elsewhere(nh_nearest *p, double distance, uint64_t *state)
 /* The nearest of what is found from v0 and from around it, in p->v. */
 static bool search(nh_nearest *p, bool thorough)
 {
-    bool nonlinear = !p->system->facts.affine, found = attempt(p, nonlinear);
+    bool nonlinear = p->level == NH_POSITIONS || !p->system->facts.affine,
+         found = attempt(p, nonlinear);
     double best = found ? nh_nearest_distance(p) : INFINITY, size = nh_nearest_size(p, p->v0);
     uint64_t state = 1;
     if (!nonlinear || best <= 1e-9 * size || (found && !thorough))
@@ -154,7 +170,9 @@ static void list_names(const nh_nearest *p, char *text)
     size_t used = 0;
     text[0] = '\0';
     for (int i = 0; i < p->f; i++) {
-        const char *name = nh_inner_velocity_name(p->system, p->free[i]);
+        const char *name = p->level == NH_POSITIONS
+                               ? nh_system_coordinate_name(p->system, p->free[i])
+                               : nh_inner_velocity_name(p->system, p->free[i]);
         if (used + strlen(name) + 8 > NAMES_LONGEST) {
             strcpy(text + used, ", ...");
             return;
@@ -165,27 +183,50 @@ static void list_names(const nh_nearest *p, char *text)
     }
 }
 
+/* Not all may change. */
+static nh_status tell_bound(nh_nearest *p, int row, const char *name, double residual,
+                            nh_report *report)
+{
+    bool positions = p->level == NH_POSITIONS;
+    const char *one = positions ? "coordinate" : "velocity",
+               *many = positions ? "coordinates" : "velocities";
+    char names[NAMES_LONGEST + 8];
+    list_names(p, names);
+    if (p->f == 0)
+        return nh_fail(report, NH_BAD_START,
+                       "the start state is off the constraints: %s has residual %.6g, and no %s "
+                       "may change",
+                       name, residual, one);
+    if (nh_nearest_moves(p, row) == 0)
+        return nh_fail(
+            report, NH_BAD_START,
+            "the start state is off the constraints: %s has residual %.6g, and none of the "
+            "%s that may change (%s) changes it",
+            name, residual, many, names);
+    return nh_fail(report, NH_BAD_START,
+                   "%d %s that may change (%s) cannot satisfy the %d constraint%s: %s keeps "
+                   "the residual %.6g; let others change too",
+                   p->f, p->f == 1 ? one : many, names, p->m, nh_plural(p->m), name, residual);
+}
+
 static nh_status tell_failure(nh_nearest *p, nh_report *report)
 {
-    int worst;
+    int worst, first = p->system->constraints - p->m;
     double residual = NAN;
-    char names[NAMES_LONGEST + 8];
-    nh_status status = nh_find_worst(p->system, p->t, p->q, p->v, &worst, &residual, report);
+    nh_status status = find_worst(p, &worst, &residual, report);
     if (status != NH_OK)
         return status;
-    worst = worst < 0 ? 0 : worst;
+    worst = worst < first ? first : worst;
     const char *name = nh_system_constraint_name(p->system, worst);
-    list_names(p, names);
-    if (p->f < p->n && nh_nearest_moves(p, worst) == 0)
+    bool positions = p->level == NH_POSITIONS;
+    if (p->f < (positions ? p->system->coordinates : p->n))
+        tell_bound(p, worst - first, name, residual, report);
+    else if (positions)
         nh_fail(report, NH_BAD_START,
-                "the start state is off the constraints: %s has residual %.6g, and none of the "
-                "velocities that may change (%s) changes it",
-                name, residual, names);
-    else if (p->f < p->n)
-        nh_fail(report, NH_BAD_START,
-                "%d velocit%s that may change (%s) cannot satisfy the %d constraint%s: %s keeps "
-                "the residual %.6g; let others change too",
-                p->f, p->f == 1 ? "y" : "ies", names, p->m, nh_plural(p->m), name, residual);
+                "no positions were found that satisfy the constraints: from the start values, %s "
+                "keeps the residual %.6g%s; give others to begin with",
+                name, residual,
+                p->rank < p->m ? ", where the conditions on positions depend on each other" : "");
     else if (p->system->facts.affine)
         nh_fail(report, NH_BAD_START,
                 "no velocities satisfy the constraints at these coordinates: %s keeps the "
@@ -223,15 +264,27 @@ static nh_status check_given(const nh_system *system, const double *q, const dou
 }
 
 /* nh_nearest_end in any case. */
-static nh_status begin(nh_nearest *p, const nh_system *system, const bool *may_change, double t,
-                       const double *q, const double *v, nh_report *report)
+static nh_status begin(nh_nearest *p, const nh_system *system, nh_level level,
+                       const bool *may_change, double t, const double *q, const double *v,
+                       nh_report *report)
 {
     *p = (nh_nearest){0};
     nh_status status = check_given(system, q, v, report);
     if (status != NH_OK)
         return status;
-    return nh_nearest_begin(p, system, may_change, t, q, v) ? find_metric(p, report)
-                                                            : nh_fail_memory(report);
+    if (!nh_nearest_begin(p, system, level, may_change, t, q, v))
+        return nh_fail_memory(report);
+    p->rest = v;
+    return find_metric(p, v, report);
+}
+
+/* In p->v what is nearest. */
+static nh_status project(nh_nearest *p, bool thorough, nh_report *report)
+{
+    if (search(p, thorough))
+        return NH_OK;
+    return p->status != NH_OK ? nh_fail(report, p->status, "%s", p->report.text)
+                              : tell_failure(p, report);
 }
 
 nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
@@ -240,12 +293,26 @@ nh_status nh_project(const nh_system *system, const bool *may_change, bool thoro
     if (system->constraints == 0)
         return NH_OK;
     nh_nearest p;
-    nh_status status = begin(&p, system, may_change, t, q, v, report);
-    if (status == NH_OK && !search(&p, thorough))
-        status = p.status != NH_OK ? nh_fail(report, p.status, "%s", p.report.text)
-                                   : tell_failure(&p, report);
+    nh_status status = begin(&p, system, NH_VELOCITIES, may_change, t, q, v, report);
+    if (status == NH_OK)
+        status = project(&p, thorough, report);
     if (status == NH_OK)
         memcpy(v, p.v, (size_t)p.n * sizeof *v);
+    nh_nearest_end(&p);
+    return status;
+}
+
+nh_status nh_project_positions(const nh_system *system, const bool *may_change, bool thorough,
+                               double t, double *q, const double *v, nh_report *report)
+{
+    if (system->shape.positions == 0)
+        return NH_OK;
+    nh_nearest p;
+    nh_status status = begin(&p, system, NH_POSITIONS, may_change, t, q, v, report);
+    if (status == NH_OK)
+        status = project(&p, thorough, report);
+    if (status == NH_OK)
+        memcpy(q, p.v, (size_t)system->coordinates * sizeof *q);
     nh_nearest_end(&p);
     return status;
 }
@@ -254,7 +321,7 @@ nh_status nh_project_displacement(const nh_system *system, const bool *constrain
                                   const double *q, double *displacement, nh_report *report)
 {
     nh_nearest p;
-    nh_status status = begin(&p, system, NULL, t, q, displacement, report);
+    nh_status status = begin(&p, system, NH_VELOCITIES, NULL, t, q, displacement, report);
     if (status == NH_OK && !nh_nearest_displace(&p, constraint))
         status = p.status != NH_OK ? p.status
                                    : nh_fail(report, NH_NOT_FINITE,
@@ -265,40 +332,73 @@ nh_status nh_project_displacement(const nh_system *system, const bool *constrain
     return status;
 }
 
-/* Which velocities may change: as named, as the model says, or all. */
-static nh_status choose(const nh_system *system, const nh_projection *how, bool *may_change,
+static bool none(const bool *chosen, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (chosen[i])
+            return false;
+    return true;
+}
+
+static void invert(bool *chosen, int count)
+{
+    for (int i = 0; i < count; i++)
+        chosen[i] = !chosen[i];
+}
+
+/* What may change: as named; or as the model says, and all of the positions or of the velocities
+ * where it names none of them. */
+static nh_status choose(const nh_system *system, const nh_projection *how, nh_selection may,
                         nh_report *report)
 {
-    bool named = false;
+    int nq = system->coordinates, n = system->velocities;
     if (how->keep && how->solve)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a projection takes the velocities to keep or those to solve for, not both");
-    if (how->keep || how->solve) {
-        nh_status status = nh_select_velocities(system, how->keep ? how->keep : how->solve,
-                                                how->keep ? "keep" : "solve", may_change, report);
-        for (int i = 0; how->keep && i < system->velocities; i++)
-            may_change[i] = !may_change[i];
-        return status;
-    }
-    for (int i = 0; i < system->velocities; i++)
-        named |= may_change[i] = nh_inner_solves(system, i);
-    for (int i = 0; i < system->velocities && !named; i++)
-        may_change[i] = true;
-    return NH_OK;
+                       "a projection takes what to keep or what to solve for, not both");
+    if (how->solve)
+        return nh_select(system, how->solve, "solve", may, report);
+    nh_status status = NH_OK;
+    if (how->keep)
+        status = nh_select(system, how->keep, "keep", may, report);
+    for (int i = 0; !how->keep && i < nq; i++)
+        may.q[i] = nh_system_solves_position(system, i);
+    for (int i = 0; !how->keep && i < n; i++)
+        may.v[i] = nh_inner_solves(system, i);
+    if (how->keep || none(may.q, nq))
+        invert(may.q, nq);
+    if (how->keep || none(may.v, n))
+        invert(may.v, n);
+    return status;
+}
+
+/* `moved`: the positions, where they may be moved, else NULL. */
+static nh_status project_by(const nh_system *system, const nh_projection *how, double t,
+                            const double *q, double *moved, double *v, nh_report *report)
+{
+    nh_projection own;
+    nh_status status = NH_OPTIONS_TAKE(&own, how, nh_projection, solve, report);
+    bool *space = calloc((size_t)(system->coordinates + system->velocities) + 1, sizeof *space);
+    nh_selection may = {space, space ? space + system->coordinates : NULL};
+    if (status == NH_OK && !space)
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        status = choose(system, &own, may, report);
+    if (status == NH_OK && moved)
+        status = nh_project_positions(system, may.q, true, t, moved, v, report);
+    if (status == NH_OK)
+        status = nh_project(system, may.v, true, t, moved ? moved : q, v, report);
+    free(space);
+    return status;
 }
 
 nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, double t,
                               const double *q, double *v, nh_report *report)
 {
-    nh_projection own;
-    nh_status status = NH_OPTIONS_TAKE(&own, how, nh_projection, solve, report);
-    bool *may_change = calloc((size_t)system->velocities + 1, sizeof *may_change);
-    if (status == NH_OK && !may_change)
-        status = nh_fail_memory(report);
-    if (status == NH_OK)
-        status = choose(system, &own, may_change, report);
-    if (status == NH_OK)
-        status = nh_project(system, may_change, true, t, q, v, report);
-    free(may_change);
-    return status;
+    return project_by(system, how, t, q, NULL, v, report);
+}
+
+nh_status nh_inner_project_state(const nh_system *system, const nh_projection *how, double t,
+                                 double *q, double *v, nh_report *report)
+{
+    return project_by(system, how, t, q, q, v, report);
 }

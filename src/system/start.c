@@ -24,13 +24,17 @@ static nh_status check_finite(const double *x, int count, const nh_system *syste
 
 /* ---- residuals, and how far they are uncertain ---- */
 
-static nh_status spreads_of_model(const nh_system *system, double t, const double *q,
-                                  const double *v, double *k, double *spread, nh_report *report)
+static nh_status spreads_of_model(const nh_system *system, nh_level level, double t,
+                                  const double *q, const double *v, double *k, double *spread,
+                                  nh_report *report)
 {
     nh_system *own = (nh_system *)system; /* other threads may be adding to the graph */
+    const nh_mechanics *s = system->mechanics;
+    bool positions = level == NH_POSITIONS;
     pthread_mutex_lock(&own->lock);
-    bool done = nh_evaluate_spread(own->mechanics->g, own->mechanics->k, (size_t)own->constraints,
-                                   t, q, v, start_tolerance, k, spread);
+    bool done = nh_evaluate_spread(s->g, positions ? s->position : s->k,
+                                   (size_t)(positions ? s->positions : s->m), t, q, v,
+                                   start_tolerance, k, spread);
     pthread_mutex_unlock(&own->lock);
     return done ? NH_OK : nh_fail_memory(report);
 }
@@ -65,11 +69,11 @@ static nh_status spreads_of_functions(const nh_system *system, double t, const d
     return status;
 }
 
-nh_status nh_residual_spreads(const nh_system *system, double t, const double *q, const double *v,
-                              double *k, double *spread, nh_report *report)
+nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t, const double *q,
+                              const double *v, double *k, double *spread, nh_report *report)
 {
     if (system->mechanics)
-        return spreads_of_model(system, t, q, v, k, spread, report);
+        return spreads_of_model(system, level, t, q, v, k, spread, report);
     size_t room = nh_system_outputs(system, NH_FN_END) + (size_t)system->velocities;
     double *work = malloc((room + 1) * sizeof *work);
     nh_status status =
@@ -91,56 +95,70 @@ static double normal_square(const nh_system *system, const double *stage, int a)
     return fabs(sum);
 }
 
-/* Adds what rounding of the velocities does to each residual. It counts where all terms of a row
- * vanish at the state: beside them, the last digits of a velocity that should be 0 are large. In
- * the mass metric, in which all velocities have one unit, |k_a| <= |K_a| |v|. */
-static nh_status add_rounding(const nh_system *system, double t, const double *q, const double *v,
-                              double *spread, nh_report *report)
+/* 2 T with the velocities v: the square of their length in the mass metric. */
+static nh_status square_of(const nh_system *system, double t, const double *q, const double *v,
+                           const double *rest, double *square, nh_report *report)
 {
-    double *stage = calloc(nh_system_outputs(system, NH_FN_STAGE) + (size_t)system->velocities + 1,
-                           sizeof *stage);
-    if (!stage)
-        return nh_fail_memory(report);
     double moving = 0, resting = 0;
-    const double *rest = stage; /* zeros, as yet */
     nh_status status = nh_inner_energy(system, t, q, v, &moving, report);
     if (status == NH_OK)
         status = nh_inner_energy(system, t, q, rest, &resting, report);
+    *square = 2 * fabs(moving - resting);
+    return status;
+}
+
+/* Adds what rounding of the unknowns does to each residual. It counts where all terms of a row
+ * vanish at the state: beside them, the last digits of a velocity that should be 0 are large. In
+ * the mass metric, in which all velocities have one unit, |k_a| <= |K_a| |v|; likewise for
+ * positions, where |q| is that of velocities with the same numbers. */
+static nh_status add_rounding(const nh_system *system, nh_level level, double t, const double *q,
+                              const double *v, double *spread, nh_report *report)
+{
+    size_t n = (size_t)system->velocities;
+    double *stage = calloc(nh_system_outputs(system, NH_FN_STAGE) + 2 * n + 1, sizeof *stage);
+    if (!stage)
+        return nh_fail_memory(report);
+    double *unknown = stage + nh_system_outputs(system, NH_FN_STAGE), square = 0;
+    bool positions = level == NH_POSITIONS;
+    int first = positions ? system->constraints - system->shape.positions : 0;
+    memcpy(unknown, positions ? q : v,
+           (size_t)(positions ? system->coordinates : system->velocities) * sizeof *unknown);
+    nh_status status = square_of(system, t, q, unknown, unknown + n, &square, report);
     if (status == NH_OK)
         status = nh_system_evaluate(system, NH_FN_STAGE, t, q, v, NULL, stage, report);
-    for (int a = 0; status == NH_OK && a < system->constraints; a++) {
-        double rounding = sqrt(normal_square(system, stage, a) * 2 * fabs(moving - resting));
+    for (int a = first; status == NH_OK && a < system->constraints; a++) {
+        double rounding = sqrt(normal_square(system, stage, a) * square);
         if (isfinite(rounding))
-            spread[a] += 0x1p-46 * rounding;
+            spread[a - first] += 0x1p-46 * rounding;
     }
     free(stage);
     return status;
 }
 
-static bool is_satisfied(const nh_system *system, const double *k, const double *spread)
+static bool is_satisfied(int count, const double *k, const double *spread)
 {
-    for (int a = 0; a < system->constraints; a++)
+    for (int a = 0; a < count; a++)
         if (!(fabs(k[a]) <= spread[a]))
             return false;
     return true;
 }
 
-nh_status nh_find_worst(const nh_system *system, double t, const double *q, const double *v,
-                        int *worst, double *residual, nh_report *report)
+nh_status nh_find_worst(const nh_system *system, nh_level level, double t, const double *q,
+                        const double *v, int *worst, double *residual, nh_report *report)
 {
-    size_t m = (size_t)system->constraints;
-    double *k = malloc((2 * m + 1) * sizeof *k), *spread = k + m, least = 1;
+    int count = level == NH_POSITIONS ? system->shape.positions : system->constraints;
+    double *k = malloc((2 * (size_t)count + 1) * sizeof *k), *spread = k + count, least = 1;
+    *worst = -1;
     if (!k)
         return nh_fail_memory(report);
-    nh_status status = nh_residual_spreads(system, t, q, v, k, spread, report);
-    if (status == NH_OK && !is_satisfied(system, k, spread))
-        status = add_rounding(system, t, q, v, spread, report);
-    *worst = -1;
-    for (int a = 0; status == NH_OK && a < system->constraints; a++) {
+    nh_status status = nh_residual_spreads(system, level, t, q, v, k, spread, report);
+    if (status == NH_OK && !is_satisfied(count, k, spread))
+        status = add_rounding(system, level, t, q, v, spread, report);
+    for (int a = 0; status == NH_OK && a < count; a++) {
         double times = fabs(k[a]) / spread[a];
         if (k[a] == 0 || times <= least)
             continue;
-        *worst = a;
+        *worst = system->constraints - count + a;
         *residual = k[a];
         if (isnan(times))
             break;
@@ -148,6 +166,21 @@ nh_status nh_find_worst(const nh_system *system, double t, const double *q, cons
     }
     free(k);
     return status;
+}
+
+static nh_status refuse_start(const nh_system *system, nh_level level, int worst, double residual,
+                              nh_report *report)
+{
+    bool positions = level == NH_POSITIONS;
+    nh_status status = nh_fail(
+        report, NH_BAD_START,
+        "the start state is off the constraints: %s has residual %.6g%s; give %s that satisfy it, "
+        "or project them onto the constraints",
+        nh_system_constraint_name(system, worst), residual, positions ? " in the positions" : "",
+        positions ? "positions" : "velocities");
+    if (report)
+        report->residual = fabs(residual);
+    return nh_fail_about(report, status, "project");
 }
 
 nh_status nh_inner_check_start(const nh_system *system, double t, const double *q, const double *v,
@@ -158,21 +191,15 @@ nh_status nh_inner_check_start(const nh_system *system, double t, const double *
     nh_status status = check_finite(q, system->coordinates, system, false, report);
     if (status == NH_OK)
         status = check_finite(v, system->velocities, system, true, report);
-    if (status == NH_OK)
-        status = nh_find_worst(system, t, q, v, &worst, &residual, report);
-    if (status != NH_OK || worst < 0)
-        return status;
-    status = nh_fail(
-        report, NH_BAD_START,
-        "the start state is off the constraints: %s has residual %.6g; give velocities that "
-        "satisfy it, or project them onto the constraints",
-        nh_system_constraint_name(system, worst), residual);
-    if (report)
-        report->residual = fabs(residual);
-    return nh_fail_about(report, status, "project");
+    for (int level = NH_POSITIONS; level <= NH_VELOCITIES && status == NH_OK; level++) {
+        status = nh_find_worst(system, (nh_level)level, t, q, v, &worst, &residual, report);
+        if (status == NH_OK && worst >= 0)
+            status = refuse_start(system, (nh_level)level, worst, residual, report);
+    }
+    return status;
 }
 
-/* ---- which velocities ---- */
+/* ---- what may change ---- */
 
 static bool names_velocity(const char *item, size_t length, const char *name)
 {
@@ -199,19 +226,26 @@ static nh_status select_numbered(const nh_system *system, const char *text, bool
     return NH_OK;
 }
 
-nh_status nh_select_velocities(const nh_system *system, const char *text, const char *what,
-                               bool *chosen, nh_report *report)
+nh_status nh_select(const nh_system *system, const char *text, const char *what,
+                    nh_selection chosen, nh_report *report)
 {
-    memset(chosen, 0, (size_t)system->velocities);
+    memset(chosen.q, 0, (size_t)system->coordinates);
+    memset(chosen.v, 0, (size_t)system->velocities);
     if (system->mechanics)
         return nh_problem_select(system->mechanics->problem, text, what, chosen, report);
-    return select_numbered(system, text, chosen, report);
+    return select_numbered(system, text, chosen.v, report);
 }
 
 bool nh_inner_solves(const nh_system *system, int index)
 {
     return system->mechanics && index >= 0 && index < system->velocities &&
-           system->mechanics->problem->solve[index];
+           system->mechanics->problem->solve.v[index];
+}
+
+bool nh_system_solves_position(const nh_system *system, int index)
+{
+    return system->mechanics && index >= 0 && index < system->coordinates &&
+           system->mechanics->problem->solve.q[index];
 }
 
 /* ---- the start ---- */
@@ -224,21 +258,27 @@ static bool any(const bool *chosen, int count)
     return false;
 }
 
-/* The velocities that the model solves for, but for those that were given. */
-static nh_status solve_as_model_says(const nh_system *system, const nh_start_options *o,
-                                     const double *q, double *v, nh_report *report)
+/* What the model solves for, but for what was given. */
+static nh_status solve_as_model_says(const nh_system *system, const nh_start_options *o, double *q,
+                                     double *v, nh_report *report)
 {
-    int n = system->velocities;
-    bool *may = calloc((size_t)n + 1, sizeof *may), *given = calloc((size_t)n + 1, sizeof *given);
-    nh_status status = may && given ? NH_OK : nh_fail_memory(report);
-    if (status == NH_OK && o->assignments)
+    int nq = system->coordinates, n = system->velocities;
+    bool *space = calloc(2 * (size_t)(nq + n) + 1, sizeof *space);
+    if (!space)
+        return nh_fail_memory(report);
+    nh_selection may = {space, space + nq}, given = {may.v + n, may.v + n + nq};
+    nh_status status = NH_OK;
+    if (o->assignments)
         status = nh_problem_assigned(system->mechanics->problem, o->assignments, given, report);
+    for (int i = 0; status == NH_OK && i < nq; i++)
+        may.q[i] = nh_system_solves_position(system, i) && !given.q[i] && !o->q;
     for (int i = 0; status == NH_OK && i < n; i++)
-        may[i] = nh_inner_solves(system, i) && !given[i] && !o->v;
-    if (status == NH_OK && any(may, n))
-        status = nh_project(system, may, true, o->t, q, v, report);
-    free(may);
-    free(given);
+        may.v[i] = nh_inner_solves(system, i) && !given.v[i] && !o->v;
+    if (status == NH_OK && any(may.q, nq))
+        status = nh_project_positions(system, may.q, true, o->t, q, v, report);
+    if (status == NH_OK && any(may.v, n))
+        status = nh_project(system, may.v, true, o->t, q, v, report);
+    free(space);
     return status;
 }
 
@@ -280,9 +320,7 @@ nh_status nh_inner_begin(const nh_system *system, const nh_start_options *option
         nh_projection how = nh_projection_default();
         how.keep = o.keep;
         how.solve = o.solve;
-        return nh_inner_project_by(system, &how, o.t, q, v, report);
+        return nh_inner_project_state(system, &how, o.t, q, v, report);
     }
-    if (system->mechanics && any(system->mechanics->problem->solve, system->velocities))
-        return solve_as_model_says(system, &o, q, v, report);
-    return NH_OK;
+    return system->mechanics ? solve_as_model_says(system, &o, q, v, report) : NH_OK;
 }

@@ -4,13 +4,17 @@
 
 #include "system/attitude.h"
 
-/* Every residual, and how large it may be for the state to satisfy the constraints. */
-nh_status nh_residual_spreads(const nh_system *system, double t, const double *q, const double *v,
-                              double *k, double *spread, nh_report *report);
+/* Conditions on positions, and all constraints on velocities, theirs included. */
+typedef enum nh_level { NH_POSITIONS, NH_VELOCITIES } nh_level;
+
+/* Every residual, and how large it may be for the state to satisfy the constraints: g of the
+ * conditions on positions, or k of all constraints. */
+nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t, const double *q,
+                              const double *v, double *k, double *spread, nh_report *report);
 
 /* The constraint that a state violates most, with its residual; -1 when it satisfies all. */
-nh_status nh_find_worst(const nh_system *system, double t, const double *q, const double *v,
-                        int *worst, double *residual, nh_report *report);
+nh_status nh_find_worst(const nh_system *system, nh_level level, double t, const double *q,
+                        const double *v, int *worst, double *residual, nh_report *report);
 
 /* The functions of nonholo.h of these names, with inner velocities (attitude.h). The options of a
  * start have those that users see. */
@@ -20,19 +24,25 @@ nh_status nh_inner_begin(const nh_system *system, const nh_start_options *option
                          double *v, nh_report *report);
 nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, double t,
                               const double *q, double *v, nh_report *report);
+nh_status nh_inner_project_state(const nh_system *system, const nh_projection *how, double t,
+                                 double *q, double *v, nh_report *report);
 nh_status nh_inner_energy(const nh_system *system, double t, const double *q, const double *v,
                           double *energy, nh_report *report);
 bool nh_inner_solves(const nh_system *system, int index);
 
-/* The velocities that a list of names contains ("x', y[2]', w1"); `what` names it in messages. */
-nh_status nh_select_velocities(const nh_system *system, const char *text, const char *what,
-                               bool *chosen, nh_report *report);
+/* What a list of names contains ("x, x', y[2]', w1"); `what` names it in messages. */
+nh_status nh_select(const nh_system *system, const char *text, const char *what,
+                    nh_selection chosen, nh_report *report);
 
 /* Moves the velocities that may change (NULL: all) to the nearest that satisfy the constraints;
  * `thorough`: looks for nearer ones elsewhere, which costs several times as much where constraints
  * are nonlinear. */
 nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
                      const double *q, double *v, nh_report *report);
+
+/* The same for the positions, with the masses that they have in the state (q, v). */
+nh_status nh_project_positions(const nh_system *system, const bool *may_change, bool thorough,
+                               double t, double *q, const double *v, nh_report *report);
 
 /* Takes out of a displacement what some constraints, affine in the velocities, do not admit: A dq =
  * 0 afterwards, with the smallest change in the mass metric. */
