@@ -3,8 +3,9 @@
 
 Conditions on positions and rotations: every case of test/data/groups through the command line. End
 states must agree with those of an independent implementation within the case's tolerance. The first
-case of each method, with --all every case, is run compiled too, and must give the same bits. A case
-that the program refuses must be one of PENDING."""
+case of each method but the reference, whose kernel takes ten times as long to compile, with --all every
+case, is run compiled too, and must give the same bits. A case that the program refuses must be one of
+PENDING."""
 
 import argparse
 import json
@@ -16,7 +17,7 @@ from harness import Program, check, run_all, same
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Cases whose method does not take conditions on positions, or whose model is not read, yet.
-PENDING = {f"g-{number}" for number in range(12, 82, 2)}
+PENDING = {"g-40", "g-42", "g-44"} | {f"g-{number}" for number in range(54, 74, 2)}
 
 
 def command(case, folder, backend):
@@ -72,7 +73,8 @@ def main():
     if left:
         print(f"{len(left)} pending: {', '.join(left)}")
     check(taken, "no case is left to run")
-    compiled = {case["method"].split(":")[0]: case for case in reversed(taken)}.values()
+    first = {case["method"].split(":")[0]: case for case in reversed(taken)}
+    compiled = [case for method, case in first.items() if method != "reference"]
     return run_all(
         [
             (case["id"], lambda case=case: compare(program, case, folder, given.all or case in compiled))
