@@ -64,16 +64,16 @@ static void put_label(const char *label)
 static void print_integrability(const finding *f)
 {
     const nh_integrability *found = &f->integrability;
-    int all = nh_system_constraints(f->system);
+    int stated = nh_system_positions(f->system);
+    int all = nh_system_constraints(f->system) - stated, hidden = found->holonomic - stated;
     if (found->integrable == NH_YES)
         printf("yes: the constraints are holonomic\n");
     else if (found->integrable == NH_UNKNOWN)
         printf("unknown: %s\n", !f->facts->affine ? "the test is for linear constraints"
                                 : found->sought   ? "values near the start do not decide it"
                                                   : "not looked for among so many constraints");
-    else if (found->holonomic > 0)
-        printf("partly: %d of %d %s holonomic\n", found->holonomic, all,
-               found->holonomic == 1 ? "is" : "are");
+    else if (hidden > 0)
+        printf("partly: %d of %d %s holonomic\n", hidden, all, hidden == 1 ? "is" : "are");
     else
         printf("no: truly nonholonomic%s\n",
                found->holonomic < 0 && all > 1
@@ -104,6 +104,17 @@ static void print_count(int count, const char *singular)
     printf("%d %s%s", count, singular, plural(count));
 }
 
+/* Degrees of freedom that the constraints leave. */
+static int free_positions(const nh_system *s)
+{
+    return nh_system_coordinates(s) - nh_system_positions(s);
+}
+
+static int free_velocities(const nh_system *s)
+{
+    return nh_system_velocities(s) - nh_system_constraints(s);
+}
+
 static void print_sizes(const finding *f)
 {
     const nh_system *s = f->system;
@@ -117,7 +128,14 @@ static void print_sizes(const finding *f)
     }
     printf(", ");
     print_count(nh_system_constraints(s), "constraint");
-    printf(" of rank %d\n", f->facts->rank);
+    printf(" of rank %d", f->facts->rank);
+    if (nh_system_positions(s) > 0) {
+        printf(", %d of them on positions\n", nh_system_positions(s));
+        put_label("freedom");
+        print_count(free_positions(s), "degree");
+        printf(" in the positions, %d in the velocities", free_velocities(s));
+    }
+    printf("\n");
 }
 
 /* "name = value, name = value", cut short. */
@@ -144,21 +162,29 @@ static void print_parameters(const finding *f)
     print_values("parameters", f->system, nh_system_parameter_name, values, count);
 }
 
+static bool on_positions(const nh_system *s, int constraint)
+{
+    return constraint >= nh_system_constraints(s) - nh_system_positions(s);
+}
+
 static void print_constraints(const finding *f)
 {
     const nh_system *s = f->system;
     int count = nh_system_constraints(s);
     for (int i = 0; i < count && i < SHOWN; i++) {
         put_label(i ? "" : count == 1 ? "constraint" : "constraints");
-        printf("%s: %s in the velocities%s", nh_system_constraint_name(s, i),
-               kind_name(nh_system_constraint_kind(s, i)),
-               nh_system_constraint_depends_on_time(s, i) ? ", depends on time" : "");
-        nh_answer alone = nh_system_constraint_integrable(s, i);
-        printf("%s\n", alone == NH_YES ? ", integrable by itself" : "");
+        if (on_positions(s, i))
+            printf("%s: a condition on positions", nh_system_constraint_name(s, i));
+        else
+            printf("%s: %s in the velocities", nh_system_constraint_name(s, i),
+                   kind_name(nh_system_constraint_kind(s, i)));
+        nh_answer alone = on_positions(s, i) ? NH_NO : nh_system_constraint_integrable(s, i);
+        printf("%s%s\n", nh_system_constraint_depends_on_time(s, i) ? ", depends on time" : "",
+               alone == NH_YES ? ", integrable by itself" : "");
     }
     if (count > SHOWN)
         printf("  %-13s ... (%d more; --json shows all)\n", "", count - SHOWN);
-    if (count > 0) {
+    if (count > nh_system_positions(s)) {
         put_label("integrable");
         print_integrability(f);
         print_flag(f);
@@ -278,6 +304,7 @@ static void put_constraints(json *j, const nh_system *s)
         json_object(j, NULL);
         json_text(j, "name", nh_system_constraint_name(s, i));
         json_text(j, "kind", kind_name(nh_system_constraint_kind(s, i)));
+        json_boolean(j, "on_positions", on_positions(s, i));
         json_boolean(j, "depends_on_time", nh_system_constraint_depends_on_time(s, i));
         put_answer(j, "integrable", nh_system_constraint_integrable(s, i));
         json_close_object(j);
@@ -304,6 +331,11 @@ static void put_facts(json *j, const finding *f)
 {
     const nh_facts *facts = f->facts;
     json_integer(j, "rank", facts->rank);
+    json_integer(j, "positions", nh_system_positions(f->system));
+    json_object(j, "freedom");
+    json_integer(j, "positions", free_positions(f->system));
+    json_integer(j, "velocities", free_velocities(f->system));
+    json_close_object(j);
     json_text(j, "mass", mass_name(facts));
     json_boolean(j, "constant_mass", facts->constant_mass);
     json_boolean(j, "diagonal_mass", facts->diagonal_mass);

@@ -306,17 +306,37 @@ bool nh_derive_solve(nh_mechanics *s, nh_expr *x, nh_expr_list *out)
     return nh_elimination_solve(s->g, s->mass_factors, x) && push_all(out, x, s->n);
 }
 
+/* The multipliers that observables ask for, in the order of problem->reaction; NULL without memory.
+ */
+static nh_expr *find_reactions(nh_mechanics *s, nh_expr *work)
+{
+    const nh_problem *problem = s->problem;
+    nh_expr *reaction = calloc((size_t)problem->reactions + 1, sizeof *reaction);
+    nh_expr_list all = {0};
+    bool ok = reaction && (problem->reactions == 0 || nh_derive_acceleration(s, work, &all));
+    for (int i = 0; ok && i < problem->reactions; i++)
+        reaction[i] = all.item[s->n + problem->reaction[i]];
+    nh_expr_list_free(&all);
+    if (!ok)
+        free(reaction);
+    return ok ? reaction : NULL;
+}
+
 bool nh_derive_observe(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
-    (void)work;
     const nh_problem *problem = s->problem;
+    nh_expr *reaction = find_reactions(s, work);
+    if (!reaction)
+        return false;
     bool ok = nh_expr_list_push(out, s->energy) && push_all(out, s->k, s->m) &&
               push_all(out, s->position, s->positions);
     if (s->facts.coupled)
         ok = ok && nh_expr_list_push(out, s->driver_energy) &&
              nh_expr_list_push(out, s->passenger_energy);
     for (int i = 0; ok && i < problem->observables; i++)
-        ok = nh_expr_list_push(out, problem->observable[i].value);
+        ok = nh_expr_list_push(out, nh_substitute(s->g, problem->observable[i].value, NH_X,
+                                                  reaction, (size_t)problem->reactions));
+    free(reaction);
     return ok;
 }
 

@@ -59,9 +59,10 @@ typedef enum nh_ast_kind {
     AST_ROTATION, /* children: of a family the index, else those of a component */
     AST_LET,      /* children: indices of a component */
 
-    AST_BUILTIN, /* sin(child), atan2(child, child) */
-    AST_APPLY,   /* a function of the model */
-    AST_TABLE    /* a table of the model */
+    AST_REACTION, /* reaction(child), the name of a constraint as an AST_NAME */
+    AST_BUILTIN,  /* sin(child), atan2(child, child) */
+    AST_APPLY,    /* a function of the model */
+    AST_TABLE     /* a table of the model */
 } nh_ast_kind;
 
 typedef struct nh_ast {

@@ -65,6 +65,8 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
 /* Conditions on positions go behind all others. */
 void nh_order_constraints(nh_builder *b);
+/* Which constraints the reactions that observables ask for belong to. */
+void nh_find_reactions(nh_builder *b);
 
 /* forces.c: dissipation, and forces at points and on rotations; added at the end. */
 void nh_build_dissipation(nh_builder *b, const nh_statement *s, int64_t index);

@@ -6,7 +6,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Depth of the recursion below: nesting of the text, through lets and functions. */
 enum { DEEPEST = 2000 };
@@ -227,6 +229,38 @@ static nh_value expand_motion(nh_expander *x, const nh_ast *ast)
 
 /* ---- the whole ---- */
 
+/* reaction(slip[2]) is an argument of the observable: which constraint's multiplier it is will be
+ * known when all constraints are. */
+static nh_value expand_reaction(nh_expander *x, const nh_ast *ast)
+{
+    char name[NH_NAME_LONGEST + 96];
+    const nh_ast *of = ast->child;
+    size_t used = (size_t)snprintf(name, sizeof name, "%s", of->name);
+    for (const nh_ast *i = of->child; i && used < sizeof name; i = i->next)
+        used += (size_t)snprintf(
+            name + used, sizeof name - used, "%s%" PRId64 "%s", i == of->child ? "[" : ",",
+            nh_expand_integer(x, i, "the index of a constraint"), i->next ? "" : "]");
+    int index = 0;
+    while (index < x->reactions && strcmp(x->reaction[index].name, name) != 0)
+        index++;
+    if (index == x->reactions && !x->status) {
+        struct nh_wanted_reaction *more =
+            nh_arena_array(x->arena, (size_t)x->reactions + 1, sizeof *more);
+        const char *copy = nh_arena_text(x->arena, name, strlen(name));
+        if (!more || !copy)
+            x->status = nh_fail_memory(x->report);
+        else {
+            if (x->reactions)
+                memcpy(more, x->reaction, (size_t)x->reactions * sizeof *more);
+            more[x->reactions++] = (struct nh_wanted_reaction){copy, of->place};
+            x->reaction = more;
+        }
+    }
+    if (x->status)
+        return zero;
+    return (nh_value){.symbolic = true, .expr = nh_variable(x->graph, NH_X, (uint32_t)index)};
+}
+
 static nh_value dispatch(nh_expander *x, const nh_ast *ast)
 {
     switch (ast->kind) {
@@ -256,6 +290,8 @@ static nh_value dispatch(nh_expander *x, const nh_ast *ast)
         return nh_expand_rotation(x, ast);
     case AST_PART:
         return nh_component(x, ast->child, nh_expand(x, ast->child), ast->child->next);
+    case AST_REACTION:
+        return expand_reaction(x, ast);
     case AST_BUILTIN:
         return nh_expand_builtin(x, ast);
     case AST_APPLY:

@@ -54,6 +54,11 @@ typedef struct nh_expander {
     size_t parts, part_room;
 
     nh_kink *kinks; /* met so far, the last one first */
+    struct nh_wanted_reaction { /* what reaction() asked for, each once */
+        const char *name;       /* of a constraint, "rod", "slip[3]" */
+        nh_place place;
+    } * reaction;
+    int reactions;
 
     double work; /* visits so far */
     int depth;

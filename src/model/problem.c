@@ -459,6 +459,8 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     nh_find_kink(b);
     if (p->positions > 0 && !b->x.status)
         nh_order_constraints(b);
+    if (!b->x.status)
+        nh_find_reactions(b);
     if (b->solved && p->positions == 0 && !b->x.status)
         b->x.status = nh_refuse_position(b->report, &model->source, b->solved);
     check_frame(b);

@@ -65,7 +65,9 @@ typedef struct nh_problem {
     nh_place kink; /* where the motion meets abs, min, max, sign or if; line 0: nowhere */
     int rotations;
     nh_rotation *rotation;
-    nh_named_expr *observable;
+    nh_named_expr *observable; /* extra argument i of their values: the multiplier of reaction[i] */
+    int *reaction;             /* [reactions] constraints whose multipliers are observed */
+    int reactions;
     nh_named_value *parameter; /* values, in the order of the file */
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities
      * in terms of positions. NH_ZERO where the model is silent. */

@@ -48,6 +48,8 @@ typedef struct resolver {
     int slots, most_slots; /* in use now, and at most so far */
     int parameters_before; /* in a parameter's value: how many may be used; otherwise -1 */
     bool constant;         /* in bounds and indices */
+    bool observing;        /* in an observable, where forces of constraint are known */
+    const nh_symbols *constraint_names;
 } resolver;
 
 #define FAIL(r, place, ...) ((r)->status = nh_fail_at((r)->report, (r)->source, place, __VA_ARGS__))
@@ -74,6 +76,14 @@ static void unknown(resolver *r, const nh_ast *ast)
         nh_suggest_offer(&suggest, "sum");
     FAIL(r, ast->place, "unknown %s '%s'%s", call ? "function" : "name", ast->name,
          nh_suggest_end(&suggest).text);
+}
+
+static void unknown_constraint(resolver *r, const nh_ast *ast)
+{
+    nh_suggest suggest = nh_suggest_begin(ast->name);
+    for (const nh_symbol *s = r->constraint_names->first; s; s = s->next)
+        nh_suggest_offer(&suggest, s->name);
+    FAIL(r, ast->place, "no constraint is called '%s'%s", ast->name, nh_suggest_end(&suggest).text);
 }
 
 static bool is_before(nh_place a, nh_place b)
@@ -326,8 +336,33 @@ static void resolve_children(resolver *r, nh_ast *ast)
     }
 }
 
+/* reaction(NAME), unless the model has a function of this name. */
+static bool is_reaction(const resolver *r, const nh_ast *ast)
+{
+    return strcmp(ast->name, "reaction") == 0 && !nh_symbols_find(r->symbols, ast->name);
+}
+
+static void resolve_reaction(resolver *r, nh_ast *ast)
+{
+    nh_ast *of = ast->child;
+    if (!r->observing)
+        FAIL(r, ast->place,
+             "a force of constraint is found from the motion; reaction() may stand in 'observe' "
+             "only");
+    else if (of->kind != AST_NAME || of->next || of->prime)
+        FAIL(r, of->place, "expected the name of a constraint, as in reaction(no_slip)");
+    else if (!nh_symbols_find(r->constraint_names, of->name))
+        unknown_constraint(r, of);
+    ast->kind = AST_REACTION;
+    resolve_indices(r, of->child);
+}
+
 static void resolve_call(resolver *r, nh_ast *ast)
 {
+    if (is_reaction(r, ast)) {
+        resolve_reaction(r, ast);
+        return;
+    }
     find_function(r, ast);
     if (r->status)
         return;
@@ -508,7 +543,9 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
         resolve_definition(r, item->symbol);
         return;
     case STATEMENT_OBSERVE:
+        r->observing = true;
         resolve(r, item->symbol->body);
+        r->observing = false;
         return;
     case STATEMENT_COORDINATE:
     case STATEMENT_VELOCITY:
@@ -550,6 +587,7 @@ nh_status nh_resolve_model(nh_model *model, nh_report *report)
 {
     resolver r = {.source = &model->source,
                   .symbols = &model->symbols,
+                  .constraint_names = &model->constraint_names,
                   .report = report,
                   .parameters_before = -1};
     for (nh_statement *s = model->statement; s && !r.status; s = s->next)

@@ -123,3 +123,36 @@ void nh_order_constraints(nh_builder *b)
                 to[count++] = from[i];
     p->constraint = to;
 }
+
+/* ---- forces of constraint ---- */
+
+/* A constraint by its name. Of a vector in a loop the indices may stand together: "slip[3,1]" is
+ * called "slip[3][1]". */
+static int find_constraint(const nh_problem *p, const char *name)
+{
+    for (int i = 0; i < p->constraints; i++) {
+        const char *a = p->constraint[i].name, *b = name;
+        while (*a && (*a == *b || (*a == ']' && a[1] == '[' && *b == ','))) {
+            a += *a == *b ? 1 : 2;
+            b++;
+        }
+        if (!*a && !*b)
+            return i;
+    }
+    return -1;
+}
+
+void nh_find_reactions(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    p->reactions = b->x.reactions;
+    p->reaction = nh_build_take(b, p->reactions, sizeof *p->reaction);
+    for (int i = 0; i < p->reactions && !b->x.status; i++) {
+        p->reaction[i] = find_constraint(p, b->x.reaction[i].name);
+        if (p->reaction[i] < 0)
+            b->x.status = nh_fail_at(b->report, &b->model->source, b->x.reaction[i].place,
+                                     "no constraint is called '%s'; expected one of those that "
+                                     "'nonholo check' lists, with its index",
+                                     b->x.reaction[i].name);
+    }
+}
