@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test fault-test coverage same-bits
+.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits
 
 all: configure
 	@ninja -C $(BUILD)
@@ -35,6 +35,10 @@ fuzz: all
 
 # kill -9 at random moments, KILLS of them a case (the tests do two)
 KILLS ?= 20
+positions-test: all
+	@python3 test/cli/test_positions.py $(BUILD)/nonholo --long
+	@python3 test/cli/test_groups.py $(BUILD)/nonholo --all
+
 kill-test: all
 	@python3 test/cli/test_kill.py $(BUILD)/nonholo $(KILLS)
 
@@ -76,6 +80,7 @@ help:
 	@echo "make test       build and run every test"
 	@echo "make sanitize   run the tests under the sanitizers"
 	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
+	@echo "make positions-test  conditions on positions over 100000 steps, every case of groups compiled"
 	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) times a case"
 	@echo "make same-bits  the library by gcc and clang, -O0 to -O3: the same numbers?"
 	@echo "make fault-test system calls that fail, kills at each, FAULTS=$(FAULTS) of each kind and case"
