@@ -4,9 +4,15 @@
  *     M v1 = M v0 - h gradV(qm) + A(qm)^T l,    A(q1) v1 + b(q1) = 0
  *     q1 = qm + h/2 v1
  *
- * Order 2, symmetric; keeps the constraints at every node; one force evaluation a step.
+ * Order 2, symmetric; keeps the constraints at every node; one force evaluation a step. Conditions
+ * on positions have impulses of their own at both ends, with A the other constraints:
+ *
+ *     v+ = v0 + M^-1 G(q0)^T mu0,   v- = the v1 above from v+,   v1 = v- + M^-1 G(q1)^T mu1
+ *     g(q1) = 0,   (A, G)(q1) v1 + b(q1) = 0
+ *
  * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
 #include "kernel/kernel.h"
+#include "method/surface.h"
 
 /* The multipliers where they move what the constraints depend on: they are solved for again and
  * again until v has converged. */
@@ -29,8 +35,27 @@ APART static int iterate(kernel *k, double t1, const real *qm, const real *B, re
     }
 }
 
+APART static int step_on_surface(kernel *k)
+{
+    const surface_step step = {.h = k->h,
+                               .t = k->t,
+                               .q0 = k->q,
+                               .v0 = k->v,
+                               .places = 3,
+                               .at = {{AT_START, ROWS_OF_POSITIONS, 0, 1, 1},
+                                      {AT_MIDDLE, ROWS_OF_VELOCITIES, 1, 0.5, 1},
+                                      {AT_END, ROWS_OF_POSITIONS, 0, 0, 1}}};
+    LOCAL(u, N);
+    LOCAL(w, N);
+    TRY_(surface_solve(k, &step, u, w, 0));
+    COMMIT(i, fma_(broadcast(k->h), u[i], k->q[i]), k->v[i] + w[i], u[i] * k->h, w[i]);
+    return NH_KERNEL_OK;
+}
+
 static int step(kernel *k)
 {
+    if (POSITIONS > 0)
+        return step_on_surface(k);
     const double h = k->h, t = k->t;
     LOCAL(pushed, N + NB + 1); /* v with the force's push, still off the constraints; B; h/2 */
     LOCAL(qm, N);
@@ -73,13 +98,18 @@ KERNEL(dla01, no_start, step);
 static size_t scratch(const nh_shape *s, const double *option)
 {
     (void)option;
+    if (s->positions > 0)
+        return 2 * (size_t)s->n + surface_scratch(s);
     return (size_t)(5 * s->n + s->nb + 2 + 2 * s->m);
 }
 
 static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
     (void)option;
-    return shape->reaction_is_linear ? NH_FN_BIT(CLOSE) : NH_FN_BIT(PROJECT);
+    if (shape->positions > 0)
+        return NH_FN_BIT(PUSH) | NH_FN_BIT(PROJECT) | NH_FN_BIT(CLOSE);
+    return SURFACE_CALLS | NH_FN_BIT(KICK) |
+           (shape->reaction_is_linear ? NH_FN_BIT(CLOSE) : NH_FN_BIT(PROJECT));
 }
 
 const nh_method nh_method_dla01 = {
@@ -88,9 +118,13 @@ const nh_method nh_method_dla01 = {
     .reference = "Modin & Verdier 2020 (29), Jay 2009 (7.3), McLachlan & Perlmutter 2006",
     .formulas = "qm = q0 + h/2 v0\n"
                 "M v1 = M v0 - h gradV(qm) + A(qm)^T l,   A(q1) v1 + b(q1) = 0\n"
-                "q1 = qm + h/2 v1",
+                "q1 = qm + h/2 v1\n"
+                "conditions on positions, A being the other constraints:\n"
+                "v+ = v0 + M^-1 G(q0)^T mu0,   v- = the v1 above from v+,   v1 = v- + M^-1 G(q1)^T "
+                "mu1,\n"
+                "g(q1) = 0,   (A, G)(q1) v1 + b(q1) = 0",
     .order = 2,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
     .skips = skips,
     .scratch = scratch,

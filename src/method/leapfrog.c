@@ -5,9 +5,11 @@
  *     v1 = vh - h/2 M^-1 (gradV(q1) + A(q1)^T l1),    A(q1) v1 + b(q1) = 0
  *
  * Order 2, fully explicit: one force evaluation and one solve for l1 a step. On coupled systems
- * with quadratic potential it keeps an energy of its own exactly. Modin & Verdier (2020), eq. 30;
- * McLachlan & Perlmutter (2006). */
+ * with quadratic potential it keeps an energy of its own exactly. Of conditions on positions no
+ * multiplier is carried: that of the first half is found from g(q1) = 0. Modin & Verdier (2020),
+ * eq. 30; McLachlan & Perlmutter (2006). */
 #include "kernel/kernel.h"
+#include "method/surface.h"
 
 enum { START_CONTINUOUS, START_NEWMARK, START_ZERO };
 
@@ -42,13 +44,37 @@ static int start(kernel *k)
         if (status)
             return status;
     }
+    EACH(i, POSITIONS) impulse[M - POSITIONS + i] = broadcast(0); /* found in the step */
     EACH(i, N) NEXT_HALF[i] = fma_(broadcast(k->h / 2), kick[i], k->v[i]);
     add_B(k, NEXT_HALF, kick + N, impulse);
     return NH_KERNEL_OK;
 }
 
+APART static int step_on_surface(kernel *k)
+{
+    LOCAL(u, N);
+    LOCAL(w, N);
+    LOCAL(carried, N);
+    LOCAL(rest, N);
+    EACH(i, N) carried[i] = NEXT_HALF[i] - k->v[i];
+    const surface_step step = {
+        .h = k->h,
+        .t = k->t,
+        .q0 = k->q,
+        .v0 = k->v,
+        .places = 2,
+        .at = {{AT_START, ROWS_OF_POSITIONS, 0, 1, 1}, {AT_END, ROWS_ALL, 0.5, 0, 1}},
+        .carried = carried};
+    TRY_(surface_solve(k, &step, u, w, rest));
+    EACH(i, N) NEXT_HALF[i] = (k->v[i] + w[i]) + rest[i];
+    COMMIT(i, fma_(broadcast(k->h), u[i], k->q[i]), k->v[i] + w[i], u[i] * k->h, w[i]);
+    return NH_KERNEL_OK;
+}
+
 static int step(kernel *k)
 {
+    if (POSITIONS > 0)
+        return step_on_surface(k);
     const double h = k->h, t = k->t;
     LOCAL(pushed, N + NB); /* v1 still off the constraints; B */
     LOCAL(q, N);
@@ -84,7 +110,13 @@ static size_t scratch(const nh_shape *s, const double *option)
 {
     (void)option;
     int of_start = 2 * s->n + 4 * s->m, of_step = 4 * s->n;
-    return (size_t)(s->nb + 1 + (of_start > of_step ? of_start : of_step));
+    return (size_t)(s->nb + 1 + (of_start > of_step ? of_start : of_step)) + surface_scratch(s);
+}
+
+static nh_fn_set skips(const nh_shape *shape, const double *option)
+{
+    (void)option;
+    return shape->positions > 0 ? NH_FN_BIT(PUSH) | NH_FN_BIT(PROJECT) : SURFACE_CALLS;
 }
 
 const nh_method nh_method_leapfrog = {
@@ -94,7 +126,7 @@ const nh_method nh_method_leapfrog = {
     .formulas = "vh = v0 - h/2 M^-1 (gradV(q0) + A(q0)^T l0)\n"
                 "q1 = q0 + h vh\n"
                 "v1 = vh - h/2 M^-1 (gradV(q1) + A(q1)^T l1),   A(q1) v1 + b(q1) = 0\n"
-                "l0 comes from the step before.",
+                "l0 comes from the step before; of conditions on positions, from g(q1) = 0",
     .option = {{.name = "start",
                 .help =
                     "the first multiplier: of the continuous equations, of a newmark step, or zero",
@@ -105,8 +137,9 @@ const nh_method nh_method_leapfrog = {
                 .choices = "continuous|newmark|zero"}},
     .options = 1,
     .order = 2,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
+    .skips = skips,
     .memory = memory,
     .scratch = scratch,
 };

@@ -60,8 +60,8 @@ static size_t scratch(const nh_shape *s, const double *option)
 
 static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
-    (void)shape, (void)option;
-    return NH_FN_BIT(CLOSE_MEAN); /* of newmark alone */
+    (void)option;
+    return newmark_skips(shape, false);
 }
 
 const nh_method nh_method_newmark_pair = {
@@ -73,7 +73,7 @@ const nh_method nh_method_newmark_pair = {
     .option = {NEWMARK_BETA, NEWMARK_BETA2},
     .options = 2,
     .order = 2,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION,
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     .refuse = newmark_refuse,
     .skips = skips,
     .scratch = scratch,

@@ -62,14 +62,13 @@ static int order_of(const double *option)
 
 static unsigned keeps_of(const double *option)
 {
-    unsigned always = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION;
+    unsigned always = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS;
     return order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
 static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
-    (void)shape;
-    return option[3] == NEWMARK_AVERAGE ? 0 : NH_FN_BIT(CLOSE_MEAN);
+    return newmark_skips(shape, option[3] == NEWMARK_AVERAGE);
 }
 
 const nh_method nh_method_newmark = {
@@ -82,7 +81,7 @@ const nh_method nh_method_newmark = {
         "q0 = q1 - h v1 + h^2/2 (2 beta2 G0 + (1 - 2 beta2) G1)\n"
         "point:    k(ta, (1 - alpha) q0 + alpha q1, (q1 - q0)/h) = 0\n"
         "average:  (1 - alpha) k(t0, q0, (q1 - q0)/h) + alpha k(t1, q1, (q1 - q0)/h) = 0\n"
-        "k(t1, q1, v1) = 0",
+        "k(t1, q1, v1) = 0;   for conditions on positions g(t1, q1) = 0 instead of point, average",
     .option = {NEWMARK_BETA,
                NEWMARK_BETA2,
                {.name = "alpha",

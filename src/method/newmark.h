@@ -13,12 +13,16 @@
  * Bu y and v1 hardly (by a multiple of B1 - B0 = O(h)), the second moves v1 by Bv z and u hardly.
  * One after the other they converge like h^2, each an m x m solve, and with beta = 0 they do not
  * disturb each other at all: then the first is solved once and for all, and where the force does
- * not depend on velocities nothing is left to repeat. */
+ * not depend on velocities nothing is left to repeat.
+ *
+ * For conditions on positions g(t1, q1) = 0 takes the place of the discrete constraint (surface.h).
+ */
 #ifndef NH_METHOD_NEWMARK_H
 #define NH_METHOD_NEWMARK_H
 
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
+#include "method/surface.h"
 
 /* The file of a method says which it takes: #define NEWMARK_CONSTRAINT. */
 enum { NEWMARK_POINT, NEWMARK_AVERAGE };
@@ -217,10 +221,28 @@ static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
 
 #endif
 
+/* With conditions on positions: g(t1, q1) = 0 in place of a discrete constraint for their rows. */
+static int newmark_on_surface(kernel *k, const newmark *p, const newmark_weights *a, real *u,
+                              real *w)
+{
+    const surface_step step = {
+        .h = p->h,
+        .t = p->t,
+        .q0 = p->q0,
+        .v0 = p->v0,
+        .places = 2,
+        .at = {{AT_START, ROWS_ALL, 1, a->u0, a->v0}, {AT_END, ROWS_ALL, 1, a->u1, a->v1}},
+        .discrete = NEWMARK_CONSTRAINT == NEWMARK_POINT ? DISCRETE_POINT : DISCRETE_AVERAGE,
+        .alpha = p->alpha};
+    return surface_solve(k, &step, u, w, 0);
+}
+
 /* Solves one step from p->q0, p->v0: u = (q1 - q0) / h and w = v1 - v0. */
 static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
 {
     const newmark_weights a = newmark_weights_of(p);
+    if (POSITIONS > 0)
+        return newmark_on_surface(k, p, &a, u, w);
     LOCAL(kick0, N + NB);
     LOCAL(kick1, N + NB);
     LOCAL(I0, N);
@@ -271,7 +293,16 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
 static inline size_t newmark_scratch(const nh_shape *s)
 {
     size_t n = (size_t)s->n, m = (size_t)s->m, d = n + 2 * m;
-    return 2 * (n + (size_t)s->nb) + 7 * n + (size_t)s->nb + 3 + 3 * m + newton_scratch(d);
+    return 2 * (n + (size_t)s->nb) + 7 * n + (size_t)s->nb + 3 + 3 * m + newton_scratch(d) +
+           surface_scratch(s);
+}
+
+/* CLOSE_MEAN is for newmark alone, and conditions on positions have their own way. */
+static inline nh_fn_set newmark_skips(const nh_shape *shape, bool average)
+{
+    if (shape->positions > 0)
+        return NH_FN_BIT(CLOSE) | NH_FN_BIT(CLOSE_MEAN) | NH_FN_BIT(CONSTRAINT);
+    return SURFACE_CALLS | (average ? 0 : NH_FN_BIT(CLOSE_MEAN));
 }
 
 static inline const char *newmark_refuse(const double *option)

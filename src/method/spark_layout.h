@@ -5,9 +5,9 @@
  *     a, f, r   rows of the points: positions from velocities, momenta from forces and reactions
  *     af, ar    the products a f and a r, which take pushes to positions
  *     u         the conditions on the points, a row for each stage
- *     ud, ug    the same for conditions on positions: on their derivatives, and on g / h itself
  *     e, g      continue a step into the next: what belongs to stages, and the rises of all points
  *     e2        continues the stages of the last two steps
+ *     ud, ug    in place of u for conditions on positions: on their derivatives, and on g / h
  *
  * Where reactions have no table of their own (`split` is 0), f and af take no room: they lie where
  * r and ar do. e2 is there when two steps are remembered. */
@@ -29,11 +29,11 @@ typedef struct spark_kind {
     PART(af, kind.split *p, s)                                                                     \
     PART(ar, p, s)                                                                                 \
     PART(u, s, p)                                                                                  \
-    PART(ud, s, p)                                                                                 \
-    PART(ug, s, p)                                                                                 \
     PART(e, s, s)                                                                                  \
     PART(g, p, p)                                                                                  \
-    PART(e2, kind.two *s, 2 * s)
+    PART(e2, kind.two *s, 2 * s)                                                                   \
+    PART(ud, s, p)                                                                                 \
+    PART(ug, s, p)
 
 /* Offsets of the parts, and behind the last the size of the table. */
 typedef struct spark_layout {

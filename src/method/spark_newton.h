@@ -18,7 +18,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     for (int c = 0; c < S; c++)
         for (int e = 0; e < M; e++) {
             double sum = 0;
-            EACH_POINT(i) sum += row_weight(k, c, i, e) * POINT_k(i)[e];
+            EACH_POINT(i) sum += weights_of(k, i, e)[c * POINTS] * POINT_k(i)[e];
             r[UNKNOWNS * N + c * M + e] = sum;
         }
     for (int c = 0; c < S && POSITIONS > 0; c++)

@@ -202,11 +202,12 @@ static inline int evaluate_points(kernel *k, const spark *s)
 
 /* ---- multipliers ---- */
 
-/* What constraint e at point i has to do with condition r. */
-static inline double row_weight(const kernel *k, int r, int i, int e)
+/* The column of the conditions' weights that belongs to constraint e at a point: one number in each
+ * row of POINTS. */
+static inline const double *weights_of(const kernel *k, int i, int e)
 {
     (void)k;
-    return e < FIRST_POSITION ? TABLE_U(r)[i] : TABLE_UD(r)[i];
+    return (POSITIONS > 0 && e >= FIRST_POSITION ? TABLE_UD(0) : TABLE_U(0)) + i;
 }
 
 /* With conditions on positions: g changes with the velocities as h (a r)_ij G_i B_j does. */
@@ -221,7 +222,7 @@ static inline void make_matrix_of_positions(kernel *k, const spark *s)
         EACH_STAGE(r) EACH(d, M)
         {
             const double on_position = d < FIRST_POSITION ? 0 : TABLE_UG(r)[i] * TABLE_AR(i)[j];
-            const double c = row_weight(k, r, i, d) * TABLE_R(i)[j] + on_position;
+            const double c = weights_of(k, i, d)[r * POINTS] * TABLE_R(i)[j] + on_position;
             real *row = s->matrix + (r * M + d) * size + j * M;
             if (c != 0)
                 EACH(e, M) row[e] = fma_(broadcast(c), s->block[d * M + e], row[e]);
@@ -294,18 +295,19 @@ static inline void make_answer(kernel *k, const spark *s)
     EACH_POINT(i) EACH(d, M)
     {
         real *column = ANSWER(i, d);
-        EACH_STAGE(r)
-        EACH(e, M) column[r * M + e] = broadcast(e == d ? -row_weight(k, r, i, d) : 0);
+        const double *u = weights_of(k, i, d);
+        EACH_STAGE(r) EACH(e, M) column[r * M + e] = broadcast(e == d ? -u[r * POINTS] : 0);
         substitute(k, s->matrix, column);
     }
-    EACH_POINT(i) if (is_on_surface(k, i)) EACH(d, POSITIONS)
-    {
-        real *column = ANSWER(i, M + d);
-        EACH_STAGE(r)
-        EACH(e, M)
-        column[r * M + e] = broadcast(e == FIRST_POSITION + d ? -TABLE_UG(r)[i] : 0);
-        substitute(k, s->matrix, column);
-    }
+    if (POSITIONS > 0)
+        EACH_POINT(i) if (is_on_surface(k, i)) EACH(d, POSITIONS)
+        {
+            real *column = ANSWER(i, M + d);
+            EACH_STAGE(r)
+            EACH(e, M)
+            column[r * M + e] = broadcast(e == FIRST_POSITION + d ? -TABLE_UG(r)[i] : 0);
+            substitute(k, s->matrix, column);
+        }
 }
 
 static inline void make_system(kernel *k, const spark *s)
@@ -333,7 +335,7 @@ static inline void answer_defect(kernel *k, const spark *s, int i)
         if (DIRECT)
             EACH(d, M) *sum = fma_(answer[d * S * M], s->defect[d], *sum);
         else
-            *sum = fma_(broadcast(-row_weight(k, r, i, e)), s->defect[e], *sum);
+            *sum = fma_(broadcast(-weights_of(k, i, e)[r * POINTS]), s->defect[e], *sum);
     }
 }
 
