@@ -73,16 +73,22 @@ const char *nh_advise(const nh_system *system, const char **reason)
     const nh_facts *facts = nh_system_facts(system);
     bool large = system->velocities > LARGE;
     bool exact = facts->keeps_energy && facts->linear && facts->autonomous && !large;
-    bool curved = !large && fixes_curved_surface(system);
+    bool on_positions = system->shape.positions > 0;
+    bool curved = !large && !on_positions && fixes_curved_surface(system);
     advice_rule rules[] = {
         {"gauss:stages=3", curved,
          "the constraints are holonomic, and what they fix drifts least at a high order"},
         {"discrete-gradient", exact && facts->coupled,
          "it keeps energy, driver energy, passenger energy and constraints to round-off"},
+        {"discrete-gradient", exact && on_positions,
+         "it keeps energy, constraints and conditions on positions to round-off"},
         {"discrete-gradient", exact && nh_system_constraints(system) > 0,
          "it keeps energy and constraints to round-off"},
         {"discrete-gradient", exact, "it keeps the energy to round-off"},
         {"dla01", large, "so many coordinates want a step whose cost grows no faster than they do"},
+        {"gauss-lobatto", on_positions,
+         "it keeps conditions on positions to round-off at its nodes, for any Lagrangian and "
+         "force, at order 4"},
         {"gauss:stages=2", true, "it takes any Lagrangian, force and constraint, at order 4"},
         {"rk4", true, "it takes any system, but does not keep the constraints"},
     };
@@ -96,7 +102,10 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
     const nh_facts *facts = nh_system_facts(system);
     const char *advised = nh_advise(system, reason);
     bool already = advised && strcmp(advised, "dla01") == 0;
+    bool on_positions = system->shape.positions > 0;
     advice_rule rules[] = {
+        {"dla01", on_positions, "one force a step; an impulse at each end keeps positions"},
+        {"lobatto-ab", on_positions, "two stages with positions kept at both ends: RATTLE"},
         {"dla01", facts->coupled,
          "one force evaluation a step; driver and passengers are kept apart"},
         {"dla01", facts->reaction_is_linear, "one force evaluation a step, no iteration"},

@@ -160,4 +160,5 @@ def main():
     return check.failed > 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
