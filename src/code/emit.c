@@ -309,6 +309,8 @@ static void sizes(nh_text *out, const nh_emission *what)
         s->energy_scales);
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
     angles(out, s);
+    nh_text_add(out, "#define ROTATIONS %d\n#define ROTATION(r) (nh_rotation[r])\n", s->rotations);
+    integers(out, "nh_rotation", s->rotation, s->rotations);
     nh_text_add_plain(out, "#define OPTION(i) (nh_option_values[i])\n#define TABLE (kernel_table)\n"
                            "static const double nh_option_values[] = {");
     for (int i = 0; i < NH_OPTIONS_MAX; i++) {

@@ -8,6 +8,7 @@
  *     N, M, NB, NK      velocities, constraints, entries of B and of K
  *     POSITIONS, NG     conditions on positions, the last of the M, and their entries of K
  *     NBG               their entries of B
+ *     ROTATIONS, ROTATION(r)   rotations, and where the quaternion of each begins
  *     LOCAL(x, count)   an array for the duration of the step
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
  *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
@@ -82,6 +83,8 @@ typedef struct kernel { /* with copies of what steps read often */
 #define NB (k->nb)
 #define POSITIONS (k->positions)
 #define NG (k->io->shape->ng)
+#define ROTATIONS (k->io->shape->rotations)
+#define ROTATION(r) (k->io->shape->rotation[r])
 #define NBG (NB - k->b_first[M - POSITIONS])
 #define REACTION_IS_LINEAR (k->reaction_is_linear)
 #define CONSTANT_MASS (k->constant_mass)

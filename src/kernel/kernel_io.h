@@ -15,6 +15,8 @@ typedef struct nh_shape {
     const int *pair_first, *pair_k, *pair_b;
     int angles;
     const int *angle; /* coordinates that are angles */
+    int rotations;
+    const int *rotation; /* the first of the four coordinates of each */
     int reaction_is_linear, constant_mass, separable, affine, linear; /* as in nh_facts */
     int nonideal;       /* the force of the constraints is more than K^T psi */
     int slope_degree;   /* of gradV as a polynomial of q; -1 where it is none */

@@ -373,6 +373,13 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
     if (needs & NH_NEEDS_DEFINITE_MASS && !f->definite_mass)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s needs a mass matrix that is definite; that of %s is not", method, name);
+    if (needs & NH_NEEDS_ROTATIONS && system->shape.rotations == 0)
+        return nh_fail(report, NH_NOT_APPLICABLE, "%s needs rotations; %s has none", method, name);
+    if (needs & NH_NEEDS_ROTATIONS && system->shape.positions > system->shape.rotations)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s keeps no conditions on positions but those of rotations; %s has others: "
+                       "take avf-p",
+                       method, name);
     if (needs & NH_NEEDS_FRAME && !f->has_frame)
         return nh_fail(
             report, NH_NOT_APPLICABLE,

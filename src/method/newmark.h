@@ -288,6 +288,7 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
 }
 
 #ifdef NH_DESCRIBE
+#include "method/newmark_options.h"
 
 /* Reals of scratch that one newmark_solve takes. */
 static inline size_t newmark_scratch(const nh_shape *s)
@@ -304,27 +305,6 @@ static inline nh_fn_set newmark_skips(const nh_shape *shape, bool average)
         return NH_FN_BIT(CLOSE) | NH_FN_BIT(CLOSE_MEAN) | NH_FN_BIT(CONSTRAINT);
     return SURFACE_CALLS | (average ? 0 : NH_FN_BIT(CLOSE_MEAN));
 }
-
-static inline const char *newmark_refuse(const double *option)
-{
-    double sum = option[0] + option[1];
-    return sum > 0.5 - 1e-9 && sum < 0.5 + 1e-9
-               ? "beta + beta2 = 1/2 makes the two multipliers of a step indistinguishable: the "
-                 "error then does not fall with the step"
-               : 0;
-}
-
-#define NEWMARK_BETA                                                                               \
-    {                                                                                              \
-        .name = "beta",                                                                            \
-        .help = "weight of the far end in the step forwards; 0 makes the force explicit",          \
-        .type = NH_OPTION_REAL, .standard = 0, .least = 0, .greatest = 0.5                         \
-    }
-#define NEWMARK_BETA2                                                                              \
-    {                                                                                              \
-        .name = "beta2", .help = "the same in the step backwards; beta + beta2 = 1/2 is refused",  \
-        .type = NH_OPTION_REAL, .standard = NAN, .least = 0, .greatest = 0.5, .follows = "beta"    \
-    }
 
 #endif
 #endif

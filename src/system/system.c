@@ -84,6 +84,16 @@ static bool list_angles(nh_shape *s, const nh_problem *problem)
     return angle != NULL;
 }
 
+static bool list_rotations(nh_shape *s, const nh_problem *problem)
+{
+    int *first = malloc(((size_t)problem->rotations + 1) * sizeof *first);
+    s->rotation = first;
+    s->rotations = problem->rotations;
+    for (int i = 0; first && i < problem->rotations; i++)
+        first[i] = problem->rotation[i].first;
+    return first != NULL;
+}
+
 static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
 {
     *s = (nh_shape){.n = mechanics->n,
@@ -106,7 +116,8 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .linear = mechanics->facts.linear};
     return copy_pattern(&mechanics->K, &s->k_first, &s->k_column) &&
            copy_pattern(&mechanics->B, &s->b_first, &s->b_column) && make_pairs(s) &&
-           list_angles(s, mechanics->problem) && !nh_graph_failed(mechanics->g);
+           list_angles(s, mechanics->problem) && list_rotations(s, mechanics->problem) &&
+           !nh_graph_failed(mechanics->g);
 }
 
 /* The entries of an m x n matrix by rows: those that `pattern` lists, or all. */
@@ -304,8 +315,8 @@ void nh_system_free(nh_system *system)
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         nh_tape_free(system->tape[fn]);
     nh_shape *s = &system->shape;
-    const int *array[] = {s->k_first,    s->k_column, s->b_first, s->b_column,
-                          s->pair_first, s->pair_k,   s->pair_b,  s->angle};
+    const int *array[] = {s->k_first, s->k_column, s->b_first, s->b_column, s->pair_first,
+                          s->pair_k,  s->pair_b,   s->angle,   s->rotation};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++)
         free((void *)array[i]);
     free_names(system->name_of_coordinate, system->coordinates);

@@ -84,6 +84,18 @@ static const char stiff[] =
     "start x = .1, y = .5, z = .3, x' = 1, z' = .2, y' = -.3\n"
     "frame (1, -z, 0), (0, 0, 1)\n";
 
+/* Conditions on positions beside constraints on velocities, and a rotation. */
+static const char skate[] = "model skate\ncoordinate x, y, phi, X, Y\n"
+                            "lagrangian (x'^2 + y'^2 + phi'^2 + X'^2 + Y'^2)/2 - Y\n"
+                            "constraint x'*sin(phi) - y'*cos(phi) = 0\n"
+                            "constraint (X - x)^2 + (Y - y)^2 = 1\n"
+                            "start X = 1, x' = 0.3, phi' = 1, X' = 0.3, Y' = 0.4\n";
+static const char ball[] =
+    "model ball\ncoordinate x, y\nrotation R\nlet w = body(R), s = space(R)\n"
+    "lagrangian (x'^2 + y'^2)/2 + (w[1]^2 + 2*w[2]^2 + 3*w[3]^2)/2 - R[3,1]\n"
+    "constraint x' - s[2] = 0\nconstraint y' + s[1] = 0\n"
+    "start body(R) = (0.5, -0.3, 0.4)\nstart solve x', y'\n";
+
 /* The share that a few steps take of what the method asks for; 0 where it does not apply. A step
  * that cannot be solved counts too: it was tried. */
 static double share_taken(const nh_system *system, const nh_choice *choice, double step)
@@ -126,6 +138,8 @@ static void scratch_is_right(void)
     nh_system *system[SYSTEMS];
     int systems = 0;
     system[systems++] = system_of_text(stiff);
+    system[systems++] = system_of_text(skate);
+    system[systems++] = system_of_text(ball);
     for (int i = 0; i < nh_shipped_model_count() && systems < SYSTEMS; i++)
         system[systems++] = open_system(nh_shipped_model_name(i));
     static char list[LIST_MAX][64];

@@ -114,6 +114,45 @@ def driven_pendulum(check, program):
         check(off <= 1e-12, f"driven pendulum, gauss:stages=4: {off:.1g} off SciPy's solution")  # measured: 4e-14
 
 
+BODIES = {"top": """model top
+rotation R
+let w = body(R)
+lagrangian (w[1]^2 + 1.3*w[2]^2 + 0.5*w[3]^2)/2 - 0.8*R[3,3]
+start R = turn((1, 2, 0), 0.9), body(R) = (0.3, -0.2, 1.1)
+""", "ball": """model ball
+coordinate x, y
+rotation R
+let w = body(R), s = space(R)
+lagrangian (x'^2 + y'^2)/2 + (0.4*w[1]^2 + 0.6*w[2]^2 + 0.8*w[3]^2)/2 - 0.3*R[3,1] - 0.1*x^2
+constraint x' - s[2] = 0.2*R[1,2]*s[3]
+constraint y' + s[1] = 0
+start R = turn((1, 0, 0), 0.4)*turn((0, 1, 0), 0.7), body(R) = (0.5, -0.3, 0.4), x = 0.3
+start solve x', y'
+"""}
+
+
+def rotations(check, program):
+    """The methods on SO(3). Back: by the same steps with velocities turned."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Library(program, folder)
+        for name, text in BODIES.items():
+            with open(os.path.join(folder, name + ".nh"), "w", encoding="utf-8") as f:
+                f.write(text)
+            start = library.run(name, ["--method", "gauss"], 1, 0)
+            truth = library.run(name, ["--method", "gauss:stages=6"], .02, 50)
+            for method, order, compose in (("lie-newmark", 2, []), ("lie-newmark:tau=exp", 2, []), ("lie-newmark:beta=0.1", 2, []),
+                                           ("lie-newmark-pair", 2, []), ("lie-newmark-pair:tau=exp,beta=0.1,beta2=0.3", 2, []),
+                                           ("lie-newmark:tau=exp", 4, ["--compose", "triple-jump"])):
+                words = ["--method", method, *compose]
+                ends = [library.run(name, words, 1 / n, n) for n in (16, 32)]
+                seen = math.log2(distance(ends[0], truth) / distance(ends[1], truth))
+                back = library.run(name, words, 1 / 16, 16, (ends[0]["q"], [-x for x in ends[0]["v"]]))
+                trip = distance({"q": back["q"], "v": [-x for x in back["v"]]}, start)
+                off = abs(sum(x * x for x in ends[1]["q"][-4:]) - 1)
+                check(abs(seen - order) <= .1 and trip <= 1e-12 and off <= 1e-15,
+                      f"{name}, {' '.join(words[1:])}: order {seen:.2f}, forth and back {trip:.0e}, |p|^2 - 1 {off:.0e}")
+
+
 def is_measured(name, method):
     """On bead nothing depends on alpha, and the others have no constant mass matrix."""
     if name in ("bead", "disk-trailer"):
@@ -129,6 +168,7 @@ def main():
             if is_measured(name, row[0]):
                 measure(check, library, name, row)
     driven_pendulum(check, sys.argv[1])
+    rotations(check, sys.argv[1])
     return check.failed > 0
 
 

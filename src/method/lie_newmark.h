@@ -1,0 +1,325 @@
+/* One step of the nonholonomic Newmark method on R^k x SO(3)^b, for the methods made of such steps.
+ *
+ *     I_j = h xi'(q_j, xi_j, l_j),    xi = (x', body rates)
+ *     u   = xi0 + (1/2 - beta) I0 + beta I1,         q1 = q0 tau(h u)
+ *     xi1 = xi0 + (1 - gamma) I0 + gamma I1,         gamma = 1/2 + beta - beta2
+ *     0 = A(q_a) u + b,  q_a = q0 exp(alpha log tau(h u));    0 = A(q1) xi1 + b
+ *
+ * tau adds on x and is Cayley's map or the exponential on rotations. The point q_a lies on the
+ * geodesic from q0 to q1: with q0 cay(alpha h u) the method would not be symmetric.
+ *
+ * The system's functions are in quaternions p with p' = p (0, w/2), and so a velocity xi has x' in
+ * the places of coordinates and 0, w/2 in those of a quaternion; xi' is the same of p'', whose
+ * radial part says nothing. Solved by fixed point for u, w = xi1 - xi0 and the impulses of the
+ * constraints, with M and A frozen for their system. */
+#ifndef NH_METHOD_LIE_NEWMARK_H
+#define NH_METHOD_LIE_NEWMARK_H
+
+#include "kernel/kernel.h"
+#include "kernel/newton.h"
+#include "kernel/small.h"
+
+enum { LIE_CAYLEY, LIE_EXPONENTIAL };
+enum { ITERATIONS_MAX = 50 };
+
+#define EACH_ROTATION(r) for (int r = 0; r < ROTATIONS; r++)
+#define MA (M - POSITIONS) /* constraints on velocities: all others are those of the rotations */
+#define END_SIZE (N + M + NK)
+
+typedef struct lie_newmark {
+    double h, t, alpha;
+    double u0, u1, v0, v1; /* coefficients of I0 and I1 in u and in xi1 */
+    int tau;
+    const real *q0, *xi0;
+} lie_newmark;
+
+static inline lie_newmark lie_newmark_of(double h, double t, double beta, double beta2,
+                                         double alpha, int tau, const real *q0, const real *xi0)
+{
+    const double gamma = 0.5 + beta - beta2;
+    return (lie_newmark){.h = h,
+                         .t = t,
+                         .alpha = alpha,
+                         .u0 = 0.5 - beta,
+                         .u1 = beta,
+                         .v0 = 1 - gamma,
+                         .v1 = gamma,
+                         .tau = tau,
+                         .q0 = q0,
+                         .xi0 = xi0};
+}
+
+/* ---- quaternions ---- */
+
+/* out = p (s, u), which may be p */
+static inline void quaternion_times(const real *p, real s, const real *u, real *out)
+{
+    const real a = fma_(p[0], s, -fma_(p[1], u[0], fma_(p[2], u[1], p[3] * u[2])));
+    const real b = fma_(p[0], u[0], fma_(p[1], s, fma_(p[2], u[2], -(p[3] * u[1]))));
+    const real c = fma_(p[0], u[1], fma_(p[2], s, fma_(p[3], u[0], -(p[1] * u[2]))));
+    const real d = fma_(p[0], u[2], fma_(p[3], s, fma_(p[1], u[1], -(p[2] * u[0]))));
+    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+}
+
+/* xi of a velocity or an acceleration x at q, and back. */
+static inline void to_body(kernel *k, const real *q, const real *x, real *xi)
+{
+    EACH(i, N) xi[i] = x[i];
+    EACH_ROTATION(r)
+    {
+        const real *p = q + ROTATION(r), *y = x + ROTATION(r);
+        real *w = xi + ROTATION(r);
+        const real a = fma_(p[0], y[1], fma_(-p[1], y[0], fma_(p[3], y[2], -(p[2] * y[3]))));
+        const real b = fma_(p[0], y[2], fma_(-p[2], y[0], fma_(p[1], y[3], -(p[3] * y[1]))));
+        const real c = fma_(p[0], y[3], fma_(-p[3], y[0], fma_(p[2], y[1], -(p[1] * y[2]))));
+        w[0] = broadcast(0), w[1] = a, w[2] = b, w[3] = c;
+    }
+}
+
+static inline void to_velocity(kernel *k, const real *q, const real *xi, real *v)
+{
+    EACH(i, N) v[i] = xi[i];
+    EACH_ROTATION(r)
+    quaternion_times(q + ROTATION(r), broadcast(0), xi + ROTATION(r) + 1, v + ROTATION(r));
+}
+
+/* The quaternion (1, a)/|..| or (cos |a|, a sin |a| / |a|), for half a rotation vector a. */
+static inline void tau_of(int tau, const real *a, real *turn)
+{
+    const real square = dot_(3, a, a);
+    real along;
+    if (tau == LIE_CAYLEY) {
+        turn[0] = along = broadcast(1) / sqrt_(1.0 + square);
+    } else {
+        const mask small = less(square, broadcast(1e-8));
+        const real angle = sqrt_(select_(small, broadcast(1), square));
+        const real series = fma_(square, broadcast(-1.0 / 6), broadcast(1));
+        turn[0] = select_(small, fma_(square, broadcast(-0.5), broadcast(1)), cos_(angle));
+        along = select_(small, series, sin_(angle) / angle);
+    }
+    for (int i = 0; i < 3; i++)
+        turn[1 + i] = a[i] * along;
+}
+
+/* p brought back to the unit sphere, from which it is off by round-off. */
+static inline void normalise(real *p)
+{
+    const real scale = fma_(broadcast(-0.5), dot_(4, p, p), broadcast(1.5));
+    for (int i = 0; i < 4; i++)
+        p[i] = p[i] * scale;
+}
+
+/* q = q0 exp(share log tau(h u)), for shares 0, 1/2 and 1 with Cayley's map */
+static inline void move(kernel *k, const lie_newmark *p, const real *u, double share, real *q)
+{
+    EACH(i, N) q[i] = fma_(broadcast(share * p->h), u[i], p->q0[i]);
+    EACH_ROTATION(r)
+    {
+        const int at = ROTATION(r), half = p->tau == LIE_CAYLEY && share == 0.5;
+        const double scale = p->tau == LIE_CAYLEY && half ? p->h : share * p->h;
+        real a[3], turn[4];
+        for (int i = 0; i < 3; i++)
+            a[i] = u[at + 1 + i] * scale;
+        tau_of(p->tau, a, turn);
+        if (half) { /* the square root of a unit quaternion */
+            turn[0] = turn[0] + 1.0;
+            const real inverse = broadcast(1) / sqrt_(dot_(4, turn, turn));
+            for (int i = 0; i < 4; i++)
+                turn[i] = turn[i] * inverse;
+        }
+        quaternion_times(p->q0 + at, turn[0], turn + 1, q + at);
+        normalise(q + at);
+    }
+}
+
+/* ---- the step ---- */
+
+typedef struct lie_work {
+    real *kick0, *kick1;                   /* N + NB: what KICK gives at the ends */
+    real *I0, *I1;                         /* N */
+    real *Z, *dZ;                          /* impulses at the start, then at the end: 2 MA */
+    real *u_new, *w_new, *qa, *q1, *v, *x; /* N */
+    real *point, *end;                     /* what END gives at q_a and at the end */
+    real *matrix, *reflection, *beta, *rows;
+} lie_work;
+
+/* out = xi of x + B Z at q */
+static inline void add_impulses(kernel *k, const lie_work *w, const real *q, const real *B,
+                                const real *Z, const real *x, real *out)
+{
+    EACH(d, M) w->rows[d] = d < MA ? Z[d] : broadcast(0);
+    EACH(i, N) w->v[i] = x[i];
+    add_B(k, w->v, B, w->rows);
+    to_body(k, q, w->v, out);
+}
+
+/* u_new, w_new: where the impulses take the present u and w; the conditions at the present ones. */
+static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
+                    const real *dw)
+{
+    const double h = p->h, t1 = p->t + h;
+    move(k, p, u, p->alpha, w->qa);
+    move(k, p, u, 1, w->q1);
+    to_velocity(k, w->qa, u, w->v);
+    CALL(END, p->t + p->alpha * h, w->qa, w->v, 0, w->point);
+    EACH(i, N) w->x[i] = p->xi0[i] + dw[i];
+    to_velocity(k, w->q1, w->x, w->v);
+    CALL(END, t1, w->q1, w->v, 0, w->end);
+    CALL(KICK, t1, w->q1, w->v, 0, w->kick1);
+    EACH(i, N) w->x[i] = w->kick0[i] * h;
+    add_impulses(k, w, p->q0, w->kick0 + N, w->Z, w->x, w->I0);
+    EACH(i, N) w->x[i] = w->kick1[i] * h;
+    add_impulses(k, w, w->q1, w->kick1 + N, w->Z + MA, w->x, w->I1);
+    EACH(i, N)
+    {
+        w->u_new[i] = fma_(broadcast(p->u0), w->I0[i], fma_(broadcast(p->u1), w->I1[i], p->xi0[i]));
+        w->w_new[i] = fma_(broadcast(p->v0), w->I0[i], w->I1[i] * p->v1);
+    }
+    return NH_KERNEL_OK;
+}
+
+/* What changes of u (times of_u) and xi1 (times of_v) by x do to the conditions. */
+static inline void differentiate(kernel *k, const lie_work *w, const real *du, const real *dw,
+                                 real *out)
+{
+    EACH(d, M) w->rows[d] = broadcast(0);
+    to_velocity(k, w->qa, du, w->v);
+    apply_K(k, w->rows, w->point + N + M, w->v);
+    EACH(d, MA) out[d] = w->rows[d];
+    EACH(d, M) w->rows[d] = broadcast(0);
+    to_velocity(k, w->q1, dw, w->v);
+    apply_K(k, w->rows, w->end + N + M, w->v);
+    EACH(d, MA) out[MA + d] = w->rows[d];
+}
+
+static inline void make_system(kernel *k, const lie_newmark *p, const lie_work *w)
+{
+    const int size = 2 * MA;
+    real *du = w->x, *dw = w->I1; /* which has been used */
+    for (int c = 0; c < size; c++) {
+        const int at_end = c >= MA;
+        EACH(e, MA) w->dZ[e] = broadcast(e == (at_end ? c - MA : c));
+        EACH(i, N) w->x[i] = broadcast(0);
+        add_impulses(k, w, at_end ? w->q1 : p->q0, (at_end ? w->kick1 : w->kick0) + N, w->dZ, w->x,
+                     w->I0);
+        EACH(i, N)
+        {
+            du[i] = w->I0[i] * (at_end ? p->u1 : p->u0);
+            dw[i] = w->I0[i] * (at_end ? p->v1 : p->v0);
+        }
+        differentiate(k, w, du, dw, w->dZ);
+        EACH(r, size) w->matrix[r * size + c] = w->dZ[r];
+    }
+    orthogonal_factor(size, w->matrix, w->reflection, w->beta);
+}
+
+static inline void correct(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
+                           const real *dw)
+{
+    real *du = w->x, *change = w->I1;
+    EACH(i, N)
+    {
+        du[i] = w->u_new[i] - u[i];
+        change[i] = w->w_new[i] - dw[i];
+    }
+    differentiate(k, w, du, change, w->dZ);
+    EACH(d, MA)
+    {
+        w->dZ[d] = -(w->dZ[d] + w->point[N + d]);
+        w->dZ[MA + d] = -(w->dZ[MA + d] + w->end[N + d]);
+    }
+    orthogonal_solve(2 * MA, w->matrix, w->reflection, w->beta, w->dZ);
+    for (int at_end = 0; at_end < 2; at_end++) {
+        EACH(i, N) w->x[i] = broadcast(0);
+        add_impulses(k, w, at_end ? w->q1 : p->q0, (at_end ? w->kick1 : w->kick0) + N,
+                     w->dZ + at_end * MA, w->x, w->I0);
+        EACH(i, N)
+        {
+            w->u_new[i] = fma_(broadcast(at_end ? p->u1 : p->u0), w->I0[i], w->u_new[i]);
+            w->w_new[i] = fma_(broadcast(at_end ? p->v1 : p->v0), w->I0[i], w->w_new[i]);
+        }
+    }
+}
+
+/* Solves one step: q1, and xi1 = xi0 + dw. */
+static int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi1)
+{
+    LOCAL(kicks, 2 * (N + NB));
+    LOCAL(vectors, 10 * N);
+    LOCAL(impulses, 4 * MA);
+    LOCAL(ends, 2 * END_SIZE);
+    LOCAL(matrix, 4 * MA * MA);
+    LOCAL(reflection, 4 * MA * MA);
+    LOCAL(beta, 2 * MA);
+    LOCAL(rows, M);
+    real *u = vectors + 8 * N, *dw = vectors + 9 * N;
+    const lie_work at = {kicks,
+                         kicks + N + NB,
+                         vectors,
+                         vectors + N,
+                         impulses,
+                         impulses + 2 * MA,
+                         vectors + 2 * N,
+                         vectors + 3 * N,
+                         vectors + 4 * N,
+                         vectors + 5 * N,
+                         vectors + 6 * N,
+                         vectors + 7 * N,
+                         ends,
+                         ends + END_SIZE,
+                         matrix,
+                         reflection,
+                         beta,
+                         rows};
+    EACH(e, 2 * MA) at.Z[e] = broadcast(0);
+    EACH(i, N)
+    {
+        u[i] = p->xi0[i];
+        dw[i] = broadcast(0);
+    }
+    to_velocity(k, p->q0, p->xi0, at.v);
+    CALL(KICK, p->t, p->q0, at.v, 0, at.kick0);
+    coupled_convergence progress = coupled_velocities(k, -1);
+    do {
+        if (has_failed(&progress, ITERATIONS_MAX))
+            return not_converged(k, &progress.all);
+        TRY_(evaluate(k, p, &at, u, dw));
+        if (progress.all.iteration == 0) {
+            make_system(k, p, &at);
+        }
+        correct(k, p, &at, u, dw);
+        EACH(e, 2 * MA)
+        at.Z[e] = select_(progress.all.active, at.Z[e] + at.dZ[e], at.Z[e]);
+        take_increments(k, &progress, -1, 1, p->xi0, at.u_new, at.w_new, u, dw);
+    } while (!has_converged(&progress));
+    move(k, p, u, 1, q1);
+    EACH(i, N) xi1[i] = p->xi0[i] + dw[i];
+    return NH_KERNEL_OK;
+}
+
+/* Ends a step of the method with the state (q, xi). */
+static inline void commit_body(kernel *k, const real *q, const real *xi, real *v)
+{
+    to_velocity(k, q, xi, v);
+    COMMIT(i, q[i], v[i], q[i] - k->q[i], v[i] - k->v[i]);
+}
+
+#ifdef NH_DESCRIBE
+#include "method/method.h"
+#include "method/newmark_options.h"
+
+/* Reals of scratch that one lie_newmark_solve takes. */
+static inline size_t lie_newmark_scratch(const nh_shape *s)
+{
+    size_t n = (size_t)s->n, m = (size_t)s->m, a = m - (size_t)s->positions;
+    return 2 * (n + (size_t)s->nb) + 10 * n + 6 * a + 2 * (n + m + (size_t)s->nk) + 8 * a * a + m;
+}
+
+#define LIE_TAU                                                                                    \
+    {                                                                                              \
+        .name = "tau", .help = "from velocities to rotations: Cayley's map or the exponential",    \
+        .type = NH_OPTION_CHOICE, .standard = LIE_CAYLEY, .least = 0, .greatest = 1,               \
+        .choices = "cay|exp"                                                                       \
+    }
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* The options that all of Newmark's methods share, for their descriptors. */
+#ifndef NH_METHOD_NEWMARK_OPTIONS_H
+#define NH_METHOD_NEWMARK_OPTIONS_H
+
+static inline const char *newmark_refuse(const double *option)
+{
+    double sum = option[0] + option[1];
+    return sum > 0.5 - 1e-9 && sum < 0.5 + 1e-9
+               ? "beta + beta2 = 1/2 makes the two multipliers of a step indistinguishable: the "
+                 "error then does not fall with the step"
+               : 0;
+}
+
+#define NEWMARK_BETA                                                                               \
+    {                                                                                              \
+        .name = "beta",                                                                            \
+        .help = "weight of the far end in the step forwards; 0 makes the force explicit",          \
+        .type = NH_OPTION_REAL, .standard = 0, .least = 0, .greatest = 0.5                         \
+    }
+#define NEWMARK_BETA2                                                                              \
+    {                                                                                              \
+        .name = "beta2", .help = "the same in the step backwards; beta + beta2 = 1/2 is refused",  \
+        .type = NH_OPTION_REAL, .standard = NAN, .least = 0, .greatest = 0.5, .follows = "beta"    \
+    }
+
+#endif
