@@ -111,7 +111,7 @@ def chain(links):
     starts = [f"start X[{i + 1}] = {x!r}, Y[{i + 1}] = {y!r}, X[{i + 1}]' = {.5 * math.sin(i)!r}, Y[{i + 1}]' = {.3 * math.cos(2 * i)!r}"
               for i, (x, y) in enumerate(points)]
     return "\n".join([f"model chain-{links}", f"coordinate X[1..{n}], Y[1..{n}]",
-                      f"lagrangian sum(i in 1..{n}, (X[i]'^2 + Y[i]'^2)/2 - Y[i])", *rods, *starts, ""])
+                      f"lagrangian sum(i in 1..{n}: (X[i]'^2 + Y[i]'^2)/2 - Y[i])", *rods, *starts, ""])
 
 
 PENDULUM = """model spherical-pendulum
