@@ -507,7 +507,8 @@ NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *piec
  * with NH_FILE_FAILED if `path` cannot be written, or if somebody else holds the lock, which the
  * message then names. It is advisory: nonholo takes it for the files of nh_archive and
  * nh_simulation, and `nonholo ensemble` for its own; other programs do not know it. It ends
- * with nh_lock_release or with the process. Devices and pipes are not locked: `out` is NULL then. */
+ * with nh_lock_release or with the process. Devices and pipes are not locked: `out` is NULL then.
+ */
 typedef struct nh_lock nh_lock;
 NH_API nh_status nh_lock_take(nh_lock **out, const char *path, nh_report *report);
 /* Whether the lock is that of `path`, which may be the same file under another name. */

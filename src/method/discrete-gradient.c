@@ -26,6 +26,7 @@
 #define FRAME ((int)OPTION(1))
 #define POINTS ((int)OPTION(2)) /* 0: by the step */
 
+#define IS_FLAT FLAT
 #include "method/frame.h"
 #include "method/polar.h"
 

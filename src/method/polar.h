@@ -32,7 +32,8 @@
 #define R (N - M)
 
 /* What is known of a point: flat K[nk], B[nb], L[m*m]; else mass[n*n], A[m*n], basis[r*n]. */
-#define POINT_SIZE (FLAT ? NK + NB + M * M : N * N + M * N + R * N)
+/* IS_FLAT, by the file of a method: whether the short way below is taken. */
+#define POINT_SIZE (IS_FLAT ? NK + NB + M * M : N * N + M * N + R * N)
 #define POINT_K(p) (p)
 #define POINT_B(p) ((p) + NK)
 #define POINT_L(p) ((p) + NK + NB)
@@ -281,14 +282,16 @@ static inline void momenta(kernel *k, const real *mass, const real *basis, const
 }
 
 /* Rotates the basis of a point within its span until it lies as near to another as can be: then the
- * transport between the two does not change components. Nearness is measured by the given mass. */
-static inline int align(kernel *k, const real *mass, const real *other, real *basis)
+ * transport between the two does not change components. Nearness is measured by the given mass;
+ * `seen` is how the basis looks at the other point. */
+static inline int align_seen(kernel *k, const real *mass, const real *other, const real *seen,
+                             real *basis)
 {
     HOLD(k);
     LOCAL(G, R * R);
     LOCAL(Q, R * R);
     LOCAL(rotated, R);
-    EACH(a, R) momenta(k, mass, basis, other + a * N, G + a * R);
+    EACH(a, R) momenta(k, mass, seen, other + a * N, G + a * R);
     TRY_(polar(k, R, G, Q));
     EACH(i, N)
     {
@@ -301,6 +304,11 @@ static inline int align(kernel *k, const real *mass, const real *other, real *ba
     }
     RELEASE(k);
     return NH_KERNEL_OK;
+}
+
+static inline int align(kernel *k, const real *mass, const real *other, real *basis)
+{
+    return align_seen(k, mass, other, basis, basis);
 }
 
 /* K, skew: half of T on pairs of basis vectors; w is followed by 1 */

@@ -137,3 +137,90 @@ def triple_jump(step, order=2):
 def yoshida6(step):
     outer = [0.78451361047755726382, 0.23557321335935813368, -1.17767998417887100695]
     return compose(step, outer + [1 - 2 * sum(outer)] + outer[::-1])
+
+
+# ---- avf-so3, for models whose last four coordinates are a unit quaternion ----
+
+def product(p, q):
+    return np.concatenate([[p[0] * q[0] - p[1:] @ q[1:]], p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:])])
+
+
+def hat(u):
+    return np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
+
+
+def by_rates(p, k):
+    """q' = Z xi for xi = (x', body rate)."""
+    Z = np.zeros((k + 4, k + 3))
+    Z[:k, :k] = np.eye(k)
+    Z[k:, k:] = np.array([product(p, np.concatenate([[0.0], e])) for e in np.eye(3)]).T / 2
+    return Z
+
+
+def turned(q, d, s, k):
+    c = np.concatenate([[1.0], s * d[k:] / 2])
+    return np.concatenate([q[:k] + s * d[:k], product(q[k:], c / np.linalg.norm(c))])
+
+
+def on_rotation(block, k):
+    whole = np.eye(k + 3)
+    whole[k:, k:] = block
+    return whole
+
+
+def avf_so3(s, q0, v0, h):
+    k = s.n - 4
+
+    def at(q):
+        Z = by_rates(q[k:], k)
+        return Z, Z.T @ s.mass(q) @ Z, s.rows(q)[0] @ Z
+
+    def bracket(u, w):
+        return np.concatenate([np.zeros(k), np.cross(u[k:], w[k:])])
+
+    def chart(d):
+        """xi = J d' in the chart of Cayley"""
+        return on_rotation((np.eye(3) - hat(d[k:]) / 2) / (1 + d[k:] @ d[k:] / 4), k)
+
+    Z0, I0, A0 = at(q0)
+    b0, xi0 = basis(A0, I0), np.linalg.lstsq(Z0, v0, rcond=None)[0]
+    kept = {}
+
+    def change(q, Z, b):
+        """The derivative of I(q) = Z^T M Z along the velocity b."""
+        u, dZ = Z @ b, np.zeros_like(Z)
+        dZ[k:, k:] = by_rates(u[k:], k)[k:, k:]
+        dM = np.array([u @ s.twist(q, e) for e in np.eye(s.n)])
+        half = dZ.T @ s.mass(q) @ Z
+        return half + half.T + Z.T @ dM @ Z
+
+    def rotation_K(q, Z, d, B, I):
+        r = B.shape[1]
+        slope = [change(q, Z, B[:, a]) @ d for a in range(r)]
+
+        def entry(a, b):
+            x, y = B[:, a], B[:, b]
+            return (I @ d @ bracket(x, y) / 2 + bracket(x, d) @ I @ y / 4 - bracket(y, d) @ I @ x / 4 +
+                    (slope[b] @ x - slope[a] @ y) / 2)
+        return np.array([[entry(a, b) for b in range(r)] for a in range(r)])
+
+    def step(d):
+        qm = turned(q0, d, 1, k)
+        Z, I, A = at(qm)
+        B = basis(A, I)
+        turn = cayley(-rotation_K(qm, Z, d, B, I))
+        rho0 = turn @ polar(b0.T @ np.linalg.inv(chart(-d)).T @ I @ B).T @ b0.T @ I0 @ xi0
+        force = np.zeros(k + 3)
+        for c, b in zip(2 * POINTS - 1, WEIGHTS):
+            there = turned(qm, d, c, k)
+            force -= b * chart(c * d).T @ at(there)[0].T @ s.slope(there)
+        rho1 = rho0 + h * B.T @ force
+        kept.update(B=B, I=I, rho=turn @ rho1, qm=qm)
+        return h / 4 * B @ (rho0 + rho1)
+
+    d = settled(step, h / 2 * xi0)
+    q1 = turned(kept["qm"], d, 1, k)
+    Z1, I1, A1 = at(q1)
+    b1 = basis(A1, I1)
+    xi1 = b1 @ polar(b1.T @ np.linalg.inv(chart(d)).T @ kept["I"] @ kept["B"]) @ kept["rho"]
+    return q1, Z1 @ xi1

@@ -26,6 +26,7 @@ SYSTEMS = {
 METHODS = {"avf-p": (["--method", "avf-p"], 2, 1),
            "triple jump": (["--method", "avf-p", "--compose", "triple-jump"], 4, 1),
            "yoshida6": (["--method", "avf-p", "--compose", "yoshida6"], 6, 2)}
+ROTATIONS = {"heavy-top": .1, "veselova": .1, "chaplygin-ball": .2, "routh-sphere": .1}  # with steps
 
 
 class Library:
@@ -70,6 +71,28 @@ def compare_with_formulas(check, library):
             q, v = polar_steps.avf_p(s, q, v, step)
         off = distance(library.run(name, ["--method", "avf-p"], step, 2), {"q": q, "v": v})
         check(off <= 1e-13, f"{name}: avf-p and its formulas differ by {off:.1g}")
+
+
+def compare_rotations(check, library):
+    """avf-so3: two steps by the formulas (measured: 2e-16 .. 8e-16), then order, energy and constraints."""
+    for name, step in ROTATIONS.items():
+        s = System(library.text(name))
+        rates, k = lambda q, v: np.linalg.lstsq(polar_steps.by_rates(q[k:], k), v, rcond=None)[0], s.n - 4
+        start, (q, v) = (s.q, rates(s.q, s.v)), (s.q, s.v)
+        for _ in range(2):
+            q, v = polar_steps.avf_so3(s, q, v, step)
+        words = ["--method", "avf-so3"]
+        off = distance(library.run(name + "-rotation", words, step, 2, start), {"q": q, "v": rates(q, v)})
+        ends = [library.run(name + "-rotation", words, 1 / n, n, start) for n in (16, 32, 64)]
+        order = math.log2(distance(ends[0], ends[1]) / distance(ends[1], ends[2]))
+        energy = max(end["energy_error_max"] for end in ends)
+        norm = max(abs(np.linalg.norm(end["q"][k:]) - 1) for end in ends)
+        Cv = max(end["constraint_max"] for end in ends)
+        back = library.run(name + "-rotation", words, 1 / 16, 16, (ends[0]["q"], [-x for x in ends[0]["v"]]))
+        trip = distance({"q": back["q"], "v": [-x for x in back["v"]]}, dict(zip("qv", start)))
+        check(off <= 1e-13 and abs(order - 2) <= .1 and energy <= 1e-13 and norm <= 1e-14 and Cv <= 1e-13 and trip <= 1e-12,
+              f"{name}, avf-so3: off its formulas by {off:.0e}, order {order:.2f}, energy {energy:.0e}, |p| {norm:.0e}, "
+              f"C v {Cv:.0e}, forth and back {trip:.0e}")
 
 
 def residuals(s, end):
@@ -154,6 +177,7 @@ def main():
         long_runs(library, int(sys.argv[4]) if sys.argv[4:] else 10**6)
         return 0
     compare_with_formulas(check, library)
+    compare_rotations(check, library)
     for name in SYSTEMS:
         for method in METHODS:
             measure(check, library, name, method)
