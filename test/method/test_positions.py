@@ -124,7 +124,9 @@ def measure(check, library, name, method):
 def chain(links):
     """Rods of length 1 between points of mass 1, hanging from (0, 0) and (2 links/3, 0), in an arc of a circle."""
     arc, n = 2 * links / 3, links - 1
-    half = next(x for x in np.arange(1, 3, 1e-6) if math.sin(x) / math.sin(x / links) <= arc)
+    low, high = 1, 3
+    while low < (half := (low + high) / 2) < high:  # sin(half)/sin(half/links) = arc
+        low, high = (half, high) if math.sin(half) > arc * math.sin(half / links) else (low, half)
     radius = .5 / math.sin(half / links)
     points = [(arc / 2 + radius * math.sin(a), -radius * (math.cos(a) - math.cos(half)))
               for a in (half * (2 * i / links - 1) for i in range(1, links))]
