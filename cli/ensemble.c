@@ -86,9 +86,35 @@ static int choose_starts(ensemble_job *c, const options *given)
     return 0;
 }
 
-static void fill_options(ensemble_job *c, const options *given, int64_t steps)
+enum { USUAL_TIMES = 500 };
+
+/* With --tolerance or without --step members choose steps of their own, and a step of the run is
+ * where their states are compared. */
+static int plan_steps(ensemble_job *c, const options *given, double *step, int64_t *steps)
 {
-    nh_run_options run = run_options(given, given->method, given->step, steps);
+    *step = given->step;
+    if (!isnan(given->step) && isnan(given->tolerance))
+        return require_method(&c->subject, given);
+    nh_report report;
+    nh_plan_options open = nh_plan_options_default();
+    open.method = given->method;
+    open.step = isnan(given->step) ? 0 : given->step;
+    open.time = isnan(given->time) ? 0 : given->time;
+    open.steps = given->steps > 0 ? given->steps : open.step > 0 ? 0 : USUAL_TIMES;
+    open.t0 = given->t0;
+    open.tolerance = isnan(given->tolerance) ? 0 : given->tolerance;
+    open.absolute = isnan(given->absolute) ? 0 : given->absolute;
+    if (nh_plan_make(&c->plan, c->subject.system, &open, &report) != NH_OK)
+        return complain_report(&report);
+    c->method = c->plan.method;
+    *step = c->plan.step;
+    *steps = isnan(given->step) ? c->plan.steps : *steps;
+    return 0;
+}
+
+static void fill_options(ensemble_job *c, const options *given, double step, int64_t steps)
+{
+    nh_run_options run = run_options(given, c->method, step, steps);
     c->wanted.model = c->subject.model;
     c->wanted.settings = (const char *const *)given->settings;
     c->wanted.setting_count = given->setting_count;
@@ -117,18 +143,19 @@ static void fill_options(ensemble_job *c, const options *given, int64_t steps)
 static int prepare(ensemble_job *c, const options *given, int64_t steps)
 {
     int answer = 0;
+    double step = 0;
     for (int i = 0; i < given->sweep_count && !answer; i++)
         answer =
             parse_sweep(given->sweeps[i], &c->sweep[i], c->sweep_name[i], sizeof c->sweep_name[i]);
     if (!answer)
         answer = subject_open(&c->subject, given);
     if (!answer)
-        answer = require_method(&c->subject, given);
+        answer = plan_steps(c, given, &step, &steps);
     if (!answer)
         answer = choose_starts(c, given);
     if (answer)
         return answer;
-    fill_options(c, given, steps);
+    fill_options(c, given, step, steps);
     if (rank_is_done(c, given))
         return ALREADY_DONE;
     nh_report report;
@@ -248,7 +275,7 @@ static int run(const options *given)
     ensemble_job c = {.method = given->method};
     int64_t steps = 0;
     int answer = subject_find(&c.subject, given);
-    if (!answer)
+    if (!answer && !isnan(given->step))
         answer = count_steps("ensemble", given, &steps);
     if (!answer)
         answer = check_kind(given);
@@ -282,8 +309,9 @@ static int run(const options *given)
 const command command_ensemble = {
     .name = "ensemble",
     .summary = "compute many trajectories and their statistics",
-    .operands = "MODEL (--members N | --sweep NAME=a:b:n | --starts FILE) --method METHOD\n"
-                "                        --step H (--steps N | --time T) [OPTION...]",
+    .operands = "MODEL (--members N | --sweep NAME=a:b:n | --starts FILE) [--method METHOD]\n"
+                "                        [--step H | --tolerance R] [--steps N | --time T] "
+                "[OPTION...]",
     .help = "Simulates many trajectories of MODEL, called members: random start states of one\n"
             "energy that satisfy the constraints, or a list of start states, or a range of\n"
             "parameter values, or combinations of starts and values. Prints mean, variance and\n"
@@ -296,7 +324,7 @@ const command command_ensemble = {
         "nonholo ensemble pendulum-cvt --sweep eps=0:0.5:51 --method dla01 --step 0.1 \\\n"
         "        --time 300 -o members.csv --table members",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
-               OPTIONS_ENSEMBLE | OPTIONS_KEEP,
+               OPTIONS_ENSEMBLE | OPTIONS_KEEP | OPTIONS_TOLERANCE,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -73,6 +73,14 @@ static const specification specifications[] = {
      0, 0},
     {"tolerance", 0, POSITIVE, OPTIONS_ORDER, AT(tolerance), "E",
      "tolerance of the reference solution (1e-13)", 0, 0},
+    {"tolerance", 0, POSITIVE, OPTIONS_TOLERANCE, AT(tolerance), "R",
+     "error of the steps that a method chooses itself (1e-9 if no --step is given)", 0, 0},
+    {"absolute", 0, POSITIVE, OPTIONS_TOLERANCE, AT(absolute), "A",
+     "the same for components near zero, in their own unit (R)", 0, 0},
+    {"times", 0, TEXT, OPTIONS_DENSE, AT(times), "a:b:n", "record n states from t = a to t = b", 0,
+     0},
+    {"every-time", 0, POSITIVE, OPTIONS_DENSE, AT(every_time), "D",
+     "record a state each D units of time", 0, 0},
     {"members", 0, COUNT, OPTIONS_ENSEMBLE, AT(members), "N",
      "random starts of one energy that satisfy the constraints", 1, INTEGERS},
     {"energy", 0, REAL, OPTIONS_ENSEMBLE, AT(energy), "E",
@@ -259,27 +267,40 @@ static int add_sweep(options *given, const char *text)
     return 0;
 }
 
-int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
+/* "a:b:n" */
+static bool parse_range(const char *text, double *from, double *to, int64_t *count)
 {
     char part[3][48] = {{0}};
-    size_t length = strcspn(text, "=");
-    const char *rest = text + length + (text[length] == '=');
     int parts = 0;
-    while (text[length] && parts < 3) {
-        size_t here = strcspn(rest, ":");
-        snprintf(part[parts], sizeof part[0], "%.*s", (int)here, rest);
-        parts++;
-        rest += here;
-        if (!*rest)
+    for (; parts < 3; parts++) {
+        size_t here = strcspn(text, ":");
+        snprintf(part[parts], sizeof part[0], "%.*s", (int)here, text);
+        text += here;
+        if (*text != ':')
             break;
-        rest++;
+        text++;
     }
+    return parts == 2 && !*text && parse_real(part[0], from) && parse_real(part[1], to) &&
+           parse_count(part[2], 1, INTEGERS, count);
+}
+
+int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
+{
+    size_t length = strcspn(text, "=");
     snprintf(name, size, "%.*s", (int)length, text);
     *sweep = (nh_sweep){.parameter = name};
-    if (parts != 3 || *rest || length == 0 || length >= size ||
-        !parse_real(part[0], &sweep->from) || !parse_real(part[1], &sweep->to) ||
-        !parse_count(part[2], 1, INTEGERS, &sweep->count))
+    if (length == 0 || length >= size || !text[length] ||
+        !parse_range(text + length + 1, &sweep->from, &sweep->to, &sweep->count))
         return complain("--sweep needs NAME=a:b:n, n values from a to b, not '%s'", text);
+    return 0;
+}
+
+int parse_times(const char *text, double *from, double *to, int64_t *count)
+{
+    if (!parse_range(text, from, to, count) || *count < 2 || !(*to > *from))
+        return complain("--times needs a:b:n, at least 2 states from t = a to a later t = b, not "
+                        "'%s'",
+                        text);
     return 0;
 }
 
@@ -486,6 +507,8 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
     *given = (options){.step = NAN,
                        .time = NAN,
                        .tolerance = NAN,
+                       .absolute = NAN,
+                       .every_time = NAN,
                        .energy = NAN,
                        .members = -1,
                        .seed = -1,

@@ -19,6 +19,8 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
        OPTIONS_BENCH = 1 << 12,     /* --step alone */
        OPTIONS_CACHE = 1 << 14,     /* --clear */
+       OPTIONS_TOLERANCE = 1 << 15, /* --tolerance, --absolute */
+       OPTIONS_DENSE = 1 << 16,     /* --times, --every-time */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
 };
@@ -40,7 +42,8 @@ typedef struct options {
     const char *starts, *checkpoint, *checkpoint_every, *resume; /* NULL when not given */
     const char *folder;                                          /* --out, NULL when not given */
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
-    double step, time, tolerance, energy;                              /* NaN when not given */
+    const char *times;                                                 /* NULL when not given */
+    double step, time, tolerance, absolute, every_time, energy;        /* NaN when not given */
     double t0;
     int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
     int backend, compensated, around, table,
@@ -71,6 +74,9 @@ int parse_steps_list(const char *text, int room, int64_t *steps);
 
 /* "NAME=a:b:n" cut apart; the name is copied into `name`. Complains when it is something else. */
 int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size);
+
+/* "a:b:n" of --times; complains when it is something else. */
+int parse_times(const char *text, double *from, double *to, int64_t *count);
 
 /* A list of exactly `count` numbers out of "1,2,-3"; `name` is the option that messages name. */
 int parse_list(const char *name, const char *text, int count, double *values);

@@ -1,5 +1,4 @@
 /* nonholo run: computes one trajectory. */
-#include "advice.h"
 #include "checkpointing.h"
 #include "command.h"
 #include "message.h"
@@ -7,15 +6,6 @@
 #include "progress.h"
 #include "run_report.h"
 #include "timing.h"
-
-static int require_method(const subject *s, const options *given)
-{
-    if (given->method)
-        return 0;
-    char names[1024];
-    list_applicable(names, sizeof names, s->system);
-    return complain("run needs --method; these apply to %s: %s", nh_system_name(s->system), names);
-}
 
 /* Paths that cannot be written are found out before the computation, not after it. */
 static int check_paths(const options *given)
@@ -59,18 +49,15 @@ static int prepare(run_job *job, hook_view *shown, const options *given)
 {
     const subject *s = &job->subject;
     nh_report report;
-    nh_simulation_options wanted = nh_simulation_options_default();
-    nh_run_options run = run_options(given, given->method, given->step, job->steps);
+    nh_simulation_options wanted = job->wanted;
+    nh_run_options run = run_options(given, given->method, 0, 0);
     wanted.method = run.method;
     wanted.compose = run.compose;
-    wanted.step = run.step;
     wanted.backend = run.backend;
     wanted.compensated = run.compensated;
     wanted.t0 = s->t;
     wanted.q = s->q;
     wanted.v = s->v;
-    wanted.steps = job->steps;
-    wanted.every = given->every > 0 ? given->every : 0;
     wanted.keep = given->plot ? NH_KEEP_ROWS : NH_KEEP_LAST_ROW;
     wanted.output = given->output;
     wanted.model_text = nh_model_text(s->model);
@@ -85,12 +72,13 @@ static int prepare(run_job *job, hook_view *shown, const options *given)
         return complain_report(&report);
     job->run = nh_simulation_run(job->simulation);
     job->record = nh_simulation_record(job->simulation);
+    job->plan = nh_simulation_plan(job->simulation);
     return 0;
 }
 
 static void compute(run_job *job, hook_view *shown, bool quiet)
 {
-    progress_begin(&shown->bar, job->steps, quiet);
+    progress_begin(&shown->bar, job->plan->steps, quiet);
     shown->bar.first = nh_run_steps(job->run);
     job->status = nh_simulation_advance(job->simulation, &job->failure);
     progress_end(&shown->bar);
@@ -164,7 +152,7 @@ static int tell_failure(const run_job *job)
 
 static int finish(run_job *job, const options *given)
 {
-    bool stopped = job->status == NH_OK && nh_run_steps(job->run) < job->steps;
+    bool stopped = job->status == NH_OK && nh_run_steps(job->run) < job->plan->steps;
     if (stopped && given->checkpoint)
         return stop_here(job);
     int answer = write_files(job, given);
@@ -184,7 +172,8 @@ static int finish(run_job *job, const options *given)
     if (stopped) {
         complain(
             "interrupted after %lld of %lld step%s; with --checkpoint FILE it could be resumed",
-            (long long)nh_run_steps(job->run), (long long)job->steps, plural(job->steps));
+            (long long)nh_run_steps(job->run), (long long)job->plan->steps,
+            plural(job->plan->steps));
         return FAILED;
     }
     if (answer == DONE)
@@ -194,19 +183,17 @@ static int finish(run_job *job, const options *given)
 
 static int run(const options *given)
 {
-    run_job job = {.step = given->step, .method = given->method};
+    run_job job = {.wanted = nh_simulation_options_default()};
     hook_view shown = {.job = &job};
     int answer = subject_find(&job.subject, given);
     if (!answer)
-        answer = count_steps("run", given, &job.steps);
+        answer = choose_timing(given, &job.wanted);
     if (!answer)
         answer = check_paths(given);
     if (!answer)
         answer = checkpointing_begin(&job.checkpointing, given);
     if (!answer)
         answer = subject_open(&job.subject, given);
-    if (!answer)
-        answer = require_method(&job.subject, given);
     if (!answer)
         answer = prepare(&job, &shown, given);
     if (!answer) {
@@ -221,18 +208,24 @@ static int run(const options *given)
 const command command_run = {
     .name = "run",
     .summary = "compute one trajectory",
-    .operands = "MODEL --method METHOD --step H (--steps N | --time T) [OPTION...]",
+    .operands = "MODEL [--method METHOD] [--step H | --tolerance R] [--time T | --steps N] "
+                "[OPTION...]",
     .help = "Simulates MODEL from its start state and prints the final state, the errors in\n"
-            "energy and constraints, and the time per step. MODEL is the name of a shipped\n"
+            "energy and constraints, and the time per step. Without --step the method chooses\n"
+            "its own steps, by default dop853 with tolerance 1e-9; without --time the run is as\n"
+            "long as the model says, or some dozen times as long as the motion takes to\n"
+            "change. MODEL is the name of a shipped\n"
             "model or the path of a .nh file; '-' reads a model from standard input.",
-    .examples = "nonholo run chaplygin-sleigh --method gauss --step 0.1 --time 100\n"
+    .examples = "nonholo run rattleback\n"
+                "nonholo run rolling-coin --tolerance 1e-11 --times 0:10:501 -o coin.csv\n"
+                "nonholo run chaplygin-sleigh --method gauss --step 0.1 --time 100\n"
                 "nonholo run pendulum-cvt --set eps=0.1 --method dla01 --step 0.05 --steps 1e6\n"
                 "nonholo run rolling-disk --method gauss:stages=3 --step 0.1 --steps 500 \\\n"
                 "        --start \"theta'=2\" --project -o disk.h5 --plot disk.svg\n"
                 "nonholo models chaplygin-sleigh | sed 's/J = 8/J = 2/' | \\\n"
                 "        nonholo run - --method gauss --step 0.1 --steps 500 -o - >sleigh.csv",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
-               OPTIONS_KEEP | OPTIONS_ESTIMATE,
+               OPTIONS_KEEP | OPTIONS_ESTIMATE | OPTIONS_TOLERANCE | OPTIONS_DENSE,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -27,16 +27,25 @@ static int energy_column(const run_job *job)
 
 static double nanoseconds_per_step(const run_job *job)
 {
-    int64_t steps = nh_run_steps(job->run);
+    int64_t steps, rejected;
+    nh_run_own_steps(job->run, 0, &steps, &rejected);
     return steps > 0 ? 1e9 * nh_run_seconds(job->run) / (double)steps : NAN;
 }
 
 void describe_run(const run_job *job, char *text, size_t size)
 {
-    long long steps = nh_run_steps(job->run);
-    snprintf(text, size, "%s, %s, step %.10g, %lld step%s to t = %.10g",
-             nh_system_name(job->subject.system), job->method, job->step, steps, plural(steps),
-             job->subject.t);
+    int64_t steps, rejected;
+    char lengths[64] = "";
+    nh_run_own_steps(job->run, 0, &steps, &rejected);
+    if (job->plan->tolerance > 0)
+        snprintf(lengths, sizeof lengths, "tolerance %.3g", job->plan->tolerance);
+    else
+        snprintf(lengths, sizeof lengths, "step %.10g", job->plan->step);
+    /* the tolerance is among the options of the method, with all its digits */
+    int name = (int)strcspn(job->plan->method, job->plan->advised ? ":" : "");
+    snprintf(text, size, "%s, %.*s, %s, %lld step%s to t = %.10g",
+             nh_system_name(job->subject.system), name, job->plan->method, lengths,
+             (long long)steps, plural(steps), job->subject.t);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -173,13 +182,23 @@ static void print_estimate_json(json *j, const run_job *job)
     json_boolean(j, "estimate_converging", e->converging);
 }
 
+/* What a method with a tolerance did within the steps of the run; others took those. */
+static void print_own_steps(json *j, const run_job *job)
+{
+    int64_t accepted, rejected;
+    nh_run_own_steps(job->run, 0, &accepted, &rejected);
+    json_real(j, "tolerance", job->plan->tolerance > 0 ? job->plan->tolerance : NAN);
+    json_integer(j, "accepted", accepted);
+    json_integer(j, "rejected", rejected);
+}
+
 void print_json(const run_job *job)
 {
     const subject *s = &job->subject;
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(s->system));
-    json_text(&j, "method", job->method);
-    json_real(&j, "step", job->step);
+    json_text(&j, "method", job->plan->method);
+    json_real(&j, "step", job->plan->step);
     json_integer(&j, "steps", nh_run_steps(job->run));
     json_real(&j, "t", s->t);
     json_reals(&j, "q", s->q, s->coordinates);
@@ -187,6 +206,7 @@ void print_json(const run_job *job)
     print_measures(&j, job);
     json_real(&j, "seconds", nh_run_seconds(job->run));
     json_real(&j, "ns_per_step", nanoseconds_per_step(job));
+    print_own_steps(&j, job);
     json_text(&j, "backend", backend_name(job));
     json_integer(&j, "every", nh_simulation_every(job->simulation));
     json_integer(&j, "rows", nh_record_rows(job->record));

@@ -8,11 +8,10 @@
 typedef struct run_job {
     subject subject; /* its state is the start, and in the report the last recorded one */
     nh_simulation *simulation;
-    const nh_run *run;       /* the simulation's */
-    const nh_record *record; /* the simulation's */
-    const char *method;
-    double step;
-    int64_t steps;
+    const nh_run *run;            /* the simulation's */
+    const nh_record *record;      /* the simulation's */
+    nh_simulation_options wanted; /* as far as the options about time go */
+    const nh_plan *plan;          /* the simulation's */
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */
     nh_estimate estimate;      /* of the error at the end */

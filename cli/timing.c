@@ -3,6 +3,7 @@
 #include "message.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { POINTS = 10000 };                    /* recorded by default */
 static const double table_limit = 32 << 20; /* numbers in the table before points are spared */
@@ -35,4 +36,74 @@ int64_t steps_between_points(const options *given, int64_t steps, int columns)
         return given->every;
     double points = fmin(POINTS, fmax(100, table_limit / columns));
     return steps > points ? (int64_t)ceil((double)steps / points) : 1;
+}
+
+static double or_zero(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
+/* States `apart` units of time from each other: with --step in steps of about that length, else
+ * with steps that the method chooses. */
+static void record_each(const options *given, double apart, nh_simulation_options *wanted)
+{
+    double count = isnan(given->step) ? 1 : ceil(apart / given->step - 1e-9);
+    count = fmax(1, count);
+    wanted->step = apart / count;
+    wanted->every = (int64_t)count;
+    bool told = given->method && strstr(given->method, "tolerance=");
+    if (isnan(given->step) && isnan(given->tolerance) && !told)
+        wanted->tolerance = 1e-9;
+    if (!isnan(given->step) && fabs(wanted->step / given->step - 1) > 1e-9)
+        remark("%.10g is not a whole number of steps of %.10g; taking steps of %.10g", apart,
+               given->step, wanted->step);
+}
+
+static int record_times(const options *given, nh_simulation_options *wanted)
+{
+    double from, to;
+    int64_t count;
+    int answer = parse_times(given->times, &from, &to, &count);
+    if (answer)
+        return answer;
+    if (from < given->t0)
+        return complain("--times begins with %.10g, before the start at %.10g", from, given->t0);
+    record_each(given, (to - from) / (double)(count - 1), wanted);
+    wanted->steps = (count - 1) * wanted->every;
+    wanted->time = 0;
+    wanted->lead = from - given->t0;
+    return 0;
+}
+
+int choose_timing(const options *given, nh_simulation_options *wanted)
+{
+    const bool stepped = !isnan(given->step), counted = given->steps >= 0;
+    const bool timed = !isnan(given->time), apart = !isnan(given->every_time);
+    wanted->step = or_zero(given->step);
+    wanted->steps = counted ? given->steps : 0;
+    wanted->time = or_zero(given->time);
+    wanted->tolerance = or_zero(given->tolerance);
+    wanted->absolute = or_zero(given->absolute);
+    wanted->every = given->every > 0 ? given->every : 0;
+    if ((given->times || apart) && (counted || given->every > 0))
+        return complain("--times and --every-time take the place of --steps and --every");
+    if (given->times && (apart || timed))
+        return complain("--times takes the place of --time and --every-time");
+    if (given->times)
+        return record_times(given, wanted);
+    if (apart && !timed)
+        return complain("--every-time needs --time T");
+    if (apart)
+        record_each(given, given->every_time, wanted);
+    else if (stepped && counted == timed)
+        return complain("run needs either --steps N or --time T%s", counted ? ", not both" : "");
+    if (!stepped && ((counted && given->steps == 0) || (timed && given->time == 0)))
+        return complain("a run without --step needs a time greater than 0 and at least one state");
+    double steps = wanted->time / wanted->step;
+    if (stepped && steps > 0x1p53)
+        return complain("--time %.10g has too many steps of %.10g", given->time, given->step);
+    if (stepped && !apart && timed && fabs(steps - round(steps)) > 1e-9 * fmax(1, steps))
+        remark("--time %.10g is not a whole number of steps of %.10g; the last one is %.10g",
+               given->time, given->step, given->time - floor(steps) * given->step);
+    return 0;
 }

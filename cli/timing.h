@@ -4,6 +4,10 @@
 
 #include "options.h"
 
+/* What --tolerance, --absolute and the options about time say of a single run. Returns 0, or the
+ * exit code after having complained. */
+int choose_timing(const options *given, nh_simulation_options *wanted);
+
 /* --steps as it is, or the nearest whole number of steps to --time. `who` needs them. */
 int count_steps(const char *who, const options *given, int64_t *steps);
 

@@ -420,6 +420,32 @@ typedef struct nh_run_options {
 } nh_run_options;
 NH_OPTIONS_DEFAULT(nh_run_options)
 
+/* What is to be computed, where not everything is said. A method that chooses its own steps is
+ * taken if no step is given; then `steps` states are wanted at equal distances. */
+typedef struct nh_plan_options {
+    size_t size;        /* see "options" above */
+    const char *method; /* in the syntax of nh_choice_parse; NULL or "auto": as advised */
+    double step;        /* 0: not given */
+    double time;        /* length of the run; 0: not given */
+    int64_t steps;      /* their number, if a step is given without a time; else states */
+    double t0;          /* time and state of the start; q = NULL: that of the model */
+    const double *q, *v;
+    double tolerance; /* of a method that chooses its own steps; 0: 1e-9, if no step is given */
+    double absolute;  /* for components near zero; 0: the tolerance */
+} nh_plan_options;
+NH_OPTIONS_DEFAULT(nh_plan_options)
+
+typedef struct nh_plan {
+    char method[512]; /* with its options */
+    double step;      /* of the run, and how many; after them one shorter step, if `rest` > 0 */
+    int64_t steps;
+    double rest;
+    double tolerance;      /* 0: the steps are those of the run */
+    bool advised, natural; /* the method and the time were chosen */
+} nh_plan;
+NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_options *options,
+                              nh_report *report);
+
 /* Allocates all memory that the run needs. The only exception is NH_BACKEND_AUTO: a long run starts
  * the C compiler in the background and loads the compiled code (a failure of the compiler is not an
  * error in this case). The system must outlive the run. */
@@ -429,6 +455,8 @@ NH_API void nh_run_free(nh_run *run);
 /* Methods with a tolerance choose steps of their own within those of the run: how many a member has
  * taken, and how many attempts it gave up. Others take the steps of the run. */
 NH_API void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected);
+/* One step of another length; those that follow begin where it ends. */
+NH_API nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report);
 /* The backend in use. With NH_BACKEND_AUTO it is the tape at first; it changes at most once, while
  * the run advances. */
 NH_API nh_backend nh_run_backend(const nh_run *run);
@@ -888,6 +916,10 @@ typedef struct nh_simulation_options {
     void *user;
     void (*progress)(void *user, int64_t done, int64_t steps); /* periodically; may be NULL */
     int (*stop)(void *user); /* called periodically, nonzero: stop; may be NULL */
+    /* As in nh_plan_options: what is open there is chosen. With `time` the run ends there, with a
+     * shorter last step if need be. */
+    double time, tolerance, absolute;
+    double lead; /* of the first recorded state after t0 */
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
@@ -908,6 +940,7 @@ NH_API nh_status nh_simulation_advance(nh_simulation *simulation, nh_report *rep
  * that resumes. Checkpoints are kept until nh_checkpoint_remove. */
 NH_API nh_status nh_simulation_finish(nh_simulation *simulation, nh_report *report);
 
+NH_API const nh_plan *nh_simulation_plan(const nh_simulation *simulation);
 NH_API const nh_run *nh_simulation_run(const nh_simulation *simulation);
 NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
 NH_API int64_t nh_simulation_every(const nh_simulation *simulation);

@@ -13,7 +13,7 @@ from .ensembles import Ensemble, ensemble
 from .functions import NotHere, from_functions
 from .symbolic import from_mechanics, from_sympy
 from .system import Facts, Model, System, load, methods, models
-from .trajectory import Trajectory, simulate
+from .trajectory import Trajectory, run, simulate
 
 __version__ = _lib.nh_version().decode()
 
@@ -40,5 +40,6 @@ __all__ = [
     "methods",
     "models",
     "order",
+    "run",
     "simulate",
 ]

@@ -50,6 +50,9 @@ class Trajectory(Immutable):
         self.step = simulation.step
         self.steps: int = lib.nh_run_steps(simulation.run)
         self.seconds: float = lib.nh_run_seconds(simulation.run)  #: spent stepping
+        self.tolerance: float | None = simulation.plan.tolerance or None  #: None: the steps were given
+        #: steps that the method took, and attempts that it gave up; without a tolerance the steps of the run
+        self.accepted, self.rejected = own_steps(simulation.run)
         self.backend = "compiled" if lib.nh_run_backend(simulation.run) == H.NH_BACKEND_COMPILED else "tape"
         output = lib.nh_simulation_output(simulation.handle)
         self.output: str | None = os.fsdecode(output) if output else None  #: the file with all points
@@ -178,10 +181,12 @@ class Trajectory(Immutable):
 class _Simulation(Immutable):
     """The library's simulation, with the record and the run that belong to it."""
 
-    def __init__(self, system: System, method: str, options: H.nh_simulation_options):
-        self.system, self.method, self.step, self.options = system, method, options.step, options
+    def __init__(self, system: System, options: H.nh_simulation_options):
+        self.system = system
         self.handle = create(lib.nh_simulation_create, system._handle, C.byref(options))
         own(self, lib.nh_simulation_free, self.handle)
+        self.plan: H.nh_plan = lib.nh_simulation_plan(self.handle).contents
+        self.method, self.step = self.plan.method.decode(), self.plan.step
         self.run: int = lib.nh_simulation_run(self.handle)
         self.record: int = lib.nh_simulation_record(self.handle)
         self.estimate: H.nh_estimate | None = None
@@ -199,7 +204,7 @@ class _Simulation(Immutable):
 
     def advance(self, progress: Progress) -> None:
         """To the end. The library returns every moment, so that Ctrl-C is heard and the bar is drawn."""
-        bar, steps = Bar(progress), self.options.steps
+        bar, steps = Bar(progress), self.plan.steps
         try:
             while True:
                 done = lib.nh_run_steps(self.run)
@@ -213,7 +218,7 @@ class _Simulation(Immutable):
     def finish(self) -> None:
         """Closes the file. A run that was interrupted writes its checkpoint; of a complete one it is removed."""
         call(lib.nh_simulation_finish, self.handle)
-        if lib.nh_run_steps(self.run) == self.options.steps:
+        if lib.nh_run_steps(self.run) == self.plan.steps:
             lib.nh_simulation_remove_checkpoints(self.handle)
 
     def estimate_error(self, wanted: int) -> None:
@@ -286,6 +291,12 @@ def method_text(method: str, options: dict[str, Any]) -> str:
     return f"{method}{',' if ':' in method else ':'}{pairs}"
 
 
+def own_steps(run: int) -> tuple[int, int]:
+    accepted, rejected = C.c_int64(), C.c_int64()
+    lib.nh_run_own_steps(run, 0, C.byref(accepted), C.byref(rejected))
+    return accepted.value, rejected.value
+
+
 def count_steps(step: float, steps: int | None, time: float | None) -> int:
     if (steps is None) == (time is None):
         raise ValueError("give either steps or time")
@@ -300,6 +311,18 @@ def count_steps(step: float, steps: int | None, time: float | None) -> int:
         raise ValueError(f"time must be at least 0, not {time!r}")
     # halves are rounded away from zero, as by C's round()
     return math.floor(time / step + 0.5)
+
+
+def check_timing(step: float | None, steps: int | None, time: float | None) -> int:
+    """The number of steps, or without a step of states, that is asked for; 0 leaves it open or to the time."""
+    if step is not None and (steps is None) == (time is None):
+        raise ValueError("give either steps or time")
+    if step is None and (time == 0 or steps == 0):
+        raise ValueError("a run without a step needs a time greater than 0 and at least one state")
+    if step is not None or steps is not None:
+        count = count_steps(1.0 if step is None else step, steps, time if steps is None else None)
+        return count if steps is not None else 0
+    return 0
 
 
 def check_every(every: int | None) -> int | None:
@@ -337,9 +360,10 @@ def _keep_files(
 
 def simulate(
     model: Any,
-    method: str = "gauss",
+    method: str | None = None,
     *,
-    step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
+    step: float | None = None, steps: int | None = None, time: float | None = None, every: int | None = None,
+    tolerance: float | None = None, absolute: float | None = None,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
@@ -348,7 +372,15 @@ def simulate(
     """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
 
     ``model`` is a :class:`Model`, a :class:`System`, or anything that :func:`load` accepts; ``options`` are those of
-    the method (``stages=3``). Give the step size ``step`` and either the number of ``steps`` or the length ``time``.
+    the method (``stages=3``). Give the step size ``step`` and either the number of ``steps`` or the length ``time``
+    (a last shorter step ends there); the method is then gauss unless given. Without a step the method chooses its own
+    by ``tolerance`` (1e-9) and ``absolute``, its counterpart near zero; it is dop853 unless given, and ``steps``
+    states are recorded at equal distances (1000). A model alone is enough:
+
+    >>> import nonholo
+    >>> run = nonholo.run("rolling-coin", time=10)
+    >>> run.method, len(run.t), run.accepted < 100, bool(run.energy_error_max < 1e-13)
+    ('dop853:tolerance=1e-09', 1001, True, True)
 
     ``set`` changes parameters. ``start`` changes parts of the start state, ``q`` and ``v`` replace all of it; ``t0`` is
     its time, and ``project`` moves the start velocities to the nearest that satisfy the constraints: all of them
@@ -378,17 +410,18 @@ def simulate(
     ...     numpy.load(path)["q"].shape, bool((numpy.load(path)["q"][-1] == run.q[-1]).all())
     ((101, 4), True)
     """
-    count = count_steps(step, steps, time)
+    count = check_timing(step, steps, time)
     beginning = Beginning(as_system(model, set), t0, start, q, v, project)
-    text = method_text(method, options)
-    want = H.nh_simulation_options()
-    fill_options(want, text.encode(), step, count, compose, compensated, backend)
+    text = method_text(method or ("auto" if step is None or tolerance else "gauss"), options)
+    want = H.nh_simulation_options(size=C.sizeof(H.nh_simulation_options))
+    fill_options(want, text.encode(), step or 0.0, count, compose, compensated, backend)
+    want.time, want.tolerance, want.absolute = time or 0.0, tolerance or 0.0, absolute or 0.0
     want.t0, want.q, want.v = t0, _address(beginning.q), _address(beginning.v)
     want.steps, want.every, want.pause = count, check_every(every) or 0, PAUSE
     want.model_text = beginning.system._model_text
     _keep_files(want, output, checkpoint, checkpoint_every, resume)
     wanted = choose(SWITCH, estimate, "estimate")
-    trajectory = _carry_out(_Simulation(beginning.system, text, want), progress, wanted)
+    trajectory = _carry_out(_Simulation(beginning.system, want), progress, wanted)
     warn(trajectory.remarks)
     return trajectory
 
@@ -410,4 +443,6 @@ def _carry_out(simulation: _Simulation, progress: Progress, estimate: int) -> Tr
         return Trajectory(simulation)
 
 
-__all__ = ["Trajectory", "simulate"]
+run = simulate
+
+__all__ = ["Trajectory", "run", "simulate"]

@@ -234,6 +234,23 @@ bool nh_derive_project(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
     return ok;
 }
 
+bool nh_derive_land(nh_mechanics *s, nh_expr *move, nh_expr_list *out)
+{
+    nh_graph *g = s->g;
+    nh_expr *gap = calloc(2 * (size_t)s->m + 1, sizeof *gap), *d = gap ? gap + s->m : NULL;
+    for (int i = 0; gap && i < s->positions; i++)
+        gap[s->m - s->positions + i] = s->position[i];
+    bool ok = gap && schur_solve(s, &s->K, &s->B, gap, d);
+    for (int j = 0; ok && j < s->m; j++)
+        for (size_t e = 0; e < s->B.row[j].count; e++) {
+            nh_partial b = s->B.row[j].entry[e];
+            move[b.index] = nh_subtract(g, move[b.index], nh_multiply(g, b.value, d[j]));
+        }
+    ok = ok && push_all(out, move, s->n);
+    free(gap);
+    return ok;
+}
+
 bool nh_derive_settle(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
 {
     nh_graph *g = s->g;

@@ -121,7 +121,7 @@ nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system
                                nh_report *report)
 {
     const char *reason;
-    if (!text)
+    if (!text || strcmp(text, "auto") == 0)
         text = nh_advise(system, &reason);
     return text ? nh_choice_parse(out, text, report)
                 : nh_fail(report, NH_NOT_APPLICABLE, "no method applies to %s",

@@ -105,11 +105,30 @@ static inline void scale_velocity(kernel *k, real energy, real before, const rea
     *kinetic = select_(wanted, energy - V, T);
 }
 
-/* v of a state to where it belongs. `before` is the kinetic energy at the start of the step. */
-static inline int settle(kernel *k, double t, const real *q, real *v, real before, real *kinetic)
+/* q to the conditions on positions, in directions that the constraints on velocities allow. */
+static inline int settle_positions(kernel *k, double t, real *q, const real *v, real *move)
+{
+    convergence progress = convergence_begin();
+    do {
+        CALL(LAND, t, q, v, 0, move);
+        const real scale = largest(k, q, N);
+        EACH(i, N) q[i] = select_(progress.active, q[i] + move[i], q[i]);
+        convergence_update(&progress, largest(k, move, N), scale);
+    } while (any(progress.active) && progress.iteration < SETTLE_ITERATIONS_MAX);
+    if (any(progress.active) && !ADAPTS)
+        return not_converged(k, &progress);
+    const real lost = select_(progress.active, broadcast(__builtin_nan("")), broadcast(0));
+    EACH(i, N) q[i] = q[i] + lost;
+    return NH_KERNEL_OK;
+}
+
+/* A state to where it belongs. `before` is the kinetic energy at the start of the step. */
+static inline int settle(kernel *k, double t, real *q, real *v, real before, real *kinetic)
 {
     HOLD(k);
     LOCAL(room, SETTLE_ROOM(N, M, NB));
+    if (POSITIONS > 0)
+        TRY_(settle_positions(k, t, q, v, room));
     if (SCALES) {
         CALL(SETTLE, t, q, v, 0, room);
         scale_velocity(k, k->memory[ENERGY_AT_START], before, room, v, kinetic);
@@ -153,10 +172,9 @@ static inline int reach(kernel *k, double t, real h, const real *y, int first, i
         combine(k, ROW(i), i, slope, sum);
         EACH(c, STATE) at[c] = fma_(h, sum[c], y[c]);
         if (i == STAGES) {
-            EACH(c, N) rise[c] = h * sum[c];
-            EACH(c, N) rise[N + c] = at[N + c];
+            EACH(c, STATE) rise[c] = at[c];
             TRY_(settle(k, now, at, at + N, k->memory[KINETIC], kinetic));
-            EACH(c, N) rise[N + c] = fma_(h, sum[N + c], at[N + c] - rise[N + c]);
+            EACH(c, STATE) rise[c] = fma_(h, sum[c], at[c] - rise[c]);
             EACH(c, STATE) y1[c] = at[c];
         }
         real *out = slope + i * WIDTH;

@@ -65,9 +65,10 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
 {
     const nh_fn_set affine = NH_FN_BIT(PROJECT), nonlinear = NH_FN_BIT(CLOSE);
     const nh_fn_set plain = affine | nonlinear | NH_FN_BIT(KICK);
+    const nh_fn_set surface = s->positions > 0 ? 0 : NH_FN_BIT(LAND);
     if (s->energy_scales && option[2] == 0)
-        return plain;
-    return NH_FN_BIT(SETTLE) | (s->m == 0 ? plain : s->affine ? nonlinear : affine);
+        return plain | surface;
+    return NH_FN_BIT(SETTLE) | surface | (s->m == 0 ? plain : s->affine ? nonlinear : affine);
 }
 
 #define EXPLICIT_OPTIONS                                                                           \
@@ -95,7 +96,7 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
     }
 
 #define EXPLICIT_SHARED                                                                            \
-    .option = EXPLICIT_OPTIONS, .options = 3, .keeps = NH_KEEPS_CONSTRAINTS,                       \
+    .option = EXPLICIT_OPTIONS, .options = 3, .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,  \
     .without_positions = "projects velocities alone", .adapts = explicit_adapts,                   \
     .counts = explicit_counts, .memory = explicit_memory, .scratch = explicit_scratch,             \
     .skips = explicit_skips, .table_size = explicit_table_size, .table = explicit_table,           \

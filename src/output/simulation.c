@@ -46,6 +46,27 @@ static void fill_in(nh_simulation *s)
         o->checkpoint_seconds = default_seconds;
 }
 
+/* Files record the method with its options, and runs have a step. */
+static nh_status make_plan(nh_simulation *s, nh_report *report)
+{
+    nh_simulation_options *o = &s->options;
+    nh_plan_options open = nh_plan_options_default();
+    open.method = o->method;
+    open.step = o->step;
+    open.time = o->time;
+    open.steps = o->steps;
+    open.t0 = o->t0;
+    open.q = o->q;
+    open.v = o->v;
+    open.tolerance = o->tolerance;
+    open.absolute = o->absolute;
+    nh_status status = nh_plan_make(&s->plan, s->system, &open, report);
+    o->method = s->plan.method;
+    o->step = s->plan.step;
+    o->steps = s->plan.steps;
+    return status;
+}
+
 static nh_status start(nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
@@ -72,9 +93,7 @@ static nh_status begin(nh_simulation *s, nh_report *report)
                           .backend = o->backend,
                           .steps = o->steps,
                           .compensated = o->compensated};
-    nh_status status = check_options(o, report);
-    if (status == NH_OK)
-        status = nh_run_create(&s->run, s->system, &run, report);
+    nh_status status = nh_run_create(&s->run, s->system, &run, report);
     if (status == NH_OK)
         status = start(s, report);
     if (status == NH_OK)
@@ -87,7 +106,7 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         return status;
     fill_in(s);
     nh_record_keep_rows(s->record, s->options.keep == NH_KEEP_ROWS);
-    status = nh_record_reserve(s->record, s->options.steps / s->options.every + 2, report);
+    status = nh_record_reserve(s->record, s->options.steps / s->options.every + 3, report);
     if (status == NH_OK)
         status = nh_simulation_open(s, report);
     s->last_steps = nh_run_steps(s->run);
@@ -104,10 +123,11 @@ nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
     s->system = system;
     s->recorded = -1;
     s->last_time = nh_clock_seconds();
-    const char *reason;
     nh_status status = NH_OPTIONS_TAKE(&s->options, options, nh_simulation_options, stop, report);
-    if (status == NH_OK && !s->options.method) /* files record the name */
-        s->options.method = nh_advise(system, &reason);
+    if (status == NH_OK)
+        status = check_options(&s->options, report);
+    if (status == NH_OK)
+        status = make_plan(s, report);
     if (status == NH_OK)
         status = begin(s, report);
     if (status == NH_OK)
@@ -206,6 +226,28 @@ static int look_around(void *user, int64_t steps)
     return now->status != NH_OK || pauses || is_asked_to_stop(s);
 }
 
+/* To the first row, in steps of about the run's length. */
+static nh_status take_lead(nh_simulation *s, nh_report *report)
+{
+    const double pieces = ceil(s->options.lead / s->options.step);
+    nh_status status = NH_OK;
+    s->uneven = true;
+    for (double i = 0; i < pieces && status == NH_OK; i++)
+        status = nh_run_advance_by(s->run, s->options.lead / pieces, report);
+    return status;
+}
+
+/* The last, shorter step, whose end is a row of its own. */
+static nh_status take_rest(nh_simulation *s, nh_report *report)
+{
+    stretch now = {.simulation = s, .report = report};
+    nh_sample_options here = {.first = true, .user = &now, .samples = take_samples};
+    nh_status status = nh_run_advance_by(s->run, s->plan.rest, report);
+    s->plan.rest = 0;
+    s->uneven = true;
+    return status == NH_OK ? nh_run_sample(s->run, &here, report) : status;
+}
+
 nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
 {
     stretch now = {.simulation = s, .report = report};
@@ -217,9 +259,14 @@ nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
                                  .user = &now,
                                  .samples = take_samples,
                                  .pause = look_around};
-    s->status = nh_run_sample(s->run, &options, report);
+    if (s->recorded < 0 && s->options.lead > 0)
+        s->status = take_lead(s, report);
+    if (s->status == NH_OK)
+        s->status = nh_run_sample(s->run, &options, report);
     if (s->status == NH_OK)
         s->status = now.status;
+    if (s->status == NH_OK && nh_run_steps(s->run) == s->options.steps && s->plan.rest > 0)
+        s->status = take_rest(s, report);
     return s->status;
 }
 
@@ -276,6 +323,11 @@ nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
         record_end(s);
     remark_drift(s);
     return s->archive ? close_output(s, arrived && !failed, report) : NH_OK;
+}
+
+const nh_plan *nh_simulation_plan(const nh_simulation *s)
+{
+    return &s->plan;
 }
 
 const nh_run *nh_simulation_run(const nh_simulation *s)

@@ -8,6 +8,8 @@
 
 struct nh_simulation {
     nh_simulation_options options;
+    nh_plan plan; /* what the options leave open, chosen */
+    bool uneven;  /* a first or last step had another length */
     const nh_system *system;
     nh_run *run;
     nh_record *record;

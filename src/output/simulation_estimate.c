@@ -323,6 +323,10 @@ static nh_status check_possible(const nh_simulation *s, nh_report *report)
     if (s->status != NH_OK || nh_run_steps(s->run) != s->options.steps)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the error of a run that is not complete cannot be estimated");
+    if (s->uneven)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "a step of the run has another length, so its error cannot be estimated by "
+                       "changing them");
     if (order_of_method(s) == 0)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s controls its steps itself, so its error cannot be estimated by "

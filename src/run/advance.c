@@ -526,3 +526,29 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     nh_status kept = check_scratch(run, report);
     return kept == NH_OK ? status : kept;
 }
+
+/* What a method remembers belongs to steps of one length, unless it chooses its own. */
+static void forget_step(nh_run *run)
+{
+    for (int i = 0; i < run->groups && !nh_choice_adapts(&run->choice); i++)
+        run->group[i].started = false;
+}
+
+nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
+{
+    if (!(length > 0) || !isfinite(length))
+        return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g",
+                       length);
+    const double step = run->step, done = (double)run->steps;
+    const double now = run->time + done * step;
+    run->step = length; /* the times of steps are counted from the start */
+    run->time = now - done * length;
+    forget_step(run);
+    nh_status status = nh_run_advance(run, 1, report);
+    run->step = step;
+    run->time = (status == NH_OK ? now + length : now) - done * step;
+    forget_step(run);
+    if (status == NH_OK)
+        run->health->position = --run->steps;
+    return status;
+}

@@ -92,13 +92,13 @@ def time_and_steps_agree(program, folder):
     same(program.json(*SLEIGH, "--steps", "1e2")["q"], b["q"], "1e2")
 
 
-def odd_time_is_rounded_and_said(program, folder):
+def odd_time_ends_with_a_shorter_step(program, folder):
     done = program(*SLEIGH, "--time", "0.34", "--json")
     same(done.returncode, 0)
-    same(json.loads(done.stdout)["steps"], 3)
+    same((json.loads(done.stdout)["steps"], json.loads(done.stdout)["t"]), (3, 0.34))
     same(
         done.stderr,
-        "nonholo: --time 0.34 is not a whole number of steps of 0.1; taking 3 steps, to t = 0.3\n",
+        "nonholo: --time 0.34 is not a whole number of steps of 0.1; the last one is 0.04\n",
     )
     same(program(*SLEIGH, "--time", "0.34", "--quiet").stderr, "")
 
@@ -437,12 +437,10 @@ def methods_are_listed_and_explained(program, folder):
         same(program.json("methods", method["name"]), method)
 
 
-def missing_method_is_told(program, folder):
-    done = program("run", "chaplygin-sleigh", "--step", ".1", "--steps", 10)
-    same((done.returncode, done.stdout), (2, ""))
-    names = [m["name"] for m in program.json("check", "chaplygin-sleigh")["methods"] if m["applies"]]
-    expected = "run needs --method; these apply to chaplygin-sleigh: " + ", ".join(names)
-    same(done.stderr, f"nonholo: {expected}\n")
+def missing_method_is_the_advised_one(program, folder):
+    for method in ([], ["--method", "auto"]):
+        found = program.json("run", "chaplygin-sleigh", "--step", ".1", "--steps", 10, *method)
+        same(found["method"], program.json("check", "chaplygin-sleigh")["advised"])
 
 
 def check_finds_the_structure(program, folder):

@@ -1,0 +1,218 @@
+/* What a run does where not everything was said: the method, its tolerance, how long, and where
+ * states are wanted. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/status.h"
+#include "run/run.h"
+
+static const double usual_tolerance = 1e-9;
+enum { USUAL_STATES = 1000 };
+
+/* ---- the method ---- */
+
+static int option_of(const nh_method *method, const char *name)
+{
+    for (int i = 0; i < method->options; i++)
+        if (strcmp(method->option[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool applies(const char *text, const nh_system *system)
+{
+    nh_choice choice;
+    return nh_choice_parse(&choice, text, NULL) == NH_OK &&
+           nh_choice_applies(&choice, system, NULL) == NH_OK;
+}
+
+/* The advised one: for steps that are given that of nh_advise, else one that chooses its own. */
+static const char *advised(const nh_system *system, bool with_step)
+{
+    static const char *const own[] = {"dop853", "reference"};
+    const char *reason;
+    for (size_t i = 0; i < sizeof own / sizeof *own && !with_step; i++)
+        if (applies(own[i], system))
+            return own[i];
+    return nh_advise(system, &reason);
+}
+
+/* Adds an option to the method's text, with as many digits as it takes to read it back. */
+static void add_option(nh_plan *plan, const char *name, double value)
+{
+    char number[32];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(number, sizeof number, "%.*g", digits, value);
+        if (strtod(number, NULL) == value)
+            break;
+    }
+    size_t length = strlen(plan->method);
+    snprintf(plan->method + length, sizeof plan->method - length, "%s%s=%s",
+             strchr(plan->method, ':') ? "," : ":", name, number);
+}
+
+static nh_status refuse_tolerance(const nh_plan *plan, const nh_plan_options *o, nh_report *report)
+{
+    char names[256] = "";
+    for (int i = 0; i < nh_method_count(); i++)
+        if (option_of(nh_method_at(i), "tolerance") >= 0) {
+            size_t length = strlen(names);
+            snprintf(names + length, sizeof names - length, "%s%s", length ? ", " : "",
+                     nh_method_name(nh_method_at(i)));
+        }
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "%s takes steps of a given length%s; methods that choose their own by a "
+                   "tolerance are %s",
+                   plan->method, o->step > 0 ? "" : ", and no step is given", names);
+}
+
+static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
+                               nh_report *report)
+{
+    const bool asked = o->method && strcmp(o->method, "auto") != 0;
+    const bool with_step = o->step > 0 && !(o->tolerance > 0);
+    const char *text = asked ? o->method : advised(system, with_step);
+    if (!text)
+        return nh_fail(report, NH_NOT_APPLICABLE, "no method applies to %s",
+                       nh_system_name(system));
+    nh_choice choice;
+    plan->advised = !asked;
+    if (snprintf(plan->method, sizeof plan->method, "%s", text) >= (int)sizeof plan->method / 2)
+        return nh_fail(report, NH_BAD_ARGUMENT, "'%.60s...' is too long for a method", text);
+    nh_status status = nh_choice_parse(&choice, plan->method, report);
+    if (status != NH_OK)
+        return status;
+    const int place = option_of(choice.method, "tolerance");
+    const bool told = strstr(plan->method, "tolerance=") != NULL;
+    if ((o->tolerance > 0 || !(o->step > 0)) && place < 0)
+        return refuse_tolerance(plan, o, report);
+    if (o->tolerance > 0 && told)
+        return nh_fail(report, NH_BAD_ARGUMENT, "the tolerance is given twice: %g, and %s",
+                       o->tolerance, plan->method);
+    if (o->absolute > 0 && option_of(choice.method, "absolute") < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT, "%s has no absolute tolerance", plan->method);
+    if (o->tolerance > 0 || (!(o->step > 0) && !told))
+        add_option(plan, "tolerance", o->tolerance > 0 ? o->tolerance : usual_tolerance);
+    if (o->absolute > 0)
+        add_option(plan, "absolute", o->absolute);
+    status = nh_choice_parse(&choice, plan->method, report);
+    plan->tolerance = status == NH_OK && nh_choice_adapts(&choice) ? choice.option[place] : 0;
+    return status;
+}
+
+/* ---- the time ---- */
+
+/* The own steps that a coarse solution takes from the start in such a time; -1: it fails. */
+static int64_t own_steps_in(const nh_system *system, const nh_plan_options *o, double time)
+{
+    nh_run *run;
+    int64_t accepted = -1, rejected;
+    nh_run_options pilot = {.method = "dop853:tolerance=1e-6",
+                            .step = time,
+                            .backend = NH_BACKEND_TAPE,
+                            .compensated = NH_OFF};
+    if (nh_run_create(&run, system, &pilot, NULL) != NH_OK)
+        return -1;
+    run->unwatched = true;
+    if (nh_run_start(run, 0, o->t0, o->q, o->v, NULL) == NH_OK &&
+        nh_run_advance(run, 1, NULL) == NH_OK)
+        nh_run_own_steps(run, 0, &accepted, &rejected);
+    nh_run_free(run);
+    return accepted;
+}
+
+/* 1, 2 or 5 times a power of ten. */
+static double rounded(double x)
+{
+    const double power = pow(10, floor(log10(x))), first = x / power;
+    return power * (first < 2 ? 1 : first < 5 ? 2 : 5);
+}
+
+/* What a model does not say: the time in which a coarse solution takes about fifty steps, fewer
+ * where there are many coordinates. That is some dozen times what the motion itself takes to
+ * change, whatever its units. A motion that never changes is followed for 1. */
+static double natural_time(const nh_system *system, const nh_plan_options *o)
+{
+    const int n = nh_system_velocities(system);
+    const int64_t enough = n > 100 ? 10 : 50;
+    double last = 1;
+    if (!applies("dop853", system))
+        return 10;
+    for (double time = 0x1p-30; time < 0x1p30; time *= 4) {
+        const int64_t taken = own_steps_in(system, o, time);
+        if (taken < 0)
+            break;
+        last = time;
+        if (taken >= enough)
+            return rounded(time * (double)enough / (double)taken);
+    }
+    return last < 0x1p28 ? rounded(last) : 1;
+}
+
+/* ---- steps ---- */
+
+/* Whole steps of the given length, and what is left of the time behind them. */
+static nh_status count_steps(nh_plan *plan, double time, nh_report *report)
+{
+    const double count = time / plan->step, whole = round(count);
+    if (whole > 0x1p53)
+        return nh_fail(report, NH_BAD_ARGUMENT, "a time of %.10g has too many steps of %.10g", time,
+                       plan->step);
+    const bool fits = fabs(count - whole) <= 1e-9 * fmax(1, whole);
+    plan->steps = (int64_t)(fits ? whole : floor(count));
+    plan->rest = fits ? 0 : time - (double)plan->steps * plan->step;
+    return NH_OK;
+}
+
+static nh_status choose_steps(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
+                              nh_report *report)
+{
+    plan->step = o->step;
+    plan->steps = o->steps;
+    if (o->step > 0 && !(o->time > 0))
+        return NH_OK;
+    double time = o->time;
+    plan->natural = !(time > 0);
+    if (plan->natural)
+        time = natural_time(system, o);
+    if (o->step > 0)
+        return count_steps(plan, time, report);
+    plan->steps = o->steps > 0 ? o->steps : USUAL_STATES;
+    plan->step = time / (double)plan->steps;
+    return NH_OK;
+}
+
+nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_options *given,
+                       nh_report *report)
+{
+    *out = (nh_plan){.steps = 0};
+    nh_plan_options own;
+    nh_status status = NH_OPTIONS_TAKE(&own, given, nh_plan_options, absolute, report);
+    if (status != NH_OK)
+        return status;
+    if (own.steps < 0 || own.step < 0 || own.time < 0 || own.tolerance < 0 || own.absolute < 0 ||
+        !isfinite(own.step + own.time + own.tolerance + own.absolute))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "step, time, steps and tolerances must be numbers from 0 on; 0 leaves them "
+                       "open");
+    int n = nh_system_coordinates(system), k = nh_system_velocities(system);
+    double *start = malloc((size_t)(n + k + 1) * sizeof *start);
+    if (!start)
+        return nh_fail_memory(report);
+    if (!own.q) {
+        nh_start_options at = nh_start_options_default();
+        at.t = own.t0;
+        status = nh_system_begin(system, &at, start, start + n, report);
+        own.q = start;
+        own.v = start + n;
+    }
+    if (status == NH_OK)
+        status = choose_method(out, system, &own, report);
+    if (status == NH_OK)
+        status = choose_steps(out, system, &own, report);
+    free(start);
+    return status;
+}
