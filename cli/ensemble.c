@@ -264,8 +264,10 @@ static int finish(ensemble_job *c, const options *given)
         print_ensemble_json(c);
     else
         print_ensemble_text(c);
-    if (answer == DONE)
+    if (answer == DONE) {
+        ranks_clean(c);
         remove_checkpoints(&c->checkpointing);
+    }
     int failed = name_failures(c);
     return answer ? answer : failed;
 }

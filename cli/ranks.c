@@ -15,6 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { PATIENT_ROUNDS = 250 /* of 20 ms */, LAUNCH = 120 };
+
+/* What a rank hands over beside its result. */
+typedef struct delivery {
+    int64_t rows; /* bytes of its file of rows */
+    char launch[LAUNCH];
+} delivery;
+
 static bool number_of(const char *name, int *value)
 {
     const char *text = getenv(name);
@@ -42,17 +50,33 @@ void find_ranks(int *rank, int *ranks)
 
 /* ---- the folder ---- */
 
-/* A name that all ranks of one launch know, and with a checkpoint also a later launch. */
+/* A name that all ranks of one launch know and no other launch has; false without one. */
+static bool name_launch(char launch[LAUNCH])
+{
+    const char *own = getenv("NONHOLO_LAUNCH"), *space = getenv("PMIX_NAMESPACE");
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    memset(launch, 0, LAUNCH);
+    if (own || space)
+        snprintf(launch, LAUNCH, "%s", own ? own : space);
+    else if (job)
+        snprintf(launch, LAUNCH, "%s.%s", job, step ? step : "");
+    return launch[0] != '\0';
+}
+
+/* Where they meet: with a checkpoint also those of a later launch. */
 static int name_folder(ensemble_job *c, const options *given)
 {
-    const char *launch = getenv("PMIX_NAMESPACE");
-    launch = launch ? launch : getenv("SLURM_JOB_ID");
+    char launch[LAUNCH];
     const char *file = given->checkpoint ? given->checkpoint : given->resume;
     int length;
+    if (!name_launch(launch))
+        return complain("several ranks need a name for their launch, which this launcher does not "
+                        "give: set NONHOLO_LAUNCH to one that no other launch has"),
+               FAILED;
     if (file)
         length = asprintf(&c->folder, "%s.ranks", file);
     else
-        length = asprintf(&c->folder, ".nonholo-%s", launch ? launch : "ranks");
+        length = asprintf(&c->folder, ".nonholo-%s", launch);
     for (char *at = c->folder; !file && length > 0 && *at; at++)
         *at = *at == '/' ? '_' : *at;
     return length > 0 ? 0 : (complain("out of memory"), FAILED);
@@ -165,12 +189,13 @@ static int take_rows(ensemble_job *c, FILE *file)
     return failed;
 }
 
-static int take_spill(ensemble_job *c, int rank)
+static int take_spill(ensemble_job *c, int rank, int64_t size)
 {
     char path[PATH_MAX];
+    struct stat info;
     path_of(c, rank, "rows", path);
     FILE *file = fopen(path, "rbe");
-    int failed = !file, kind;
+    int failed = !file || fstat(fileno(file), &info) != 0 || info.st_size != size, kind;
     while (!failed && (kind = getc(file)) != EOF) {
         nh_member member;
         if (kind == 'R')
@@ -182,7 +207,6 @@ static int take_spill(ensemble_job *c, int rank)
     }
     if (file)
         fclose(file);
-    unlink(path);
     return failed
                ? (complain("the results of rank %d could not be read from %s", rank, path), FAILED)
                : 0;
@@ -192,36 +216,74 @@ static int hand_over(ensemble_job *c)
 {
     char path[PATH_MAX];
     nh_report report;
-    nh_piece piece = {0};
-    int64_t position;
-    nh_status status = spill_flush(c, &position, &report);
+    delivery own;
+    nh_piece piece[2] = {{0}, {&own, sizeof own}};
+    name_launch(own.launch);
+    nh_status status = spill_flush(c, &own.rows, &report);
     if (status == NH_OK)
-        status = nh_ensemble_result(c->ensemble, &piece.bytes, &piece.size, &report);
+        status = nh_ensemble_result(c->ensemble, &piece[0].bytes, &piece[0].size, &report);
     path_of(c, c->wanted.rank, "result", path);
     if (status == NH_OK)
-        status = nh_checkpoint_write(path, &piece, 1, &report);
-    nh_bytes_free(piece.bytes);
+        status = nh_checkpoint_write(path, piece, 2, &report);
+    nh_bytes_free(piece[0].bytes);
     return status == NH_OK ? 0 : complain_report(&report);
 }
 
-static int join(ensemble_job *c, int rank)
+static void free_pieces(nh_piece *piece, int pieces)
+{
+    for (int i = 0; i < pieces; i++)
+        nh_bytes_free(piece[i].bytes);
+}
+
+/* The result of a rank, if it is there and of this launch; when resuming, of an earlier one too,
+ * for what it is a result of stands in it. The exit code after a complaint. */
+static int look_for(ensemble_job *c, const char *path, nh_piece *piece, int *pieces)
+{
+    char launch[LAUNCH];
+    nh_report report;
+    *pieces = 0;
+    if (access(path, F_OK) != 0)
+        return 0;
+    if (nh_checkpoint_read(path, piece, pieces, &report) != NH_OK)
+        return complain_report(&report);
+    bool whole = *pieces == 2 && piece[1].size == sizeof(delivery);
+    name_launch(launch);
+    if (whole && (c->checkpointing.given->resume ||
+                  memcmp(((delivery *)piece[1].bytes)->launch, launch, LAUNCH) == 0))
+        return 0;
+    free_pieces(piece, *pieces);
+    *pieces = 0;
+    return 0;
+}
+
+static int wait_for(ensemble_job *c, int rank, nh_piece *piece, int *pieces)
 {
     char path[PATH_MAX];
-    nh_report report;
-    nh_piece piece[NH_PIECES_MAX];
-    int pieces = 0;
     path_of(c, rank, "result", path);
-    while (access(path, F_OK) != 0) {
+    for (int rounds = 0;; rounds++) {
+        int answer = look_for(c, path, piece, pieces);
+        if (answer || *pieces > 0)
+            return answer;
+        if (rounds == PATIENT_ROUNDS)
+            remark("rank 0 has done its part and waits for rank %d of %d, for %s", rank,
+                   c->wanted.ranks, path);
         if (interrupted())
             return complain("interrupted while waiting for rank %d", rank), FAILED;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
-    nh_status status = nh_checkpoint_read(path, piece, &pieces, &report);
-    if (status == NH_OK)
-        status = nh_ensemble_join(c->ensemble, rank, piece[0].bytes, piece[0].size, &report);
-    for (int i = 0; i < pieces; i++)
-        nh_bytes_free(piece[i].bytes);
-    return status == NH_OK ? take_spill(c, rank) : complain_report(&report);
+}
+
+static int join(ensemble_job *c, int rank)
+{
+    nh_report report;
+    nh_piece piece[NH_PIECES_MAX];
+    int pieces, answer = wait_for(c, rank, piece, &pieces);
+    if (answer)
+        return answer;
+    int64_t rows = ((delivery *)piece[1].bytes)->rows;
+    nh_status status = nh_ensemble_join(c->ensemble, rank, piece[0].bytes, piece[0].size, &report);
+    free_pieces(piece, pieces);
+    return status == NH_OK ? take_spill(c, rank, rows) : complain_report(&report);
 }
 
 int ranks_end(ensemble_job *c)
@@ -233,13 +295,20 @@ int ranks_end(ensemble_job *c)
         return hand_over(c);
     for (int rank = 1; rank < c->wanted.ranks && !answer; rank++)
         answer = join(c, rank);
-    for (int rank = 1; rank < c->wanted.ranks && !answer; rank++) {
-        char path[PATH_MAX];
-        path_of(c, rank, "result", path);
-        unlink(path);
-    }
-    rmdir(c->folder);
     return answer;
+}
+
+void ranks_clean(const ensemble_job *c)
+{
+    static const char *const kinds[] = {"rows", "result"};
+    char path[PATH_MAX];
+    for (int rank = 1; c->folder && rank < c->wanted.ranks; rank++)
+        for (int i = 0; i < 2; i++) {
+            path_of(c, rank, kinds[i], path);
+            unlink(path);
+        }
+    if (c->folder)
+        rmdir(c->folder);
 }
 
 void ranks_free(ensemble_job *c)

@@ -21,6 +21,8 @@ nh_status spill_flush(ensemble_job *c, int64_t *position, nh_report *report);
 
 /* The end: other ranks hand over, rank 0 waits for all and joins. */
 int ranks_end(ensemble_job *c);
+/* Rank 0, when its files stand: nothing of the others is needed any more. */
+void ranks_clean(const ensemble_job *c);
 void ranks_free(ensemble_job *c);
 
 #endif

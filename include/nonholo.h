@@ -793,12 +793,17 @@ typedef struct nh_archive_plan {
     bool resumable;   /* keep the incomplete file, FILE.part, if the process ends early */
     int64_t position; /* with `resume`: the position from nh_archive_flush */
     bool resume;      /* continue the existing file */
+    uint64_t mark;    /* with `resume`: if not 0, the mark that the file must have */
 } nh_archive_plan;
 NH_OPTIONS_DEFAULT(nh_archive_plan)
 
 /* The system and the strings must outlive the archive; the arrays of names need not. */
 NH_API nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive_plan *plan,
                                    nh_report *report);
+/* A digest of the last rows of one trajectory, up to the `position` from nh_archive_flush: with it a
+ * checkpoint recognises its file. 0 for what cannot be read again, and for ensembles. */
+NH_API nh_status nh_archive_mark(nh_archive *archive, int64_t position, uint64_t *mark,
+                                 nh_report *report);
 /* Checks before a long computation whether `path` can be written. */
 NH_API nh_status nh_archive_can_write(const char *path, int64_t members, nh_report *report);
 

@@ -22,6 +22,11 @@ static bool has_avx(nh_variant variant)
 #endif
 }
 
+const char *nh_variant_level(void)
+{
+    return has_avx(nh_variant_here()) ? "AVX2 with FMA" : "basic";
+}
+
 const char *const *nh_variant_flags(nh_variant variant, int *count)
 {
     static const char *const avx[] = {"-mavx2", "-mfma"};

@@ -29,6 +29,9 @@ typedef enum nh_variant {
 /* The variant that this machine uses for one lane; the wide one follows it. */
 nh_variant nh_variant_here(void);
 
+/* What decides about bits beside the version: the name of the level of this machine. */
+const char *nh_variant_level(void);
+
 /* The compiler flags that give emitted kernels the same level. */
 const char *const *nh_variant_flags(nh_variant variant, int *count);
 /* ... and those that only gcc knows. */

@@ -187,8 +187,7 @@ static nh_status open_table(nh_archive *a, const char *path, nh_report *report)
 {
     const nh_archive_plan *p = &a->plan;
     a->row = calloc((size_t)row_width(a), sizeof *a->row);
-    a->path = strdup(path);
-    if (!a->row || !a->path)
+    if (!a->row)
         return nh_fail_memory(report);
     if (p->resume) {
         nh_status status = nh_file_resume(&a->file, path, p->position, report);
@@ -342,6 +341,46 @@ static nh_status open_file(nh_archive *a, const char *path, nh_report *report)
     return nh_hdf5_open(&a->hdf5, path, &a->plan, a->planned, report);
 }
 
+/* FNV-1a, 64 bits. */
+static uint64_t digest(const void *data, size_t size)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_report *report)
+{
+    char end[4096];
+    *mark = 0;
+    if (position <= (int64_t)a->header || a->plan.members > 1 || nh_file_is_special(a->path))
+        return NH_OK;
+    nh_status status = NH_OK;
+    int64_t rows = position - (int64_t)a->header; /* which says how many rows there are, in the end */
+    size_t size = rows < (int64_t)sizeof end ? (size_t)rows : sizeof end;
+    if (!is_hdf5(a->format))
+        status = nh_file_read(a->file, position - (int64_t)size, end, size, report);
+    else
+        status = nh_hdf5_read(a->hdf5, position - 1, end, sizeof end, &size, report);
+    if (status == NH_OK)
+        *mark = digest(end, size);
+    return status;
+}
+
+/* What is behind the rows that count is cut off when they are known to be ours. */
+static nh_status recognise(nh_archive *a, nh_report *report)
+{
+    uint64_t mark = a->plan.mark;
+    nh_status status = mark ? nh_archive_mark(a, a->plan.position, &mark, report) : NH_OK;
+    if (status == NH_OK && mark != a->plan.mark)
+        status = nh_fail(report, NH_FILE_FAILED,
+                         "cannot resume %s: its last rows are not those of the checkpoint; another "
+                         "run may have written it since",
+                         a->path);
+    return status == NH_OK && a->file ? nh_file_cut(a->file, report) : status;
+}
+
 static bool copy_list(const char ***out, const char *const *list, int count)
 {
     *out = calloc((size_t)count + 1, sizeof **out);
@@ -396,10 +435,15 @@ nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive
                  : nh_fail_memory(report);
     a->plan.column = a->column;
     a->plan.swept_name = a->swept;
+    a->path = strdup(path);
+    if (status == NH_OK && !a->path)
+        status = nh_fail_memory(report);
     if (status == NH_OK)
         status = nh_lock_take(&a->lock, path, report);
     if (status == NH_OK)
         status = open_file(a, path, report);
+    if (status == NH_OK && plan->resume)
+        status = recognise(a, report);
     if (status != NH_OK) {
         give_up(a);
         release(a);

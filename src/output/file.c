@@ -82,8 +82,7 @@ static int open_resumed(const char *name, int64_t length)
         return -1;
     bool long_enough =
         fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= length;
-    if (long_enough && ftruncate(descriptor, length) == 0 &&
-        lseek(descriptor, 0, SEEK_END) == length)
+    if (long_enough && lseek(descriptor, length, SEEK_SET) == length)
         return descriptor;
     int error = long_enough ? errno : ENODATA;
     close(descriptor);
@@ -248,6 +247,13 @@ nh_status nh_file_read(nh_file *file, int64_t at, char *data, size_t size, nh_re
 void nh_file_keep(nh_file *file)
 {
     file->kept = true;
+}
+
+nh_status nh_file_cut(nh_file *file, nh_report *report)
+{
+    if (file->temporary && ftruncate(file->descriptor, file->length) != 0)
+        file->error = errno;
+    return file->error ? fail_file(report, "cannot resume", file->temporary, file->error) : NH_OK;
 }
 
 void nh_file_leave(nh_file *file)

@@ -19,16 +19,17 @@ bool nh_file_is_special(const char *path);
 nh_status nh_file_begin(nh_file **out, const char *path, nh_report *report);
 
 /* The same, but the temporary name is PATH.part, and nh_file_leave lets it stay for nh_file_resume,
- * which goes on at a length that the file had. */
+ * which goes on at a length that the file had; nh_file_cut cuts off what is beyond. */
 nh_status nh_file_begin_part(nh_file **out, const char *path, nh_report *report);
 nh_status nh_file_resume(nh_file **out, const char *path, int64_t length, nh_report *report);
 /* The same with PATH.whole, for a file that is made of PATH.part in the end. */
 nh_status nh_file_begin_whole(nh_file **out, const char *path, nh_report *report);
+nh_status nh_file_cut(nh_file *file, nh_report *report);
 void nh_file_leave(nh_file *file);
 /* Waits until what was written to a descriptor is on the disk; 0 or an errno. */
 int nh_synchronise(int descriptor);
-/* All of it to or from a place in a file; 0 or an errno. A file that ends before is no error: `done`
- * tells how much was read. */
+/* All of it to or from a place in a file; 0 or an errno. A file that ends before is no error:
+ * `done` tells how much was read. */
 int nh_write_at(int descriptor, int64_t at, const void *data, size_t size);
 int nh_read_at(int descriptor, int64_t at, void *data, size_t size, size_t *done);
 /* What was written goes to the disk; tells how long the file is. */

@@ -330,6 +330,13 @@ nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_ensemble *ensemble, nh_repo
     return refuse(report);
 }
 
+nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, size_t *size,
+                       nh_report *report)
+{
+    (void)file, (void)record, (void)data, (void)room, (void)size;
+    return refuse(report);
+}
+
 nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report)
 {
     (void)file;

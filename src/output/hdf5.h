@@ -15,6 +15,9 @@ nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report);
 nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept,
                          nh_report *report);
 nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_ensemble *ensemble, nh_report *report);
+/* The beginning of a record of a single trajectory, v and q, as much as there is room for. */
+nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, size_t *size,
+                       nh_report *report);
 nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report);
 /* `used`: how many records of a single trajectory there are; fewer than planned: the file is cut,
  * and `steps` is the last step recorded. */

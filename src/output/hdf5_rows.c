@@ -89,6 +89,27 @@ nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *s
     return conclude(file, report);
 }
 
+nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, size_t *size,
+                       nh_report *report)
+{
+    const nh_system *s = file->plan.system;
+    const struct {
+        int64_t place;
+        int width;
+    } part[] = {{file->v, nh_system_velocities(s)}, {file->q, nh_system_coordinates(s)}};
+    *size = 0;
+    for (int i = 0; i < 2 && part[i].place > 0 && !file->channel.error; i++) {
+        size_t bytes = (size_t)part[i].width * sizeof(double), got = 0;
+        bytes = bytes < room - *size ? bytes : room - *size;
+        int64_t at = part[i].place + record * part[i].width * (int64_t)sizeof(double);
+        file->channel.error =
+            nh_read_at(file->channel.descriptor, at, (char *)data + *size, bytes, &got);
+        *size += got;
+    }
+    int error = file->channel.error;
+    return error ? nh_hdf5_fail(file, "cannot read again", error, report) : NH_OK;
+}
+
 static void put_statistic(nh_hdf5 *file, const nh_ensemble *e, int column)
 {
     size_t records = (size_t)file->records;

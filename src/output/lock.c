@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ATTEMPTS = 100, NAME_SHOWN = 240, HOST = 64 }; /* long names are cut to fit NAME_MAX */
@@ -68,18 +69,30 @@ static void sign(int file)
     char host[HOST], text[HOST + 32];
     host_name(host);
     int length = snprintf(text, sizeof text, "%ld %s\n", (long)getpid(), host);
-    if (ftruncate(file, 0) == 0)
-        nh_write_at(file, 0, text, (size_t)length); /* without it messages do not say who */
+    if (nh_write_at(file, 0, text, (size_t)length) != 0 || ftruncate(file, length) != 0)
+        return; /* then messages do not say who */
+}
+
+/* Who holds the lock; for a moment after it was taken that is not written yet. */
+static bool read_owner(int file, long *process, char host[HOST])
+{
+    for (int attempt = 0; attempt < 20; attempt++) {
+        char text[HOST + 32] = "";
+        size_t length;
+        nh_read_at(file, 0, text, sizeof text - 1, &length);
+        if (sscanf(text, "%ld %63[-.0-9A-Za-z]", process, host) == 2 && *process > 0)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    return false;
 }
 
 static nh_status tell_owner(int file, const char *path, nh_report *report)
 {
-    char text[HOST + 32] = "", host[HOST], there[HOST] = "";
-    size_t length = 0;
-    long process = 0;
-    nh_read_at(file, 0, text, sizeof text - 1, &length);
+    char host[HOST], there[HOST];
+    long process;
     host_name(host);
-    if (sscanf(text, "%ld %63[-.0-9A-Za-z]", &process, there) < 1 || process <= 0)
+    if (!read_owner(file, &process, there))
         return nh_fail(report, NH_FILE_FAILED, "%s is being written by another process", path);
     if (strcmp(host, there) != 0)
         return nh_fail(report, NH_FILE_FAILED, "%s is being written by process %ld on %s", path,

@@ -16,6 +16,7 @@
 typedef struct notes {
     int64_t steps, every, recorded, position, has_output;
     nh_record_state record;
+    uint64_t mark; /* of the output's last rows */
 } notes;
 
 /* ---- the output ---------------------------------------------------------------------------- */
@@ -63,7 +64,8 @@ static nh_status open_output(nh_simulation *s, const notes *before, nh_report *r
     bool table = is_table(o->output);
     if (!table)
         s->multipliers = calloc((size_t)s->record->constraints + 1, sizeof *s->multipliers);
-    nh_archive_plan plan = {.system = s->system,
+    nh_archive_plan plan = {.size = sizeof plan,
+                            .system = s->system,
                             .model_text = o->model_text,
                             .method = o->method,
                             .compose = o->compose,
@@ -76,7 +78,8 @@ static nh_status open_output(nh_simulation *s, const notes *before, nh_report *r
                             .multipliers = !table,
                             .resumable = o->checkpoint || o->resume,
                             .resume = before != NULL,
-                            .position = before ? before->position : 0};
+                            .position = before ? before->position : 0,
+                            .mark = before ? before->mark : 0};
     bool enough = names && (table || s->multipliers);
     nh_status status =
         enough ? nh_archive_create(&s->archive, o->output, &plan, report) : nh_fail_memory(report);
@@ -160,6 +163,8 @@ nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
     nh_status status = NH_OK;
     if (s->archive)
         status = nh_archive_flush(s->archive, &now.position, report);
+    if (s->archive && status == NH_OK)
+        status = nh_archive_mark(s->archive, now.position, &now.mark, report);
     nh_piece piece[2] = {{0}, {&now, sizeof now}};
     if (status == NH_OK)
         status = nh_run_save(s->run, &piece[0].bytes, &piece[0].size, report);

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "code/variant.h"
 #include "run/save.h"
 #include "run/worker.h"
 
-static const char magic[] = "nonholo ensemble 1";
+static const char magic[] = "nonholo ensemble 2";
 
 static nh_status damaged(nh_report *report)
 {
@@ -17,11 +18,28 @@ static nh_status damaged(nh_report *report)
 
 /* ---- what it is of ---- */
 
+/* States that were given, instead of seed and energy. */
+static void digest_starts(const nh_ensemble *e, char digest[NH_DIGEST_TEXT])
+{
+    const nh_ensemble_options *o = &e->options;
+    bool given = o->starts == NH_STARTS_LIST && o->q && o->v;
+    size_t count = given ? (size_t)e->each : 0;
+    char both[2][NH_DIGEST_TEXT];
+    nh_sha256_text(given ? (const void *)o->q : "",
+                   count * (size_t)e->system->coordinates * sizeof *o->q, both[0]);
+    nh_sha256_text(given ? (const void *)o->v : "",
+                   count * (size_t)e->system->velocities * sizeof *o->v, both[1]);
+    nh_sha256_text(both, sizeof both, digest);
+}
+
 static void pack_identity(nh_pack *p, const nh_ensemble *e, const char *digest)
 {
+    char starts[NH_DIGEST_TEXT];
+    digest_starts(e, starts);
     const nh_ensemble_options *o = &e->options;
     nh_pack_text(p, magic);
     nh_pack_text(p, nh_version());
+    nh_pack_text(p, nh_variant_level());
     nh_pack_text(p, e->system->name);
     nh_pack_parameters(p, e->system);
     nh_pack_text(p, o->method);
@@ -35,6 +53,7 @@ static void pack_identity(nh_pack *p, const nh_ensemble *e, const char *digest)
     nh_pack_real(p, o->energy);
     nh_pack_real(p, o->t0);
     nh_pack_text(p, o->start ? o->start : "");
+    nh_pack_text(p, starts);
     nh_pack_integer(p, o->around_start);
     nh_pack_integer(p, o->steps);
     nh_pack_integer(p, o->every);
@@ -53,6 +72,8 @@ static void pack_identity(nh_pack *p, const nh_ensemble *e, const char *digest)
 static nh_status expect_system(nh_pack *p, const nh_ensemble *e, nh_report *report)
 {
     nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
+    if (status == NH_OK)
+        status = nh_expect_text(p, "level of the processor", nh_variant_level(), report);
     if (status == NH_OK)
         status = nh_expect_text(p, "model", e->system->name, report);
     if (status == NH_OK)
@@ -97,6 +118,10 @@ static nh_status expect_options(nh_pack *p, const nh_ensemble *e, nh_report *rep
         status = nh_expect_real(p, "start time", o->t0, report);
     if (status == NH_OK)
         status = nh_expect_text(p, "start", o->start ? o->start : "", report);
+    char starts[NH_DIGEST_TEXT];
+    digest_starts(e, starts);
+    if (status == NH_OK)
+        status = nh_expect_text(p, "digest of the given starts", starts, report);
     const struct {
         const char *what;
         int64_t here;

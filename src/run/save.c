@@ -12,10 +12,11 @@
 #include "base/pack.h"
 #include "base/sha256.h"
 #include "base/status.h"
+#include "code/variant.h"
 #include "run/health.h"
 #include "run/save.h"
 
-static const char magic[] = "nonholo run 2";
+static const char magic[] = "nonholo run 3";
 enum { NAME_MAX_BYTES = 4096 };
 
 void nh_bytes_free(void *bytes)
@@ -63,6 +64,7 @@ static void pack_identity(nh_pack *p, const nh_run *run, const char *digest)
     nh_pack_text(p, magic);
     nh_pack_real(p, 1.0 / 3); /* reads otherwise where numbers are kept otherwise */
     nh_pack_text(p, nh_version());
+    nh_pack_text(p, nh_variant_level()); /* bits of two levels must not be mixed */
     nh_pack_text(p, run->system->name);
     nh_pack_parameters(p, run->system);
     nh_pack_text(p, nh_method_name(run->choice.method));
@@ -151,6 +153,8 @@ static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *dige
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the checkpoint is from a machine with a different number format");
     nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
+    if (status == NH_OK)
+        status = nh_expect_text(p, "level of the processor", nh_variant_level(), report);
     if (status == NH_OK)
         status = nh_expect_text(p, "model", run->system->name, report);
     if (status == NH_OK)

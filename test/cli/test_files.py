@@ -3,6 +3,7 @@
 
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -384,6 +385,11 @@ def test_checkpoints_of_others_are_refused():
         refused([*line, "-o", "x.csv"], "is of a run without an output file")
         refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of 'nonholo ensemble'")
         data = open(os.path.join(folder, "c"), "rb").read()
+        # written on a processor of another level: its bits would not be continued
+        level = data[:-64].replace(b"AVX2 with FMA", b"AVX9 with FMA").replace(b"basic", b"other")
+        check(level != data[:-64], "the checkpoint does not say on what it was written")
+        open(os.path.join(folder, "level"), "wb").write(level + hashlib.sha256(level).hexdigest().encode())
+        refused([*line[:-1], "level"], "its level of the processor is")
         for name, bad in (("cut", data[:-40]), ("flipped", data[:200] + bytes([data[200] ^ 1]) + data[201:]),
                           ("empty", b""), ("text", b"hello" * 100)):
             open(os.path.join(folder, name), "wb").write(bad)
