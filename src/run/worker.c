@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "run/ensemble.h"
 #include "run/worker.h"
 
-enum { PIECE = 16384, ROWS_BYTES = 1 << 20 };
+enum { LARGEST_PIECE = 16384, FIRST_PIECE = 16, ROWS_BYTES = 1 << 20 };
 
 static void stop(worker *w, nh_status status, const nh_report *report)
 {
@@ -309,13 +310,24 @@ static bool report_progress(worker *w, int64_t steps)
     return go_on;
 }
 
+/* A piece takes about a twentieth of a second, so that an interruption is soon heard. */
+static void adapt(worker *w, int64_t left, double seconds)
+{
+    if (seconds > 0.1 && w->piece > 1)
+        w->piece = ((w->piece < left ? w->piece : left) + 1) / 2;
+    else if (seconds < 0.02 && left > w->piece && w->piece < LARGEST_PIECE)
+        w->piece *= 2;
+}
+
 /* To a step, in pieces, losing members on the way. */
 static bool advance_to(worker *w, int64_t step)
 {
     while (nh_run_steps(w->run) < step && w->alive > 0) {
         nh_report report;
         int64_t before = nh_run_steps(w->run), left = step - before;
-        nh_status status = nh_run_advance(w->run, left < PIECE ? left : PIECE, &report);
+        double begun = nh_clock_seconds();
+        nh_status status = nh_run_advance(w->run, left < w->piece ? left : w->piece, &report);
+        adapt(w, left, nh_clock_seconds() - begun);
         if (w->run->stopped) { /* all of it: the user's function is not to be called again */
             pthread_mutex_lock(&w->e->lock);
             nh_ensemble_stop(w->e, status, &report);
@@ -456,7 +468,7 @@ static bool take(worker *w, nh_piece *saved)
 
 void nh_ensemble_work(nh_ensemble *e, nh_gathering *statistic)
 {
-    worker w = {.e = e, .statistic = statistic, .combination = -1};
+    worker w = {.e = e, .statistic = statistic, .combination = -1, .piece = FIRST_PIECE};
     nh_report report;
     nh_piece saved;
     if (make_room(&w))
