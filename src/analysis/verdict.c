@@ -83,7 +83,7 @@ int64_t nh_running_mean(const double *x, const double *y, int64_t count, double 
                         double *mean_x, double *mean_y)
 {
     int64_t first = 0, last = 0, found = 0;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; window >= 0 && i < count; i++) {
         double from = x[i] - window / 2, to = x[i] + window / 2;
         if (from < x[0] || to > x[count - 1])
             continue;

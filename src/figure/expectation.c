@@ -60,7 +60,7 @@ nh_status nh_read_chain(nh_reader *r, nh_chain *chain)
         r->line.at++;
         nh_status status = NH_OK;
         if (op == NH_SERIES_MEAN)
-            status = nh_take_number(r, "the window of the mean", &chain->value[chain->ops]);
+            status = nh_take_positive(r, "the window of the mean", &chain->value[chain->ops]);
         else if (op == NH_SERIES_PER)
             status = read_power(r, &chain->value[chain->ops]);
         if (status)

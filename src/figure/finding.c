@@ -81,13 +81,12 @@ double nh_measure_outcome(const nh_outcome *o, nh_finding_kind measure, const nh
 {
     double value = NAN;
     nh_judgement none = {.verdict = NH_VERDICT_NOT_FINITE, .text = "failed"};
-    nh_judgement *judged = judgement ? judgement : &none;
+    nh_judgement unasked, *judged = judgement ? judgement : &unasked;
+    *judged = none;
     if (measure == NH_MEASURE_ORDER)
         return o->order.order;
-    if (o->status != NH_OK) {
-        *judged = none;
+    if (o->status != NH_OK)
         return measure == NH_MEASURE_MAX && o->status != NH_NOT_APPLICABLE ? INFINITY : NAN;
-    }
     for (int m = 0; m < o->members; m++) {
         nh_series s;
         if (nh_series_make(&s, o, chain, m) != NH_OK)

@@ -61,6 +61,16 @@ nh_status nh_take_number(nh_reader *r, const char *what, double *value)
     return NH_OK;
 }
 
+nh_status nh_take_positive(nh_reader *r, const char *what, double *value)
+{
+    nh_status status = nh_take_number(r, what, value);
+    if (status == NH_OK && !(*value > 0)) {
+        r->line.at--;
+        return nh_reader_fail(r, "expected %s greater than 0", what);
+    }
+    return status;
+}
+
 nh_status nh_take_count(nh_reader *r, const char *what, int64_t least, int64_t most, int64_t *value)
 {
     double number = 0;
@@ -141,12 +151,26 @@ static nh_status cut_line(nh_reader *r, const char *line, size_t length, int num
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
+/* A panel or a table that draws nothing. */
+static const nh_drawing *empty_panel(const nh_figure *figure)
+{
+    for (int i = 0; i < figure->panel_count; i++)
+        if (!figure->panels[i].y.quantity)
+            return &figure->panels[i];
+    return NULL;
+}
+
 static nh_status check_whole(nh_figure *figure, nh_report *report)
 {
+    const nh_drawing *empty = empty_panel(figure);
+    if (empty)
+        return nh_fail_at(report, &figure->source, empty->place,
+                          "the panel draws nothing: 'draw' and a quantity are expected in it");
     const char *missing = !figure->name                                 ? "its name: 'figure NAME'"
                           : !figure->case_count && !figure->setup.model ? "a model"
                           : !figure->method_count                       ? "a method"
                           : !figure->panel_count && !figure->has_table  ? "a panel"
+                          : figure->has_table && !figure->table.columns ? "a column of its table"
                                                                         : NULL;
     if (!missing)
         return NH_OK;

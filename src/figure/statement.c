@@ -86,29 +86,19 @@ static nh_status read_project(nh_reader *r)
     return NH_OK;
 }
 
-static nh_status take_positive(nh_reader *r, const char *what, double *value)
-{
-    nh_status status = nh_take_number(r, what, value);
-    if (status == NH_OK && !(*value > 0)) {
-        r->line.at--;
-        return nh_reader_fail(r, "expected %s greater than 0", what);
-    }
-    return status;
-}
-
 static nh_status read_step(nh_reader *r)
 {
     nh_figure *f = r->figure;
     bool own = r->section == NH_IN_METHOD;
-    return take_positive(r, "a step",
-                         own ? &f->methods[f->method_count - 1].step : &setup_of(r)->step);
+    return nh_take_positive(r, "a step",
+                            own ? &f->methods[f->method_count - 1].step : &setup_of(r)->step);
 }
 
 static nh_status read_time(nh_reader *r)
 {
     nh_setup *s = setup_of(r);
     s->quick_time = NAN;
-    return take_positive(r, "a time", &s->time);
+    return nh_take_positive(r, "a time", &s->time);
 }
 
 static nh_status read_every(nh_reader *r)
@@ -140,6 +130,7 @@ static nh_status read_members(nh_reader *r)
     }
     s->members = (int)members;
     s->seed = (uint64_t)seed;
+    s->swept = NULL; /* in place of a sweep */
     return status;
 }
 
@@ -174,7 +165,7 @@ static nh_status read_quick(nh_reader *r)
     int64_t count = 0;
     r->figure->quick_is_shorter = true;
     if (nh_take_if(r, "time"))
-        return take_positive(r, "a time", &s->quick_time);
+        return nh_take_positive(r, "a time", &s->quick_time);
     bool halvings = nh_take_if(r, "halvings");
     if (!halvings && !nh_take_if(r, "members"))
         return nh_reader_fail(r, "expected 'time', 'members' or 'halvings'");

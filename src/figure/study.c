@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POINTS_ALONE = 100000, POINTS_TOGETHER = 2000, NAMES_MOST = 64 };
+#include "base/text.h"
+
+enum {
+    POINTS_ALONE = 100000,
+    POINTS_TOGETHER = 2000,
+    NAMES_MOST = 3 * NH_FIGURE_LIST + 2 * NH_FINDINGS_MOST /* as many as a figure can ask for */
+};
 
 typedef struct study {
     const nh_figure *figure;
@@ -36,7 +42,7 @@ void nh_outcome_free(nh_outcome *outcome)
 
 static void want(nh_outcome *out, const char *name)
 {
-    if (nh_outcome_find(out, name) < 0 && out->names < NAMES_MOST)
+    if (nh_outcome_find(out, name) < 0)
         out->name[out->names++] = name;
 }
 
@@ -104,25 +110,26 @@ static nh_status build(study *s, nh_report *report)
     return status;
 }
 
-static void join_start(const nh_setup *setup, char *text, size_t size)
+static bool join_start(const nh_setup *setup, nh_text *text)
 {
-    text[0] = '\0';
-    for (int i = 0; i < setup->starts; i++) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%s", i ? ", " : "", setup->start[i]);
-    }
+    nh_text_add_plain(text, "");
+    for (int i = 0; i < setup->starts; i++)
+        nh_text_add(text, "%s%s", i ? ", " : "", setup->start[i]);
+    return !text->failed;
 }
 
 static nh_status start_one(study *s, int member, nh_report *report)
 {
     const nh_system *system = s->system[s->systems > 1 ? member : 0];
     double *q = s->q + (int64_t)member * s->n, *v = s->v + (int64_t)member * s->nv;
-    char text[2048];
-    join_start(s->setup, text, sizeof text);
+    nh_text text = {0};
     if (s->setup->members > 0 && !s->setup->swept)
         return nh_random_start(system, 0, s->setup->energy, s->setup->seed, (uint64_t)member, NULL,
                                q, v, report);
-    nh_status status = nh_system_start(system, text[0] ? text : NULL, q, v, report);
+    nh_status status = join_start(s->setup, &text)
+                           ? nh_system_start(system, text.length ? text.data : NULL, q, v, report)
+                           : nh_fail_memory(report);
+    nh_text_free(&text);
     const nh_projection all = nh_projection_default();
     if (status == NH_OK && s->setup->project)
         status = nh_system_project_state(system, &all, 0, q, v, report);
@@ -301,8 +308,6 @@ static nh_status carry_out(study *s)
         status = start_all(s, &out->report);
     if (status == NH_OK)
         list_optional(s);
-    bool fewer = s->figure->quick && s->setup->quick_halvings > 0;
-    s->out->halvings = fewer ? s->setup->quick_halvings : s->setup->halvings;
     if (status == NH_OK && s->out->halvings > 0)
         return nh_study_errors(s->target, s->setup, s->method, s->system[0], s->time, s->q, s->v,
                                out);
@@ -337,7 +342,9 @@ nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outco
         return nh_fail(&out->report, NH_BAD_ARGUMENT,
                        "%s: case '%s' lacks a model, a step or a time", figure->source.file,
                        figure->cases[by_case].name);
-    if (s.time / out->step > steps_most / exp2(setup->halvings))
+    bool fewer = figure->quick && setup->quick_halvings > 0;
+    out->halvings = fewer ? setup->quick_halvings : setup->halvings;
+    if (s.time / out->step > steps_most / exp2(out->halvings))
         return nh_fail(&out->report, NH_TOO_LARGE, "%s: time %.10g has too many steps of %.10g",
                        figure->source.file, s.time, out->step);
     nh_status status =

@@ -44,6 +44,7 @@ __attribute__((format(printf, 2, 3))) nh_status nh_reader_fail(nh_reader *r, con
 /* Takes the next word; NH_BAD_MODEL when there is none: "expected WHAT". */
 nh_status nh_take_word(nh_reader *r, const char *what, const char **text);
 nh_status nh_take_number(nh_reader *r, const char *what, double *value);
+nh_status nh_take_positive(nh_reader *r, const char *what, double *value);
 nh_status nh_take_count(nh_reader *r, const char *what, int64_t least, int64_t most,
                         int64_t *value);
 bool nh_take_if(nh_reader *r, const char *word); /* and tells whether it was this one */
