@@ -417,6 +417,9 @@ typedef struct nh_run_options {
     int members;         /* trajectories advanced together (in SIMD lanes); 0 means 1 */
     /* compensated summation of the state; by default, used where it costs little */
     nh_switch compensated;
+    /* called several times a second while the compiler is waited for; nonzero: stop; may be NULL */
+    void *user;
+    int (*stop)(void *user);
 } nh_run_options;
 NH_OPTIONS_DEFAULT(nh_run_options)
 
@@ -447,8 +450,8 @@ NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_pl
                               nh_report *report);
 
 /* Allocates all memory that the run needs. The only exception is NH_BACKEND_AUTO: a long run starts
- * the C compiler in the background and loads the compiled code (a failure of the compiler is not an
- * error in this case). The system must outlive the run. */
+ * the C compiler in the background and loads the compiled code (a failure of the compiler is a
+ * remark in this case, see nh_run_remarks, not an error). The system must outlive the run. */
 NH_API nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_options *options,
                                nh_report *report);
 NH_API void nh_run_free(nh_run *run);

@@ -8,12 +8,17 @@
 
 #include "base/decimal.h"
 
-bool nh_remarks_have(const nh_remarks *list, const char *kind)
+const char *nh_remarks_of(const nh_remarks *list, const char *kind)
 {
     for (int i = 0; i < list->count; i++)
         if (strcmp(list->item[i].kind, kind) == 0)
-            return true;
-    return false;
+            return list->item[i].text;
+    return NULL;
+}
+
+bool nh_remarks_have(const nh_remarks *list, const char *kind)
+{
+    return nh_remarks_of(list, kind) != NULL;
 }
 
 bool nh_remarks_add(nh_remarks *list, const char *kind, const char *format, ...)

@@ -22,7 +22,8 @@ typedef struct nh_remarks { /* empty when zeroed */
 __attribute__((format(printf, 3, 4))) bool nh_remarks_add(nh_remarks *list, const char *kind,
                                                           const char *format, ...);
 bool nh_remarks_have(const nh_remarks *list, const char *kind);
-const char *nh_remarks_text(const nh_remarks *list, int index); /* NULL past the end */
+const char *nh_remarks_of(const nh_remarks *list, const char *kind); /* NULL: there is none */
+const char *nh_remarks_text(const nh_remarks *list, int index);      /* NULL past the end */
 void nh_remarks_free(nh_remarks *list);
 
 #endif

@@ -15,16 +15,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/decimal.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "code/cache.h"
 
 extern char **environ;
 
-enum { MESSAGE_MAX = 600, POLL_MICROSECONDS = 1000 };
+enum { MESSAGE_MAX = 600, POLL_MICROSECONDS = 1000, SECONDS_ALLOWED = 600 };
+#define LOOK_SECONDS 0.1 /* between two looks at whether to give up */
 
 /* No contraction: fused multiply-adds are written out where they are wanted. The superword
  * vectoriser makes small kernels slower. */
@@ -227,6 +229,8 @@ struct nh_compilation {
     bool is_gcc;      /* called with what gcc alone understands: may be tried without */
     bool succeeded;
     bool elsewhere; /* another compilation of this process makes the same */
+    double begun;   /* when, by the clock */
+    bool late;      /* stopped, because it took too long */
     struct nh_compilation *next;
 };
 
@@ -334,6 +338,30 @@ static void look_after(nh_compilation *c, int options)
     }
 }
 
+/* Stops the compiler, and all that it has called, in a second at most. */
+static void stop_compiler(nh_compilation *c)
+{
+    c->is_gcc = false; /* no second attempt */
+    if (c->child)
+        kill(-c->child, SIGTERM);
+    const double until = nh_clock_seconds() + 0.5;
+    while (c->child && nh_clock_seconds() < until) {
+        usleep(POLL_MICROSECONDS);
+        look_after(c, WNOHANG);
+    }
+    if (c->child)
+        kill(-c->child, SIGKILL);
+    while (c->child)
+        look_after(c, 0);
+}
+
+static double seconds_allowed(void)
+{
+    const char *text = getenv("NONHOLO_CC_SECONDS");
+    const double seconds = text ? nh_decimal(text, NULL) : 0;
+    return seconds > 0 ? seconds : SECONDS_ALLOWED;
+}
+
 static void free_compilation(nh_compilation *c)
 {
     leave(c);
@@ -353,6 +381,7 @@ nh_status nh_compile_begin(nh_compilation **out, const nh_text *source, nh_varia
         return nh_fail_memory(report);
     }
     c->variant = variant;
+    c->begun = nh_clock_seconds();
     c->is_gcc = source->length <= CHOOSY_BYTES_MAX;
     nh_status status = NH_OK;
     if (!name_cached(c))
@@ -379,6 +408,10 @@ static bool is_pending(nh_compilation *c)
 {
     if (c->child)
         look_after(c, WNOHANG);
+    if (c->child && nh_clock_seconds() - c->begun > seconds_allowed()) {
+        stop_compiler(c);
+        c->late = !c->succeeded;
+    }
     if (c->elsewhere) {
         pthread_mutex_lock(&lock);
         c->elsewhere = is_in_work(c->name);
@@ -389,38 +422,59 @@ static bool is_pending(nh_compilation *c)
 
 bool nh_compile_pending(nh_compilation *c, double seconds)
 {
-    struct timespec now, begin;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const double until = nh_clock_seconds() + seconds;
     bool pending = is_pending(c);
-    for (double waited = 0; pending && waited < seconds; pending = is_pending(c)) {
+    for (; pending && nh_clock_seconds() < until; pending = is_pending(c))
         usleep(POLL_MICROSECONDS);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        waited = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec);
-    }
     return pending;
 }
 
-nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, nh_report *report)
+static nh_status compiler_late(nh_report *report)
 {
-    *out = (nh_loaded){0};
-    while (c->child)
-        look_after(c, 0);
-    while (is_pending(c)) /* of another thread */
-        usleep(POLL_MICROSECONDS);
-    nh_status status = NH_OK;
+    return nh_fail_about(report,
+                         nh_fail(report, NH_NO_COMPILER,
+                                 "the C compiler '%s' did not end within %g seconds and was "
+                                 "stopped (NONHOLO_CC_SECONDS allows more); the tape works "
+                                 "without one",
+                                 compiler(), seconds_allowed()),
+                         "backend tape");
+}
+
+/* The compiler has ended: what it made. */
+static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *report)
+{
     if (c->cached.kernel) {
         *out = c->cached;
         c->cached = (nh_loaded){0};
-    } else if (!c->p.work[0]) {
-        if (!load_cached(out, c->p.object, c->p.sum))
-            status = nh_fail(report, NH_NO_COMPILER, "the kernel was not made by another thread");
-    } else if (!c->succeeded)
-        status = compiler_failed(c->p.messages, report);
-    else if (!load(out, c->p.made))
-        status = nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s",
-                         dlerror());
-    else if (c->p.folder[0])
+        return NH_OK;
+    }
+    if (!c->p.work[0])
+        return load_cached(out, c->p.object, c->p.sum)
+                   ? NH_OK
+                   : nh_fail(report, NH_NO_COMPILER, "the kernel was not made by another thread");
+    if (c->late)
+        return compiler_late(report);
+    if (!c->succeeded)
+        return compiler_failed(c->p.messages, report);
+    if (!load(out, c->p.made))
+        return nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s",
+                       dlerror());
+    if (c->p.folder[0])
         nh_cache_keep(c->p.folder, c->p.made, c->p.work_sum, c->p.object, c->p.sum);
+    return NH_OK;
+}
+
+nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, const nh_patience *patience,
+                         nh_report *report)
+{
+    *out = (nh_loaded){0};
+    while (nh_compile_pending(c, LOOK_SECONDS))
+        if (patience->stop && patience->stop(patience->user)) {
+            nh_compile_abandon(c);
+            return nh_fail(report, NH_CALLBACK_STOPPED, "stopped while the C compiler '%s' worked",
+                           compiler());
+        }
+    nh_status status = take_result(out, c, report);
     free_compilation(c);
     return status;
 }
@@ -429,15 +483,12 @@ void nh_compile_abandon(nh_compilation *c)
 {
     if (!c)
         return;
-    c->is_gcc = false; /* no second attempt */
-    if (c->child)
-        kill(-c->child, SIGTERM);
-    while (c->child)
-        look_after(c, 0);
+    stop_compiler(c);
     free_compilation(c);
 }
 
-nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, nh_report *report)
+nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant,
+                     const nh_patience *patience, nh_report *report)
 {
     nh_compilation *c;
     nh_status status;
@@ -447,8 +498,8 @@ nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, 
         status = nh_compile_begin(&c, source, variant, report);
         again = status == NH_OK && c->elsewhere; /* unless that one is given up */
         if (status == NH_OK)
-            status = nh_compile_end(out, c, report);
-    } while (again && status != NH_OK);
+            status = nh_compile_end(out, c, patience, report);
+    } while (again && status != NH_OK && status != NH_CALLBACK_STOPPED);
     return status;
 }
 

@@ -16,19 +16,26 @@ typedef struct nh_loaded {
 /* Compiles the source (or takes it from the cache) and loads it. The cache is a folder that only
  * the user can write to; its files are named by what they were made from (source, compiler, flags)
  * and verified before use. */
-nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant, nh_report *report);
+typedef struct nh_patience { /* of whoever waits for the compiler */
+    int (*stop)(void *user); /* asked several times a second: nonzero gives up; may be NULL */
+    void *user;
+} nh_patience;
+nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant,
+                     const nh_patience *patience, nh_report *report);
 void nh_loaded_close(nh_loaded *loaded);
 
 /* The same while the caller does something else. nh_compile_begin starts the compiler unless the
  * cache has the kernel, or another thread has it in work; nh_compile_pending tells, without
  * waiting (or not for longer than so many seconds), whether there is still something to wait for;
- * nh_compile_end waits for it, loads and
- * frees; nh_compile_abandon stops the compiler and frees (NULL is fine). */
+ * nh_compile_end waits for it, loads and frees; nh_compile_abandon stops the compiler and frees
+ * (NULL is fine). A compiler that does not end is stopped after ten minutes, or as many seconds as
+ * NONHOLO_CC_SECONDS says; nh_compile_end tells. */
 typedef struct nh_compilation nh_compilation;
 nh_status nh_compile_begin(nh_compilation **out, const nh_text *source, nh_variant variant,
                            nh_report *report);
 bool nh_compile_pending(nh_compilation *c, double seconds);
-nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, nh_report *report);
+nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, const nh_patience *patience,
+                         nh_report *report);
 void nh_compile_abandon(nh_compilation *c);
 
 /* Whether there is a compiler to call, and whether the cache has this source. */

@@ -92,7 +92,9 @@ static nh_status begin(nh_simulation *s, nh_report *report)
                           .step = o->step,
                           .backend = o->backend,
                           .steps = o->steps,
-                          .compensated = o->compensated};
+                          .compensated = o->compensated,
+                          .user = o->user,
+                          .stop = o->stop};
     nh_status status = nh_run_create(&s->run, s->system, &run, report);
     if (status == NH_OK)
         status = start(s, report);

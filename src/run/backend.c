@@ -5,9 +5,10 @@
  * iterations need. So with NH_BACKEND_AUTO a run starts on the tape and is timed. When the
  * remaining steps would take longer than the compiler, the compiler is started. Its duration is
  * hard to predict as well, so the run waits for half of the time that the remaining steps would
- * take on the tape; then it continues on the tape while the compiler runs in the background. Either
- * way it uses the compiled kernel as soon as it is available, which does not change any bits. A run
- * that ends earlier stops the compiler. If the compiler fails, the run stays on the tape. */
+ * take on the tape, a moment at a time; then it continues on the tape while the compiler runs in
+ * the background. Either way it uses the compiled kernel as soon as it is available, which does not
+ * change any bits. A run that ends earlier stops the compiler. If the compiler fails, the run stays
+ * on the tape and remarks why. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <time.h>
@@ -30,6 +31,8 @@
 /* What a loop over stages does with them: it is unrolled in systems of this size, and the tables of
  * its coefficients tell how often. */
 enum { UNROLLED_COORDINATES = 16, TABLE_OF_TWO_STAGES = 60 };
+/* The compiler is waited for so long at once. */
+#define MOMENT_SECONDS 0.01
 /* Steps that are done between two readings of the clock take about as long as this. */
 #define CHUNK_SECONDS 0.001
 enum { CHUNK_MAX = 1024 };
@@ -77,7 +80,7 @@ nh_status nh_run_compile(nh_run *run, nh_report *report)
     nh_text source = {0};
     nh_status status = emit(&source, run, report);
     if (status == NH_OK)
-        status = nh_compile(&run->loaded, &source, variant_of(run), report);
+        status = nh_compile(&run->loaded, &source, variant_of(run), &run->patience, report);
     nh_text_free(&source);
     if (status == NH_OK)
         use_compiled(run);
@@ -99,14 +102,23 @@ static double steps_left(const nh_trial *t)
     return (double)(t->expected > t->steps ? t->expected - t->steps : t->steps - t->expected);
 }
 
-/* The compiler is done; if it refused, the tape serves. */
+/* No kernel comes: the tape serves. */
+static void stay(nh_run *run, const nh_report *why)
+{
+    nh_remarks_add(&run->remarks, "compiler", "the run was not compiled: %s", why->text);
+}
+
+/* The compiler is done. */
 static void end_trial(nh_run *run)
 {
+    nh_report report;
     nh_compilation *done = run->trial.compilation;
     run->trial.compilation = NULL;
     run->trial.open = false;
-    if (nh_compile_end(&run->loaded, done, NULL) == NH_OK)
+    if (nh_compile_end(&run->loaded, done, &run->patience, &report) == NH_OK)
         use_compiled(run);
+    else
+        stay(run, &report);
 }
 
 static double compile_seconds(const nh_run *run)
@@ -141,16 +153,30 @@ static void consider(nh_run *run)
     /* in seconds of processor time, as the compiler's */
     const double remaining = steps_left(t) * t->seconds / (double)t->steps * share;
     nh_text source = {0};
+    nh_report report;
     if (t->steps == 0 || remaining < CACHE_PAYS_SECONDS)
         return;
     t->open =
         nh_compiler_exists() && emit(&source, run, NULL) == NH_OK && source.length <= SOURCE_MAX;
     if (t->open && (remaining > COMPILE_PAYS * compile_seconds(run) ||
-                    nh_compiled_is_cached(&source, variant_of(run))))
-        t->open = nh_compile_begin(&t->compilation, &source, variant_of(run), NULL) == NH_OK;
+                    nh_compiled_is_cached(&source, variant_of(run)))) {
+        t->open = nh_compile_begin(&t->compilation, &source, variant_of(run), &report) == NH_OK;
+        if (!t->open)
+            stay(run, &report);
+    }
     nh_text_free(&source);
     /* On a busy machine the compiler has its share of the time as well as the tape. */
-    if (t->compilation && !nh_compile_pending(t->compilation, remaining / 2 / share))
+    t->wait = remaining / 2 / share;
+}
+
+/* Waits for the compiler, each time for a moment only, so that the run's caller is asked for
+ * signals in between. */
+static void await(nh_run *run)
+{
+    nh_trial *t = &run->trial;
+    const double moment = t->wait < MOMENT_SECONDS ? t->wait : MOMENT_SECONDS;
+    t->wait -= moment;
+    if (!nh_compile_pending(t->compilation, moment))
         end_trial(run);
 }
 
@@ -177,11 +203,11 @@ void nh_trial_note(nh_run *run, int64_t steps, double seconds)
     t->seconds += seconds;
     if (seconds < CHUNK_SECONDS / 2 && t->chunk < CHUNK_MAX)
         t->chunk *= 2;
-    if (t->compilation && !nh_compile_pending(t->compilation, 0))
-        end_trial(run);
-    else if (!t->compilation && t->seconds >= t->next_look) {
+    if (!t->compilation && t->seconds >= t->next_look) {
         if (t->next_look > 0)
             consider(run);
         t->next_look = 2 * t->seconds > FIRST_LOOK_SECONDS ? 2 * t->seconds : FIRST_LOOK_SECONDS;
     }
+    if (t->compilation)
+        await(run);
 }

@@ -149,6 +149,7 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     run->backend = NH_BACKEND_TAPE;
     run->trial.open = options->backend == NH_BACKEND_AUTO;
     run->trial.expected = options->steps;
+    run->patience = (nh_patience){options->stop, options->user};
     if (options->backend == NH_BACKEND_COMPILED)
         return nh_run_compile(run, report);
     return in_lanes ? prepare_engine(&run->fast, run, wide, lanes, report) : NH_OK;
@@ -202,7 +203,7 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
     *out = NULL;
     nh_run_options own;
     nh_choice choice;
-    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_run_options, compensated, report);
+    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_run_options, stop, report);
     if (status == NH_OK)
         status = nh_choice_or_advised(&choice, own.method, system, report);
     return status == NH_OK ? nh_run_create_choice(out, system, &choice, &own, report) : status;

@@ -39,6 +39,7 @@ typedef struct nh_trial { /* of the tape, until it is known whether compiling pa
     double next_look;              /* compiling is considered again when they are so many */
     double begin, processor_begin; /* what the clocks said before the first step */
     nh_compilation *compilation;
+    double wait; /* so many seconds more for it; then the tape goes on */
 } nh_trial;
 
 typedef struct nh_trace { /* as in nh_kernel_io */
@@ -67,6 +68,7 @@ struct nh_run {
     engine fast;    /* lanes or compiled or both; without a kernel the careful one does it all */
     nh_loaded loaded;
     nh_trial trial;
+    nh_patience patience; /* with the compiler */
     int failed_member;  /* of the last failure */
     bool stopped;       /* by the user's function, which is not to be called again */
     int64_t numbering;  /* messages count members from here */

@@ -19,6 +19,35 @@ static void stop(worker *w, nh_status status, const nh_report *report)
     pthread_mutex_unlock(&w->e->lock);
 }
 
+static bool report_progress(worker *w, int64_t steps)
+{
+    nh_ensemble *e = w->e;
+    int64_t own = 0;
+    if (e->blocks > 0)
+        own = (int64_t)((double)e->members * (double)nh_ensemble_own_blocks(e) / (double)e->blocks);
+    pthread_mutex_lock(&e->lock);
+    e->steps_done += steps * w->block.members;
+    nh_report report;
+    if (e->hooks.progress && !e->stop &&
+        e->hooks.progress(e->hooks.user, e->steps_done, own * e->options.steps) != 0)
+        nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
+    if (e->hooks.checkpoint && e->hooks.due && !e->pause && !e->stop &&
+        e->hooks.due(e->hooks.user, e->steps_done)) {
+        e->pause = true;
+        e->pauses++;
+        pthread_cond_broadcast(&e->changed); /* threads that wait to report their blocks */
+    }
+    bool go_on = !e->stop;
+    pthread_mutex_unlock(&e->lock);
+    return go_on;
+}
+
+/* While the compiler works. */
+static int is_to_stop(void *user)
+{
+    return !report_progress(user, 0);
+}
+
 /* ---- a system and a run ---- */
 
 static void close_run(worker *w)
@@ -27,6 +56,9 @@ static void close_run(worker *w)
         pthread_mutex_lock(&w->e->lock);
         w->e->seconds += nh_run_seconds(w->run);
         w->e->backend = nh_run_backend(w->run);
+        const char *not_compiled = nh_remarks_of(&w->run->remarks, "compiler");
+        if (not_compiled)
+            nh_remarks_add(&w->e->remarks, "compiler", "%s", not_compiled);
         pthread_mutex_unlock(&w->e->lock);
     }
     nh_measure_free(&w->measure);
@@ -49,7 +81,9 @@ static nh_status open_run(worker *w, int64_t combination, nh_report *report)
                               .step = e->options.step,
                               .backend = e->options.backend,
                               .compensated = e->options.compensated,
-                              .members = e->width};
+                              .members = e->width,
+                              .user = w,
+                              .stop = is_to_stop};
     /* auto sees all the steps that this run will be used for */
     double steps = (double)e->options.steps * (double)e->blocks_each;
     options.steps = steps < 9e15 ? (int64_t)steps : INT64_C(9000000000000000);
@@ -287,29 +321,6 @@ static void pause_between(worker *w)
     pthread_mutex_unlock(&e->lock);
 }
 
-static bool report_progress(worker *w, int64_t steps)
-{
-    nh_ensemble *e = w->e;
-    int64_t own = 0;
-    if (e->blocks > 0)
-        own = (int64_t)((double)e->members * (double)nh_ensemble_own_blocks(e) / (double)e->blocks);
-    pthread_mutex_lock(&e->lock);
-    e->steps_done += steps * w->block.members;
-    nh_report report;
-    if (e->hooks.progress && !e->stop &&
-        e->hooks.progress(e->hooks.user, e->steps_done, own * e->options.steps) != 0)
-        nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
-    if (e->hooks.checkpoint && e->hooks.due && !e->pause && !e->stop &&
-        e->hooks.due(e->hooks.user, e->steps_done)) {
-        e->pause = true;
-        e->pauses++;
-        pthread_cond_broadcast(&e->changed); /* threads that wait to report their blocks */
-    }
-    bool go_on = !e->stop;
-    pthread_mutex_unlock(&e->lock);
-    return go_on;
-}
-
 /* A piece takes about a twentieth of a second, so that an interruption is soon heard. */
 static void adapt(worker *w, int64_t left, double seconds)
 {
@@ -329,9 +340,7 @@ static bool advance_to(worker *w, int64_t step)
         nh_status status = nh_run_advance(w->run, left < w->piece ? left : w->piece, &report);
         adapt(w, left, nh_clock_seconds() - begun);
         if (w->run->stopped) { /* all of it: the user's function is not to be called again */
-            pthread_mutex_lock(&w->e->lock);
-            nh_ensemble_stop(w->e, status, &report);
-            pthread_mutex_unlock(&w->e->lock);
+            stop(w, status, &report);
             return false;
         }
         if (status != NH_OK)

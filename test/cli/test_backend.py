@@ -4,9 +4,12 @@ compiler that refuses and stops one that is not needed any more; the cache keeps
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
-from harness import Program, cases_in_folders, check, run_all, same
+from harness import PATIENCE, Program, cases_in_folders, check, run_all, same
 
 # A second on the tape of a fast machine, so that any machine considers compiling.
 LONG = ["run", "pendulum-cvt", "--method", "gauss:stages=4", "--step", "0.01", "--steps", "250000", "--quiet"]
@@ -44,6 +47,7 @@ def auto_goes_on_when_the_compiler_refuses(program, folder):
     found = program.json(*LONG, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
     same((state(found), found["backend"]), (state(tape), "tape"), "auto without a willing compiler")
     check(os.path.exists(os.path.join(folder, "calls")), "the compiler was not called")
+    check(any("was not compiled" in text for text in found["remarks"]), "no remark on the compiler: %s" % found["remarks"])
     done = program(*LONG, "--backend", "compiled", env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
     same(done.returncode, 1, "exit code of compiled")
     check("could not make a kernel" in done.stderr, done.stderr)
@@ -61,6 +65,45 @@ def auto_stops_a_compiler_that_comes_too_late(program, folder):
     except ProcessLookupError:
         pass
     same(os.listdir(os.path.join(folder, "nonholo")), [], "left in the cache")
+
+
+HANGING = "trap '' TERM\necho $$ > %s/process\nwhile true; do sleep 0.01; done\n"
+
+
+def ended(folder):
+    """Whether the compiler that wrote its process number has ended."""
+    try:
+        os.kill(int(open(os.path.join(folder, "process")).read()), 0)
+        return False
+    except ProcessLookupError:
+        return True
+
+
+def a_compiler_that_hangs_is_stopped(program, folder):
+    compiler = write_compiler(folder, HANGING % folder)
+    env = {"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler, "NONHOLO_CC_SECONDS": "0.3"}
+    done = program(*LONG, "--backend", "compiled", env=env)
+    same(done.returncode, 1, "exit code")
+    check("did not end within 0.3 seconds" in done.stderr and "tape" in done.stderr, done.stderr)
+    check(ended(folder), "the compiler still runs")
+
+
+def signals_are_heard_while_the_compiler_works(program, folder):
+    compiler = write_compiler(folder, HANGING % folder)
+    env = {**os.environ, "LC_ALL": "C", "XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler}
+    ensemble = ["ensemble", "pendulum-cvt", "--members", "8", "--energy", "6", "--method", "gauss", "--step", "0.01", "--steps",
+                "1000", "--threads", "2", "--quiet"]
+    for line in (LONG + ["--checkpoint", "check"], ensemble):
+        process = os.path.join(folder, "process")
+        running = subprocess.Popen([program.path, *line, "--backend", "compiled"], env=env, cwd=folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
+        while not os.path.exists(process):
+            time.sleep(0.01)
+        running.send_signal(signal.SIGTERM)
+        _, told = running.communicate(timeout=PATIENCE)
+        check(running.returncode not in (0, -signal.SIGTERM) and ("stopped" in told or "interrupted" in told), "%d: %s" % (running.returncode, told))
+        check(ended(folder), "the compiler still runs")
+        os.remove(process)
 
 
 def the_cache_knows_the_compiler(program, folder):

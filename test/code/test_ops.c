@@ -71,7 +71,7 @@ static nh_loaded compile(nh_tape *const *tape, int lanes)
     nh_text_free(&source);
     emit(&source, tape, lanes, kernel.data);
     nh_variant variant = (nh_variant)(nh_variant_here() + (lanes > 1));
-    nh_status status = nh_compile(&loaded, &source, variant, &report);
+    nh_status status = nh_compile(&loaded, &source, variant, &(nh_patience){0}, &report);
     CHECK(status == NH_OK);
     if (status != NH_OK)
         fprintf(stderr, "  %s\n", report.text);
