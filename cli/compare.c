@@ -190,8 +190,8 @@ static nh_status begin(const bench *b, course *one, nh_run **run, nh_report *rep
     const subject *s = &b->c->subject;
     nh_run_options wanted = run_options(b->given, one->method->text, b->c->step, b->c->steps);
     nh_status status = nh_run_create(run, s->system, &wanted, report);
-    if (b->c->holonomic)
-        nh_holonomic_create(&one->holonomic, s->system, s->t, s->q, NULL);
+    if (status == NH_OK && b->c->holonomic)
+        status = nh_holonomic_create(&one->holonomic, s->system, s->t, s->q, report);
     return status == NH_OK ? nh_run_start(*run, 0, s->t, s->q, s->v, report) : status;
 }
 
@@ -269,8 +269,11 @@ static bool allocate(contest *c, bench *b, const options *given)
     c->conserved = nh_system_integrals(s->system);
     c->integrals = c->conserved + (c->latitude != NULL);
     nh_holonomic *probe;
-    c->holonomic = nh_holonomic_create(&probe, s->system, s->t, s->q, NULL) == NH_OK;
+    nh_status found = nh_holonomic_create(&probe, s->system, s->t, s->q, NULL);
+    c->holonomic = found == NH_OK;
     nh_holonomic_free(probe);
+    if (found == NH_NO_MEMORY)
+        return false;
     c->quantities = c->integrals + (constraints > 0) + c->holonomic;
     c->start = calloc((size_t)c->integrals + 1, sizeof *c->start);
     c->courses = calloc((size_t)c->method_count, sizeof *c->courses);
@@ -352,7 +355,13 @@ static int contend(contest *c, bench *b, const options *given)
     if (answer)
         return answer;
     /* only some systems, and some starts of them, have a latitude */
-    nh_latitude_create(&c->latitude, c->subject.system, c->subject.q, c->subject.v, NULL);
+    nh_report report;
+    nh_status status =
+        nh_latitude_create(&c->latitude, c->subject.system, c->subject.q, c->subject.v, &report);
+    if (status != NH_OK && status != NH_NOT_APPLICABLE) {
+        complain("%s", report.text);
+        return FAILED;
+    }
     if (!allocate(c, b, given)) {
         complain("out of memory");
         return FAILED;

@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from . import _header as H
-from ._library import Error, call, lib, own
+from ._library import Error, call, check, lib, own
 from ._work import Work
 from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system
@@ -67,13 +67,13 @@ class _Watcher:
         self.t0, self.stride = beginning.t0, 1
         self.q, self.v = beginning.q.copy(), beginning.v.copy()
         self.latitude = C.c_void_p()  # exists only for some systems and some of their start states
-        lib.nh_latitude_create(C.byref(self.latitude), system._handle, _address(self.q), _address(self.v), None)
+        self._make(lib.nh_latitude_create, self.latitude, _address(self.q), _address(self.v))
         own(self, lib.nh_latitude_free, self.latitude.value)
         self.names = system.conserved + (["latitude"] if self.latitude else [])
         self.values = np.zeros(len(self.names))
         self.names += ["constraints"] if system.constraints else []
         self.holonomic = C.c_void_p()  # exists if the constraints are known to be holonomic
-        lib.nh_holonomic_create(C.byref(self.holonomic), system._handle, self.t0, _address(self.q), None)
+        self._make(lib.nh_holonomic_create, self.holonomic, self.t0, _address(self.q))
         own(self, lib.nh_holonomic_free, self.holonomic.value)
         self.surface: list[tuple[float, float]] = []  # times and integrated constraints
         self.surface_stride, self.surface_size, self.surface_is_lost = 1, C.c_double(), False
@@ -83,6 +83,12 @@ class _Watcher:
         self.times: list[float] = []
         self.errors: list[list[float]] = []
         self.start = self._integrals(self.t0)
+
+    def _make(self, create: Any, out: C.c_void_p, *state: Any) -> None:
+        """What only some systems and starts have; that memory was missing is another reason."""
+        report = H.nh_report()
+        if create(C.byref(out), self.system._handle, *state, C.byref(report)) == H.NH_NO_MEMORY:
+            check(H.NH_NO_MEMORY, report)
 
     def _integrals(self, t: float) -> np.ndarray:
         call(lib.nh_system_integral_values, self.system._handle, t, _address(self.q), _address(self.v), _address(self.values))

@@ -34,12 +34,17 @@ enum { MAX_N = NH_PASSENGERS_MAX + 1, SHORT_NODES = 8 };
 
 /* ---- what the system says about a place of the driver ------------------------------------- */
 
+static bool evaluate(const nh_latitude *l, nh_fn fn, const double *q, const double *v, double *out)
+{
+    return l->engine.call[fn](l->engine.self, fn, 0, q, v, NULL, out) == 0;
+}
+
 /* V + U(0) and its slope. */
 static double potential(const nh_latitude *l, double xi, double *slope)
 {
     double q[MAX_N] = {0}, v[MAX_N] = {0}, out[MAX_N + 1] = {0};
     q[l->driver] = xi;
-    if (nh_system_evaluate(l->system, NH_FN_POTENTIAL, 0, q, v, NULL, out, NULL) != NH_OK)
+    if (!evaluate(l, NH_FN_POTENTIAL, q, v, out))
         out[0] = out[1 + l->driver] = NAN;
     *slope = out[1 + l->driver];
     return out[0];
@@ -74,7 +79,7 @@ static bool matrices(const nh_latitude *l, double xi, double *M, double *A)
     int n = l->passengers + 1, p = l->passengers;
     double q[MAX_N] = {0}, v[MAX_N] = {0}, out[2 * MAX_N * MAX_N];
     q[l->driver] = xi;
-    if (nh_system_evaluate(l->system, NH_FN_MATRICES, 0, q, v, NULL, out, NULL) != NH_OK)
+    if (!evaluate(l, NH_FN_MATRICES, q, v, out))
         return false;
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++)
@@ -285,16 +290,16 @@ static bool find_springs(nh_latitude *l)
     int p = l->passengers, pivot[NH_PASSENGERS_MAX];
     double q[MAX_N] = {0}, v[MAX_N] = {0}, rest[MAX_N + 1], moved[MAX_N + 1];
     double K[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX];
-    nh_status status = nh_system_evaluate(l->system, NH_FN_POTENTIAL, 0, q, v, NULL, rest, NULL);
-    for (int j = 0; j < p && status == NH_OK; j++) {
+    bool known = evaluate(l, NH_FN_POTENTIAL, q, v, rest);
+    for (int j = 0; j < p && known; j++) {
         q[l->passenger[j]] = 1;
-        status = nh_system_evaluate(l->system, NH_FN_POTENTIAL, 0, q, v, NULL, moved, NULL);
+        known = evaluate(l, NH_FN_POTENTIAL, q, v, moved);
         q[l->passenger[j]] = 0;
         for (int i = 0; i < p; i++)
             K[i * p + j] = moved[1 + l->passenger[i]] - rest[1 + l->passenger[i]];
     }
     memcpy(l->C, K, (size_t)(p * p) * sizeof *K);
-    if (status != NH_OK || !cholesky(p, l->C) || !nh_dense_factor(p, K, pivot))
+    if (!known || !cholesky(p, l->C) || !nh_dense_factor(p, K, pivot))
         return false;
     for (int i = 0; i < p; i++)
         l->centre[i] = -rest[1 + l->passenger[i]];
@@ -332,6 +337,10 @@ static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *re
             l->passenger[at++] = i;
     for (int a = 0; a < system->shape.angles; a++)
         l->periodic = l->periodic || system->shape.angle[a] == facts->driver;
+    nh_status status = nh_engine_call(&l->engine, system, nh_variant_here(), 1,
+                                      NH_FN_BIT(POTENTIAL) | NH_FN_BIT(MATRICES), report);
+    if (status != NH_OK)
+        return status;
     if (!find_springs(l))
         return nh_fail(report, NH_NOT_APPLICABLE, "not all passengers of %s have a restoring force",
                        system->name);
@@ -342,8 +351,7 @@ static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *re
 static double driver_mass(const nh_latitude *l)
 {
     double q[MAX_N] = {0}, v[MAX_N] = {0}, out[2 * MAX_N * MAX_N] = {0};
-    nh_status status = nh_system_evaluate(l->system, NH_FN_MATRICES, 0, q, v, NULL, out, NULL);
-    return status == NH_OK ? out[l->driver * (l->passengers + 2)] : NAN;
+    return evaluate(l, NH_FN_MATRICES, q, v, out) ? out[l->driver * (l->passengers + 2)] : NAN;
 }
 
 bool nh_latitude_rate(const nh_latitude *l, double psi, double *w)
@@ -387,8 +395,10 @@ nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const d
 
 void nh_latitude_free(nh_latitude *latitude)
 {
-    if (latitude)
-        free(latitude->wave);
+    if (!latitude)
+        return;
+    nh_engine_free(&latitude->engine);
+    free(latitude->wave);
     free(latitude);
 }
 

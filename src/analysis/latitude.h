@@ -6,12 +6,13 @@
 #include <nonholo_analysis.h>
 
 #include "base/status.h"
-#include "system/system.h"
+#include "run/run.h"
 
 enum { NH_PASSENGERS_MAX = 8 };
 
 struct nh_latitude {
     const nh_system *system;
+    engine engine; /* has all the memory it needs: a value cannot fail for want of it */
     int driver, passengers;
     int passenger[NH_PASSENGERS_MAX]; /* their coordinates */
     bool periodic;                    /* the driver is an angle */

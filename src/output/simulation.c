@@ -100,8 +100,12 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         status = start(s, report);
     if (status == NH_OK)
         status = nh_simulation_watch_motion(s, report);
-    if (status == NH_OK && !o->resume) /* other constraints have no surface to follow */
-        nh_holonomic_create(&s->holonomic, s->system, o->t0, s->motion, NULL);
+    if (status == NH_OK && !o->resume) {
+        nh_status followed =
+            nh_holonomic_create(&s->holonomic, s->system, o->t0, s->motion, report);
+        if (followed == NH_NO_MEMORY) /* else these constraints have no surface to follow */
+            status = followed;
+    }
     if (status == NH_OK)
         status = nh_record_create(&s->record, s->system, report);
     if (status != NH_OK)
