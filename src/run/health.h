@@ -2,11 +2,12 @@
  * adds remarks, or stops where the answer cannot be right.
  *
  * Every system is looked at seldom: after 1, 2, 4, ... steps (256, 1024, ... of many members) and
- * then after every 4096-th, for its energy (health.c). A system whose mass matrix or constraints
- * can become singular is looked at after every step, or every few where nothing changes much
- * (passage.c): near such states, and where velocities change much within a step, the steps are done
- * again with half the size (again.c) and compared. Systems that provably cannot become singular,
- * which the fast methods are for, do not pay for that. */
+ * then after every 4096-th, for its energy; a step is tried where the last one tells that there is
+ * something to learn (health.c). A system whose mass matrix or constraints can become singular is
+ * looked at after every step, or every few where nothing changes much (passage.c): near such
+ * states, and where velocities change much within a step, the steps are done again with half the
+ * size (again.c) and compared. Systems that provably cannot become singular, which the fast methods
+ * are for, do not pay for that. */
 #ifndef NH_RUN_HEALTH_H
 #define NH_RUN_HEALTH_H
 
