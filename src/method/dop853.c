@@ -8,7 +8,7 @@
 #define BENDS 4
 #define ESTIMATES 2
 #define ERROR_ORDER 8
-#define DAMPING 0.0
+#define DAMPING 0.02
 #include "method/explicit_own.h"
 
 KERNEL(dop853, start, step);

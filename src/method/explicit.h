@@ -41,8 +41,9 @@ enum {
     ACCEPTED, /* own steps, and attempts that were given up */
     REJECTED,
     ENERGY_AT_START,
-    KINETIC, /* energy at the end of the last own step */
-    BEGIN,   /* of that step, from the step of the run on, and its length */
+    KINETIC, /* energy at the end of the last own step, and at its begin */
+    KINETIC_BEFORE,
+    BEGIN, /* of that step, from the step of the run on, and its length */
     LENGTH,
     NEXT,       /* the length to try next */
     LAST_ERROR, /* of the last own step, and whether an attempt was given up since */
@@ -89,17 +90,35 @@ static inline int settle_nonlinear(kernel *k, double t, const real *q, real *v, 
     return NH_KERNEL_OK;
 }
 
-/* w = (v on the constraints, kinetic energy, potential energy), scaled to the energy. Near rest a
- * small error of the energy is a large one of the velocity: where a step ends with less than a
- * quarter of the kinetic energy it began with, the energy waits for the next. What is no more than
- * round-off of the energies is left alone as well. */
+/* The size to which an error of a component is relative. */
+static inline real tolerated(const kernel *k, real size)
+{
+    (void)k;
+    return fma_(broadcast(TOLERANCE), size, broadcast(ABSOLUTE));
+}
+
+/* Near rest a small error of the energy is a large one of the velocity. Where a step ends with less
+ * than a quarter of the kinetic energy it began with, the energy waits for another step, unless the
+ * velocity would move by less than a tolerance allows. */
+static inline mask may_scale(const kernel *k, const real *w, real by, real before)
+{
+    const mask calm = ~less(w[N], before * 0.25);
+    if (!ADAPTS)
+        return calm;
+    real most = broadcast(0);
+    EACH(i, N) most = max_(most, abs_(w[i] * by) / tolerated(k, abs_(w[i])));
+    return calm | less(most, broadcast(1));
+}
+
+/* w = (v on the constraints, kinetic energy, potential energy), scaled to the energy. What is no
+ * more than round-off of the energies is left alone. */
 static inline void scale_velocity(kernel *k, real energy, real before, const real *w, real *v,
                                   real *kinetic)
 {
     const real T = w[N], V = w[N + 1], missing = (energy - V) - T;
     const real size = abs_(energy) + abs_(V) + T, square = (energy - V) / T;
-    const mask wanted = less(size * 0x1p-52, abs_(missing)) & ~less(T, before * 0.25) &
-                        less(broadcast(0.25), square) & less(square, broadcast(4));
+    const mask wanted = less(size * 0x1p-52, abs_(missing)) & less(broadcast(0.25), square) &
+                        less(square, broadcast(4)) & may_scale(k, w, sqrt_(square) - 1.0, before);
     const real factor = select_(wanted, sqrt_(square), broadcast(1));
     EACH(i, N) v[i] = w[i] * factor;
     *kinetic = select_(wanted, energy - V, T);

@@ -27,13 +27,6 @@ enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
     ((real *)k->io->revolutions)[place] = f->turns[2 * (place) + 1];
 #define BEGIN_TURNS(place, coordinate) f.turns[2 * (place)] = ((real *)k->io->revolutions)[place];
 
-/* The size to which an error of component c is relative. */
-static inline real tolerated(const kernel *k, real size)
-{
-    (void)k;
-    return fma_(broadcast(TOLERANCE), size, broadcast(ABSOLUTE));
-}
-
 static inline real power_(real x, double exponent)
 {
     return LANEWISE2(__builtin_pow, x, broadcast(exponent));
@@ -158,6 +151,7 @@ static inline void take_step(kernel *k, const flow *f, mask good, real h, const 
     real *m = k->memory;
     m[BEGIN] = select_(good, m[BEGIN] + m[LENGTH], m[BEGIN]);
     m[LENGTH] = select_(good, h, m[LENGTH]);
+    m[KINETIC_BEFORE] = select_(good, m[KINETIC], m[KINETIC_BEFORE]);
     m[KINETIC] = select_(good, kinetic, m[KINETIC]);
     EACH(c, WIDTH) f->slope[c] = select_(good, slope[STAGES * WIDTH + c], f->slope[c]);
     EACH(c, STATE)
@@ -208,9 +202,10 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
 /* The state that the run wants, `end` after its step began. */
 static inline int show(kernel *k, const flow *f, real end, real *y)
 {
-    real kinetic;
+    const real a = k->memory[KINETIC_BEFORE], b = k->memory[KINETIC];
+    real kinetic, least = select_(less(a, b), a, b);
     interpolate(k, f, (end - k->memory[BEGIN]) / k->memory[LENGTH], y);
-    TRY_(settle(k, k->t + k->h, y, y + N, k->memory[KINETIC], &kinetic));
+    TRY_(settle(k, k->t + k->h, y, y + N, least, &kinetic));
     EACH(i, N)
     {
         k->q[i] = y[i];
