@@ -322,7 +322,8 @@ nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
         return suspend(s, report);
     if (failed || !arrived)
         nh_simulation_unlock(s);
-    if (s->status == NH_FILE_FAILED || s->gap) { /* a full disk, or the like: no half of a file */
+    /* a full disk, or the like, rather than a motion that ends: no half of a file */
+    if (s->status == NH_FILE_FAILED || s->status == NH_NO_MEMORY || s->gap) {
         nh_archive_leave(s->archive);
         s->archive = NULL;
     } else if (failed || !arrived)
