@@ -180,6 +180,12 @@ class System(Immutable):
         return self._names(lib.nh_system_constraints, lib.nh_system_constraint_name)
 
     @cached_property
+    def positions(self) -> list[str]:
+        """The names of the constraints that are conditions on positions: the last ones of :attr:`constraints`."""
+        count = lib.nh_system_positions(self._handle)
+        return self.constraints[len(self.constraints) - count:]
+
+    @cached_property
     def observables(self) -> list[str]:
         """The names of the observables."""
         return self._names(lib.nh_system_observables, lib.nh_system_observable_name)
@@ -226,6 +232,13 @@ class System(Immutable):
         """The values k(t, q, v) of the constraints, zero for an admissible state."""
         return self._values(lib.nh_system_residual, len(self.constraints), t, q, v)
 
+    def position_residual(self, q: Any, t: float = 0.0) -> np.ndarray:
+        """The values g(t, q) of the conditions on positions, zero where they are satisfied."""
+        q, _ = self._state(q, np.zeros(len(self.velocities)))
+        g = np.zeros(len(self.positions))
+        call(lib.nh_system_position_residual, self._handle, t, _address(q), _address(g))
+        return g
+
     def observe(self, q: Any, v: Any, t: float = 0.0) -> dict[str, float]:
         """The values of the observables."""
         values = self._values(lib.nh_system_observe, len(self.observables), t, q, v)
@@ -262,6 +275,30 @@ class System(Immutable):
         how = H.nh_projection(size=C.sizeof(H.nh_projection), keep=how_keep, solve=how_solve)
         call(lib.nh_system_project_by, self._handle, C.byref(how), t, _address(q), _address(v))
         return v
+
+    def project_state(self, q: Any, v: Any, t: float = 0.0, *, keep: str | Sequence[str] | None = None,
+                      solve: str | Sequence[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state that satisfies the constraints: positions first, where there are conditions on them, then
+        velocities as :meth:`project` finds them. ``keep`` and ``solve`` may name coordinates too.
+
+        >>> import nonholo
+        >>> ring = nonholo.load('''
+        ... model ring
+        ... coordinate x, y
+        ... lagrangian x'^2 + y'^2
+        ... constraint ring: x^2 + y^2 = 25
+        ... ''').system()
+        >>> ring.positions
+        ['ring']
+        >>> q, v = ring.project_state([6, 8], [1, 1])
+        >>> q.round(12).tolist(), ring.position_residual([6, 8]).tolist()
+        ([3.0, 4.0], [75.0])
+        """
+        q, v = self._state(q, v)
+        _, how_keep, how_solve = projection_names({k: n for k, n in (("keep", keep), ("solve", solve)) if n} or True)
+        how = H.nh_projection(size=C.sizeof(H.nh_projection), keep=how_keep, solve=how_solve)
+        call(lib.nh_system_project_state, self._handle, C.byref(how), t, _address(q), _address(v))
+        return q, v
 
     def integrability(self, q: Any, v: Any, t: float = 0.0) -> dict[str, Any]:
         """Whether the constraints are integrable near a state: ``integrable`` (True, False or None), ``holonomic`` (how

@@ -221,11 +221,15 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
     }
     s->problem = problem;
     s->g = problem->graph;
+    nh_status status = nh_leave_out_redundant(problem, s->left_out, sizeof s->left_out, report);
+    if (status != NH_OK) {
+        nh_mechanics_free(s);
+        return status;
+    }
     s->n = problem->velocities;
     s->m = problem->constraints;
     s->positions = problem->positions;
     nh_expr *v = inputs(s->g, NH_V, s->n);
-    nh_status status = NH_OK;
     if (!v || !allocate(s) || !derive_momenta_and_forces(s) || !derive_mass_and_rate(s, v) ||
         !derive_constraints(s, v) || !find_start(s))
         status = nh_fail_memory(report);

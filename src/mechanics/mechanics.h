@@ -51,6 +51,7 @@ typedef struct nh_mechanics {
     nh_graph *g;           /* of the problem */
     int n, m;              /* velocities, constraints */
     int positions;         /* conditions on positions: the last of the constraints */
+    char left_out[200];    /* names of those that follow from others */
     nh_expr *position;     /* [positions] g */
     nh_expr *p, *F, *rate; /* [n] */
     nh_matrix mass;        /* n x n */
@@ -120,6 +121,10 @@ bool nh_choose_pivots(const nh_mechanics *mechanics, const nh_matrix *matrix, nh
                       int *zero);
 double nh_solution_defect(nh_mechanics *mechanics, const nh_elimination *lu,
                           const nh_matrix *matrix);
+
+/* Takes conditions on positions that follow from others out of the problem, with their names in
+ * `names`; NH_BAD_MODEL when some contradict each other (redundant.c). */
+nh_status nh_leave_out_redundant(nh_problem *problem, char *names, size_t size, nh_report *report);
 
 /* NH_BAD_MODEL when the model's frame violates a constraint or is not independent. */
 nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_report *report);

@@ -107,6 +107,18 @@ def test_check():
         check(line in text, f"'{line}' is missing in {text}")
 
 
+def test_redundant():
+    """A third rod that keeps a parallelogram as it is: left out, with a remark."""
+    rods = "".join(f"constraint rod{i}: (x - {i})^2 + (y - 0)^2 = 1\n" for i in range(1))
+    crank = "model cranks\ncoordinate x, y, a\nlagrangian (x'^2 + y'^2 + a'^2)/2 - y\n" + rods
+    crank += "constraint along: x = sin(a)\nconstraint across: y = -cos(a)\nstart x = 0, y = -1, x' = 1, a' = 1\n"
+    done = command(crank, "check", "--json")
+    check(done.returncode == 0, done.stderr)
+    found = json.loads(done.stdout)
+    same(found["remarks"], ["left out, because they follow from the other conditions on positions: across"])
+    same((found["positions"], found["freedom"]["positions"]), (2, 1))
+
+
 def test_random_starts():
     for model, energy in (("fourbar-skate", 3), ("closed-chain", 2), ("bead", 1), ("heavy-top", 3)):
         path = os.path.join(GROUPS, model + ".nh")
@@ -164,8 +176,12 @@ REFUSED = [
     ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall[3])\n", ["check"], "no constraint is called 'wall[3]'"),
     ("constraint 1 = 2\n", ["check"], "constraint 1 has no velocity and no coordinate in it"),
     ("constraint wall: x = x\n", ["check"], "the two sides of wall are equal"),
-    ("constraint wall: x = 1\nconstraint again: 2*x = 2\nstart x = 1\n", ["check"],
-     "the constraints depend on each other: 'again' follows from those before it"),
+    ("constraint wall: x = 1\nconstraint again: 2*x = 3\nstart x = 1\n", ["check"],
+     "model.nh: the conditions on positions contradict each other: 'again' cannot be satisfied together with 'wall'"),
+    ("constraint a: x^2 + y^2 = 1\nconstraint b: x^2 + y^2 = 4\nstart x = 1\n", ["check"],
+     "model.nh: the conditions on positions contradict each other: 'b' cannot be satisfied together with 'a'"),
+    ("constraint a: x = 1\nconstraint b: 3*x = 3\nstart x = 1\nobserve f = reaction(b)\n", ["check"],
+     "model.nh: reaction(b) is not determined: 'b' follows from the other conditions on positions"),
     ("constraint wall: x = 1/0\n", ["check"], "division by zero"),
 ]
 
