@@ -23,6 +23,7 @@ What methods *keep* (preserve):
 - **energy**: to round-off. Other methods may still keep the energy near its start value for a very long time; `nonholo compare` measures this.
 - **symmetry**: the method is its own adjoint, so a step with $-h$ undoes a step with $h$. Symmetric methods can be composed, and on reversible systems they are reversible.
 - **fibration**: on systems with a driver and passengers, the passengers do not affect the driver, as in the exact motion.
+- **positions**: conditions on positions and their time derivatives, at every node, to round-off. Systems that have such conditions are refused by the other methods.
 
 What methods *need*:
 
