@@ -59,7 +59,7 @@ static bool search_begin(search *s, nh_problem *problem)
     s->S = s->y + m;
     s->q = s->S + m * m;
     s->start = s->q + n;
-    if (nh_problem_start(problem, NULL, s->start, s->start + n, NULL) != NH_OK)
+    if (nh_problem_start(problem, NULL, 0, s->start, s->start + n, NULL) != NH_OK)
         memset(s->start, 0, n * sizeof *s->start);
     return true;
 }
