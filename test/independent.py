@@ -592,6 +592,7 @@ class Model:
         self.rotations = {}  # the place of the first of four coordinates
         self.lagrangian, self.structure, self.forces, self.constraints, self.observables = None, {}, {}, [], {}
         self.starts = {}, {}  # of coordinates and of velocities
+        self.solved = set(), set()  # the places that follow from the constraints
         statements = [(p.take(), p) for p in map(Parser, tokens(text.lstrip("\ufeff")))]
         # Statements come in any order: first those that later ones need. Frames say nothing new.
         for kinds in (["parameter", "let"], ["coordinate", "rotation"], ["velocity"],
@@ -684,7 +685,11 @@ class Model:
             p.take(":")
         loop = p.optional_loop()
         if p.at_solve():
-            return  # which velocities follow from the constraints: nothing for an evaluator
+            p.take()
+            for target in p.separated(p.reference):
+                places = {place for place, _, _ in self.members(target, ("number", 0.0), {})}
+                self.solved[1 if target[3] or target[1] in self.algebra else 0].update(places)
+            return
         assignments = p.separated(lambda: (p.target(), p.take("="), p.expression())[::2])
         scope = self.numbers()
         if conditional and scope.value(left, {}) != scope.value(right, {}):
@@ -721,7 +726,17 @@ class Model:
     def start(self):
         q, v = (Starts(given) for given in self.starts)
         q.scope = v.scope = Scope(self, 0.0, q, v)
-        return [float(q[i]) for i in range(len(self.coordinates))], [float(v[i]) for i in range(len(self.velocities))]
+        q, v = [float(q[i]) for i in range(len(self.coordinates))], [float(v[i]) for i in range(len(self.velocities))]
+        if self.solved[0]:
+            q = newton(lambda x: self.position_jets(x), q, sorted(self.solved[0]), 1)
+        if self.solved[1]:
+            v = newton(lambda x: self.constraint_jets(0.0, q, x), v, sorted(self.solved[1]), 1 + len(q))
+        return q, v
+
+    def position_jets(self, q):
+        scope = self.jets(0.0, q, [0.0] * len(self.velocities))
+        return [x + Jet(0.0) for tree, local in self.constraints if self.on_positions(tree, local)
+                for x in self.rows(scope, tree, local)]
 
     def jets(self, t, q, v):
         """A scope in which variable 0 is t, then come q and v."""
@@ -867,6 +882,19 @@ class Model:
                        for z in range(v1))
         bracket = [sum(x * X[1 + a] * Y[1 + b] * row[1 + c] for (a, b, c), x in self.structure.items()) for row in rows]
         return max(abs(along(k, X, Y) - along(k, Y, X) - w) for k, w in zip(forms, bracket))
+
+
+def newton(f, x, places, first):
+    """x with f(x) = 0, where the numbers at `places` may move: as many as f determines, or fewer. Variable `first` of the
+    jets is x[0]."""
+    for _ in range(50):
+        rows = f(x)
+        if all(abs(row.value) < 1e-15 for row in rows):
+            break
+        slopes = [[row.d.get(first + i, 0.0) for row in rows] for i in places]
+        step = solve([[dot(a, b) for b in slopes] for a in slopes], [-dot(a, [row.value for row in rows]) for a in slopes])
+        x = [y + (step[places.index(i)] if i in places else 0.0) for i, y in enumerate(x)]
+    return x
 
 
 def solve(matrix, right):
