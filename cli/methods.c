@@ -51,8 +51,10 @@ static void describe_range(const nh_option *option, char *text, size_t size)
 
 /* ---- cost ---------------------------------------------------------------------------------- */
 
-/* The cost of a step is counted on a model that every method takes. */
-static const char yardstick_name[] = "pendulum-cvt";
+/* The cost of a step is counted on a model that every method takes, but for those that need
+ * rotations. */
+enum { YARDSTICKS = 2 };
+static const char *const yardstick_name[YARDSTICKS] = {"pendulum-cvt", "chaplygin-ball"};
 static const double yardstick_step = 0.1;
 
 typedef struct yardstick {
@@ -61,10 +63,10 @@ typedef struct yardstick {
     double *q, *v;
 } yardstick;
 
-static void yardstick_open(yardstick *y)
+static void yardstick_open(yardstick *y, const char *name)
 {
     *y = (yardstick){0};
-    if (nh_model_open(&y->model, yardstick_name, NULL) != NH_OK ||
+    if (nh_model_open(&y->model, name, NULL) != NH_OK ||
         nh_system_build(&y->system, y->model, NULL, 0, NULL) != NH_OK)
         return;
     y->q = calloc((size_t)nh_system_coordinates(y->system) + 1, sizeof(double));
@@ -73,17 +75,31 @@ static void yardstick_open(yardstick *y)
         nh_system_start(y->system, NULL, y->q, y->v, NULL);
 }
 
-static void yardstick_free(yardstick *y)
+static void yardsticks_open(yardstick y[YARDSTICKS])
 {
-    free(y->q);
-    free(y->v);
-    nh_system_free(y->system);
-    nh_model_free(y->model);
+    for (int i = 0; i < YARDSTICKS; i++)
+        yardstick_open(&y[i], yardstick_name[i]);
+}
+
+static void yardsticks_free(yardstick y[YARDSTICKS])
+{
+    for (int i = 0; i < YARDSTICKS; i++) {
+        free(y[i].q);
+        free(y[i].v);
+        nh_system_free(y[i].system);
+        nh_model_free(y[i].model);
+    }
+}
+
+static int yardstick_for(const nh_choice *choice)
+{
+    return nh_choice_needs(choice) & NH_NEEDS_ROTATIONS ? 1 : 0;
 }
 
 /* Evaluations a step, NaN when they could not be counted. */
-static double cost_of(const yardstick *y, const char *method)
+static double cost_of(const yardstick *all, const nh_choice *choice, const char *method)
 {
+    const yardstick *y = all + yardstick_for(choice);
     double count;
     bool counted =
         y->q && y->v &&
@@ -112,7 +128,7 @@ static method_line line_of(const yardstick *y, const nh_method *method)
     method_line l = {.name = nh_method_name(method), .summary = nh_method_summary(method)};
     char text[128];
     order_text(&choice, l.order, sizeof l.order);
-    double cost = cost_of(y, l.name);
+    double cost = cost_of(y, &choice, l.name);
     snprintf(l.cost, sizeof l.cost, "%.3g", cost);
     if (isnan(cost))
         strcpy(l.cost, "-");
@@ -134,20 +150,20 @@ static void print_table(void)
 {
     method_line head = {.name = "name", .summary = "what it is", "order", "cost", "keeps", "needs"};
     int name = 4, keeps = 5, needs = 5;
-    yardstick y;
-    yardstick_open(&y);
+    yardstick y[YARDSTICKS];
+    yardsticks_open(y);
     for (int i = 0; i < nh_method_count(); i++) {
-        method_line l = line_of(&y, nh_method_at(i));
+        method_line l = line_of(y, nh_method_at(i));
         widen(&name, l.name);
         widen(&keeps, l.keeps);
         widen(&needs, l.needs);
     }
     for (int i = -1; i < nh_method_count(); i++) {
-        method_line l = i < 0 ? head : line_of(&y, nh_method_at(i));
+        method_line l = i < 0 ? head : line_of(y, nh_method_at(i));
         printf("%-*s  %5s  %5s  %-*s  %-*s  %s\n", name, l.name, l.order, l.cost, keeps, l.keeps,
                needs, l.needs, l.summary);
     }
-    yardstick_free(&y);
+    yardsticks_free(y);
 }
 
 /* Text of several lines, moved to the right. */
@@ -192,8 +208,8 @@ static void explain(const nh_choice *choice, const char *text)
 {
     char keeps[128], needs[128];
     const nh_method *method = choice->method;
-    yardstick y;
-    yardstick_open(&y);
+    yardstick y[YARDSTICKS];
+    yardsticks_open(y);
     printf("%s: %s\n\n", nh_method_name(method), nh_method_summary(method));
     print_indented(nh_method_formulas(method));
     char order[16];
@@ -201,12 +217,12 @@ static void explain(const nh_choice *choice, const char *text)
            strcmp(text, nh_method_name(method)) == 0 ? "with default options" : text);
     printf("keeps      %s\n", describe_keeps(nh_choice_keeps(choice), keeps, sizeof keeps));
     printf("needs      %s\n", describe_needs(nh_choice_needs(choice), needs, sizeof needs));
-    printf("cost       %.3g evaluations a step on %s, step %g\n", cost_of(&y, text), yardstick_name,
-           yardstick_step);
+    printf("cost       %.3g evaluations a step on %s, step %g\n", cost_of(y, choice, text),
+           yardstick_name[yardstick_for(choice)], yardstick_step);
     print_composed(choice);
     printf("reference  %s\noptions\n", nh_method_reference(method));
     print_options(method);
-    yardstick_free(&y);
+    yardsticks_free(y);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -247,18 +263,18 @@ static void put_method(json *j, const nh_choice *choice, const char *text)
 {
     char keeps[128], needs[128];
     const nh_method *method = choice->method;
-    yardstick y;
-    yardstick_open(&y);
+    yardstick y[YARDSTICKS];
+    yardsticks_open(y);
     json_text(j, "name", nh_method_name(method));
     json_text(j, "summary", nh_method_summary(method));
     json_integer(j, "order", nh_choice_order(choice));
-    json_real(j, "evaluations", cost_of(&y, text)); /* a step, on the yardstick */
+    json_real(j, "evaluations", cost_of(y, choice, text)); /* a step, on the yardstick */
     put_words(j, "keeps", describe_keeps(nh_choice_keeps(choice), keeps, sizeof keeps));
     put_words(j, "needs", describe_needs(nh_choice_needs(choice), needs, sizeof needs));
     json_text(j, "formulas", nh_method_formulas(method));
     json_text(j, "reference", nh_method_reference(method));
     put_options(j, method);
-    yardstick_free(&y);
+    yardsticks_free(y);
 }
 
 static void print_list_json(void)
@@ -315,8 +331,9 @@ const command command_methods = {
     .help =
         "Without METHOD lists the integrators: order, cost, what they preserve and what they\n"
         "require of a model. The cost is the number of evaluations of functions of the model\n"
-        "per step, counted on pendulum-cvt with step 0.1. With METHOD prints its formulas, its\n"
-        "options, its reference and how it may be composed to a higher order.",
+        "per step, counted on pendulum-cvt (on chaplygin-ball for methods that need rotations)\n"
+        "with step 0.1. With METHOD prints its formulas, its options, its reference and how it\n"
+        "may be composed to a higher order.",
     .examples = "nonholo methods\n"
                 "nonholo methods gauss\n"
                 "nonholo methods newmark:beta=.1,alpha=.4",

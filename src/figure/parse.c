@@ -160,6 +160,13 @@ static const nh_drawing *empty_panel(const nh_figure *figure)
     return NULL;
 }
 
+/* A table of orders has one column a case; others say what stands in them. */
+static bool lacks_columns(const nh_figure *figure)
+{
+    return figure->has_table && figure->table.measure != NH_MEASURE_ORDER &&
+           figure->table.columns == 0;
+}
+
 static nh_status check_whole(nh_figure *figure, nh_report *report)
 {
     const nh_drawing *empty = empty_panel(figure);
@@ -170,7 +177,7 @@ static nh_status check_whole(nh_figure *figure, nh_report *report)
                           : !figure->case_count && !figure->setup.model ? "a model"
                           : !figure->method_count                       ? "a method"
                           : !figure->panel_count && !figure->has_table  ? "a panel"
-                          : figure->has_table && !figure->table.columns ? "a column of its table"
+                          : lacks_columns(figure)                       ? "a column of its table"
                                                                         : NULL;
     if (!missing)
         return NH_OK;

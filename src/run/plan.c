@@ -81,7 +81,7 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
     nh_choice choice;
     plan->advised = !asked;
     if (snprintf(plan->method, sizeof plan->method, "%s", text) >= (int)sizeof plan->method / 2)
-        return nh_fail(report, NH_BAD_ARGUMENT, "'%.60s...' is too long for a method", text);
+        return nh_fail(report, NH_BAD_ARGUMENT, "'%.60s...' is too long for a method's name", text);
     nh_status status = nh_choice_parse(&choice, plan->method, report);
     if (status != NH_OK)
         return status;
