@@ -87,6 +87,7 @@ void nh_find_kink(nh_builder *b);
 
 /* rotation.c: the unit conditions and the radial masses. */
 void nh_build_rotations(nh_builder *b);
+void nh_build_rates(nh_builder *b); /* what a prime takes for the rates of quaternions */
 
 /* bracket.c: all bracket statements at once. */
 void nh_build_brackets(nh_builder *b);

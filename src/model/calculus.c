@@ -276,19 +276,26 @@ bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
     return ok;
 }
 
-nh_expr nh_total_derivative(nh_graph *g, nh_expr f)
+nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_expr *rate)
 {
     nh_partials dq = {0}, dt = {0};
     nh_expr sum = NH_ZERO;
     if (nh_gradient(g, f, NH_Q, &dq) && nh_gradient(g, f, NH_TIME, &dt)) {
         sum = nh_partial_of(&dt, 0);
-        for (size_t i = 0; i < dq.count; i++)
-            sum = nh_add(
-                g, sum, nh_multiply(g, dq.entry[i].value, nh_variable(g, NH_V, dq.entry[i].index)));
+        for (size_t i = 0; i < dq.count; i++) {
+            uint32_t at = dq.entry[i].index;
+            nh_expr moves = rate ? rate[at] : nh_variable(g, NH_V, at);
+            sum = nh_add(g, sum, nh_multiply(g, dq.entry[i].value, moves));
+        }
     }
     nh_partials_free(&dq);
     nh_partials_free(&dt);
     return nh_graph_failed(g) ? NH_ZERO : sum;
+}
+
+nh_expr nh_total_derivative(nh_graph *g, nh_expr f)
+{
+    return nh_derivative_along(g, f, NULL);
 }
 
 void nh_partials_free(nh_partials *p)

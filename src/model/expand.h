@@ -42,6 +42,7 @@ typedef struct nh_expander {
     const double *parameter; /* values, by the number of the symbol */
     nh_family *coordinate, *velocity, *rotation;
     bool families_settled; /* before, a coordinate has no meaning yet */
+    nh_expr *rate;         /* of each coordinate, where a prime takes another than its velocity */
 
     nh_value *let; /* values found so far, and whether they are */
     bool *let_known;

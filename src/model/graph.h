@@ -103,9 +103,10 @@ bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
 void nh_partials_free(nh_partials *p);
 nh_expr nh_partial_of(const nh_partials *p, uint32_t index); /* NH_ZERO where there is none */
 
-/* The total time derivative of a function of time and positions: df/dq v + df/dt. NH_ZERO without
- * memory. */
+/* The total time derivative of a function of time and positions: df/dq q' + df/dt, with q' = v, or
+ * as given for each coordinate. NH_ZERO without memory. */
 nh_expr nh_total_derivative(nh_graph *g, nh_expr f);
+nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_expr *rate);
 
 /* f with inputs of one kind replaced: value[index] for index < count. */
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);

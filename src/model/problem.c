@@ -447,6 +447,7 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         size_families(b);
     if (!b->x.status)
         name_everything(b);
+    nh_build_rates(b);
     if (!b->x.status)
         make_room(b);
     if (!b->x.status)

@@ -8,6 +8,9 @@
  *     2 (p0 u' - u p0' - u x u')        with u = (p1, p2, p3),
  * with + before the last term in space axes.
  *
+ * The prime of an expression takes p' = p (0, w)/2, with w as above: so a radial velocity moves
+ * nothing, and tangential and radial motions do not mix in the mass matrix.
+ *
  * The kinetic energy does not see a radial velocity, so the Lagrangian gets 2 mu (p.p')^2 with a mu
  * of the size of the moments of inertia; motions on the sphere do not depend on it. */
 #include "model/build.h"
@@ -134,6 +137,12 @@ nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast)
 
 /* ---- functions of rotations ---- */
 
+/* The derivative of a part of a quaternion. Radial velocities have no part in angular ones. */
+static nh_value plain_rate(nh_expander *x, const nh_ast *ast, nh_value part)
+{
+    return part.symbolic ? nh_as_value(x, ast, nh_total_derivative(x->graph, part.expr)) : zero;
+}
+
 /* 2 (p0 u' - u p0' -+ u x u') */
 static nh_value angular_velocity(nh_expander *x, const nh_ast *call, nh_value matrix, double sign)
 {
@@ -145,7 +154,7 @@ static nh_value angular_velocity(nh_expander *x, const nh_ast *call, nh_value ma
     const nh_value *p = matrix.quaternion;
     nh_value rate[4], entry[3];
     for (int i = 0; i < 4; i++)
-        rate[i] = nh_time_derivative(x, call->child, p[i]);
+        rate[i] = plain_rate(x, call->child, p[i]);
     for (int i = 0; i < 3 && !x->status; i++) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
         nh_value side = nh_number_value(sign);
@@ -278,6 +287,48 @@ bool nh_start_rate(nh_expander *x, const nh_ast *ast, nh_value w, bool space, co
 }
 
 /* ---- what a rotation adds to a model ---- */
+
+/* a b - c d */
+static nh_expr two_by_two(nh_graph *g, nh_expr a, nh_expr b, nh_expr c, nh_expr d)
+{
+    return nh_add(g, nh_multiply(g, a, b), nh_scale(g, -1, nh_multiply(g, c, d)));
+}
+
+/* p (0, w)/2, with the w of (p, p'). */
+static void tangential_rate(nh_graph *g, uint32_t first, nh_expr *rate)
+{
+    nh_expr p[4], v[4], w[3], along = NH_ZERO;
+    for (uint32_t i = 0; i < 4; i++) {
+        p[i] = nh_variable(g, NH_Q, first + i);
+        v[i] = nh_variable(g, NH_V, first + i);
+    }
+    for (int i = 0; i < 3; i++) {
+        nh_expr across = two_by_two(g, p[1 + (i + 1) % 3], v[1 + (i + 2) % 3], p[1 + (i + 2) % 3],
+                                    v[1 + (i + 1) % 3]);
+        w[i] = nh_scale(
+            g, 2,
+            nh_add(g, two_by_two(g, p[0], v[1 + i], p[1 + i], v[0]), nh_scale(g, -1, across)));
+        along = nh_add(g, along, nh_multiply(g, p[1 + i], w[i]));
+    }
+    rate[0] = nh_scale(g, -0.5, along);
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        nh_expr across = two_by_two(g, p[1 + j], w[k], p[1 + k], w[j]);
+        rate[1 + i] = nh_scale(g, 0.5, nh_add(g, nh_multiply(g, p[0], w[i]), across));
+    }
+}
+
+void nh_build_rates(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    if (p->rotations == 0 || b->x.status)
+        return;
+    b->x.rate = nh_build_take(b, p->coordinates, sizeof(nh_expr));
+    for (int i = 0; i < p->coordinates && !b->x.status; i++)
+        b->x.rate[i] = nh_variable(p->graph, NH_V, (uint32_t)i);
+    for (int r = 0; r < p->rotations && !b->x.status; r++)
+        tangential_rate(p->graph, (uint32_t)p->rotation[r].first, b->x.rate + p->rotation[r].first);
+}
 
 static nh_expr square_of_sum(nh_graph *g, int first, nh_input with)
 {

@@ -147,7 +147,7 @@ static nh_value derivative_of_single(nh_expander *x, const nh_ast *of, nh_value 
              named ? "'" : "what stands before the prime", named ? of->name : "", named ? "'" : "");
         return zero;
     }
-    return nh_as_value(x, of, nh_total_derivative(x->graph, value.expr));
+    return nh_as_value(x, of, nh_derivative_along(x->graph, value.expr, x->rate));
 }
 
 nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value)

@@ -58,6 +58,14 @@ static nh_run *start_run(const job *j, const double *q, const double *v)
     return run;
 }
 
+/* Onto the constraints, positions first. */
+static void project(const nh_system *system, double *q, double *v)
+{
+    const nh_projection nearest = nh_projection_default();
+    nh_report report;
+    must(nh_system_project_state(system, &nearest, 0, q, v, &report), &report);
+}
+
 /* From (q, v), which are replaced by the end. */
 static void go(const job *j, int64_t steps, double *q, double *v)
 {
@@ -69,7 +77,7 @@ static void go(const job *j, int64_t steps, double *q, double *v)
         if (j->spoil) { /* the spoilt state is where the next step begins */
             j->spoil(j->p, j->step, q, v);
             nh_run_free(run);
-            nh_system_project(j->p->system, 0, q, v, NULL);
+            project(j->p->system, q, v);
             run = start_run(j, q, v);
         }
     }
@@ -127,7 +135,7 @@ static problem *load_problems(int *count)
             p->q[k] += 0.11 * sin(1.0 + 2.3 * k);
             p->v[k] += 0.37 * cos(0.5 + 1.7 * k);
         }
-        must(nh_system_project(p->system, 0, p->q, p->v, &report), &report);
+        project(p->system, p->q, p->v);
         p->unit = unit_of(p);
     }
     return all;

@@ -225,7 +225,7 @@ static int driver_is_alone(const job *j)
                 q[1][i] += 0.25;
                 v[1][i] *= 0.5;
             }
-        nh_system_project(p->system, 0, q[other], v[other], NULL);
+        project(p->system, q[other], v[other]);
         go(j, 40, q[other], v[other]);
     }
     return q[0][driver] == q[1][driver] && v[0][driver] == v[1][driver];
@@ -286,7 +286,7 @@ static void member_start(const problem *p, int member, double *q, double *v)
     memcpy(v, p->v, sizeof p->v);
     for (int i = 0; i < p->n; i++)
         v[i] *= 1 + 0.03 * member;
-    nh_system_project(p->system, 0, q, v, NULL);
+    project(p->system, q, v);
 }
 
 /* Members that are advanced together get the bits that each gets alone. */
