@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "run/run.h"
@@ -45,8 +46,8 @@ static void add_option(nh_plan *plan, const char *name, double value)
 {
     char number[32];
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(number, sizeof number, "%.*g", digits, value);
-        if (strtod(number, NULL) == value)
+        nh_print(number, sizeof number, "%.*g", digits, value);
+        if (nh_decimal(number, NULL) == value)
             break;
     }
     size_t length = strlen(plan->method);
