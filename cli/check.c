@@ -110,9 +110,10 @@ static int free_positions(const nh_system *s)
     return nh_system_coordinates(s) - nh_system_positions(s);
 }
 
+/* The velocities of rotations satisfy their conditions by themselves. */
 static int free_velocities(const nh_system *s)
 {
-    return nh_system_velocities(s) - nh_system_constraints(s);
+    return nh_system_velocities(s) - (nh_system_constraints(s) - nh_system_rotations(s));
 }
 
 static void print_sizes(const finding *f)

@@ -176,6 +176,7 @@ NH_API int nh_system_coordinates(const nh_system *system);
 NH_API int nh_system_velocities(const nh_system *system);
 NH_API int nh_system_constraints(const nh_system *system);
 NH_API int nh_system_positions(const nh_system *system); /* constraints that are on positions */
+NH_API int nh_system_rotations(const nh_system *system); /* each is such a constraint on its q */
 NH_API const char *nh_system_coordinate_name(const nh_system *system, int index);
 NH_API const char *nh_system_velocity_name(const nh_system *system, int index); /* "x'", "w1" */
 NH_API const char *nh_system_constraint_name(const nh_system *system, int index);

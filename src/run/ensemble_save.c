@@ -27,8 +27,8 @@ static void digest_starts(const nh_ensemble *e, char digest[NH_DIGEST_TEXT])
     char both[2][NH_DIGEST_TEXT];
     nh_sha256_text(given ? (const void *)o->q : "",
                    count * (size_t)e->system->coordinates * sizeof *o->q, both[0]);
-    nh_sha256_text(given ? (const void *)o->v : "",
-                   count * (size_t)e->system->velocities * sizeof *o->v, both[1]);
+    nh_sha256_text(given ? (const void *)o->v : "", count * (size_t)e->system->shown * sizeof *o->v,
+                   both[1]);
     nh_sha256_text(both, sizeof both, digest);
 }
 

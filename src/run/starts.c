@@ -215,7 +215,8 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         status = nh_project_positions(system, NULL, true, t, on_leaf, r.w, report);
         r.v = r.w + k;
         found = status == NH_OK && search(&r, seed, item);
-        nh_show_velocities(system, q, r.v, 1, v);
+        if (found)
+            nh_show_velocities(system, q, r.v, 1, v);
     }
     nh_leaf_close(&r.leaf);
     free(space);

@@ -33,7 +33,8 @@ nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, 
     if (run->members != 1)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "states can be traced for one trajectory only, not for %d", run->members);
-    if (run->system->coordinates != run->system->shown)
+    const nh_system *system = run->system;
+    if (system->coordinates != system->shape.n || system->shown != system->shape.n)
         return trace_by_calls(run, rows, every, table, wrapped, done, report);
     int64_t from = nh_run_steps(run);
     run->trace = (nh_trace){table, wrapped, from, every};

@@ -42,6 +42,11 @@ int nh_system_positions(const nh_system *system)
     return system->shape.positions;
 }
 
+int nh_system_rotations(const nh_system *system)
+{
+    return system->shape.rotations;
+}
+
 static const nh_problem *problem_of(const nh_system *system)
 {
     return system->mechanics ? system->mechanics->problem : NULL;
@@ -141,7 +146,8 @@ nh_status nh_inner_energy(const nh_system *system, double t, const double *q, co
     if (!all)
         return nh_fail_memory(report);
     nh_status status = nh_system_evaluate(system, NH_FN_OBSERVE, t, q, v, NULL, all, report);
-    *energy = all[0];
+    if (status == NH_OK)
+        *energy = all[0];
     free(all);
     return status;
 }

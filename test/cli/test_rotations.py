@@ -243,6 +243,19 @@ def test_kinematic_variables(program, folder):
         check(apart(done["q"], small["q"]) < 1e-4, f"{name}: two stages")
 
 
+def test_rotation_beside_free_velocity(program, folder):
+    """As many coordinates as velocities, but not belonging to each other: recorded rows, and degrees of freedom."""
+    text = FREE[: FREE.index("observe")].replace("lagrangian ", "coordinate x\nvelocity u\nlagrangian (u^2 + x'^2)/2 + ")
+    path = write(folder, "mixed.nh", text + "start u = 2, x' = 0.5\n")
+    how = ["--method", "gauss", "--step", "0.1", "--steps", "5"]
+    end, alone = program.json("run", path, *how), program.json("run", write(folder, "free.nh", FREE), *how)
+    check(apart(end["q"][:4] + end["v"][:3], alone["q"] + alone["v"]) < 1e-14, "the body moves as it does alone")
+    check(apart(end["q"][4:] + end["v"][3:], [0.25, 0.5, 2]) < 1e-15, f"the others: {end['q']} {end['v']}")
+    rows = list(csv.reader(io.StringIO(program("run", path, *how, "--every", "1", "-o", "-", "--quiet").stdout)))
+    same([float(x) for x in rows[-1][1:11]], end["q"] + end["v"], "the last row")
+    same(program.json("check", path)["freedom"], {"positions": 4, "velocities": 5})
+
+
 def main():
     program = Program(sys.argv[1])
     return run_all(cases_in_folders(globals(), program))
