@@ -1,7 +1,7 @@
 /* avf-so3: the frame-free step (polar.h) on R^k x SO(3)^b. The path of a step is straight in the
  * chart of Cayley around its middle instead of in quaternions:
  *
- *     qm = q0 cay(d),  q1 = qm cay(d),  d = (dx, phi): x1 - x0 = 2 dx, a rotation R1 = R0 cay(phi)^2
+ *     qm = q0 cay(d),  q1 = qm cay(d),  d = (dx, phi): x1 - x0 = 2 dx, R1 = R0 cay(phi)^2
  *     b0, B, b1 orthonormal bases of the allowed velocities xi = (x', body rate) at q0, qm, q1
  *     K_ab = (curl of M w)(B_a, B_b)/2 at qm, w the velocity d there
  *     rho0 = cay(-K) polar(b0^T J(-phi)^-T I(qm) B)^T b0^T I(q0) xi0
@@ -18,35 +18,12 @@
  * Keeps energy, constraints and |p| = 1; symmetric, order 2. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
+#include "method/quaternions.h"
 
 #define IS_FLAT 0
 #include "method/polar.h"
 
 enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2, HISTORY = 3 };
-
-#define EACH_ROTATION(r) for (int r = 0; r < ROTATIONS; r++)
-
-/* ---- quaternions ---- */
-
-/* out = p (s, u) */
-static inline void quaternion_times(const real *p, real s, const real *u, real *out)
-{
-    real product[4];
-    product[0] = fma_(p[0], s, -fma_(p[1], u[0], fma_(p[2], u[1], p[3] * u[2])));
-    product[1] = fma_(p[0], u[0], fma_(p[1], s, fma_(p[2], u[2], -(p[3] * u[1]))));
-    product[2] = fma_(p[0], u[1], fma_(p[2], s, fma_(p[3], u[0], -(p[1] * u[2]))));
-    product[3] = fma_(p[0], u[2], fma_(p[3], s, fma_(p[1], u[1], -(p[2] * u[0]))));
-    for (int i = 0; i < 4; i++)
-        out[i] = product[i];
-}
-
-/* The vector part of conj(p) x */
-static inline void vector_part(const real *p, const real *x, real *u)
-{
-    u[0] = fma_(p[0], x[1], fma_(-p[1], x[0], fma_(p[3], x[2], -(p[2] * x[3]))));
-    u[1] = fma_(p[0], x[2], fma_(-p[2], x[0], fma_(p[1], x[3], -(p[3] * x[1]))));
-    u[2] = fma_(p[0], x[3], fma_(-p[3], x[0], fma_(p[2], x[1], -(p[1] * x[2]))));
-}
 
 static inline void cross(const real *a, const real *b, real *out)
 {
@@ -55,8 +32,7 @@ static inline void cross(const real *a, const real *b, real *out)
     out[2] = fma_(a[0], b[1], -(a[1] * b[0]));
 }
 
-/* ---- moves: d has dx where the coordinates are, and 0, phi/2 in the places of a quaternion ----
- */
+/* ---- moves: d has dx in the places of coordinates, and 0, phi/2 in those of a quaternion ---- */
 
 /* q = from cay(s d) */
 static inline void move(kernel *k, const real *from, const real *d, double s, real *q)

@@ -34,15 +34,10 @@ static size_t scratch(const nh_shape *s, const double *option)
     return 4 * (size_t)s->n + lie_newmark_scratch(s);
 }
 
-static int order_of(const double *option)
-{
-    return option[0] == option[1] && option[2] == 0.5 ? 2 : 1;
-}
-
 static unsigned keeps_of(const double *option)
 {
     unsigned always = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS;
-    return order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
+    return newmark_order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
 static const char *refuse(const double *option)
@@ -63,17 +58,9 @@ const nh_method nh_method_lie_newmark = {
                 "d = h xi0 + h^2/2 ((1 - 2 beta) a0 + 2 beta a1),   q1 = q0 tau(d)\n"
                 "xi1 = xi0 + h ((1/2 - beta + beta2) a0 + (1/2 + beta - beta2) a1)\n"
                 "A(q_a) d + h b = 0,   q_a = q0 exp(alpha log tau(d));   A(q1) xi1 + b = 0",
-    .option = {NEWMARK_BETA,
-               NEWMARK_BETA2,
-               {.name = "alpha",
-                .help = "where between q0 and q1 the discrete constraint is taken",
-                .type = NH_OPTION_REAL,
-                .standard = 0.5,
-                .least = 0,
-                .greatest = 1},
-               LIE_TAU},
+    .option = {NEWMARK_BETA, NEWMARK_BETA2, NEWMARK_ALPHA, LIE_TAU},
     .options = 4,
-    .order_of = order_of,
+    .order_of = newmark_order_of,
     .keeps_of = keeps_of,
     .needs = NH_NEEDS_ROTATIONS,
     .refuse = refuse,

@@ -18,11 +18,11 @@
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 #include "kernel/small.h"
+#include "method/quaternions.h"
 
 enum { LIE_CAYLEY, LIE_EXPONENTIAL };
 enum { ITERATIONS_MAX = 50 };
 
-#define EACH_ROTATION(r) for (int r = 0; r < ROTATIONS; r++)
 #define MA (M - POSITIONS) /* constraints on velocities: all others are those of the rotations */
 #define END_SIZE (N + M + NK)
 
@@ -49,17 +49,7 @@ static inline lie_newmark lie_newmark_of(double h, double t, double beta, double
                          .xi0 = xi0};
 }
 
-/* ---- quaternions ---- */
-
-/* out = p (s, u), which may be p */
-static inline void quaternion_times(const real *p, real s, const real *u, real *out)
-{
-    const real a = fma_(p[0], s, -fma_(p[1], u[0], fma_(p[2], u[1], p[3] * u[2])));
-    const real b = fma_(p[0], u[0], fma_(p[1], s, fma_(p[2], u[2], -(p[3] * u[1]))));
-    const real c = fma_(p[0], u[1], fma_(p[2], s, fma_(p[3], u[0], -(p[1] * u[2]))));
-    const real d = fma_(p[0], u[2], fma_(p[3], s, fma_(p[1], u[1], -(p[2] * u[0]))));
-    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
-}
+/* ---- positions and body rates ---- */
 
 /* xi of a velocity or an acceleration x at q, and back. */
 static inline void to_body(kernel *k, const real *q, const real *x, real *xi)
@@ -67,12 +57,9 @@ static inline void to_body(kernel *k, const real *q, const real *x, real *xi)
     EACH(i, N) xi[i] = x[i];
     EACH_ROTATION(r)
     {
-        const real *p = q + ROTATION(r), *y = x + ROTATION(r);
-        real *w = xi + ROTATION(r);
-        const real a = fma_(p[0], y[1], fma_(-p[1], y[0], fma_(p[3], y[2], -(p[2] * y[3]))));
-        const real b = fma_(p[0], y[2], fma_(-p[2], y[0], fma_(p[1], y[3], -(p[3] * y[1]))));
-        const real c = fma_(p[0], y[3], fma_(-p[3], y[0], fma_(p[2], y[1], -(p[1] * y[2]))));
-        w[0] = broadcast(0), w[1] = a, w[2] = b, w[3] = c;
+        const int at = ROTATION(r);
+        vector_part(q + at, x + at, xi + at + 1);
+        xi[at] = broadcast(0);
     }
 }
 
@@ -116,7 +103,7 @@ static inline void move(kernel *k, const lie_newmark *p, const real *u, double s
     EACH_ROTATION(r)
     {
         const int at = ROTATION(r), half = p->tau == LIE_CAYLEY && share == 0.5;
-        const double scale = p->tau == LIE_CAYLEY && half ? p->h : share * p->h;
+        const double scale = half ? p->h : share * p->h;
         real a[3], turn[4];
         for (int i = 0; i < 3; i++)
             a[i] = u[at + 1 + i] * scale;
@@ -178,7 +165,7 @@ static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const re
     return NH_KERNEL_OK;
 }
 
-/* What changes of u (times of_u) and xi1 (times of_v) by x do to the conditions. */
+/* What changes du of u and dw of xi1 do to the conditions. */
 static inline void differentiate(kernel *k, const lie_work *w, const real *du, const real *dw,
                                  real *out)
 {
@@ -284,9 +271,8 @@ static int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi
         if (has_failed(&progress, ITERATIONS_MAX))
             return not_converged(k, &progress.all);
         TRY_(evaluate(k, p, &at, u, dw));
-        if (progress.all.iteration == 0) {
+        if (progress.all.iteration == 0)
             make_system(k, p, &at);
-        }
         correct(k, p, &at, u, dw);
         EACH(e, 2 * MA)
         at.Z[e] = select_(progress.all.active, at.Z[e] + at.dZ[e], at.Z[e]);

@@ -338,11 +338,12 @@ static nh_status refuse_positions(const nh_choice *choice, const nh_system *syst
                    instead ? "take " : "no method that keeps them applies", instead ? instead : "");
 }
 
-nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh_report *report)
+/* What its equations have to be like. */
+static nh_status equations_fit(const nh_choice *choice, const nh_system *system, nh_report *report)
 {
     const nh_facts *f = &system->facts;
     const char *method = choice->method->name, *name = system->name;
-    unsigned needs = nh_choice_needs(choice);
+    const unsigned needs = nh_choice_needs(choice);
     if (needs & NH_NEEDS_CONSTANT_MASS && !f->constant_mass)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s needs a constant mass matrix; %s has M(q)",
                        method, name);
@@ -373,6 +374,14 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
     if (needs & NH_NEEDS_DEFINITE_MASS && !f->definite_mass)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s needs a mass matrix that is definite; that of %s is not", method, name);
+    return NH_OK;
+}
+
+/* What it has to consist of, and what it must not contain. */
+static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_report *report)
+{
+    const char *method = choice->method->name, *name = system->name;
+    const unsigned needs = nh_choice_needs(choice);
     if (needs & NH_NEEDS_ROTATIONS && system->shape.rotations == 0)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s needs rotations; %s has none", method, name);
     if (needs & NH_NEEDS_ROTATIONS && system->shape.positions > system->shape.rotations)
@@ -380,7 +389,7 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
                        "%s keeps no conditions on positions but those of rotations; %s has others: "
                        "take avf-p",
                        method, name);
-    if (needs & NH_NEEDS_FRAME && !f->has_frame)
+    if (needs & NH_NEEDS_FRAME && !system->facts.has_frame)
         return nh_fail(
             report, NH_NOT_APPLICABLE,
             "%s with frame=model needs a 'frame' in the model, and %s gives none; frame=polar and "
@@ -389,8 +398,7 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
     if (system->shape.nonideal && !choice->method->takes_nonideal)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s needs ideal constraints, and %s gives their force by a function; gauss, "
-                       "lobatto and "
-                       "euler take it",
+                       "lobatto and euler take it",
                        method, name);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
         return nh_fail(
@@ -400,4 +408,10 @@ nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh
     if (system->shape.positions > 0 && !(nh_choice_keeps(choice) & NH_KEEPS_POSITIONS))
         return refuse_positions(choice, system, report);
     return NH_OK;
+}
+
+nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh_report *report)
+{
+    nh_status status = equations_fit(choice, system, report);
+    return status == NH_OK ? parts_fit(choice, system, report) : status;
 }

@@ -55,15 +55,10 @@ static size_t scratch(const nh_shape *s, const double *option)
     return 4 * (size_t)s->n + newmark_scratch(s);
 }
 
-static int order_of(const double *option)
-{
-    return option[0] == option[1] && option[2] == 0.5 ? 2 : 1;
-}
-
 static unsigned keeps_of(const double *option)
 {
     unsigned always = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS;
-    return order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
+    return newmark_order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
 static nh_fn_set skips(const nh_shape *shape, const double *option)
@@ -84,12 +79,7 @@ const nh_method nh_method_newmark = {
         "k(t1, q1, v1) = 0;   for conditions on positions g(t1, q1) = 0 instead of point, average",
     .option = {NEWMARK_BETA,
                NEWMARK_BETA2,
-               {.name = "alpha",
-                .help = "where between q0 and q1 the discrete constraint is taken",
-                .type = NH_OPTION_REAL,
-                .standard = 0.5,
-                .least = 0,
-                .greatest = 1},
+               NEWMARK_ALPHA,
                {.name = "constraint",
                 .help = "the discrete constraint: at one point, or averaged over both ends",
                 .type = NH_OPTION_CHOICE,
@@ -98,7 +88,7 @@ const nh_method nh_method_newmark = {
                 .greatest = 1,
                 .choices = "point|average"}},
     .options = 4,
-    .order_of = order_of,
+    .order_of = newmark_order_of,
     .keeps_of = keeps_of,
     .skips = skips,
     .refuse = newmark_refuse,

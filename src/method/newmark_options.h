@@ -11,6 +11,12 @@ static inline const char *newmark_refuse(const double *option)
                : 0;
 }
 
+/* The symmetric ones have order 2. */
+static inline int newmark_order_of(const double *option)
+{
+    return option[0] == option[1] && option[2] == 0.5 ? 2 : 1;
+}
+
 #define NEWMARK_BETA                                                                               \
     {                                                                                              \
         .name = "beta",                                                                            \
@@ -21,6 +27,11 @@ static inline const char *newmark_refuse(const double *option)
     {                                                                                              \
         .name = "beta2", .help = "the same in the step backwards; beta + beta2 = 1/2 is refused",  \
         .type = NH_OPTION_REAL, .standard = NAN, .least = 0, .greatest = 0.5, .follows = "beta"    \
+    }
+#define NEWMARK_ALPHA                                                                              \
+    {                                                                                              \
+        .name = "alpha", .help = "where between q0 and q1 the discrete constraint is taken",       \
+        .type = NH_OPTION_REAL, .standard = 0.5, .least = 0, .greatest = 1                         \
     }
 
 #endif
