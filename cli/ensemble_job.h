@@ -19,7 +19,7 @@ typedef struct ensemble_job {
     int64_t list_members;
     nh_ensemble *ensemble;
     const char *method;
-    nh_plan plan; /* of members that choose steps of their own */
+    nh_plan plan;              /* of members that choose steps of their own */
     const char *output, *plot; /* files that were written, or NULL */
     nh_table *table;           /* of members, while it is written */
     double *row;               /* of that table */

@@ -804,8 +804,8 @@ NH_OPTIONS_DEFAULT(nh_archive_plan)
 /* The system and the strings must outlive the archive; the arrays of names need not. */
 NH_API nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive_plan *plan,
                                    nh_report *report);
-/* A digest of the last rows of one trajectory, up to the `position` from nh_archive_flush: with it a
- * checkpoint recognises its file. 0 for what cannot be read again, and for ensembles. */
+/* A digest of the last rows of one trajectory, up to the `position` from nh_archive_flush: with it
+ * a checkpoint recognises its file. 0 for what cannot be read again, and for ensembles. */
 NH_API nh_status nh_archive_mark(nh_archive *archive, int64_t position, uint64_t *mark,
                                  nh_report *report);
 /* Checks before a long computation whether `path` can be written. */

@@ -54,7 +54,7 @@ typedef struct nh_expander {
     nh_value *part; /* the same for vectors and matrices, in sums and in products */
     size_t parts, part_room;
 
-    nh_kink *kinks; /* met so far, the last one first */
+    nh_kink *kinks;             /* met so far, the last one first */
     struct nh_wanted_reaction { /* what reaction() asked for, each once */
         const char *name;       /* of a constraint, "rod", "slip[3]" */
         nh_place place;

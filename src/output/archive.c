@@ -357,7 +357,7 @@ nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_re
     if (position <= (int64_t)a->header || a->plan.members > 1 || nh_file_is_special(a->path))
         return NH_OK;
     nh_status status = NH_OK;
-    int64_t rows = position - (int64_t)a->header; /* which says how many rows there are, in the end */
+    int64_t rows = position - (int64_t)a->header; /* it changes: it counts the rows in the end */
     size_t size = rows < (int64_t)sizeof end ? (size_t)rows : sizeof end;
     if (!is_hdf5(a->format))
         status = nh_file_read(a->file, position - (int64_t)size, end, size, report);

@@ -69,14 +69,14 @@ struct nh_run {
     nh_loaded loaded;
     nh_trial trial;
     nh_patience patience; /* with the compiler */
-    int failed_member;  /* of the last failure */
-    bool stopped;       /* by the user's function, which is not to be called again */
-    int64_t numbering;  /* messages count members from here */
-    double *lane_state; /* one lane's block, for the careful engine, and room for another */
-    nh_remarks remarks; /* doubts about the motion */
-    nh_health *health;  /* what they come from */
-    bool unwatched;     /* nothing is looked at */
-    nh_trace trace;     /* where states are kept on the way: trace.c */
+    int failed_member;    /* of the last failure */
+    bool stopped;         /* by the user's function, which is not to be called again */
+    int64_t numbering;    /* messages count members from here */
+    double *lane_state;   /* one lane's block, for the careful engine, and room for another */
+    nh_remarks remarks;   /* doubts about the motion */
+    nh_health *health;    /* what they come from */
+    bool unwatched;       /* nothing is looked at */
+    nh_trace trace;       /* where states are kept on the way: trace.c */
 };
 
 void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */

@@ -27,7 +27,7 @@ typedef struct worker {
     double *value, *row_q, *row_v, *row_multiplier;
     int64_t next_record;
     int64_t piece; /* steps at a time */
-    double *raw; /* what is measured of several members */
+    double *raw;   /* what is measured of several members */
     size_t raw_width;
 } worker;
 
