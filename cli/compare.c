@@ -395,10 +395,10 @@ const command command_compare = {
     .help =
         "Simulates MODEL with each method and measures the errors in the conserved quantities:\n"
         "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
-        "the constraints; of holonomic ones also in the positions. Prints the largest error of "
-        "each, its drift (a slope insensitive to\n"
-        "oscillations, with its standard deviation), a verdict (round-off, bounded, linear\n"
-        "drift, exponential growth, random walk, lost), and the cost per step.\n"
+        "the constraints; of holonomic ones also in the positions. Prints the largest error\n"
+        "of each, its drift (a slope insensitive to oscillations, with its standard\n"
+        "deviation), a verdict (round-off, bounded, linear drift, exponential growth, random\n"
+        "walk, lost), and the cost per step.\n"
         "In a list of methods, key=value after a comma is an option of the method before it.",
     .examples =
         "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"

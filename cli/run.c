@@ -212,10 +212,9 @@ const command command_run = {
                 "[OPTION...]",
     .help = "Simulates MODEL from its start state and prints the final state, the errors in\n"
             "energy and constraints, and the time per step. Without --step the method chooses\n"
-            "its own steps, by default dop853 with tolerance 1e-9; without --time the run is as\n"
-            "long as the model says, or some dozen times as long as the motion takes to\n"
-            "change. MODEL is the name of a shipped\n"
-            "model or the path of a .nh file; '-' reads a model from standard input.",
+            "its own steps, by default dop853 with tolerance 1e-9; without --time the run is\n"
+            "some dozen times as long as the motion takes to change. MODEL is the name of a\n"
+            "shipped model or the path of a .nh file; '-' reads a model from standard input.",
     .examples = "nonholo run rattleback\n"
                 "nonholo run rolling-coin --tolerance 1e-11 --times 0:10:501 -o coin.csv\n"
                 "nonholo run chaplygin-sleigh --method gauss --step 0.1 --time 100\n"

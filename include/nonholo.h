@@ -447,6 +447,8 @@ typedef struct nh_plan {
     double tolerance;      /* 0: the steps are those of the run */
     bool advised, natural; /* the method and the time were chosen */
 } nh_plan;
+/* Chooses what is open. NH_BAD_ARGUMENT for values below 0 and for a tolerance of a method that has
+ * none; NH_NOT_APPLICABLE if no method applies. The time, if it is open, comes from short runs. */
 NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_options *options,
                               nh_report *report);
 
@@ -459,7 +461,8 @@ NH_API void nh_run_free(nh_run *run);
 /* Methods with a tolerance choose steps of their own within those of the run: how many a member has
  * taken, and how many attempts it gave up. Others take the steps of the run. */
 NH_API void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected);
-/* One step of another length; those that follow begin where it ends. */
+/* One step of another length, which nh_run_steps does not count; those that follow begin where it
+ * ends. */
 NH_API nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report);
 /* The backend in use. With NH_BACKEND_AUTO it is the tape at first; it changes at most once, while
  * the run advances. */
@@ -928,7 +931,7 @@ typedef struct nh_simulation_options {
     /* As in nh_plan_options: what is open there is chosen. With `time` the run ends there, with a
      * shorter last step if need be. */
     double time, tolerance, absolute;
-    double lead; /* of the first recorded state after t0 */
+    double lead; /* time from t0 to the first recorded state; 0: that is the start */
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 

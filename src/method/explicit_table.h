@@ -97,9 +97,8 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
 
 #define EXPLICIT_SHARED                                                                            \
     .option = EXPLICIT_OPTIONS, .options = 3, .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,  \
-    .without_positions = "projects velocities alone", .adapts = explicit_adapts,                   \
-    .counts = explicit_counts, .memory = explicit_memory, .scratch = explicit_scratch,             \
-    .skips = explicit_skips, .table_size = explicit_table_size, .table = explicit_table,           \
-    .order_of = explicit_order
+    .adapts = explicit_adapts, .counts = explicit_counts, .memory = explicit_memory,               \
+    .scratch = explicit_scratch, .skips = explicit_skips, .table_size = explicit_table_size,       \
+    .table = explicit_table, .order_of = explicit_order
 
 #endif

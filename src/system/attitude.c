@@ -129,43 +129,44 @@ nh_status nh_system_start(const nh_system *system, const char *assignments, doub
     return nh_system_begin(system, &o, q, v, report);
 }
 
-nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
-                               const double *q, double *v, nh_report *report)
+/* Ends a change of v that was made in `own`, if that is not v itself. */
+static nh_status show_change(const nh_system *system, const double *q, double *own, double *v,
+                             nh_status status)
 {
-    double *own;
-    const double *inner = nh_inner_copy(system, q, v, &own, report);
-    nh_status status =
-        inner ? nh_inner_project_by(system, how, t, q, own ? own : v, report) : NH_NO_MEMORY;
     if (status == NH_OK && own)
         nh_show_velocities(system, q, own, 1, v);
     free(own);
     return status;
+}
+
+nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
+                               const double *q, double *v, nh_report *report)
+{
+    double *own;
+    if (!nh_inner_copy(system, q, v, &own, report))
+        return NH_NO_MEMORY;
+    nh_status status = nh_inner_project_by(system, how, t, q, own ? own : v, report);
+    return show_change(system, q, own, v, status);
 }
 
 nh_status nh_system_project_state(const nh_system *system, const nh_projection *how, double t,
                                   double *q, double *v, nh_report *report)
 {
     double *own;
-    const double *inner = nh_inner_copy(system, q, v, &own, report);
-    nh_status status =
-        inner ? nh_inner_project_state(system, how, t, q, own ? own : v, report) : NH_NO_MEMORY;
-    if (status == NH_OK && own)
-        nh_show_velocities(system, q, own, 1, v);
-    free(own);
-    return status;
+    if (!nh_inner_copy(system, q, v, &own, report))
+        return NH_NO_MEMORY;
+    nh_status status = nh_inner_project_state(system, how, t, q, own ? own : v, report);
+    return show_change(system, q, own, v, status);
 }
 
 nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
                             nh_report *report)
 {
     double *own;
-    const double *inner = nh_inner_copy(system, q, v, &own, report);
-    nh_status status =
-        inner ? nh_project(system, NULL, true, t, q, own ? own : v, report) : NH_NO_MEMORY;
-    if (status == NH_OK && own)
-        nh_show_velocities(system, q, own, 1, v);
-    free(own);
-    return status;
+    if (!nh_inner_copy(system, q, v, &own, report))
+        return NH_NO_MEMORY;
+    nh_status status = nh_project(system, NULL, true, t, q, own ? own : v, report);
+    return show_change(system, q, own, v, status);
 }
 
 bool nh_system_solves(const nh_system *system, int index)

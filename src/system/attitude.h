@@ -2,9 +2,9 @@
  *
  * Inside, a rotation has four velocities, those of its quaternion p. Users see three, the angular
  * velocity w in body axes, R.w1 to R.w3:
- *     w = 2 (p0 u' - u p0' - u x u'),     p0' = -u.w/2,  u' = (p0 w + u x w)/2,     u = (p1, p2,
- * p3) All public functions take and return what users see; functions and arrays called `inner` hold
- * what is inside. In a system without rotations both are the same numbers. */
+ *     w = 2 (p0 u' - u p0' - u x u'),     p0' = -u.w/2,  u' = (p0 w + u x w)/2
+ * with u = (p1, p2, p3). All public functions take and return what users see; functions and arrays
+ * called `inner` hold what is inside. In a system without rotations both are the same numbers. */
 #ifndef NH_SYSTEM_ATTITUDE_H
 #define NH_SYSTEM_ATTITUDE_H
 

@@ -125,9 +125,17 @@ static int is_order_on_rungs(double order, double coarser, int nominal)
     return isnan(order) || off <= 0.2 || (off <= 0.4 && off < fabs(coarser - nominal));
 }
 
+/* A method that could choose its own steps, and takes those of the run without a tolerance. */
 static bool is_explicit(const job *j)
 {
-    return strncmp(j->method, "dop", 3) == 0;
+    nh_choice choice;
+    int count;
+    if (nh_choice_parse(&choice, j->method, NULL) != NH_OK || nh_choice_order(&choice) == 0)
+        return false;
+    const nh_option *option = nh_method_options(choice.method, &count);
+    while (count > 0 && strcmp(option[count - 1].name, "tolerance") != 0)
+        count--;
+    return count > 0;
 }
 
 static int check_order(const job *j, int nominal)
