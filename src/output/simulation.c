@@ -232,12 +232,11 @@ static int look_around(void *user, int64_t steps)
     return now->status != NH_OK || pauses || is_asked_to_stop(s);
 }
 
-/* To the first row, in steps of about the run's length. */
-static nh_status take_lead(nh_simulation *s, nh_report *report)
+nh_status nh_simulation_take_lead(nh_simulation *s, nh_report *report)
 {
     const double pieces = ceil(s->options.lead / s->options.step);
     nh_status status = NH_OK;
-    s->uneven = true;
+    s->uneven |= pieces > 0;
     for (double i = 0; i < pieces && status == NH_OK; i++)
         status = nh_run_advance_by(s->run, s->options.lead / pieces, report);
     return status;
@@ -249,8 +248,7 @@ static nh_status take_rest(nh_simulation *s, nh_report *report)
     stretch now = {.simulation = s, .report = report};
     nh_sample_options here = {.first = true, .user = &now, .samples = take_samples};
     nh_status status = nh_run_advance_by(s->run, s->plan.rest, report);
-    s->plan.rest = 0;
-    s->uneven = true;
+    s->ended = s->uneven = true;
     return status == NH_OK ? nh_run_sample(s->run, &here, report) : status;
 }
 
@@ -265,13 +263,14 @@ nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
                                  .user = &now,
                                  .samples = take_samples,
                                  .pause = look_around};
-    if (s->recorded < 0 && s->options.lead > 0)
-        s->status = take_lead(s, report);
+    if (s->recorded < 0)
+        s->status = nh_simulation_take_lead(s, report);
     if (s->status == NH_OK)
         s->status = nh_run_sample(s->run, &options, report);
     if (s->status == NH_OK)
         s->status = now.status;
-    if (s->status == NH_OK && nh_run_steps(s->run) == s->options.steps && s->plan.rest > 0)
+    const bool rests = s->plan.rest > 0 && !s->ended;
+    if (s->status == NH_OK && nh_run_steps(s->run) == s->options.steps && rests)
         s->status = take_rest(s, report);
     return s->status;
 }

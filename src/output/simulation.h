@@ -10,6 +10,7 @@ struct nh_simulation {
     nh_simulation_options options;
     nh_plan plan; /* what the options leave open, chosen */
     bool uneven;  /* a first or last step had another length */
+    bool ended;   /* the last, shorter one has been taken */
     const nh_system *system;
     nh_run *run;
     nh_record *record;
@@ -31,6 +32,9 @@ struct nh_simulation {
 /* Restores the checkpoint to resume from, and opens the output, anew or where the checkpoint left
  * it. */
 nh_status nh_simulation_open(nh_simulation *s, nh_report *report);
+
+/* From the start to the first row, in steps of about the run's length. */
+nh_status nh_simulation_take_lead(nh_simulation *s, nh_report *report);
 
 /* The last row of the record goes to the output, if there is one. */
 nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_report *report);

@@ -17,6 +17,7 @@ typedef struct notes {
     int64_t steps, every, recorded, position, has_output;
     nh_record_state record;
     uint64_t mark; /* of the output's last rows */
+    int64_t ended; /* the last, shorter step has been taken */
 } notes;
 
 /* ---- the output ---------------------------------------------------------------------------- */
@@ -159,7 +160,8 @@ nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
                  .every = s->options.every,
                  .recorded = s->recorded,
                  .has_output = s->archive != NULL,
-                 .record = nh_record_save(s->record)};
+                 .record = nh_record_save(s->record),
+                 .ended = s->ended};
     nh_status status = NH_OK;
     if (s->archive)
         status = nh_archive_flush(s->archive, &now.position, report);
@@ -187,6 +189,10 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
                        "%s is of a run of %lld steps, recorded every %lld; with an output file "
                        "these must stay the same",
                        o->resume, (long long)before->steps, (long long)before->every);
+    if (before->ended && before->steps != o->steps)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s was written after a last, shorter step; such a run cannot become longer",
+                       o->resume);
     if (nh_run_steps(s->run) > o->steps)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s was written after %lld steps, more than the %lld requested", o->resume,
@@ -213,8 +219,9 @@ static nh_status take_pieces(nh_simulation *s, const nh_piece *piece, int pieces
         return nh_fail(report, NH_BAD_ARGUMENT, "%s: this is not a checkpoint of a single run",
                        s->options.resume);
     double *space = malloc(size * sizeof *space);
-    nh_status status =
-        space ? record_present(s, NULL, space, report) : nh_fail_memory(report); /* the start */
+    nh_status status = space ? nh_simulation_take_lead(s, report) : nh_fail_memory(report);
+    if (status == NH_OK) /* the first row */
+        status = record_present(s, NULL, space, report);
     if (status == NH_OK)
         status = nh_run_restore(s->run, piece[0].bytes, piece[0].size, report);
     if (status == NH_OK) {
@@ -238,6 +245,7 @@ static nh_status restore(nh_simulation *s, notes *before, nh_report *report)
     if (status != NH_OK)
         return status;
     s->recorded = before->recorded;
+    s->ended = before->ended;
     return check_notes(s, before, report);
 }
 

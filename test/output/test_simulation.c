@@ -288,11 +288,46 @@ static void test_intervals(void)
         CHECK(nh_interval_parse(bad[i], &seconds, &steps, &report) == NH_BAD_ARGUMENT);
 }
 
+/* A first row after the start, and a last step that is shorter: in parts as in one go, and once
+ * more from the checkpoint of the end, which somebody who was killed then may have left. */
+static void test_uneven_times(const nh_system *system)
+{
+    nh_report report;
+    nh_simulation *whole, *again;
+    nh_simulation_options o = options();
+    o.steps = 0;
+    o.time = STEPS * o.step + 0.03;
+    o.every = 10;
+    o.lead = 0.25;
+    o.output = in_folder("whole.csv");
+    CHECK(nh_simulation_create(&whole, system, &o, &report) == NH_OK);
+    CHECK(nh_simulation_advance(whole, &report) == NH_OK);
+    CHECK(nh_simulation_finish(whole, &report) == NH_OK);
+    double t, t_again;
+    nh_run_state(nh_simulation_run(whole), 0, &t, NULL, NULL);
+    CHECK_NEAR(t, o.lead + o.time, 1e-9);
+    o.output = in_folder("parts.csv");
+    o.checkpoint = in_folder("uneven.checkpoint");
+    o.steps = STEPS;
+    CHECK(finish_in_parts(system, o, &report) > 2);
+    CHECK(are_alike(in_folder("whole.csv"), in_folder("parts.csv")));
+    o.resume = o.checkpoint;
+    CHECK(nh_simulation_create(&again, system, &o, &report) == NH_OK);
+    CHECK(nh_simulation_advance(again, &report) == NH_OK);
+    nh_run_state(nh_simulation_run(again), 0, &t_again, NULL, NULL);
+    CHECK(t_again == t);
+    nh_simulation_free(again);
+    nh_simulation_free(whole);
+    nh_checkpoint_remove(o.checkpoint);
+    unlink(in_folder("whole.csv")), unlink(in_folder("parts.csv"));
+}
+
 int main(void)
 {
     nh_system *system = open_system("pendulum-cvt");
     CHECK(mkdtemp(folder) != NULL);
     test_rows(system);
+    test_uneven_times(system);
     test_resuming(system, ".csv");
     test_resuming(system, ".npy");
     test_resuming(system, ".npz");
