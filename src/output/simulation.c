@@ -87,7 +87,8 @@ static nh_status start(nh_simulation *s, nh_report *report)
 static nh_status begin(nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
-    nh_run_options run = {.method = o->method,
+    nh_run_options run = {.size = sizeof run,
+                          .method = o->method,
                           .compose = o->compose,
                           .step = o->step,
                           .backend = o->backend,

@@ -203,7 +203,7 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
     *out = NULL;
     nh_run_options own;
     nh_choice choice;
-    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_run_options, stop, report);
+    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_run_options, compensated, report);
     if (status == NH_OK)
         status = nh_choice_or_advised(&choice, own.method, system, report);
     return status == NH_OK ? nh_run_create_choice(out, system, &choice, &own, report) : status;

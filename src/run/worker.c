@@ -77,7 +77,8 @@ static nh_status open_run(worker *w, int64_t combination, nh_report *report)
     nh_status status = nh_ensemble_open(e, combination, &w->system, report);
     if (status != NH_OK)
         return status;
-    nh_run_options options = {.compose = e->options.compose,
+    nh_run_options options = {.size = sizeof options,
+                              .compose = e->options.compose,
                               .step = e->options.step,
                               .backend = e->options.backend,
                               .compensated = e->options.compensated,
