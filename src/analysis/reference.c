@@ -80,7 +80,7 @@ static nh_status find_weights(errand *task, nh_report *report)
             size = fabs(M[i * n + i]);
         task->weight[i] = size > 0 && isfinite(size) ? sqrt(size) : 1;
     }
-    for (int i = 0; i < task->velocities; i++)
+    for (int i = 0; status == NH_OK && i < task->velocities; i++)
         task->weight_v[i] = task->weight[nh_inner_index(task->system, i)];
     free(own);
     free(M);
