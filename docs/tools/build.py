@@ -26,7 +26,7 @@ TOOLS = os.path.join(DOCS, "tools")
 MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
-    ("", ["index", "tutorial", "gallery", "cookbook", "python"]),
+    ("", ["index", "tutorial", "bicycle", "gallery", "cookbook", "python"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["which-method", "methods", "figures", "papers", "performance", "remarks", "long-runs", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
