@@ -28,11 +28,11 @@ MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 CONTENTS = [
     ("", ["index", "tutorial", "bicycle", "gallery", "cookbook", "python"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
-    ("Background", ["which-method", "methods", "figures", "papers", "performance", "remarks", "long-runs", "reproducibility", "promises"]),
+    ("Background", ["which-method", "methods", "rotations", "figures", "papers", "performance", "remarks", "long-runs", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
-TITLES = {"index": "Overview", "long-runs": "Long runs", "adding": "Adding things"}
+TITLES = {"index": "Overview", "long-runs": "Long runs", "rotations": "Rotations", "adding": "Adding things"}
 MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
 
 
