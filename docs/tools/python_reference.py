@@ -9,7 +9,7 @@ import textwrap
 # Every public name belongs to one group; a name that is missing here fails the build of the manual.
 GROUPS = {
     "Models and systems": ["load", "models", "methods", "from_functions", "from_sympy", "from_mechanics"],
-    "Computations": ["simulate", "ensemble", "compare", "order"],
+    "Computations": ["simulate", "run", "ensemble", "compare", "order"],
     "Results": ["Trajectory", "Ensemble", "Comparison", "Order"],
     "Classes of models and systems": ["Model", "System", "Facts"],
     "Errors": ["Error", "UsageError", "ModelError", "ComputationError", "NotHere", "Remark"],
@@ -35,13 +35,15 @@ def public_names(folder):
 
 
 def definitions(folder):
-    """Name -> definition, over all files of the module."""
+    """Name -> definition, or for a second name of something (``run = simulate``) that, over all files of the module."""
     found = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.py"))):
         with open(path) as file:
             for node in ast.parse(file.read()).body:
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                     found[node.name] = node
+                elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+                    found[node.targets[0].id] = node.value
     return found
 
 
@@ -131,6 +133,10 @@ def entry(node):
     return lines + (members(node) if isinstance(node, ast.ClassDef) else [])
 
 
+def second_name(name, first):
+    return [f"### {name} {{#{anchor(name)}}}", "", f"Another name of [`{first}`](#{anchor(first)}).", ""]
+
+
 def page(folder):
     grouped = [name for names in GROUPS.values() for name in names]
     if sorted(grouped) != sorted(public_names(folder)):
@@ -140,5 +146,5 @@ def page(folder):
     for group, names in GROUPS.items():
         text += [f"## {group}", ""]
         for name in names:
-            text += entry(found[name])
+            text += second_name(name, found[name].id) if isinstance(found[name], ast.Name) else entry(found[name])
     return "\n".join(text) + "\n"

@@ -279,7 +279,7 @@ class System(Immutable):
     def project_state(self, q: Any, v: Any, t: float = 0.0, *, keep: str | Sequence[str] | None = None,
                       solve: str | Sequence[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state that satisfies the constraints: positions first, where there are conditions on them, then
-        velocities as :meth:`project` finds them. ``keep`` and ``solve`` may name coordinates too.
+        velocities as :meth:`System.project` finds them. ``keep`` and ``solve`` may name coordinates too.
 
         >>> import nonholo
         >>> ring = nonholo.load('''
