@@ -32,7 +32,7 @@ CONTENTS = [
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
-TITLES = {"index": "Overview", "long-runs": "Long runs", "rotations": "Rotations", "adding": "Adding things"}
+TITLES = {"index": "Overview", "long-runs": "Long runs", "rotations": "Rotations", "promises": "Promises", "adding": "Adding things"}
 MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
 
 
