@@ -459,8 +459,8 @@ const nh_method nh_method_collocation = {
     .options = 3,
     .order_of = order_of,
     .keeps_of = keeps_of,
-    .without_positions = "its stages allow velocities at single points, which keep quadratic "
-                         "conditions at most; compositions of avf-p have the same orders",
+    .without_positions = "its stages keep quadratic conditions at most; compositions of avf-p have "
+                         "the same orders",
     .needs_of = needs_of,
     .skips = skips,
     .compensate = true,
