@@ -41,7 +41,7 @@ def integrable(text, seed=1):
     """Whether the constraints come from conditions on positions; None where they are not affine in the velocities."""
     model, chance = independent.Model(text), random.Random(seed)
     q0, _ = model.start()
-    if not model.constraints:
+    if not model.constraints and not model.rotations:
         return False
     found = [model.defect(chance.uniform(0, 1), [x + chance.uniform(-0.2, 0.2) for x in q0], chance) for _ in range(3)]
     return None if None in found else max(found) < 1e-9

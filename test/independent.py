@@ -8,8 +8,8 @@ with numbers that carry their first and second derivatives (forward mode), and s
 
 by Gaussian elimination with pivoting. A condition on positions g = 0 stands behind the other constraints, as g' = 0.
 Vectors and matrices are lists. The prime of an expression is found by evaluating it once more, with numbers that carry
-their rate along the motion. A rotation is a unit quaternion, four coordinates with the radial mass 1; angular velocities
-are read off R^T R'. Only Python's standard library; written to be read, not for speed: what the
+their rate along the motion. A rotation is a unit quaternion, four coordinates with a radial mass like the others;
+angular velocities are read off R^T R'. Only Python's standard library; written to be read, not for speed: what the
 library does with an expression graph, simplification, reverse mode and sparse elimination is done the plain way here."""
 
 import functools
@@ -825,7 +825,8 @@ class Model:
         scope = self.jets(t, q, v)
         L = scope.value(self.lagrangian, {}) + Jet(0.0)
         for first in self.rotations.values():
-            L += 2 * power(self.radial(scope, first), 2)
+            size = sum(L.dd.get((v1 + first + i, v1 + first + i), 0.0) for i in range(4)) / 16
+            L += 2 * size * power(self.radial(scope, first), 2)
         k = self.constraint_jets(t, q, v)
         numbers = Scope(self, t, q, v)
         d, dd = L.d, lambda i, j: L.dd.get((min(i, j), max(i, j)), 0.0)

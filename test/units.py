@@ -8,7 +8,7 @@ parser of independent.py."""
 
 from independent import Parser, tokens
 
-UNCHANGED = ("parameter", "coordinate", "velocity", "bracket")
+UNCHANGED = ("parameter", "coordinate", "rotation", "velocity", "bracket")
 
 
 class Units:
@@ -33,7 +33,7 @@ class Units:
     # ---- factors: the number in new units divided by the one in old units ----
 
     def of_position(self, name):
-        if name in self.angles or name in self.algebra:
+        if name in self.angles or name in self.algebra or "." in name:  # R.0, R.w1
             return 1.0
         return self.length * self.own[self.names.index(name) % len(self.own)]
 
@@ -41,7 +41,11 @@ class Units:
         return self.of_position(name) / self.time
 
     def of_target(self, tree):
+        if tree[0] != "name":  # body(R)
+            return 1 / self.time
         _, name, _, primed = tree
+        if name not in self.names:  # a rotation
+            return 1.0
         return self.of_velocity(name) if primed or name in self.algebra else self.of_position(name)
 
     # ---- expressions ----
@@ -55,7 +59,8 @@ class Units:
         if kind == "minus":
             return f"(-{self.show(tree[1])})"
         if kind == "call":
-            return f"{tree[1]}({', '.join(map(self.show, tree[2]))})"
+            called = f"{tree[1]}({', '.join(map(self.show, tree[2]))})"
+            return f"({self.time!r}*{called})" if tree[1] in ("body", "space") else called
         if kind == "sum":
             return f"sum({self.loop(tree[1])} {self.show(tree[2])})"
         if kind == "list":
@@ -67,6 +72,8 @@ class Units:
         return f"({self.show(tree[1])} {kind} {self.show(tree[2])})"
 
     def reference(self, tree):
+        if tree[0] != "name":
+            return "%s(%s)" % tree
         _, name, indices, primed = tree
         return name + self.indices(indices) + ("'" if primed else "")
 
@@ -122,7 +129,7 @@ class Units:
     def assignments(self, p, factor):
         return ", ".join(
             f"{self.reference(target)} = {self.times(factor(target), tree)}"
-            for target, tree in p.separated(lambda: (p.reference(), p.take("="), p.expression())[::2]))
+            for target, tree in p.separated(lambda: (p.target(), p.take("="), p.expression())[::2]))
 
     def write_force(self, p):
         return self.optional_loop(p) + self.assignments(p, lambda target: self.energy / self.of_position(target[1]))

@@ -43,6 +43,10 @@ def mask(printed):
     return "\n".join(line.rstrip() for line in printed.split("\n"))
 
 
+# what a page calls examples/
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+
+
 class Page:
     def __init__(self, path, program, write):
         with open(path) as file:
@@ -91,6 +95,7 @@ class Page:
 
     def run(self):
         with tempfile.TemporaryDirectory() as folder:
+            os.symlink(EXAMPLES, os.path.join(folder, "examples"))
             self.save_files(folder)
             printed = self.python_outputs(folder)
             waiting = None

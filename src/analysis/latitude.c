@@ -368,7 +368,9 @@ bool nh_latitude_rate(const nh_latitude *l, double psi, double *w)
 bool nh_system_may_have_latitude(const nh_system *system)
 {
     nh_latitude trial;
-    return describe(&trial, system, NULL) == NH_OK;
+    bool fits = describe(&trial, system, NULL) == NH_OK;
+    nh_engine_free(&trial.engine);
+    return fits;
 }
 
 nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,

@@ -118,8 +118,9 @@ static nh_status find_scales(estimator *e)
                         ? 1
                         : sqrt(mass_of(s->system, s->options.t0, start, start + n, i, by));
     }
-    raise_small(weight, n, e->scale);
     raise_small(weight, velocities, e->scale + n);
+    if (n <= velocities) /* with rotations, coordinates have no masses of their own */
+        raise_small(weight, n, e->scale);
     free(weight);
     return NH_OK;
 }

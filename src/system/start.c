@@ -74,6 +74,8 @@ nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t,
 {
     if (system->mechanics)
         return spreads_of_model(system, level, t, q, v, k, spread, report);
+    if (level == NH_POSITIONS) /* C functions state none */
+        return NH_OK;
     size_t room = nh_system_outputs(system, NH_FN_END) + (size_t)system->velocities;
     double *work = malloc((room + 1) * sizeof *work);
     nh_status status =

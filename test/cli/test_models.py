@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """test_models.py NONHOLO STATES MODELS [--print]
 
-Every shipped model passes 'check' and is compared with the independent evaluator (test/independent.py): start state,
+Every shipped model and every model of examples/ passes 'check' and is compared with the independent evaluator (test/independent.py): start state,
 energy, constraints, observables, accelerations and multipliers at scattered states, and whether the constraints are
 integrable. STATES is the program of test/system/states.c, MODELS the folder of the shipped models. Some models have end
 states that were found by Kane's method besides (models.json, made by test/data/make_models.py). A chain of thousands of
 disks moves like a short one where the difference cannot be felt yet. The models that nonholo-model(5) shows are models.
 --print shows what was measured."""
 
+import glob
 import json
 import os
 import re
@@ -110,6 +111,10 @@ def main():
     for name, text in sorted(texts.items()):
         todo.append((f"check {name}", lambda name=name, text=text: check_model(program, name, text)))
         todo.append((f"compare {name}", lambda name=name, text=text: check_independently(states, name, text, show)))
+    for path in sorted(glob.glob(os.path.join(folder, "..", "examples", "*.nh"))):
+        text = open(path, encoding="utf-8").read()
+        todo.append((f"check {path}", lambda path=path, text=text: check_model(program, path, text)))
+        todo.append((f"compare {path}", lambda path=path, text=text: check_independently(states, path, text, show)))
     shown = manual_models()
     todo.append(("the manual shows models", lambda: check(len(shown) >= 3, f"{len(shown)} were found")))
     todo += [(f"manual: {text.split()[1]}", lambda text=text: check_manual(program, text)) for text in shown]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_bicycle.py SOURCE
 
-Two ways to write the bicycle of Meijaard, Papadopoulos, Ruina & Schwab (2007), the shipped model with angles and
+Two ways to write the bicycle of Meijaard, Papadopoulos, Ruina & Schwab (2007), examples/benchmark-bicycle.nh with angles and
 test/data/bicycle-rotation.nh with an attitude, have the eigenvalues that they publish for their benchmark. Accelerations
 of the full nonlinear models are differentiated about straight riding: a polynomial in the square of the step through five
 steps gives the slope at 0. With angles, the Jacobian of all velocities and accelerations has these eigenvalues besides
@@ -90,7 +90,7 @@ def with_angles(system, speed):
 
 def main():
     bad = False
-    for folder, name, eigenvalues in (["models"], "benchmark-bicycle", with_angles), (["test", "data"], "bicycle-rotation", with_attitude):
+    for folder, name, eigenvalues in (["examples"], "benchmark-bicycle", with_angles), (["test", "data"], "bicycle-rotation", with_attitude):
         model = nonholo.load(os.path.join(sys.argv[1], *folder, name + ".nh"))
         lines = model.text.strip().count("\n") + 1
         bad |= lines > 40
