@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """test_models.py NONHOLO STATES MODELS [--print]
 
-Every shipped model and every model of examples/ passes 'check' and is compared with the independent evaluator (test/independent.py): start state,
-energy, constraints, observables, accelerations and multipliers at scattered states, and whether the constraints are
-integrable. STATES is the program of test/system/states.c, MODELS the folder of the shipped models. Some models have end
-states that were found by Kane's method besides (models.json, made by test/data/make_models.py). A chain of thousands of
-disks moves like a short one where the difference cannot be felt yet. The models that nonholo-model(5) shows are models.
+Every shipped model and every model of examples/ passes 'check' and is compared with the independent evaluator
+(test/independent.py): start state, energy, constraints, observables, accelerations and multipliers at scattered states,
+and whether the constraints are integrable. STATES is the program of test/system/states.c, MODELS the folder of the
+shipped models. Some models have end states that were found by Kane's method besides (models.json, made by
+test/data/make_models.py). A chain of thousands of disks moves like a short one where the difference cannot be felt yet.
+The models that nonholo-model(5) shows are models.
 --print shows what was measured."""
 
 import glob
