@@ -52,7 +52,7 @@ static const specification specifications[] = {
      0},
     {"t0", 0, REAL, OPTIONS_MODEL, AT(t0), "T", "time of the start state (0)", 0, 0},
     {"project", 0, PROJECT, OPTIONS_MODEL, AT(project), "[keep=x'|solve=y']",
-     "move start velocities to the nearest that satisfy the constraints", 0, 0},
+     "move the start state to the nearest that satisfies the constraints", 0, 0},
     {"method", 0, TEXT, OPTIONS_METHOD, AT(method), "METHOD",
      "NAME or NAME:key=value,key=value; see 'nonholo methods'", 0, 0},
     {"methods", 0, METHODS, OPTIONS_METHODS, AT(methods), "A,B:k=v,C",

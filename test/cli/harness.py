@@ -80,6 +80,23 @@ def terminal():
         raise Skipped(f"there is no pseudo-terminal: {error}")
 
 
+def case_command(case, model, backend):
+    """What runs a case with a start state and an end state that is known otherwise."""
+    words = ["run", model, "--method", case["method"], "--step", repr(case["step"]), "--no-estimate"]
+    words += ["--steps", case["steps"], "--backend", backend, "--quiet"]
+    for name, value in case["set"].items():
+        words += ["--set", f"{name}={value!r}"]
+    words += ["--q", ",".join(map(repr, case["q0"])), "--v", ",".join(map(repr, case["v0"]))]
+    if "compose" in case:
+        words += ["--compose", case["compose"]]
+    return words
+
+
+def farthest(found, expected):
+    same(len(found), len(expected), "number of components")
+    return max((abs(a - b) for a, b in zip(found, expected)), default=0.0)
+
+
 def cases_in_folders(functions, program):
     """(name, function) of every function in a module's globals() that takes a program and an empty folder."""
     cases = []

@@ -11,31 +11,15 @@ import json
 import os
 import sys
 
-from harness import Program, check, run_all, same
+from harness import Program, case_command, check, farthest, run_all, same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def command(case, backend):
-    words = ["run", case["model"], "--method", case["method"], "--step", repr(case["step"]), "--no-estimate"]
-    words += ["--steps", case["steps"], "--backend", backend, "--quiet"]
-    for name, value in case["set"].items():
-        words += ["--set", f"{name}={value!r}"]
-    words += ["--q", ",".join(map(repr, case["q0"])), "--v", ",".join(map(repr, case["v0"]))]
-    if "compose" in case:
-        words += ["--compose", case["compose"]]
-    return words
-
-
-def farthest(found, expected):
-    same(len(found), len(expected), "number of components")
-    return max((abs(a - b) for a, b in zip(found, expected)), default=0.0)
-
-
 def compare(program, case):
-    tape = program.json(*command(case, "tape"))
-    compiled = program.json(*command(case, "compiled"))
-    interpreted = program.json(*command(case, "tape"), env={"NONHOLO_MACHINE_CODE": "0"})
+    tape = program.json(*case_command(case, case["model"], "tape"))
+    compiled = program.json(*case_command(case, case["model"], "compiled"))
+    interpreted = program.json(*case_command(case, case["model"], "tape"), env={"NONHOLO_MACHINE_CODE": "0"})
     same(tape["steps"], case["steps"], "steps")
     for key in ("q", "v", "energy"):
         same(interpreted[key], tape[key], f"{key}: interpreted and machine code differ")
