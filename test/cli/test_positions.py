@@ -136,7 +136,8 @@ def long_run(model, step, method, *settings):
                    **({"input": PENDULUM} if model == "pendulum" else {}))
     check(done.returncode == 0, done.stderr)
     found = json.loads(done.stdout)
-    # Angles that are not declared as such grow, and with them their rounding. Measured: at most 1.6e-15 of that after 1000 steps.
+    # Angles that are not declared as such grow, and with them their rounding.
+    # Measured: at most 1.6e-15 of that after 1000 steps.
     scale = max(1, *map(abs, found["q"]))
     check(found["constraint_max"] < 1e-13 * scale, f"{model} {method}: constraints {found['constraint_max']}")
     if method == "avf-p":
