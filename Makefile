@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits
+.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits
 
 all: configure
 	@ninja -C $(BUILD)
@@ -28,17 +28,25 @@ test: all
 sanitize: all
 	@test/sanitize/test_sanitize.sh $(abspath $(BUILD)) $(CURDIR)
 
+# a Python wheel with the library inside, in $(BUILD)/dist; ARCHITECTURE=aarch64 is cross-compiled and tried under qemu
+ARCHITECTURE ?= $(shell uname -m)
+wheel: configure
+	@tools/wheel.sh $(abspath $(BUILD)) $(ARCHITECTURE)
+
 # libFuzzer on what reads strangers' input; FUZZ_TIME seconds each
 FUZZ_TIME ?= 600
 fuzz: all
 	@tools/fuzz.sh $(abspath $(BUILD)) $(FUZZ_TIME)
 
-# kill -9 at random moments, KILLS of them a case (the tests do two)
-KILLS ?= 20
+# conditions on positions: every case compiled, and POSITION_STEPS steps of avf-p; takes an hour
+POSITION_STEPS ?= 1000000
 positions-test: all
 	@python3 test/cli/test_positions.py $(BUILD)/nonholo --long
 	@python3 test/cli/test_groups.py $(BUILD)/nonholo --all
+	@python3 test/method/long_positions.py $(BUILD)/nonholo . $(POSITION_STEPS)
 
+# kill -9 at random moments, KILLS of them a case (the tests do two)
+KILLS ?= 20
 kill-test: all
 	@python3 test/cli/test_kill.py $(BUILD)/nonholo $(KILLS)
 
@@ -80,7 +88,7 @@ help:
 	@echo "make test       build and run every test"
 	@echo "make sanitize   run the tests under the sanitizers"
 	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
-	@echo "make positions-test  conditions on positions over 100000 steps, every case of groups compiled"
+	@echo "make positions-test  conditions on positions over 10^6 steps (POSITION_STEPS), every case of groups compiled"
 	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) times a case"
 	@echo "make same-bits  the library by gcc and clang, -O0 to -O3: the same numbers?"
 	@echo "make fault-test system calls that fail, kills at each, FAULTS=$(FAULTS) of each kind and case"

@@ -67,6 +67,7 @@ const char *describe_needs(unsigned needs, char *text, size_t size)
                                  {NH_NEEDS_DEFINITE_MASS, "definite mass"},
                                  {NH_NEEDS_FRAME, "a frame"},
                                  {NH_NEEDS_ROTATIONS, "rotations"},
+                                 {NH_NEEDS_CONSTANT_INERTIA, "constant inertia"},
                                  {NH_NEEDS_MODEL_TEXT, "model text"}};
     return describe(needs, words, sizeof words / sizeof words[0], text, size);
 }

@@ -163,6 +163,19 @@ static void print_parameters(const finding *f)
     print_values("parameters", f->system, nh_system_parameter_name, values, count);
 }
 
+static void print_inputs(const finding *f)
+{
+    int count = nh_system_inputs(f->system);
+    for (int i = 0; i < count && i < SHOWN; i++) {
+        char *text = nh_system_input_text(f->system, i);
+        put_label(i ? "" : count == 1 ? "input" : "inputs");
+        printf("%s = %s\n", nh_system_input_name(f->system, i), text ? text : "?");
+        free(text);
+    }
+    if (count > SHOWN)
+        printf("  %-13s ... (%d more; --json shows all)\n", "", count - SHOWN);
+}
+
 static bool on_positions(const nh_system *s, int constraint)
 {
     return constraint >= nh_system_constraints(s) - nh_system_positions(s);
@@ -196,7 +209,9 @@ static void print_structure(const finding *f)
 {
     const nh_facts *facts = f->facts;
     put_label("mass matrix");
-    printf("%s\n", mass_name(facts));
+    printf("%s%s\n", mass_name(facts),
+           facts->mass_waits ? " (accelerations not looked for among so many coupled coordinates)"
+                             : "");
     put_label("lagrangian");
     printf("%s, %s, %s\n", facts->separable ? "separable" : "not separable",
            facts->autonomous ? "does not depend on time" : "the system depends on time",
@@ -272,6 +287,7 @@ static void print_text(const finding *f)
     printf("%s\n", nh_system_name(f->system));
     print_sizes(f);
     print_parameters(f);
+    print_inputs(f);
     print_constraints(f);
     print_structure(f);
     print_conserved(f);
@@ -296,6 +312,17 @@ static void put_names(json *j, const char *key, const nh_system *system,
     for (int i = 0; i < count; i++)
         json_text(j, NULL, name(system, i));
     json_close_row(j);
+}
+
+static void put_inputs(json *j, const nh_system *s)
+{
+    json_object(j, "inputs");
+    for (int i = 0; i < nh_system_inputs(s); i++) {
+        char *text = nh_system_input_text(s, i);
+        json_text(j, nh_system_input_name(s, i), text);
+        free(text);
+    }
+    json_close_object(j);
 }
 
 static void put_constraints(json *j, const nh_system *s)
@@ -340,6 +367,7 @@ static void put_facts(json *j, const finding *f)
     json_text(j, "mass", mass_name(facts));
     json_boolean(j, "constant_mass", facts->constant_mass);
     json_boolean(j, "diagonal_mass", facts->diagonal_mass);
+    json_boolean(j, "mass_waits", facts->mass_waits);
     json_boolean(j, "separable", facts->separable);
     json_boolean(j, "autonomous", facts->autonomous);
     json_boolean(j, "conservative", facts->conservative);
@@ -405,6 +433,7 @@ static void print_json(const finding *f)
     for (int i = 0; i < nh_system_parameters(s); i++)
         json_real(&j, nh_system_parameter_name(s, i), nh_system_parameter_value(s, i));
     json_close_object(&j);
+    put_inputs(&j, s);
     put_constraints(&j, s);
     put_facts(&j, f);
     put_start(&j, f);

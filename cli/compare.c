@@ -380,7 +380,7 @@ static int run(const options *given)
     if (!answer)
         answer = count_steps("compare", given, &c.steps);
     c.time = (double)c.steps * c.step;
-    if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
+    if (!answer && given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);
     if (!answer)
         answer = contend(&c, &b, given);

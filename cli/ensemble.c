@@ -1,11 +1,12 @@
 /* nonholo ensemble: computes many trajectories and their statistics. */
 #define _GNU_SOURCE
+#include <nonholo_analysis.h>
+
 #include "advice.h"
 #include "command.h"
 #include "ensemble_job.h"
 #include "message.h"
 #include "method_list.h"
-#include "ranks.h"
 #include "timing.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALREADY_DONE = -1, TABLE_STATISTICS = 0, AROUND_START = 1 };
+enum { TABLE_STATISTICS = 0, AROUND_START = 1 };
 
 /* ---- the request --------------------------------------------------------------------------- */
 
@@ -53,8 +54,10 @@ static int check_paths(const options *given)
         return complain_report(&report);
     if (given->output && !is_csv(given->output) && given->table)
         return complain("--table is for -o FILE.csv; %s holds everything", given->output);
-    if (given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
+    if (given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
         return complain_report(&report);
+    if (given->part && (!given->output || is_csv(given->output)))
+        return complain("--part needs -o FILE.h5, which 'nonholo join' joins with the other parts");
     return 0;
 }
 
@@ -115,6 +118,7 @@ static int plan_steps(ensemble_job *c, const options *given, double *step, int64
 static void fill_options(ensemble_job *c, const options *given, double step, int64_t steps)
 {
     nh_run_options run = run_options(given, c->method, step, steps);
+    c->wanted.size = sizeof c->wanted;
     c->wanted.model = c->subject.model;
     c->wanted.settings = (const char *const *)given->settings;
     c->wanted.setting_count = given->setting_count;
@@ -136,8 +140,11 @@ static void fill_options(ensemble_job *c, const options *given, double step, int
     c->wanted.compensated = run.compensated;
     c->wanted.steps = steps;
     c->wanted.every = given->every > 0 ? given->every : 0;
-    find_ranks(&c->wanted.rank, &c->wanted.ranks);
     c->wanted.threads = given->threads > 0 ? (int)given->threads : 0;
+    c->wanted.part = given->part ? c->part : 0;
+    c->wanted.parts = given->part ? c->parts : 0;
+    c->wanted.processes = c->ranks.ranks;
+    c->wanted.helper = c->ranks.rank > 0;
 }
 
 static int prepare(ensemble_job *c, const options *given, int64_t steps)
@@ -153,17 +160,17 @@ static int prepare(ensemble_job *c, const options *given, int64_t steps)
         answer = plan_steps(c, given, &step, &steps);
     if (!answer)
         answer = choose_starts(c, given);
+    if (!answer && given->part)
+        answer = parse_part(given->part, &c->part, &c->parts);
     if (answer)
         return answer;
     fill_options(c, given, step, steps);
-    if (rank_is_done(c, given))
-        return ALREADY_DONE;
     nh_report report;
     if (nh_ensemble_create(&c->ensemble, &c->wanted, &report) != NH_OK)
         return complain_report(&report);
     c->wanted.every = nh_ensemble_every(c->ensemble);
     c->wanted.threads = nh_ensemble_threads(c->ensemble);
-    return open_ensemble_files(c, given);
+    return 0;
 }
 
 /* ---- doing it ------------------------------------------------------------------------------ */
@@ -172,16 +179,18 @@ static int show_progress(void *user, int64_t done, int64_t all)
 {
     ensemble_job *c = user;
     (void)all;
-    progress_update(&c->bar, done);
+    progress_update(&c->bar, ranks_steps(&c->ranks, done));
     return interrupted() && !c->checkpointing.given->checkpoint;
 }
 
 /* Why it stopped early: an interruption, a file, or a start that cannot be. */
 static int tell_stop(ensemble_job *c, const nh_report *report)
 {
-    bool stopped = interrupted() && c->status == NH_CALLBACK_STOPPED;
+    bool stopped = c->status == NH_CALLBACK_STOPPED && ranks_stopping(&c->ranks);
     if (c->failure.status != NH_OK)
         return complain_report(&c->failure);
+    if (c->ranks.rank > 0 && c->ranks.together) /* rank 0 tells why */
+        return FAILED;
     if (stopped && c->checkpointing.given->checkpoint)
         return tell_how_to_resume(&c->checkpointing, c->done);
     if (stopped)
@@ -197,24 +206,31 @@ static int compute(ensemble_job *c, const options *given)
         if (answer)
             return answer;
     }
-    bool other = c->spill != NULL, whole = given->output && !is_csv(given->output);
-    nh_ensemble_hooks hooks = {.user = c,
+    bool several = c->ranks.mpi != NULL;
+    nh_ensemble_hooks hooks = {.size = sizeof hooks,
+                               .user = c,
                                .progress = show_progress,
-                               .member = members          ? add_member
-                                         : c->archive     ? add_member_to_archive
-                                         : other && whole ? spill_member
-                                                          : NULL,
-                               .rows = c->archive       ? add_rows
-                                       : other && whole ? spill_rows
-                                                        : NULL,
+                               .member = members      ? add_member
+                                         : c->archive ? add_member_to_archive
+                                                      : NULL,
+                               .rows = c->archive ? add_rows : NULL,
                                .due = given->checkpoint ? ensemble_checkpoint_is_due : NULL,
-                               .checkpoint = given->checkpoint ? write_ensemble_checkpoint : NULL};
+                               .checkpoint = given->checkpoint ? write_ensemble_checkpoint : NULL,
+                               .fetch_add = several ? ranks_fetch_add : NULL,
+                               .meet = several ? ranks_meet : NULL};
     nh_report report;
-    progress_begin(&c->bar, c->wanted.steps * nh_ensemble_members(c->ensemble) / c->wanted.ranks,
-                   given->quiet || other);
+    progress_begin(&c->bar, c->wanted.steps * nh_ensemble_own_members(c->ensemble),
+                   given->quiet || c->ranks.rank > 0);
     c->status = nh_ensemble_run(c->ensemble, &hooks, &report);
     progress_end(&c->bar);
-    return c->status == NH_OK ? ranks_end(c) : tell_stop(c, &report);
+    int answer = c->status == NH_OK ? ranks_finish(c) : RANKS_STOPPED;
+    if (answer != RANKS_STOPPED)
+        return answer;
+    if (c->status == NH_OK) { /* others were still at work */
+        c->status = NH_CALLBACK_STOPPED;
+        report = (nh_report){.status = NH_CALLBACK_STOPPED, .text = "stopped"};
+    }
+    return tell_stop(c, &report);
 }
 
 static int write_files(ensemble_job *c, const options *given)
@@ -264,19 +280,18 @@ static int finish(ensemble_job *c, const options *given)
         print_ensemble_json(c);
     else
         print_ensemble_text(c);
-    if (answer == DONE) {
-        ranks_clean(c);
+    if (answer == DONE)
         remove_checkpoints(&c->checkpointing);
-    }
     int failed = name_failures(c);
     return answer ? answer : failed;
 }
 
-static int run(const options *given)
+/* Everything that all ranks find out alike; rank 0 complains for them. */
+static int understand(ensemble_job *c, const options *given)
 {
-    ensemble_job c = {.method = given->method};
     int64_t steps = 0;
-    int answer = subject_find(&c.subject, given);
+    mute(c->ranks.rank > 0);
+    int answer = subject_find(&c->subject, given);
     if (!answer && !isnan(given->step))
         answer = count_steps("ensemble", given, &steps);
     if (!answer)
@@ -284,27 +299,35 @@ static int run(const options *given)
     if (!answer)
         answer = check_paths(given);
     if (!answer)
-        answer = checkpointing_begin(&c.checkpointing, given);
+        answer = checkpointing_begin(&c->checkpointing, given);
     if (!answer)
-        answer = prepare(&c, given, steps);
+        answer = prepare(c, given, steps);
+    mute(false);
+    return ranks_agree(&c->ranks, answer);
+}
+
+static int run(const options *given)
+{
+    ensemble_job c = {.method = given->method};
+    int answer = ranks_begin(&c.ranks, given);
+    if (!answer)
+        answer = understand(&c, given);
+    if (!answer)
+        answer = open_ensemble_files(&c, given);
     if (!answer)
         answer = compute(&c, given);
-    if (!answer && c.wanted.rank == 0)
+    if (!answer && c.ranks.rank == 0)
         answer = finish(&c, given);
-    if (!answer && c.checkpoint)
-        unlink(c.checkpoint);
-    answer = answer == ALREADY_DONE ? DONE : answer;
     nh_archive_leave(c.archive);
     nh_table_abandon(c.table);
     nh_ensemble_free(c.ensemble);
     subject_free(&c.subject);
-    ranks_free(&c);
     for (int i = 0; i < 3; i++)
         nh_lock_release(c.lock[i]);
-    free(c.checkpoint);
     free(c.list_q);
     free(c.list_v);
     free(c.row);
+    ranks_end(&c.ranks, answer);
     return answer;
 }
 

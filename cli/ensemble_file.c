@@ -3,9 +3,7 @@
 #include "command.h"
 #include "ensemble_job.h"
 #include "message.h"
-#include "ranks.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,7 +34,8 @@ static int open_archive(ensemble_job *c, const options *given, bool resumed)
         names[i] = nh_ensemble_column_name(c->ensemble, i);
     for (int i = 0; i < sweeps; i++)
         swept[i] = c->sweep[i].parameter;
-    nh_archive_plan plan = {.system = nh_ensemble_system(c->ensemble),
+    nh_archive_plan plan = {.size = sizeof plan,
+                            .system = nh_ensemble_system(c->ensemble),
                             .model_text = nh_model_text(c->subject.model),
                             .method = c->method,
                             .compose = given->compose,
@@ -44,7 +43,7 @@ static int open_archive(ensemble_job *c, const options *given, bool resumed)
                             .t0 = given->t0,
                             .steps = c->wanted.steps,
                             .every = c->wanted.every,
-                            .members = nh_ensemble_members(c->ensemble),
+                            .members = nh_ensemble_own_members(c->ensemble),
                             .random = c->wanted.starts == NH_STARTS_RANDOM,
                             .seed = c->wanted.seed,
                             .column = names,
@@ -54,9 +53,15 @@ static int open_archive(ensemble_job *c, const options *given, bool resumed)
                             .swept_name = swept,
                             .swept = sweeps,
                             .resumable = given->checkpoint || given->resume,
-                            .resume = resumed};
+                            .resume = resumed,
+                            .shared = c->ranks.rank > 0,
+                            .part = c->wanted.part,
+                            .parts = c->wanted.parts,
+                            .first_member = nh_ensemble_first_member(c->ensemble),
+                            .identity = nh_ensemble_identity(c->ensemble)};
     nh_report report;
     nh_status status = nh_archive_create(&c->archive, given->output, &plan, &report);
+    nh_bytes_free((char *)plan.identity);
     free(names);
     return status == NH_OK ? 0 : complain_report(&report);
 }
@@ -95,7 +100,25 @@ int close_archive(ensemble_job *c)
 int ensemble_checkpoint_is_due(void *user, int64_t done)
 {
     ensemble_job *c = user;
-    return interrupted() || checkpoint_is_due(&c->checkpointing, done);
+    bool wanted = c->ranks.rank == 0 && checkpoint_is_due(&c->checkpointing, done);
+    return ranks_round(&c->ranks, wanted);
+}
+
+int flush_archive(ensemble_job *c)
+{
+    nh_report report;
+    int64_t position;
+    nh_status status = nh_archive_flush(c->archive, &position, &report);
+    return status == NH_OK ? 0 : complain_report(&report);
+}
+
+/* The bytes of all ranks, one after another, and their sizes. */
+static nh_status write_checkpoint(ensemble_job *c, void *all, int64_t *sizes, nh_report *report)
+{
+    nh_piece piece[2] = {{all, 0}, {sizes, (size_t)c->ranks.ranks * sizeof *sizes}};
+    for (int i = 0; i < c->ranks.ranks; i++)
+        piece[0].size += (size_t)sizes[i];
+    return nh_checkpoint_write(c->checkpointing.given->checkpoint, piece, 2, report);
 }
 
 int write_ensemble_checkpoint(void *user, const void *bytes, size_t size, int64_t done)
@@ -103,80 +126,111 @@ int write_ensemble_checkpoint(void *user, const void *bytes, size_t size, int64_
     ensemble_job *c = user;
     nh_report report;
     nh_status status = NH_OK;
-    int64_t position = 0;
     c->done = done;
-    if (c->archive)
-        status = nh_archive_flush(c->archive, &position, &report);
-    else if (c->spill)
-        status = spill_flush(c, &position, &report);
-    nh_piece piece[2] = {{(void *)bytes, size}, {&position, sizeof position}};
-    if (status == NH_OK)
-        status = nh_checkpoint_write(c->checkpoint, piece, 2, &report);
-    return note(c, status, &report) || interrupted();
+    int failed = c->archive ? flush_archive(c) : 0;
+    if (failed)
+        ranks_end(&c->ranks, failed);
+    size_t *sizes = calloc((size_t)c->ranks.ranks, sizeof *sizes);
+    void *all = sizes ? ranks_gather(&c->ranks, bytes, size, sizes) : NULL;
+    if (c->ranks.rank == 0 && !all)
+        failed = (complain("out of memory"), FAILED);
+    else if (c->ranks.rank == 0 && !failed)
+        status = write_checkpoint(c, all, (int64_t *)sizes, &report);
+    free(all);
+    free(sizes);
+    failed = note(c, status, &report) || failed;
+    return ranks_agree(&c->ranks, failed || ranks_stopping(&c->ranks));
 }
 
-/* Each rank has a checkpoint of its own; one that had none yet begins anew. */
-static char *rank_file(const ensemble_job *c, const char *path)
+/* What a checkpoint holds: the bytes of those who made it, however many they were. */
+static nh_status restore_pieces(ensemble_job *c, const nh_piece *piece, nh_report *report)
 {
-    char *name = NULL;
-    if (c->wanted.ranks == 1)
-        return strdup(path);
-    return asprintf(&name, "%s.rank%d", path, c->wanted.rank) < 0 ? NULL : name;
+    const int64_t *sizes = piece[1].bytes;
+    size_t at = 0, count = piece[1].size / sizeof *sizes;
+    nh_status status = NH_OK;
+    for (size_t i = 0; i < count && status == NH_OK; at += (size_t)sizes[i++]) {
+        const char *bytes = (const char *)piece[0].bytes + at;
+        size_t left = piece[0].size - at,
+               size = (uint64_t)sizes[i] < left ? (size_t)sizes[i] : left;
+        status = i == 0 ? nh_ensemble_restore(c->ensemble, bytes, size, report)
+                        : nh_ensemble_join(c->ensemble, bytes, size, report);
+    }
+    return status;
 }
 
-static int restore(ensemble_job *c, const char *file, int64_t *position)
+static bool is_sound(const nh_piece *piece, int pieces)
 {
-    nh_piece piece[NH_PIECES_MAX];
+    if (pieces != 2 || piece[1].size < sizeof(int64_t) || piece[1].size % sizeof(int64_t) != 0)
+        return false;
+    size_t left = piece[0].size;
+    for (size_t i = 0; i < piece[1].size / sizeof(int64_t); i++) {
+        int64_t size = ((const int64_t *)piece[1].bytes)[i];
+        if (size < 0 || (uint64_t)size > left)
+            return false;
+        left -= (size_t)size;
+    }
+    return left == 0;
+}
+
+/* Rank 0 reads the file, and all ranks get what is in it. */
+static int restore(ensemble_job *c, const char *file)
+{
+    nh_piece piece[NH_PIECES_MAX] = {0};
     int pieces = 0, answer = 0;
     nh_report report;
-    if (nh_checkpoint_read(file, piece, &pieces, &report) != NH_OK)
-        return complain_report(&report);
-    if (pieces != 2 || piece[1].size != sizeof(int64_t))
-        answer = complain("%s: this is not a checkpoint of 'nonholo ensemble'", file);
-    else if (nh_ensemble_restore(c->ensemble, piece[0].bytes, piece[0].size, &report) != NH_OK)
+    if (c->ranks.rank == 0 && nh_checkpoint_read(file, piece, &pieces, &report) != NH_OK)
         answer = complain_report(&report);
-    if (!answer)
-        memcpy(position, piece[1].bytes, sizeof *position);
-    for (int i = 0; i < pieces; i++)
+    else if (c->ranks.rank == 0 && !is_sound(piece, pieces))
+        answer = complain("%s: this is not a checkpoint of 'nonholo ensemble'", file);
+    answer = ranks_agree(&c->ranks, answer);
+    for (int i = 0; i < 2 && !answer; i++)
+        if (!ranks_receive(&c->ranks, &piece[i].bytes, &piece[i].size))
+            answer = (complain("out of memory"), FAILED);
+    if (!answer && restore_pieces(c, piece, &report) != NH_OK)
+        answer = complain_report(&report);
+    for (int i = 0; i < NH_PIECES_MAX; i++)
         nh_bytes_free(piece[i].bytes);
     return answer;
 }
 
 /* Nobody else writes what this process writes, or goes on from where it goes on. */
-static int lock_files(ensemble_job *c, const char *resume, const char *table)
+static int lock_files(ensemble_job *c, const options *given, bool table)
 {
     nh_report report;
     nh_status status = NH_OK;
-    if (c->checkpoint)
-        status = nh_lock_take(&c->lock[0], c->checkpoint, &report);
+    const char *resume = given->resume;
+    if (given->checkpoint)
+        status = nh_lock_take(&c->lock[0], given->checkpoint, &report);
     bool other = resume && !nh_lock_covers(c->lock[0], resume) && access(resume, W_OK) == 0;
     if (status == NH_OK && other)
         status = nh_lock_take(&c->lock[1], resume, &report);
     if (status == NH_OK && table)
-        status = nh_lock_take(&c->lock[2], table, &report);
+        status = nh_lock_take(&c->lock[2], given->output, &report);
     return status == NH_OK ? 0 : complain_report(&report);
+}
+
+/* Rank 0 makes the file before others look for it. */
+static int open_archives(ensemble_job *c, const options *given)
+{
+    int answer = c->ranks.rank == 0 ? open_archive(c, given, given->resume) : 0;
+    answer = ranks_agree(&c->ranks, answer);
+    return answer || c->ranks.rank == 0 ? answer : open_archive(c, given, true);
 }
 
 int open_ensemble_files(ensemble_job *c, const options *given)
 {
     bool table = given->output && is_csv(given->output);
     int answer = 0;
-    int64_t position = 0;
-    bool several = c->wanted.ranks > 1;
     if (table && given->table && (given->checkpoint || given->resume))
-        return complain("a table of members cannot be resumed; -o FILE.h5 can");
-    if (table && given->table && several)
-        return complain("a table of members is written by one process; -o FILE.h5 by several");
-    char *before = given->resume ? rank_file(c, given->resume) : NULL;
-    c->checkpoint = given->checkpoint ? rank_file(c, given->checkpoint) : NULL;
-    bool resumed = before && (!several || access(before, F_OK) == 0);
-    answer = lock_files(c, before, table && c->wanted.rank == 0 ? given->output : NULL);
-    if (!answer && resumed)
-        answer = restore(c, before, &position);
-    if (!answer && several)
-        answer = ranks_begin(c, given, position);
-    if (!answer && given->output && !table && c->wanted.rank == 0)
-        answer = open_archive(c, given, resumed);
-    free(before);
+        answer = complain("a table of members cannot be resumed; -o FILE.h5 can");
+    else if (table && given->table && c->ranks.ranks > 1)
+        answer = complain("a table of members is written by one process; -o FILE.h5 by several");
+    else if (c->ranks.rank == 0)
+        answer = lock_files(c, given, table);
+    answer = ranks_agree(&c->ranks, answer);
+    if (!answer && given->resume)
+        answer = restore(c, given->resume);
+    if (!answer && given->output && !table)
+        answer = open_archives(c, given);
     return answer;
 }

@@ -2,10 +2,9 @@
 #ifndef CLI_ENSEMBLE_JOB_H
 #define CLI_ENSEMBLE_JOB_H
 
-#include <stdio.h>
-
 #include "checkpointing.h"
 #include "progress.h"
+#include "ranks.h"
 #include "subject.h"
 
 enum { SWEEPS_MAX = 8 };
@@ -17,6 +16,7 @@ typedef struct ensemble_job {
     char sweep_name[SWEEPS_MAX][128];
     double *list_q, *list_v; /* of --starts, or of --q and --v */
     int64_t list_members;
+    int part, parts; /* of --part */
     nh_ensemble *ensemble;
     const char *method;
     nh_plan plan;              /* of members that choose steps of their own */
@@ -25,10 +25,8 @@ typedef struct ensemble_job {
     double *row;               /* of that table */
     nh_archive *archive;       /* of all members' trajectories, while it is written */
     checkpointing checkpointing;
-    char *folder;     /* where ranks meet */
-    FILE *spill;      /* rows on their way to rank 0 */
-    char *checkpoint; /* this rank's */
-    nh_lock *lock[3]; /* of that, of what it resumes from, of a table */
+    ranks ranks;
+    nh_lock *lock[3]; /* of the checkpoint, of what it resumes from, of a table */
     int64_t done;     /* steps of all members, at the last checkpoint */
     progress bar;
     nh_status status; /* of the computation as a whole */
@@ -51,6 +49,7 @@ bool is_csv(const char *path);
 /* Trajectories of all members, in HDF5; and checkpoints. Hooks give 1 after a failure, with
  * c->failure. */
 int open_ensemble_files(ensemble_job *c, const options *given);
+int flush_archive(ensemble_job *c); /* the exit code after having complained */
 int add_rows(void *user, const nh_rows *rows);
 int add_member_to_archive(void *user, const nh_member *member);
 int ensemble_checkpoint_is_due(void *user, int64_t done);

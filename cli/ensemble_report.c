@@ -158,7 +158,7 @@ void print_ensemble_json(const ensemble_job *c)
     json_real(&j, "t", nh_ensemble_time(e, nh_ensemble_records(e) - 1));
     json_integer(&j, "members", nh_ensemble_members(e));
     json_integer(&j, "threads", c->wanted.threads);
-    json_integer(&j, "ranks", c->wanted.ranks);
+    json_integer(&j, "ranks", c->ranks.ranks);
     print_json_starts(&j, c);
     json_real(&j, "energy_error_max", largest_error(c, 1));
     json_real(&j, "constraint_max", largest_error(c, 2));

@@ -10,13 +10,18 @@
 
 enum { REMARKS_MAX = 64 };
 
-static bool silent;
+static bool silent, muted;
 static char *remarks[REMARKS_MAX]; /* kept to the end of the process, for JSON */
 static int remarked;
 
 void say_nothing(void)
 {
     silent = true;
+}
+
+void mute(bool on)
+{
+    muted = on;
 }
 
 /* Bold red on terminals, unless the user wants no colours (no-color.org). */
@@ -44,6 +49,8 @@ static void put_safely(const char *text)
 static void put_message(const char *colour, const char *format, va_list args)
 {
     char text[8192]; /* longer ones are cut */
+    if (muted)
+        return;
     vsnprintf(text, sizeof text, format, args);
     put_name(colour);
     put_safely(text);
@@ -68,7 +75,7 @@ void remark(const char *format, ...)
     if (remarked < REMARKS_MAX)
         remarks[remarked] = strdup(text);
     remarked += remarked < REMARKS_MAX && remarks[remarked];
-    if (silent)
+    if (silent || muted)
         return;
     put_name("1");
     put_safely(text);
@@ -108,6 +115,8 @@ int exit_code(nh_status status)
 int complain_report(const nh_report *report)
 {
     bool begins_with_file = report->line > 0 || report->status == NH_BAD_MODEL;
+    if (muted)
+        return exit_code(report->status);
     if (begins_with_file)
         put_safely(report->text);
     else if (report->option) /* the library names it; here it is written so */

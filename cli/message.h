@@ -13,6 +13,8 @@ __attribute__((format(printf, 1, 2))) int complain(const char *format, ...);
  * or not, is the list "remarks" in the JSON of a command. */
 __attribute__((format(printf, 1, 2))) void remark(const char *format, ...);
 void say_nothing(void);
+/* Complaints go nowhere: another process makes the same ones. */
+void mute(bool on);
 void json_remarks(json *j);
 
 /* The remarks of the library about a model, a run and an ensemble. */

@@ -203,6 +203,16 @@ static void print_composed(const nh_choice *choice)
     puts(strcmp(before, ", ") == 0 ? "" : "compose    no, it is not symmetric");
 }
 
+/* The option that all symmetric methods share. */
+static void print_pace(const nh_choice *choice)
+{
+    if (nh_choice_keeps(choice) & NH_KEEPS_SYMMETRY)
+        printf("pace       %s:pace=0.2 takes steps of 0.2 of the motion's own time, reversibly\n",
+               nh_method_name(choice->method));
+    else
+        puts("pace       no, it is not symmetric");
+}
+
 /* `text` is what the user typed: a name, perhaps with options. */
 static void explain(const nh_choice *choice, const char *text)
 {
@@ -220,6 +230,7 @@ static void explain(const nh_choice *choice, const char *text)
     printf("cost       %.3g evaluations a step on %s, step %g\n", cost_of(y, choice, text),
            yardstick_name[yardstick_for(choice)], yardstick_step);
     print_composed(choice);
+    print_pace(choice);
     printf("reference  %s\noptions\n", nh_method_reference(method));
     print_options(method);
     yardsticks_free(y);

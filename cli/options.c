@@ -21,6 +21,8 @@ typedef enum option_kind {
     COUNT,
     CHOICE,
     SETTINGS,
+    INPUTS,
+    PERIOD,
     ASSIGN,
     METHODS,
     LIST,
@@ -39,11 +41,15 @@ typedef struct specification {
 } specification;
 
 #define AT(field) offsetof(options, field)
-#define INTEGERS (INT64_C(1) << 53) /* beyond, a double no longer counts by ones */
 
 static const specification specifications[] = {
     {"set", 0, SETTINGS, OPTIONS_MODEL, AT(settings), "NAME=VALUE",
      "set a parameter of the model; repeatable, or separated by commas", 0, 0},
+    {"input", 0, INPUTS, OPTIONS_MODEL, AT(settings), "NAME=EXPRESSION",
+     "what an input is: an expression, or a table FILE.csv; NAME:held=, NAME:spline=; repeatable",
+     0, 0},
+    {"input-period", 0, PERIOD, OPTIONS_MODEL, AT(settings), "P",
+     "expressions of inputs are evaluated every P and held in between", 0, 0},
     {"start", 0, ASSIGN, OPTIONS_MODEL, AT(start), "x=1,x'=2",
      "change the start state; other values come from the model", 0, 0},
     {"q", 0, TEXT, OPTIONS_MODEL, AT(q), "a,b,c", "all start coordinates, in the model's order", 0,
@@ -95,6 +101,8 @@ static const specification specifications[] = {
      "start states, one per line, below a line of column names", 0, 0},
     {"table", 0, CHOICE, OPTIONS_ENSEMBLE, AT(table), "statistics|members",
      "contents of the table written by -o", 0, 0},
+    {"part", 0, TEXT, OPTIONS_ENSEMBLE, AT(part), "K/N",
+     "compute part K of N of the members, for 'nonholo join'", 0, 0},
     {"steps", 0, COUNT, OPTIONS_TIME, AT(steps), "N", "number of steps", 0, INTEGERS},
     {"time", 0, NOT_NEGATIVE, OPTIONS_TIME, AT(time), "T", "duration of the run instead", 0, 0},
     {"every", 0, COUNT, OPTIONS_TIME, AT(every), "K",
@@ -108,22 +116,44 @@ static const specification specifications[] = {
     {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html",
      "plot the recorded points", 0, 0},
     {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf|.html", "plot the errors", 0, 0},
+    {"output", 'o', TEXT, OPTIONS_JOIN, AT(output), "FILE.h5", "the file to write", 0, 0},
+    {"virtual", 0, FLAG, OPTIONS_JOIN, AT(refer), NULL,
+     "copy nothing: the file refers to the parts", 0, 0},
     {"checkpoint", 0, TEXT, OPTIONS_KEEP, AT(checkpoint), "FILE",
      "write checkpoints to FILE, from which the run can be resumed", 0, 0},
     {"checkpoint-every", 0, TEXT, OPTIONS_KEEP, AT(checkpoint_every), "60s|N",
      "interval between checkpoints: a time (s, m, h) or steps (60s)", 0, 0},
     {"resume", 0, TEXT, OPTIONS_KEEP, AT(resume), "FILE",
      "resume from a checkpoint, with the same command line", 0, 0},
+    {"stop", 0, TEXT, OPTIONS_STOP, AT(until), "EVENT,...",
+     "end at the first of these events of the model", 0, 0},
+    {"section", 0, TEXT, OPTIONS_SECTION, AT(section), "EVENT",
+     "record only the states at this event (a Poincare section)", 0, 0},
     {"estimate", 0, FLAG, OPTIONS_ESTIMATE, AT(estimate), NULL,
      "estimate the error of the end state, however long it takes", 0, 0},
     {"no-estimate", 0, FLAG, OPTIONS_ESTIMATE, AT(no_estimate), NULL,
      "do not; by default it is estimated if that takes less than a second", 0, 0},
+    {"format", 0, CHOICE, OPTIONS_EXPORT, AT(format), "c", "what is written", 0, 0},
+    {"step", 0, POSITIVE, OPTIONS_EXPORT, AT(step), "H",
+     "time step (a thousandth of the time that a run takes by default)", 0, 0},
+    {"real", 0, CHOICE, OPTIONS_EXPORT, AT(real), "double|float", "precision of a C program", 0, 0},
+    {"name", 0, TEXT, OPTIONS_EXPORT, AT(name), "NAME",
+     "what public names begin with (the name of the file, or of the model)", 0, 0},
+    {"output", 'o', TEXT, OPTIONS_EXPORT, AT(output), "FILE", "the file; -: standard output", 0, 0},
     {"progress", 0, CHOICE, OPTIONS_ALL, AT(progress), "bar|json",
      "json: one line per second on standard error, for batch systems", 0, 0},
     {"quick", 0, FLAG, OPTIONS_REPRODUCE, AT(quick), NULL,
      "shorter runs where the figures specify them; some findings are skipped", 0, 0},
     {"out", 0, TEXT, OPTIONS_REPRODUCE, AT(folder), "DIR", "output folder (reproduced)", 0, 0},
     {"threads", 0, COUNT, OPTIONS_REPRODUCE, AT(threads), "N", "runs at a time (2)", 1, 4096},
+    {"port", 0, COUNT, OPTIONS_VIEW, AT(port), "N", "port on 127.0.0.1 (any free one)", 1, 65535},
+    {"no-open", 0, FLAG, OPTIONS_VIEW, AT(no_open), NULL, "only print the address", 0, 0},
+    {"columns", 0, TEXT, OPTIONS_COLUMNS, AT(columns), "A,B,..",
+     "columns to draw; Y/X draws one over another", 0, 0},
+    {"member", 0, COUNT, OPTIONS_COLUMNS, AT(member), "K", "member of an ensemble (0)", 0,
+     INTEGERS},
+    {"output", 'o', TEXT, OPTIONS_COLUMNS, AT(output), "FILE", "the picture: .svg .png .pdf .html",
+     0, 0},
     {"clear", 0, FLAG, OPTIONS_CACHE, AT(clear), NULL, "remove all kernels", 0, 0},
     {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
     {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "no progress and no remarks", 0, 0},
@@ -132,26 +162,6 @@ static const specification specifications[] = {
 enum { SPECIFICATIONS = sizeof specifications / sizeof specifications[0] };
 
 /* ---- values -------------------------------------------------------------------------------- */
-
-/* A finite decimal number and nothing else: strtod alone would take "inf", "0x1p3" and " 1". */
-static bool parse_real(const char *text, double *value)
-{
-    if (!text[0] || strspn(text, "0123456789+-.eE") != strlen(text))
-        return false;
-    char *end;
-    *value = strtod(text, &end);
-    return *end == '\0' && isfinite(*value);
-}
-
-/* "1000" and "1e6" alike. */
-static bool parse_count(const char *text, int64_t least, int64_t greatest, int64_t *value)
-{
-    double real;
-    if (!parse_real(text, &real) || real != floor(real) || fabs(real) > (double)INTEGERS)
-        return false;
-    *value = (int64_t)real;
-    return *value >= least && *value <= greatest;
-}
 
 static bool parse_choice(const char *text, const char *choices, int *value)
 {
@@ -204,16 +214,23 @@ static size_t item_length(const char *text)
     return i;
 }
 
-static int add_settings(options *given, const char *text)
+/* The library knows by `prefix` what may be set. */
+static int add_settings(options *given, const specification *s, const char *text,
+                        const char *prefix)
 {
     for (;;) {
-        size_t length = item_length(text);
-        char *item = strndup(text, length);
+        size_t length = item_length(text), before = strlen(prefix);
+        char *item = malloc(before + length + 1);
+        if (item)
+            snprintf(item, before + length + 1, "%s%.*s", prefix, (int)length, text);
         size_t size = (given->setting_count + 1) * sizeof *given->settings;
         given->settings = reallocate(given->settings, size);
         given->settings[given->setting_count++] = item;
-        if (!item || !strchr(item, '=') || item[0] == '=')
-            return complain("--set needs NAME=VALUE, not '%s'", item ? item : text);
+        const char *sign = s->kind == INPUTS ? "=:" : "="; /* NAME:held leaves an input open */
+        if (!item || (s->kind != PERIOD && !strpbrk(item + before, sign)) ||
+            strchr("=:", item[before]))
+            return complain("--%s needs %s, not '%s'", s->name, s->argument,
+                            item ? item + before : text);
         if (!text[length])
             return 0;
         text += length + 1;
@@ -304,6 +321,15 @@ int parse_times(const char *text, double *from, double *to, int64_t *count)
     return 0;
 }
 
+int parse_part(const char *text, int *part, int *parts)
+{
+    int end = 0;
+    if (sscanf(text, "%9d/%9d%n", part, parts, &end) == 2 && text[end] == '\0' && *part >= 1 &&
+        *part <= *parts)
+        return 0;
+    return complain("--part needs K/N with K from 1 to N, not '%s'", text);
+}
+
 static int take_value(options *given, const specification *s, const char *text)
 {
     void *place = (char *)given + s->offset;
@@ -332,7 +358,11 @@ static int take_value(options *given, const specification *s, const char *text)
         good = parse_choice(text, s->argument, place);
         break;
     case SETTINGS:
-        return add_settings(given, text);
+        return add_settings(given, s, text, "");
+    case INPUTS:
+        return add_settings(given, s, text, "input ");
+    case PERIOD:
+        return add_settings(given, s, text, "input-period=");
     case ASSIGN:
         return add_start(given, text);
     case METHODS:
@@ -343,54 +373,6 @@ static int take_value(options *given, const specification *s, const char *text)
         return add_project(given, text);
     }
     return good ? 0 : complain_value(s, text);
-}
-
-int parse_list(const char *name, const char *text, int count, double *values)
-{
-    char item[64];
-    int found = 0;
-    if (count == 0 && !*text) /* a system on a Lie algebra has no coordinates */
-        return 0;
-    for (const char *rest = text;; found++) {
-        size_t length = strcspn(rest, ",");
-        snprintf(item, sizeof item, "%.*s", (int)(length < 64 ? length : 64), rest);
-        double value;
-        if (length >= sizeof item || !parse_real(item, &value))
-            return complain("--%s needs numbers separated by commas; '%s' is not a number", name,
-                            item);
-        if (found < count)
-            values[found] = value;
-        if (!rest[length])
-            break;
-        rest += length + 1;
-    }
-    if (++found != count)
-        return complain("--%s needs %d number%s, one for each of the model's %s; got %d", name,
-                        count, count == 1 ? "" : "s", name[0] == 'q' ? "coordinates" : "velocities",
-                        found);
-    return 0;
-}
-
-int parse_steps_list(const char *text, int room, int64_t *steps)
-{
-    char item[32];
-    for (int count = 0;; text++) {
-        size_t length = strcspn(text, ",");
-        snprintf(item, sizeof item, "%.*s", (int)(length < 31 ? length : 31), text);
-        if (count == room)
-            return complain("--steps-list takes at most %d numbers", room), -1;
-        if (!parse_count(item, 1, INTEGERS, &steps[count]))
-            return complain("--steps-list needs whole numbers separated by commas, not '%s'", item),
-                   -1;
-        if (count > 0 && steps[count] <= steps[count - 1])
-            return complain("--steps-list needs increasing numbers; %lld follows %lld",
-                            (long long)steps[count], (long long)steps[count - 1]),
-                   -1;
-        count++;
-        text += length;
-        if (!*text)
-            return count;
-    }
 }
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -515,7 +497,9 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
                        .steps = -1,
                        .every = -1,
                        .threads = -1,
-                       .halvings = -1};
+                       .halvings = -1,
+                       .port = -1,
+                       .member = -1};
     struct option longs[SPECIFICATIONS + 1];
     char shorts[3 * SPECIFICATIONS];
     fill_tables(asked->options, longs, shorts);

@@ -21,8 +21,15 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_CACHE = 1 << 14,     /* --clear */
        OPTIONS_TOLERANCE = 1 << 15, /* --tolerance, --absolute */
        OPTIONS_DENSE = 1 << 16,     /* --times, --every-time */
+       OPTIONS_JOIN = 1 << 17,      /* -o, --virtual */
+       OPTIONS_VIEW = 1 << 20,      /* --port, --no-open */
+       OPTIONS_COLUMNS = 1 << 21,   /* --columns, -o */
+       OPTIONS_STOP = 1 << 18,      /* --stop */
+       OPTIONS_SECTION = 1 << 19,   /* --section */
+       OPTIONS_EXPORT = 1 << 24,    /* --format, --step, --real, --name, -o */
        OPTIONS_ENSEMBLE =
-           1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table */
+           1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table,
+                     --part */
 };
 
 typedef struct options {
@@ -30,6 +37,7 @@ typedef struct options {
     char **argv; /* the command line, to be printed again */
     int argc;
     int operand_count;
+    int64_t member;  /* -1 when not given */
     char **settings; /* --set, split at commas: "NAME=EXPRESSION" each */
     size_t setting_count;
     char *start; /* every --start joined by commas, or NULL */
@@ -42,13 +50,16 @@ typedef struct options {
     const char *starts, *checkpoint, *checkpoint_every, *resume; /* NULL when not given */
     const char *folder;                                          /* --out, NULL when not given */
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
-    const char *times;                                                 /* NULL when not given */
+    const char *part;                                                  /* NULL when not given */
+    const char *columns;                                               /* NULL when not given */
+    const char *times, *until, *section;                               /* NULL when not given */
     double step, time, tolerance, absolute, every_time, energy;        /* NaN when not given */
     double t0;
-    int64_t steps, every, threads, halvings, members, seed; /* -1 when not given */
-    int backend, compensated, around, table,
+    int64_t steps, every, threads, halvings, members, seed, port; /* -1 when not given */
+    const char *name;                                             /* NULL when not given */
+    int backend, compensated, around, table, format, real,
         progress; /* index into the choices of the table: the standard first */
-    bool estimate, no_estimate, quick, project, clear, json, quiet, help;
+    bool estimate, no_estimate, no_open, quick, project, clear, refer, json, quiet, help;
 } options;
 
 struct command;
@@ -68,12 +79,20 @@ typedef struct option_line {
 } option_line;
 bool options_line(unsigned groups, int index, option_line *line);
 
+/* numbers.c: a finite number; a whole one, "1000" or "1e6", in a range. */
+#define INTEGERS (INT64_C(1) << 53) /* beyond, a double no longer counts by ones */
+bool parse_real(const char *text, double *value);
+bool parse_count(const char *text, int64_t least, int64_t greatest, int64_t *value);
+
 /* --steps-list: falling steps want rising whole numbers, at most `room` of them; how many there
  * are, or -1 after having complained. */
 int parse_steps_list(const char *text, int room, int64_t *steps);
 
 /* "NAME=a:b:n" cut apart; the name is copied into `name`. Complains when it is something else. */
 int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size);
+
+/* "K/N" of --part; complains when it is something else. */
+int parse_part(const char *text, int *part, int *parts);
 
 /* "a:b:n" of --times; complains when it is something else. */
 int parse_times(const char *text, double *from, double *to, int64_t *count);

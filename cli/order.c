@@ -191,7 +191,7 @@ static int run(const options *given)
     int answer = subject_find(&s.subject, given);
     if (!answer)
         answer = choose_step_sizes(&s, given);
-    if (!answer && given->plot && nh_record_can_plot(given->plot, &report) != NH_OK)
+    if (!answer && given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);
     if (!answer)
         answer = survey_subject(&s, given);

@@ -1,28 +1,53 @@
-/* Several processes that share one ensemble. A launcher (mpirun, srun and others) starts them and
- * sets their ranks in the environment. They communicate through files in a shared folder; no MPI
- * library is needed. */
+/* Several processes that share one ensemble, launched by MPI: they take blocks of members from one
+ * counter, so that slow members hold up nobody, write to one file, make checkpoints together, and
+ * rank 0 joins their results. Without a launcher there is one rank, and all of this does nothing.
+ */
 #ifndef CLI_RANKS_H
 #define CLI_RANKS_H
 
-#include "ensemble_job.h"
+#include "nonholo_mpi.h"
+#include "options.h"
 
-/* Rank and number of ranks out of the environment; 0 of 1 when there is no launcher. */
-void find_ranks(int *rank, int *ranks);
+struct ensemble_job;
 
-/* Makes the folder and opens the file for rows of ranks other than 0, at `position`. Returns 0, or
+typedef struct ranks {
+    const nonholo_mpi *mpi; /* NULL: no launcher */
+    void *module;
+    int rank, ranks;
+    int64_t round;      /* of checkpoints that this rank took part in */
+    int64_t steps_told; /* for the progress bar */
+    double looked;      /* at the counters, when */
+    bool stop_told;
+    bool together; /* all ranks end by themselves */
+} ranks;
+
+/* Finds out whether a launcher started this process as one of several, and joins the others.
+ * Returns 0, or the exit code after having complained. */
+int ranks_begin(ranks *r, const options *given);
+/* The end of every rank: of all of them at once where the exit code says that this one failed. */
+void ranks_end(ranks *r, int code);
+
+/* The answer of rank 0 for all ranks, who wait for it; if it is not 0, all of them are to end. */
+int ranks_agree(ranks *r, int answer);
+/* Bytes of rank 0 for all, as above. False without memory; `*bytes` is freed by the caller. */
+bool ranks_receive(ranks *r, void **bytes, size_t *size);
+
+/* Hooks of the ensemble, with the job as user. */
+int64_t ranks_fetch_add(void *user, int64_t count);
+int ranks_meet(void *user);
+/* Steps of all ranks, of which this rank has done `own`; known on rank 0 only. */
+int64_t ranks_steps(ranks *r, int64_t own);
+/* Whether a checkpoint is to be made; on rank 0 `wanted` says so. */
+bool ranks_round(ranks *r, bool wanted);
+/* Whether a rank was interrupted. */
+bool ranks_stopping(ranks *r);
+/* The bytes of all ranks, on rank 0, which frees them. */
+void *ranks_gather(ranks *r, const void *bytes, size_t size, size_t *sizes);
+
+/* After this rank's work: takes part in checkpoints until all ranks are done, then joins the
+ * results on rank 0. Returns 0, RANKS_STOPPED after an interruption or a checkpoint that failed, or
  * the exit code after having complained. */
-int ranks_begin(ensemble_job *c, const options *given, int64_t position);
-bool rank_is_done(ensemble_job *c,
-                  const options *given); /* in an earlier process that was interrupted */
-
-int spill_rows(void *user, const nh_rows *rows); /* hooks of ranks other than 0 */
-int spill_member(void *user, const nh_member *member);
-nh_status spill_flush(ensemble_job *c, int64_t *position, nh_report *report);
-
-/* The end: other ranks hand over, rank 0 waits for all and joins. */
-int ranks_end(ensemble_job *c);
-/* Rank 0, when its files stand: nothing of the others is needed any more. */
-void ranks_clean(const ensemble_job *c);
-void ranks_free(ensemble_job *c);
+enum { RANKS_STOPPED = -1 };
+int ranks_finish(struct ensemble_job *c);
 
 #endif

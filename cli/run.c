@@ -58,6 +58,8 @@ static int prepare(run_job *job, hook_view *shown, const options *given)
     wanted.t0 = s->t;
     wanted.q = s->q;
     wanted.v = s->v;
+    wanted.until = given->until;
+    wanted.section = given->section;
     wanted.keep = given->plot ? NH_KEEP_ROWS : NH_KEEP_LAST_ROW;
     wanted.output = given->output;
     wanted.model_text = nh_model_text(s->model);
@@ -152,7 +154,8 @@ static int tell_failure(const run_job *job)
 
 static int finish(run_job *job, const options *given)
 {
-    bool stopped = job->status == NH_OK && nh_run_steps(job->run) < job->plan->steps;
+    bool ended = nh_run_ended(job->run, 0, NULL) >= 0;
+    bool stopped = job->status == NH_OK && !ended && nh_run_steps(job->run) < job->plan->steps;
     if (stopped && given->checkpoint)
         return stop_here(job);
     int answer = write_files(job, given);
@@ -224,7 +227,8 @@ const command command_run = {
                 "nonholo models chaplygin-sleigh | sed 's/J = 8/J = 2/' | \\\n"
                 "        nonholo run - --method gauss --step 0.1 --steps 500 -o - >sleigh.csv",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
-               OPTIONS_KEEP | OPTIONS_ESTIMATE | OPTIONS_TOLERANCE | OPTIONS_DENSE,
+               OPTIONS_KEEP | OPTIONS_ESTIMATE | OPTIONS_TOLERANCE | OPTIONS_DENSE | OPTIONS_STOP |
+               OPTIONS_SECTION,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -39,8 +39,11 @@ void describe_run(const run_job *job, char *text, size_t size)
     nh_run_own_steps(job->run, 0, &steps, &rejected);
     if (job->plan->tolerance > 0)
         snprintf(lengths, sizeof lengths, "tolerance %.3g", job->plan->tolerance);
+    else if (job->plan->pace > 0)
+        snprintf(lengths, sizeof lengths, "pace %.10g", job->plan->pace);
     else
-        snprintf(lengths, sizeof lengths, "step %.10g", job->plan->step);
+        snprintf(lengths, sizeof lengths, "step %.10g%s", job->plan->step,
+                 job->plan->step_advised ? " (chosen)" : "");
     /* the tolerance is among the options of the method, with all its digits */
     int name = (int)strcspn(job->plan->method, job->plan->advised ? ":" : "");
     snprintf(text, size, "%s, %.*s, %s, %lld step%s to t = %.10g",
@@ -100,6 +103,34 @@ static void print_cost(const run_job *job, int width)
     printf("%s, %s\n", duration(nh_run_seconds(job->run)).text, backend_name(job));
 }
 
+/* What was left to the program. */
+static void print_chosen(const run_job *job, int width)
+{
+    if (job->plan->advised)
+        printf("  %-*s  %.*s: %s\n", width, "method", (int)strcspn(job->plan->method, ":"),
+               job->plan->method, job->plan->reason);
+    if (job->plan->natural)
+        printf("  %-*s  %s\n", width, "length",
+               nh_system_span(job->subject.system) > 0 ? "the model's span"
+                                                       : "some dozen times what the motion takes "
+                                                         "to change; the model has no span");
+}
+
+/* How often each event happened, and which one ended the run. */
+static void print_events(const run_job *job, int width)
+{
+    const nh_system *system = job->subject.system;
+    const int ended = nh_run_ended(job->run, 0, NULL);
+    for (int i = 0, shown = 0; i < nh_system_events(system) && shown < SHOWN; i++) {
+        const int64_t count = nh_run_event_count(job->run, 0, i);
+        if (count == 0 && !job->wanted.section)
+            continue;
+        printf("  %-*s  '%s' %lld time%s%s\n", width, shown++ ? "" : "events",
+               nh_system_event_name(system, i), (long long)count, plural(count),
+               i == ended ? ", the last of which ended the run" : "");
+    }
+}
+
 void print_text(const run_job *job)
 {
     const subject *s = &job->subject;
@@ -107,16 +138,20 @@ void print_text(const run_job *job)
     char line[512];
     describe_run(job, line, sizeof line);
     printf("%s\n", line);
+    print_chosen(job, width);
     print_columns(job, width, 1, s->coordinates);
     print_columns(job, width, 1 + s->coordinates, s->velocities);
     /* where it is not conserved, what it does is no error */
     bool kept = nh_system_facts(s->system)->keeps_energy;
+    for (int i = 0; i < nh_system_events(s->system); i++)
+        kept &= !nh_system_event_acts(s->system, i);
     printf("  %-*s  %.12g, largest %s %.3g\n", width, "energy", last_value(job, energy),
            kept ? "error" : "change", nh_record_energy_error(job->record));
     if (nh_system_constraints(s->system) > 0)
         printf("  %-*s  largest residual %.3g\n", width, "constraints",
                nh_record_constraint_max(job->record));
     print_columns(job, width, energy + 1, nh_record_columns(job->record) - energy - 1);
+    print_events(job, width);
     print_estimate(job, width);
     print_cost(job, width);
     if (job->output && !is_standard_output(job->output))
@@ -187,9 +222,31 @@ static void print_own_steps(json *j, const run_job *job)
 {
     int64_t accepted, rejected;
     nh_run_own_steps(job->run, 0, &accepted, &rejected);
+    json_boolean(j, "advised", job->plan->advised);
+    json_boolean(j, "natural_time", job->plan->natural);
     json_real(j, "tolerance", job->plan->tolerance > 0 ? job->plan->tolerance : NAN);
     json_integer(j, "accepted", accepted);
     json_integer(j, "rejected", rejected);
+}
+
+static void print_events_json(json *j, const run_job *job)
+{
+    const nh_system *system = job->subject.system;
+    json_text(j, "event", nh_system_event_name(system, nh_run_ended(job->run, 0, NULL)));
+    json_row(j, "events");
+    for (int64_t i = 0; i < nh_simulation_events(job->simulation); i++) {
+        const nh_event_place *place = nh_simulation_event(job->simulation, i);
+        json_object(j, NULL);
+        json_text(j, "name", nh_system_event_name(system, place->event));
+        json_real(j, "t", place->t);
+        json_integer(j, "direction", place->direction);
+        json_close_object(j);
+    }
+    json_close_row(j);
+    json_object(j, "event_counts");
+    for (int i = 0; i < nh_system_events(system); i++)
+        json_integer(j, nh_system_event_name(system, i), nh_run_event_count(job->run, 0, i));
+    json_close_object(j);
 }
 
 void print_json(const run_job *job)
@@ -207,6 +264,7 @@ void print_json(const run_job *job)
     json_real(&j, "seconds", nh_run_seconds(job->run));
     json_real(&j, "ns_per_step", nanoseconds_per_step(job));
     print_own_steps(&j, job);
+    print_events_json(&j, job);
     json_text(&j, "backend", backend_name(job));
     json_integer(&j, "every", nh_simulation_every(job->simulation));
     json_integer(&j, "rows", nh_record_rows(job->record));

@@ -80,7 +80,7 @@ int choose_timing(const options *given, nh_simulation_options *wanted)
     const bool stepped = !isnan(given->step), counted = given->steps >= 0;
     const bool timed = !isnan(given->time), apart = !isnan(given->every_time);
     wanted->step = or_zero(given->step);
-    wanted->steps = counted ? given->steps : 0;
+    wanted->steps = counted ? given->steps : stepped && !timed ? -1 : 0;
     wanted->time = or_zero(given->time);
     wanted->tolerance = or_zero(given->tolerance);
     wanted->absolute = or_zero(given->absolute);
@@ -95,8 +95,8 @@ int choose_timing(const options *given, nh_simulation_options *wanted)
         return complain("--every-time needs --time T");
     if (apart)
         record_each(given, given->every_time, wanted);
-    else if (stepped && counted == timed)
-        return complain("run needs either --steps N or --time T%s", counted ? ", not both" : "");
+    else if (stepped && counted && timed)
+        return complain("run needs either --steps N or --time T, not both");
     if (!stepped && ((counted && given->steps == 0) || (timed && given->time == 0)))
         return complain("a run without --step needs a time greater than 0 and at least one state");
     double steps = wanted->time / wanted->step;

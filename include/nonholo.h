@@ -178,6 +178,7 @@ NH_API int nh_system_constraints(const nh_system *system);
 NH_API int nh_system_positions(const nh_system *system); /* constraints that are on positions */
 NH_API int nh_system_rotations(const nh_system *system); /* each is such a constraint on its q */
 NH_API const char *nh_system_coordinate_name(const nh_system *system, int index);
+NH_API bool nh_system_is_angle(const nh_system *system, int index); /* with period 2 pi */
 NH_API const char *nh_system_velocity_name(const nh_system *system, int index); /* "x'", "w1" */
 NH_API const char *nh_system_constraint_name(const nh_system *system, int index);
 NH_API int nh_system_parameters(const nh_system *system);
@@ -188,6 +189,24 @@ NH_API double nh_system_parameter_value(const nh_system *system, int index);
  * model. */
 NH_API int nh_system_observables(const nh_system *system);
 NH_API const char *nh_system_observable_name(const nh_system *system, int index);
+
+/* Inputs of the model: what acts on the system from outside. A setting "u=EXPRESSION" of
+ * nh_system_build says what an input is, in terms of t, parameters and, where it occurs in forces
+ * only, the state. A setting "u:held", "u:linear" or "u:spline" leaves it open: a run is then given
+ * its values while it advances. "input " before a setting allows inputs only. An input without a
+ * setting has the model's default. */
+typedef enum nh_signal {
+    NH_SIGNAL_FORMULA, /* an expression */
+    NH_SIGNAL_HELD,    /* a value that is kept until the next one */
+    NH_SIGNAL_LINEAR,  /* straight lines between values */
+    NH_SIGNAL_SPLINE   /* cubic polynomials between values */
+} nh_signal;
+NH_API int nh_system_inputs(const nh_system *system);
+NH_API const char *nh_system_input_name(const nh_system *system, int index);
+NH_API nh_signal nh_system_input_signal(const nh_system *system, int index);
+/* Its expression, cut short when it is long; of an open input what it is unless a run is given
+ * something else. Freed by the caller. */
+NH_API char *nh_system_input_text(const nh_system *system, int index);
 
 /* The model's start state at time 0, with `assignments` ("x=1, x'=0.2"; may be NULL) applied before
  * the start expressions are evaluated. If the model has `start solve`, the velocities named there
@@ -255,6 +274,20 @@ NH_API nh_status nh_system_observe(const nh_system *system, double t, const doub
                                    const double *v, double *values, /* values[observables] */
                                    nh_report *report);
 
+/* The natural length of a run, from the model's `span`; 0: the model does not say. */
+NH_API double nh_system_span(const nh_system *system);
+
+/* Events of the model: functions of the motion whose changes of sign are looked for in a run. The
+ * direction is 1 for those that count only if they rise, -1 if they fall, else 0. An event acts if
+ * velocities change there (`when`). */
+NH_API int nh_system_events(const nh_system *system);
+NH_API const char *nh_system_event_name(const nh_system *system, int index);
+NH_API int nh_system_event_direction(const nh_system *system, int index);
+NH_API bool nh_system_event_acts(const nh_system *system, int index);
+NH_API nh_status nh_system_event_values(const nh_system *system, double t, const double *q,
+                                        const double *v, double *values, /* values[events] */
+                                        nh_report *report);
+
 /* Driver and passenger energy of a coupled system (the first two observables): values[2]. */
 NH_API nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
                                             const double *v, double *values, nh_report *report);
@@ -291,6 +324,8 @@ typedef struct nh_facts {
     int holonomic;           /* conditions on positions among the constraints; -1: unknown */
     bool symmetries;         /* integrals linear in the momenta are looked for */
     bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */
+    bool constant_inertia;   /* d2L/dv2 is constant, of the body rates where there are rotations */
+    bool mass_waits;         /* so dense that it is solved for only when a run needs it */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
 NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index);
@@ -345,10 +380,11 @@ enum { /* what a method requires of the system */
        NH_NEEDS_CONSERVATIVE = 1 << 4,
        NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
        NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6,
-       NH_NEEDS_MECHANICAL = 1 << 7,    /* L = v.M(q)v/2 - V(q) */
-       NH_NEEDS_FRAME = 1 << 8,         /* the model defines a frame */
-       NH_NEEDS_DEFINITE_MASS = 1 << 9, /* M is positive or negative definite */
-       NH_NEEDS_ROTATIONS = 1 << 10     /* and no other conditions on positions than theirs */
+       NH_NEEDS_MECHANICAL = 1 << 7,       /* L = v.M(q)v/2 - V(q) */
+       NH_NEEDS_FRAME = 1 << 8,            /* the model defines a frame */
+       NH_NEEDS_DEFINITE_MASS = 1 << 9,    /* M is positive or negative definite */
+       NH_NEEDS_ROTATIONS = 1 << 10,       /* and no other conditions on positions than theirs */
+       NH_NEEDS_CONSTANT_INERTIA = 1 << 11 /* by (x', body rates) */
 };
 
 typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;
@@ -375,7 +411,7 @@ NH_API const char *nh_method_reference(const nh_method *method);
 NH_API const nh_option *nh_method_options(const nh_method *method, int *count);
 
 /* A method with values for its options, from "NAME" or "NAME:key=value,key=value". */
-typedef struct nh_choice {
+typedef struct nh_choice { /* `pace`, an option of all symmetric methods, is in the last place */
     const nh_method *method;
     double option[NH_OPTIONS_MAX];
 } nh_choice;
@@ -408,6 +444,18 @@ typedef enum nh_backend { NH_BACKEND_AUTO, NH_BACKEND_TAPE, NH_BACKEND_COMPILED 
 
 typedef enum nh_switch { NH_AS_ADVISED, NH_ON, NH_OFF } nh_switch;
 
+/* An event of a run: a change of sign of one of the model's functions, located to round-off. */
+typedef struct nh_event {
+    int event; /* its index in the system */
+    const char *name;
+    int direction; /* 1: the function rises, -1: it falls */
+    int member;
+    double t;
+    const double *q, *v;     /* the state there, with full revolutions of the angles */
+    const double *v_after;   /* what `when` made of v; else the same as v */
+    const double *wrapped_q; /* as in nh_run_wrapped_state */
+} nh_event;
+
 typedef struct nh_run_options {
     size_t size;         /* see "options" above */
     const char *method;  /* in the syntax of nh_choice_parse; NULL: the choice of nh_advise */
@@ -421,8 +469,45 @@ typedef struct nh_run_options {
     /* called several times a second while the compiler is waited for; nonzero: stop; may be NULL */
     void *user;
     int (*stop)(void *user);
+    /* Gives the open inputs that neither a table nor an expression gives: called with a member's
+     * state at the start and at every sample, after each step or at the multiples of the setting
+     * "input-period=P". u has an entry for each of nh_system_inputs; those of open inputs hold
+     * their present values, and what is stored there takes effect until the next sample. Nonzero:
+     * stop. NULL: they keep their defaults at the start until nh_run_set_inputs changes them. */
+    void *inputs_user;
+    int (*inputs)(void *user, int member, double t, const double *q, const double *v, double *u);
+    /* Events. Those with a `when` act in any run. A member ends at the first of `until`; these and
+     * those of `watch` are passed to `event`. The lists are of names separated by commas; the name
+     * of a family means all of its members. NULL: none. */
+    const char *until, *watch;
+    bool watch_all; /* all events of the model */
+    /* Called for each event, in the order of time for each member; nonzero: the member ends there.
+     * May be NULL. The arrays are valid during the call. */
+    int (*event)(void *user, const nh_event *event);
 } nh_run_options;
 NH_OPTIONS_DEFAULT(nh_run_options)
+
+/* A stepper: a run for somebody else's loop, with the inputs and states of all members in arrays of
+ * its own that stay where they are. Set inputs in nh_stepper_inputs, step, read the states:
+ *
+ *     u[0] = -k * q[1];
+ *     nh_stepper_step(stepper, 1, NULL);
+ *
+ * Closed inputs and those that a table or an expression gives have entries that are not read. */
+typedef struct nh_stepper nh_stepper;
+NH_API nh_status nh_stepper_create(nh_stepper **out, const nh_system *system,
+                                   const nh_run_options *options, nh_report *report);
+NH_API void nh_stepper_free(nh_stepper *stepper);
+/* Gives a member its state; all need one before the first step. Of several members, one that is
+ * started again on the way goes on at the time of the others. */
+NH_API nh_status nh_stepper_start(nh_stepper *stepper, int member, double t, const double *q,
+                                  const double *v, nh_report *report);
+NH_API nh_status nh_stepper_step(nh_stepper *stepper, int64_t steps, nh_report *report);
+NH_API double *nh_stepper_inputs(nh_stepper *stepper);        /* [members][inputs] */
+NH_API const double *nh_stepper_q(const nh_stepper *stepper); /* [members][coordinates] */
+NH_API const double *nh_stepper_v(const nh_stepper *stepper); /* [members][velocities] */
+NH_API const double *nh_stepper_time(const nh_stepper *stepper);
+NH_API nh_run *nh_stepper_run(nh_stepper *stepper); /* for its backend, remarks and seconds */
 
 /* What is to be computed, where not everything is said. A method that chooses its own steps is
  * taken if no step is given; then `steps` states are wanted at equal distances. */
@@ -431,7 +516,8 @@ typedef struct nh_plan_options {
     const char *method; /* in the syntax of nh_choice_parse; NULL or "auto": as advised */
     double step;        /* 0: not given */
     double time;        /* length of the run; 0: not given */
-    int64_t steps;      /* their number, if a step is given without a time; else states */
+    int64_t steps;      /* their number, if a step is given without a time (-1: as many as the
+                           natural length takes); else states */
     double t0;          /* time and state of the start; q = NULL: that of the model */
     const double *q, *v;
     double tolerance; /* of a method that chooses its own steps; 0: 1e-9, if no step is given */
@@ -446,9 +532,13 @@ typedef struct nh_plan {
     double rest;
     double tolerance;      /* 0: the steps are those of the run */
     bool advised, natural; /* the method and the time were chosen */
+    double pace;        /* the method's option: its own steps follow the motion; 0: they do not */
+    bool step_advised;  /* the step was chosen, for a method that takes a fixed one */
+    const char *reason; /* for the advised method, in a phrase; NULL: none was advised */
 } nh_plan;
 /* Chooses what is open. NH_BAD_ARGUMENT for values below 0 and for a tolerance of a method that has
- * none; NH_NOT_APPLICABLE if no method applies. The time, if it is open, comes from short runs. */
+ * none; NH_NOT_APPLICABLE if no method applies. The time, if it is open, is the model's span or,
+ * without one, comes from short runs. */
 NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_options *options,
                               nh_report *report);
 
@@ -458,6 +548,12 @@ NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_pl
 NH_API nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_options *options,
                                nh_report *report);
 NH_API void nh_run_free(nh_run *run);
+/* Sets the open inputs of a member for the steps to come; `value` has an entry for each of
+ * nh_system_inputs, and those of inputs that are given otherwise are ignored. An input in a
+ * constraint on velocities may make the velocities jump, as by an impulse of the constraint. */
+NH_API nh_status nh_run_set_inputs(nh_run *run, int member, const double *value, nh_report *report);
+/* The present values of all inputs of a member. */
+NH_API nh_status nh_run_get_inputs(const nh_run *run, int member, double *value, nh_report *report);
 /* Methods with a tolerance choose steps of their own within those of the run: how many a member has
  * taken, and how many attempts it gave up. Others take the steps of the run. */
 NH_API void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected);
@@ -477,6 +573,12 @@ NH_API nh_status nh_run_start(nh_run *run, int member, double t, const double *q
 NH_API nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report);
 NH_API int64_t nh_run_steps(const nh_run *run);
 NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
+
+/* The event that ended a member, and when; -1: none did. Its state is that of the event and stays
+ * so. A run whose members have all ended is not advanced any more. */
+NH_API int nh_run_ended(const nh_run *run, int member, double *t);
+/* How often an event has happened to a member. Only those that are looked for count. */
+NH_API int64_t nh_run_event_count(const nh_run *run, int member, int event);
 
 NH_API int nh_run_remarks(const nh_run *run); /* see nh_system_remarks */
 NH_API const char *nh_run_remark(const nh_run *run, int index);
@@ -501,6 +603,33 @@ NH_API int nh_run_members(const nh_run *run);
 NH_API nh_status nh_run_start_all(nh_run *run, double t, const double *q, const double *v,
                                   nh_report *report);
 NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
+
+/* ---- export ------------------------------------------------------------------------------ */
+
+/* A system as a program or as equations for elsewhere. */
+typedef struct nh_export_options {
+    size_t size;        /* see "options" above */
+    const char *format; /* one of nh_export_format; NULL: "c" */
+    const char *name;   /* with which public names begin; NULL: that of the file or of the model */
+    const char *method; /* of programs that take steps, as in nh_run_options */
+    const char *compose;
+    double step; /* 0: a thousandth of the time that nh_plan_make proposes */
+    double t0;   /* time and state of the start; q = NULL: that of the model */
+    const double *q, *v;
+    nh_switch compensated;
+    bool single; /* precision of a C program */
+} nh_export_options;
+NH_OPTIONS_DEFAULT(nh_export_options)
+
+NH_API int nh_export_formats(void);
+NH_API const char *nh_export_format(int index);
+/* Writes the file (NAME.c and NAME.h for C), which appears complete or not at all; "-" is standard
+ * output. */
+NH_API nh_status nh_export(const nh_system *system, const nh_export_options *options,
+                           const char *path, nh_report *report);
+/* The same as text, which nh_bytes_free frees; of C the header and the program in one. */
+NH_API nh_status nh_export_text(char **out, const nh_system *system,
+                                const nh_export_options *options, nh_report *report);
 
 /* ---- compiled kernels -------------------------------------------------------------------- */
 
@@ -613,8 +742,12 @@ typedef struct nh_ensemble_options {
     int64_t every;      /* steps 0, every, 2 every, ... and the last are recorded; 0: about 500 */
     bool measure_state; /* coordinates and velocities are columns too */
     int threads;        /* 0: one for each processor available to this process */
-    int rank, ranks;    /* this process computes pieces rank, rank + ranks, ...; 0, 0: all */
+    int part, parts; /* compute part `part` of `parts`, counted from 1: consecutive members; 0, 0:
+                        all of them */
     const char *keep, *solve; /* of the projection, as in nh_projection */
+    /* Processes that share an ensemble, see nh_ensemble_hooks.fetch_add. */
+    int processes; /* how many; 0 means 1 */
+    bool helper;   /* another process collects the results */
 } nh_ensemble_options;
 NH_OPTIONS_DEFAULT(nh_ensemble_options)
 
@@ -644,12 +777,18 @@ typedef struct nh_ensemble_hooks {
     void *user;
     int (*rows)(void *user, const nh_rows *rows); /* in any order */
     int (*member)(void *user,
-                  const nh_member *member); /* in the order of the members (of the rank) */
+                  const nh_member *member); /* in the order of the members (of this process) */
     int (*progress)(void *user, int64_t done, int64_t all); /* steps of all members */
     /* `due` returns nonzero when it is time for a checkpoint; `checkpoint` then receives the bytes
      * from which nh_ensemble_restore continues. They cover the rows passed to `rows` so far. */
     int (*due)(void *user, int64_t done);
     int (*checkpoint)(void *user, const void *bytes, size_t size, int64_t done);
+    /* Processes that share an ensemble hand out its blocks by a counter that all of them see:
+     * `fetch_add` adds `count` (0 or 1) to it and returns its value before, or -1 after a failure.
+     * Without it this process computes all blocks. `meet` is called before the bytes of a
+     * checkpoint are made, with all threads waiting: the processes wait there for each other. */
+    int64_t (*fetch_add)(void *user, int64_t count);
+    int (*meet)(void *user);
 } nh_ensemble_hooks;
 NH_OPTIONS_DEFAULT(nh_ensemble_hooks)
 
@@ -666,12 +805,21 @@ NH_API nh_status nh_ensemble_run(nh_ensemble *ensemble, const nh_ensemble_hooks 
 NH_API nh_status nh_ensemble_restore(nh_ensemble *ensemble, const void *bytes, size_t size,
                                      nh_report *report);
 
-/* To be called after nh_ensemble_run: the results of one rank as bytes, and a function that merges
- * them into those of another rank. The merged results are bit-identical to those of a single
- * process. */
+/* The members that this process computes alone: all, or those of its part. */
+NH_API int64_t nh_ensemble_first_member(const nh_ensemble *ensemble);
+NH_API int64_t nh_ensemble_own_members(const nh_ensemble *ensemble);
+/* What the ensemble is, as a digest in hexadecimal digits: model, parameters, method, steps,
+ * starts, version and level of the processor. All parts of one ensemble have the same. Freed by
+ * nh_bytes_free. */
+NH_API char *nh_ensemble_identity(const nh_ensemble *ensemble);
+
+/* To be called after nh_ensemble_run: the results of one process as bytes, and a function that
+ * merges them into those of another, which has the other members of the same ensemble. The merged
+ * results are bit-identical to those of a single process. Checkpoints of several processes are
+ * restored likewise: the first by nh_ensemble_restore, the others by nh_ensemble_join. */
 NH_API nh_status nh_ensemble_result(nh_ensemble *ensemble, void **bytes, size_t *size,
                                     nh_report *report);
-NH_API nh_status nh_ensemble_join(nh_ensemble *ensemble, int rank, const void *bytes, size_t size,
+NH_API nh_status nh_ensemble_join(nh_ensemble *ensemble, const void *bytes, size_t size,
                                   nh_report *report);
 
 NH_API int nh_ensemble_remarks(const nh_ensemble *ensemble); /* see nh_system_remarks */
@@ -801,6 +949,13 @@ typedef struct nh_archive_plan {
     int64_t position; /* with `resume`: the position from nh_archive_flush */
     bool resume;      /* continue the existing file */
     uint64_t mark;    /* with `resume`: if not 0, the mark that the file must have */
+    /* Ensembles. `shared`: another process of the same ensemble made the file, which is there, and
+     * keeps others away from it. A part has `members` members from `first_member` on, and the
+     * `identity` of the ensemble (nh_ensemble_identity), by which nh_archive_join knows it. */
+    bool shared;
+    int part, parts; /* 0, 0 or 1, 1: not a part */
+    int64_t first_member;
+    const char *identity;
 } nh_archive_plan;
 NH_OPTIONS_DEFAULT(nh_archive_plan)
 
@@ -839,6 +994,24 @@ NH_API nh_status nh_archive_close(nh_archive *archive, nh_report *report);
  * continued; any other file is deleted. */
 NH_API void nh_archive_leave(nh_archive *archive);
 
+/* Joins the parts of an ensemble, HDF5 files in any order, to one file with the bytes that a single
+ * process writes; `refer`: to a virtual one that refers to the parts, in which nothing is copied.
+ * Parts of another ensemble, missing and repeated ones are refused by name. */
+typedef struct nh_join_options {
+    size_t size; /* see "options" above */
+    bool refer;  /* the parts stay where they are and are needed to read the file */
+    void *user;
+    int (*progress)(void *user, int64_t members, int64_t all); /* nonzero stops */
+} nh_join_options;
+NH_OPTIONS_DEFAULT(nh_join_options)
+typedef struct nh_joined {
+    int64_t members, failed;
+    int parts;
+} nh_joined;
+NH_API nh_status nh_archive_join(const char *path, const char *const *parts, int count,
+                                 const nh_join_options *options, nh_joined *joined,
+                                 nh_report *report);
+
 /* An arbitrary table of numbers, written row by row, so that only one block is in memory at a time.
  * The file gets its final name when the table is committed. nh_record_can_write checks whether
  * `path` can be written. */
@@ -870,6 +1043,7 @@ typedef struct nh_samples {
     const double *wrapped; /* [count][coordinates]: q as in nh_run_wrapped_state */
     const double *before;  /* rows of the states one step earlier, or NULL */
     const double *wrapped_before;
+    const double *inputs; /* what nh_record_add is to know of open inputs, or NULL */
 } nh_samples;
 
 typedef struct nh_sample_options {
@@ -915,7 +1089,7 @@ typedef struct nh_simulation_options {
     double t0;
     const double *q, *v;  /* the start state; NULL: that of the model */
     int64_t steps, every; /* steps 0, every, 2 every, ... and the last are recorded; every = 0: use
-                             nh_record_spacing */
+                             nh_record_spacing; steps = -1: see nh_plan_options */
     nh_keep keep;         /* which rows of the record stay in memory */
     const char *output;   /* output file, see nh_archive_create; NULL: none */
     const char *model_text; /* stored in the file; NULL: none */
@@ -932,6 +1106,14 @@ typedef struct nh_simulation_options {
      * shorter last step if need be. */
     double time, tolerance, absolute;
     double lead; /* time from t0 to the first recorded state; 0: that is the start */
+    /* Gives open inputs, as in nh_run_options. */
+    void *inputs_user;
+    int (*inputs)(void *user, int member, double t, const double *q, const double *v, double *u);
+    /* Events: all of the model's are looked for. The simulation ends at the first of `until`; with
+     * `section` only the states at the events of this name are recorded. `event` as in
+     * nh_run_options. */
+    const char *until, *section;
+    int (*event)(void *user, const nh_event *event);
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
@@ -957,6 +1139,14 @@ NH_API const nh_run *nh_simulation_run(const nh_simulation *simulation);
 NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
 NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
 NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
+
+/* The events so far, in the order of time. The first million are listed; all are counted. */
+typedef struct nh_event_place {
+    int event, direction; /* as in nh_event */
+    double t;
+} nh_event_place;
+NH_API int64_t nh_simulation_events(const nh_simulation *simulation);
+NH_API const nh_event_place *nh_simulation_event(const nh_simulation *simulation, int64_t index);
 
 /* How good the end state is: its distance from solutions with other steps, see
  * nh_simulation_estimate. */

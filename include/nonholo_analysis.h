@@ -215,6 +215,23 @@ typedef struct nh_panel {
 } nh_panel;
 NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
                                 const char *title, nh_report *report);
+/* Whether it could be written to this path, as nh_record_can_plot says it for nh_record_plot. */
+NH_API nh_status nh_panels_can_plot(const char *path, nh_report *report);
+
+/* A recorded table read from a file (.csv, .npy, .npz, .h5) that nonholo wrote: of an ensemble one
+ * member. nh_recorded_plot draws it: the panels that suit it, or the named columns ("x,y" together
+ * over time, "y/x" one over the other) if `columns` is not NULL. */
+typedef struct nh_recorded nh_recorded;
+NH_API nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member,
+                                  nh_report *report);
+NH_API void nh_recorded_free(nh_recorded *table);
+NH_API int64_t nh_recorded_rows(const nh_recorded *table);
+NH_API int64_t nh_recorded_members(const nh_recorded *table); /* of the file */
+NH_API int nh_recorded_columns(const nh_recorded *table);
+NH_API const char *nh_recorded_column_name(const nh_recorded *table, int column);
+NH_API const double *nh_recorded_column(const nh_recorded *table, int column); /* [rows] */
+NH_API nh_status nh_recorded_plot(const nh_recorded *table, const char *columns, const char *path,
+                                  const char *title, nh_report *report);
 
 /* A plot of a table with coloured cells; columns of the same group are shown under its name.
  * `shade` is an nh_verdict, or -1 for an empty cell. */
@@ -230,6 +247,18 @@ typedef struct nh_grid {
 } nh_grid;
 NH_API nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
                               nh_report *report);
+
+/* ---- drawings ---------------------------------------------------------------------------- */
+
+/* What a model's `draw` statements show. The scene is JSON: {"dimensions": 2 or 3, "channels": n,
+ * "shapes": [{"shape": "wheel", "at": [...], "radius": ..., "color": ..., ...}]}; a number in it is
+ * either given, or [channel] when it moves. nh_system_drawn_numbers is the number of channels, 0 if
+ * nothing moves, -1 if the model has no drawing; nh_system_draw evaluates them in a state. Free the
+ * text with nh_bytes_free. */
+NH_API int nh_system_drawn_numbers(const nh_system *system);
+NH_API nh_status nh_system_draw(const nh_system *system, double t, const double *q, const double *v,
+                                double *numbers, nh_report *report);
+NH_API nh_status nh_system_scene(const nh_system *system, char **json, nh_report *report);
 
 /* ---- figures ----------------------------------------------------------------------------- */
 

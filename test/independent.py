@@ -595,7 +595,7 @@ class Model:
         self.solved = set(), set()  # the places that follow from the constraints
         statements = [(p.take(), p) for p in map(Parser, tokens(text.lstrip("\ufeff")))]
         # Statements come in any order: first those that later ones need. Frames say nothing new.
-        for kinds in (["parameter", "let"], ["coordinate", "rotation"], ["velocity"],
+        for kinds in (["parameter", "let", "input"], ["coordinate", "rotation"], ["velocity"],
                       ["lagrangian", "force", "constraint", "bracket", "start", "observe"]):
             for kind, p in statements:
                 if kind in kinds:
@@ -615,6 +615,11 @@ class Model:
                 self.functions[name] = arguments, tree
             else:
                 self.lets[name] = tree
+
+    def read_input(self, p):
+        """Without a command line it has its default."""
+        for name, _, tree in p.separated(p.definition):
+            self.lets[name] = tree
 
     def declared(self, p):
         """The next names of a statement, each with those of its members, which get their places."""

@@ -21,7 +21,7 @@ class Units:
             if kind in ("coordinate", "velocity"):
                 self.declare(kind, rest)
         self.text = "model scaled\n" + "".join(
-            self.statement(kind, rest) + "\n" for kind, rest in statements if kind != "model")
+            self.statement(kind, rest) + "\n" for kind, rest in statements if kind not in ("model", "draw"))
 
     def declare(self, kind, rest):
         angle = kind == "coordinate" and rest[-1][1] == "angle"
@@ -118,6 +118,9 @@ class Units:
 
     def write_observe(self, p):
         return self.optional_loop(p) + self.assignments(p, lambda target: None)
+
+    def write_span(self, p):
+        return self.times(self.time, p.expression())
 
     def write_lagrangian(self, p):
         return self.times(self.energy, p.expression())

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """embed.py models OUT.c FILE.nh...        the shipped models as a table of texts
 embed.py figures OUT.c FILE.fig...       the shipped figures likewise
-embed.py uplot OUT.c JS CSS LICENCE PAGE.js  what goes into pages for a browser
+embed.py pages OUT.c FILE...             what goes into pages for a browser
+embed.py templates OUT.c FILE...         what exported programs are made of
 embed.py kernels OUT.c SRC METHODS.def   every method's source, its own includes inlined, as texts
 
 Run by the build; the results are C files with nothing but string tables."""
+import base64
+import hashlib
 import os
 import re
 import sys
@@ -72,12 +75,26 @@ def texts(out, files, header, kind, table, total):
         o.write("    {0, 0, 0}};\nconst int %s = %d;\n" % (total, len(names)))
 
 
+def templates(out, files):
+    """Texts by the names of their files."""
+    with open(out, "w") as o:
+        o.write('#include "export/export.h"\n\n#include <string.h>\n\nconst char *nh_template(const char *name)\n{\n')
+        for file in sorted(files):
+            o.write('    if (strcmp(name, "%s") == 0)\n        return\n%s;\n' % (os.path.basename(file), literal(open(file).read())))
+        o.write("    return NULL;\n}\n")
+
+
 def page_parts(out, files):
-    """Scripts and styles, each as one text."""
+    """Scripts and styles, each with the digest that a content security policy names it by."""
+    special = {"uPlot.iife.min.js": "uplot_script", "uPlot.min.css": "uplot_style", "LICENSE": "uplot_licence"}
     with open(out, "w") as o:
         o.write('#include "output/page.h"\n\n')
-        for name, file in zip(("uplot_script", "uplot_style", "uplot_licence", "page_script"), files):
-            o.write("const char nh_%s[] =\n%s;\n" % (name, literal(open(file, encoding="utf-8").read())))
+        for file in files:
+            base = os.path.basename(file)
+            name = special.get(base) or base.replace(".js", "_script").replace(".css", "_style")
+            text = open(file, encoding="utf-8").read()
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            o.write('const nh_page_part nh_%s = {\n%s,\n    "sha256-%s"};\n' % (name, literal(text), digest))
 
 
 def kernels(out, src, definitions):
@@ -93,7 +110,8 @@ def kernels(out, src, definitions):
             o.write('    {"%s",\n     %s,\n     %s,\n%s},\n' % (file, calls(text), calls(text, "CALL_POINTS"), literal(text)))
         quad, quad_end = quad_text(src)
         callbacks = inline(src, "system/callbacks.h", set())
-        for file, text in (("callbacks.h", callbacks), ("quad.h", quad), ("quad_end.h", quad_end)):
+        dense = re.sub(r"^(bool|void|int) nh_", r"static \1 nh_", inline(src, "base/dense.c", {"base/dense.h"}), flags=re.M)
+        for file, text in (("callbacks.h", callbacks), ("quad.h", quad), ("quad_end.h", quad_end), ("dense.c", dense)):
             o.write('    {"%s", 0, 0,\n%s},\n' % (file, literal(text)))
         o.write("};\n")
         for kind, field in (("const char *nh_embedded_kernel", "text"), ("nh_fn_set nh_embedded_calls", "calls"),
@@ -106,8 +124,10 @@ def kernels(out, src, definitions):
 
 if sys.argv[1] == "models":
     texts(sys.argv[2], sys.argv[3:], "model/shipped.h", "nh_shipped", "nh_shipped_models", "nh_shipped_model_total")
-elif sys.argv[1] == "uplot":
+elif sys.argv[1] == "pages":
     page_parts(sys.argv[2], sys.argv[3:])
+elif sys.argv[1] == "templates":
+    templates(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "figures":
     texts(sys.argv[2], sys.argv[3:], "figure/shipped.h", "nh_shipped_text", "nh_shipped_figures",
           "nh_shipped_figure_total")

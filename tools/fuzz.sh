@@ -17,8 +17,8 @@ echo '#define NH_VERSION "fuzz"' >"$out/version.h"
 flags="-std=gnu17 -O1 -g -w -include $out/version.h -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE"
 flags="$flags -ffp-contract=off -fno-math-errno -I$root/include -I$root/src $sanitize"
 case $(uname -m) in
-x86_64) levels="base avx" flags="$flags -DNH_HAVE_AVX2_VARIANTS" ;;
-*) levels=base ;;
+x86_64) levels="base avx" wide=avx flags="$flags -DNH_HAVE_AVX2_VARIANTS" ;;
+*) levels=base wide=base ;;
 esac
 export XDG_CACHE_HOME="$out/cache" # compiled kernels of nonsense are nobody else's
 
@@ -30,13 +30,13 @@ compile() { # source object flags...
 cd "$root"
 newest=$(ls -t include/*.h src/*/*.h | head -1)
 {
-    for source in $(python3 tools/sources.py rooms); do
+    for source in $(python3 tools/sources.py rooms) $(python3 tools/sources.py rooms-run-once); do
         compile "$source" "$(echo "$source" | tr / _)"
     done
     for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c; do
         compile "$source" "$(basename "$source")"
     done
-    for source in $(python3 tools/sources.py kernels); do
+    for source in $(python3 tools/sources.py kernels) src/code/interpret.c; do
         name=$(echo "$source" | tr / _)
         for level in $levels; do
             one=-DNH_DESCRIBE
@@ -44,7 +44,7 @@ newest=$(ls -t include/*.h src/*/*.h | head -1)
             # shellcheck disable=SC2086
             compile "$source" "$name.$level.1" -DLANES=1 -DNH_VARIANT="$level"1 $one
             # shellcheck disable=SC2086
-            compile "$source" "$name.$level.4" -DLANES=4 -DNH_VARIANT="$level"4 ${one#-DNH_DESCRIBE}
+            [ "$level" != "$wide" ] || compile "$source" "$name.$level.4" -DLANES=4 -DNH_VARIANT="$level"4 ${one#-DNH_DESCRIBE}
         done
     done
 } | xargs -P "$(nproc)" -I LINE sh -c "LINE"

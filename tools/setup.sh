@@ -2,7 +2,8 @@
 # setup.sh [PURPOSE...]: installs the Debian packages that the build needs and does not find, and those of
 # each purpose that is named:
 #     pip      'pip install .' without a package index
-#     python   what the Python module works with: SciPy, SymPy, xarray and readers of HDF5 files
+#     python   what the Python module works with: SciPy, SymPy, xarray, pandas, notebooks and readers of HDF5 files
+#     cross    'make wheel ARCHITECTURE=aarch64'
 #     mpi      ensembles on several machines
 #     docs     the manual as HTML
 #     bench    the solvers that 'make bench' compares with
@@ -12,7 +13,7 @@
 # Asks the package manager only when something is missing; without the right to install it prints the command
 # and stops. NONHOLO_SETUP=no skips all of it.
 set -eu
-purposes="pip python mpi docs bench fuzz browser"
+purposes="pip python mpi docs bench fuzz browser cross"
 
 missing=
 add() { # package...
@@ -65,10 +66,21 @@ need_python() {
     need_module h5py python3-h5py
     need_module h5netcdf python3-h5netcdf
     need_module netCDF4 python3-netcdf4
+    need_module pandas python3-pandas
+    need_module nbconvert python3-nbconvert
+    need_module ipykernel python3-ipykernel
+}
+
+need_cross() {
+    need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+    need_file /usr/aarch64-linux-gnu/lib/crti.o libc6-dev-arm64-cross
+    need qemu-aarch64 qemu-user
 }
 
 need_mpi() {
     command -v mpicc >/dev/null 2>&1 || add libopenmpi-dev openmpi-bin
+    need_module mpi4py python3-mpi4py
+    need_module distributed python3-distributed
 }
 
 need_docs() {

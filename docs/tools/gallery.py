@@ -1,7 +1,9 @@
 """The gallery: a page with a picture and a short text for every shipped model, drawn from runs of the library itself."""
 
+import json
 import math
 import os
+import shutil
 
 import nonholo
 
@@ -15,6 +17,7 @@ VIEWS = {
     "asymmetric-gearbox": dict(x="xi", y="xi'", time=8, alike=False),
     "ball-in-bowl": dict(x="x", y="y", time=20, step=0.01),
     "ball-in-cone": dict(x="x", y="y", time=8, step=0.005),
+    "benchmark-bicycle": dict(x="t", y="lean", time=6, step=0.01, alike=False, others=[("t", "steer")]),
     "bicycle": dict(x="t", y="lean", time=6, step=0.01, alike=False, others=[("t", "steer")]),
     "chaotic-particle": dict(x="x", y="y[1]", time=60),
     "chaotic-particle-holonomic": dict(x="x", y="y[1]", time=60),
@@ -26,6 +29,7 @@ VIEWS = {
     "driven-sleigh": dict(x="x1", y="x2", time=120),
     "fourbar-skate": dict(x="x", y="y", time=12, step=0.02),
     "harmonic-cvt": dict(x="x1", y="x2", time=60),
+    "heavy-top": dict(x="t", y="nutation", time=30, step=0.02, alike=False),
     "inclined-skate": dict(x="x1", y="x2", time=30),
     "knife-edge": dict(x="x1", y="x2", time=30),
     "mobile-robot": dict(x="x1", y="x2", time=40),
@@ -33,10 +37,14 @@ VIEWS = {
     "nonholonomic-particle": dict(x="q1", y="q3", time=60),
     "pendulum-cvt": dict(x="x", y="y", time=60),
     "rattleback": dict(x="t", y="spin_rate", time=8, step=0.002, alike=False),
+    "rattleback-rotation": dict(x="t", y="spin_rate", time=8, step=0.002, alike=False),
     "roller-racer": dict(x="x", y="y", time=25, step=0.02),
     "rolling-coin": dict(x="x", y="y", time=60),
+    "rolling-coin-rotation": dict(x="x", y="y", time=20, step=0.01),
     "rolling-disk": dict(x="x1", y="x2", time=20),
+    "routh-sphere": dict(x="x", y="y", time=60, step=0.05),
     "snakeboard": dict(x="x", y="y", time=25, step=0.02),
+    "spherical-robot": dict(x="x", y="y", time=20, step=0.01),
     "suslov": dict(x="w1", y="w2", time=40),
     "tractor-trailers": dict(x="x", y="y", time=30),
     "turntable-ball": dict(x="x", y="y", time=25),
@@ -135,6 +143,34 @@ def draw(run, view):
     )
 
 
+FRAMES, LONGEST = 160, 15  # of the moving pictures: frames, and time at most
+
+
+def moving(name, view):
+    """The scene of a model and its frames, for gallery.js; None for a model without a drawing."""
+    short = dict(view, time=min(view["time"], LONGEST))
+    run = simulate(name, short)
+    system = nonholo.load(name).system(view.get("set"))
+    if system.scene is None:
+        return None
+    rows = [round(i * (len(run.t) - 1) / (FRAMES - 1)) for i in range(FRAMES)]
+    frames = [system.drawn(run.q[i], run.v[i], run.t[i]) for i in rows]
+    channels = [[float(f"{frame[c]:.5g}") for frame in frames] for c in range(system.scene["channels"])]
+    return {"scene": system.scene, "times": [float(f"{run.t[i]:.5g}") for i in rows], "channels": channels}
+
+
+def put_scripts(folder, scenes):
+    """The scenes and the scripts that draw them, beside the pictures."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for source in ("../../src/output/scene.js", "../../src/output/scene_paint.js", "gallery.js"):
+        shutil.copy(os.path.join(here, source), os.path.join(folder, "gallery"))
+    with open(os.path.join(folder, "gallery", "scenes.js"), "w") as file:
+        file.write("const galleryScenes = " + json.dumps(scenes, separators=(",", ":")) + ";\n")
+
+
+SCRIPTS = "".join(f'<script src="gallery/{name}.js"></script>\n' for name in ("scene", "scene_paint", "scenes", "gallery"))
+
+
 def kinds(facts):
     count = len(facts.constraints)
     words = sorted(set(facts.constraints.values()))
@@ -148,14 +184,15 @@ def kinds(facts):
 HEAD = """# Gallery
 
 This page shows every shipped model, drawn from a run with `gauss:stages=3`. Paths have equal scales on both axes; an open circle
-marks the start and a filled one the end. `nonholo models NAME` prints a model, and `nonholo check NAME` describes it. Each model was
+marks the start and a filled one the end. Below, the mechanism moves as its model draws it ([seeing it move](animation.md)).
+`nonholo models NAME` prints a model, and `nonholo check NAME` describes it. Each model was
 compared with a solution found without nonholo (`test/cli/test_models.py`).
 
 <div class="models">
 """
 
 
-def entry(name, summary, folder):
+def entry(name, summary, folder, scenes):
     """Draws one model into a folder; returns its part of the page."""
     model = nonholo.load(name)
     view = VIEWS.get(name)
@@ -163,6 +200,7 @@ def entry(name, summary, folder):
     view = view or dict(x="t", y=(facts.coordinates + facts.velocities)[0], time=20, alike=False)
     with open(os.path.join(folder, "gallery", name + ".svg"), "w") as file:
         file.write(draw(simulate(name, view), view))
+    scenes[name] = moving(name, view)
     title, _, rest = summary.partition(":")
     changed = "".join(f", {k} = {v:g}" for k, v in view.get("set", {}).items())
     said = f"{kinds(facts)}; drawn to t = {view['time']:g}{changed}. Advised: `{facts.advised}`."
@@ -173,8 +211,10 @@ def entry(name, summary, folder):
 def page(folder):
     """Draws the pictures into a folder; returns the text of the page."""
     os.makedirs(os.path.join(folder, "gallery"), exist_ok=True)
-    parts = [line for name, summary in nonholo.models().items() for line in entry(name, summary, folder)]
-    return HEAD + "\n".join(parts) + "</div>\n"
+    scenes = {}
+    parts = [line for name, summary in nonholo.models().items() for line in entry(name, summary, folder, scenes)]
+    put_scripts(folder, scenes)
+    return HEAD + "\n".join(parts) + "</div>\n\n" + SCRIPTS
 
 
 if __name__ == "__main__":

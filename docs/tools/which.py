@@ -7,12 +7,12 @@ HEAD = """# Which method?
 
 `nonholo check MODEL` lists the methods that apply to a model and recommends one. In short:
 
-- **One accurate trajectory**: `dop853` with a tolerance, which chooses its own steps. `nonholo run MODEL` does this, with `--tolerance 1e-9`.
+- **One accurate trajectory**: `dop853` with a tolerance, which chooses its own steps. `nonholo run MODEL` does this, with `--tolerance 1e-9`. With `--tolerance 1e-12` it takes `verner98`.
 - **Energy and constraints to round-off, step after step**: `discrete-gradient` (its default, also called `avf-p`), or `collocation` for higher order. They need linear constraints, no external forces, and no dependence on time.
 - **Everything else**: `gauss`. It takes any Lagrangian, any force and any constraint; its order is twice the number of stages.
 - **Millions of cheap steps**: `dla01`, if the mass matrix is constant. It needs one force evaluation per step and is explicit if reactions do not move any coordinate that the constraints depend on.
 - **Conditions on positions** (rods, loops, wheels that stay on the ground): `discrete-gradient` for the energy, `gauss-lobatto` for everything else, `lobatto-ab` (RATTLE) for cheap steps.
-- **Rotations**: the same methods, or `avf-so3` and `lie-newmark`; [compared](rotations.md#quaternions-or-native-methods).
+- **Rotations**: the same methods, or `avf-so3`, `lie-newmark` and `dep-suslov`; [compared](rotations.md#quaternions-or-native-methods).
 - **Very large sparse systems**: `dla01`, whose cost is proportional to the size of the model.
 - **Higher order from a symmetric method**: `--compose suzuki` (order 4), `yoshida6`, `yoshida8`, `kahan-li8`.
 - **A baseline to compare with**: `rk4`. **An accurate solution to compare with**: `reference`.

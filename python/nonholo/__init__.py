@@ -10,7 +10,9 @@
 from ._library import ComputationError, Error, ModelError, Remark, UsageError, lib as _lib
 from .comparison import Comparison, Order, compare, order
 from .ensembles import Ensemble, ensemble
+from .exports import export
 from .functions import NotHere, from_functions
+from .stepper import Stepper
 from .symbolic import from_mechanics, from_sympy
 from .system import Facts, Model, System, load, methods, models
 from .trajectory import Trajectory, run, simulate
@@ -28,11 +30,13 @@ __all__ = [
     "NotHere",
     "Order",
     "Remark",
+    "Stepper",
     "System",
     "Trajectory",
     "UsageError",
     "compare",
     "ensemble",
+    "export",
     "from_functions",
     "from_mechanics",
     "from_sympy",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes as C
 import os
+import threading
 import warnings
 import weakref
+from functools import partial
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 import numpy as np
 
@@ -133,9 +136,36 @@ def stopped(status: int, report: H.nh_report) -> ComputationError:
     return ComputationError(report)
 
 
-def own(owner: Any, free: Any, handle: int | None) -> None:
-    """Frees an object of the library with its owner; not when the interpreter ends, because a thread may be using it."""
-    weakref.finalize(owner, free, handle).atexit = False
+class _Reference(weakref.ref):  # type: ignore[type-arg]
+    """To an owner. Its callback is C from end to end: an interrupt that arrives in one written in Python is lost."""
+
+    _as_parameter_ = None  # the callback is given the reference, too, which C ignores
+
+
+_references: list[_Reference] = []
+_references_lock = threading.Lock()
+_references_most = 64  # before those are dropped whose owners are gone
+_free_type = C.CFUNCTYPE(None, C.c_void_p, C.c_void_p)
+atexit.register(_references.clear)
+
+
+def own(owner: Any, free: Any, handle: int | None) -> Callable[[], None]:
+    """Frees an object of the library with its owner; not when the interpreter ends, because a thread may be using it.
+    Returns a function that frees it at once."""
+    global _references_most
+    held = C.c_void_p(handle)
+    reference = _Reference(owner, partial(_free_type(C.cast(free, C.c_void_p).value), held))
+    with _references_lock:
+        _references.append(reference)
+        if len(_references) > _references_most:
+            _references[:] = [r for r in _references if r() is not None]
+            _references_most = max(64, 2 * len(_references))
+
+    def free_now() -> None:
+        given, held.value = held.value, None
+        free(given)
+
+    return free_now
 
 
 def create(function: Any, *arguments: Any) -> int:
@@ -151,8 +181,8 @@ def remarks(count: Any, item: Any, handle: Any) -> list[str]:
     return [item(handle, i).decode("utf-8", "replace") for i in range(count(handle))]
 
 
-def warn(texts: Iterable[str], level: int = 3) -> None:
-    """Issues remarks as warnings that point at the caller's line."""
+def warn(texts: Iterable[str], level: int = 4) -> None:
+    """Issues remarks as warnings that point at the caller's line, beyond the function that checks names (_names.py)."""
     for text in texts:
         warnings.warn(text, Remark, stacklevel=level)
 

@@ -79,13 +79,13 @@ class Work:
     def __enter__(self) -> Work:
         self.inside, state.inside = state.inside, False
         state.depth += 1
-        if state.depth == 1:
-            _at_work.add(threading.get_ident())
-            try:
+        try:  # at once: an interrupt in between would leave the depth as it is
+            if state.depth == 1:
+                _at_work.add(threading.get_ident())
                 _replace_handlers()
-            except BaseException:
-                self.__exit__()
-                raise
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
@@ -147,6 +147,7 @@ def beside(function: Callable[[], Any], stop: Callable[[BaseException], None], p
             thread.join(pause)
             if state.interrupt is not None:
                 stop(state.interrupt)
+        del thread  # threads are removed from a list by Python's own code, where an interrupt would be lost later
         work.take()
     return results[0]
 

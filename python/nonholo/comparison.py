@@ -11,7 +11,9 @@ import numpy as np
 
 from . import _header as H
 from ._library import Error, call, check, lib, own
+from ._names import helpful
 from ._work import Work
+from .notebook import facts_table, table
 from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system
 from .trajectory import Beginning, _Run, count_steps, record_every
@@ -44,6 +46,11 @@ class Comparison:
     ns_per_step: float
     failure: Error | None = None
 
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{self.largest[name]:.3g}", f"{self.drift.get(name, math.nan):.2g}", self.verdict.get(name, "")] for name in self.largest]
+        return facts_table({"method": self.method, "steps": self.steps, "ns a step": f"{self.ns_per_step:.4g}"}) + table(
+            ["", "largest error", "drift", "verdict"], rows)
+
 
 @dataclass
 class Order:
@@ -57,6 +64,10 @@ class Order:
     h: list[float]
     errors: list[float]
     failures: list[str] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        rows = [[f"{h:g}", f"{error:.3g}"] for h, error in zip(self.h, self.errors)]
+        return facts_table({"method": self.method, "order": f"{self.order:.2f}", "verdict": self.verdict}) + table(["step", "error"], rows)
 
 
 class _Watcher:
@@ -162,6 +173,7 @@ class _Watcher:
         )
 
 
+@helpful
 def compare(
     model: Any,
     methods: Sequence[str],
@@ -225,6 +237,7 @@ def _reference(at: Beginning, time: float, tolerance: float) -> Any:
     return np.concatenate([q1, v1]), accuracy
 
 
+@helpful
 def order(
     model: Any,
     methods: Sequence[str],

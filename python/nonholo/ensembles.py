@@ -11,11 +11,14 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _header as H
+from . import _pool
 from ._library import array_at, call, check, create, lib, number, own, remarks, stopped, warn
+from ._names import helpful
 from ._values import texts
 from ._work import beside, guarded
+from .inputs import Inputs, functions
 from .progress import Bar, Progress
-from .system import Model, Projection, Setting, Start, System, _address, _text, load, choose_start, projection_names, start_text
+from .system import Model, Projection, Setting, Start, System, _address, _text, load, choose_start, projection_names, setting_texts, start_text
 from .trajectory import PAUSE, count_steps, fill_options, method_text
 
 HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
@@ -42,6 +45,8 @@ class Ensemble:
     threads: int = 1
     remarks: list[str] = field(default_factory=list)  # doubts, each also issued as a warning
     names: dict[str, list[str]] = field(default_factory=dict)  # of coordinates, velocities and constraints
+    first: int = 0  # number of the first member; not 0 in a part
+    _result: bytes = field(default=b"", repr=False)  # of a part, for the library
 
     @property
     def members(self) -> int:
@@ -68,7 +73,7 @@ class Ensemble:
         """An ``xarray.Dataset`` with the axes member, t, and the names of components (needs xarray)."""
         import xarray
 
-        axes: dict[str, Any] = {"member": np.arange(self.members), "t": self.t, **self.names}
+        axes: dict[str, Any] = {"member": self.first + np.arange(self.members), "t": self.t, **self.names}
         # "constraint" is an axis here, so the largest residual has the name that it has in a trajectory
         data: dict[str, Any] = {("residual" if n == "constraint" else n): (("member", "t"), a) for n, a in self.columns.items()}
         data.update({name: (("member",), values) for name, values in self.parameters.items()})
@@ -107,7 +112,7 @@ class _Collector:
     def _rows(self, address: int) -> None:
         rows, out = H.nh_rows.from_address(address), self.out
         place = (
-            slice(rows.first_member, rows.first_member + rows.members),
+            slice(rows.first_member - out.first, rows.first_member - out.first + rows.members),
             slice(rows.first_record, rows.first_record + rows.records),
         )
         shape = (rows.members, rows.records)
@@ -155,27 +160,29 @@ def _threads(threads: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None) -> tuple[System, Any]:
+def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None, input: Inputs | None = None,
+             period: float | None = None) -> tuple[System, Any]:
     """Fills in the model or the system; returns a system to inspect and the objects that must stay alive."""
     if isinstance(model, System):
-        if set:
-            raise ValueError("a system's parameters cannot be changed; give `set` with a model")
+        if set or input or period is not None:
+            raise ValueError("a system's parameters and inputs cannot be changed; give `set` and `input` with a model")
         options.system = model._handle
         return model, model
     source = model if isinstance(model, Model) else load(model)
-    settings = texts(f"{name}={number(value)}" for name, value in (set or {}).items())
+    settings = texts(setting_texts(set, input, period))
     options.model, options.settings, options.setting_count = source._handle, C.addressof(settings), len(settings)
-    return source.system(set), (source, settings)
+    return source.system(set, input, period), (source, settings)
 
 
 def _empty(handle: int, system: System, method: str, step: float, names: list[str], threads: int) -> tuple[Ensemble, np.ndarray]:
-    members, records = lib.nh_ensemble_members(handle), lib.nh_ensemble_records(handle)
-    combinations = lib.nh_ensemble_combinations(handle)
+    first, members = lib.nh_ensemble_first_member(handle), lib.nh_ensemble_own_members(handle)
+    records, combinations = lib.nh_ensemble_records(handle), lib.nh_ensemble_combinations(handle)
+    each = lib.nh_ensemble_members(handle) // combinations
     columns = [_text(lib.nh_ensemble_column_name(handle, i)) for i in range(lib.nh_ensemble_columns(handle))]
     room = lambda *shape: np.full((members, records, *shape), math.nan)
     values = room(len(columns))
     swept = {
-        name: np.repeat([lib.nh_ensemble_swept_value(handle, c, i) for c in range(combinations)], members // combinations)
+        name: np.repeat([lib.nh_ensemble_swept_value(handle, c, i) for c in range(combinations)], each)[first : first + members]
         for i, name in enumerate(names)
     }
     out = Ensemble(
@@ -189,6 +196,7 @@ def _empty(handle: int, system: System, method: str, step: float, names: list[st
         columns={name: values[:, :, i] for i, name in enumerate(columns)},
         parameters=swept,
         threads=threads,
+        first=first,
         names={"coordinate": system.coordinates, "velocity": system.velocities, "constraint": system.constraints},
     )
     return out, values
@@ -217,6 +225,34 @@ def _run(handle: int, collector: _Collector, calls_python: bool) -> None:
         raise collector.exception
 
 
+def _result(handle: int) -> bytes:
+    """What a part contributes to failures and remarks of the whole."""
+    data, size = C.c_void_p(), C.c_size_t()
+    call(lib.nh_ensemble_result, handle, C.byref(data), C.byref(size))
+    try:
+        return C.string_at(data, size.value)
+    finally:
+        lib.nh_bytes_free(data)
+
+
+def _share(executor: Any, parts: int, given: dict[str, Any], handle: int, out: Ensemble, values: np.ndarray, bar: Bar) -> None:
+    """Computes the members by tasks of an executor."""
+    done = 0
+
+    def take(part: Ensemble) -> None:
+        nonlocal done
+        place = slice(part.first, part.first + part.members)
+        out.q[place], out.v[place], out.multipliers[place] = part.q, part.v, part.multipliers
+        for i, column in enumerate(part.columns.values()):
+            values[place, :, i] = column
+        call(lib.nh_ensemble_join, handle, part._result, len(part._result))
+        done += part.members
+        bar.update(done / out.members)
+
+    _pool.share(executor, min(parts, out.members), given, take)
+
+
+@helpful
 def ensemble(
     model: Any,
     method: str = "gauss",
@@ -226,7 +262,8 @@ def ensemble(
     starts: Sequence[Start] | None = None, sweep: Mapping[str, tuple[float, float, int]] | None = None,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
-    **options: Any,
+    part: tuple[int, int] | None = None, executor: Any = None, parts: int = 64,
+    input: Inputs | None = None, input_period: float | None = None, **options: Any,
 ) -> Ensemble:
     """Computes many trajectories, distributed over lanes and threads, with Python's lock released.
 
@@ -235,6 +272,10 @@ def ensemble(
     parameters to (first, last, count); all combinations are computed. The start, every ``every``-th step and the
     end are recorded. Each member has the same bits as when it is computed alone. The other arguments are those of
     :func:`simulate`.
+
+    ``executor`` spreads the members over other processes, in ``parts`` tasks: any executor of concurrent.futures,
+    mpi4py's ``MPIPoolExecutor``, or Dask's ``client.get_executor()``. A task whose worker was lost is tried again.
+    ``part=(k, n)`` computes part k of n alone, counted from 1.
 
     >>> import nonholo
     >>> many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=100,
@@ -248,6 +289,11 @@ def ensemble(
     >>> swept.parameters["eps"].tolist()
     [0.0, 0.1, 0.2]
     """
+    given = {**locals(), **options}
+    if functions(input):
+        raise ValueError("functions give inputs to one trajectory; for many, use Stepper(model, members=...)")
+    for name in ("options", "executor", "parts", "part", "progress", "threads"):  # not for the tasks of an executor
+        del given[name]
     listed = starts is not None or q is not None or v is not None
     if members is not None and (listed or start is not None):
         raise ValueError("members makes random starts; starts, start, q and v give them")
@@ -256,7 +302,7 @@ def ensemble(
     if starts is not None and start is not None:
         raise ValueError("give either starts, one a member, or start, one for all")
     want = H.nh_ensemble_options(size=C.sizeof(H.nh_ensemble_options))
-    system, kept = _subject(want, model, set)
+    system, kept = _subject(want, model, set, input, input_period)
     text, choice, sweeps = start_text(start), method_text(method, options).encode(), _sweeps(sweep)
     want.sweep, want.sweeps = C.addressof(sweeps[0]), len(sweeps[1])
     want.start, want.t0 = text, t0
@@ -273,17 +319,24 @@ def ensemble(
     fill_options(want, choice, step, want.steps, compose, compensated, backend)
     want.every = every or max(1, want.steps)
     want.threads = 1 if system._keep else _threads(threads)  # Python computes one function at a time
+    want.part, want.parts = part or (0, 0)
     handle = create(lib.nh_ensemble_create, C.byref(want))
     out, values = _empty(handle, system, choice.decode(), step, sweeps[1], want.threads)
     own(out, lib.nh_ensemble_free, handle)
     collector = _Collector(out, values, progress)
     try:
-        _run(handle, collector, calls_python=system._keep is not None)
+        if executor is not None:
+            _share(executor, parts, given, handle, out, values, collector.bar)
+        else:
+            _run(handle, collector, calls_python=system._keep is not None)
     finally:
         collector.bar.end()
     out.failures, out.seconds = _failures(handle), lib.nh_ensemble_seconds(handle)
     out.remarks = remarks(lib.nh_ensemble_remarks, lib.nh_ensemble_remark, handle)
-    warn(out.remarks)
+    if part:  # whoever asked for it joins the parts and tells the remarks of all
+        out._result = _result(handle)
+    else:
+        warn(out.remarks)
     del kept  # from here on the library does not read the model
     return out
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _header as H
 from ._library import array_at, create, lib
+from ._names import helpful
 from ._work import guarded
 from .system import System
 
@@ -58,6 +59,7 @@ class _Callbacks:
         return callback
 
 
+@helpful
 def from_functions(
     coordinates: int,
     constraints: int = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Callable, Union
+from typing import Any, Callable, Union
 
 Progress = Union[bool, None, Callable[[float], object]]
 PAUSE = 0.1  # seconds between updates
@@ -13,6 +13,25 @@ WIDTH = 30
 
 def _in_notebook() -> bool:
     return "ipykernel" in sys.modules
+
+
+def _shell() -> Any:
+    """IPython's, in a notebook; None elsewhere."""
+    module = sys.modules.get("IPython")
+    return module.get_ipython() if module is not None and _in_notebook() else None
+
+
+class _Line:
+    """A line of text as a notebook shows it; an empty one takes no room."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{self.text}</pre>" if self.text else ""
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 class Bar:
@@ -25,6 +44,7 @@ class Bar:
         self.shown = not self.call and (looked_at if wanted is None else bool(wanted))
         self.begun = self.last = time.monotonic()
         self.drawn = False
+        self.place: Any = None  # of the bar in a notebook
 
     def update(self, share: float) -> None:
         if self.call:
@@ -36,10 +56,24 @@ class Bar:
         full = int(share * WIDTH)
         left = (now - self.begun) * (1 - share) / share
         bar = "#" * full + "." * (WIDTH - full)
-        sys.stderr.write(f"\r[{bar}] {100 * share:3.0f}%  {left:.0f} s left ")
-        sys.stderr.flush()
+        self._show(f"[{bar}] {100 * share:3.0f}%  {left:.0f} s left ")
+
+    def _show(self, text: str) -> None:
+        """In a notebook an output of its own, which can be made empty; a line in a terminal."""
+        if self.place is None and _shell() is not None:
+            from IPython.display import display
+
+            self.place = display(_Line(text), display_id=True)
+        elif self.place is not None:
+            self.place.update(_Line(text))
+        else:
+            sys.stderr.write("\r" + text)
+            sys.stderr.flush()
 
     def end(self) -> None:
-        if self.drawn:
+        """Leaves nothing behind."""
+        if self.drawn and self.place is not None:
+            self.place.update(_Line(""))
+        elif self.drawn:
             sys.stderr.write("\r" + " " * (WIDTH + 24) + "\r")
             sys.stderr.flush()

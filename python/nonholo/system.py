@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ctypes as C
+import json
 import os
 from functools import cached_property
+from html import escape
 from typing import Any, Mapping, Sequence, Union
 
 import numpy as np
 
 from . import _header as H
 from ._library import Immutable, UsageError, call, create, lib, number, own, remarks
+from ._names import helpful
 from ._values import texts
+from .inputs import Inputs, callback, functions, settings as input_settings
+from .notebook import facts_table, text_block
 
 Values = Union[float, str, Sequence[float]]
 Setting = Mapping[str, Union[float, str]]
@@ -65,6 +70,11 @@ def projection_names(project: Projection) -> tuple[bool, bytes | None, bytes | N
     return True, keep.encode() if keep else None, solve.encode() if solve else None
 
 
+def setting_texts(settings: Setting | None, inputs: Inputs | None, period: float | None) -> list[str]:
+    """Parameters and inputs in the form that the library reads."""
+    return [f"{name}={number(value)}" for name, value in (settings or {}).items()] + input_settings(inputs, period)
+
+
 class Model(Immutable):
     """A model in the model language; created by :func:`load`. It never changes.
 
@@ -97,21 +107,25 @@ class Model(Immutable):
     def _standard(self) -> System:
         return self._build({})
 
-    def _build(self, settings: Setting) -> System:
-        array = texts(f"{name}={number(value)}" for name, value in settings.items())
+    def _build(self, settings: Setting, inputs: Inputs | None = None, period: float | None = None) -> System:
+        array = texts(setting_texts(settings, inputs, period))
         system = System(create(lib.nh_system_build, self._handle, array, len(array)), model_text=self.text.encode())
-        system._settings = dict(settings)
+        system._settings, system._given, system._period = dict(settings), dict(inputs or {}), period
+        system._inputs_callback = callback(system, functions(inputs))
         return system
 
-    def system(self, set: Setting | None = None) -> System:
-        """The model with fixed parameters (``set`` changes some) and with its equations of motion derived."""
-        return self._build(set) if set else self._standard
+    @helpful
+    def system(self, set: Setting | None = None, input: Inputs | None = None, input_period: float | None = None) -> System:
+        """The model with fixed parameters (``set`` changes some) and with its equations of motion derived. ``input`` says
+        what its inputs are, as in :func:`nonholo.run`."""
+        return self._build(set or {}, input, input_period) if set or input or input_period is not None else self._standard
 
     @property
     def parameters(self) -> dict[str, float]:
         """The parameters and their default values."""
         return self._standard.parameters
 
+    @helpful
     def check(self, set: Setting | None = None) -> Facts:
         """Facts about the model: sizes, constraints, integrals, and the methods that apply.
 
@@ -128,6 +142,9 @@ class Model(Immutable):
 
     def __repr__(self) -> str:
         return f"<nonholo model {self.name}>"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.name)}</b>{text_block(self.text)}"
 
 
 class System(Immutable):
@@ -149,12 +166,15 @@ class System(Immutable):
         self._model_text = model_text  # goes into files of its trajectories
         self._keep = keep  # callbacks must outlive the system
         self._settings: Setting = {}
+        self._given: dict[str, Any] = {}
+        self._period: float | None = None
+        self._inputs_callback: Any = callback(self, {})
         own(self, lib.nh_system_free, handle)
 
     def __reduce__(self) -> Any:  # pickled as the text of its model and the parameters that were set
         if self._model_text is None:
             raise TypeError("a system of functions cannot be pickled; call from_functions where it is needed")
-        return _system_of_text, (self._model_text.decode(), self.name, self._settings)
+        return _system_of_text, (self._model_text.decode(), self.name, self._settings, self._given, self._period)
 
     def _names(self, count: Any, name: Any) -> list[str]:
         return [_text(name(self._handle, i)) for i in range(count(self._handle))]
@@ -189,6 +209,11 @@ class System(Immutable):
     def observables(self) -> list[str]:
         """The names of the observables."""
         return self._names(lib.nh_system_observables, lib.nh_system_observable_name)
+
+    @cached_property
+    def inputs(self) -> list[str]:
+        """The names of the inputs, which are among the columns of a trajectory."""
+        return self._names(lib.nh_system_inputs, lib.nh_system_input_name)
 
     @cached_property
     def parameters(self) -> dict[str, float]:
@@ -243,6 +268,27 @@ class System(Immutable):
         """The values of the observables."""
         values = self._values(lib.nh_system_observe, len(self.observables), t, q, v)
         return dict(zip(self.observables, values.tolist()))
+
+    @cached_property
+    def scene(self) -> dict[str, Any] | None:
+        """What the model's ``draw`` statements show, or None without any: ``dimensions``, ``shapes`` and the number of
+        ``channels``. A number of a shape is given, or ``[channel]`` where it moves.
+
+        >>> import nonholo
+        >>> [shape["shape"] for shape in nonholo.load("rolling-disk").system().scene["shapes"]]
+        ['ground', 'trace', 'wheel']
+        """
+        if lib.nh_system_drawn_numbers(self._handle) < 0:
+            return None
+        address = C.c_void_p()
+        call(lib.nh_system_scene, self._handle, C.byref(address))
+        text = C.string_at(address.value or 0)
+        lib.nh_bytes_free(address)
+        return dict(json.loads(text))
+
+    def drawn(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
+        """The channels of the :attr:`scene` in a state."""
+        return self._values(lib.nh_system_draw, max(lib.nh_system_drawn_numbers(self._handle), 0), t, q, v)
 
     def integrals(self, q: Any, v: Any, t: float = 0.0) -> dict[str, float]:
         """The values of the quantities in :attr:`conserved`."""
@@ -321,6 +367,13 @@ class System(Immutable):
         """Facts about the system, as :meth:`Model.check`."""
         return Facts(self)
 
+    def _repr_html_(self) -> str:
+        lists = {"coordinates": self.coordinates, "velocities": self.velocities, "constraints": self.constraints,
+                 "inputs": self.inputs, "observables": self.observables, "conserved": self.conserved}
+        facts = {name: ", ".join(items) for name, items in lists.items() if items}
+        facts["parameters"] = ", ".join(f"{name} = {value:g}" for name, value in self.parameters.items())
+        return f"<b>{escape(self.name)}</b>" + facts_table(facts)
+
     def __repr__(self) -> str:
         return f"<nonholo system {self.name}: {len(self.coordinates)} coordinates, {len(self.constraints)} constraints>"
 
@@ -378,6 +431,7 @@ class Facts:
         return "\n".join(lines)
 
 
+@helpful
 def load(model: str | os.PathLike[str], file: str = "text") -> Model:
     """Loads a shipped model by its name, a model file by its path, or a model from its text.
 
@@ -407,8 +461,8 @@ def _model_of_text(text: str, name: str) -> Model:
     return Model(create(lib.nh_model_parse, name.encode(), data, len(data)))
 
 
-def _system_of_text(text: str, name: str, settings: Setting) -> System:
-    return _model_of_text(text, name)._build(settings)
+def _system_of_text(text: str, name: str, settings: Setting, inputs: Any = None, period: float | None = None) -> System:
+    return _model_of_text(text, name)._build(settings, inputs, period)
 
 
 def models() -> dict[str, str]:
@@ -433,13 +487,13 @@ def methods() -> dict[str, str]:
     return {_text(lib.nh_method_name(m)): _text(lib.nh_method_summary(m)) for m in every}
 
 
-def as_system(subject: Any, set: Setting | None) -> System:
+def as_system(subject: Any, set: Setting | None, input: Inputs | None = None, period: float | None = None) -> System:
     """A system from anything that users may pass: a system, a model, a shipped name, a path or a text."""
     if isinstance(subject, System):
-        if set:
-            raise ValueError("a system's parameters cannot be changed; give `set` with a model")
+        if set or input or period is not None:
+            raise ValueError("a system's parameters and inputs cannot be changed; give `set` and `input` with a model")
         return subject
-    return (subject if isinstance(subject, Model) else load(subject)).system(set)
+    return (subject if isinstance(subject, Model) else load(subject)).system(set, input, period)
 
 
 def choose_start(system: System, t0: float, start: Start, q: Any, v: Any, project: Projection) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,10 @@ import numpy as np
 
 from . import _header as H
 from ._library import ComputationError, Error, Immutable, array_at, call, create, lib, own, remarks, warn
+from ._names import helpful
 from ._work import Work
+from .inputs import Inputs
+from .notebook import Picture, curves, drawn, facts_table, remark_list, table
 from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
 
@@ -149,10 +152,19 @@ class Trajectory(Immutable):
         """Writes the points to a file; its extension selects the format, as for ``nonholo run -o``."""
         call(lib.nh_record_write, self._record, os.fspath(path).encode())
 
-    def plot(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Draws the points with gnuplot; the extension selects the format (.svg, .png, .pdf)."""
+    def plot(self, path: str | os.PathLike[str] | None = None, title: str | None = None) -> Picture | None:
+        """Draws the points with gnuplot; the extension selects the format (.svg, .png, .pdf). Without a path the picture
+        is returned, and a notebook shows it."""
         title = title or f"{self.system.name}, {self.method}, step {self.step:g}"
-        call(lib.nh_record_plot, self._record, os.fspath(path).encode(), title.encode())
+        draw = lambda file: call(lib.nh_record_plot, self._record, os.fspath(file).encode(), title.encode())
+        return drawn(draw) if path is None else draw(path)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with the times as index and a column for each coordinate, velocity and observable (needs
+        pandas)."""
+        import pandas
+
+        return pandas.DataFrame({name: self[name] for name in self.columns[1:]}, index=pandas.Index(self.t, name="t"))
 
     def to_xarray(self) -> Any:
         """An ``xarray.Dataset`` with labelled axes (needs xarray)."""
@@ -176,6 +188,15 @@ class Trajectory(Immutable):
             f"<trajectory of {self.system.name}: {self.method}, {self.steps} steps of {self.step:g}, "
             f"{len(self)} points, energy error {self.energy_error_max:.3g}, constraints {self.constraint_max:.3g}>"
         )
+
+
+    def _repr_html_(self) -> str:
+        facts = {"model": self.system.name, "method": self.method, "step": f"{self.step:g}", "steps": self.steps,
+                 "points": len(self), "to t": f"{self.t[-1]:g}", "energy error": f"{self.energy_error_max:.3g}",
+                 "constraints": f"{self.constraint_max:.3g}"}
+        ends = [[name, f"{self[name][0]:.6g}", f"{self[name][-1]:.6g}"] for name in self.columns[1:]]
+        picture = curves(self.t, {name: self[name] for name in self.columns[1:]})
+        return facts_table(facts) + table(["", "start", "end"], ends) + picture + remark_list(self.remarks)
 
 
 class _Simulation(Immutable):
@@ -358,6 +379,7 @@ def _keep_files(
     options.checkpoint_seconds, options.checkpoint_steps = seconds.value, steps.value
 
 
+@helpful
 def simulate(
     model: Any,
     method: str | None = None,
@@ -367,7 +389,7 @@ def simulate(
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
-    estimate: bool | None = None, **options: Any,
+    estimate: bool | None = None, input: Inputs | None = None, input_period: float | None = None, **options: Any,
 ) -> Trajectory:
     """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
 
@@ -396,6 +418,16 @@ def simulate(
     >>> len(run.t), bool(run.energy_error_max < 1e-6)
     (501, True)
 
+    ``input`` says what inputs of the model are: numbers, expressions of t, parameters and, in forces, the state, tables
+    (a file, or ``(times, values)``; ``"u:held"`` or ``"u:spline"`` in place of straight lines), or functions of (t, q, v)
+    that are called at every step. With ``input_period`` expressions and functions are asked at its multiples and held
+    in between. Each input is a column of the trajectory.
+
+    >>> cart = "model cart\\ncoordinate x\\ninput u = 0\\nlagrangian x'^2/2\\nforce x = u\\n"
+    >>> run = nonholo.run(cart, "gauss", step=0.01, time=1, input={"u": lambda t, q, v: 1.0 if t < 0.495 else 0.0})
+    >>> float(run["x'"][-1].round(12)), run["u"][[0, 49, 50]].tolist()
+    (0.5, [1.0, 1.0, 0.0])
+
     ``output`` is a file (.h5, .nc, .csv, .npy, .npz) to which points are written while they are computed, with
     the bytes of ``nonholo run -o``; they do not stay in memory, and the trajectory holds the last one.
     ``checkpoint`` is a file from which a run that was interrupted goes on to the same bits: repeat the call
@@ -411,7 +443,7 @@ def simulate(
     ((101, 4), True)
     """
     count = check_timing(step, steps, time)
-    beginning = Beginning(as_system(model, set), t0, start, q, v, project)
+    beginning = Beginning(as_system(model, set, input, input_period), t0, start, q, v, project)
     text = method_text(method or ("auto" if step is None or tolerance else "gauss"), options)
     want = H.nh_simulation_options(size=C.sizeof(H.nh_simulation_options))
     fill_options(want, text.encode(), step or 0.0, count, compose, compensated, backend)
@@ -419,6 +451,7 @@ def simulate(
     want.t0, want.q, want.v = t0, _address(beginning.q), _address(beginning.v)
     want.steps, want.every, want.pause = count, check_every(every) or 0, PAUSE
     want.model_text = beginning.system._model_text
+    want.inputs = beginning.system._inputs_callback
     _keep_files(want, output, checkpoint, checkpoint_every, resume)
     wanted = choose(SWITCH, estimate, "estimate")
     trajectory = _carry_out(_Simulation(beginning.system, want), progress, wanted)

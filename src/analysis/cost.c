@@ -14,11 +14,11 @@ typedef struct counter { /* stands between the kernel and what evaluates for it 
 } counter;
 
 static int count_call(const void *self, int fn, double t, const void *q, const void *v,
-                      const void *x, void *out)
+                      const void *x, void *out, const void *u)
 {
     const counter *c = self;
     ++*c->count;
-    return c->call[fn](c->self, fn, t, q, v, x, out);
+    return c->call[fn](c->self, fn, t, q, v, x, out, u);
 }
 
 nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wanted, double t,

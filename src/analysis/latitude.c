@@ -36,7 +36,7 @@ enum { MAX_N = NH_PASSENGERS_MAX + 1, SHORT_NODES = 8 };
 
 static bool evaluate(const nh_latitude *l, nh_fn fn, const double *q, const double *v, double *out)
 {
-    return l->engine.call[fn](l->engine.self, fn, 0, q, v, NULL, out) == 0;
+    return l->engine.call[fn](l->engine.self, fn, 0, q, v, NULL, out, NULL) == 0;
 }
 
 /* V + U(0) and its slope. */

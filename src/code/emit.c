@@ -23,7 +23,7 @@ void nh_emit_number(nh_text *out, double x)
 
 static void value(nh_text *out, const nh_tape *tape, uint32_t v)
 {
-    static const char *const array[] = {[NH_Q] = "q", [NH_V] = "v", [NH_X] = "x"};
+    static const char *const array[] = {[NH_Q] = "q", [NH_V] = "v", [NH_X] = "x", [NH_U] = "u"};
     if (v < tape->inputs) {
         nh_tape_input in = tape->input[v];
         if (in.kind == NH_TIME)
@@ -133,8 +133,8 @@ static bool function(nh_text *out, const char *prefix, const char *name, const n
 {
     nh_text_add(out,
                 "static inline void %sfn_%s(double t, const real *q, const real *v, const real *x, "
-                "real *out)\n"
-                "{\n    (void)t; (void)q; (void)v; (void)x; (void)out;\n",
+                "real *out, const real *u)\n"
+                "{\n    (void)t; (void)q; (void)v; (void)x; (void)out; (void)u;\n",
                 prefix, name);
     bool ok = nh_tape_has_loops(tape) ? nh_emit_loops(out, tape) : straight(out, tape);
     nh_text_add_plain(out, "}\n\n");
@@ -301,13 +301,17 @@ static void sizes(nh_text *out, const nh_emission *what)
         "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n#define LINEAR %d\n"
         "#define COMPENSATED %d\n#define FLAT %d\n#define SLOPE_DEGREE (%d)\n#define NONIDEAL "
         "%d\n#define PLAIN_MOMENTUM %d\n#define DRIVER (%d)\n#define POSITIONS %d\n#define NG %d\n"
-        "#define NBG %d\n#define SURFACE_DEGREE (%d)\n#define ENERGY_SCALES %d\n",
+        "#define NBG %d\n#define SURFACE_DEGREE (%d)\n#define ENERGY_SCALES %d\n#define NF %d\n",
         what->lanes, s->n, s->m, s->nk, s->nb, what->memory, what->table_size,
         s->reaction_is_linear, s->constant_mass, s->separable, s->affine, s->linear,
         what->compensated, s->flat, s->slope_degree, s->nonideal, s->plain_momentum, s->driver,
         s->positions, s->ng, s->nb - s->b_first[s->m - s->positions], s->surface_degree,
-        s->energy_scales);
+        s->energy_scales, s->nf);
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
+    if (what->exported)
+        nh_text_add_plain(out, "#define NH_EXPORTED 1\n");
+    if (what->with_newton)
+        nh_text_add_plain(out, "#define NH_WITH_NEWTON 1\n");
     angles(out, s);
     nh_text_add(out, "#define ROTATIONS %d\n#define ROTATION(r) (nh_rotation[r])\n", s->rotations);
     integers(out, "nh_rotation", s->rotation, s->rotations);
@@ -349,13 +353,14 @@ static void callbacks(nh_text *out, const nh_emission *what)
 
 /* ---- quads ---- */
 
-/* Functions over quads have one time for all four, so they must not read it. */
+/* Functions over quads have one time and no inputs for all four, so they must not read them. */
 static bool want_quads(const nh_emission *what)
 {
     bool wanted = what->lanes == 1 && what->point_calls && !what->callbacks;
     for (int fn = 0; fn < NH_FN_COUNT && wanted; fn++)
-        if (nh_fn_in(what->point_calls, fn))
-            wanted = what->tape[fn] && !nh_tape_reads_time(what->tape[fn]);
+        if (nh_fn_in(what->point_calls, fn) && what->tape[fn])
+            wanted =
+                !nh_tape_reads(what->tape[fn], NH_TIME) && !nh_tape_reads(what->tape[fn], NH_U);
     return wanted;
 }
 
@@ -368,7 +373,7 @@ static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
     nh_text_add_plain(out, "#if defined(__AVX2__) && defined(__FMA__)\n#define NH_QUADS 1\n");
     nh_text_add_plain(out, what->quad);
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (nh_fn_in(what->point_calls, fn) &&
+        if (nh_fn_in(what->point_calls, fn) && what->tape[fn] &&
             !function(out, "quad_", nh_fn_name[fn], what->tape[fn]))
             return nh_fail_memory(report);
     products(out, "quad_", what->shape);
@@ -378,9 +383,17 @@ static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
 }
 
 /* A call that is left when the compiler has dropped what these options never reach is a mistake in
- * the method: it does not compile. */
-static void forbid(nh_text *out, const char *name)
+ * the method: it does not compile. Exported programs do without what only some compilers know. */
+static void forbid(nh_text *out, const char *name, bool exported)
 {
+    if (exported) {
+        nh_text_add(out,
+                    "/* never called with these options */\n"
+                    "#define fn_%s(t, q, v, x, out, u) \\\n"
+                    "    ((void)(t), (void)(q), (void)(v), (void)(x), (void)(out), (void)(u))\n",
+                    name);
+        return;
+    }
     nh_text_add(
         out,
         "void nh_skipped_%s(void) __attribute__((error(\"the method calls %s, which it says "
@@ -392,7 +405,7 @@ static nh_status functions(nh_text *out, const nh_emission *what, nh_report *rep
 {
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!what->tape[fn]) {
-            forbid(out, nh_fn_name[fn]);
+            forbid(out, nh_fn_name[fn], what->exported);
             continue;
         }
         if (!function(out, "", nh_fn_name[fn], what->tape[fn]))

@@ -19,6 +19,7 @@ typedef struct nh_emission {
     size_t table_size, memory; /* memory in reals */
     int lanes;
     bool compensated, composed;
+    bool exported, with_newton; /* for a program of its own (export/c.c), and its careful steps */
 } nh_emission;
 
 /* Appends the whole source. Nothing of the model but arithmetic reaches it: no names, no text. */

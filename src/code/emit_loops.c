@@ -91,7 +91,7 @@ static void slot(looping *w, nh_place_of_value place)
 static void write_place(looping *w, nh_place_of_value place)
 {
     static const char *const array[] = {
-        [NH_Q] = "q", [NH_V] = "v", [NH_X] = "x", [NH_PLACE_OUT] = "out"};
+        [NH_Q] = "q", [NH_V] = "v", [NH_X] = "x", [NH_U] = "u", [NH_PLACE_OUT] = "out"};
     if (place.array == NH_TIME) {
         nh_text_add_plain(w->out, "broadcast(t)");
         return;

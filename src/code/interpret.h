@@ -6,8 +6,8 @@
 #include "code/tape.h"
 #include "code/variant.h"
 
-/* The tapes that a kernel may call and where their values live: as many slots as the tape says and
- * one more. Constants are put into the slots when the workspace is made and are never written
+/* The tapes that a kernel may call and where their values live: as many slots as nh_tape_room
+ * says. Constants are put into the slots when the workspace is made and are never written
  * again. */
 typedef struct nh_interpreter {
     const nh_tape *tape[NH_FN_COUNT];

@@ -22,6 +22,9 @@ typedef struct lowering {
     uint32_t *users;               /* how many nodes and outputs use it */
     uint32_t *divisions;           /* how many products divide by it */
     uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
+    uint32_t *sine, *cosine;       /* their values, once made */
+    bool *derived;                 /* they are made from those of other nodes: lower_angles.h */
+    bool *paired;                  /* others are made from both */
     bool *fused;     /* a product that only one sum uses: taken into its multiply-adds */
     bool *plain;     /* something needs the very value, with its sign */
     bool *negated;   /* a sum of negative terms that is made without their signs: see survey() */
@@ -100,13 +103,16 @@ static uint32_t *entry_of(const lowering *w, const nh_instruction *x)
     }
 }
 
-/* At most half of the table is in use. */
+/* At most half of the table is in use. Sines and cosines in pairs are appended without it: many
+ * instructions may have come since it was looked at. */
 static void widen(lowering *w)
 {
-    if (2 * (w->tape->instructions + 1) <= w->known_room)
+    const size_t least = 2 * (w->tape->instructions + 1);
+    if (least <= w->known_room)
         return;
     free(w->known);
-    w->known_room = w->known_room ? 2 * w->known_room : 256;
+    for (w->known_room = w->known_room ? w->known_room : 256; w->known_room < least;)
+        w->known_room *= 2;
     w->known = calloc(w->known_room, sizeof *w->known);
     w->failed |= !w->known;
     for (size_t i = 0; !w->failed && i < w->tape->instructions; i++)
@@ -333,19 +339,15 @@ static const nh_op op_of[NH_FUNCTIONS] = {
 #include "model/functions.def"
 };
 
+#include "code/lower_angles.h"
+
 static uint32_t lower_call(lowering *w, nh_node n)
 {
     size_t at = place_of(w, n.operand[0].expr);
-    uint32_t a = w->value[at];
-    if ((n.which == NH_SIN || n.which == NH_COS) && w->sine_of[at] != NONE &&
-        w->cosine_of[at] != NONE) {
-        uint32_t sine = append(w, NH_OP_SINCOS, a, 0, 0);
-        w->value[w->sine_of[at]] = sine;
-        w->value[w->cosine_of[at]] = sine + 1;
-        return n.which == NH_SIN ? sine : sine + 1;
-    }
+    if (n.which == NH_SIN || n.which == NH_COS)
+        return lower_trig(w, at, n.which);
     uint32_t b = n.count > 1 ? value_of(w, n.operand[1].expr) : 0;
-    return emit(w, op_of[n.which], a, b, 0);
+    return emit(w, op_of[n.which], w->value[at], b, 0);
 }
 
 static uint32_t lower_input(lowering *w, nh_node n)
@@ -360,7 +362,7 @@ static uint32_t lower_input(lowering *w, nh_node n)
 
 static void lower_node(lowering *w, size_t place)
 {
-    if (w->value[place] != NONE || w->fused[place])
+    if (w->value[place] != NONE || w->fused[place] || is_spare_angle(w, place))
         return;
     nh_node n = nh_look(w->g, w->node[place]);
     switch (n.kind) {
@@ -419,6 +421,7 @@ static void survey(lowering *w, const nh_expr *outputs, size_t count)
 {
     for (size_t i = 0; i < w->nodes; i++)
         survey_node(w, i);
+    survey_angles(w);
     for (size_t i = 0; i < count; i++) {
         const size_t place = place_of(w, outputs[i]);
         w->users[place] += 2; /* an output is never fused away */
@@ -438,8 +441,8 @@ static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
 {
     if (!nh_reach(w->g, outputs, count, &w->node, &w->nodes))
         return false;
-    uint32_t **array[] = {&w->value,     &w->square,  &w->reciprocal, &w->users,
-                          &w->divisions, &w->sine_of, &w->cosine_of};
+    uint32_t **array[] = {&w->value,   &w->square,    &w->reciprocal, &w->users, &w->divisions,
+                          &w->sine_of, &w->cosine_of, &w->sine,       &w->cosine};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
         *array[i] = malloc((w->nodes + 1) * sizeof **array[i]);
         if (!*array[i])
@@ -447,26 +450,20 @@ static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
         bool counter = array[i] == &w->users || array[i] == &w->divisions;
         memset(*array[i], counter ? 0 : 0xff, (w->nodes + 1) * sizeof **array[i]);
     }
-    w->fused = calloc(w->nodes + 1, sizeof *w->fused);
-    w->plain = calloc(w->nodes + 1, sizeof *w->plain);
-    w->negated = calloc(w->nodes + 1, sizeof *w->negated);
-    return w->fused && w->plain && w->negated;
+    bool **mark[] = {&w->fused, &w->plain, &w->negated, &w->derived, &w->paired};
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++)
+        if (!(*mark[i] = calloc(w->nodes + 1, sizeof **mark[i])))
+            return false;
+    return true;
 }
 
 static void finish(lowering *w)
 {
-    free(w->node);
-    free(w->value);
-    free(w->square);
-    free(w->reciprocal);
-    free(w->users);
-    free(w->divisions);
-    free(w->sine_of);
-    free(w->cosine_of);
-    free(w->fused);
-    free(w->plain);
-    free(w->negated);
-    free(w->known);
+    void *all[] = {w->node,    w->value,     w->square,  w->reciprocal, w->users,   w->divisions,
+                   w->sine_of, w->cosine_of, w->sine,    w->cosine,     w->derived, w->paired,
+                   w->fused,   w->plain,     w->negated, w->known};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
 }
 
 /* ---- numbering ---- */
@@ -480,12 +477,26 @@ static uint32_t numbered(const nh_tape *t, uint32_t value)
     return (uint32_t)(t->inputs + t->constants) + value;
 }
 
-bool nh_tape_reads_time(const nh_tape *t)
+bool nh_tape_reads(const nh_tape *t, nh_input kind)
 {
     for (size_t i = 0; i < t->inputs; i++)
-        if (t->input[i].kind == NH_TIME)
+        if (t->input[i].kind == (uint32_t)kind)
             return true;
     return false;
+}
+
+size_t nh_tape_given(const nh_tape *t)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->inputs; i++)
+        if (t->input[i].kind == NH_U && t->input[i].index >= count)
+            count = (size_t)t->input[i].index + 1;
+    return count;
+}
+
+size_t nh_tape_room(const nh_tape *t)
+{
+    return t->slots + 1 + nh_tape_given(t);
 }
 
 bool nh_tape_has_loops(const nh_tape *t)

@@ -115,7 +115,7 @@ static void call(writer *w, const operands *o, vector_instruction none)
     save_all(w);
     move_arguments(w, from, o->count);
     if (nh_ops[o->op].results > 1)
-        lea(&w->x, RDI, address_of(w, o->at[3]));
+        from_memory(&w->x, OP_LEA, RDI, address_of(w, o->at[3]));
     mov_number(&w->x, RAX, (uint64_t)(uintptr_t)w->operation[o->op]);
     call_register(&w->x, RAX);
     forget(w);
@@ -233,11 +233,13 @@ static const struct {
 #include "code/ops.def"
 };
 
-/* Time comes in a register and gets the slot behind all others. */
+/* Time comes in a register and gets the slot behind all others; inputs are copied behind it. */
 static nh_place_of_value place_at(const writer *w, uint8_t array, uint32_t index, int32_t step)
 {
     if (array == NH_TIME)
         return (nh_place_of_value){NH_PLACE_SLOTS, (uint32_t)w->tape->slots, 0};
+    if (array == NH_U)
+        return (nh_place_of_value){NH_PLACE_SLOTS, (uint32_t)w->tape->slots + 1 + index, step};
     return (nh_place_of_value){array, index, step};
 }
 
@@ -266,12 +268,12 @@ static void look_at(writer *w, const nh_tape *tape)
         w->touches[x->b_array] = w->touches[x->c_array] = true;
     }
     w->loops = nh_tape_has_loops(tape);
-    w->reads_time = nh_tape_reads_time(tape);
+    w->reads_time = nh_tape_reads(tape, NH_TIME);
 }
 
 static bool is_kept(const writer *w, int array)
 {
-    return w->calls && array != NH_TIME && w->touches[array];
+    return w->calls && array != NH_TIME && array != NH_U && w->touches[array];
 }
 
 /* Calls want the stack aligned. */
@@ -284,10 +286,27 @@ static void align_stack(writer *w, enum group1 operation)
         with_number(&w->x, operation, RSP, 8);
 }
 
+/* The inputs are the one argument on the stack. There is no register to keep their address in while
+ * functions are called, and they are few. Time is in register 0. */
+static void copy_inputs(writer *w)
+{
+    const size_t given = nh_tape_given(w->tape), bytes = (size_t)w->x.lanes * sizeof(double);
+    if (given == 0)
+        return;
+    from_memory(&w->x, OP_MOV_LOAD, RSI, (memory_operand){.base = RSP, .displacement = 8});
+    for (size_t i = 0; i < given; i++) {
+        on_memory(&w->x, VMOV_LOAD, 1, NO_REGISTER,
+                  (memory_operand){.base = RSI, .displacement = i * bytes});
+        on_memory(&w->x, VMOV_STORE, 1, NO_REGISTER,
+                  (memory_operand){.base = RDI, .displacement = (w->tape->slots + 1 + i) * bytes});
+    }
+}
+
 static void begin(writer *w, const void *slots)
 {
     w->base = w->calls ? lasting_base : argument_base;
     mov_number(&w->x, RDI, (uint64_t)(uintptr_t)slots);
+    copy_inputs(w);
     for (int i = 0; i < NH_PLACE_ARRAYS; i++)
         if (is_kept(w, i)) {
             push_or_pop(&w->x, OP_PUSH, lasting_base[i]);
@@ -370,7 +389,7 @@ static bool wanted(const nh_interpreter *in, nh_variant variant)
     size_t lines = 0;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         lines += in->tape[fn] ? in->tape[fn]->lines : 0;
-    return (variant == NH_AVX_ONE || variant == NH_AVX_WIDE) && lines <= LINES_MAX &&
+    return (variant == NH_AVX_ONE || variant == NH_WIDE) && lines <= LINES_MAX &&
            !(asked && strcmp(asked, "0") == 0);
 }
 

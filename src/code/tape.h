@@ -93,7 +93,11 @@ typedef struct nh_tape {
  * whatever it reads after its first results are known. */
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count, bool in_place);
 void nh_tape_free(nh_tape *tape);
-bool nh_tape_reads_time(const nh_tape *tape);
+bool nh_tape_reads(const nh_tape *tape, nh_input kind);
+/* Values of NH_U that it may read: one more than the highest index. */
+size_t nh_tape_given(const nh_tape *tape);
+/* Slots that a workspace has: those of the tape, one for the time, and one for each of NH_U. */
+size_t nh_tape_room(const nh_tape *tape);
 bool nh_tape_has_loops(const nh_tape *tape);
 
 /* An order of the instructions, in stretches: iteration i of line l of a stretch is instruction

@@ -12,10 +12,24 @@ nh_variant nh_variant_here(void)
     return NH_BASE_ONE;
 }
 
+nh_variant nh_variant_wide(void)
+{
+#ifdef NH_HAVE_AVX2_VARIANTS
+    return nh_variant_here() == NH_AVX_ONE ? NH_WIDE : NH_BASE_ONE;
+#else
+    return NH_WIDE;
+#endif
+}
+
+int nh_variant_lanes(nh_variant variant)
+{
+    return variant == NH_WIDE ? NH_LANES : 1;
+}
+
 static bool has_avx(nh_variant variant)
 {
 #ifdef NH_HAVE_AVX2_VARIANTS
-    return variant == NH_AVX_ONE || variant == NH_AVX_WIDE;
+    return variant == NH_AVX_ONE || variant == NH_WIDE;
 #else
     (void)variant;
     return false;
@@ -42,9 +56,9 @@ const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
 }
 
 int nh_call_missing(const void *self, int fn, double t, const void *q, const void *v, const void *x,
-                    void *out)
+                    void *out, const void *u)
 {
-    (void)t, (void)q, (void)v, (void)x, (void)out;
+    (void)t, (void)q, (void)v, (void)x, (void)out, (void)u;
     ((nh_interpreter *)self)->missing = fn + 1; /* a kernel hands on what its run gave it */
     return -1;
 }

@@ -1,6 +1,9 @@
 /* Variants: kernels and the interpreter are compiled several times, for one lane and for several,
- * and on x86 for every machine and for those with AVX2 and FMA. A machine uses one level for
- * everything, so tape and compiled kernels, one lane and many agree to the bit. */
+ * and on x86-64 for every machine and for those with AVX2 and FMA. A machine uses one level for
+ * everything, so tape and compiled kernels, one lane and many agree to the bit.
+ *
+ * x86-64 machines without AVX2, most of them older than 2013, have one lane only: another variant
+ * for them is not worth what it adds to everybody's first build. */
 #ifndef NH_CODE_VARIANT_H
 #define NH_CODE_VARIANT_H
 
@@ -11,23 +14,25 @@ enum { NH_LANES = 4 };
 
 #ifdef NH_HAVE_AVX2_VARIANTS
 #define NH_EACH_VARIANT(X, ...)                                                                    \
-    X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__) X(avx1, ##__VA_ARGS__) X(avx4, ##__VA_ARGS__)
+    X(base1, ##__VA_ARGS__) X(avx1, ##__VA_ARGS__) X(avx4, ##__VA_ARGS__)
 #else
 #define NH_EACH_VARIANT(X, ...) X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__)
 #endif
 
 typedef enum nh_variant {
     NH_BASE_ONE,
-    NH_BASE_WIDE,
 #ifdef NH_HAVE_AVX2_VARIANTS
     NH_AVX_ONE,
-    NH_AVX_WIDE,
 #endif
+    NH_WIDE, /* at the higher level, if there are two */
     NH_VARIANTS
 } nh_variant;
 
-/* The variant that this machine uses for one lane; the wide one follows it. */
+/* The variant that this machine uses for one lane, and the one for several trajectories at once,
+ * which is the same where there is no wide one. */
 nh_variant nh_variant_here(void);
+nh_variant nh_variant_wide(void);
+int nh_variant_lanes(nh_variant variant);
 
 /* What decides about bits beside the version: the name of the level of this machine. */
 const char *nh_variant_level(void);

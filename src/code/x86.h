@@ -80,6 +80,7 @@ enum general_opcode {
     OP_GROUP1 = 0x81,
     OP_JNE = 0x85, /* after OP_TWO_BYTES */
     OP_MOV = 0x89,
+    OP_MOV_LOAD = 0x8B,
     OP_LEA = 0x8D,
     OP_NOP = 0x90,
     OP_MOV_NUMBER = 0xB8,
@@ -110,11 +111,12 @@ static inline void mov(assembler *x, int to, int from)
     put_registers(x, from, to);
 }
 
-static inline void lea(assembler *x, int to, memory_operand at)
+/* OP_LEA, OP_MOV_LOAD */
+static inline void from_memory(assembler *x, enum general_opcode opcode, int to, memory_operand at)
 {
     put_rex(x, 0, at.index, at.base);
     x->failed |= to >= 8; /* no such register is asked for */
-    put(x, OP_LEA);
+    put(x, opcode);
     put_memory(x, to, at);
 }
 

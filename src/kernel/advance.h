@@ -75,6 +75,7 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
 {
     k->io = io;
     k->h = h;
+    k->u = (const real *)io->u;
     copy_reals(k->q, (const real *)io->q, N);
     copy_reals(k->v, (const real *)io->v, N);
     if (COMPENSATED) {
@@ -123,6 +124,7 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
                   .q_low = (real *)io->q_low,
                   .v_low = (real *)io->v_low,
                   .memory = (real *)io->memory,
+                  .u = (const real *)io->u,
                   .top = (real *)io->scratch,
                   .peak = (real *)io->scratch,
                   .n = shape->n,
@@ -247,6 +249,7 @@ enum { TEAM = NH_TEAM_MAX };
 static inline void copy_state(kernel *to, const kernel *from)
 {
     to->io = from->io;
+    to->u = from->u;
     copy_reals(to->q, from->q, N);
     copy_reals(to->v, from->v, N);
     if (COMPENSATED) {

@@ -15,6 +15,15 @@
 
 /* ---- one criterion ---- */
 
+/* The last place of a number, and a share below which what stalls may be round-off. Exported
+ * programs of single precision have others. */
+#ifndef ROUND_OFF
+#define ROUND_OFF 0x1p-52
+#endif
+#ifndef STALLED
+#define STALLED 1e-10
+#endif
+
 /* A lane has converged when the correction is a few units in the last place of the scale, when the
  * contraction seen so far promises that for the correction to come, or when the correction is some
  * tens of such units and no longer shrinks. A larger one that does not shrink for once may be part
@@ -56,7 +65,8 @@ static inline mask has_stalled(convergence *c, real change, real small)
 static inline mask is_round_off(const convergence *c, real change, real rate, real scale,
                                 double strict)
 {
-    const real tiny = scale * (0x1p-52 * strict), small = max_(scale * 0x1p-46, c->floor);
+    const real tiny = scale * (ROUND_OFF * strict),
+               small = max_(scale * (64 * ROUND_OFF), c->floor);
     /* The error left is the correction times the rate of convergence, of which the worse of the
      * last two is believed. */
     const mask little = EITHER(~less(tiny, change), /* change <= tiny */
@@ -78,7 +88,7 @@ static inline void convergence_judge(convergence *c, real change, real scale, do
     const real rate = iteration == 0 ? broadcast(1) : change / c->previous;
     mask done = is_round_off(c, change, rate, scale, strict);
     if (__builtin_expect(iteration >= CONVERGENCE_LATE, 0))
-        done |= has_stalled(c, change, scale * 1e-10);
+        done |= has_stalled(c, change, scale * STALLED);
     c->rate = select_(c->active, rate, c->rate);
     c->before = select_(c->active, c->previous, c->before);
     c->previous = select_(c->active, change, c->previous);
@@ -88,6 +98,37 @@ static inline void convergence_judge(convergence *c, real change, real scale, do
 static inline void convergence_update(convergence *c, real change, real scale)
 {
     convergence_judge(c, change, scale, 1);
+}
+
+/* For iterations whose evaluations are rounded many times, so that corrections of a few units in
+ * the last place are noise and need not shrink. The rate of convergence is known from corrections
+ * that stood above the noise, and tells what a correction would be without it: where that leaves no
+ * error worth mentioning and the correction itself is small as well, the iteration is at its end.
+ */
+typedef struct contraction {
+    real rate, last_rate; /* the worse of the last two, and the last */
+    real expected;        /* the correction, without noise */
+} contraction;
+
+static inline contraction contraction_begin(void)
+{
+    return (contraction){broadcast(0), broadcast(0), broadcast(1e300)};
+}
+
+/* Before convergence_update() sees the same correction. */
+static inline void contraction_update(contraction *d, convergence *c, real change, real scale)
+{
+    const real tiny = scale * 0x1p-52, noise = scale * 0x1p-46;
+    if (c->iteration > 0) {
+        const mask known = ~less(c->previous, noise);
+        const real rate = change / c->previous;
+        d->rate = select_(known, max_(rate, d->last_rate), d->rate);
+        d->last_rate = select_(known, rate, d->last_rate);
+        const real next = d->expected * d->rate;
+        d->expected = select_(less(change, noise) & less(next, change), next, change);
+        c->active &= ~(less(change, tiny * 4.0) & less(d->expected * d->rate, tiny * 0.0625));
+    } else
+        d->expected = change;
 }
 
 static inline real largest(const kernel *k, const real *x, int count)
@@ -103,7 +144,7 @@ static inline real largest(const kernel *k, const real *x, int count)
  * Slow motion far from the origin converges no better than that. */
 static inline real position_noise(const kernel *k, const real *q, int count)
 {
-    return largest(k, q, count) * (0x1p-48 / __builtin_fabs(k->h));
+    return largest(k, q, count) * (16 * ROUND_OFF / __builtin_fabs(k->h));
 }
 
 /* For velocities found by iteration from the present state. */

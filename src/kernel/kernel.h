@@ -8,6 +8,7 @@
  *     N, M, NB, NK      velocities, constraints, entries of B and of K
  *     POSITIONS, NG     conditions on positions, the last of the M, and their entries of K
  *     NBG               their entries of B
+ *     NF                numbers in the factors of the mass matrix (FACTOR, SUBSTITUTE)
  *     ROTATIONS, ROTATION(r)   rotations, and where the quaternion of each begins
  *     LOCAL(x, count)   an array for the duration of the step
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
@@ -40,9 +41,20 @@ typedef struct kernel {
     nh_kernel_io *io;
     double h, t;
     real q[N], v[N], q_low[N], v_low[N], *memory;
+    const real *u;
     const real *weight;
+#ifdef NH_EXPORTED
+    real *top; /* of the scratch in use, in steps that have Newton's method */
+#endif
 } kernel;
+#ifdef NH_WITH_NEWTON
+#define LOCAL(name, count)                                                                         \
+    real *name = k->top;                                                                           \
+    k->top += (count)
+#define note_scratch(k) ((void)(k))
+#else
 #define LOCAL(name, count) real name[SOME(count)]
+#endif
 #ifdef WEIGHTS_AT_HAND
 #define WEIGHT(w) (k->weight[(w)-TABLE])
 #else
@@ -55,8 +67,8 @@ typedef struct kernel {
 #endif
 #define EACH_QUICKLY EACH
 #ifndef NH_CALLBACKS
-#define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out)
-#define CALL_POINTS(FN, q, v, x, out) quad_fn_##FN(0, q, v, x, out)
+#define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out, k->u)
+#define CALL_POINTS(FN, q, v, x, out) quad_fn_##FN(0, q, v, x, out, 0)
 #else
 #define EVALUATE(FN, t, q, v, x, out)                                                              \
     user_call((nh_callback_space *)k->io->self, NH_FN_##FN, t, q, v, x, out)
@@ -69,6 +81,7 @@ typedef struct kernel { /* with copies of what steps read often */
     nh_kernel_io *io;
     double h, t;
     real *q, *v, *q_low, *v_low, *memory;
+    const real *u;
     real *top, *peak; /* of the scratch in use, and how far it ever went */
     int n, m, nk, nb, positions, reaction_is_linear, constant_mass, compensated;
     const int *b_first, *b_column;
@@ -83,6 +96,7 @@ typedef struct kernel { /* with copies of what steps read often */
 #define NB (k->nb)
 #define POSITIONS (k->positions)
 #define NG (k->io->shape->ng)
+#define NF (k->io->shape->nf)
 #define ROTATIONS (k->io->shape->rotations)
 #define ROTATION(r) (k->io->shape->rotation[r])
 #define NBG (NB - k->b_first[M - POSITIONS])
@@ -108,7 +122,8 @@ typedef struct kernel { /* with copies of what steps read often */
     k->top += (count)
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #define EACH_QUICKLY(i, count) _Pragma("GCC unroll 4") EACH(i, count)
-#define EVALUATE(FN, t, q, v, x, out) k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out)
+#define EVALUATE(FN, t, q, v, x, out)                                                              \
+    k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out, k->u)
 
 /* How much scratch steps take, which the run compares with what its method asked for. It is noted
  * where some of it is given back, where Newton's method was needed, and of plain steps after every

@@ -9,10 +9,12 @@
 typedef struct nh_shape {
     int n, m, nk, nb;
     int positions, ng; /* conditions on positions, the last of the m, and their entries of K */
+    int nf;            /* numbers in the factors of the mass matrix, without constants */
     const int *k_first, *k_column, *b_first, *b_column;
     /* K B: entry (i, j) is the sum over e in pair_first[i*m+j] .. of K[pair_k[e]] * B[pair_b[e]].
      * NULL when m is too large for it. */
     const int *pair_first, *pair_k, *pair_b;
+    int inputs; /* numbers that a run is given from outside, for those inputs that are open */
     int angles;
     const int *angle; /* coordinates that are angles */
     int rotations;
@@ -27,9 +29,9 @@ typedef struct nh_shape {
     int energy_scales;  /* is conserved, and v may be scaled: energy = V(q) + s^2 T for s v */
 } nh_shape;
 
-/* Computes function fn (an nh_fn); 0, or what the user's function returned. */
+/* Computes function fn (an nh_fn); 0, or what the user's function returned. u: the inputs. */
 typedef int nh_call_fn(const void *self, int fn, double t, const void *q, const void *v,
-                       const void *x, void *out);
+                       const void *x, void *out, const void *u);
 
 typedef struct nh_kernel_io {
     double step, time;       /* h, and t when index was 0 */
@@ -40,6 +42,7 @@ typedef struct nh_kernel_io {
     double *q_low, *v_low;   /* [n], what rounding left out; used when compensated */
     double *revolutions;     /* [angles], full revolutions taken off */
     double *memory;          /* of the method, survives between steps */
+    const double *u;         /* inputs, the same in all steps of a call */
     double *scratch;         /* for a step; general kernels only */
     long long *scratch_peak; /* the most that any step took of it, in reals */
     const double *option, *table;
@@ -53,10 +56,18 @@ typedef struct nh_kernel_io {
      * are computed with, if `wrapped` is given, in rows of q alone. */
     double *row, *wrapped;
     long long row_from, every;
+    /* With `node` a method that chooses its own steps keeps the end of each: t, how many steps it
+     * has taken and attempts it has given up, q, v, v', revolutions taken off. Where there is no
+     * room for more it stops with NH_KERNEL_FULL and goes on when it is called again. One lane. */
+    double *node;
+    long long nodes, nodes_max;
     /* of a failed step */
     double residual;
     int iterations;
 } nh_kernel_io;
+
+/* Numbers of a node. */
+#define NH_NODE_SIZE(n, angles) (3 + 3 * (n) + (angles))
 
 /* Full revolutions added back: 2 pi in two parts, as it was taken off. */
 static inline double nh_whole_angle(double wrapped, double revolutions)
@@ -69,7 +80,9 @@ enum {
     NH_KERNEL_NOT_CONVERGED = 1,
     NH_KERNEL_STOPPED = 2,
     NH_KERNEL_REFUSED = 3,
-    NH_KERNEL_STUCK = 4 /* steps of its own became too short or too many */
+    NH_KERNEL_STUCK = 4,    /* steps of its own became too short or too many */
+    NH_KERNEL_PACELESS = 5, /* the motion has no pace there (run/pace.h) */
+    NH_KERNEL_FULL = 6      /* no room for more nodes */
 };
 
 enum { NH_TEAM_MAX = 4, NH_SIZES = 4 };

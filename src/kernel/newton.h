@@ -1,9 +1,9 @@
 /* Newton's method on a Jacobian by differences: for steps that fixed-point iteration does not
  * solve.
  *
- * Only the careful kernels (one lane, built into the library) have it: fast ones give such a step
- * back, and the run hands it to a careful one. Needs no derivatives from the system, so it serves
- * every method and every kind of system.
+ * Only the careful kernels (one lane, built into the library or exported) have it: fast ones give
+ * such a step back, and the run hands it to a careful one. Needs no derivatives from the system, so
+ * it serves every method and every kind of system.
  *
  * It comes near the solution with damped corrections, each of which has to shrink the next one as
  * the same Jacobian sees it (Deuflhard's natural monotonicity, which depends on no units). The
@@ -15,7 +15,7 @@
 
 #include "kernel/kernel.h"
 
-#if LANES == 1 && !defined(NH_EMITTED)
+#if LANES == 1 && (!defined(NH_EMITTED) || defined(NH_WITH_NEWTON))
 #define NH_CAREFUL 1
 
 #include <math.h>
@@ -34,12 +34,16 @@ enum {
  * unknown: some of them begin at zero. They are not damped below
  * NEWTON_NEAR, and a few more may follow until each is NEWTON_CLOSE to its own unknown, by which it
  * is judged from then on (or by NEWTON_SHARE of the largest). What stagnates above NEWTON_NOISE is
- * not solved; less than NEWTON_LEAST of a correction is none. */
+ * not solved; less than NEWTON_LEAST of a correction is none. Differences are taken over
+ * NEWTON_SHIFT of an unknown. */
+#ifndef NEWTON_NEAR /* exported programs of single precision have others */
 #define NEWTON_NEAR 1e-5
+#define NEWTON_NOISE 1e-6
+#define NEWTON_SHIFT 0x1p-26
+#endif
 #define NEWTON_CLOSE 1e-3
 #define NEWTON_ROUGH 0.03
 #define NEWTON_SHARE 1e-6
-#define NEWTON_NOISE 1e-6
 #define NEWTON_LEAST 0x1p-10
 
 typedef int newton_residual(kernel *k, const double *x, double *r, double *work);
@@ -136,8 +140,8 @@ static inline int newton_jacobian(kernel *k, newton_problem *s)
     const int d = s->d;
     for (int j = 0; j < d; j++) {
         const double keep = s->x[j], size = fmax(fabs(keep), s->size[j]);
-        double dx = 0x1p-26 * fmax(size, j < s->judged ? least : 0);
-        s->x[j] = keep + (dx > 0 ? dx : 0x1p-26);
+        double dx = NEWTON_SHIFT * fmax(size, j < s->judged ? least : 0);
+        s->x[j] = keep + (dx > 0 ? dx : NEWTON_SHIFT);
         dx = s->x[j] - keep;
         int status = s->residual(k, s->x, s->moved, s->work);
         s->x[j] = keep;

@@ -6,7 +6,7 @@
 #include "kernel/kernel.h"
 
 /* Give back the arrays that LOCAL makes in a function which is called many times in a step. */
-#ifdef NH_EMITTED
+#if defined(NH_EMITTED) && !defined(NH_WITH_NEWTON)
 #define HOLD(k) (void)0
 #define RELEASE(k) (void)0
 #else

@@ -1,39 +1,15 @@
 /* Gaussian elimination on a sparse matrix of expressions.
  *
- * The elimination order is the greedy minimum-degree order, computed from the sparsity pattern
- * beforehand: each iteration eliminates the unknown with the fewest remaining neighbours, and of
- * several the one with the smallest index. Matrices that are not definite get their rows exchanged
- * first, or are solved through their normal equations with one step of refinement, which makes the
- * error that of the matrix itself again. */
-#include "mechanics/sparse.h"
+ * The order is found beforehand (ordering.c). Matrices that are not definite get their rows
+ * exchanged first, or are solved through their normal equations with one step of refinement, which
+ * makes the error that of the matrix itself again. */
+#include "mechanics/elimination.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Above this many multiplications the straight-line code would be absurd. */
-enum { WORK_MAX = 20 * 1000 * 1000 };
-
-typedef struct line_entry {
-    int at;
-    nh_expr value;
-} line_entry;
-
-typedef struct sparse_line { /* sparse row or column, unordered */
-    line_entry *item;
-    int count, room;
-} sparse_line;
-
-struct nh_elimination {
-    int n;
-    int *order; /* order[step] = unknown that is eliminated */
-    nh_expr *pivot;
-    sparse_line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
-    sparse_line *upper; /* upper[k]: (j, u_kj) */
-    int *row;           /* row[k]: the row of the matrix in the place of row k; NULL: k itself */
-    int *place;         /* its inverse */
-    nh_matrix a;        /* of normal equations: the matrix itself, its transpose times w */
-    nh_matrix aw;
-};
+#define WORK_MAX 2e7
 
 static nh_expr *line_find(sparse_line *l, int at)
 {
@@ -43,7 +19,7 @@ static nh_expr *line_find(sparse_line *l, int at)
     return NULL;
 }
 
-static bool line_put(sparse_line *l, int at, nh_expr value)
+bool nh_elimination_put(sparse_line *l, int at, nh_expr value)
 {
     if (l->count == l->room) {
         int room = l->room ? 2 * l->room : 4;
@@ -73,81 +49,6 @@ static void lines_free(sparse_line *l, int n)
     free(l);
 }
 
-/* ---- order ---- */
-
-/* Neighbours in the symmetrised pattern. */
-static sparse_line *neighbours(const nh_matrix *a)
-{
-    int n = a->rows;
-    sparse_line *near = calloc(n ? (size_t)n : 1, sizeof *near);
-    for (int i = 0; near && i < n; i++)
-        for (size_t e = 0; e < a->row[i].count; e++) {
-            int j = (int)a->row[i].entry[e].index;
-            if (i == j)
-                continue;
-            bool ok = (line_find(near + i, j) || line_put(near + i, j, 0)) &&
-                      (line_find(near + j, i) || line_put(near + j, i, 0));
-            if (!ok) {
-                lines_free(near, n);
-                return NULL;
-            }
-        }
-    return near;
-}
-
-/* Takes k out of the pattern and joins its neighbours to each other. */
-static bool join_neighbours(sparse_line *near, int k, long *work)
-{
-    sparse_line *out = near + k;
-    *work += (long)out->count * out->count;
-    for (int a = 0; a < out->count; a++) {
-        int i = out->item[a].at;
-        line_remove(near + i, k);
-        for (int b = 0; b < out->count; b++) {
-            int j = out->item[b].at;
-            if (i != j && !line_find(near + i, j) && !line_put(near + i, j, 0))
-                return false;
-        }
-    }
-    return *work < WORK_MAX;
-}
-
-/* Buckets of unknowns by degree make the choice of the next cheap. Entries of buckets go stale when
- * a degree changes; they are skipped when met. */
-static bool find_order(const nh_matrix *a, int *order, bool *too_much)
-{
-    int n = a->rows, done = 0;
-    long work = 0;
-    sparse_line *near = neighbours(a);
-    sparse_line *bucket = calloc((size_t)n + 1, sizeof *bucket);
-    bool *gone = calloc(n ? (size_t)n : 1, sizeof *gone);
-    bool ok = near && bucket && gone;
-    for (int i = n; ok && i-- > 0;)
-        ok = line_put(bucket + near[i].count, i, 0);
-    for (int degree = 0; ok && done < n;) {
-        if (bucket[degree].count == 0) {
-            degree++;
-            continue;
-        }
-        int k = bucket[degree].item[--bucket[degree].count].at;
-        if (gone[k] || near[k].count != degree)
-            continue;
-        gone[k] = true;
-        order[done++] = k;
-        ok = join_neighbours(near, k, &work);
-        for (int b = 0; ok && b < near[k].count; b++) {
-            int i = near[k].item[b].at;
-            ok = line_put(bucket + near[i].count, i, 0);
-            degree = near[i].count < degree ? near[i].count : degree;
-        }
-    }
-    *too_much = work >= WORK_MAX;
-    lines_free(near, n);
-    lines_free(bucket, n + 1);
-    free(gone);
-    return ok;
-}
-
 /* ---- factors ---- */
 
 typedef struct work_matrix { /* rows by content, columns by pattern, kept in step */
@@ -162,7 +63,8 @@ static bool fill_work(work_matrix *w, const nh_matrix *a)
     for (int i = 0; ok && i < a->rows; i++)
         for (size_t e = 0; ok && e < a->row[i].count; e++) {
             int j = (int)a->row[i].entry[e].index;
-            ok = line_put(w->row + i, j, a->row[i].entry[e].value) && line_put(w->column + j, i, 0);
+            ok = nh_elimination_put(w->row + i, j, a->row[i].entry[e].value) &&
+                 nh_elimination_put(w->column + j, i, 0);
         }
     return ok;
 }
@@ -174,7 +76,8 @@ static bool subtract_from(nh_graph *g, work_matrix *w, int i, int j, nh_expr wha
         *at = nh_subtract(g, *at, what);
         return true;
     }
-    return line_put(w->row + i, j, nh_negate(g, what)) && line_put(w->column + j, i, 0);
+    return nh_elimination_put(w->row + i, j, nh_negate(g, what)) &&
+           nh_elimination_put(w->column + j, i, 0);
 }
 
 /* One step of the elimination: row k becomes a row of U, column k a column of L, the rest is
@@ -194,7 +97,7 @@ static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k
         nh_expr *below = line_find(w->row + i, k);
         nh_expr l = nh_divide(g, *below, lu->pivot[k]);
         line_remove(w->row + i, k);
-        if (l != NH_ZERO && !line_put(lu->lower + k, i, l))
+        if (l != NH_ZERO && !nh_elimination_put(lu->lower + k, i, l))
             return false;
     }
     for (int b = 0; b < lu->upper[k].count; b++) {
@@ -209,7 +112,7 @@ static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k
     return true;
 }
 
-static nh_elimination *allocate(int rows)
+nh_elimination *nh_elimination_allocate(int rows)
 {
     size_t n = (size_t)rows + 1;
     nh_elimination *lu = calloc(1, sizeof *lu);
@@ -231,10 +134,12 @@ static nh_elimination *allocate(int rows)
 static nh_elimination *factorise(nh_graph *g, nh_elimination *lu, const nh_matrix *a, bool ordered,
                                  int *singular)
 {
-    bool too_much = false;
+    nh_work work = {0};
     work_matrix w = {0};
     *singular = NH_NO_MEMORY_LEFT;
-    bool ok = lu && (ordered || find_order(a, lu->order, &too_much)) && fill_work(&w, a);
+    bool ok = lu && (ordered || nh_elimination_order(a, lu->order, WORK_MAX, &work));
+    bool too_much = ok && work.products >= WORK_MAX;
+    ok = ok && !too_much && fill_work(&w, a);
     for (int position = 0; ok && position < lu->n; position++) {
         int k = lu->order[position];
         ok = eliminate_one(g, lu, &w, k) && !nh_graph_failed(g);
@@ -263,7 +168,7 @@ static bool append_row(nh_partials *to, const nh_partials *from)
 static nh_elimination *exchanged(nh_graph *g, const nh_matrix *a, const nh_pivots *pivots,
                                  int *singular)
 {
-    nh_elimination *lu = allocate(a->rows);
+    nh_elimination *lu = nh_elimination_allocate(a->rows);
     nh_matrix moved = {0};
     size_t n = (size_t)a->rows;
     *singular = NH_NO_MEMORY_LEFT;
@@ -319,7 +224,8 @@ static nh_elimination *through_normal(nh_graph *g, const nh_matrix *a, const nh_
     for (int i = 0; ok && i < a->rows; i++)
         ok = append_row(copy.row + i, a->row + i);
     ok = ok && normal_matrix(g, a, pivots->weight, &aw, &normal);
-    nh_elimination *lu = ok ? factorise(g, allocate(a->rows), &normal, false, singular) : NULL;
+    nh_elimination *lu =
+        ok ? factorise(g, nh_elimination_allocate(a->rows), &normal, false, singular) : NULL;
     nh_matrix_free(&normal);
     if (!lu) {
         nh_matrix_free(&aw);
@@ -338,7 +244,7 @@ nh_elimination *nh_eliminate(nh_graph *g, const nh_matrix *a, const nh_pivots *p
         return exchanged(g, a, pivots, singular);
     if (pivots && pivots->kind == NH_PIVOTS_NORMAL)
         return through_normal(g, a, pivots, singular);
-    return factorise(g, allocate(a->rows), a, false, singular);
+    return factorise(g, nh_elimination_allocate(a->rows), a, false, singular);
 }
 
 const nh_expr *nh_elimination_pivots(const nh_elimination *lu)
@@ -375,13 +281,15 @@ static void forward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
 static bool backward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
 {
     nh_expr_list terms = {0};
-    bool ok = nh_expr_list_push(&terms, x[k]);
+    bool ok = nh_expr_list_push(&terms, lu->inverted ? nh_multiply(g, x[k], lu->pivot[k]) : x[k]);
     for (int b = 0; ok && b < lu->upper[k].count; b++) {
         line_entry u = lu->upper[k].item[b];
         if (x[u.at] != NH_ZERO)
             ok = nh_expr_list_push(&terms, nh_negate(g, nh_multiply(g, u.value, x[u.at])));
     }
-    x[k] = ok ? nh_divide(g, nh_sum(g, terms.item, terms.count), lu->pivot[k]) : NH_ZERO;
+    x[k] = ok ? nh_sum(g, terms.item, terms.count) : NH_ZERO;
+    if (!lu->inverted)
+        x[k] = nh_divide(g, x[k], lu->pivot[k]);
     nh_expr_list_free(&terms);
     return ok;
 }
@@ -458,7 +366,7 @@ static bool pattern_init(solution_pattern *r, const nh_elimination *lu)
         r->position[lu->order[i]] = i;
         r->x[i] = NH_ZERO;
         for (int b = 0; ok && b < lu->upper[i].count; b++)
-            ok = line_put(r->users + lu->upper[i].item[b].at, i, 0);
+            ok = nh_elimination_put(r->users + lu->upper[i].item[b].at, i, 0);
     }
     return ok;
 }

@@ -115,64 +115,6 @@ static bool derive_energy(nh_mechanics *s, const nh_expr *v)
     return ok && !nh_graph_failed(g);
 }
 
-static nh_status fail_singular(const nh_mechanics *s, int singular, nh_report *report)
-{
-    const nh_problem *problem = s->problem;
-    if (singular >= 0)
-        return nh_fail(
-            report, NH_BAD_MODEL,
-            "%s: the mass matrix is singular: the Lagrangian gives '%s' no kinetic energy of "
-            "its own; every coordinate needs a velocity term that can be solved for",
-            problem->file, problem->velocity_name[singular]);
-    if (singular != NH_TOO_MUCH_FILL)
-        return nh_fail_memory(report);
-    return nh_fail(report, NH_TOO_LARGE,
-                   "%s: the mass matrix couples too many of the %d coordinates to be solved for; "
-                   "it needs to be sparse at this size",
-                   problem->file, s->n);
-}
-
-/* Pivots by size, for a mass matrix that is not definite. */
-static nh_status factorise_indefinite(nh_mechanics *s, int singular, nh_report *report)
-{
-    nh_pivots pivots;
-    int zero;
-    nh_elimination_free(s->mass_factors);
-    s->mass_factors = NULL;
-    if (nh_choose_pivots(s, &s->mass, &pivots, &zero))
-        s->mass_factors = nh_eliminate(s->g, &s->mass, &pivots, &zero);
-    nh_pivots_free(&pivots);
-    if (s->mass_factors && nh_is_definite(s, s->mass_factors, NULL, s->n, &singular) == NH_UNKNOWN)
-        return nh_fail_memory(report);
-    if (!s->mass_factors || singular >= 0)
-        return fail_singular(s, singular >= 0 ? singular : zero, report);
-    /* measured on matrices that are well conditioned: 1e-15 */
-    if (!(nh_solution_defect(s, s->mass_factors, &s->mass) < 1e-9))
-        return nh_fail(
-            report, NH_BAD_MODEL,
-            "%s: the mass matrix is so close to a singular one that accelerations cannot "
-            "be computed; choose other coordinates or other units",
-            s->problem->file);
-    return NH_OK;
-}
-
-static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
-{
-    int singular, zero;
-    for (int i = 0; i < s->n; i++) /* seen at once, however large the rest is */
-        if (s->mass.row[i].count == 0)
-            return fail_singular(s, i, report);
-    s->mass_factors = nh_eliminate(s->g, &s->mass, NULL, &singular);
-    if (!s->mass_factors && singular < 0)
-        return fail_singular(s, singular, report);
-    nh_answer definite =
-        s->mass_factors ? nh_is_definite(s, s->mass_factors, &s->mass, s->n, &zero) : NH_NO;
-    if (definite == NH_UNKNOWN)
-        return nh_fail_memory(report);
-    s->definite = definite == NH_YES;
-    return s->definite ? NH_OK : factorise_indefinite(s, s->mass_factors ? zero : singular, report);
-}
-
 /* K M^-1 K^T is as definite as M. */
 static nh_status choose_schur_pivots(nh_mechanics *s, nh_report *report)
 {
@@ -234,10 +176,8 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
         !derive_constraints(s, v) || !find_start(s))
         status = nh_fail_memory(report);
     if (status == NH_OK)
-        status = factorise_mass(s, report);
-    if (status == NH_OK &&
-        (!derive_energy(s, v) ||
-         !nh_elimination_solve_rows(s->g, s->mass_factors, &s->K, &s->B))) /* B = M^-1 K^T */
+        status = nh_solve_for_mass(s, report);
+    if (status == NH_OK && !derive_energy(s, v))
         status = nh_fail_memory(report);
     if (status == NH_OK)
         status = choose_schur_pivots(s, report);

@@ -395,7 +395,8 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     constraint_kinds(s);
     f->mechanical = is_mechanical(s);
     f->definite_mass = s->definite;
-    f->symmetries = s->n <= NH_SYMMETRIES_MAX;
+    /* what an open input in a constraint does to momenta is not known */
+    f->symmetries = s->n <= NH_SYMMETRIES_MAX && !any_depends(g, s->k, s->m, NH_U);
     f->has_frame = s->problem->frames > 0;
     f->reaction_is_linear = reaction_is_linear(s);
     f->autonomous = !nh_depends(g, s->problem->lagrangian, NH_TIME) &&
@@ -421,6 +422,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     if (status == NH_OK)
         status = nh_check_frame(s, start, report);
     if (status == NH_OK) {
+        f->constant_inertia = nh_has_constant_inertia(s);
         f->keeps_energy = keeps_energy(s);
         f->reversible = reversibility(s);
         nh_find_integrability(s);

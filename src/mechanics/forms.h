@@ -19,6 +19,7 @@ typedef struct nh_forms {
     nh_expr *entry;        /* [rows * columns] */
     nh_two_form_entry *dw; /* of all forms, form after form; the algebra is in it */
     int entries, room;
+    bool too_many; /* entries to look at: not all are there */
 } nh_forms;
 
 /* The derivative of an expression along a column: of an algebra's there is none. */

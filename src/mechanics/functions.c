@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
+
 static bool push_all(nh_expr_list *out, const nh_expr *e, int count)
 {
     bool ok = true;
@@ -323,6 +325,32 @@ bool nh_derive_solve(nh_mechanics *s, nh_expr *x, nh_expr_list *out)
     return nh_elimination_solve(s->g, s->mass_factors, x) && push_all(out, x, s->n);
 }
 
+/* M^-1 y with the factors of M among the arguments. */
+bool nh_derive_substitute(nh_mechanics *s, nh_expr *y, nh_expr_list *out)
+{
+    nh_expr_list factors = {0};
+    nh_elimination *frozen = nh_elimination_freeze(s->g, s->mass_factors, &factors);
+    for (int i = 0; frozen && i < s->n; i++)
+        y[i] = nh_variable(s->g, NH_X, (uint32_t)(s->nf + i));
+    bool ok = frozen && nh_elimination_solve(s->g, frozen, y) && push_all(out, y, s->n);
+    nh_elimination_free(frozen);
+    nh_expr_list_free(&factors);
+    return ok;
+}
+
+bool nh_derive_factor(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    nh_expr_list factors = {0};
+    nh_elimination *frozen = nh_elimination_freeze(s->g, s->mass_factors, &factors);
+    bool ok = frozen && push_entries(out, &s->B) && push_all(out, factors.item, (int)factors.count);
+    for (int i = (int)factors.count; ok && i < s->nf; i++) /* where room was left for all */
+        ok = nh_expr_list_push(out, NH_ZERO);
+    nh_elimination_free(frozen);
+    nh_expr_list_free(&factors);
+    return ok;
+}
+
 /* The multipliers that observables ask for, in the order of problem->reaction; NULL without memory.
  */
 static nh_expr *find_reactions(nh_mechanics *s, nh_expr *work)
@@ -354,6 +382,63 @@ bool nh_derive_observe(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
         ok = nh_expr_list_push(out, nh_substitute(s->g, problem->observable[i].value, NH_X,
                                                   reaction, (size_t)problem->reactions));
     free(reaction);
+    return ok;
+}
+
+/* The value, no slope, and that it begins now. */
+bool nh_derive_inputs(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    const nh_problem *p = s->problem;
+    nh_expr *value = calloc((size_t)p->open_values + 1, sizeof *value);
+    for (int i = 0; value && i < p->inputs; i++) {
+        const nh_problem_input *input = p->input + i;
+        if (input->first < 0 || input->feedback)
+            continue;
+        const int last = input->first + nh_signal_values(input->signal) - 1;
+        value[last] = nh_variable(s->g, NH_TIME, 0);
+        value[input->first] = input->given;
+    }
+    bool ok = value && push_all(out, value, p->open_values);
+    free(value);
+    return ok;
+}
+
+/* The total time derivative of a function of the state; the acceleration is the extra argument. */
+static nh_expr rate_of(nh_mechanics *s, nh_expr f)
+{
+    nh_partials by_v;
+    nh_expr rate = nh_total_derivative(s->g, f);
+    if (!nh_gradient(s->g, f, NH_V, &by_v)) {
+        nh_graph_fail(s->g);
+        return NH_ZERO;
+    }
+    for (size_t i = 0; i < by_v.count; i++) {
+        nh_expr a = nh_variable(s->g, NH_X, by_v.entry[i].index);
+        rate = nh_add(s->g, rate, nh_multiply(s->g, by_v.entry[i].value, a));
+    }
+    nh_partials_free(&by_v);
+    return rate;
+}
+
+bool nh_derive_events(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    const nh_problem *problem = s->problem;
+    bool ok = true;
+    for (int i = 0; ok && i < problem->events; i++)
+        ok = nh_expr_list_push(out, problem->event[i].value);
+    for (int i = 0; ok && i < problem->events; i++)
+        ok = nh_expr_list_push(out, rate_of(s, problem->event[i].value));
+    return ok;
+}
+
+bool nh_derive_changes(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    bool ok = true;
+    for (int i = 0; ok && i < s->problem->changes; i++)
+        ok = nh_expr_list_push(out, s->problem->change[i].value);
     return ok;
 }
 
@@ -389,6 +474,13 @@ bool nh_derive_stage(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     (void)work;
     return push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
            push_entries(out, &s->K) && push_entries(out, &s->B);
+}
+
+bool nh_derive_point(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    return push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
+           push_entries(out, &s->K);
 }
 
 bool nh_derive_end(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
@@ -450,8 +542,11 @@ const char *const nh_fn_name[NH_FN_COUNT] = {
 size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
 {
     const size_t n = (size_t)sizes->n, m = (size_t)sizes->m, r = n - m;
-    const size_t nk = (size_t)sizes->nk, nb = (size_t)sizes->nb, ng = (size_t)sizes->ng;
+    const size_t nk = (size_t)sizes->nk, nb = (size_t)sizes->nb, ng = (size_t)sizes->ng,
+                 nf = (size_t)sizes->nf;
     const size_t positions = (size_t)sizes->positions, observables = (size_t)sizes->observables;
+    const size_t inputs = (size_t)sizes->inputs;
+    const size_t events = (size_t)sizes->events, changes = (size_t)sizes->changes;
     const size_t count[] = {
 #define FN(name, outputs, derive) outputs,
 #include "mechanics/functions.def"
@@ -470,23 +565,51 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
                                .nk = (int)nh_matrix_entries(&s->K),
                                .nb = (int)nh_matrix_entries(&s->B),
                                .ng = nh_mechanics_ng(s),
+                               .nf = s->nf,
+                               .events = s->problem->events,
+                               .changes = s->problem->changes,
                                .observables = s->problem->observables +
-                                              (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0)};
+                                              (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0),
+                               .inputs = s->problem->open_values};
     size_t expected = nh_fn_outputs(fn, &sizes);
     assert(count == expected && "functions.def tells another number of outputs");
     return count == expected;
 }
 
-bool nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out)
+/* Whether a function can be had without M^-1. */
+static bool stands_without_mass(const nh_mechanics *s, nh_fn fn)
+{
+    switch (fn) {
+    case NH_FN_CONSTRAINT:
+    case NH_FN_INPUTS:
+    case NH_FN_MATRICES:
+    case NH_FN_ENERGY:
+    case NH_FN_POTENTIAL:
+    case NH_FN_SURFACE:
+    case NH_FN_END:
+        return true;
+    case NH_FN_OBSERVE:
+        return s->problem->reactions == 0;
+    default:
+        return false;
+    }
+}
+
+nh_status nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out, nh_report *report)
 {
     static nh_derive_function *const derive[] = {
 #define FN(name, outputs, derive_) derive_,
 #include "mechanics/functions.def"
 #undef FN
     };
-    nh_expr *work = calloc((size_t)s->n + 1, sizeof *work);
+    nh_status status = stands_without_mass(s, fn) ? NH_OK : nh_mass_needed(s, report);
+    nh_expr *work = status == NH_OK ? calloc((size_t)s->n + 1, sizeof *work) : NULL;
     size_t before = out->count;
     bool ok = work && derive[fn](s, work, out) && !nh_graph_failed(s->g);
     free(work);
-    return ok && is_complete(s, fn, out->count - before);
+    if (status == NH_OK && !(ok && is_complete(s, fn, out->count - before)))
+        status = nh_fail(report, NH_NO_MEMORY,
+                         "%s: not enough memory for the equations of %d coordinates",
+                         s->problem->file, s->n);
+    return status;
 }

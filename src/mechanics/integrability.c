@@ -13,7 +13,9 @@
 
 #include "base/dense.h"
 
-enum { FORMS_MAX = 300, ALONE_MAX = 50 };
+/* What is looked at, within a second or so: forms, those judged alone, entries of the two-forms,
+ * and the terms of which integrals are put together. */
+enum { FORMS_MAX = 300, ALONE_MAX = 50, ENTRIES_MAX = 100000, INTEGRAL_TERMS_MAX = 1000000 };
 
 /* ---- the forms and their derivatives ---- */
 
@@ -66,11 +68,6 @@ static bool add_entry(nh_forms *f, int form, int j, int k, nh_expr value)
         k = swap;
         value = nh_negate(g, value);
     }
-    for (int e = f->entries; e-- > 0 && f->dw[e].form == form;)
-        if (f->dw[e].j == j && f->dw[e].k == k) {
-            f->dw[e].value = nh_add(g, f->dw[e].value, value);
-            return true;
-        }
     if (f->entries == f->room) {
         int room = f->room ? 2 * f->room : 64;
         nh_two_form_entry *bigger = realloc(f->dw, (size_t)room * sizeof *bigger);
@@ -83,14 +80,35 @@ static bool add_entry(nh_forms *f, int form, int j, int k, nh_expr value)
     return true;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const nh_two_form_entry *x = a, *y = b;
+    int order = x->j != y->j ? x->j - y->j : x->k - y->k;
+    return order ? order : (x->value > y->value) - (x->value < y->value);
+}
+
+/* Entries of one place become their sum. */
+static void join_entries(nh_forms *f, int first)
+{
+    int kept = first;
+    qsort(f->dw + first, (size_t)(f->entries - first), sizeof *f->dw, by_place);
+    for (int e = first; e < f->entries; e++)
+        if (kept > first && f->dw[kept - 1].j == f->dw[e].j && f->dw[kept - 1].k == f->dw[e].k)
+            f->dw[kept - 1].value = nh_add(f->s->g, f->dw[kept - 1].value, f->dw[e].value);
+        else
+            f->dw[kept++] = f->dw[e];
+    f->entries = kept;
+}
+
 /* dw(e_j, e_k) = d_j w_k - d_k w_j - w([e_j, e_k]) */
 static bool derive_form(nh_forms *f, int i)
 {
     nh_graph *g = f->s->g;
     const nh_problem *problem = f->s->problem;
     const nh_expr *row = f->entry + i * f->columns;
+    const int first = f->entries;
     bool ok = true;
-    for (int k = 0; ok && k < f->columns; k++) {
+    for (int k = 0; ok && !f->too_many && k < f->columns; k++) {
         nh_partials dq = {0}, dt = {0};
         ok = nh_gradient(g, row[k], NH_Q, &dq) && nh_gradient(g, row[k], NH_TIME, &dt);
         for (size_t e = 0; ok && e < dq.count; e++)
@@ -99,12 +117,15 @@ static bool derive_form(nh_forms *f, int i)
             ok = add_entry(f, i, f->columns - 1, k, dt.entry[e].value);
         nh_partials_free(&dq);
         nh_partials_free(&dt);
+        f->too_many = f->entries - first > 2 * ENTRIES_MAX; /* d_j w_k and d_k w_j become one */
     }
     for (int b = 0; ok && b < problem->brackets; b++) {
         nh_bracket c = problem->bracket[b];
         if (c.a < c.b) /* both orders are listed */
             ok = add_entry(f, i, c.a, c.b, nh_scale(g, -c.c, row[c.result]));
     }
+    if (f->entries > first)
+        join_entries(f, first);
     return ok;
 }
 
@@ -122,8 +143,10 @@ static bool make_forms(nh_forms *f, nh_mechanics *s)
     *f = (nh_forms){.s = s, .rows = s->m, .with_time = needs_time(s)};
     f->columns = s->n + f->with_time;
     bool ok = list_forms(f);
-    for (int i = 0; ok && i < f->rows; i++)
+    for (int i = 0; ok && !f->too_many && i < f->rows; i++) {
         ok = derive_form(f, i);
+        f->too_many = f->too_many || f->entries > ENTRIES_MAX;
+    }
     drop_zeros(f);
     return ok && !nh_graph_failed(s->g);
 }
@@ -346,7 +369,8 @@ static nh_answer judge(sample *x, int first, int rows)
 
 /* ---- the verdict ---- */
 
-/* The largest flag of a few states: in special ones it is smaller. */
+/* The largest flag of a few states: in special ones it is smaller. Of equal ones, one that shows
+ * where it ends: in some states the last brackets are hidden in their round-off. */
 static bool find_growth(nh_forms *f, nh_probe *probe, nh_flag *best)
 {
     *best = (nh_flag){.holonomic = -1};
@@ -356,7 +380,8 @@ static bool find_growth(nh_forms *f, nh_probe *probe, nh_flag *best)
             return false;
         int a = here.count ? here.rank[here.count - 1] : 0;
         int b = best->count ? best->rank[best->count - 1] : 0;
-        bool better = a > b || (a == b && memcmp(here.rank, best->rank, sizeof here.rank) > 0);
+        int more = a != b ? a - b : memcmp(here.rank, best->rank, sizeof here.rank);
+        bool better = more > 0 || (more == 0 && best->holonomic < 0 && here.holonomic >= 0);
         if (better) {
             nh_flag swap = *best;
             *best = here;
@@ -404,12 +429,16 @@ static bool find_surfaces(nh_forms *f, nh_probe *probe, const nh_flag *flag)
     int most = all                   ? f->rows - s->positions
                : flag->holonomic > 0 ? leave_out_stated(s, flag->holonomic, flag->combination)
                                      : 0;
-    double *factor = calloc(rows + 1, sizeof *factor);
+    double *factor = calloc(rows + 1, sizeof *factor), terms = 0;
     s->surface = calloc((size_t)most + 1, sizeof *s->surface);
     bool ok = factor && s->surface;
-    for (int i = 0; ok && i < most && i < ALONE_MAX; i++) {
-        for (size_t j = 0; j < rows; j++)
+    for (int i = 0; ok && i < most && i < ALONE_MAX && terms < INTEGRAL_TERMS_MAX; i++) {
+        size_t columns = 0;
+        for (size_t j = 0; j < rows; j++) {
             factor[j] = all ? (size_t)i == j : flag->combination[(size_t)i * rows + j];
+            columns += factor[j] != 0 ? s->K.row[j].count : 0;
+        }
+        terms += (double)columns * (double)columns;
         nh_expr found = nh_primitive(f, factor, probe);
         if (found != NH_ZERO)
             s->surface[s->surfaces++] = found;
@@ -470,9 +499,10 @@ static bool find_out(nh_mechanics *s, double t, const double *q, const double *v
     *out = (nh_integrability){.integrable = s->m ? NH_UNKNOWN : NH_NO, .holonomic = s->m ? -1 : 0};
     if (s->m == 0 || s->m > FORMS_MAX || !s->facts.affine)
         return true;
-    out->sought = true;
     bool ready = nh_probe_init(&probe, s, t, q, v);
-    bool ok = make_forms(&f, s) && ready && judge_all(&f, &probe, out, alone, own);
+    bool ok = make_forms(&f, s) && ready;
+    out->sought = ok && !f.too_many;
+    ok = ok && (f.too_many || judge_all(&f, &probe, out, alone, own));
     out->with_time = f.with_time;
     if (ready)
         nh_probe_free(&probe);

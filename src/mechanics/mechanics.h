@@ -47,17 +47,18 @@ enum { NH_COUPLED_OBSERVABLES = 2 };
 enum { NH_DENSE_LOOKS_MAX = 40 };
 
 typedef struct nh_mechanics {
-    nh_problem *problem;   /* owned */
-    nh_graph *g;           /* of the problem */
-    int n, m;              /* velocities, constraints */
-    int positions;         /* conditions on positions: the last of the constraints */
-    char left_out[200];    /* names of those that follow from others */
-    nh_expr *position;     /* [positions] g */
-    nh_expr *p, *F, *rate; /* [n] */
-    nh_matrix mass;        /* n x n */
-    nh_elimination *mass_factors;
-    double *start;          /* q[n], v[n] of the model; zero where it has none */
-    bool definite;          /* the mass matrix, near the start */
+    nh_problem *problem;          /* owned */
+    nh_graph *g;                  /* of the problem */
+    int n, m;                     /* velocities, constraints */
+    int positions;                /* conditions on positions: the last of the constraints */
+    char left_out[200];           /* names of those that follow from others */
+    nh_expr *position;            /* [positions] g */
+    nh_expr *p, *F, *rate;        /* [n] */
+    nh_matrix mass;               /* n x n */
+    nh_elimination *mass_factors; /* NULL: facts.mass_waits */
+    int nf;                       /* entries of the factors that are no constants */
+    double *start;                /* q[n], v[n] of the model; zero where it has none */
+    bool definite;                /* the mass matrix, near the start */
     nh_pivots schur_pivots; /* of K M^-1 K^T, and of what else a mass that is not definite makes */
     nh_expr *k, *drift;     /* [m] */
     nh_matrix K;            /* m x n */
@@ -87,12 +88,14 @@ void nh_mechanics_free(nh_mechanics *mechanics);
 
 /* The outputs of a function, appended to the list. Makes new expressions: not for several threads.
  */
-bool nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out);
+nh_status nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out,
+                                nh_report *report);
 
 /* Sizes of a system: velocities, constraints and how many of these are on positions, entries of K,
- * of B and of K's rows of positions, observables. */
+ * of B, of K's rows of positions and of the factors of M, observables, inputs, events and the
+ * velocities that they change. */
 typedef struct nh_fn_sizes {
-    int n, m, positions, nk, nb, ng, observables;
+    int n, m, positions, nk, nb, ng, nf, observables, inputs, events, changes;
 } nh_fn_sizes;
 
 /* How many numbers a function returns. */
@@ -108,6 +111,11 @@ typedef bool nh_derive_function(nh_mechanics *mechanics, nh_expr *work, nh_expr_
 #include "mechanics/functions.def"
 #undef FN
 
+/* Solves for the mass matrix, or finds that this is to wait (mass.c). */
+nh_status nh_solve_for_mass(nh_mechanics *mechanics, nh_report *report);
+/* Solves for it if that has waited. Makes new expressions: not for several threads. */
+nh_status nh_mass_needed(nh_mechanics *mechanics, nh_report *report);
+
 /* K B, only where rows meet. */
 bool nh_schur_matrix(nh_mechanics *mechanics, nh_matrix *out);
 
@@ -116,6 +124,8 @@ bool nh_schur_matrix(nh_mechanics *mechanics, nh_matrix *out);
  * stands, or NULL. */
 nh_answer nh_is_definite(nh_mechanics *mechanics, const nh_elimination *lu, const nh_matrix *a,
                          int rows, int *zero);
+/* The same from the matrix in numbers; NH_UNKNOWN without memory. */
+nh_answer nh_is_definite_in_numbers(const nh_mechanics *mechanics, const nh_matrix *a);
 /* For a matrix that is not definite; false without memory, or singular at unknown *zero >= 0. */
 bool nh_choose_pivots(const nh_mechanics *mechanics, const nh_matrix *matrix, nh_pivots *pivots,
                       int *zero);
@@ -138,6 +148,8 @@ bool nh_judge_integrability(nh_mechanics *mechanics, double t, const double *q, 
 nh_status nh_check_angles(nh_mechanics *mechanics, nh_report *report);
 /* What decides the motion, appended to the list: L, the forces, the constraints. */
 bool nh_list_deciding(const nh_mechanics *mechanics, nh_expr_list *list);
+/* Whether the mass of x' and of the body rates of rotations is the same everywhere (inertia.c). */
+bool nh_has_constant_inertia(nh_mechanics *mechanics);
 bool nh_find_coupling(nh_mechanics *mechanics);
 bool nh_find_regularity(nh_mechanics *mechanics);
 bool nh_find_degrees(nh_mechanics *mechanics);

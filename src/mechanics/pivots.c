@@ -90,6 +90,63 @@ nh_answer nh_is_definite(nh_mechanics *s, const nh_elimination *lu, const nh_mat
     return !ok ? NH_UNKNOWN : *zero < 0 && !(found.positive && found.negative) ? NH_YES : NH_NO;
 }
 
+enum { DENSE_MAX = 1500 }; /* rows of a matrix whose signs are worth their time */
+
+/* L D L^T of a symmetric matrix in place: whether all of D has the sign of its first, and none is
+ * small beside the diagonal. */
+static bool has_one_sign(int n, double *a)
+{
+    for (int k = 0; k < n; k++) {
+        double *row = a + (size_t)k * (size_t)n, own = row[k], d = own;
+        for (int j = 0; j < k; j++) /* l_kj d_j */
+            for (int i = 0; i < j; i++)
+                row[j] -= row[i] * a[(size_t)j * (size_t)n + (size_t)i];
+        for (int j = 0; j < k; j++) {
+            double l = row[j] / a[(size_t)j * ((size_t)n + 1)];
+            d -= row[j] * l;
+            row[j] = l;
+        }
+        row[k] = d;
+        if (!(d / own > 1e-10) || d * a[0] <= 0)
+            return false;
+    }
+    return true;
+}
+
+nh_answer nh_is_definite_in_numbers(const nh_mechanics *s, const nh_matrix *m)
+{
+    nh_expr_list list = {0};
+    nh_probe probe;
+    size_t n = (size_t)m->rows, count = nh_matrix_entries(m);
+    if (n > DENSE_MAX)
+        return NH_NO;
+    double *value = malloc((count + 1) * sizeof *value), *a = calloc(n * n + 1, sizeof *a);
+    bool ready = nh_probe_init(&probe, s, 0, s->start, s->start + s->n);
+    bool ok = value && a && ready, definite = true, seen = false;
+    for (size_t i = 0; ok && i < n; i++)
+        for (size_t e = 0; ok && e < m->row[i].count; e++)
+            ok = nh_expr_list_push(&list, m->row[i].entry[e].value);
+    for (int round = 0; ok && definite && round < nh_probe_rounds(s, NH_NEAR); round++) {
+        bool finite = true;
+        nh_probe_move(&probe, round);
+        memset(a, 0, n * n * sizeof *a);
+        ok = nh_evaluate(s->g, list.item, count, probe.t, probe.q, probe.v, NULL, value);
+        for (size_t i = 0, at = 0; ok && i < n; i++)
+            for (size_t e = 0; e < m->row[i].count; e++, at++) {
+                a[i * n + m->row[i].entry[e].index] = value[at];
+                finite = finite && isfinite(value[at]);
+            }
+        definite = !ok || !finite || has_one_sign((int)n, a);
+        seen = seen || finite;
+    }
+    if (ready)
+        nh_probe_free(&probe);
+    nh_expr_list_free(&list);
+    free(value);
+    free(a);
+    return !ok ? NH_UNKNOWN : definite && seen ? NH_YES : NH_NO;
+}
+
 /* ---- complete pivoting on numbers ---- */
 
 /* Powers of two that bring the largest entry of every row and column near one. */

@@ -163,6 +163,7 @@ static void find_position_sizes(nh_probe *p, const nh_mechanics *s, const double
 static void find_velocity_sizes(nh_probe *p, const double *mass, const double *force)
 {
     double others = weigh(p, p->v0, mass, true), work = 0, time = INFINITY;
+    const double alike[2] = {largest(p, p->v0, false), largest(p, p->v0, true)};
     p->some_velocity = others > 0;
     for (int i = 0; i < p->n; i++)
         work = fmax(work, own_size(force[i]) * p->q_size[i]);
@@ -170,7 +171,7 @@ static void find_velocity_sizes(nh_probe *p, const double *mass, const double *f
         double own = own_size(p->v0[i]);
         p->some_velocity = p->some_velocity || own > 0;
         p->v_size[i] = own > 0      ? own
-                       : others > 0 ? divide(others, mass[i], largest(p, p->v0, is_angle(p, i)))
+                       : others > 0 ? divide(others, mass[i], alike[is_angle(p, i)])
                                     : divide(sqrt(work), mass[i], 0);
     }
     for (int i = 0; i < p->n; i++)

@@ -27,6 +27,7 @@ typedef struct search {
     double *spread;    /* [count] */
     double *q, *start; /* [n] */
     double *S, *y;     /* [count * count], [count] */
+    double *ordered;   /* [count * n] G with the rows of rotations first */
 } search;
 
 static bool list_conditions(search *s)
@@ -50,11 +51,12 @@ static bool search_begin(search *s, nh_problem *problem)
     size_t m = (size_t)problem->positions, n = (size_t)problem->coordinates, entries = m + m * n;
     *s = (search){.problem = problem, .count = (int)m, .n = (int)n};
     s->g = calloc(entries + 1, sizeof *s->g);
-    s->value =
-        calloc(entries + 2 * m + 2 * n + m * m + (size_t)problem->velocities + 1, sizeof *s->value);
+    s->value = calloc(entries + m * n + 2 * m + 2 * n + m * m + (size_t)problem->velocities + 1,
+                      sizeof *s->value);
     if (!s->g || !s->value || !list_conditions(s))
         return false;
-    s->spread = s->value + entries;
+    s->ordered = s->value + entries;
+    s->spread = s->ordered + m * n;
     s->y = s->spread + m;
     s->S = s->y + m;
     s->q = s->S + m * m;
@@ -111,14 +113,39 @@ typedef struct finding {
     double residual; /* of the dependent one */
 } finding;
 
+/* The first row that depends on others, or -1. The conditions of rotations, which are the last
+ * ones, count as the first: what follows from them is left out, not they. */
+static int rank(search *s, int *dependent)
+{
+    const int m = s->count, n = s->n, own = s->problem->rotations;
+    const double *G = s->value + m;
+    for (int i = 0; i < m; i++)
+        memcpy(s->ordered + i * n, G + (i < own ? m - own + i : i - own) * n,
+               (size_t)n * sizeof *G);
+    int found = nh_dense_rank(m, n, s->ordered, 1e-7, dependent);
+    if (*dependent >= 0)
+        *dependent = *dependent < own ? m - own + *dependent : *dependent - own;
+    return found;
+}
+
+/* Whether g_i is zero up to what 1e-9 of its terms or of the displacements of the search make. */
+static bool is_satisfied(const search *s, int i, double size)
+{
+    double reach = 0;
+    for (int k = 0; k < s->n; k++)
+        reach += fabs(s->value[s->count + i * s->n + k]);
+    return fabs(s->y[i]) <= s->spread[i] + 1e-9 * moved_by * size * reach;
+}
+
 /* What is found from one place; false where the search leads nowhere. */
 static bool look(search *s, int place, finding *f)
 {
     double size = 0, moved = 1;
     for (int k = 0; k < s->n; k++)
         size = fmax(size, fabs(s->start[k]));
+    size = size > 0 ? size : 1;
     for (int k = 0; k < s->n; k++)
-        s->q[k] = s->start[k] + moved_by * (size > 0 ? size : 1) * nh_scatter(k, place);
+        s->q[k] = s->start[k] + moved_by * size * nh_scatter(k, place);
     for (int i = 0; i < ITERATIONS && moved > 1e-15; i++)
         moved = step(s);
     if (!(moved < 1e-6) || !nh_evaluate_spread(s->problem->graph, s->g, (size_t)s->count, 0, s->q,
@@ -126,8 +153,8 @@ static bool look(search *s, int place, finding *f)
         return false;
     f->satisfied = true;
     for (int i = 0; i < s->count; i++)
-        f->satisfied = f->satisfied && fabs(s->y[i]) <= s->spread[i];
-    f->rank = nh_dense_rank(s->count, s->n, s->value + s->count, 1e-7, &f->dependent);
+        f->satisfied = f->satisfied && is_satisfied(s, i, size);
+    f->rank = rank(s, &f->dependent);
     f->residual = f->dependent >= 0 ? s->y[f->dependent] : 0;
     return true;
 }
@@ -148,10 +175,11 @@ static int find_dependent(search *s, finding *f)
 static nh_status refuse(const nh_problem *p, int index, double residual, nh_report *report)
 {
     int before = index - (p->constraints - p->positions);
+    int other = before > 0 ? index - 1 : p->constraints - 1; /* that of a rotation counts first */
     return nh_fail(report, NH_BAD_MODEL,
                    "%s: the conditions on positions contradict each other: '%s' cannot be "
                    "satisfied together with '%s'%s (residual %.3g near the start)",
-                   p->file, p->constraint[index].name, p->constraint[index - 1].name,
+                   p->file, p->constraint[index].name, p->constraint[other].name,
                    before > 1 ? " and those before it" : "", residual);
 }
 

@@ -10,8 +10,10 @@ bool nh_expr_list_push(nh_expr_list *list, nh_expr e)
     if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 32;
         nh_expr *bigger = realloc(list->item, room * sizeof *bigger);
-        if (!bigger)
+        if (!bigger) {
+            list->failed = true;
             return false;
+        }
         list->item = bigger;
         list->room = room;
     }

@@ -12,6 +12,7 @@
 typedef struct nh_expr_list {
     nh_expr *item;
     size_t count, room;
+    bool failed; /* something is missing for want of memory */
 } nh_expr_list;
 bool nh_expr_list_push(nh_expr_list *list, nh_expr e); /* false without memory */
 void nh_expr_list_free(nh_expr_list *list);
@@ -45,6 +46,13 @@ typedef struct nh_pivots {
 } nh_pivots;
 void nh_pivots_free(nh_pivots *pivots);
 
+/* What an elimination costs: products of entries, and the terms of the sums that take them up. */
+typedef struct nh_work {
+    double products, terms;
+} nh_work;
+/* The order that keeps the fill low. Stops when there are `most` products; false without memory. */
+bool nh_elimination_order(const nh_matrix *a, int *order, double most, nh_work *work);
+
 /* LU factors of a square matrix. With pivots on the diagonal, the order keeps the fill low. Equal
  * expressions being one node, a symmetric matrix costs no more than its L D L^T. */
 typedef struct nh_elimination nh_elimination;
@@ -62,5 +70,9 @@ bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x);
  * the entries that there are. */
 bool nh_elimination_solve_rows(nh_graph *g, const nh_elimination *lu, const nh_matrix *given,
                                nh_matrix *out);
+
+/* The same factors with variables NH_X, 0, 1, ... for their entries that are no constants; the
+ * entries are appended to the list, which is empty. NULL without memory. */
+nh_elimination *nh_elimination_freeze(nh_graph *g, const nh_elimination *lu, nh_expr_list *list);
 
 #endif

@@ -209,6 +209,7 @@ enum { DEGREE_MAX = 16, ROOM = 4 }; /* polynomials of work space */
 
 typedef struct work {
     const nh_taylor *s;
+    const nh_graph *g;
     nh_polynomial room[ROOM];
 } work;
 
@@ -316,9 +317,10 @@ static void call2(work *w, nh_polynomial *out, nh_function f, const nh_polynomia
     call1(w, out, NH_EXP, w->room + 3);
 }
 
-static void expand_input(const nh_taylor *s, nh_polynomial *out, nh_node n, const nh_expansion *x)
+static void expand_input(const nh_taylor *s, const nh_graph *g, nh_polynomial *out, nh_node n,
+                         const nh_expansion *x)
 {
-    out->c[0] = NAN;
+    out->c[0] = n.which == NH_U ? nh_graph_input(g, n.index, 1) : NAN;
     for (int v = 0; v < s->variables; v++)
         if (x->kind[v] == (nh_input)n.which && (n.which == NH_TIME || x->index[v] == n.index)) {
             out->c[0] = x->at[v];
@@ -335,7 +337,7 @@ static void expand_node(work *w, nh_polynomial *out, nh_node n, const nh_polynom
     out->c[0] = n.number;
     out->error = DBL_EPSILON * fabs(n.number);
     if (n.kind == NH_INPUT)
-        expand_input(s, out, n, x);
+        expand_input(s, w->g, out, n, x);
     for (size_t i = 0; n.kind == NH_SUM && i < n.count; i++)
         nh_taylor_add(s, out, n.operand[i].number, at + n.operand[i].expr);
     for (size_t i = 0; n.kind == NH_PRODUCT && i < n.count; i++) {
@@ -361,7 +363,7 @@ bool nh_taylor_expand(const nh_taylor *s, const nh_graph *g, const nh_expr *list
     size_t reached, terms = (size_t)s->terms;
     if (s->degree > DEGREE_MAX || !nh_reach(g, list, count, &order, &reached))
         return false;
-    work w = {.s = s};
+    work w = {.s = s, .g = g};
     nh_polynomial *at = calloc(nh_graph_size(g) + 1, sizeof *at);
     double *memory = malloc((reached + ROOM) * terms * sizeof *memory);
     bool ok = at && memory;

@@ -87,6 +87,11 @@ int nh_composition_order(const char *name, const nh_choice *choice, nh_report *r
     const char *method = nh_method_name(choice->method);
     if (!c)
         return 0;
+    if (choice->method->without_composition) {
+        nh_fail(report, NH_NOT_APPLICABLE, "'%s' does not compose %s: %s", name, method,
+                choice->method->without_composition);
+        return 0;
+    }
     if (!(nh_choice_keeps(choice) & NH_KEEPS_SYMMETRY)) {
         nh_fail(report, NH_NOT_APPLICABLE,
                 "'%s' composes symmetric methods; %s with these options is not symmetric", name,

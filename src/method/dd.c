@@ -198,6 +198,8 @@ const nh_method nh_method_dd = {
     .order = 2,
     .keeps = NH_KEEPS_ENERGY,
     .without_positions = "the constraints hold in the middle of a step only",
+    .without_composition = "what is off the constraint at the ends of steps changes sign from step "
+                           "to step, so that compositions stay at order 2",
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_SEPARABLE | NH_NEEDS_LINEAR_CONSTRAINTS |
              NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
     .compensate = true,

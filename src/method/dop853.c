@@ -9,6 +9,7 @@
 #define ESTIMATES 2
 #define ERROR_ORDER 8
 #define DAMPING 0.02
+#define STABLE 3.8
 #include "method/explicit_own.h"
 
 KERNEL(dop853, start, step);

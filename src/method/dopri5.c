@@ -8,6 +8,7 @@
 #define ESTIMATES 1
 #define ERROR_ORDER 5
 #define DAMPING 0.04
+#define STABLE 2.2
 #include "method/explicit_own.h"
 
 KERNEL(dopri5, start, step);

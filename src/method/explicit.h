@@ -13,13 +13,18 @@
  *
  * A method's file defines STAGES, EXTRA (points that only the interpolation needs), BENDS (terms of
  * the interpolation beyond the third), ESTIMATES (of the error: one or two), ERROR_ORDER (that of
- * the error in h) and DAMPING (of the control). Its table: the nodes, then rows of as many numbers:
- * a_ij of every point, those of the new state being b; the estimates; the bends. */
+ * the error in h), DAMPING (of the control), STABLE (how far |h lambda| may go where motions die
+ * out) and, where there are any, SPARE: how many of the last stages only the estimates need. Its
+ * table: the nodes, then rows of as many numbers: a_ij of every point, those of the new state being
+ * b; the estimates; the bends. */
 #ifndef NH_METHOD_EXPLICIT_H
 #define NH_METHOD_EXPLICIT_H
 
 #include "kernel/small.h"
 
+#ifndef SPARE
+#define SPARE 0
+#endif
 #define POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and what comes behind */
 #define NODE(i) (TABLE[i])
 #define ROW(i) (TABLE + POINTS * (1 + (i)))
@@ -38,8 +43,10 @@
 
 /* Memory: these, then what `flow` points to. */
 enum {
-    ACCEPTED, /* own steps, and attempts that were given up */
+    ACCEPTED, /* own steps, attempts that were given up, and steps in which round-off hides the
+                 error */
     REJECTED,
+    BLURRED,
     ENERGY_AT_START,
     KINETIC, /* energy at the end of the last own step, and at its begin */
     KINETIC_BEFORE,
@@ -48,6 +55,8 @@ enum {
     NEXT,       /* the length to try next */
     LAST_ERROR, /* of the last own step, and whether an attempt was given up since */
     HELD,
+    TRIED, /* the length of the last attempt, and its error */
+    TRIED_ERROR,
     SCALARS
 };
 
@@ -117,7 +126,7 @@ static inline void scale_velocity(kernel *k, real energy, real before, const rea
 {
     const real T = w[N], V = w[N + 1], missing = (energy - V) - T;
     const real size = abs_(energy) + abs_(V) + T, square = (energy - V) / T;
-    const mask wanted = less(size * 0x1p-52, abs_(missing)) & less(broadcast(0.25), square) &
+    const mask wanted = less(size * ROUND_OFF, abs_(missing)) & less(broadcast(0.25), square) &
                         less(square, broadcast(4)) & may_scale(k, w, sqrt_(square) - 1.0, before);
     const real factor = select_(wanted, sqrt_(square), broadcast(1));
     EACH(i, N) v[i] = w[i] * factor;
@@ -179,14 +188,16 @@ static inline void combine(const kernel *k, const double *row, int count, const 
 }
 
 /* The slopes of points `first` to `last`, of which the one behind the stages is the new state: y1,
- * and `rise` from y. */
+ * and `rise` from y. `late`, or NULL, gets the last stage. */
 static inline int reach(kernel *k, double t, real h, const real *y, int first, int last,
-                        real *slope, real *rise, real *y1, real *kinetic)
+                        real *slope, real *rise, real *y1, real *late, real *kinetic)
 {
     HOLD(k);
     LOCAL(sum, STATE);
     LOCAL(at, STATE);
     for (int i = first; i <= last; i++) {
+        if (!ADAPTS && i >= STAGES - SPARE && i < STAGES)
+            continue;
         const double now = t + NODE(i) * LANE(h, 0);
         combine(k, ROW(i), i, slope, sum);
         EACH(c, STATE) at[c] = fma_(h, sum[c], y[c]);
@@ -196,6 +207,8 @@ static inline int reach(kernel *k, double t, real h, const real *y, int first, i
             EACH(c, STATE) rise[c] = fma_(h, sum[c], at[c] - rise[c]);
             EACH(c, STATE) y1[c] = at[c];
         }
+        if (late && i == STAGES - 1)
+            EACH(c, STATE) late[c] = at[c];
         real *out = slope + i * WIDTH;
         EACH(c, N) out[c] = at[N + c];
         CALL(ACCELERATION, now, at, at + N, 0, out + N);
@@ -216,7 +229,7 @@ static inline int fixed_step(kernel *k)
     real kinetic = broadcast(0);
     EACH(c, N) y[c] = k->q[c], y[N + c] = k->v[c];
     EACH(c, WIDTH) slope[c] = f.slope[c];
-    TRY_(reach(k, k->t, broadcast(k->h), y, 1, STAGES, slope, rise, y1, &kinetic));
+    TRY_(reach(k, k->t, broadcast(k->h), y, 1, STAGES, slope, rise, y1, 0, &kinetic));
     EACH(c, WIDTH) f.slope[c] = slope[STAGES * WIDTH + c];
     k->memory[KINETIC] = kinetic;
     commit(k, y1, y1 + N, rise, rise + N);

@@ -8,6 +8,7 @@
 
 enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
 #define SHORTEST 1e-15           /* of a step of the run */
+#define BLUR_MOST 1e-10          /* the largest relative error that may be taken for round-off */
 
 /* Own states are wrapped after own steps, as the run wraps its states, so that neither errors nor
  * their sizes depend on where states are wanted. */
@@ -105,6 +106,27 @@ static inline real stretch_of(const kernel *k, real error, mask good)
     return select_(usable, factor, broadcast(0.2));
 }
 
+/* How much longer the next attempt may be if steps are to stay stable. The last stage and the new
+ * state are at one time: their slopes differ by lambda times as much as they do, for the lambda
+ * that counts most (the same, IV.2). Near the edge of stability what has died out comes back, seen
+ * by no estimate before it is large. */
+static inline real stable_stretch(kernel *k, real h, const real *slope, const real *y1,
+                                  const real *late)
+{
+    real apart = broadcast(0), slopes = apart;
+    EACH(c, STATE)
+    {
+        const real unit = broadcast(1) / tolerated(k, abs_(y1[c]));
+        const real dy = (y1[c] - late[c]) * unit;
+        const real df = (slope[STAGES * WIDTH + c] - slope[(STAGES - 1) * WIDTH + c]) * unit;
+        apart = fma_(dy, dy, apart);
+        slopes = fma_(df, df, slopes);
+    }
+    const real most = sqrt_(apart / max_(slopes, broadcast(1e-300))) * STABLE / abs_(h);
+    const real told = broadcast(1e-26 / (TOLERANCE * TOLERANCE)); /* else it is round-off */
+    return select_(less(told, apart), max_(most, broadcast(0.2)), broadcast(6));
+}
+
 /* The interpolation over the present step, for the lanes that end in it. */
 static inline int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
                                         real *slope, const real *y1)
@@ -112,7 +134,7 @@ static inline int prepare_interpolation(kernel *k, const flow *f, double t, real
     HOLD(k);
     LOCAL(sum, STATE);
     if (EXTRA > 0)
-        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0, 0, 0));
+        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0, 0, 0, 0));
     EACH(c, STATE)
     {
         const real whole = y1[c] - f->y[c], begin = fma_(h, slope[c], -whole);
@@ -167,11 +189,50 @@ static inline void take_step(kernel *k, const flow *f, mask good, real h, const 
     EACH_ANGLE(WRAP_OWN)
 }
 
+/* Where the error does not shrink with the step as an error does, it is round-off, and shorter
+ * steps only make more of it. Such an attempt is as good as any, if the error is that small; a kink
+ * of the motion, which looks alike, makes larger ones. */
+static inline mask is_blurred(const kernel *k, real h, real error)
+{
+    const real *m = k->memory;
+    const real shorter = h / m[TRIED], least = m[TRIED_ERROR] * shorter * shorter;
+    return less(broadcast(0), m[HELD]) & less(least, error) &
+           less(error * TOLERANCE, broadcast(BLUR_MOST));
+}
+
+/* The end of an own step, for those who look at what lies between. */
+#define NODE_TURNS(place, coordinate) row[3 + 3 * N + (place)] = LANE(f->turns[2 * (place)], 0);
+static inline void note_node(kernel *k, const flow *f)
+{
+#if LANES == 1
+    double *row = k->io->node + k->io->nodes++ * NH_NODE_SIZE(N, k->io->shape->angles);
+    row[0] = k->t + (k->memory[BEGIN] + k->memory[LENGTH]);
+    row[1] = k->memory[ACCEPTED];
+    row[2] = k->memory[REJECTED];
+    EACH(i, N)
+    {
+        row[3 + i] = f->y[i];
+        row[3 + N + i] = f->y[N + i];
+        row[3 + 2 * N + i] = f->slope[N + i];
+    }
+    EACH_ANGLE(NODE_TURNS)
+#else
+    (void)k, (void)f;
+#endif
+}
+
 /* What an attempt teaches about the next one. */
-static inline void learn(kernel *k, mask open, mask good, real h, real error)
+static inline void learn(kernel *k, mask open, mask good, mask blurred, real h, real error,
+                         real stable)
 {
     real *m = k->memory;
-    m[NEXT] = select_(open, h * stretch_of(k, error, good), m[NEXT]);
+    const real wanted = stretch_of(k, error, good);
+    const real stretch = select_(less(stable, wanted), stable, wanted);
+    const real next = select_(blurred, m[TRIED], h * stretch);
+    m[NEXT] = select_(open, next, m[NEXT]);
+    m[TRIED] = select_(open, h, m[TRIED]);
+    m[BLURRED] = select_(blurred, m[BLURRED] + 1.0, m[BLURRED]);
+    m[TRIED_ERROR] = select_(open, error, m[TRIED_ERROR]);
     m[LAST_ERROR] = select_(good, max_(error, broadcast(1e-4)), m[LAST_ERROR]);
     m[HELD] = select_(open, select_(good, broadcast(0), broadcast(1)), m[HELD]);
     m[ACCEPTED] = select_(good, m[ACCEPTED] + 1.0, m[ACCEPTED]);
@@ -184,17 +245,22 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     HOLD(k);
     LOCAL(y1, STATE);
     LOCAL(rise, STATE);
+    LOCAL(late, STATE);
     real kinetic = k->memory[KINETIC];
     const real h = k->memory[NEXT], begin = k->memory[BEGIN] + k->memory[LENGTH];
     const double t = k->t + LANE(begin, 0);
     EACH(c, WIDTH) slope[c] = f->slope[c];
-    TRY_(reach(k, t, h, f->y, 1, STAGES, slope, rise, y1, &kinetic));
+    TRY_(reach(k, t, h, f->y, 1, STAGES, slope, rise, y1, late, &kinetic));
     const real error = error_of(k, h, slope, f->y, y1);
-    const mask good = open & less(error, broadcast(1)), arrived = good & ~less(begin + h, end);
+    const mask fine = open & less(error, broadcast(1));
+    const mask blurred = open & ~fine & is_blurred(k, h, error), good = fine | blurred;
+    const mask arrived = good & ~less(begin + h, end);
     if (any(arrived))
         TRY_(prepare_interpolation(k, f, t, h, arrived, slope, y1));
     take_step(k, f, good, h, slope, y1, rise, kinetic);
-    learn(k, open, good, h, error);
+    learn(k, open, good, blurred, h, error, stable_stretch(k, h, slope, y1, late));
+    if (LANES == 1 && k->io->node && any(good))
+        note_node(k, f);
     RELEASE(k);
     return NH_KERNEL_OK;
 }
@@ -235,6 +301,8 @@ static inline int own_steps(kernel *k)
             k->io->iterations = attempts;
             return NH_KERNEL_STUCK;
         }
+        if (LANES == 1 && k->io->node && k->io->nodes == k->io->nodes_max)
+            return NH_KERNEL_FULL;
         TRY_(attempt(k, &f, open, end, slope));
     }
     return show(k, &f, end, y);

@@ -58,7 +58,7 @@ static size_t explicit_scratch(const nh_shape *s, const double *option)
     const size_t settling = SETTLE_ROOM(n, m, (size_t)s->nb), reaching = 4 * n + settling;
     const size_t estimating = 2 * ESTIMATES * n, interpolating = 2 * n + reaching;
     const size_t most = interpolating > estimating ? interpolating : estimating;
-    return POINTS * (2 * n + m) + 6 * n + most + m;
+    return POINTS * (2 * n + m) + 8 * n + most + m;
 }
 
 static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
@@ -97,8 +97,8 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
 
 #define EXPLICIT_SHARED                                                                            \
     .option = EXPLICIT_OPTIONS, .options = 3, .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,  \
-    .adapts = explicit_adapts, .counts = explicit_counts, .memory = explicit_memory,               \
-    .scratch = explicit_scratch, .skips = explicit_skips, .table_size = explicit_table_size,       \
-    .table = explicit_table, .order_of = explicit_order
+    .adapts = explicit_adapts, .counts = explicit_counts, .blurs = true, .keeps_nodes = true,      \
+    .memory = explicit_memory, .scratch = explicit_scratch, .skips = explicit_skips,               \
+    .table_size = explicit_table_size, .table = explicit_table, .order_of = explicit_order
 
 #endif

@@ -194,8 +194,9 @@ static int order_of(const double *option)
     return option[1] == 0.5 ? 2 : 1;
 }
 
-static const char *refuse(const double *option)
+static const char *refuse(const double *option, bool constrained)
 {
+    (void)constrained;
     return option[1] < 1e-3 ? "gamma must be at least 0.001: without a share in the velocity the "
                               "new multiplier cannot close the constraint"
                             : 0;

@@ -138,6 +138,8 @@ const nh_method nh_method_leapfrog = {
     .options = 1,
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
+    .without_composition = "it is symmetric together with its multiplier, which is part of the "
+                           "state, but not in positions and velocities alone",
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
     .skips = skips,
     .memory = memory,

@@ -40,9 +40,9 @@ static unsigned keeps_of(const double *option)
     return newmark_order_of(option) == 2 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
-static const char *refuse(const double *option)
+static const char *refuse(const double *option, bool constrained)
 {
-    const char *reason = newmark_refuse(option);
+    const char *reason = newmark_refuse(option, constrained);
     double alpha = option[2];
     if (!reason && option[3] == LIE_CAYLEY && alpha != 0 && alpha != 0.5 && alpha != 1)
         return "tau=cay takes alpha = 0, 1/2 or 1: the point between is found by roots; tau=exp "

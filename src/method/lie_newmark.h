@@ -8,9 +8,8 @@
  * tau adds on x and is Cayley's map or the exponential on rotations. The point q_a lies on the
  * geodesic from q0 to q1: with q0 cay(alpha h u) the method would not be symmetric.
  *
- * The system's functions are in quaternions p with p' = p (0, w/2), and so a velocity xi has x' in
- * the places of coordinates and 0, w/2 in those of a quaternion; xi' is the same of p'', whose
- * radial part says nothing. Solved by fixed point for u, w = xi1 - xi0 and the impulses of the
+ * In quaternions (attitudes.h) xi' is what xi is for velocities, of p'', whose radial part says
+ * nothing. Solved by fixed point for u, w = xi1 - xi0 and the impulses of the
  * constraints, with M and A frozen for their system. */
 #ifndef NH_METHOD_LIE_NEWMARK_H
 #define NH_METHOD_LIE_NEWMARK_H
@@ -18,12 +17,10 @@
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 #include "kernel/small.h"
-#include "method/quaternions.h"
+#include "method/attitudes.h"
 
-enum { LIE_CAYLEY, LIE_EXPONENTIAL };
 enum { ITERATIONS_MAX = 50 };
 
-#define MA (M - POSITIONS) /* constraints on velocities: all others are those of the rotations */
 #define END_SIZE (N + M + NK)
 
 typedef struct lie_newmark {
@@ -47,76 +44,6 @@ static inline lie_newmark lie_newmark_of(double h, double t, double beta, double
                          .tau = tau,
                          .q0 = q0,
                          .xi0 = xi0};
-}
-
-/* ---- positions and body rates ---- */
-
-/* xi of a velocity or an acceleration x at q, and back. */
-static inline void to_body(kernel *k, const real *q, const real *x, real *xi)
-{
-    EACH(i, N) xi[i] = x[i];
-    EACH_ROTATION(r)
-    {
-        const int at = ROTATION(r);
-        vector_part(q + at, x + at, xi + at + 1);
-        xi[at] = broadcast(0);
-    }
-}
-
-static inline void to_velocity(kernel *k, const real *q, const real *xi, real *v)
-{
-    EACH(i, N) v[i] = xi[i];
-    EACH_ROTATION(r)
-    quaternion_times(q + ROTATION(r), broadcast(0), xi + ROTATION(r) + 1, v + ROTATION(r));
-}
-
-/* The quaternion (1, a)/|..| or (cos |a|, a sin |a| / |a|), for half a rotation vector a. */
-static inline void tau_of(int tau, const real *a, real *turn)
-{
-    const real square = dot_(3, a, a);
-    real along;
-    if (tau == LIE_CAYLEY) {
-        turn[0] = along = broadcast(1) / sqrt_(1.0 + square);
-    } else {
-        const mask small = less(square, broadcast(1e-8));
-        const real angle = sqrt_(select_(small, broadcast(1), square));
-        const real series = fma_(square, broadcast(-1.0 / 6), broadcast(1));
-        turn[0] = select_(small, fma_(square, broadcast(-0.5), broadcast(1)), cos_(angle));
-        along = select_(small, series, sin_(angle) / angle);
-    }
-    for (int i = 0; i < 3; i++)
-        turn[1 + i] = a[i] * along;
-}
-
-/* p brought back to the unit sphere, from which it is off by round-off. */
-static inline void normalise(real *p)
-{
-    const real scale = fma_(broadcast(-0.5), dot_(4, p, p), broadcast(1.5));
-    for (int i = 0; i < 4; i++)
-        p[i] = p[i] * scale;
-}
-
-/* q = q0 exp(share log tau(h u)), for shares 0, 1/2 and 1 with Cayley's map */
-static inline void move(kernel *k, const lie_newmark *p, const real *u, double share, real *q)
-{
-    EACH(i, N) q[i] = fma_(broadcast(share * p->h), u[i], p->q0[i]);
-    EACH_ROTATION(r)
-    {
-        const int at = ROTATION(r), half = p->tau == LIE_CAYLEY && share == 0.5;
-        const double scale = half ? p->h : share * p->h;
-        real a[3], turn[4];
-        for (int i = 0; i < 3; i++)
-            a[i] = u[at + 1 + i] * scale;
-        tau_of(p->tau, a, turn);
-        if (half) { /* the square root of a unit quaternion */
-            turn[0] = turn[0] + 1.0;
-            const real inverse = broadcast(1) / sqrt_(dot_(4, turn, turn));
-            for (int i = 0; i < 4; i++)
-                turn[i] = turn[i] * inverse;
-        }
-        quaternion_times(p->q0 + at, turn[0], turn + 1, q + at);
-        normalise(q + at);
-    }
 }
 
 /* ---- the step ---- */
@@ -145,8 +72,8 @@ static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const re
                     const real *dw)
 {
     const double h = p->h, t1 = p->t + h;
-    move(k, p, u, p->alpha, w->qa);
-    move(k, p, u, 1, w->q1);
+    move(k, p->tau, p->h, p->q0, u, p->alpha, w->qa);
+    move(k, p->tau, p->h, p->q0, u, 1, w->q1);
     to_velocity(k, w->qa, u, w->v);
     CALL(END, p->t + p->alpha * h, w->qa, w->v, 0, w->point);
     EACH(i, N) w->x[i] = p->xi0[i] + dw[i];
@@ -278,16 +205,9 @@ static int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi
         at.Z[e] = select_(progress.all.active, at.Z[e] + at.dZ[e], at.Z[e]);
         take_increments(k, &progress, -1, 1, p->xi0, at.u_new, at.w_new, u, dw);
     } while (!has_converged(&progress));
-    move(k, p, u, 1, q1);
+    move(k, p->tau, p->h, p->q0, u, 1, q1);
     EACH(i, N) xi1[i] = p->xi0[i] + dw[i];
     return NH_KERNEL_OK;
-}
-
-/* Ends a step of the method with the state (q, xi). */
-static inline void commit_body(kernel *k, const real *q, const real *xi, real *v)
-{
-    to_velocity(k, q, xi, v);
-    COMMIT(i, q[i], v[i], q[i] - k->q[i], v[i] - k->v[i]);
 }
 
 #ifdef NH_DESCRIBE

@@ -137,8 +137,25 @@ static nh_status unknown_method(const char *name, nh_report *report)
                    near.best ? nh_suggest_end(&near).text : "; 'nonholo methods' lists them");
 }
 
+/* Steps of a symmetric method may follow the pace of the motion. */
+static const nh_option pace_option = {
+    .name = "pace",
+    .help = "steps that follow the motion, reversibly: so many units of its own time; 0: as given",
+    .type = NH_OPTION_REAL,
+    .standard = 0,
+    .least = 0,
+    .greatest = 10,
+};
+
+static const nh_option *option_at(const nh_method *method, int index)
+{
+    return index == NH_OPTION_PACE ? &pace_option : method->option + index;
+}
+
 static int option_index(const nh_method *method, const char *key)
 {
+    if (strcmp(key, pace_option.name) == 0)
+        return NH_OPTION_PACE;
     for (int i = 0; i < method->options; i++)
         if (strcmp(method->option[i].name, key) == 0)
             return i;
@@ -235,7 +252,7 @@ static nh_status read_options(nh_choice *choice, const char *text, unsigned *giv
                            method->name, key);
         *given |= 1u << index;
         nh_status status =
-            read_value(method, method->option + index, value, choice->option + index, report);
+            read_value(method, option_at(method, index), value, choice->option + index, report);
         if (status != NH_OK)
             return status;
         if (*text == ',' && !*++text)
@@ -280,13 +297,20 @@ nh_status nh_choice_parse(nh_choice *out, const char *text, nh_report *report)
     if (status != NH_OK)
         return status;
     fill_defaults(out, given);
-    const char *reason = out->method->refuse ? out->method->refuse(out->option) : NULL;
+    if (nh_choice_pace(out) > 0 && !(nh_choice_keeps(out) & NH_KEEPS_SYMMETRY))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "method '%s' is not symmetric%s: its steps cannot follow the pace of the "
+                       "motion reversibly",
+                       name, out->method->keeps_of ? " with these options" : "");
+    const char *reason = out->method->refuse ? out->method->refuse(out->option, false) : NULL;
     return reason ? nh_fail(report, NH_BAD_ARGUMENT, "method '%s': %s", name, reason) : NH_OK;
 }
 
 int nh_choice_order(const nh_choice *choice)
 {
     const nh_method *method = choice->method;
+    if (nh_choice_pace(choice) > 0)
+        return 0;
     return method->order_of ? method->order_of(choice->option) : method->order;
 }
 
@@ -305,6 +329,11 @@ unsigned nh_choice_needs(const nh_choice *choice)
 bool nh_choice_adapts(const nh_choice *choice)
 {
     return choice->method->adapts && choice->method->adapts(choice->option);
+}
+
+double nh_choice_pace(const nh_choice *choice)
+{
+    return choice->option[NH_OPTION_PACE];
 }
 
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape)
@@ -389,6 +418,11 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
                        "%s keeps no conditions on positions but those of rotations; %s has others: "
                        "take avf-p",
                        method, name);
+    if (needs & NH_NEEDS_CONSTANT_INERTIA && !system->facts.constant_inertia)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s needs an inertia that is constant in body axes; that of %s depends on "
+                       "the state",
+                       method, name);
     if (needs & NH_NEEDS_FRAME && !system->facts.has_frame)
         return nh_fail(
             report, NH_NOT_APPLICABLE,
@@ -412,6 +446,11 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
 
 nh_status nh_choice_applies(const nh_choice *choice, const nh_system *system, nh_report *report)
 {
+    const nh_method *method = choice->method;
+    const char *reason =
+        method->refuse ? method->refuse(choice->option, system->constraints > 0) : NULL;
+    if (reason)
+        return nh_fail(report, NH_NOT_APPLICABLE, "method '%s': %s", method->name, reason);
     nh_status status = equations_fit(choice, system, report);
     return status == NH_OK ? parts_fit(choice, system, report) : status;
 }

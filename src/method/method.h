@@ -22,14 +22,18 @@ struct nh_method {
     nh_fn_set (*skips)(const nh_shape *shape, const double *option);
     const char
         *without_positions; /* why conditions on positions are not kept, where they are not */
-    bool takes_nonideal;    /* constraints whose force is not K^T psi */
+    const char *without_composition; /* why a method that equals its adjoint is not composed */
+    bool takes_nonideal;             /* constraints whose force is not K^T psi */
     /* Whether it chooses steps of its own within those of the run; NULL: never. Then its memory
-     * counts them, and the attempts that it gave up, from this place on. */
+     * counts them, and the attempts that it gave up, from this place on; with `blurs` also steps in
+     * which round-off hides the error. */
     bool (*adapts)(const double *option);
     size_t (*counts)(const nh_shape *shape, const double *option);
-    bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
-    /* NULL, or why these options make no sense. */
-    const char *(*refuse)(const double *option);
+    bool blurs;
+    bool keeps_nodes; /* ... and its kernel keeps the ends of own steps, as in nh_kernel_io */
+    bool compensate;  /* whether carrying rounding errors is advised: it is when it costs little */
+    /* NULL, or why these options make no sense, for systems with constraints or for all. */
+    const char *(*refuse)(const double *option, bool constrained);
     /* Sizes in reals; NULL means none. */
     size_t (*memory)(const nh_shape *shape, const double *option);
     size_t (*scratch)(const nh_shape *shape, const double *option);
@@ -46,6 +50,10 @@ nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system
 
 /* Whether it chooses steps of its own. */
 bool nh_choice_adapts(const nh_choice *choice);
+
+/* The option that all symmetric methods share, kept in the last place (run/pace.h). */
+enum { NH_OPTION_PACE = NH_OPTIONS_MAX - 1 };
+double nh_choice_pace(const nh_choice *choice); /* 0: steps of a given length */
 
 /* The functions that the kernel may call with these options on such a system. */
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);

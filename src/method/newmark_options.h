@@ -2,10 +2,13 @@
 #ifndef NH_METHOD_NEWMARK_OPTIONS_H
 #define NH_METHOD_NEWMARK_OPTIONS_H
 
-static inline const char *newmark_refuse(const double *option)
+#include <stdbool.h>
+
+/* Without constraints beta = beta2 = 1/4 is the trapezoidal rule. */
+static inline const char *newmark_refuse(const double *option, bool constrained)
 {
     double sum = option[0] + option[1];
-    return sum > 0.5 - 1e-9 && sum < 0.5 + 1e-9
+    return constrained && sum > 0.5 - 1e-9 && sum < 0.5 + 1e-9
                ? "beta + beta2 = 1/2 makes the two multipliers of a step indistinguishable: the "
                  "error then does not fall with the step"
                : 0;
@@ -25,7 +28,9 @@ static inline int newmark_order_of(const double *option)
     }
 #define NEWMARK_BETA2                                                                              \
     {                                                                                              \
-        .name = "beta2", .help = "the same in the step backwards; beta + beta2 = 1/2 is refused",  \
+        .name = "beta2",                                                                           \
+        .help = "the same in the step backwards; beta + beta2 = 1/2 needs a system without "       \
+                "constraints",                                                                     \
         .type = NH_OPTION_REAL, .standard = NAN, .least = 0, .greatest = 0.5, .follows = "beta"    \
     }
 #define NEWMARK_ALPHA                                                                              \

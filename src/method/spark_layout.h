@@ -6,11 +6,11 @@
  *     af, ar    the products a f and a r, which take pushes to positions
  *     u         the conditions on the points, a row for each stage
  *     e, g      continue a step into the next: what belongs to stages, and the rises of all points
- *     e2        continues the stages of the last two steps
+ *     e2, g2    continue the last two steps
  *     ud, ug    in place of u for conditions on positions: on their derivatives, and on g / h
  *
  * Where reactions have no table of their own (`split` is 0), f and af take no room: they lie where
- * r and ar do. e2 is there when two steps are remembered. */
+ * r and ar do. e2 and g2 are there when two steps are remembered. */
 #ifndef NH_METHOD_SPARK_LAYOUT_H
 #define NH_METHOD_SPARK_LAYOUT_H
 
@@ -32,6 +32,7 @@ typedef struct spark_kind {
     PART(e, s, s)                                                                                  \
     PART(g, p, p)                                                                                  \
     PART(e2, kind.two *s, 2 * s)                                                                   \
+    PART(g2, kind.two *p, 2 * p)                                                                   \
     PART(ud, s, p)                                                                                 \
     PART(ug, s, p)
 

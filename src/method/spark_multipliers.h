@@ -19,7 +19,7 @@ static inline void make_matrix_of_positions(kernel *k, const spark *s)
     EACH_POINT(i) EACH_STAGE(j)
     {
         EACH(e, M * M) s->block[e] = broadcast(0);
-        add_KB(k, s->block, M, 1, POINT_K(i), STAGE_B(j));
+        add_KB(k, s->block, M, 1, SYSTEM_K(i), STAGE_B(j));
         EACH_STAGE(r) EACH(d, M)
         {
             const double on_position = d < FIRST_POSITION ? 0 : TABLE_UG(r)[i] * TABLE_AR(i)[j];
@@ -47,7 +47,7 @@ static inline void make_matrix(kernel *k, const spark *s)
     {
         const double c = TABLE_U(r)[i] * TABLE_R(i)[j];
         if (c != 0)
-            add_KB(k, matrix + r * M * size + j * M, size, c, POINT_K(i), STAGE_B(j));
+            add_KB(k, matrix + r * M * size + j * M, size, c, SYSTEM_K(i), STAGE_B(j));
     }
 }
 

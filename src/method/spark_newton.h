@@ -1,8 +1,8 @@
 /* Newton's method for SPARK steps on which the fixed point fails (spark_step.h).
  *
- * It begins at the state, not where the last steps point to: that may be closer to another
- * solution. If it does not lead to one directly, the solution is followed while the step grows to
- * its length: that is the one which continues the motion, whatever others there are. */
+ * It begins where the accelerations lead, where that is known; else at the state, not where the
+ * last steps point to: that may be closer to another solution. Only if neither leads to one
+ * directly, it begins there. */
 #ifndef NH_METHOD_SPARK_NEWTON_H
 #define NH_METHOD_SPARK_NEWTON_H
 
@@ -49,6 +49,55 @@ static int newton_sizes(kernel *k, spark *s, newton_problem *problem)
     return NH_KERNEL_OK;
 }
 
+enum { GUESS_ROUNDS_MAX = 14 }; /* a rate of 0.2: else the guess is not trusted */
+
+#if OF_RISES
+/* The rises by collocation on q' = v, v' = a(t, q, v) with the same weights: near a singular mass
+ * matrix momenta hardly tell the velocities, but accelerations do. Whether that converged. */
+static int guess_by_accelerations(kernel *k, spark *s, double *slope)
+{
+    const int width = N + M;
+    double change = 1, size = 0;
+    set_base(k, s);
+    EACH(e, UNKNOWNS * N) s->x[e] = 0;
+    for (int round = 0; round < GUESS_ROUNDS_MAX && change > 1e-9 * size; round++) {
+        EACH_STAGE(j)
+        {
+            double *Q = s->Q + j * N, *V = s->V + j * N;
+            EACH(n, N) V[n] = k->v[n] + s->x[j * N + n];
+            EACH(n, N) Q[n] = s->base[j * N + n] + k->h * shift_rises(k, s->x, j, n);
+            CALL(ACCELERATION, k->t + TABLE_C[j] * k->h, Q, V, 0, slope + j * width);
+        }
+        change = size = 0;
+        EACH(n, N) EACH_POINT(i)
+        {
+            const double rise = k->h * weighted(k, TABLE_F(i), slope + n, width);
+            change = fmax(change, fabs(rise - s->x[i * N + n]));
+            size = fmax(size, fabs(rise));
+            s->x[i * N + n] = rise;
+        }
+    }
+    EACH_STAGE(j) EACH(e, M) s->X[j * M + e] = k->h * slope[j * width + N + e];
+    return change <= 1e-7 * size;
+}
+#else
+#define guess_by_accelerations(k, s, slope) ((void)(slope), 0)
+#endif
+
+/* From the guesses in x and X. */
+static int newton_from(kernel *k, spark *s, newton_problem *problem)
+{
+    EACH(e, problem->d)
+    problem->x[e] = e < UNKNOWNS * N ? s->x[e] : s->X[e - UNKNOWNS * N];
+    return newton_solve(k, problem);
+}
+
+/* Not solved, or only by way of damped corrections. */
+static inline int is_doubtful(int status, const newton_problem *problem)
+{
+    return status == NH_KERNEL_NOT_CONVERGED || (!status && !problem->direct);
+}
+
 static int newton(kernel *k, spark *s)
 {
     const int d = UNKNOWNS * N + S * M;
@@ -57,12 +106,17 @@ static int newton(kernel *k, spark *s)
     LOCAL(space, newton_scratch((size_t)d));
     newton_problem problem = newton_begin(newton_gap, d, UNKNOWNS * N, space, s);
     TRY_(newton_sizes(k, s, &problem));
-    EACH(e, d) problem.x[e] = 0;
-    int status = newton_solve(k, &problem);
-    if (status == NH_KERNEL_NOT_CONVERGED || (!status && !problem.direct)) {
-        predict(k, s);
-        EACH(e, d) problem.x[e] = e < UNKNOWNS * N ? s->x[e] : s->X[e - UNKNOWNS * N];
+    LOCAL(slope, S * (N + M));
+    int status = NH_KERNEL_NOT_CONVERGED;
+    if (!PLAIN_MOMENTUM && guess_by_accelerations(k, s, slope))
+        status = newton_from(k, s, &problem);
+    if (is_doubtful(status, &problem)) {
+        EACH(e, d) problem.x[e] = 0;
         status = newton_solve(k, &problem);
+    }
+    if (is_doubtful(status, &problem)) {
+        predict(k, s);
+        status = newton_from(k, s, &problem);
     }
     if (!status && !problem.direct)
         return NH_KERNEL_NOT_CONVERGED;

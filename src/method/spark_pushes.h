@@ -105,14 +105,19 @@ static inline int correct_pushes(kernel *k, const spark *s)
     return NH_KERNEL_OK;
 }
 
-static inline void predict_pushes(kernel *k, const spark *s)
+static inline real continued_pushes(const kernel *k, int i, int young, int n)
 {
-    for (int part = 0; part <= SPLIT; part++)
-        EACH(n, N) EACH_STAGE(i)
-        {
-            const real *last = k->memory + part * S * N + n;
-            s->x[(part * S + i) * N + n] = continued(k, i, 0, last, N);
-        }
+    const int part = i / S;
+    return continued(k, i % S, young, k->memory + part * S * N + n, N);
+}
+
+/* M is constant, and STAGE has B. */
+static inline int freeze_pushes(kernel *k, const spark *s, int is_first, mask far)
+{
+    (void)far;
+    if (is_first)
+        make_system(k, s);
+    return NH_KERNEL_OK;
 }
 
 #endif

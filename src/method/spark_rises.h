@@ -1,5 +1,6 @@
 /* SPARK steps for any Lagrangian (spark.h): the unknowns are the rises x_i = V_i - v0 of all
- * points. An iteration moves them to where the momenta want the velocities, with M frozen. */
+ * points. An iteration moves them to where the momenta want the velocities, with M as it was in the
+ * first one. */
 #ifndef NH_METHOD_SPARK_RISES_H
 #define NH_METHOD_SPARK_RISES_H
 
@@ -64,6 +65,26 @@ static inline void find_gaps_rises(kernel *k, const spark *s, real *gap)
     }
 }
 
+/* The factors of M, B and K where the iteration begins; anew in the lanes that have moved far
+ * since.
+ */
+static inline int freeze_rises(kernel *k, const spark *s, int is_first, mask far)
+{
+    const real *values = s->values;
+    (void)is_first;
+    if (!any(far))
+        return NH_KERNEL_OK;
+    EACH_POINT(i)
+    {
+        real *frozen = FROZEN_B(i);
+        CALL(FACTOR, k->t + TABLE_C[i] * k->h, s->Q + i * N, s->V + i * N, s->defect, s->fresh);
+        EACH(e, NB + NF) frozen[e] = select_(far, s->fresh[e], frozen[e]);
+        EACH(e, NK) FROZEN_K(i)[e] = select_(far, POINT_K(i)[e], FROZEN_K(i)[e]);
+    }
+    make_system(k, s);
+    return NH_KERNEL_OK;
+}
+
 static inline int correct_rises(kernel *k, const spark *s)
 {
     const real *values = s->values;
@@ -72,7 +93,8 @@ static inline int correct_rises(kernel *k, const spark *s)
     begin_impulses(k, s);
     EACH_POINT(i)
     {
-        CALL(SOLVE, k->t + TABLE_C[i] * k->h, s->Q + i * N, s->V + i * N, dx + i * N, dx + i * N);
+        EACH(n, N) FROZEN_ARGUMENT(i)[n] = dx[i * N + n];
+        CALL(SUBSTITUTE, k->t, s->Q + i * N, s->V + i * N, FROZEN_FACTORS(i), dx + i * N);
         EACH(d, M) s->defect[d] = POINT_k(i)[d];
         apply_K(k, s->defect, POINT_K(i), dx + i * N);
         answer_defect(k, s, i);
@@ -97,16 +119,23 @@ static inline int correct_rises(kernel *k, const spark *s)
     return NH_KERNEL_OK;
 }
 
-static inline void predict_rises(kernel *k, const spark *s)
+/* sum_j w_j x_j over the points of a remembered step */
+static inline real plus_points(const kernel *k, real sum, const double *w, const real *x)
 {
-    EACH(n, N) EACH_POINT(i)
-    {
-        real sum = broadcast(0);
-        EACH_POINT(j)
-        if (TABLE_G(i)[j] != 0)
-            sum = fma_(broadcast(TABLE_G(i)[j]), k->memory[j * N + n], sum);
-        s->x[i * N + n] = sum;
-    }
+    (void)k;
+    EACH_POINT(j)
+    if (w[j] != 0)
+        sum = fma_(WEIGHT(w + j), x[j * N], sum);
+    return sum;
+}
+
+static inline real continued_rises(const kernel *k, int i, int young, int n)
+{
+    const real *last = k->memory + n;
+    if (young || !TWO_REMEMBERED || COMPOSED(k->io))
+        return plus_points(k, broadcast(0), TABLE_G(i), last);
+    const real sum = plus_points(k, broadcast(0), TABLE_G2(i), last);
+    return plus_points(k, sum, TABLE_G2(i) + POINTS, last + MEMORY_STEP);
 }
 
 #endif

@@ -15,10 +15,10 @@
  * rather than for velocities: what is added to the state in the end is known to the last digit.
  *
  * An iteration evaluates all points, finds where the equations want the unknowns, and then moves
- * these and X so that the conditions hold, with M and K frozen. The system for that is made and
- * factorised in the first iteration only: K changes too little afterwards to matter. The conditions
- * come in such combinations u that it is the identity plus O(h), so it is eliminated without
- * pivoting.
+ * these and X so that the conditions hold, with M and K frozen. The system for that, and the
+ * factors of M, are made in the first iteration only: M and K change too little afterwards to
+ * matter. The conditions come in such combinations u that it is the identity plus O(h), so it is
+ * eliminated without pivoting.
  *
  * Whoever includes this file says before:
  *     STAGES         their number S
@@ -80,20 +80,32 @@ enum { ITERATIONS_MAX = 50 };
 #define TABLE_E(j) (TABLE_PART(e) + (j)*S)
 #define TABLE_G(i) (TABLE_PART(g) + (i)*POINTS)
 #define TABLE_E2(j) (TABLE_PART(e2) + (j)*2 * S)
+#define TABLE_G2(i) (TABLE_PART(g2) + (i)*2 * POINTS)
 
-/* What is known at a stage (the outputs of STAGE) and at another point (those of END, after all
- * stages). */
-#define STAGE_SIZE (2 * N + M + NK + NB + (NONIDEAL ? N : 0))
+/* What is known at a point. Of pushes: the outputs of STAGE at a stage, and those of END at another
+ * point, after all stages. Of rises: the outputs of POINT at all of them, and what is frozen: those
+ * of FACTOR, room for an argument of SUBSTITUTE behind them, and K. */
+#define REST_SIZE (NONIDEAL ? N : 0)
+#define STAGE_SIZE (2 * N + M + NK + (PLAIN_MOMENTUM ? NB : 0) + REST_SIZE)
 #define OTHER_SIZE (N + M + NK)
-#define VALUES_SIZE (S * STAGE_SIZE + (BETWEEN + 1) * OTHER_SIZE)
+#define VALUES_SIZE                                                                                \
+    (PLAIN_MOMENTUM ? S * STAGE_SIZE + (BETWEEN + 1) * OTHER_SIZE : POINTS * STAGE_SIZE)
+#define FROZEN_SIZE (PLAIN_MOMENTUM ? 0 : NB + NF + N + NK)
+#define FROZEN_B(i) (s->frozen + (i) * (FROZEN_SIZE))
+#define FROZEN_FACTORS(i) (FROZEN_B(i) + NB)
+#define FROZEN_ARGUMENT(i) (FROZEN_FACTORS(i) + NF)
+#define FROZEN_K(i) (FROZEN_ARGUMENT(i) + N)
 #define STAGE_P(j) (values + (j) * (STAGE_SIZE))
 #define STAGE_F(j) (STAGE_P(j) + N)
-#define STAGE_B(j) (STAGE_P(j) + 2 * N + M + NK)
-#define STAGE_REST(j) (STAGE_B(j) + NB) /* of the reaction, where constraints are not ideal */
+#define STAGE_B(j) (PLAIN_MOMENTUM ? STAGE_P(j) + 2 * N + M + NK : FROZEN_B(j))
+/* of the reaction, where constraints are not ideal */
+#define STAGE_REST(j) (STAGE_P(j) + (STAGE_SIZE - REST_SIZE))
 #define OTHER_P(i) (values + S * (STAGE_SIZE) + ((i)-S) * (OTHER_SIZE))
-#define POINT_P(i) ((i) < S ? STAGE_P(i) : OTHER_P(i))
-#define POINT_k(i) ((i) < S ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
+#define AS_STAGE(i) (!PLAIN_MOMENTUM || (i) < S)
+#define POINT_P(i) (AS_STAGE(i) ? STAGE_P(i) : OTHER_P(i))
+#define POINT_k(i) (AS_STAGE(i) ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
 #define POINT_K(i) (POINT_k(i) + M)
+#define SYSTEM_K(i) (PLAIN_MOMENTUM ? POINT_K(i) : FROZEN_K(i)) /* of which the system is made */
 
 /* Conditions on positions: the rows from this one on; g at a point, and G. */
 #define FIRST_POSITION (M - POSITIONS)
@@ -108,7 +120,7 @@ enum { ITERATIONS_MAX = 50 };
 #define UNKNOWNS (PLAIN_MOMENTUM ? PUSHES : POINTS)
 #define MEMORY_STEP (UNKNOWNS * N + S * M)
 #define MEMORY_X (k->memory + UNKNOWNS * N)
-#define TWO_REMEMBERED (REMEMBERED == 2 && PLAIN_MOMENTUM)
+#define TWO_REMEMBERED (REMEMBERED == 2)
 #define MEMORY_DONE (k->memory[2 * MEMORY_STEP])
 #define MEMORY_SIZE (TWO_REMEMBERED ? 2 * MEMORY_STEP + 1 : MEMORY_STEP)
 
@@ -119,11 +131,14 @@ typedef struct spark {
     real *Q, *V;    /* POINTS x N; V has room for the unknowns */
     real *base;     /* q0 + h c_i v0, POINTS x N */
     real *values;   /* of the points */
+    real *frozen;   /* of rises, as they were in the first iteration */
     real *matrix, *answer; /* (S M) x (S M); (POINTS (M + POSITIONS)) x (S M), see below */
     real *defect;          /* M */
     real *p0, *push;       /* of rises: the momentum at the start and what END adds; PUSHES x N */
     real *surface, *moved; /* of conditions on positions: what SURFACE gives at points; N */
     real *block;           /* M x M */
+    real *fresh;           /* of rises: room for what FACTOR gives at a point */
+    mask astray;           /* of rises: what the step began with was far from its solution */
 } spark;
 
 /* Sums over more than three stages are made in two chains, of which neither waits for the other. */
@@ -190,7 +205,9 @@ static inline int evaluate_points(kernel *k, const spark *s)
         const real *Q = s->Q + i * N, *V = s->V + i * N;
         if (NONIDEAL && i < S)
             EACH(e, M) s->defect[e] = s->X[i * M + e] / h;
-        if (i < S)
+        if (!PLAIN_MOMENTUM)
+            CALL(POINT, k->t + TABLE_C[i] * h, Q, V, s->defect, STAGE_P(i));
+        else if (i < S)
             CALL(STAGE, k->t + TABLE_C[i] * h, Q, V, s->defect, STAGE_P(i));
         else
             CALL(END, k->t + TABLE_C[i] * h, Q, V, 0, OTHER_P(i));
@@ -234,14 +251,23 @@ static inline int evaluate_points(kernel *k, const spark *s)
  * iteration. */
 typedef struct spark_progress {
     coupled_convergence is;
+    contraction all, driver; /* of rises */
     real scale, driver_scale;
+    mask far; /* of rises: the last correction was so large that what is frozen is out of date */
 } spark_progress;
+
+/* In parts of the velocities. */
+#define ASTRAY 0.01
+#define FAR 0.001
 
 /* Velocities that lead to where g = 0 are known no better than positions are. */
 static inline spark_progress begin_progress(const kernel *k)
 {
     return (spark_progress){.is = POSITIONS > 0 ? coupled_velocities(k, DRIVER)
-                                                : coupled_begin(DRIVER >= 0)};
+                                                : coupled_begin(DRIVER >= 0),
+                            .all = contraction_begin(),
+                            .driver = contraction_begin(),
+                            .far = ~less(broadcast(0), broadcast(0))};
 }
 
 static inline void measure_scales(kernel *k, spark_progress *p, const spark *s)
@@ -256,11 +282,19 @@ static inline void measure_scales(kernel *k, spark_progress *p, const spark *s)
     }
 }
 
-static inline void judge(spark_progress *p, real change, real driver_change)
+static inline void judge(const kernel *k, spark_progress *p, real change, real driver_change)
 {
+    (void)k;
+    if (!PLAIN_MOMENTUM) {
+        p->far = less(p->scale * FAR, change) & p->is.all.active;
+        contraction_update(&p->all, &p->is.all, change, p->scale);
+    }
     convergence_update(&p->is.all, change, p->scale);
-    if (p->is.has_driver)
-        convergence_update(&p->is.driver, driver_change, p->driver_scale);
+    if (!p->is.has_driver)
+        return;
+    if (!PLAIN_MOMENTUM)
+        contraction_update(&p->driver, &p->is.driver, driver_change, p->driver_scale);
+    convergence_update(&p->is.driver, driver_change, p->driver_scale);
 }
 
 /* The last correction tells whether it diverges; what is not a number takes all iterations. */
@@ -293,7 +327,7 @@ static inline void apply(kernel *k, spark_progress *p, const spark *s)
         const mask active = still_active(&p->is, n == DRIVER);
         s->x[i * N + n] = select_(active, s->next[i * N + n], s->x[i * N + n]);
     }
-    judge(p, change, driver);
+    judge(k, p, change, driver);
 }
 
 /* ---- where iterations begin ---- */
@@ -304,29 +338,26 @@ static inline void set_base(kernel *k, const spark *s)
     EACH_POINT(i) s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
 }
 
+/* Where the last step points to, or the last two: of a young trajectory there is one at most. */
 static inline void predict(kernel *k, const spark *s)
 {
     set_base(k, s);
     EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, i, 0, MEMORY_X + e, M);
-    IN_ITS_WAY(predict, k, s);
+    EACH_UNKNOWN(i) EACH(n, N) s->x[i * N + n] = IN_ITS_WAY(continued, k, i, 0, n);
     if (!TWO_REMEMBERED)
         return;
     const mask young = less(MEMORY_DONE, broadcast(2));
     if (__builtin_expect(!any(young), 1))
         return;
-    EACH_STAGE(i)
+    EACH_STAGE(i) EACH(e, M)
     {
-        EACH(e, M)
-        {
-            real *X = s->X + i * M + e;
-            *X = select_(young, continued(k, i, 1, MEMORY_X + e, M), *X);
-        }
-        for (int part = 0; part <= SPLIT; part++)
-            EACH(n, N)
-            {
-                real *x = s->x + (part * S + i) * N + n;
-                *x = select_(young, continued(k, i, 1, k->memory + part * S * N + n, N), *x);
-            }
+        real *X = s->X + i * M + e;
+        *X = select_(young, continued(k, i, 1, MEMORY_X + e, M), *X);
+    }
+    EACH_UNKNOWN(i) EACH(n, N)
+    {
+        real *x = s->x + i * N + n;
+        *x = select_(young, IN_ITS_WAY(continued, k, i, 1, n), *x);
     }
 }
 
@@ -350,12 +381,19 @@ static int start(kernel *k)
     return NH_KERNEL_OK;
 }
 
+/* Where the last two steps lead astray, the next step trusts one of them. */
+static inline real steps_to_trust(const kernel *k, mask astray)
+{
+    const real done = MEMORY_DONE + 1;
+    return PLAIN_MOMENTUM ? done : select_(astray, broadcast(1), done);
+}
+
 static inline void remember(kernel *k, const spark *s)
 {
     if (TWO_REMEMBERED) {
         EACH_UNKNOWN(i) EACH(n, N) k->memory[MEMORY_STEP + i * N + n] = k->memory[i * N + n];
         EACH_STAGE(j) EACH(e, M) MEMORY_X[MEMORY_STEP + j * M + e] = MEMORY_X[j * M + e];
-        MEMORY_DONE = MEMORY_DONE + 1;
+        MEMORY_DONE = steps_to_trust(k, s->astray);
     }
     EACH_UNKNOWN(i) EACH(n, N) k->memory[i * N + n] = s->x[i * N + n];
     EACH_STAGE(j) EACH(e, M) MEMORY_X[j * M + e] = s->X[j * M + e];
@@ -366,10 +404,11 @@ static int solve(kernel *k, spark *s)
     spark_progress p = begin_progress(k);
     for (;;) {
         TRY_(IN_ITS_WAY(evaluate, k, s));
-        if (p.is.all.iteration == 0)
-            make_system(k, s);
+        TRY_(IN_ITS_WAY(freeze, k, s, p.is.all.iteration == 0, p.far));
         TRY_(IN_ITS_WAY(correct, k, s));
         apply(k, &p, s);
+        if (p.is.all.iteration == 1)
+            s->astray = less(p.scale * ASTRAY, p.is.all.previous);
         if (has_converged(&p.is))
             return NH_KERNEL_OK;
         if (is_failing(&p))
@@ -402,6 +441,7 @@ static int step_plain(kernel *k)
     LOCAL(V, (UNKNOWNS > POINTS ? UNKNOWNS : POINTS) * N);
     LOCAL(base, POINTS * N);
     LOCAL(values, VALUES_SIZE);
+    LOCAL(frozen, POINTS * FROZEN_SIZE);
     LOCAL(matrix, S * M * S * M);
     LOCAL(answer, DIRECT ? POINTS * DEFECTS * S * M : 0);
     LOCAL(defect, M);
@@ -410,8 +450,26 @@ static int step_plain(kernel *k)
     LOCAL(surface, POINTS * SURFACE_SIZE);
     LOCAL(moved, POSITIONS > 0 ? N : 0);
     LOCAL(block, POSITIONS > 0 ? M * M : 0);
-    spark s = {x,      next,   X,      dX, Q,    V,       base,  values,
-               matrix, answer, defect, p0, push, surface, moved, block};
+    LOCAL(fresh, PLAIN_MOMENTUM ? 0 : NB + NF);
+    spark s = {x,
+               next,
+               X,
+               dX,
+               Q,
+               V,
+               base,
+               values,
+               frozen,
+               matrix,
+               answer,
+               defect,
+               p0,
+               push,
+               surface,
+               moved,
+               block,
+               fresh,
+               less(broadcast(0), broadcast(0))};
 
     if (!PLAIN_MOMENTUM)
         CALL(END, k->t, k->q, k->v, 0, p0);
@@ -423,7 +481,7 @@ static int step_plain(kernel *k)
 
 /* One trajectory of an emitted kernel: with enough stages, four of them at a time. */
 #ifdef NH_QUADS
-#if S >= 3 && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && PLAIN_MOMENTUM && !NONIDEAL &&           \
+#if S >= (PLAIN_MOMENTUM ? 3 : 2) && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && !NONIDEAL &&      \
     POSITIONS == 0
 #define IN_QUADS
 #include "method/spark_quads.h"

@@ -41,7 +41,7 @@ static inline size_t spark_unknowns(spark_kind kind, const nh_shape *shape)
 static inline size_t spark_memory(spark_kind kind, const nh_shape *shape)
 {
     size_t step = spark_unknowns(kind, shape) * (size_t)shape->n + (size_t)(kind.stages * shape->m);
-    return kind.two && shape->plain_momentum ? 2 * step + 1 : step;
+    return kind.two ? 2 * step + 1 : step;
 }
 
 static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
@@ -49,15 +49,18 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
     size_t s = (size_t)kind.stages, p = (size_t)kind.points, n = (size_t)shape->n,
            m = (size_t)shape->m, nk = (size_t)shape->nk, nb = (size_t)shape->nb;
     size_t rest = shape->nonideal ? n : 0;
-    size_t values = s * (2 * n + m + nk + nb + rest) + (p - s) * (n + m + nk);
+    size_t values = shape->plain_momentum
+                        ? s * (2 * n + m + nk + nb + rest) + (p - s) * (n + m + nk)
+                        : p * (2 * n + m + nk + rest);
+    size_t frozen = shape->plain_momentum ? 0 : p * (nk + n) + (p + 1) * (nb + (size_t)shape->nf);
     size_t positions = (size_t)shape->positions;
     size_t answer = s * m <= 8 ? p * (m + positions) * s * m : 0;
     size_t surface = p * (positions + (size_t)shape->ng) + (positions > 0 ? n + m * m : 0);
     size_t push = shape->plain_momentum ? 0 : (1 + (size_t)kind.split) * s * n;
     size_t unknowns = spark_unknowns(kind, shape) * n;
     size_t V = unknowns > p * n ? unknowns : p * n;
-    size_t step = 2 * unknowns + 3 * s * m + V + 2 * p * n + values + s * m * s * m + answer + m +
-                  (n + m + nk) + push + surface;
+    size_t step = 2 * unknowns + 3 * s * m + V + 2 * p * n + values + frozen + s * m * s * m +
+                  answer + m + (n + m + nk) + push + surface;
     size_t d = unknowns + s * m;
     return step + newton_scratch(d) + d; /* follow() keeps d */
 }
@@ -159,9 +162,11 @@ static inline void spark_continue_two(spark_kind kind, spark_parts t)
         }
 }
 
-/* g: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with f^+
- * the pseudoinverse. What of the rises is not f times anything is kept as it was. */
-static inline void spark_continue_rises(spark_kind kind, spark_parts t)
+/* g and g2: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with
+ * f^+ the pseudoinverse. What of the rises is not f times anything is kept as it was, where
+ * reactions have a table of their own. `e` has `steps` blocks of s columns, and g of p. */
+static inline void spark_continue_rises(spark_kind kind, spark_parts t, const double *e, int steps,
+                                        double *g)
 {
     int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
     double normal[SPARK_STAGES_MAX * SPARK_STAGES_MAX], fit[SPARK_STAGES_MAX];
@@ -172,18 +177,19 @@ static inline void spark_continue_rises(spark_kind kind, spark_parts t)
                 normal[i * s + j] += t.f[l * s + i] * t.f[l * s + j];
         }
     nh_dense_factor(s, normal, pivot);
-    for (int column = 0; column < p; column++) {
-        memcpy(fit, t.f + column * s, (size_t)s * sizeof *fit);
+    for (int column = 0; column < steps * p; column++) {
+        const int point = column % p, kept = kind.split && column < p;
+        memcpy(fit, t.f + point * s, (size_t)s * sizeof *fit);
         nh_dense_solve(s, normal, pivot, fit);
         for (int i = 0; i < p; i++) {
-            double sum = kind.split && i == column;
+            double sum = kept && i == point;
             for (int j = 0; j < s; j++) {
-                double moved = kind.split ? -fit[j] : 0;
+                double moved = kept ? -fit[j] : 0;
                 for (int l = 0; l < s; l++)
-                    moved += t.e[j * s + l] * fit[l];
+                    moved += e[(j * steps + column / p) * s + l] * fit[l];
                 sum += t.f[i * s + j] * moved;
             }
-            t.g[i * p + column] = sum;
+            g[i * steps * p + column] = sum;
         }
     }
 }
@@ -219,9 +225,11 @@ static inline void spark_complete(spark_kind kind, spark_parts t, const double *
     spark_conditions(kind, t, (spark_rows){.on_k = w}, (spark_rows){.on_k = t.u});
     spark_positions(kind, t, how);
     spark_continue_impulses(kind, t);
-    spark_continue_rises(kind, t);
-    if (kind.two)
+    spark_continue_rises(kind, t, t.e, 1, t.g);
+    if (kind.two) {
         spark_continue_two(kind, t);
+        spark_continue_rises(kind, t, t.e2, 2, t.g2);
+    }
 }
 
 /* Gauss's table, the same for forces and reactions. */
@@ -232,6 +240,14 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     t.c[s] = 1;
     memcpy(t.f, t.a, (size_t)((s + 1) * s) * sizeof *t.f);
     spark_complete(kind, t, NULL, SPARK_MOMENTS);
+}
+
+/* What one of the two ways to solve a step calls, and the other does not. */
+static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
+{
+    (void)option;
+    return shape->plain_momentum ? NH_FN_BIT(POINT) | NH_FN_BIT(FACTOR) | NH_FN_BIT(SUBSTITUTE)
+                                 : NH_FN_BIT(STAGE) | NH_FN_BIT(SOLVE);
 }
 
 /* What the descriptors of all SPARK methods share. SPARK_SIZES defines the functions of sizes for a
@@ -268,8 +284,8 @@ static inline void spark_gauss(spark_kind kind, spark_parts t)
     }
 
 #define SPARK_SHARED                                                                               \
-    .takes_nonideal = true, .compensate = true, .memory = memory, .scratch = scratch,              \
-    .table_size = table_size, .table = table
+    .takes_nonideal = true, .compensate = true, .skips = spark_skips, .memory = memory,            \
+    .scratch = scratch, .table_size = table_size, .table = table
 
 /* ... and of those whose general kernel is spark.c. */
 #define SPARK_METHOD SPARK_SHARED, .sizes = sizes

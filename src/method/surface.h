@@ -7,8 +7,9 @@
  *     0 = the constraints on velocities at u, at a point between q0 and q1 or averaged
  *
  * Solved by fixed point for u, w = v1 - v0 and the impulses Z with B, K and G frozen for the
- * system of Z; this is factorised by reflections. The methods take this way where there are
- * conditions on positions, and their own, which is shorter, where there are none. */
+ * system of Z; this is factorised by reflections. Where that does not converge, Newton's method
+ * finds all of them together. The methods take this way where there are conditions on positions,
+ * and their own, which is shorter, where there are none. */
 #ifndef NH_METHOD_SURFACE_H
 #define NH_METHOD_SURFACE_H
 
@@ -223,6 +224,62 @@ static inline void correct(kernel *k, const surface_step *p, const surface_work 
     }
 }
 
+#ifdef NH_CAREFUL
+typedef struct surface_problem {
+    const surface_step *p;
+    const surface_work *w;
+} surface_problem;
+
+/* Unknowns: u, w and the impulses. What KICK gives at the start is known. */
+static int surface_gap(kernel *k, const double *x, double *r, double *work)
+{
+    const surface_problem *c = (const surface_problem *)work;
+    const surface_work *w = c->w;
+    const double *u = x, *dv = x + N;
+    double *on_g = r + 2 * N + DISCRETE_ROWS(c->p), *on_k = on_g + POSITIONS;
+    EACH(e, SURFACE_IMPULSES(c->p)) w->Z[e] = x[2 * N + e];
+    TRY_(follow(k, c->p, w, 0, u, dv));
+    TRY_(evaluate_conditions(k, c->p, w, u, dv));
+    EACH(i, N)
+    {
+        r[i] = u[i] - w->u_new[i];
+        r[N + i] = dv[i] - w->w_new[i];
+    }
+    EACH(d, DISCRETE_ROWS(c->p)) r[2 * N + d] = w->point[N + d];
+    EACH(d, POSITIONS) on_g[d] = w->surface[d] / c->p->h;
+    EACH(d, M) on_k[d] = w->end[N + d];
+    return NH_KERNEL_OK;
+}
+
+static int surface_newton(kernel *k, const surface_step *p, const surface_work *w, double *u,
+                          double *dv)
+{
+    const int d = 2 * N + SURFACE_IMPULSES(p);
+    if (newton_scratch((size_t)d) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
+    HOLD(k);
+    LOCAL(space, newton_scratch((size_t)d));
+    surface_problem c = {p, w};
+    newton_problem problem = newton_begin(surface_gap, d, 2 * N, space, &c);
+    EACH(i, d)
+    {
+        problem.x[i] = i < N ? p->v0[i] : 0;
+        problem.size[i] = i < 2 * N ? newton_velocity_size(k, i < N ? i : i - N)
+                                    : newton_impulse_size(k, KICK_AT(0) + N);
+    }
+    int status = newton_solve(k, &problem);
+    if (!status) /* what the end of the step wants to know is that of the solution */
+        status = surface_gap(k, problem.x, space, (double *)&c);
+    EACH(i, N)
+    {
+        u[i] = problem.x[i];
+        dv[i] = problem.x[N + i];
+    }
+    RELEASE(k);
+    return status;
+}
+#endif
+
 /* Solves the step: u = (q1 - q0)/h and dv = v1 - v0. `rest`, unless NULL, is what the forces and
  * the constraints on velocities alone do at the last place. */
 APART static int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, real *rest)
@@ -264,8 +321,10 @@ APART static int surface_solve(kernel *k, const surface_step *p, real *u, real *
     }
     coupled_convergence progress = coupled_velocities(k, DRIVER);
     do {
-        if (has_failed(&progress, SURFACE_ITERATIONS_MAX))
-            return not_converged(k, &progress.all);
+        if (has_failed(&progress, SURFACE_ITERATIONS_MAX)) {
+            TRY_(BY_NEWTON(surface_newton(k, p, w, u, dv), &progress.all));
+            break;
+        }
         TRY_(follow(k, p, w, progress.all.iteration == 0, u, dv));
         TRY_(evaluate_conditions(k, p, w, u, dv));
         if (progress.all.iteration == 0)
@@ -297,8 +356,8 @@ static inline size_t surface_scratch(const nh_shape *s)
     size_t n = (size_t)s->n, m = (size_t)s->m, nb = (size_t)s->nb, z = 2 * m;
     if (s->positions == 0)
         return 0;
-    return SURFACE_PLACES_MAX * (2 * n + nb) + 4 * n + 2 * (n + m + (size_t)s->nk) +
-           (size_t)(s->positions + s->ng) + 2 * z * z + 4 * z + m;
+    return newton_scratch(2 * n + z) + SURFACE_PLACES_MAX * (2 * n + nb) + 4 * n +
+           2 * (n + m + (size_t)s->nk) + (size_t)(s->positions + s->ng) + 2 * z * z + 4 * z + m;
 }
 #endif
 

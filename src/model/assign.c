@@ -20,8 +20,11 @@ static bool prevails(nh_builder *b, nh_given *given, const nh_item *item, int st
                      const char *name)
 {
     if (given->place.line && given->strength == strength) {
-        b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
-                                 "'%s' has a value already (line %d)", name, given->place.line);
+        bool rate = item->left->kind == AST_CALL; /* body(R), whose entries have inner names */
+        b->x.status =
+            nh_fail_at(b->report, &b->model->source, item->place, "'%s' has %s already (line %d)",
+                       rate ? item->left->child->name : name,
+                       rate ? "an angular velocity" : "a value", given->place.line);
         return false;
     }
     if (given->place.line && given->strength > strength)
@@ -41,6 +44,8 @@ static void assign(nh_builder *b, const nh_statement *s, const nh_item *item, in
     bool velocity = target->prime || target->kind == AST_VELOCITY || rate;
     if (s->kind == STATEMENT_FRAME)
         b->frame_row[at] = value;
+    else if (s->kind == STATEMENT_WHEN)
+        nh_add_change(b, item, at, value);
     else if (s->kind == STATEMENT_FORCE) {
         if (prevails(b, &b->force[at], item, strength,
                      at < p->coordinates ? p->coordinate_name[at] : p->velocity_name[at]))

@@ -16,8 +16,10 @@ typedef enum nh_symbol_kind {
     SYMBOL_LET,
     SYMBOL_FUNCTION, /* let f(s) = ..., and let r[i] = ... */
     SYMBOL_TABLE,
+    SYMBOL_INPUT,
     SYMBOL_OBSERVABLE,
     SYMBOL_CONSTRAINT, /* in a table of their own: a constraint may be named like a let */
+    SYMBOL_EVENT,      /* likewise */
     SYMBOL_KINDS
 } nh_symbol_kind;
 
@@ -58,6 +60,7 @@ typedef enum nh_ast_kind {
     AST_VELOCITY,
     AST_ROTATION, /* children: of a family the index, else those of a component */
     AST_LET,      /* children: indices of a component */
+    AST_INPUT,    /* child: the index of a family */
 
     AST_REACTION, /* reaction(child), the name of a constraint as an AST_NAME */
     AST_BUILTIN,  /* sin(child), atan2(child, child) */
@@ -104,8 +107,10 @@ typedef enum nh_statement_kind {
     STATEMENT_ROTATION,    /* symbol */
     STATEMENT_LET,         /* symbol */
     STATEMENT_TABLE,       /* symbol */
+    STATEMENT_INPUT,       /* symbol, its default in the body */
     STATEMENT_LAGRANGIAN,  /* right */
     STATEMENT_DISSIPATION, /* right */
+    STATEMENT_PACE,        /* right */
     STATEMENT_FORCE,       /* left = right, left a coordinate, a member or a family, or body(R) */
     STATEMENT_FORCE_AT,    /* left = right, a point and the force there */
     STATEMENT_KINEMATICS,  /* left = right, left the velocity of a coordinate */
@@ -115,12 +120,17 @@ typedef enum nh_statement_kind {
     STATEMENT_START,       /* left = right; a call body(R) or space(R) may stand on the left */
     STATEMENT_SOLVE,       /* left: `start solve x', body(R)` */
     STATEMENT_OBSERVE,     /* symbol */
+    STATEMENT_DRAW,        /* word: shape, left: points; then word: key, right or colour (draw.h) */
+    STATEMENT_SPAN,        /* right */
+    STATEMENT_EVENT,       /* symbol: right changes its sign */
+    STATEMENT_WHEN,        /* left = right, left a velocity or body(R) */
     STATEMENT_KINDS
 } nh_statement_kind;
 
 typedef struct nh_item {
     nh_symbol *symbol;
     nh_ast *left, *right;
+    int word, colour; /* of a drawing */
     nh_place place;
     struct nh_item *next;
 } nh_item;
@@ -131,6 +141,8 @@ typedef struct nh_statement {
     int order;     /* from 0 in the file */
     nh_ast *loop;  /* `for i in 1..N:` as an AST_LOOP without body, or NULL */
     nh_ast *when;  /* `when N = 2:` the two sides, or NULL */
+    nh_ast *event; /* of STATEMENT_WHEN: the name of an event, or of one of a family */
+    int direction; /* of STATEMENT_EVENT: 1 rising, -1 falling, 0 both */
     int slots;     /* indices alive at once */
     nh_item *item; /* the first */
     nh_item **last_item;
@@ -156,8 +168,9 @@ struct nh_model {
     nh_source source;
     const char *name;
     nh_statement *statement; /* the first */
-    nh_symbols symbols, constraint_names;
+    nh_symbols symbols, constraint_names, event_names;
     nh_place lagrangian; /* where it is; line 0 when there is none */
+    nh_place span;       /* likewise */
 };
 
 /* Reading, in two passes (parser.c, resolve.c). The source must have passed nh_source_check. */

@@ -59,10 +59,13 @@ static nh_bounded call_value(nh_node n, const nh_bounded *at)
     return (nh_bounded){value, isnan(error) ? INFINITY : error};
 }
 
-static nh_bounded input_value(nh_node n, const nh_inputs *p)
+static nh_bounded input_value(const nh_graph *g, nh_node n, const nh_inputs *p)
 {
     const double *array = n.which == NH_Q ? p->q : n.which == NH_V ? p->v : p->x;
-    double value = n.which == NH_TIME ? p->t : array ? array[n.index] : NAN;
+    double value = n.which == NH_U      ? nh_graph_input(g, n.index, p->t)
+                   : n.which == NH_TIME ? p->t
+                   : array              ? array[n.index]
+                                        : NAN;
     return (nh_bounded){value, p->input_error * fabs(value)};
 }
 
@@ -82,7 +85,7 @@ bool nh_evaluate_bounded(const nh_graph *g, const nh_expr *list, size_t count, c
             *here = (nh_bounded){n.number, number_error(n.number)};
             break;
         case NH_INPUT:
-            *here = input_value(n, p);
+            *here = input_value(g, n, p);
             break;
         case NH_SUM:
             *here = sum_value(n, at);

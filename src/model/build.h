@@ -28,12 +28,13 @@ typedef struct nh_builder {
     nh_report *report;
     nh_expander x; /* its status is the builder's */
     nh_given *force, *start_q, *start_v;
-    nh_expr *added_force; /* [velocities]: what forces.c adds */
-    nh_given *driven;     /* [coordinates]: where kinematics.c found an equation, */
-    nh_expr *drive;       /* and what the velocity is by it */
-    nh_expr *frame_row;   /* the vector that assignments fill */
-    bool frames_left_out; /* too large to be kept */
-    const nh_ast *solved; /* the first coordinate that `start solve` names, or NULL */
+    nh_expr *added_force;        /* [velocities]: what forces.c adds */
+    nh_given *driven;            /* [coordinates]: where kinematics.c found an equation, */
+    nh_expr *drive;              /* and what the velocity is by it */
+    nh_expr *frame_row;          /* the vector that assignments fill */
+    bool frames_left_out;        /* too large to be kept */
+    const nh_ast *solved;        /* the first coordinate that `start solve` names, or NULL */
+    int first_event, last_event; /* those that the present `when` is about */
 } nh_builder;
 
 /* problem.c: memory that lives as long as the problem; an array of no entries is a valid pointer.
@@ -58,9 +59,16 @@ void nh_open_frames(
     nh_builder *b); /* room for all vectors, once the sizes of the families are known */
 void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);
 
+/* problem.c: "x" or "y[3]", with what follows it. */
+char *nh_member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, const char *after);
+
 /* rows.c: observables and constraints. */
+void nh_add_observable(nh_builder *b, char *name, nh_expr value);
 void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index);
+/* Room for one more entry behind `count` of them, in an array that doubles. */
+void *nh_build_grown(nh_builder *b, void *array, int count, size_t size);
 /* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
 void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
 /* Conditions on positions go behind all others. */
@@ -82,12 +90,25 @@ void nh_add_kinematics(nh_builder *b);
 double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, const double *v,
                     int first, int count);
 
+/* pace.c */
+void nh_build_pace(nh_builder *b, const nh_statement *s, int64_t index);
+
 /* kinks.c: the first place with a kink that the motion sees. */
 void nh_find_kink(nh_builder *b);
+
+/* event.c: the natural length of a run, and what changes at events; the latter when all events are
+ * known. */
+void nh_build_span(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_when(nh_builder *b, const nh_statement *s, int64_t index);
+/* A velocity gets a value at the events of the present `when`. */
+void nh_add_change(nh_builder *b, const nh_item *item, int64_t velocity, nh_expr value);
 
 /* rotation.c: the unit conditions and the radial masses. */
 void nh_build_rotations(nh_builder *b);
 void nh_build_rates(nh_builder *b); /* what a prime takes for the rates of quaternions */
+
+/* draw.c: the drawing, behind everything else. */
+void nh_build_drawing(nh_builder *b);
 
 /* bracket.c: all bracket statements at once. */
 void nh_build_brackets(nh_builder *b);

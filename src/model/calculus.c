@@ -18,6 +18,12 @@ typedef struct dependent_nodes {
     size_t mask;
 } dependent_nodes;
 
+/* Whether inputs of just this kind are below: nh_depends counts NH_U as a change in time, too. */
+static bool reaches(const nh_graph *g, nh_expr e, nh_input kind)
+{
+    return g->node[e].depends >> kind & 1;
+}
+
 static size_t slot_of(const dependent_nodes *r, nh_expr e)
 {
     size_t slot = (e * UINT32_C(2654435761)) & r->mask;
@@ -58,7 +64,7 @@ static bool reach_from(dependent_nodes *r, const nh_graph *g, nh_expr f, nh_inpu
         nh_node n = nh_look(g, r->node[i]);
         for (size_t j = 0; j < n.count; j++) {
             nh_expr e = n.operand[j].expr;
-            if (!nh_depends(g, e, kind))
+            if (!reaches(g, e, kind))
                 continue;
             size_t slot = slot_of(r, e);
             if (r->place[slot])
@@ -100,7 +106,7 @@ typedef struct sweep {
 
 static void contribute(sweep *s, nh_expr to, nh_expr value)
 {
-    if (value == NH_ZERO || !nh_depends(s->g, to, s->kind))
+    if (value == NH_ZERO || !reaches(s->g, to, s->kind))
         return;
     if (s->used == s->room) {
         size_t room = s->room ? 2 * s->room : 64;
@@ -196,9 +202,9 @@ static void call2_contribute(sweep *s, nh_expr f, nh_node n, nh_expr adjoint)
         contribute(s, b, nh_negate(g, nh_multiply(g, scale, a)));
     } else {
         nh_expr scaled = nh_multiply(g, adjoint, f);
-        if (nh_depends(g, a, s->kind))
+        if (reaches(g, a, s->kind))
             contribute(s, a, nh_divide(g, nh_multiply(g, scaled, b), a));
-        if (nh_depends(g, b, s->kind))
+        if (reaches(g, b, s->kind))
             contribute(s, b, nh_multiply(g, scaled, nh_call(g, NH_LOG, a)));
     }
 }
@@ -215,7 +221,7 @@ static void distribute(sweep *s, nh_expr e, nh_expr adjoint)
     }
     for (size_t i = 0; i < n.count && !s->failed; i++) {
         nh_operand o = nh_look(g, e).operand[i];
-        if (!nh_depends(g, o.expr, s->kind))
+        if (!reaches(g, o.expr, s->kind))
             continue;
         if (n.kind == NH_SUM)
             contribute(s, o.expr, nh_scale(g, o.number, adjoint));
@@ -260,7 +266,7 @@ static bool run_sweep(sweep *s, nh_expr f, nh_partials *out)
 bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
 {
     *out = (nh_partials){0};
-    if (!nh_depends(g, f, kind))
+    if (!reaches(g, f, kind))
         return !g->failed;
     sweep s = {.g = g, .kind = kind};
     bool ok = reach_from(&s.r, g, f, kind) &&
@@ -345,7 +351,7 @@ static nh_expr rebuild(nh_graph *g, nh_expr e, const nh_expr *image, const nh_ex
 
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count)
 {
-    if (!nh_depends(g, f, kind))
+    if (!reaches(g, f, kind))
         return f;
     dependent_nodes r;
     nh_expr *image = NULL, result = NH_ZERO;
@@ -369,9 +375,12 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
 
 /* ---- values ---- */
 
-static double input_value(nh_node n, double t, const double *q, const double *v, const double *x)
+static double input_value(const nh_graph *g, nh_node n, double t, const double *q, const double *v,
+                          const double *x)
 {
     const double *array = n.which == NH_Q ? q : n.which == NH_V ? v : x;
+    if (n.which == NH_U)
+        return nh_graph_input(g, n.index, t);
     return n.which == NH_TIME ? t : array ? array[n.index] : NAN;
 }
 
@@ -403,7 +412,7 @@ bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t,
         for (size_t i = 0; i < reached; i++) {
             nh_node n = nh_look(g, order[i]);
             value[order[i]] =
-                n.kind == NH_INPUT ? input_value(n, t, q, v, x) : node_value(n, value);
+                n.kind == NH_INPUT ? input_value(g, n, t, q, v, x) : node_value(n, value);
         }
         for (size_t i = 0; i < count; i++)
             out[i] = value[list[i]];

@@ -284,6 +284,8 @@ static nh_value dispatch(nh_expander *x, const nh_ast *ast)
     case AST_COORDINATE:
     case AST_VELOCITY:
         return expand_motion(x, ast);
+    case AST_INPUT:
+        return nh_expand_input(x, ast);
     case AST_LET:
         return nh_component(x, ast, expand_let(x, ast), ast->child);
     case AST_ROTATION:

@@ -46,6 +46,12 @@ typedef struct nh_expander {
 
     nh_value *let; /* values found so far, and whether they are */
     bool *let_known;
+    struct nh_input_use *input; /* by the number of the symbol: inputs.c */
+    nh_problem_input *problem_input;
+    int inputs;
+    int open_values;      /* numbers NH_U in use */
+    double input_period;  /* > 0: what is not a table is sampled so often */
+    bool inputs_as_given; /* an open input means its expression, as in drawings */
 
     nh_value *slot; /* indices and arguments of everything that is being expanded */
     size_t slots, slot_room, base;
@@ -92,6 +98,12 @@ void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first
 /* The members that a target names: all of a family, or one. Offsets are among all coordinates or
  * all velocities. */
 nh_family nh_expand_target(nh_expander *x, const nh_ast *target);
+
+/* inputs.c: an input's value. */
+nh_value nh_expand_input(nh_expander *x, const nh_ast *ast);
+/* Fails where an expression to be differentiated by time has an input that jumps. */
+bool nh_inputs_have_rates(nh_expander *x, const nh_ast *of, nh_expr e);
+void nh_forget_inputs(nh_expander *x, int inputs); /* before another graph is built */
 
 /* A frame of slots for a statement or definition; give it back with nh_frame_close. */
 typedef struct nh_frame {

@@ -163,6 +163,7 @@ void nh_graph_free(nh_graph *g)
     free(g->node);
     free(g->operand);
     free(g->table);
+    free(g->input);
     free(g);
 }
 
@@ -216,7 +217,28 @@ bool nh_is_number(const nh_graph *g, nh_expr e, double *value)
 
 bool nh_depends(const nh_graph *g, nh_expr e, nh_input kind)
 {
-    return g->node[e].depends >> kind & 1;
+    const unsigned changes = 1u << NH_TIME | 1u << NH_U;
+    return g->node[e].depends & (kind == NH_TIME ? changes : 1u << kind);
+}
+
+void nh_graph_set_inputs(nh_graph *g, const double *value, uint32_t count)
+{
+    double *copy = malloc((count + 1) * sizeof *copy);
+    if (!copy) {
+        g->failed = true;
+        return;
+    }
+    if (count)
+        memcpy(copy, value, count * sizeof *copy);
+    free(g->input);
+    g->input = copy;
+    g->inputs = count;
+}
+
+double nh_graph_input(const nh_graph *g, uint32_t index, double t)
+{
+    const double given = index < g->inputs ? g->input[index] : 0;
+    return given + 0.3 * (1 + fabs(given)) * sin(t * (1 + 0.37 * index));
 }
 
 bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out,

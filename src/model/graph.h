@@ -20,8 +20,9 @@
 typedef uint32_t nh_expr;
 enum { NH_ZERO = 0, NH_ONE = 1 }; /* the first two nodes of every graph */
 
-/* Inputs of the equations: time, coordinates, velocities, and extra arguments of a function. */
-typedef enum nh_input { NH_TIME, NH_Q, NH_V, NH_X, NH_INPUT_KINDS } nh_input;
+/* Inputs of the equations: time, coordinates, velocities, extra arguments of a function, and what a
+ * run is given from outside (statement `input`), constant until it is given anew. */
+typedef enum nh_input { NH_TIME, NH_Q, NH_V, NH_X, NH_U, NH_INPUT_KINDS } nh_input;
 
 typedef enum nh_kind {
     NH_NUMBER,
@@ -78,6 +79,8 @@ typedef struct nh_node {
 } nh_node;
 nh_node nh_look(const nh_graph *g, nh_expr e);
 bool nh_is_number(const nh_graph *g, nh_expr e, double *value); /* value may be NULL */
+/* What depends on NH_U counts as depending on NH_TIME too: it changes in a way that is not known.
+ */
 bool nh_depends(const nh_graph *g, nh_expr e, nh_input kind);
 double nh_function_value(nh_function f, double a, double b); /* b of the two-operand ones */
 bool nh_takes_two(nh_function f);                            /* operands */
@@ -110,6 +113,11 @@ nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_expr *rate);
 
 /* f with inputs of one kind replaced: value[index] for index < count. */
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);
+
+/* The values that NH_U has by default at time 0. Where expressions are evaluated by the functions
+ * below, at other times these values are varied: what holds for them holds for any input. */
+void nh_graph_set_inputs(nh_graph *g, const double *value, uint32_t count);
+double nh_graph_input(const nh_graph *g, uint32_t index, double t);
 
 /* Values of expressions, in plain double arithmetic; for facts and start states, not for speed.
  * Arrays of kinds that do not occur may be NULL. False without memory. */

@@ -20,6 +20,8 @@ struct nh_graph {
     size_t operands, operand_room;
     nh_expr *table; /* open addressing, a power of two, at most half full */
     size_t table_size;
+    double *input; /* [inputs] as nh_graph_set_inputs gave them */
+    uint32_t inputs;
     bool failed;
 };
 

@@ -13,445 +13,56 @@
  *     force                    [for ...:] reference = value {, ...}
  *     force                    at [for ...:] expression = expression {, ...}
  *     dissipation              expression
+ *     pace                     expression
  *     reference = expression {, ...}          without a keyword: kinematics, g' = cross(g, w)
  *     table                    NAME = (x, y) {, (x, y)}
+ *     input                    NAME [[a..b]] = expression {, ...}
  *     start                    [when expression = expression:] [for ...:] reference = value {, ...}
  *     frame                    [for ...:] (list {, list} | reference = value {, ...})
  *     bracket                  [reference, reference] = expression {, ...}
+ *     draw                     [for ...:] SHAPE [expression {, expression}] {KEY expression}
+ *     span                     expression
+ *     event                    NAME [for NAME in a..b]: expression [rising | falling]
+ *     when                     NAME [[index]] [for NAME in a..b]: reference = value {, ...}
  *
  * Words such as `for` and `angle` are keywords only in the places shown above, so any of them may
  * also be used as a name. */
-#include "model/parser.h"
-
 #include "base/status.h"
+#include "model/statements.h"
 #include "model/suggest.h"
-
-#include <stdio.h>
-#include <string.h>
-
-/* ---- parts of statements ---- */
-
-static nh_item *add_item(nh_parser *p, nh_statement *s, nh_place place)
-{
-    nh_item *item = nh_parser_take(p, sizeof *item);
-    if (!item)
-        return NULL;
-    item->place = place;
-    nh_item **last = s->last_item ? s->last_item : &s->item;
-    *last = item;
-    s->last_item = &item->next;
-    return item;
-}
-
-static bool expect_name(nh_parser *p, const char *expected)
-{
-    if (nh_peek(p, 0).kind == TOKEN_NAME)
-        return true;
-    nh_unexpected(p, expected);
-    return false;
-}
-
-static bool is_for(nh_parser *p, int ahead)
-{
-    return nh_at_word(p, ahead, "for") && nh_peek(p, ahead + 1).kind == TOKEN_NAME;
-}
-
-/* for NAME in a..b: */
-static bool read_for(nh_parser *p, nh_statement *s)
-{
-    if (!is_for(p, 0))
-        return true;
-    nh_take(p);
-    s->loop = nh_read_loop(p);
-    return s->loop != NULL;
-}
-
-/* when expression = expression: */
-static bool read_when(nh_parser *p, nh_statement *s)
-{
-    if (!nh_at_word(p, 0, "when") || nh_at_sign(p, 1, '=') || nh_at_sign(p, 1, '[') ||
-        nh_at_sign(p, 1, '\''))
-        return true;
-    nh_take(p);
-    s->when = nh_read_expression(p);
-    if (!s->when || !nh_expect(p, '=', "'=' in the condition, as in when N = 2:"))
-        return false;
-    s->when->next = nh_read_expression(p);
-    return s->when->next && nh_expect(p, ':', "':' after the condition");
-}
-
-/* ---- new names ---- */
-
-static bool is_reserved(nh_parser *p, const nh_symbol *symbol)
-{
-    static const char *const columns[] = {"energy", "driver_energy", "passenger_energy",
-                                          "latitude"};
-    const char *what = NULL;
-    if (strcmp(symbol->name, "t") == 0)
-        what = "is the time";
-    else if (strcmp(symbol->name, "pi") == 0)
-        what = "is a number";
-    else if (strcmp(symbol->name, "sum") == 0)
-        what = "is a function of the language";
-    for (int i = 0; i < nh_builtin_total; i++)
-        if (!nh_builtins[i].vector && strcmp(symbol->name, nh_builtins[i].name) == 0)
-            what = "is a function of the language";
-    bool output = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
-                  symbol->kind == SYMBOL_OBSERVABLE;
-    for (size_t i = 0; output && i < sizeof columns / sizeof columns[0]; i++)
-        if (strcmp(symbol->name, columns[i]) == 0)
-            what = "is a column that every output may have";
-    if (what && symbol->kind != SYMBOL_CONSTRAINT)
-        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, symbol->place,
-                                     "'%s' %s; expected another name", symbol->name, what);
-    return p->lexer.status != NH_OK;
-}
-
-/* Takes the name that stands next and gives it a meaning. */
-static nh_symbol *define(nh_parser *p, nh_symbol_kind kind)
-{
-    nh_token token = nh_take(p);
-    nh_symbol *symbol = nh_parser_take(p, sizeof *symbol);
-    if (!symbol || !(symbol->name = nh_parser_name(p, &token)))
-        return NULL;
-    symbol->kind = kind;
-    symbol->place = token.place;
-    if (is_reserved(p, symbol))
-        return NULL;
-
-    nh_symbols *table =
-        kind == SYMBOL_CONSTRAINT ? &p->model->constraint_names : &p->model->symbols;
-    nh_symbol *other = nh_symbols_find(table, symbol->name);
-    if (other)
-        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, token.place,
-                                     "'%s' is already the name of %s (line %d)", symbol->name,
-                                     nh_symbol_a(other->kind), other->place.line);
-    else if (!nh_symbols_add(table, p->arena, symbol))
-        p->lexer.status = nh_fail_memory(p->lexer.report);
-    return p->lexer.status ? NULL : symbol;
-}
-
-/* ---- statements ---- */
-
-static void read_model(nh_parser *p, nh_statement *s)
-{
-    if (s->order > 0) {
-        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
-                                     "a second 'model' statement; a file holds one model");
-        return;
-    }
-    nh_token word = nh_lexer_word(&p->lexer); /* nothing is queued behind the first keyword */
-    p->previous = word;
-    if (!p->lexer.status && word.length == 0)
-        nh_unexpected(p, "a name for the model (letters, digits, - _ and .)");
-    p->model->name = nh_parser_name(p, &word);
-}
-
-/* (a, b): the arguments of a function being defined. */
-static bool read_arguments(nh_parser *p, nh_symbol *symbol)
-{
-    nh_ast **last = &symbol->argument;
-    do {
-        if (!expect_name(p, "the name of an argument (a function takes one or more)"))
-            return false;
-        nh_token token = nh_take(p);
-        if (symbol->arguments == NH_ARGUMENTS_MOST) {
-            p->lexer.status =
-                nh_too_large_at(p->lexer.report, p->lexer.source, token.place,
-                                "a function of more than %d arguments", NH_ARGUMENTS_MOST);
-            return false;
-        }
-        nh_ast *argument = nh_parser_node(p, AST_NAME, token.place);
-        if (!argument || !(argument->name = nh_parser_name(p, &token)))
-            return false;
-        *last = argument;
-        last = &argument->next;
-        symbol->arguments++;
-    } while (nh_accept(p, ','));
-    return nh_expect(p, ')', "',' or ')' after an argument");
-}
-
-/* [i] behind the name of a let or an observable: of an index of its own, or of the `for` before
- * it. */
-static bool read_own_index(nh_parser *p, nh_statement *s, nh_symbol *symbol)
-{
-    nh_token name = nh_peek(p, 0);
-    bool loop = s->loop && nh_at_word(p, 0, s->loop->name);
-    if (s->loop && !loop) {
-        char expected[NH_NAME_LONGEST + 32];
-        snprintf(expected, sizeof expected, "the index '%s' of this 'for'", s->loop->name);
-        nh_unexpected(p, expected);
-        return false;
-    }
-    if (!expect_name(p, "the name of an index"))
-        return false;
-    nh_take(p);
-    symbol->indexed = true;
-    if (symbol->kind == SYMBOL_FUNCTION) {
-        symbol->argument = nh_parser_node(p, AST_NAME, name.place);
-        if (!symbol->argument || !(symbol->argument->name = nh_parser_name(p, &name)))
-            return false;
-        symbol->arguments = 1;
-        symbol->from = s->loop ? s->loop->child : NULL;
-        symbol->to = s->loop ? s->loop->child->next : NULL;
-    }
-    return nh_expect(p, ']', "']' after the index");
-}
-
-static bool read_head(nh_parser *p, nh_statement *s, nh_symbol *symbol)
-{
-    if (symbol->kind == SYMBOL_PARAMETER)
-        return true;
-    if (symbol->kind == SYMBOL_FUNCTION && nh_accept(p, '('))
-        return read_arguments(p, symbol);
-    bool index = symbol->kind == SYMBOL_FUNCTION || s->loop;
-    if (index && !nh_expect(p, '[', "'[' and the index of the 'for', as in h[i]"))
-        return false;
-    return !index || read_own_index(p, s, symbol);
-}
-
-static void read_definitions(nh_parser *p, nh_statement *s)
-{
-    static const nh_symbol_kind kinds[STATEMENT_KINDS] = {[STATEMENT_PARAMETER] = SYMBOL_PARAMETER,
-                                                          [STATEMENT_LET] = SYMBOL_LET,
-                                                          [STATEMENT_OBSERVE] = SYMBOL_OBSERVABLE};
-    if (s->kind != STATEMENT_PARAMETER && !read_for(p, s))
-        return;
-    do {
-        if (!expect_name(p, "a name to define"))
-            return;
-        nh_symbol_kind kind = kinds[s->kind];
-        if (kind == SYMBOL_LET && (s->loop || nh_at_sign(p, 1, '(') || nh_at_sign(p, 1, '[')))
-            kind = SYMBOL_FUNCTION;
-        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
-        nh_symbol *symbol = item ? define(p, kind) : NULL;
-        if (!symbol)
-            return;
-        item->symbol = symbol;
-        if (!read_head(p, s, symbol) || !nh_expect(p, '=', "'=' after the name"))
-            return;
-        symbol->body = nh_read_expression(p);
-    } while (nh_accept(p, ','));
-    if (s->kind == STATEMENT_LET)
-        s->loop = NULL; /* each has the bounds now, and is expanded where it is used */
-}
-
-static void read_declarations(nh_parser *p, nh_statement *s)
-{
-    nh_symbol_kind kind = s->kind == STATEMENT_COORDINATE ? SYMBOL_COORDINATE
-                          : s->kind == STATEMENT_ROTATION ? SYMBOL_ROTATION
-                                                          : SYMBOL_VELOCITY;
-    do {
-        if (!expect_name(p, kind == SYMBOL_COORDINATE ? "the name of a coordinate"
-                            : kind == SYMBOL_ROTATION ? "the name of a rotation"
-                                                      : "the name of a velocity"))
-            return;
-        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
-        nh_symbol *symbol = item ? define(p, kind) : NULL;
-        if (!symbol)
-            return;
-        item->symbol = symbol;
-        if (nh_accept(p, '[')) {
-            symbol->from = nh_read_range(p);
-            if (!symbol->from || !nh_expect(p, ']', "']' after the range of the family"))
-                return;
-            symbol->to = symbol->from->next;
-        }
-    } while (nh_accept(p, ','));
-    if (kind == SYMBOL_COORDINATE && nh_at_word(p, 0, "angle")) {
-        nh_take(p);
-        for (nh_item *item = s->item; item; item = item->next)
-            item->symbol->angle = true;
-    }
-}
-
-static void read_lagrangian(nh_parser *p, nh_statement *s)
-{
-    nh_place *first = &p->model->lagrangian;
-    if (first->line) {
-        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
-                                     "a second lagrangian; the first is in line %d", first->line);
-        return;
-    }
-    nh_item *item = add_item(p, s, s->place);
-    if (item)
-        item->right = nh_read_expression(p);
-    *first = s->place;
-}
-
-static void read_constraint(nh_parser *p, nh_statement *s)
-{
-    nh_item *item = add_item(p, s, s->place);
-    if (!item)
-        return;
-    bool named = !is_for(p, 0) && nh_peek(p, 0).kind == TOKEN_NAME &&
-                 (nh_at_sign(p, 1, ':') || is_for(p, 1));
-    if (named && !(item->symbol = define(p, SYMBOL_CONSTRAINT)))
-        return;
-    if (named)
-        nh_accept(p, ':');
-    if (!read_for(p, s))
-        return;
-    item->place = nh_peek(p, 0).place;
-    item->left = nh_read_expression(p);
-    if (item->left &&
-        nh_expect(p, '=', "an operator or '=': a constraint is an equation such as x' = 0"))
-        item->right = nh_read_expression(p);
-}
-
-/* What a value is given to: a name, or body(R) and space(R). */
-static nh_ast *read_target(nh_parser *p, const char *expected)
-{
-    bool rate = nh_at_sign(p, 1, '(') && (nh_at_word(p, 0, "body") || nh_at_word(p, 0, "space"));
-    return rate ? nh_read_call(p) : nh_read_reference(p, expected);
-}
-
-/* reference = value, ... */
-static void read_assignments(nh_parser *p, nh_statement *s)
-{
-    do {
-        nh_ast *left = read_target(p, "the name of a coordinate or velocity");
-        nh_item *item = left ? add_item(p, s, left->place) : NULL;
-        if (!item || !nh_expect(p, '=', "'=' and a value"))
-            return;
-        item->left = left;
-        item->right = nh_read_expression(p);
-    } while (nh_accept(p, ','));
-}
-
-/* point = force, ... */
-static void read_points(nh_parser *p, nh_statement *s)
-{
-    do {
-        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
-        if (!item || !(item->left = nh_read_expression(p)) ||
-            !nh_expect(p, '=', "'=' and the force at this point"))
-            return;
-        item->right = nh_read_expression(p);
-    } while (nh_accept(p, ','));
-}
-
-/* A coordinate may be called 'at' too: then '=' or an index follows. */
-static void read_force(nh_parser *p, nh_statement *s)
-{
-    bool at = nh_at_word(p, 0, "at") && !nh_at_sign(p, 1, '=') && !nh_at_sign(p, 1, '[');
-    if (at) {
-        nh_take(p);
-        s->kind = STATEMENT_FORCE_AT;
-    }
-    if (read_for(p, s))
-        (at ? read_points : read_assignments)(p, s);
-}
-
-static void read_dissipation(nh_parser *p, nh_statement *s)
-{
-    nh_item *item = add_item(p, s, s->place);
-    if (item)
-        item->right = nh_read_expression(p);
-}
-
-static void read_table(nh_parser *p, nh_statement *s)
-{
-    if (!expect_name(p, "a name to define"))
-        return;
-    nh_item *item = add_item(p, s, nh_peek(p, 0).place);
-    nh_symbol *symbol = item ? define(p, SYMBOL_TABLE) : NULL;
-    if (!symbol || !nh_expect(p, '=', "'=' and points such as (0, 1), (1, 3)"))
-        return;
-    item->symbol = symbol;
-    symbol->body = nh_parser_node(p, AST_LIST, nh_peek(p, 0).place);
-    nh_ast **last = symbol->body ? &symbol->body->child : NULL;
-    do {
-        nh_ast *point = last ? nh_read_expression(p) : NULL;
-        if (!point)
-            return;
-        *last = point;
-        last = &point->next;
-    } while (nh_accept(p, ','));
-}
-
-/* reference, ... */
-static void read_names(nh_parser *p, nh_statement *s)
-{
-    s->kind = STATEMENT_SOLVE;
-    do {
-        nh_ast *left = read_target(p, "the name of a coordinate or velocity such as x'");
-        nh_item *item = left ? add_item(p, s, left->place) : NULL;
-        if (!item)
-            return;
-        item->left = left;
-    } while (nh_accept(p, ','));
-}
-
-/* A coordinate may be called 'solve' too: then a prime, an index or '=' follows. */
-static void read_start(nh_parser *p, nh_statement *s)
-{
-    if (!read_when(p, s) || !read_for(p, s))
-        return;
-    if (nh_at_word(p, 0, "solve") && nh_peek(p, 1).kind == TOKEN_NAME) {
-        nh_take(p);
-        read_names(p, s);
-    } else
-        read_assignments(p, s);
-}
-
-static void read_frame(nh_parser *p, nh_statement *s)
-{
-    if (!read_for(p, s))
-        return;
-    if (!nh_at_sign(p, 0, '(')) {
-        read_assignments(p, s);
-        return;
-    }
-    do {
-        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
-        if (item && !nh_at_sign(p, 0, '('))
-            nh_unexpected(p, "a vector such as (cos(theta), sin(theta), 0)");
-        if (item)
-            item->right = nh_read_expression(p);
-    } while (nh_accept(p, ','));
-}
-
-static void read_brackets(nh_parser *p, nh_statement *s)
-{
-    do {
-        nh_item *item = add_item(p, s, nh_peek(p, 0).place);
-        if (!item || !nh_expect(p, '[', "a bracket such as [w1, w2] = w3"))
-            return;
-        item->left = nh_read_reference(p, "the name of a velocity");
-        if (!item->left || !nh_expect(p, ',', "',' and the second velocity of the bracket"))
-            return;
-        item->left->next = nh_read_reference(p, "the name of a velocity");
-        if (!item->left->next || !nh_expect(p, ']', "']' after the second velocity") ||
-            !nh_expect(p, '=', "'=' and the value of the bracket"))
-            return;
-        item->right = nh_read_expression(p);
-    } while (nh_accept(p, ','));
-}
 
 /* ---- the whole ---- */
 
 static const struct keyword {
     const char *name;
     nh_statement_kind kind;
-    void (*read)(nh_parser *p, nh_statement *s);
+    nh_statement_reader *read;
     const char *end; /* what may follow it */
 } keywords[] = {
-    {"model", STATEMENT_MODEL, read_model, "the end of the line"},
-    {"parameter", STATEMENT_PARAMETER, read_definitions, "an operator, ',' or the end of the line"},
-    {"coordinate", STATEMENT_COORDINATE, read_declarations, "',' or the end of the line"},
-    {"velocity", STATEMENT_VELOCITY, read_declarations, "',' or the end of the line"},
-    {"rotation", STATEMENT_ROTATION, read_declarations, "',' or the end of the line"},
-    {"table", STATEMENT_TABLE, read_table, "',' or the end of the line"},
-    {"dissipation", STATEMENT_DISSIPATION, read_dissipation, "an operator or the end of the line"},
-    {"let", STATEMENT_LET, read_definitions, "an operator, ',' or the end of the line"},
-    {"lagrangian", STATEMENT_LAGRANGIAN, read_lagrangian, "an operator or the end of the line"},
-    {"force", STATEMENT_FORCE, read_force, "an operator, ',' or the end of the line"},
-    {"constraint", STATEMENT_CONSTRAINT, read_constraint, "an operator or the end of the line"},
-    {"frame", STATEMENT_FRAME, read_frame, "an operator, ',' or the end of the line"},
-    {"bracket", STATEMENT_BRACKET, read_brackets, "an operator, ',' or the end of the line"},
-    {"start", STATEMENT_START, read_start, "an operator, ',' or the end of the line"},
-    {"observe", STATEMENT_OBSERVE, read_definitions, "an operator, ',' or the end of the line"},
+    {"model", STATEMENT_MODEL, nh_read_model, "the end of the line"},
+    {"parameter", STATEMENT_PARAMETER, nh_read_definitions,
+     "an operator, ',' or the end of the line"},
+    {"coordinate", STATEMENT_COORDINATE, nh_read_declarations, "',' or the end of the line"},
+    {"velocity", STATEMENT_VELOCITY, nh_read_declarations, "',' or the end of the line"},
+    {"rotation", STATEMENT_ROTATION, nh_read_declarations, "',' or the end of the line"},
+    {"table", STATEMENT_TABLE, nh_read_table, "',' or the end of the line"},
+    {"input", STATEMENT_INPUT, nh_read_inputs, "an operator, ',' or the end of the line"},
+    {"dissipation", STATEMENT_DISSIPATION, nh_read_dissipation,
+     "an operator or the end of the line"},
+    {"pace", STATEMENT_PACE, nh_read_pace, "an operator or the end of the line"},
+    {"let", STATEMENT_LET, nh_read_definitions, "an operator, ',' or the end of the line"},
+    {"lagrangian", STATEMENT_LAGRANGIAN, nh_read_lagrangian, "an operator or the end of the line"},
+    {"force", STATEMENT_FORCE, nh_read_force, "an operator, ',' or the end of the line"},
+    {"constraint", STATEMENT_CONSTRAINT, nh_read_constraint, "an operator or the end of the line"},
+    {"frame", STATEMENT_FRAME, nh_read_frame, "an operator, ',' or the end of the line"},
+    {"bracket", STATEMENT_BRACKET, nh_read_brackets, "an operator, ',' or the end of the line"},
+    {"start", STATEMENT_START, nh_read_start, "an operator, ',' or the end of the line"},
+    {"span", STATEMENT_SPAN, nh_read_span, "an operator or the end of the line"},
+    {"event", STATEMENT_EVENT, nh_read_event,
+     "an operator, 'rising', 'falling' or the end of the line"},
+    {"when", STATEMENT_WHEN, nh_read_when, "an operator, ',' or the end of the line"},
+    {"observe", STATEMENT_OBSERVE, nh_read_definitions, "an operator, ',' or the end of the line"},
+    {"draw", STATEMENT_DRAW, nh_read_draw, "an operator, ',', a key such as 'color' or the end"},
 };
 enum { KEYWORDS = sizeof keywords / sizeof keywords[0] };
 
@@ -489,7 +100,7 @@ static bool is_kinematics(nh_parser *p)
 
 static nh_statement *read_statement(nh_parser *p, int order)
 {
-    static const struct keyword kinematics = {"", STATEMENT_KINEMATICS, read_assignments,
+    static const struct keyword kinematics = {"", STATEMENT_KINEMATICS, nh_read_assignments,
                                               "an operator, ',' or the end of the line"};
     nh_token token = nh_peek(p, 0);
     bool plain = order > 0 && is_kinematics(p);
@@ -560,7 +171,7 @@ nh_status nh_parse_names(nh_statement **out, nh_arena *arena, const nh_source *s
     if (!nh_lexer_begin(&p.lexer, source, 0, report)) {
         *out = nh_parser_take(&p, sizeof **out);
         if (*out)
-            read_names(&p, *out);
+            nh_read_names(&p, *out);
     }
     if (!p.lexer.status && nh_peek(&p, 0).kind != TOKEN_END)
         nh_unexpected(&p, "',' or the end");
@@ -577,7 +188,7 @@ nh_status nh_parse_assignments(nh_statement **out, nh_arena *arena, const nh_sou
         if (*out)
             (*out)->kind = STATEMENT_START;
         if (*out && nh_peek(&p, 0).kind != TOKEN_END)
-            read_assignments(&p, *out);
+            nh_read_assignments(&p, *out);
     }
     if (!p.lexer.status && nh_peek(&p, 0).kind != TOKEN_END)
         nh_unexpected(&p, "an operator, ',' or the end");

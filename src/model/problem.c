@@ -1,8 +1,11 @@
 /* Builds a problem from a model and values for its parameters: first the parameters, then the sizes
  * of families, then every statement in the order of the file. */
 #include "model/build.h"
+#include "model/input_table.h"
+#include "model/inputs.h"
 
 #include "base/status.h"
+#include "model/draw.h"
 #include "model/suggest.h"
 #include "model/vector.h"
 
@@ -129,7 +132,11 @@ static void set_parameters(nh_builder *b, const char *const *settings, size_t co
     if (!table)
         nh_build_memory(b);
     for (size_t i = 0; i < count && !b->x.status; i++)
-        b->x.status = read_setting(b, &arena, settings[i], table);
+        b->x.status = strncmp(settings[i], NH_INPUT_PERIOD, strlen(NH_INPUT_PERIOD)) == 0
+                          ? nh_set_input_period(b, settings[i] + strlen(NH_INPUT_PERIOD))
+                      : nh_is_input_setting(b->model, settings[i])
+                          ? nh_set_input(b, settings[i])
+                          : read_setting(b, &arena, settings[i], table);
     for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next)
         if (s->kind == SYMBOL_PARAMETER)
             set_parameter(b, s, &table[s->number]);
@@ -186,7 +193,7 @@ static void size_families(nh_builder *b)
 }
 
 /* "x" or "y[3]", with what follows it. */
-static char *member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, const char *after)
+char *nh_member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, const char *after)
 {
     char name[NH_NAME_LONGEST + 32];
     if (symbol->from)
@@ -202,9 +209,9 @@ static void name_members(nh_builder *b, const nh_symbol *symbol)
     nh_family family = (coordinate ? b->x.coordinate : b->x.velocity)[symbol->number];
     for (int64_t i = 0; i < family.count && !b->x.status; i++) {
         int64_t at = family.first + i, index = family.low + i;
-        b->problem->velocity_name[at] = member_name(b, symbol, index, coordinate ? "'" : "");
+        b->problem->velocity_name[at] = nh_member_name(b, symbol, index, coordinate ? "'" : "");
         if (coordinate) {
-            b->problem->coordinate_name[at] = member_name(b, symbol, index, "");
+            b->problem->coordinate_name[at] = nh_member_name(b, symbol, index, "");
             b->problem->angle[at] = symbol->angle;
         }
     }
@@ -217,7 +224,7 @@ static void name_rotations(nh_builder *b, const nh_symbol *symbol)
     nh_problem *p = b->problem;
     for (int64_t i = 0; i < family.count && !b->x.status; i++) {
         int64_t first = family.first + 4 * i;
-        char *name = member_name(b, symbol, family.low + i, "");
+        char *name = nh_member_name(b, symbol, family.low + i, "");
         nh_rotation *rotation = &p->rotation[p->rotations++];
         *rotation = (nh_rotation){.name = name, .first = (int)first, .place = symbol->place};
         p->start_q[first] = NH_ONE;
@@ -225,11 +232,11 @@ static void name_rotations(nh_builder *b, const nh_symbol *symbol)
             char after[8];
             snprintf(after, sizeof after, ".w%d", k);
             if (k > 0)
-                rotation->rate_name[k - 1] = member_name(b, symbol, family.low + i, after);
+                rotation->rate_name[k - 1] = nh_member_name(b, symbol, family.low + i, after);
             snprintf(after, sizeof after, ".%d'", k);
-            p->velocity_name[first + k] = member_name(b, symbol, family.low + i, after);
+            p->velocity_name[first + k] = nh_member_name(b, symbol, family.low + i, after);
             after[2] = 0;
-            p->coordinate_name[first + k] = member_name(b, symbol, family.low + i, after);
+            p->coordinate_name[first + k] = nh_member_name(b, symbol, family.low + i, after);
         }
     }
 }
@@ -348,12 +355,21 @@ static void build_let(nh_builder *b, const nh_statement *s, int64_t index)
     }
 }
 
+static void build_table(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next)
+        nh_check_table(&b->x, item->symbol);
+}
+
 /* Arrays for what the statements will add. */
 static void make_room(nh_builder *b)
 {
     nh_problem *p = b->problem;
     p->constraint = nh_build_take(b, 0, sizeof *p->constraint);
     p->observable = nh_build_take(b, 0, sizeof *p->observable);
+    p->event = nh_build_take(b, 0, sizeof *p->event);
+    p->change = nh_build_take(b, 0, sizeof *p->change);
     b->force = nh_build_take(b, p->velocities, sizeof *b->force);
     b->driven = nh_build_take(b, p->coordinates, sizeof *b->driven);
     b->drive = nh_build_take(b, p->coordinates, sizeof *b->drive);
@@ -368,6 +384,8 @@ static void build_statements(nh_builder *b)
 {
     static nh_repeated *const builders[STATEMENT_KINDS] = {
         [STATEMENT_LET] = build_let,
+        [STATEMENT_TABLE] = build_table,
+        [STATEMENT_INPUT] = nh_build_input,
         [STATEMENT_LAGRANGIAN] = build_lagrangian,
         [STATEMENT_OBSERVE] = nh_build_observe,
         [STATEMENT_CONSTRAINT] = nh_build_constraint,
@@ -376,12 +394,18 @@ static void build_statements(nh_builder *b)
         [STATEMENT_KINEMATICS] = nh_build_kinematics,
         [STATEMENT_FORCE_AT] = nh_build_force_at,
         [STATEMENT_DISSIPATION] = nh_build_dissipation,
+        [STATEMENT_PACE] = nh_build_pace,
         [STATEMENT_START] = nh_build_assignments,
         [STATEMENT_SOLVE] = nh_build_solve,
+        [STATEMENT_SPAN] = nh_build_span,
+        [STATEMENT_EVENT] = nh_build_event,
     };
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (builders[s->kind] && !(s->kind == STATEMENT_FRAME && b->frames_left_out))
             nh_repeat(b, s, builders[s->kind]);
+    for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
+        if (s->kind == STATEMENT_WHEN)
+            nh_repeat(b, s, nh_build_when);
 }
 
 /* ---- the whole ---- */
@@ -441,10 +465,16 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     b->x.let = nh_build_take(b, lets, sizeof *b->x.let);
     b->x.let_known = nh_build_take(b, lets, sizeof *b->x.let_known);
 
+    nh_open_inputs(b);
     if (!b->x.status)
         set_parameters(b, settings, setting_count);
     if (!b->x.status)
         size_families(b);
+    if (!b->x.status)
+        nh_size_inputs(b);
+    b->x.problem_input = p->input;
+    b->x.inputs = p->inputs;
+    b->x.input_period = p->input_period;
     if (!b->x.status)
         name_everything(b);
     nh_build_rates(b);
@@ -455,6 +485,7 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     if (!b->x.status)
         nh_build_brackets(b);
     nh_add_forces(b);
+    nh_finish_inputs(b);
     nh_add_kinematics(b);
     nh_build_rotations(b);
     nh_find_kink(b);
@@ -466,6 +497,7 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         b->x.status = nh_refuse_position(b->report, &model->source, b->solved);
     check_frame(b);
     check_start(b);
+    nh_build_drawing(b);
     if (p->graph && nh_graph_failed(p->graph))
         nh_build_memory(b);
 }
@@ -492,7 +524,11 @@ void nh_problem_free(nh_problem *problem)
     if (!problem)
         return;
     nh_built *built = (nh_built *)problem;
+    for (int i = 0; i < problem->inputs; i++)
+        nh_input_table_free(&problem->input[i].table);
     nh_graph_free(problem->graph);
+    if (problem->drawing)
+        nh_graph_free(problem->drawing->graph);
     nh_arena_free(&built->arena);
     free(built);
 }

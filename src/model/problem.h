@@ -37,10 +37,45 @@ typedef struct nh_named_expr {
     char *name;
     nh_expr value;
 } nh_named_expr;
+/* Points in time, and what an open input is given from each of them on. */
+typedef struct nh_input_table {
+    int64_t rows;
+    int values;    /* of a piece */
+    double *time;  /* [rows], ascending */
+    double *piece; /* [rows][values] */
+} nh_input_table;
+/* The last point that is not after t; -1: none. And what the input is given there. */
+int64_t nh_input_table_find(const nh_input_table *table, double t);
+void nh_input_table_piece(const nh_input_table *table, int64_t piece, double *u);
+
+typedef struct nh_problem_input {
+    char *name;       /* "u", "u[3]" */
+    nh_expr value;    /* as the equations see it */
+    nh_expr given;    /* what it is unless a run is told otherwise, of time and perhaps the state */
+    nh_signal signal; /* NH_SIGNAL_FORMULA: closed, its value is what is given */
+    bool feedback;    /* closed, and depends on the state */
+    bool sampled;     /* open, and given by its expression at every sample */
+    nh_input_table table; /* open, and given by it, if it has rows */
+    int first;            /* of an open one: its numbers among NH_U */
+    nh_place place;
+} nh_problem_input;
+
 typedef struct nh_named_value {
     char *name;
     double value;
 } nh_named_value;
+
+typedef struct nh_problem_event { /* where a function of the motion changes its sign */
+    char *name;                   /* "floor"; a family's carry the index, "hit[3]" */
+    nh_expr value;                /* g(t, q, v) */
+    int direction;                /* 1: from below zero, -1: from above, 0: both */
+} nh_problem_event;
+
+typedef struct nh_change { /* what `when` gives to a velocity at an event */
+    int event, velocity;
+    nh_expr value; /* of the state before the event */
+    nh_place place;
+} nh_change;
 
 /* Some of the coordinates and of the velocities. */
 typedef struct nh_selection {
@@ -62,23 +97,38 @@ typedef struct nh_problem {
     nh_expr *frame; /* [frames][velocities], row by row; frames may be 0 */
     nh_place frame_place;
     nh_bracket *bracket;
+    nh_expr pace; /* of the motion, where the model tells it: `paced` */
+    bool paced;
     nh_place kink; /* where the motion meets abs, min, max, sign or if; line 0: nowhere */
     int rotations;
     nh_rotation *rotation;
     nh_named_expr *observable; /* extra argument i of their values: the multiplier of reaction[i] */
-    int *reaction;             /* [reactions] constraints whose multipliers are observed */
+    nh_problem_input *input;   /* [inputs] */
+    int inputs;
+    int open_values;     /* numbers NH_U that a run is given for the open ones */
+    double input_period; /* between samples; 0: every step */
+    int *reaction;       /* [reactions] constraints whose multipliers are observed */
     int reactions;
     nh_named_value *parameter; /* values, in the order of the file */
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities
      * in terms of positions. NH_ZERO where the model is silent. */
     nh_expr *start_q, *start_v; /* [coordinates], [velocities] */
     nh_selection solve;         /* named by `start solve` */
+    struct nh_drawing *drawing; /* draw.h; NULL without `draw` statements */
+    double span;                /* natural length of a run; 0: the model does not say */
+    nh_problem_event *event;
+    nh_change *change;
+    int events, changes;
 } nh_problem;
 
 /* `settings`: "NAME=EXPRESSION" each. */
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
                            size_t setting_count, nh_report *report);
 void nh_problem_free(nh_problem *problem);
+
+/* Numbers that a run is given for an open input: the coefficients of its polynomial and, unless it
+ * is held, the time at which this begins. */
+int nh_signal_values(nh_signal signal);
 
 /* An expression in the language of models, cut short when it is long; freed by the caller. */
 char *nh_expr_text(const nh_problem *problem, nh_expr e);

@@ -177,7 +177,7 @@ static void check_prime(resolver *r, const nh_ast *ast)
 static bool allowed(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
 {
     bool moving = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
-                  symbol->kind == SYMBOL_ROTATION;
+                  symbol->kind == SYMBOL_ROTATION || symbol->kind == SYMBOL_INPUT;
     if (symbol->kind == SYMBOL_OBSERVABLE)
         FAIL(r, ast->place, "'%s' is an observable; a let can be shared by several expressions",
              ast->name);
@@ -224,7 +224,8 @@ static void resolve_symbol(resolver *r, nh_ast *ast)
                                                     [SYMBOL_COORDINATE] = AST_COORDINATE,
                                                     [SYMBOL_VELOCITY] = AST_VELOCITY,
                                                     [SYMBOL_ROTATION] = AST_ROTATION,
-                                                    [SYMBOL_LET] = AST_LET};
+                                                    [SYMBOL_LET] = AST_LET,
+                                                    [SYMBOL_INPUT] = AST_INPUT};
     nh_symbol *symbol = nh_symbols_find(r->symbols, ast->name);
     if (!symbol)
         unknown(r, ast);
@@ -517,6 +518,7 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
     case STATEMENT_PARAMETER:
     case STATEMENT_LET:
     case STATEMENT_TABLE:
+    case STATEMENT_INPUT:
         resolve_definition(r, item->symbol);
         return;
     case STATEMENT_OBSERVE:
@@ -531,6 +533,12 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
             resolve_index(r, item->symbol->from);
             resolve_index(r, item->symbol->to);
         }
+        return;
+    case STATEMENT_DRAW:
+        for (nh_ast *point = item->left; point && !r->status; point = point->next)
+            resolve(r, point);
+        if (item->right)
+            resolve(r, item->right);
         return;
     case STATEMENT_CONSTRAINT:
     case STATEMENT_FORCE_AT:
@@ -553,6 +561,8 @@ static void resolve_statement(resolver *r, nh_statement *s)
         resolve_index(r, side);
     if (r->status || (s->loop && !open_index(r, s->loop, &index)))
         return;
+    if (s->event)
+        resolve_indices(r, s->event->child);
     for (nh_item *item = s->item; item && !r->status; item = item->next)
         resolve_item(r, s, item);
     s->slots = r->most_slots;

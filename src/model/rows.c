@@ -1,4 +1,5 @@
-/* What a model adds row by row: observables and constraints, vectors one row for each component. */
+/* What a model adds row by row: observables, events and constraints, vectors one row for each
+ * component. */
 #include "model/build.h"
 #include "model/vector.h"
 
@@ -24,8 +25,7 @@ static char *entry_name(nh_builder *b, const char *base, const nh_statement *s, 
     return nh_build_copy(b, name);
 }
 
-/* Room for one more entry behind `count` of them, in an array that doubles. */
-static void *grown(nh_builder *b, void *array, int count, size_t size)
+void *nh_build_grown(nh_builder *b, void *array, int count, size_t size)
 {
     if (count & (count - 1))
         return array; /* between two powers of two */
@@ -46,17 +46,41 @@ static int64_t entries_of(nh_value value)
     return nh_is_single(value) ? 1 : nh_value_entries(value);
 }
 
-void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index)
+void nh_add_observable(nh_builder *b, char *name, nh_expr value)
 {
     nh_problem *p = b->problem;
+    p->observable = nh_build_grown(b, p->observable, p->observables, sizeof *p->observable);
+    if (!b->x.status)
+        p->observable[p->observables++] = (nh_named_expr){name, value};
+}
+
+void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index)
+{
     for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
         nh_value value = nh_expand(&b->x, item->symbol->body);
         for (int64_t i = 0; i < entries_of(value) && !b->x.status; i++) {
             char *name = entry_name(b, item->symbol->name, s, index, value, i);
-            p->observable = grown(b, p->observable, p->observables, sizeof *p->observable);
-            if (!b->x.status)
-                p->observable[p->observables++] = (nh_named_expr){name, entry_of(b, value, i)};
+            nh_add_observable(b, name, entry_of(b, value, i));
         }
+    }
+}
+
+void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    nh_problem *p = b->problem;
+    const nh_item *item = s->item;
+    nh_value value = nh_expand(&b->x, item->right);
+    for (int64_t i = 0; i < entries_of(value) && !b->x.status; i++) {
+        char *name = entry_name(b, item->symbol->name, s, index, value, i);
+        nh_expr e = entry_of(b, value, i);
+        if (nh_is_number(p->graph, e, NULL))
+            b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
+                                     "%s is a number that never changes; an event is where a "
+                                     "function of the state or of time changes its sign",
+                                     name);
+        p->event = nh_build_grown(b, p->event, p->events, sizeof *p->event);
+        if (!b->x.status)
+            p->event[p->events++] = (nh_problem_event){name, e, s->direction};
     }
 }
 
@@ -84,7 +108,7 @@ void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
     else if (p->constraints == NH_COORDINATES_MOST)
         b->x.status = nh_too_large_at(b->report, &b->model->source, place,
                                       "more than %d constraints", NH_COORDINATES_MOST);
-    p->constraint = grown(b, p->constraint, p->constraints, sizeof *p->constraint);
+    p->constraint = nh_build_grown(b, p->constraint, p->constraints, sizeof *p->constraint);
     if (!b->x.status)
         p->constraint[p->constraints++] = c;
 }

@@ -16,11 +16,14 @@ typedef struct uncertain {
     double value, spread;
 } uncertain;
 
-static uncertain input_of(const nh_node *n, double t, const double *q, const double *v,
-                          double relative)
+static uncertain input_of(const nh_graph *g, const nh_node *n, double t, const double *q,
+                          const double *v, double relative)
 {
     const double *array = n->which == NH_Q ? q : n->which == NH_V ? v : NULL;
-    double value = n->which == NH_TIME ? t : array ? array[n->index] : NAN;
+    double value = n->which == NH_U      ? nh_graph_input(g, n->index, t)
+                   : n->which == NH_TIME ? t
+                   : array               ? array[n->index]
+                                         : NAN;
     return (uncertain){value, relative * fabs(value)};
 }
 
@@ -90,7 +93,7 @@ bool nh_evaluate_spread(const nh_graph *g, const nh_expr *list, size_t count, do
     uncertain *known = malloc((nh_graph_size(g) + 1) * sizeof *known);
     for (size_t i = 0; known && i < reached; i++) {
         nh_node n = nh_look(g, order[i]);
-        known[order[i]] = n.kind == NH_INPUT     ? input_of(&n, t, q, v, relative)
+        known[order[i]] = n.kind == NH_INPUT     ? input_of(g, &n, t, q, v, relative)
                           : n.kind == NH_NUMBER  ? (uncertain){n.number, relative * fabs(n.number)}
                           : n.kind == NH_SUM     ? sum_of(&n, known, relative)
                           : n.kind == NH_PRODUCT ? product_of(&n, known, relative)

@@ -92,6 +92,24 @@ static nh_expr start_of(const walk *w, const nh_node *n)
     return (n->which == NH_Q ? w->problem->start_q : w->problem->start_v)[n->index];
 }
 
+/* What an open input is at the start: a number of its table, or the value of its expression. */
+static nh_expr given_of(const walk *w, uint32_t index, double *number)
+{
+    const nh_problem_input *input = w->problem->input;
+    while (input->first < 0 || (int)index < input->first ||
+           (int)index >= input->first + (input->feedback ? 1 : nh_signal_values(input->signal)))
+        input++;
+    const int at = (int)index - input->first, values = nh_signal_values(input->signal);
+    double piece[8];
+    *number = at == values - 1 ? w->t : 0;
+    if (input->table.rows > 0) {
+        nh_input_table_piece(&input->table, nh_input_table_find(&input->table, w->t), piece);
+        *number = piece[at];
+        return NH_ZERO;
+    }
+    return at == 0 ? input->given : NH_ZERO;
+}
+
 /* ---- the walk ---- */
 
 /* Puts one operand on the stack unless its value is known; false when it is OPEN: a circle. */
@@ -109,6 +127,10 @@ static bool open_node(walk *w, nh_expr expr, const nh_node *n)
 {
     w->state[expr] = OPEN;
     double ignored;
+    if (n->kind == NH_INPUT && n->which == NH_U) {
+        nh_expr given = given_of(w, n->index, &ignored);
+        return given == NH_ZERO || need(w, given);
+    }
     if (n->kind == NH_INPUT)
         return n->which == NH_TIME || overridden(w, n, &ignored) || need(w, start_of(w, n));
     for (size_t i = 0; i < n->count; i++)
@@ -124,7 +146,10 @@ static void close_node(walk *w, nh_expr expr, const nh_node *n)
     double given;
     if (n->kind == NH_INPUT && n->which == NH_TIME)
         w->value[expr] = w->t;
-    else if (n->kind == NH_INPUT)
+    else if (n->kind == NH_INPUT && n->which == NH_U) {
+        nh_expr from = given_of(w, n->index, &given);
+        w->value[expr] = from == NH_ZERO ? given : w->value[from];
+    } else if (n->kind == NH_INPUT)
         w->value[expr] = overridden(w, n, &given) ? given : w->value[start_of(w, n)];
     else
         w->value[expr] = node_value(n, w->value);

@@ -59,7 +59,8 @@ const char *nh_symbol_a(nh_symbol_kind kind)
         [SYMBOL_VELOCITY] = "a velocity",     [SYMBOL_LET] = "a let",
         [SYMBOL_FUNCTION] = "a function",     [SYMBOL_OBSERVABLE] = "an observable",
         [SYMBOL_CONSTRAINT] = "a constraint", [SYMBOL_ROTATION] = "a rotation",
-        [SYMBOL_TABLE] = "a table",
+        [SYMBOL_TABLE] = "a table",           [SYMBOL_INPUT] = "an input",
+        [SYMBOL_EVENT] = "an event",
     };
     return words[kind];
 }

@@ -135,14 +135,25 @@ static bool read_table(nh_expander *x, const nh_ast *list, spline *s)
     return !x->status;
 }
 
+static bool read_symbol(nh_expander *x, const nh_symbol *symbol, spline *s)
+{
+    nh_frame outer = nh_frame_open(x, symbol->slots);
+    bool read = !x->status && read_table(x, symbol->body, s);
+    nh_frame_close(x, outer);
+    return read;
+}
+
+void nh_check_table(nh_expander *x, const nh_symbol *symbol)
+{
+    spline s;
+    read_symbol(x, symbol, &s);
+}
+
 nh_value nh_expand_table(nh_expander *x, const nh_ast *call)
 {
     nh_value at = nh_expand_single(x, call->child);
     spline s;
-    nh_frame outer = nh_frame_open(x, call->symbol->slots);
-    bool read = !x->status && read_table(x, call->symbol->body, &s);
-    nh_frame_close(x, outer);
-    if (!read)
+    if (!read_symbol(x, call->symbol, &s))
         return zero;
     x->work += s.points;
     return at.symbolic ? nh_as_value(x, call, pieces(x, &s, 0, s.points, at.expr))

@@ -147,6 +147,8 @@ static nh_value derivative_of_single(nh_expander *x, const nh_ast *of, nh_value 
              named ? "'" : "what stands before the prime", named ? of->name : "", named ? "'" : "");
         return zero;
     }
+    if (!nh_inputs_have_rates(x, of, value.expr))
+        return zero;
     return nh_as_value(x, of, nh_derivative_along(x->graph, value.expr, x->rate));
 }
 

@@ -41,6 +41,8 @@ nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value);
 /* kinks.c and table.c */
 nh_value nh_expand_if(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_table(nh_expander *x, const nh_ast *call);
+/* Fails where the points of a table make none, whether it is used or not. */
+void nh_check_table(nh_expander *x, const nh_symbol *symbol);
 
 /* rotation.c: R, and what it makes of products and transposes; their quaternions go to `out`. */
 nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast);

@@ -8,8 +8,8 @@
 
 #include "base/options.h"
 #include "base/text.h"
+#include "output/archive.h"
 #include "output/file.h"
-#include "output/hdf5.h"
 #include "output/npz.h"
 
 typedef enum format { HDF5, NETCDF, CSV, NPY, NPZ } format;
@@ -331,14 +331,15 @@ static nh_status write_buffered(nh_archive *a, nh_report *report)
 
 /* ---- the archive ---- */
 
-static nh_status open_file(nh_archive *a, const char *path, nh_report *report)
+static nh_status open_file(nh_archive *a, const char *path, const nh_hdf5_sources *sources,
+                           nh_report *report)
 {
     if (!is_hdf5(a->format))
         return open_table(a, path, report);
     if (!make_buffers(a))
         return nh_fail_memory(report);
     a->rows = a->plan.resume ? a->plan.position : 0;
-    return nh_hdf5_open(&a->hdf5, path, &a->plan, a->planned, report);
+    return nh_hdf5_open(&a->hdf5, path, &a->plan, a->planned, sources, report);
 }
 
 /* FNV-1a, 64 bits. */
@@ -406,6 +407,12 @@ static void release(nh_archive *a)
 nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive_plan *plan,
                             nh_report *report)
 {
+    return nh_archive_create_over(out, path, plan, NULL, report);
+}
+
+nh_status nh_archive_create_over(nh_archive **out, const char *path, const nh_archive_plan *plan,
+                                 const nh_hdf5_sources *sources, nh_report *report)
+{
     *out = NULL;
     format f = CSV;
     nh_archive_plan own;
@@ -438,10 +445,10 @@ nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive
     a->path = strdup(path);
     if (status == NH_OK && !a->path)
         status = nh_fail_memory(report);
-    if (status == NH_OK)
+    if (status == NH_OK && !plan->shared)
         status = nh_lock_take(&a->lock, path, report);
     if (status == NH_OK)
-        status = open_file(a, path, report);
+        status = open_file(a, path, sources, report);
     if (status == NH_OK && plan->resume)
         status = recognise(a, report);
     if (status != NH_OK) {
@@ -515,7 +522,24 @@ nh_status nh_archive_member(nh_archive *a, const nh_member *member, const double
 
 nh_status nh_archive_statistics(nh_archive *a, const nh_ensemble *ensemble, nh_report *report)
 {
-    return a->hdf5 ? nh_hdf5_statistics(a->hdf5, ensemble, report) : NH_OK;
+    if (!a->hdf5)
+        return NH_OK;
+    int64_t records = nh_ensemble_records(ensemble);
+    int columns = nh_ensemble_columns(ensemble);
+    nh_statistic *table = calloc((size_t)records * (size_t)columns + 1, sizeof *table);
+    for (int64_t r = 0; table && r < records; r++)
+        for (int c = 0; c < columns; c++)
+            table[r * columns + c] = nh_ensemble_statistic(ensemble, r, c);
+    nh_status status =
+        table ? nh_archive_statistic_table(a, table, report) : nh_fail_memory(report);
+    free(table);
+    return status;
+}
+
+nh_status nh_archive_statistic_table(nh_archive *a, const nh_statistic *statistic,
+                                     nh_report *report)
+{
+    return nh_hdf5_statistics(a->hdf5, statistic, report);
 }
 
 /* The position of a table is its length; of HDF5 it is the number of rows. */

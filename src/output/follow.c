@@ -49,8 +49,10 @@ nh_status nh_record_multipliers(const nh_record *record, double *multipliers, nh
     for (int64_t i = 0; i < nh_record_kept(record); i++) {
         const double *row = record->table + i * record->width;
         const double *q = row + 1, *v = q + record->coordinates;
-        nh_status status = nh_system_acceleration(record->system, row[0], q, v, NULL,
-                                                  multipliers + i * record->constraints, report);
+        nh_status status = nh_record_row_inputs(record, row, report);
+        if (status == NH_OK)
+            status = nh_system_acceleration_with(record->system, row[0], q, v, record->u, NULL,
+                                                 multipliers + i * record->constraints, report);
         if (status != NH_OK)
             return nh_fail(report, status, "t = %.10g: the multipliers could not be computed: %s",
                            row[0], nh_status_name(status));

@@ -45,6 +45,7 @@ static void release(nh_gnuplot *gnuplot)
 
 static void set_terminal(FILE *script, const char *path, int width, int height)
 {
+    fputs("set encoding utf8\n", script);
     switch (nh_file_ending(path, endings)) {
     case 0:
         fprintf(script, "set terminal svg size %d,%d enhanced font 'sans,13' background 'white'\n",
@@ -97,9 +98,10 @@ void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text)
     fputc('\'', gnuplot->script);
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '\'')
-            fputc('\'', gnuplot->script);
-        fputc(c < ' ' || c == 127 ? ' ' : c, gnuplot->script);
+        if (c == '\'') /* doubled, gnuplot reads it as one, but not at the beginning of a text */
+            fputs("’", gnuplot->script);
+        else
+            fputc(c < ' ' || c == 127 ? ' ' : c, gnuplot->script);
     }
     fputc('\'', gnuplot->script);
 }

@@ -33,15 +33,9 @@ nh_status nh_hdf5_fail(const nh_hdf5 *file, const char *what, int error, nh_repo
                    error ? strerror(error) : "the HDF5 library refused");
 }
 
-/* HDF5 prints errors by default; while we use it, it does not, and nobody else of us uses it. */
-typedef struct silence {
-    H5E_auto2_t function;
-    void *data;
-} silence;
-
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 
-static void begin_library(silence *s)
+void nh_hdf5_enter(nh_hdf5_silence *s)
 {
     pthread_mutex_lock(&library);
     H5Eget_auto2(H5E_DEFAULT, &s->function, &s->data);
@@ -49,8 +43,7 @@ static void begin_library(silence *s)
     errno = 0;
 }
 
-/* Keeps errno, which the library may leave as the reason of a failure. */
-static void end_library(const silence *s)
+void nh_hdf5_exit(const nh_hdf5_silence *s)
 {
     int error = errno;
     H5Eset_auto2(H5E_DEFAULT, s->function, s->data);
@@ -73,7 +66,8 @@ static nh_status check_space(const nh_hdf5 *file, nh_report *report)
     double row = 1.0 + p->columns + nh_system_coordinates(p->system) +
                  nh_system_velocities(p->system) +
                  (p->multipliers ? nh_system_constraints(p->system) : 0);
-    double bytes = 8 * row * (double)file->members * (double)file->records + 65536;
+    double rows = file->sources ? 0 : (double)file->members * (double)file->records;
+    double bytes = 8 * row * rows + 65536;
     if (statvfs(file->folder, &disk) != 0)
         return NH_OK; /* creating the file will report the error */
     double there = (double)disk.f_bavail * (double)disk.f_frsize;
@@ -156,10 +150,10 @@ static nh_status make(nh_hdf5 *file, nh_report *report)
     file->channel.descriptor = nh_temporary_open(file->temporary);
     if (file->channel.descriptor < 0)
         return nh_hdf5_fail(file, "cannot create", errno, report);
-    silence quiet;
-    begin_library(&quiet);
+    nh_hdf5_silence quiet;
+    nh_hdf5_enter(&quiet);
     bool made = lay_out(file);
-    end_library(&quiet);
+    nh_hdf5_exit(&quiet);
     int error = file->channel.error ? file->channel.error : errno;
     return made ? NH_OK : nh_hdf5_fail(file, "cannot write", error, report);
 }
@@ -182,13 +176,13 @@ static nh_status find(nh_hdf5 *file, nh_report *report)
         return nh_hdf5_fail(file, "cannot resume", errno, report);
     if (!nh_temporary_clean(file->path))
         return nh_fail_memory(report);
-    silence quiet;
-    begin_library(&quiet);
+    nh_hdf5_silence quiet;
+    nh_hdf5_enter(&quiet);
     file->file = nh_hdf5_open_on(&file->channel);
     bool opened = file->file >= 0, same = opened && nh_hdf5_find_variables(file);
     if (opened)
         same = H5Fclose(file->file) >= 0 && same;
-    end_library(&quiet);
+    nh_hdf5_exit(&quiet);
     if (same && !file->channel.error)
         return NH_OK;
     int error = file->channel.error ? file->channel.error : errno;
@@ -199,7 +193,7 @@ static nh_status find(nh_hdf5 *file, nh_report *report)
 }
 
 static nh_status begin(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
-                       int64_t records, nh_report *report)
+                       int64_t records, const nh_hdf5_sources *sources, nh_report *report)
 {
     *out = NULL;
     nh_hdf5 *file = calloc(1, sizeof *file);
@@ -208,6 +202,7 @@ static nh_status begin(nh_hdf5 **out, const char *path, const nh_archive_plan *p
     file->plan = *plan;
     file->members = plan->members ? plan->members : 1;
     file->records = records;
+    file->sources = sources;
     file->file = -1;
     file->channel.descriptor = -1;
     nh_status status =
@@ -222,12 +217,12 @@ static nh_status begin(nh_hdf5 **out, const char *path, const nh_archive_plan *p
 }
 
 nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
-                       int64_t records, nh_report *report)
+                       int64_t records, const nh_hdf5_sources *sources, nh_report *report)
 {
     *out = NULL;
     nh_status status = nh_hdf5_can_write(path, report);
     if (status == NH_OK)
-        status = begin(out, path, plan, records, report);
+        status = begin(out, path, plan, records, sources, report);
     if (status == NH_OK && !plan->resume)
         status = publish(*out, report);
     if (status != NH_OK) {
@@ -266,7 +261,7 @@ static nh_status cut(const nh_hdf5 *file, int64_t used, int64_t steps, nh_report
     nh_archive_plan plan = file->plan;
     plan.resume = false;
     plan.steps = steps;
-    nh_status status = begin(&shorter, file->path, &plan, used, report);
+    nh_status status = begin(&shorter, file->path, &plan, used, NULL, report);
     if (status == NH_OK)
         status = nh_hdf5_copy(shorter, file, used, report);
     if (status == NH_OK)
@@ -304,9 +299,9 @@ nh_status nh_hdf5_can_write(const char *path, nh_report *report)
 }
 
 nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
-                       int64_t records, nh_report *report)
+                       int64_t records, const nh_hdf5_sources *sources, nh_report *report)
 {
-    (void)path, (void)plan, (void)records;
+    (void)path, (void)plan, (void)records, (void)sources;
     *out = NULL;
     return refuse(report);
 }
@@ -324,9 +319,9 @@ nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *s
     return refuse(report);
 }
 
-nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_ensemble *ensemble, nh_report *report)
+nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_statistic *statistic, nh_report *report)
 {
-    (void)file, (void)ensemble;
+    (void)file, (void)statistic;
     return refuse(report);
 }
 

@@ -8,13 +8,25 @@
 typedef struct nh_hdf5 nh_hdf5;
 
 nh_status nh_hdf5_can_write(const char *path, nh_report *report);
-/* `records` are those planned; with plan->resume the file must be there and be like it. */
+/* The files of a virtual one: where it finds the rows of consecutive members. */
+typedef struct nh_hdf5_source {
+    const char *path; /* as seen from the folder of the virtual file */
+    int64_t first, members;
+} nh_hdf5_source;
+typedef struct nh_hdf5_sources {
+    const nh_hdf5_source *source;
+    int count;
+} nh_hdf5_sources;
+
+/* `records` are those planned; with plan->resume the file must be there and be like it. With
+ * `sources` (or NULL) it is a virtual file, without room for rows of its own. */
 nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
-                       int64_t records, nh_report *report);
+                       int64_t records, const nh_hdf5_sources *sources, nh_report *report);
 nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report);
 nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept,
                          nh_report *report);
-nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_ensemble *ensemble, nh_report *report);
+/* statistic[records][columns] */
+nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_statistic *statistic, nh_report *report);
 /* The beginning of a record of a single trajectory, v and q, as much as there is room for. */
 nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, size_t *size,
                        nh_report *report);

@@ -69,14 +69,15 @@ static bool put_integer(hid_t where, const char *name, int64_t value)
 
 /* Early allocation, contiguous, no times: the metadata never change again. What is not written is
  * NaN, or 0. */
-static hid_t creation_of(bool reals)
+static hid_t creation_of(bool reals, bool virtual)
 {
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     double none = NAN;
     bool done =
-        creation >= 0 && H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
-        H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0 &&
-        H5Pset_fill_time(creation, H5D_FILL_TIME_ALLOC) >= 0 &&
+        creation >= 0 &&
+        (virtual || (H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
+                     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0 &&
+                     H5Pset_fill_time(creation, H5D_FILL_TIME_ALLOC) >= 0)) &&
         H5Pset_obj_track_times(creation, false) >= 0 &&
         H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
         (!reals || H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &none) >= 0);
@@ -87,12 +88,37 @@ static hid_t creation_of(bool reals)
     return -1;
 }
 
+/* Refers to the same variable in the files that hold its members: the first axis is theirs. */
+static bool refer(hid_t creation, hid_t space, const nh_hdf5_sources *sources, const char *name,
+                  int rank, const hsize_t *size)
+{
+    bool done = true;
+    for (int i = 0; done && i < sources->count; i++) {
+        const nh_hdf5_source *s = sources->source + i;
+        hsize_t from[3] = {(hsize_t)s->first}, count[3] = {(hsize_t)s->members};
+        for (int k = 1; k < rank; k++)
+            count[k] = size[k];
+        hid_t there = H5Screate_simple(rank, count, NULL);
+        done = there >= 0 &&
+               H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
+               H5Pset_virtual(creation, space, s->path, name, there) >= 0;
+        if (there >= 0)
+            H5Sclose(there);
+    }
+    return done && H5Sselect_all(space) >= 0;
+}
+
 static hid_t make_set(const nh_hdf5 *file, const char *name, hid_t type, int rank,
-                      const hsize_t *size)
+                      const hsize_t *size, const nh_hdf5_sources *sources)
 {
     hid_t space = H5Screate_simple(rank, size, NULL),
-          creation = creation_of(type == H5T_NATIVE_DOUBLE);
+          creation = creation_of(type == H5T_NATIVE_DOUBLE, sources != NULL);
     hid_t set = -1;
+    if (sources && space >= 0 && creation >= 0 &&
+        !refer(creation, space, sources, name, rank, size)) {
+        H5Sclose(space);
+        space = -1;
+    }
     if (space >= 0 && creation >= 0)
         set = H5Dcreate2(file->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     if (creation >= 0)
@@ -107,7 +133,7 @@ static bool make_axis(const nh_hdf5 *file, const char *name, hid_t type, int64_t
                       const void *label)
 {
     hsize_t count = (hsize_t)size;
-    hid_t set = make_set(file, name, type, 1, &count);
+    hid_t set = make_set(file, name, type, 1, &count, NULL);
     bool done = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, label) >= 0 &&
                 H5DSset_scale(set, name) >= 0;
     return set >= 0 && H5Dclose(set) >= 0 && done;
@@ -147,7 +173,7 @@ static bool make_members(const nh_hdf5 *file)
 {
     int64_t *member = malloc(((size_t)file->members + 1) * sizeof *member);
     for (int64_t i = 0; member && i < file->members; i++)
-        member[i] = i;
+        member[i] = file->plan.first_member + i;
     bool done = member && make_axis(file, "member", H5T_NATIVE_INT64, file->members, member);
     free(member);
     return done;
@@ -277,9 +303,15 @@ static bool attach(const nh_hdf5 *file, hid_t set, const char *axis, int dimensi
     return scale >= 0 && H5Dclose(scale) >= 0 && done;
 }
 
+/* Of a variable that a virtual file finds elsewhere, or NULL. */
+static const nh_hdf5_sources *sources_of(const nh_hdf5 *file, const variable *v)
+{
+    return strcmp(v->axis[0], "member") == 0 ? file->sources : NULL;
+}
+
 static bool make(const nh_hdf5 *file, const variable *v)
 {
-    hid_t set = make_set(file, v->name, v->type, v->rank, v->size);
+    hid_t set = make_set(file, v->name, v->type, v->rank, v->size, sources_of(file, v));
     bool done = set >= 0;
     for (int i = 0; done && i < v->rank; i++)
         done = attach(file, set, v->axis[i], i);
@@ -292,6 +324,8 @@ static bool make(const nh_hdf5 *file, const variable *v)
 /* Where the numbers of a variable are, if it is one as we make them. */
 static bool find(const nh_hdf5 *file, const variable *v)
 {
+    if (sources_of(file, v))
+        return true;
     hid_t set = H5Dopen2(file->file, v->name, H5P_DEFAULT);
     hid_t space = set >= 0 ? H5Dget_space(set) : -1, type = set >= 0 ? H5Dget_type(set) : -1;
     hsize_t size[3];
@@ -384,9 +418,17 @@ static bool describe(const nh_hdf5 *file)
            (!p->model_text || put_long_text(file, "model_text", p->model_text));
 }
 
+static bool describe_part(const nh_hdf5 *file)
+{
+    const nh_archive_plan *p = &file->plan;
+    return p->parts <= 1 || (put_integer(file->file, "part", p->part) &&
+                             put_integer(file->file, "parts", p->parts) &&
+                             put_text(file->file, "identity", p->identity ? p->identity : ""));
+}
+
 bool nh_hdf5_lay_out(nh_hdf5 *file)
 {
-    return make_axes(file) && visit_all(file, make) && describe(file);
+    return make_axes(file) && visit_all(file, make) && describe(file) && describe_part(file);
 }
 
 #endif

@@ -11,6 +11,7 @@ enum { NH_HDF5_MEASURES = 4 }; /* mean, variance, min, max */
 
 struct nh_hdf5 {
     nh_archive_plan plan;
+    const nh_hdf5_sources *sources; /* while it is laid out, of a virtual file */
     int64_t members, records;
     char *path, *folder, *temporary;
     bool named; /* it is there under its name */
@@ -23,6 +24,15 @@ struct nh_hdf5 {
     double *space;                           /* a column of a block of rows */
     size_t space_size;
 };
+
+/* HDF5 prints errors by default; while we use it, it does not, and nobody else of us uses it. */
+typedef struct nh_hdf5_silence {
+    H5E_auto2_t function;
+    void *data;
+} nh_hdf5_silence;
+void nh_hdf5_enter(nh_hdf5_silence *s);
+/* Keeps errno, which the library may leave as the reason of a failure. */
+void nh_hdf5_exit(const nh_hdf5_silence *s);
 
 /* "cannot write PATH: reason", where the reason is an errno or else the HDF5 library's. */
 nh_status nh_hdf5_fail(const nh_hdf5 *file, const char *what, int error, nh_report *report);

@@ -34,13 +34,20 @@ static bool grow(nh_hdf5 *file, size_t size)
     return true;
 }
 
+/* Where the members of a part are in its file. */
+static int64_t row_of(const nh_hdf5 *file, int64_t member)
+{
+    return member - file->plan.first_member;
+}
+
 /* The records of each member are consecutive, `width` numbers each. */
 static void put_rows(nh_hdf5 *file, int64_t place, const nh_rows *rows, int width,
                      const double *data)
 {
     size_t size = (size_t)rows->records * (size_t)width * sizeof *data;
     for (int64_t i = 0; place > 0 && i < rows->members; i++) {
-        int64_t record = (rows->first_member + i) * file->records + rows->first_record;
+        int64_t record =
+            (row_of(file, rows->first_member) + i) * file->records + rows->first_record;
         put(file, place + record * width * (int64_t)sizeof *data,
             (const char *)data + (size_t)i * size, size);
     }
@@ -61,8 +68,8 @@ static void put_counts(nh_hdf5 *file, const nh_rows *rows)
 {
     int64_t count = rows->first_record + rows->records;
     for (int64_t i = 0; i < rows->members; i++)
-        put(file, file->count + (rows->first_member + i) * (int64_t)sizeof count, &count,
-            sizeof count);
+        put(file, file->count + (row_of(file, rows->first_member) + i) * (int64_t)sizeof count,
+            &count, sizeof count);
 }
 
 nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report)
@@ -82,10 +89,10 @@ nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *s
                          nh_report *report)
 {
     signed char failed = member->status != NH_OK;
-    put(file, file->failed + member->member, &failed, sizeof failed);
+    int64_t row = row_of(file, member->member);
+    put(file, file->failed + row, &failed, sizeof failed);
     for (int i = 0; i < file->plan.swept; i++)
-        put(file, file->swept[i] + member->member * (int64_t)sizeof *swept, swept + i,
-            sizeof *swept);
+        put(file, file->swept[i] + row * (int64_t)sizeof *swept, swept + i, sizeof *swept);
     return conclude(file, report);
 }
 
@@ -110,11 +117,11 @@ nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, s
     return error ? nh_hdf5_fail(file, "cannot read again", error, report) : NH_OK;
 }
 
-static void put_statistic(nh_hdf5 *file, const nh_ensemble *e, int column)
+static void put_statistic(nh_hdf5 *file, const nh_statistic *statistic, int column)
 {
     size_t records = (size_t)file->records;
     for (size_t r = 0; r < records; r++) {
-        nh_statistic s = nh_ensemble_statistic(e, (int64_t)r, column);
+        nh_statistic s = statistic[r * (size_t)file->plan.columns + (size_t)column];
         double value[] = {s.mean, s.variance, s.least, s.greatest};
         for (size_t m = 0; m < NH_HDF5_MEASURES; m++)
             file->space[m * records + r] = value[m];
@@ -124,12 +131,12 @@ static void put_statistic(nh_hdf5 *file, const nh_ensemble *e, int column)
             records * sizeof *file->space);
 }
 
-nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_ensemble *e, nh_report *report)
+nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_statistic *statistic, nh_report *report)
 {
     if (!grow(file, NH_HDF5_MEASURES * (size_t)file->records))
         return nh_fail_memory(report);
     for (int c = 0; c < file->plan.columns; c++)
-        put_statistic(file, e, c);
+        put_statistic(file, statistic, c);
     return conclude(file, report);
 }
 

@@ -6,8 +6,24 @@
 
 #include "base/status.h"
 
-/* Made by tools/embed.py from third_party/uplot and page.js. */
-extern const char nh_uplot_script[], nh_uplot_style[], nh_uplot_licence[], nh_page_script[];
+/* Made by tools/embed.py from third_party/uplot and the scripts and styles of this folder. */
+typedef struct nh_page_part {
+    const char *text, *digest; /* "sha256-...", as content security policies have it */
+} nh_page_part;
+extern const nh_page_part nh_uplot_script, nh_uplot_style, nh_uplot_licence, nh_page_script,
+    nh_panels_script, nh_page_style, nh_scene_script, nh_scene_paint_script, nh_animation_script,
+    nh_animation_style;
+
+/* Pieces of a page. `script` ends with NULL; nh_page_begin leaves the style open, nh_page_uplot
+ * closes it and begins the body. */
+struct nh_file;
+nh_status nh_page_begin(struct nh_file **file, const char *path, const char *title,
+                        const nh_page_part *const *script, nh_report *report);
+void nh_page_uplot(struct nh_file *file);
+void nh_page_title(struct nh_file *file, const char *title);
+nh_status nh_page_end(struct nh_file *file, const nh_page_part *const *script, nh_report *report);
+void nh_put_html(struct nh_file *file, const char *text);
+void nh_put_string(struct nh_file *file, const char *text); /* of JSON, with its quotes */
 
 bool nh_is_page(const char *path); /* ends in .html */
 

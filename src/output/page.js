@@ -1,7 +1,6 @@
-// Draws the panels that the page brings along as `panels`: [{title, x, y, xlog, ylog, equal, curves: [{name,
-// xs, ys, colour, dash, marked, guide, faint}]}]. Functions of x are drawn by uPlot itself and share their
-// cursor; paths (x goes back and forth) by a drawer of our own. `data-plots` on the root element tells that it
-// is done, `data-error` what went wrong.
+// Draws panels {title, x, y, xlog, ylog, equal, curves: [{name, xs, ys, colour, dash, marked, guide, faint}]} with
+// uPlot. Functions of x are drawn by uPlot itself and share their cursor; paths (x goes back and forth) by a
+// drawer of our own. `data-error` on the root element tells what went wrong.
 "use strict";
 window.onerror = (message) => { document.documentElement.dataset.error = message; };
 
@@ -50,10 +49,12 @@ function drawPath(u, index) {
 }
 
 function axis(label, isLog, size) {
-    const one = { label: label, labelSize: 20, values: (u, splits) => splits.map(shortNumber), size: size };
+    const dark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
+    const one = { label: label, labelSize: 20, values: (u, splits) => splits.map(shortNumber), size: size,
+        stroke: () => (dark() ? "#ddd" : "#222"), grid: { stroke: () => (dark() ? "#3a3d42" : "#e4e4e4") } };
     if (isLog) {
         one.filter = powers;
-        one.grid = { filter: powers };
+        one.grid.filter = powers;
         one.ticks = { filter: powers };
     }
     return one;
@@ -90,8 +91,26 @@ function drawFunctions(panel, curves, place, width) {
     return new uPlot(all, data, place);
 }
 
+// Ranges in which a unit is as long across as it is upwards.
+function equalRanges(curves, width, height) {
+    const range = (key) => {
+        const values = curves.flatMap((c) => c[key]).filter((v) => v !== null);
+        return values.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
+    };
+    const x = range("xs"), y = range("ys"), unit = 1.08 * Math.max((x[1] - x[0]) / (width - 100), (y[1] - y[0]) / (height - 90)) || 1;
+    const around = (r, pixels) => [(r[0] + r[1] - unit * pixels) / 2, (r[0] + r[1] + unit * pixels) / 2];
+    return { x: around(x, width - 100), y: around(y, height - 90) };
+}
+
 function drawPaths(panel, curves, place, width) {
     const all = options(panel, width);
+    if (panel.equal) {
+        const ranges = equalRanges(curves, all.width, all.height);
+        let zoomed = false; // from when a part is selected until a double click
+        for (const axis of ["x", "y"]) all.scales[axis].range = (u, low, high) => (zoomed ? [low, high] : ranges[axis]);
+        all.hooks = { setSelect: [(u) => { zoomed = zoomed || u.select.width > 0; }] };
+        place.addEventListener("dblclick", () => { zoomed = false; }, true);
+    }
     all.mode = 2;
     all.cursor = { drag: { x: true, y: true, uni: 30 } };
     all.legend = { live: false };
@@ -99,20 +118,3 @@ function drawPaths(panel, curves, place, width) {
     all.series = [null].concat(curves.map((c) => ({ ...seriesOf(c), facets: facets, paths: drawPath })));
     return new uPlot(all, [null].concat(curves.map((c) => [c.xs, c.ys])), place);
 }
-
-function drawAll() {
-    const place = document.getElementById("plots");
-    const wanted = Math.ceil(Math.sqrt(panels.length)), fitting = Math.floor(innerWidth / 430);
-    const columns = Math.max(1, Math.min(wanted, 3, fitting));
-    const width = Math.max(320, Math.floor((Math.min(innerWidth, columns * 620) - 40) / columns) - 16);
-    let count = 0;
-    for (const panel of panels) {
-        const curves = panel.curves.filter((c) => c.xs.length > 0);
-        if (curves.length === 0) continue;
-        const box = place.appendChild(document.createElement("div"));
-        (curves.every(rises) ? drawFunctions : drawPaths)(panel, curves, box, width);
-        count++;
-    }
-    requestAnimationFrame(() => { document.documentElement.dataset.plots = count; });
-}
-drawAll();

@@ -1,5 +1,6 @@
 /* Plots curves in panels with a common legend. */
 #include "output/gnuplot.h"
+#include "output/names.h"
 #include "output/page.h"
 
 #include <math.h>
@@ -31,7 +32,9 @@ typedef struct page {
 
 static void quote(const page *p, const char *text)
 {
-    nh_gnuplot_quote(p->gnuplot, text);
+    char printed[NH_PRINTED_NAME];
+    bool is_short = strlen(text) < NH_PRINTED_NAME / 4; /* as a name is */
+    nh_gnuplot_quote(p->gnuplot, is_short ? nh_print_name(text, printed) : text);
     fputs(" noenhanced", p->script);
 }
 
@@ -232,4 +235,9 @@ nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path, co
         draw_panel(&p, panel + i, i == 0);
     fputs("unset multiplot\n", p.script);
     return nh_gnuplot_finish(p.gnuplot, report);
+}
+
+nh_status nh_panels_can_plot(const char *path, nh_report *report)
+{
+    return nh_gnuplot_can_draw(path, report);
 }

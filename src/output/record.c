@@ -25,7 +25,8 @@ nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *
     record->keep = true;
     record->seen = calloc(nh_system_outputs(system, NH_FN_OBSERVE) + 1, sizeof(double));
     record->inner = calloc((size_t)system->velocities + 1, sizeof *record->inner);
-    nh_status status = record->seen && record->inner
+    record->u = calloc((size_t)system->shape.inputs + 1, sizeof *record->u);
+    nh_status status = record->seen && record->inner && record->u
                            ? nh_engine_call(&record->engine, system, nh_variant_here(), 1,
                                             NH_FN_BIT(OBSERVE), report)
                            : nh_fail_memory(report);
@@ -43,6 +44,7 @@ void nh_record_free(nh_record *record)
     free(record->table);
     free(record->seen);
     free(record->inner);
+    free(record->u);
     nh_engine_free(&record->engine);
     nh_latitude_free(record->latitude);
     free(record);
@@ -119,8 +121,8 @@ static nh_status look(const nh_record *record, double t, const double *q, const 
 {
     const engine *e = &record->engine;
     nh_inner_velocities(record->system, q, v, record->inner, 1);
-    int answer =
-        e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, record->inner, NULL, record->seen);
+    int answer = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, record->inner, NULL,
+                                        record->seen, record->u);
     return answer == 0 ? NH_OK : NH_CALLBACK_STOPPED;
 }
 
@@ -156,7 +158,19 @@ static nh_status measure(nh_record *record, double *row, const double *q, const 
 nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
                         const double *wrapped_q, nh_report *report)
 {
+    return nh_record_add_with(record, t, q, v, wrapped_q, NULL, report);
+}
+
+nh_status nh_record_add_with(nh_record *record, double t, const double *q, const double *v,
+                             const double *wrapped_q, const double *u, nh_report *report)
+{
     nh_status status = grow(record, report);
+    if (u)
+        memcpy(record->u, u, (size_t)record->system->shape.inputs * sizeof *u);
+    else if (status == NH_OK && record->system->shape.inputs > 0) {
+        nh_inner_velocities(record->system, q, v, record->inner, 1);
+        status = nh_system_default_inputs(record->system, t, q, record->inner, record->u, report);
+    }
     if (status != NH_OK)
         return status;
     double *row = record->table + (record->keep ? record->rows * record->width : 0);
@@ -185,9 +199,27 @@ nh_status nh_record_samples(nh_record *record, const nh_samples *samples, nh_rep
     nh_status status = NH_OK;
     for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
         const double *row = samples->row + i * width;
-        status =
-            nh_record_add(record, row[0], row + 1, row + 1 + n, samples->wrapped + i * n, report);
+        status = nh_record_add_with(record, row[0], row + 1, row + 1 + n, samples->wrapped + i * n,
+                                    samples->inputs, report);
     }
+    return status;
+}
+
+nh_status nh_record_row_inputs(const nh_record *record, const double *row, nh_report *report)
+{
+    const nh_system *system = record->system;
+    const double *q = row + 1, *v = q + record->coordinates;
+    if (system->shape.inputs == 0)
+        return NH_OK;
+    nh_inner_velocities(system, q, v, record->inner, 1);
+    nh_status status =
+        nh_system_default_inputs(system, row[0], q, record->inner, record->u, report);
+    const nh_problem *problem = system->mechanics->problem;
+    for (int column = nh_record_energy_column(record) + 1; column < record->columns; column++)
+        for (int i = 0; i < problem->inputs; i++)
+            if (problem->input[i].signal == NH_SIGNAL_HELD &&
+                strcmp(nh_record_column_name(record, column), problem->input[i].name) == 0)
+                record->u[problem->input[i].first] = row[column];
     return status;
 }
 
@@ -264,11 +296,18 @@ nh_status nh_record_restore(nh_record *record, const nh_record_state *state, dou
                             const double *q, const double *v, const double *wrapped_q,
                             nh_report *report)
 {
+    return nh_record_restore_with(record, state, t, q, v, wrapped_q, NULL, report);
+}
+
+nh_status nh_record_restore_with(nh_record *record, const nh_record_state *state, double t,
+                                 const double *q, const double *v, const double *wrapped_q,
+                                 const double *u, nh_report *report)
+{
     if (record->rows != 1 || record->first_energy != state->first_energy)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the earlier rows were recorded from a different start state");
     record->keep = false;
-    nh_status status = nh_record_add(record, t, q, v, wrapped_q, report);
+    nh_status status = nh_record_add_with(record, t, q, v, wrapped_q, u, report);
     record->rows = state->rows;
     record->first_energy = state->first_energy;
     record->energy_error = state->energy_error;

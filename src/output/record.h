@@ -22,6 +22,7 @@ struct nh_record {
     engine engine;         /* of NH_FN_OBSERVE */
     double *seen;          /* what it returned: energy, k, observables */
     double *inner;         /* [velocities of the system] at that state */
+    double *u;             /* open inputs there */
     double first_energy, energy_error, constraint_max;
 };
 
@@ -30,6 +31,17 @@ enum { NH_RECORD_BUILT_IN = 2 };
 
 /* Makes room for so many rows, where they are kept; before the first one. More may be added. */
 nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report);
+
+/* nh_record_add with the open inputs of the row; NULL: those that are theirs by default. */
+nh_status nh_record_add_with(nh_record *record, double t, const double *q, const double *v,
+                             const double *wrapped_q, const double *u, nh_report *report);
+
+nh_status nh_record_restore_with(nh_record *record, const nh_record_state *state, double t,
+                                 const double *q, const double *v, const double *wrapped_q,
+                                 const double *u, nh_report *report);
+
+/* The open inputs of a row, to record->u: a table's follow from the time, others are columns. */
+nh_status nh_record_row_inputs(const nh_record *record, const double *row, nh_report *report);
 
 /* Adds a row for each sample. */
 nh_status nh_record_samples(nh_record *record, const nh_samples *samples, nh_report *report);

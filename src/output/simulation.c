@@ -23,7 +23,7 @@ int64_t nh_record_spacing(int64_t steps, int columns)
 
 static nh_status check_options(const nh_simulation_options *o, nh_report *report)
 {
-    if (o->steps < 0 || o->every < 0 || !o->q != !o->v)
+    if (o->steps < -1 || o->every < 0 || !o->q != !o->v)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "a simulation is of one trajectory, with at least 0 steps, each `every`-th "
                        "recorded, from a start with both q and v, or that of the model");
@@ -84,6 +84,13 @@ static nh_status start(nh_simulation *s, nh_report *report)
     return status;
 }
 
+/* While the compiler is waited for. */
+static int ask_to_stop(void *simulation)
+{
+    const nh_simulation *s = simulation;
+    return s->options.stop(s->options.user);
+}
+
 static nh_status begin(nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
@@ -94,9 +101,16 @@ static nh_status begin(nh_simulation *s, nh_report *report)
                           .backend = o->backend,
                           .steps = o->steps,
                           .compensated = o->compensated,
-                          .user = o->user,
-                          .stop = o->stop};
-    nh_status status = nh_run_create(&s->run, s->system, &run, report);
+                          .user = s,
+                          .stop = o->stop ? ask_to_stop : NULL,
+                          .until = o->until,
+                          .watch_all = true,
+                          .event = nh_simulation_note_event,
+                          .inputs_user = o->inputs_user,
+                          .inputs = o->inputs};
+    nh_status status = nh_simulation_choose_section(s, report);
+    if (status == NH_OK)
+        status = nh_run_create(&s->run, s->system, &run, report);
     if (status == NH_OK)
         status = start(s, report);
     if (status == NH_OK)
@@ -151,6 +165,8 @@ void nh_simulation_free(nh_simulation *s)
     nh_archive_leave(s->archive);
     nh_simulation_unlock(s);
     nh_record_free(s->record);
+    free(s->event);
+    free(s->in_section);
     nh_run_free(s->run);
     free(s->multipliers);
     free(s->motion);
@@ -200,11 +216,16 @@ static void remark_drift(nh_simulation *s)
 static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
 {
     nh_simulation *s = ((stretch *)user)->simulation;
+    if (s->in_section) { /* states between the events are not recorded */
+        s->recorded = samples->step;
+        return s->event_status;
+    }
     int n = s->record->coordinates, width = 1 + n + s->record->velocities;
     nh_status status = NH_OK;
     for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
         const double *row = samples->row + i * width, *wrapped = samples->wrapped + i * n;
-        status = nh_record_add(s->record, row[0], row + 1, row + 1 + n, wrapped, report);
+        status = nh_record_add_with(s->record, row[0], row + 1, row + 1 + n, wrapped,
+                                    samples->inputs, report);
         if (status == NH_OK && s->archive)
             status = nh_simulation_write_row(s, wrapped, report);
         if (status == NH_OK)
@@ -270,7 +291,12 @@ nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
         s->status = nh_run_sample(s->run, &options, report);
     if (s->status == NH_OK)
         s->status = now.status;
-    const bool rests = s->plan.rest > 0 && !s->ended;
+    if (s->status == NH_OK && s->event_status != NH_OK) {
+        s->status = s->event_status;
+        if (report)
+            *report = s->event_report;
+    }
+    const bool rests = s->plan.rest > 0 && !s->ended && nh_run_ended(s->run, 0, NULL) < 0;
     if (s->status == NH_OK && nh_run_steps(s->run) == s->options.steps && rests)
         s->status = take_rest(s, report);
     return s->status;
@@ -317,7 +343,7 @@ static nh_status close_output(nh_simulation *s, bool complete, nh_report *report
 
 nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
 {
-    bool arrived = nh_run_steps(s->run) == s->options.steps, failed = s->status != NH_OK;
+    bool arrived = nh_simulation_arrived(s), failed = s->status != NH_OK;
     if (!failed && !arrived && s->options.checkpoint)
         return suspend(s, report);
     if (failed || !arrived)

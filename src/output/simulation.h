@@ -26,6 +26,11 @@ struct nh_simulation {
     nh_status status;                   /* of nh_simulation_advance */
     nh_holonomic *holonomic;            /* NULL: there is no condition on positions to follow */
     double surface_drift, surface_size; /* of that condition, the largest so far */
+    nh_event_place *event;              /* the list of events */
+    int64_t events, event_room;
+    bool *in_section;       /* [events of the system]; NULL: no section is recorded */
+    nh_status event_status; /* of recording them */
+    nh_report event_report;
     double *motion; /* q and v of the start, the size of the motion of each, and their errors */
 };
 
@@ -45,6 +50,12 @@ void nh_simulation_unlock(nh_simulation *s);
 
 bool nh_simulation_checkpoint_is_due(nh_simulation *s);
 nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report);
+
+/* simulation_events.c: an event for the list and the section, the section's names, and whether the
+ * run is complete: at its last step, or ended by an event. */
+int nh_simulation_note_event(void *simulation, const nh_event *event);
+nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report);
+bool nh_simulation_arrived(const nh_simulation *s);
 
 /* simulation_estimate.c: keeps the start; each recorded state (q, v) adds to the size of the
  * motion.

@@ -101,12 +101,44 @@ static void raise_small(const double *weight, int count, double *scale)
             scale[i] = fmax(scale[i], negligible * largest / weight[i]);
 }
 
+static double largest_of(const double *x, int count)
+{
+    double most = 0;
+    for (int i = 0; i < count; i++)
+        most = fmax(most, x[i]);
+    return most;
+}
+
+/* The components of an attitude, and of its rate, have one size: which of them moves is a matter of
+ * axes. Coordinates get the weights of their velocities; |p'| is half of the body rate. */
+static void join_rotations(const estimator *e, double *weight, double *of_coordinate)
+{
+    const nh_shape *shape = &e->simulation->system->shape;
+    double *rate = e->scale + e->coordinates;
+    int rotation = 0, velocity = 0;
+    for (int i = 0; i < e->coordinates;) {
+        if (rotation == shape->rotations || shape->rotation[rotation] != i) {
+            of_coordinate[i++] = weight[velocity++];
+            continue;
+        }
+        double size = largest_of(e->scale + i, 4), rates = largest_of(rate + velocity, 3);
+        double most = largest_of(weight + velocity, 3);
+        for (int k = 0; k < 4; k++, i++) {
+            e->scale[i] = size;
+            of_coordinate[i] = 2 * most;
+        }
+        for (int k = 0; k < 3; k++)
+            rate[velocity++] = rates;
+        rotation++;
+    }
+}
+
 static nh_status find_scales(estimator *e)
 {
     const nh_simulation *s = e->simulation;
     const nh_shape *shape = &s->system->shape;
     int n = e->coordinates, velocities = e->width - n;
-    double *start = s->motion, *weight = malloc((size_t)(velocities + 1) * sizeof *weight);
+    double *start = s->motion, *weight = malloc((size_t)(e->width + 1) * sizeof *weight);
     if (!weight)
         return nh_fail_memory(e->report);
     memcpy(e->scale, s->motion + e->width, (size_t)e->width * sizeof *e->scale);
@@ -118,9 +150,9 @@ static nh_status find_scales(estimator *e)
                         ? 1
                         : sqrt(mass_of(s->system, s->options.t0, start, start + n, i, by));
     }
+    join_rotations(e, weight, weight + velocities);
     raise_small(weight, velocities, e->scale + n);
-    if (n <= velocities) /* with rotations, coordinates have no masses of their own */
-        raise_small(weight, n, e->scale);
+    raise_small(weight + velocities, n, e->scale);
     free(weight);
     return NH_OK;
 }
@@ -321,9 +353,17 @@ static nh_status check_possible(const nh_simulation *s, nh_report *report)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the error of a run that was resumed cannot be estimated: its start is not "
                        "known");
+    if (nh_run_ended(s->run, 0, NULL) >= 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the error of a run that an event ended cannot be estimated by changing its "
+                       "steps");
     if (s->status != NH_OK || nh_run_steps(s->run) != s->options.steps)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the error of a run that is not complete cannot be estimated");
+    if (s->options.inputs)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "a function gives inputs, and is not to be called again, so the error "
+                       "cannot be estimated by other runs");
     if (s->uneven)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "a step of the run has another length, so its error cannot be estimated by "

@@ -2,6 +2,7 @@
  * checkpoints, which contain the state of the run and of the files. */
 #define _POSIX_C_SOURCE 200809L
 #include "output/simulation.h"
+#include "run/inputs.h"
 #include "base/clock.h"
 #include "output/file.h"
 
@@ -95,8 +96,8 @@ nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_
     const double *q = row + 1, *v = q + record->coordinates;
     nh_status status = NH_OK;
     if (s->multipliers)
-        status =
-            nh_system_acceleration(s->system, row[0], wrapped_q, v, NULL, s->multipliers, report);
+        status = nh_system_acceleration_with(s->system, row[0], wrapped_q, v, s->record->u, NULL,
+                                             s->multipliers, report);
     if (status == NH_NO_MEMORY)
         return status;
     for (int i = 0; status != NH_OK && i < s->record->constraints; i++)
@@ -207,14 +208,17 @@ static nh_status record_present(nh_simulation *s, const notes *before, double *s
     double t, *q = space, *v = q + s->record->coordinates, *wrapped = v + s->record->velocities;
     nh_run_state(s->run, 0, &t, q, v);
     nh_run_wrapped_state(s->run, 0, NULL, wrapped, NULL);
-    return before ? nh_record_restore(s->record, &before->record, t, q, v, wrapped, report)
-                  : nh_record_add(s->record, t, q, v, wrapped, report);
+    nh_run_take_inputs(s->run, 0, wrapped + s->record->coordinates);
+    const double *u = s->system->shape.inputs > 0 ? wrapped + s->record->coordinates : NULL;
+    return before ? nh_record_restore_with(s->record, &before->record, t, q, v, wrapped, u, report)
+                  : nh_record_add_with(s->record, t, q, v, wrapped, u, report);
 }
 
 static nh_status take_pieces(nh_simulation *s, const nh_piece *piece, int pieces, notes *before,
                              nh_report *report)
 {
-    size_t size = 1 + 2 * (size_t)s->record->coordinates + (size_t)s->record->velocities;
+    size_t size = 1 + 2 * (size_t)s->record->coordinates + (size_t)s->record->velocities +
+                  (size_t)s->system->shape.inputs;
     if (pieces != 2 || piece[1].size != sizeof *before)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s: this is not a checkpoint of a single run",
                        s->options.resume);

@@ -5,19 +5,18 @@
  * members completed. If the fast kernel rejects a step, the careful kernel computes it, lane by
  * lane, with the same bits as if it had computed all steps. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/decimal.h"
-#include "base/dense.h"
 #include "base/status.h"
+#include "run/events.h"
+#include "run/failure.h"
 #include "run/health.h"
+#include "run/inputs.h"
+#include "run/pace.h"
 
-enum { DIAGNOSE_MAX = 400 };
-
-static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes, int64_t index)
+nh_kernel_io nh_run_io(const nh_run *run, engine *e, double *block, int lanes, int64_t index)
 {
     const nh_shape *s = &run->system->shape;
     size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
@@ -32,6 +31,7 @@ static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes
                           .v_low = block + 3 * n,
                           .revolutions = block + 4 * n,
                           .memory = block + 4 * n + angles,
+                          .u = block + 4 * n + angles + run->memory * (size_t)lanes,
                           .scratch = e->scratch,
                           .scratch_peak = &e->scratch_peak,
                           .option = run->choice.option,
@@ -47,7 +47,17 @@ static nh_kernel_io io_of(const nh_run *run, engine *e, double *block, int lanes
                           .every = run->trace.every};
 }
 
-static engine *fast_engine(nh_run *run)
+static int start_kernel(nh_run *run, const engine *e, nh_kernel_io *io)
+{
+    return run->pace ? nh_pace_start(run, e, io) : e->kernel->start(io);
+}
+
+static int advance_kernel(nh_run *run, const engine *e, nh_kernel_io *io, int64_t steps)
+{
+    return run->pace ? nh_pace_advance(run, e, io, steps) : e->kernel->advance(io, 1, steps);
+}
+
+engine *nh_run_fast_engine(nh_run *run)
 {
     return run->fast.kernel ? &run->fast : &run->careful;
 }
@@ -55,128 +65,16 @@ static engine *fast_engine(nh_run *run)
 bool nh_run_advance_beside(nh_run *run, bool careful, double *block, double t, double step,
                            int64_t steps)
 {
-    engine *e = careful ? &run->careful : fast_engine(run);
+    engine *e = careful ? &run->careful : nh_run_fast_engine(run);
     if (!careful && (e == &run->careful || run->group[0].lanes > 1))
         return false;
-    nh_kernel_io io = io_of(run, e, block, 1, 0);
+    nh_kernel_io io = nh_run_io(run, e, block, 1, 0);
     io.time = t;
     io.step = step;
     io.row = io.wrapped = NULL;
-    if (e->kernel->start(&io) != NH_KERNEL_OK)
+    if (start_kernel(run, e, &io) != NH_KERNEL_OK)
         return false;
-    return e->kernel->advance(&io, 1, steps) == NH_KERNEL_OK;
-}
-
-/* ---- failures ---- */
-
-typedef struct failure {
-    int kernel_status; /* 0: none; -1: not finite */
-    int64_t index;     /* steps done before the failing one */
-    int member, iterations;
-    double residual;
-} failure;
-
-/* Whether the matrices have full rank: at a good state, half a step and a step ahead of it. */
-static nh_status look_at_matrices(const nh_run *run, int member, double *space)
-{
-    int n = run->system->shape.n, m = run->system->shape.m, nq = run->system->coordinates;
-    double *K = space + n * n, *q = K + m * n, *v = q + n, t;
-    nh_run_inner_state(run, member, &t, q, v);
-    for (int halves = 0; halves <= 2; halves++) {
-        double ahead = halves > 0 ? run->step / 2 : 0;
-        for (int i = 0; i < nq; i++)
-            q[i] += ahead * v[i];
-        if (nh_system_evaluate(run->system, NH_FN_MATRICES, t + halves * run->step / 2, q, v, NULL,
-                               space, NULL) != NH_OK)
-            break;
-        if (nh_dense_rank(n, n, space, 1e-9, NULL) < n)
-            return NH_SINGULAR_MASS;
-        if (nh_dense_rank(m, n, K, 1e-7, NULL) < m)
-            return NH_DEPENDENT_CONSTRAINTS;
-    }
-    return NH_OK;
-}
-
-/* Why a step failed as it did. */
-static nh_status name_the_cause(const nh_run *run, int member, nh_status otherwise)
-{
-    size_t n = (size_t)run->system->shape.n, m = (size_t)run->system->shape.m;
-    double *space = n <= DIAGNOSE_MAX ? calloc(n * n + m * n + 2 * n, sizeof *space) : NULL;
-    nh_status found = space ? look_at_matrices(run, member, space) : NH_OK;
-    free(space);
-    return found != NH_OK ? found : otherwise;
-}
-
-static bool is_stop(int kernel_status)
-{
-    return kernel_status == NH_KERNEL_STOPPED || kernel_status == NH_KERNEL_REFUSED;
-}
-
-/* The function that a kernel called although its method says it skips it, or 0. */
-static int missing_function(const nh_run *run)
-{
-    int missing = run->fast.interpreter.missing;
-    return missing ? missing : run->careful.interpreter.missing;
-}
-
-static nh_status describe(nh_run *run, const failure *f, nh_report *report)
-{
-    run->failed_member = f->member;
-    if (missing_function(run))
-        return nh_fail(report, NH_BROKEN_METHOD,
-                       "%s calls %s on %s, which it says it skips: a mistake in the method",
-                       run->choice.method->name, nh_fn_name[missing_function(run) - 1],
-                       run->system->name);
-    double t = run->time + (double)f->index * run->step;
-    long long step = (long long)f->index + 1;
-    char who[48] = "";
-    if (run->members > 1 || run->numbering > 0)
-        snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + f->member));
-    bool unsolved =
-        f->kernel_status == NH_KERNEL_NOT_CONVERGED || f->kernel_status == NH_KERNEL_STUCK;
-    nh_status status =
-        is_stop(f->kernel_status)
-            ? NH_CALLBACK_STOPPED
-            : name_the_cause(run, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
-    if (status == NH_CALLBACK_STOPPED)
-        nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
-                f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
-                                                      : "could not be evaluated there");
-    else if (f->kernel_status == NH_KERNEL_STUCK && status == NH_NOT_CONVERGED)
-        nh_fail(
-            report, status,
-            "%sstep %lld, t = %.10g: after %d attempts the method's own steps are %.2g long; the "
-            "motion ends near there, or a larger tolerance is needed",
-            who, step, t, f->iterations, f->residual);
-    else if (status == NH_NOT_CONVERGED) {
-        char how_far[64] = "";
-        if (f->iterations > 0) /* else there was not even a first correction */
-            nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
-                     f->residual, f->iterations, nh_plural(f->iterations));
-        nh_fail(report, status,
-                "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "
-                "step, now %g, usually helps",
-                who, step, t, how_far, run->step);
-    } else {
-        char names[160] = "", dependent[240];
-        if (status == NH_DEPENDENT_CONSTRAINTS)
-            nh_health_name_constraints(run, f->member, names, sizeof names);
-        snprintf(dependent, sizeof dependent, "the constraints depend on each other there%s%s%s",
-                 *names ? " (" : "", names, *names ? ")" : "");
-        const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
-                           : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
-                                                              : "the state is no longer finite";
-        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", who,
-                step, t, what, run->step);
-    }
-    if (report) {
-        if (status != NH_CALLBACK_STOPPED)
-            report->option = "step";
-        report->step = step;
-        report->time = t;
-        report->residual = f->residual;
-    }
-    return status;
+    return advance_kernel(run, e, &io, steps) == NH_KERNEL_OK;
 }
 
 /* ---- one group ---- */
@@ -231,7 +129,7 @@ static int cut_step(nh_run *run, int cuts, nh_kernel_io *io)
         io->parts = parts;
         io->part = part;
     }
-    const int status = run->careful.kernel->advance(io, 1, 1);
+    const int status = advance_kernel(run, &run->careful, io, 1);
     io->part = run->part;
     return status;
 }
@@ -241,7 +139,7 @@ static int step_in_pieces(nh_run *run, const group *g, int lane, int64_t index, 
                           nh_kernel_io *io)
 {
     copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
-    *io = io_of(run, &run->careful, run->lane_state, 1, index);
+    *io = nh_run_io(run, &run->careful, run->lane_state, 1, index);
     return cut_step(run, cuts, io);
 }
 
@@ -250,10 +148,13 @@ static int step_in_pieces(nh_run *run, const group *g, int lane, int64_t index, 
 static bool pieces_agree(nh_run *run, const group *g, int lane, int64_t index, int cuts)
 {
     nh_kernel_io io;
+    const nh_trace kept = run->trace;
     const size_t n = (size_t)run->system->shape.n, size = run->state_size;
     double *found = run->lane_state + size, *finer = run->lane_state;
     memcpy(found, finer, size * sizeof(double));
+    run->trace = (nh_trace){0}; /* what is recorded is the step, not this one beside it */
     bool agree = step_in_pieces(run, g, lane, index, 2 * cuts, &io) == NH_KERNEL_OK;
+    run->trace = kept;
     for (size_t part = 0; agree && part < 2; part++) { /* of the state: q, then v */
         double moved = 0, differ = 0;
         for (size_t i = part * n; i < (part + 1) * n; i++) {
@@ -292,17 +193,17 @@ static int careful_lane(nh_run *run, const group *g, int lane, int64_t index, nh
 }
 
 /* One step (or the start, with `starting`) of every lane by the careful engine. */
-static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, failure *f)
+static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, nh_failure *f)
 {
     engine *e = &run->careful;
     for (int lane = 0; lane < g->lanes; lane++) {
         if (g->retired >> lane & 1)
             continue;
         copy_lane(run->lane_state, 1, 0, g->block, g->lanes, lane, run->state_size);
-        nh_kernel_io io = io_of(run, e, run->lane_state, 1, index);
-        int status = starting ? e->kernel->start(&io) : careful_lane(run, g, lane, index, &io);
+        nh_kernel_io io = nh_run_io(run, e, run->lane_state, 1, index);
+        int status = starting ? start_kernel(run, e, &io) : careful_lane(run, g, lane, index, &io);
         if (status) {
-            *f = (failure){status, index, g->first_member + lane, io.iterations, io.residual};
+            *f = (nh_failure){status, index, g->first_member + lane, io.iterations, io.residual};
             return false;
         }
         copy_lane(g->block, g->lanes, lane, run->lane_state, 1, 0, run->state_size);
@@ -317,48 +218,64 @@ static bool is_deserted(const group *g)
     return g->retired == (1u << g->lanes) - 1;
 }
 
-static bool start_group(nh_run *run, group *g, failure *f)
+/* Of a method that steps by itself, and starts anew on the way: how often it has stepped. */
+static void keep_counts(const nh_run *run, group *g)
+{
+    const nh_shape *s = &run->system->shape;
+    if (!nh_choice_adapts(&run->choice))
+        return;
+    const size_t memory = 4 * (size_t)s->n + (size_t)s->angles;
+    const size_t at =
+        (memory + run->choice.method->counts(s, run->choice.option)) * (size_t)g->lanes;
+    memcpy(g->block + at, g->saved + at, 2 * (size_t)g->lanes * sizeof *g->block);
+}
+
+bool nh_group_start(nh_run *run, group *g, nh_failure *f)
 {
     size_t bytes = run->state_size * (size_t)g->lanes * sizeof(double);
     nh_group_follow(run, g);
     memcpy(g->saved, g->block, bytes);
-    engine *e = fast_engine(run);
-    nh_kernel_io io = io_of(run, e, g->block, g->lanes, 0);
-    if (e->kernel->start(&io) == NH_KERNEL_OK)
-        return true;
-    memcpy(g->block, g->saved, bytes);
-    bool started = careful_step(run, g, 0, true, f);
-    if (!started) /* some lanes were: none has to be */
+    engine *e = nh_run_fast_engine(run);
+    nh_kernel_io io = nh_run_io(run, e, g->block, g->lanes, run->steps);
+    bool started = start_kernel(run, e, &io) == NH_KERNEL_OK;
+    if (!started) {
         memcpy(g->block, g->saved, bytes);
+        started = careful_step(run, g, run->steps, true, f);
+    }
+    if (started)
+        keep_counts(run, g);
+    else /* some lanes were: none has to be */
+        memcpy(g->block, g->saved, bytes);
+    nh_crossings_begin(run, g->first_member);
     return started;
 }
 
-static bool start_all(nh_run *run, failure *f)
+static bool start_all(nh_run *run, nh_failure *f)
 {
     for (int i = 0; i < run->groups; i++) {
         group *g = run->group + i;
-        if (!g->started && !is_deserted(g))
-            g->started = start_group(run, g, f);
-        if (!g->started && !is_deserted(g))
+        const bool over = is_deserted(g) || nh_crossings_ended(run, g->first_member, NULL);
+        if (!g->started && !over)
+            g->started = nh_group_start(run, g, f);
+        if (!g->started && !over)
             return false;
     }
     return true;
 }
 
 /* From step `index` on to `to`; the state before step `from` is saved. */
-static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, int64_t to,
-                          failure *f)
+bool nh_group_advance(nh_run *run, group *g, int64_t from, int64_t index, int64_t to, nh_failure *f)
 {
-    engine *e = fast_engine(run);
+    engine *e = nh_run_fast_engine(run);
     while (index < to) {
-        nh_kernel_io io = io_of(run, e, g->block, g->lanes, index);
-        int status = e->kernel->advance(&io, 1, to - index);
+        nh_kernel_io io = nh_run_io(run, e, g->block, g->lanes, index);
+        int status = advance_kernel(run, e, &io, to - index);
         index = io.index;
         if (status == NH_KERNEL_OK)
             break;
         if ((e == &run->careful && status != NH_KERNEL_NOT_CONVERGED) ||
             status == NH_KERNEL_STOPPED) {
-            *f = (failure){status, index, g->first_member, io.iterations, io.residual};
+            *f = (nh_failure){status, index, g->first_member, io.iterations, io.residual};
             return false;
         }
         if (run->parts > 1) { /* it may have failed in the middle of a step: all again, with care */
@@ -372,25 +289,25 @@ static bool advance_group(nh_run *run, group *g, int64_t from, int64_t index, in
             return false;
         index++;
     }
-    f->kernel_status = -1;
+    f->kernel_status = NH_FAILED_NOT_FINITE;
     f->index = to - 1;
     return is_finite(run, g, &f->member);
 }
 
 /* Advances some groups together; if one of them fails, each continues alone. */
 static bool advance_team(nh_run *run, group *const *team, int size, int64_t from, int64_t to,
-                         failure *f)
+                         nh_failure *f)
 {
     if (size == 1)
-        return advance_group(run, team[0], from, from, to, f);
-    engine *e = fast_engine(run);
+        return nh_group_advance(run, team[0], from, from, to, f);
+    engine *e = nh_run_fast_engine(run);
     nh_kernel_io io[NH_TEAM_MAX];
     for (int i = 0; i < size; i++)
-        io[i] = io_of(run, e, team[i]->block, team[i]->lanes, from);
+        io[i] = nh_run_io(run, e, team[i]->block, team[i]->lanes, from);
     if (run->parts == 1)
         e->kernel->advance(io, size, to - from);
     for (int i = 0; i < size; i++)
-        if (!advance_group(run, team[i], from, io[i].index, to, f))
+        if (!nh_group_advance(run, team[i], from, io[i].index, to, f))
             return false;
     return true;
 }
@@ -399,6 +316,10 @@ static bool advance_team(nh_run *run, group *const *team, int size, int64_t from
 
 static void save(nh_run *run)
 {
+    if (run->crossings) {
+        nh_crossings_save(run);
+        return;
+    }
     for (int i = 0; i < run->groups; i++) {
         group *g = run->group + i;
         memcpy(g->saved, g->block, run->state_size * (size_t)g->lanes * sizeof(double));
@@ -407,14 +328,23 @@ static void save(nh_run *run)
 
 static void restore(nh_run *run)
 {
+    if (run->crossings) {
+        nh_crossings_restore(run);
+        return;
+    }
     for (int i = 0; i < run->groups; i++) {
         group *g = run->group + i;
         memcpy(g->block, g->saved, run->state_size * (size_t)g->lanes * sizeof(double));
     }
 }
 
-static bool advance_all(nh_run *run, int64_t from, int64_t to, failure *f)
+static bool advance_all(nh_run *run, int64_t from, int64_t to, nh_failure *f)
 {
+    for (int i = 0; run->crossings && i < run->groups; i++)
+        if (!is_deserted(run->group + i) && !nh_crossings_advance(run, run->group + i, from, to, f))
+            return false;
+    if (run->crossings)
+        return true;
     int most = run->group[0].lanes > 1 ? NH_TEAM_MAX : 1, size = 0;
     group *team[NH_TEAM_MAX];
     for (int i = 0; i < run->groups; i++) {
@@ -433,7 +363,7 @@ static bool advance_all(nh_run *run, int64_t from, int64_t to, failure *f)
 /* A chunk failed: step by step up to the first step that fails for anyone. */
 static nh_status locate(nh_run *run, int64_t to, nh_report *report)
 {
-    failure f = {0};
+    nh_failure f = {0};
     restore(run);
     while (run->steps < to) {
         save(run);
@@ -442,19 +372,19 @@ static nh_status locate(nh_run *run, int64_t to, nh_report *report)
         run->steps++;
     }
     restore(run);
-    return describe(run, &f, report);
+    return nh_describe_failure(run, &f, report);
 }
 
 /* The user's function asked to stop and must not be called again, so no step is done again. What is
  * kept of one group is the state before the step; of several, that before the chunk. */
-static nh_status stop(nh_run *run, const failure *f, nh_report *report)
+static nh_status stop(nh_run *run, const nh_failure *f, nh_report *report)
 {
     run->stopped = true;
     if (run->groups == 1 && run->parts == 1)
         run->steps = f->index;
     else
         restore(run);
-    return describe(run, f, report);
+    return nh_describe_failure(run, f, report);
 }
 
 /* Whether every step stayed within the scratch that the method asked for. */
@@ -487,34 +417,111 @@ nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *repo
     return NH_OK;
 }
 
+static void prepare_brief(nh_run *run)
+{
+    engine *e = nh_run_fast_engine(run);
+    const nh_kernel_io io = nh_run_io(run, e, run->group[0].block, run->group[0].lanes, run->steps);
+    nh_brief_prepare(run, e, &io);
+}
+
+/* What a method remembers belongs to steps of one length, unless it chooses its own. */
+static void forget_step(nh_run *run)
+{
+    for (int i = 0; i < run->groups && !nh_run_adapts(run); i++)
+        run->group[i].started = false;
+}
+
+/* Looks at the motion where that is due, then inputs change where they do. */
+static nh_status after_steps(nh_run *run, int64_t look, nh_report *report)
+{
+    if (nh_crossings_all_ended(run))
+        return NH_OK;
+    nh_status status = run->steps == look ? nh_health_look(run, report) : NH_OK;
+    nh_failure f = {0};
+    if (status == NH_OK)
+        status = nh_run_renew_inputs(run, report);
+    return status == NH_OK && !start_all(run, &f) ? nh_describe_failure(run, &f, report) : status;
+}
+
+/* A step in pieces, because inputs change within it; how far it came is as if it were whole. */
+static nh_status advance_to_inputs(nh_run *run, nh_report *report)
+{
+    const double step = run->step, time = run->time, done = (double)run->steps;
+    const double end = time + (done + 1) * step, close = 1e-9 * step;
+    double now = time + done * step;
+    nh_status status = NH_OK;
+    nh_failure f = {0};
+    save(run);
+    while (status == NH_OK && now < end) {
+        const double next = nh_run_inputs_next(run), to = next < end - close ? next : end;
+        run->step = to - now; /* the times of steps are counted from the start */
+        run->time = now - done * run->step;
+        forget_step(run);
+        if (!start_all(run, &f) || !advance_all(run, run->steps, run->steps + 1, &f)) {
+            run->step = step;
+            run->time = time;
+            restore(run);
+            status = nh_describe_failure(run, &f, report);
+        }
+        now = to;
+        run->time = now - done * run->step;
+        if (status == NH_OK && to < end)
+            status = nh_run_renew_inputs(run, report);
+    }
+    run->step = step;
+    run->time = time;
+    forget_step(run);
+    if (status == NH_OK)
+        run->steps = nh_crossings_all_ended(run) ? nh_crossings_steps(run) : run->steps + 1;
+    else
+        nh_run_resume_inputs(run);
+    return status;
+}
+
+static int64_t chunk_of(nh_run *run)
+{
+    const int64_t chunk = nh_trial_chunk(run);
+    return run->crossings && chunk > NH_EVENT_STEPS ? NH_EVENT_STEPS : chunk;
+}
+
 nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
 {
+    if (nh_brief_advance(run, steps))
+        return NH_OK;
     nh_status ready = nh_run_check_started(run, steps, report);
     if (ready != NH_OK)
         return ready;
     double begin = nh_clock_seconds(), aside = 0; /* spent on the compiler */
     nh_status status = NH_OK;
-    failure f = {0};
+    nh_failure f = {0};
     run->stopped = false;
-    if (!start_all(run, &f))
-        status = describe(run, &f, report);
+    status = nh_run_settle_inputs(run, report);
+    if (status == NH_OK && !start_all(run, &f))
+        status = nh_describe_failure(run, &f, report);
     int64_t last = run->steps + steps;
     if (status == NH_OK && steps > 0)
         nh_health_begin(run);
-    while (status == NH_OK && run->steps < last) {
-        const int64_t from = run->steps, chunk = nh_trial_chunk(run);
+    while (status == NH_OK && run->steps < last && !nh_crossings_all_ended(run)) {
+        const int64_t from = run->steps, chunk = chunk_of(run);
         const int64_t whole = last - from > chunk ? from + chunk : last;
-        const int64_t look = nh_health_next(run), to = look < whole ? look : whole;
+        const int64_t look = nh_health_next(run), least = look < whole ? look : whole;
+        const int64_t given = nh_run_inputs_until(run), to = given < least ? given : least;
         const bool trial = run->trial.open; /* else the clock, dearer than a step, is left alone */
         const double before = trial ? nh_clock_seconds() : 0;
+        if (to == from) {
+            status = advance_to_inputs(run, report);
+            if (status == NH_OK)
+                status = after_steps(run, look, report);
+            continue;
+        }
         save(run);
         if (advance_all(run, from, to, &f))
-            run->steps = to;
+            run->steps = nh_crossings_all_ended(run) ? nh_crossings_steps(run) : to;
         else
             status = f.kernel_status == NH_KERNEL_STOPPED ? stop(run, &f, report)
                                                           : locate(run, to, report);
-        if (status == NH_OK && to == look)
-            status = nh_health_look(run, report);
+        if (status == NH_OK)
+            status = after_steps(run, look, report);
         if (!trial)
             continue;
         const double stepped = nh_clock_seconds();
@@ -523,15 +530,10 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     }
     run->health->position = run->steps;
     run->seconds += nh_clock_seconds() - begin - aside;
+    if (status == NH_OK && steps > 0)
+        prepare_brief(run);
     nh_status kept = check_scratch(run, report);
     return kept == NH_OK ? status : kept;
-}
-
-/* What a method remembers belongs to steps of one length, unless it chooses its own. */
-static void forget_step(nh_run *run)
-{
-    for (int i = 0; i < run->groups && !nh_choice_adapts(&run->choice); i++)
-        run->group[i].started = false;
 }
 
 nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)

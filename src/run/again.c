@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "run/health.h"
+#include "run/inputs.h"
 
 /* Within a step, as parts of the speed: what the velocities change by, and what moved the positions
  * differs by from their mean. An oscillation of frequency w has up to w h and about (w h)^2/12;
@@ -44,6 +45,7 @@ static bool advance_block(nh_run *run, int member, const double *q, const double
         memset(h->block, 0, run->state_size * sizeof *h->block);
         memcpy(h->block, q, n * sizeof *q);
         memcpy(h->block + n, v, n * sizeof *v);
+        nh_run_place_inputs(run, h->block, h->u);
         if (nh_run_advance_beside(run, careful, h->block, t, step, steps))
             return true;
     }

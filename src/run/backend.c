@@ -41,7 +41,7 @@ enum { SOURCE_MAX = 2000000 };
 
 static nh_variant variant_of(const nh_run *run)
 {
-    return (nh_variant)(nh_variant_here() + (run->group[0].lanes > 1 ? 1 : 0));
+    return run->group[0].lanes > 1 ? nh_variant_wide() : nh_variant_here();
 }
 
 /* The source of the kernel. Its functions are the system's, or those of the user, which it calls.

@@ -51,7 +51,7 @@ bool nh_condition_has_matrices(const nh_condition *c)
 bool nh_condition_matrices(nh_condition *c, double t, const double *q, const double *v)
 {
     const engine *e = &c->engine;
-    if (e->call[NH_FN_MATRICES](e->self, NH_FN_MATRICES, t, q, v, NULL, c->M) != 0)
+    if (e->call[NH_FN_MATRICES](e->self, NH_FN_MATRICES, t, q, v, NULL, c->M, c->u) != 0)
         return false;
     double sum = 0; /* infinite or not a number when one of them is */
     for (int i = 0; i < (c->n + c->m) * c->n; i++)

@@ -15,6 +15,7 @@ typedef struct nh_condition {
     engine engine;
     double *M, *K; /* as they were computed last, [n*n] and [m*n] */
     double *space;
+    const double *u; /* open inputs that the matrices are computed with */
 } nh_condition;
 
 /* What is seen at a state. Measures are 1 where nothing is wrong and 0 where a matrix is singular.

@@ -12,22 +12,31 @@
 #include "base/status.h"
 #include "run/starts.h"
 
-enum { WIDTH_MAX = 64, THREADS_MAX = 4096 };
+enum { WIDTH_MAX = 64, THREADS_MAX = 4096, USUAL_THREADS = 4 };
 static const double statistics_limit = 4e9; /* bytes */
 static const double members_limit = 1e15;
 
 /* ---- blocks ---- */
 
-int64_t nh_ensemble_own_blocks(const nh_ensemble *e)
+int64_t nh_ensemble_items(const nh_ensemble *e)
 {
-    int ranks = e->options.ranks, rank = e->options.rank;
-    return e->blocks > rank ? (e->blocks - rank + ranks - 1) / ranks : 0;
+    return e->unfinished + e->end_block - e->begun;
 }
 
-nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order)
+int64_t nh_ensemble_take(nh_ensemble *e, int64_t count)
 {
-    int64_t number = e->options.rank + order * e->options.ranks;
-    nh_block b = {.number = number, .order = order, .combination = number / e->blocks_each};
+    nh_report report;
+    int64_t before = e->taken;
+    if (!e->hooks.fetch_add)
+        e->taken += count;
+    else if ((before = e->hooks.fetch_add(e->hooks.user, count)) < 0)
+        nh_ensemble_stop(e, nh_fail(&report, NH_CALLBACK_STOPPED, "stopped"), &report);
+    return before;
+}
+
+nh_block nh_ensemble_block(const nh_ensemble *e, int64_t number)
+{
+    nh_block b = {.number = number, .combination = number / e->blocks_each};
     b.first_start = number % e->blocks_each * e->width;
     b.first_member = b.combination * e->each + b.first_start;
     int64_t left = e->each - b.first_start;
@@ -35,13 +44,18 @@ nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order)
     return b;
 }
 
-/* Enough blocks for every thread several times, of whole groups of lanes. */
+/* Enough blocks for every thread several times, of whole groups of lanes. Several processes cut the
+ * members alike, whatever the threads of their machines; and each part gets a block at least. */
 static int block_width(const nh_ensemble *e)
 {
-    int64_t shares = 4 * (int64_t)e->options.threads * e->options.ranks;
+    const nh_ensemble_options *o = &e->options;
+    int64_t several = (int64_t)o->parts * o->processes;
+    int64_t shares = 4 * (several > 1 ? several * USUAL_THREADS : o->threads);
     int64_t width = (e->each / shares + NH_LANES - 1) / NH_LANES * NH_LANES;
     width = width < NH_LANES ? NH_LANES : width > WIDTH_MAX ? WIDTH_MAX : width;
-    return (int)(width < e->each ? width : e->each);
+    int64_t parts_each = (o->parts + e->combinations - 1) / e->combinations;
+    int64_t most = e->each / parts_each > 0 ? e->each / parts_each : 1;
+    return (int)(width < most ? width : most);
 }
 
 int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record)
@@ -183,8 +197,11 @@ static nh_status check_options(const nh_ensemble_options *o, nh_report *report)
     if (o->threads < 0 || o->threads > THREADS_MAX)
         return nh_fail(report, NH_BAD_ARGUMENT, "the number of threads must lie between 1 and %d",
                        THREADS_MAX);
-    if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
-        return nh_fail(report, NH_BAD_ARGUMENT, "rank %d of %d", o->rank, o->ranks);
+    if (o->processes < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT, "%d processes", o->processes);
+    if (o->parts < 0 || o->part < !!o->parts || o->part > o->parts)
+        return nh_fail(report, NH_BAD_ARGUMENT, "part %d of %d: parts are counted from 1", o->part,
+                       o->parts);
     if (o->starts == NH_STARTS_LIST && (!o->q || !o->v))
         return nh_fail(report, NH_BAD_ARGUMENT, "a list of starts needs q and v");
     for (int i = 0; i < o->sweeps; i++)
@@ -198,8 +215,12 @@ static nh_status check_options(const nh_ensemble_options *o, nh_report *report)
 
 void nh_ensemble_cut(nh_ensemble *e)
 {
+    const nh_ensemble_options *o = &e->options;
     e->blocks_each = (e->each + e->width - 1) / e->width;
-    e->blocks = e->blocks_each * e->combinations;
+    __int128 blocks = (__int128)e->blocks_each * e->combinations;
+    e->first_block = (int64_t)(blocks * (o->part - 1) / o->parts);
+    e->end_block = (int64_t)(blocks * o->part / o->parts);
+    e->begun = e->first_block;
 }
 
 static nh_status count_members(nh_ensemble *e, nh_report *report)
@@ -216,6 +237,9 @@ static nh_status count_members(nh_ensemble *e, nh_report *report)
     for (int i = 0; i < o->sweeps; i++)
         e->combinations *= o->sweep[i].count;
     e->members = e->combinations * e->each;
+    if (o->parts > e->members)
+        return nh_fail(report, NH_BAD_ARGUMENT, "an ensemble of %lld members cannot have %d parts",
+                       (long long)e->members, o->parts);
     e->width = block_width(e);
     nh_ensemble_cut(e);
     return NH_OK;
@@ -267,8 +291,10 @@ static void fill_defaults(nh_ensemble_options *o)
         o->every = o->steps > POINTS ? (o->steps + POINTS - 1) / POINTS : 1;
     if (o->threads == 0)
         o->threads = nh_processors();
-    if (o->ranks == 0)
-        o->ranks = 1;
+    if (o->processes == 0)
+        o->processes = 1;
+    if (o->parts == 0)
+        o->part = o->parts = 1;
     if (o->members == 0)
         o->members = 1;
     if (!o->fixed_energy)
@@ -280,7 +306,7 @@ nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *optio
 {
     *out = NULL;
     nh_ensemble_options own;
-    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_ensemble_options, ranks, report);
+    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_ensemble_options, parts, report);
     if (status == NH_OK)
         status = check_options(&own, report);
     if (status != NH_OK)
@@ -312,9 +338,8 @@ void nh_ensemble_free(nh_ensemble *e)
     pthread_cond_destroy(&e->changed);
     nh_system_free(e->own);
     for (int i = 0; i < e->unfinished; i++)
-        nh_bytes_free(e->unfinished_piece[i].bytes);
-    free(e->unfinished_piece);
-    free(e->unfinished_order);
+        nh_bytes_free(e->leftover[i].piece.bytes);
+    free(e->leftover);
     free(e->statistic);
     free(e->failure);
     nh_remarks_free(&e->remarks);
@@ -397,8 +422,8 @@ static void join_statistics(nh_ensemble *e, const nh_gathering *part)
 
 nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_report *report)
 {
-    int64_t blocks = nh_ensemble_own_blocks(e);
-    int threads = e->options.threads < blocks ? e->options.threads : (int)(blocks > 0 ? blocks : 1);
+    int64_t items = nh_ensemble_items(e);
+    int threads = e->options.threads < items ? e->options.threads : (int)(items > 0 ? items : 1);
     size_t cells = (size_t)e->records * (size_t)e->columns;
     share *shares = calloc((size_t)threads, sizeof *shares);
     nh_gathering *statistic = calloc(cells * (size_t)threads, sizeof *statistic);
@@ -431,6 +456,16 @@ nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_rep
 int64_t nh_ensemble_members(const nh_ensemble *e)
 {
     return e->members;
+}
+
+int64_t nh_ensemble_first_member(const nh_ensemble *e)
+{
+    return nh_ensemble_block(e, e->first_block).first_member;
+}
+
+int64_t nh_ensemble_own_members(const nh_ensemble *e)
+{
+    return nh_ensemble_block(e, e->end_block).first_member - nh_ensemble_first_member(e);
 }
 
 int64_t nh_ensemble_every(const nh_ensemble *e)
@@ -493,7 +528,7 @@ const char *nh_ensemble_column_name(const nh_ensemble *e, int column)
     return nh_system_velocity_name(e->system, column - e->system->coordinates);
 }
 
-static nh_statistic of_gathering(nh_gathering g)
+nh_statistic nh_statistic_of(nh_gathering g)
 {
     return (nh_statistic){.count = g.count,
                           .mean = nh_gathered_mean(&g),
@@ -504,7 +539,7 @@ static nh_statistic of_gathering(nh_gathering g)
 
 nh_statistic nh_ensemble_statistic(const nh_ensemble *e, int64_t record, int column)
 {
-    return of_gathering(e->statistic[record * e->columns + column]);
+    return nh_statistic_of(e->statistic[record * e->columns + column]);
 }
 
 nh_statistic nh_ensemble_total(const nh_ensemble *e, int column)
@@ -512,7 +547,7 @@ nh_statistic nh_ensemble_total(const nh_ensemble *e, int column)
     nh_gathering all = {0};
     for (int64_t r = 0; r < e->records; r++)
         nh_gather_join(&all, e->statistic + r * e->columns + column);
-    return of_gathering(all);
+    return nh_statistic_of(all);
 }
 
 int64_t nh_ensemble_failures(const nh_ensemble *e)

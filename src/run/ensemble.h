@@ -15,6 +15,11 @@ typedef struct nh_failure { /* of a member */
     nh_report report;
 } nh_failure;
 
+typedef struct nh_leftover { /* a block that a checkpoint left unfinished */
+    int64_t number;
+    nh_piece piece;
+} nh_leftover;
+
 struct nh_ensemble {
     nh_ensemble_options options;
     nh_system *own; /* the first combination's, when it was built here */
@@ -22,7 +27,8 @@ struct nh_ensemble {
     nh_choice choice;
     int64_t combinations, each, members; /* each: starts of one combination */
     int width;                           /* members of a full block */
-    int64_t blocks_each, blocks;
+    int64_t blocks_each;
+    int64_t first_block, end_block; /* of this part */
     int64_t records;
     int columns;
     double energy; /* of random starts, when it is the same for all combinations; else NaN */
@@ -33,10 +39,12 @@ struct nh_ensemble {
     nh_doubt doubt[NH_CONCERNS];
     nh_backend backend;
     double seconds;
-    /* blocks that a checkpoint left unfinished */
-    int unfinished, unfinished_next;
-    int64_t *unfinished_order;
-    nh_piece *unfinished_piece;
+    /* The work is a list of items: first the blocks that a checkpoint left unfinished, then the
+     * blocks from `begun` to the end of the part. */
+    int unfinished;
+    nh_leftover *leftover; /* [unfinished], by number */
+    int64_t begun;
+    int64_t taken;                   /* items, when no other process takes any */
     nh_gathering **worker_statistic; /* of each thread */
     int threads;
 
@@ -45,7 +53,7 @@ struct nh_ensemble {
         making; /* making: one kernel is compiled at a time, the others find it made */
     pthread_cond_t changed;
     nh_ensemble_hooks hooks;
-    int64_t taken, told; /* blocks of this rank handed out, and told of in order */
+    int64_t handed, told; /* items that this process took, and told of in order */
     int64_t steps_done;
     bool pause;           /* a checkpoint is wanted: workers wait with what they have */
     int64_t pauses;       /* how many there were */
@@ -56,6 +64,11 @@ struct nh_ensemble {
     nh_report report;
 };
 
+/* Under the lock: the number of items that were taken, by any process, and `count` more now; -1
+ * after a failure, with which everything stops. */
+int64_t nh_ensemble_take(nh_ensemble *e, int64_t count);
+int64_t nh_ensemble_items(const nh_ensemble *e);
+
 /* Under the lock, with all workers waiting: the whole as bytes. */
 nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report);
 
@@ -63,12 +76,12 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report);
 typedef struct nh_block {
     int64_t number, combination, first_member,
         first_start; /* first_start: within the combination */
-    int64_t order;   /* among the blocks of this rank */
+    int64_t order;   /* among those that this process took */
     int members;
 } nh_block;
 
-nh_block nh_ensemble_block(const nh_ensemble *e, int64_t order);
-int64_t nh_ensemble_own_blocks(const nh_ensemble *e); /* of this rank */
+nh_block nh_ensemble_block(const nh_ensemble *e, int64_t number);
+nh_statistic nh_statistic_of(nh_gathering gathered);
 int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record);
 
 /* Blocks for the present width. */

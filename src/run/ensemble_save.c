@@ -8,7 +8,7 @@
 #include "run/save.h"
 #include "run/worker.h"
 
-static const char magic[] = "nonholo ensemble 2";
+static const char magic[] = "nonholo ensemble 3";
 
 static nh_status damaged(nh_report *report)
 {
@@ -58,8 +58,6 @@ static void pack_identity(nh_pack *p, const nh_ensemble *e, const char *digest)
     nh_pack_integer(p, o->steps);
     nh_pack_integer(p, o->every);
     nh_pack_integer(p, e->columns);
-    nh_pack_integer(p, o->rank);
-    nh_pack_integer(p, o->ranks);
     for (int i = 0; i < o->sweeps; i++) {
         nh_pack_text(p, o->sweep[i].parameter);
         nh_pack_real(p, o->sweep[i].from);
@@ -128,9 +126,7 @@ static nh_status expect_options(nh_pack *p, const nh_ensemble *e, nh_report *rep
     } rest[] = {{"middle of random starts", o->around_start},
                 {"number of steps", o->steps},
                 {"number of steps between records", o->every},
-                {"number of columns", e->columns},
-                {"rank", o->rank},
-                {"number of ranks", o->ranks}};
+                {"number of columns", e->columns}};
     for (size_t i = 0; status == NH_OK && i < sizeof rest / sizeof *rest; i++)
         status = nh_expect_integer(p, rest[i].what, rest[i].here, report);
     return status;
@@ -245,9 +241,12 @@ static void pack_failures(nh_pack *p, const nh_ensemble *e)
     }
 }
 
-static void pack_blocks(nh_pack *p, const nh_ensemble *e)
+/* Blocks in work here; and, unless another process has them in its checkpoint, leftovers that
+ * nobody took. */
+static void pack_blocks(nh_pack *p, const nh_ensemble *e, int64_t taken)
 {
-    int64_t count = e->unfinished - e->unfinished_next;
+    int64_t from = e->options.helper || taken > e->unfinished ? e->unfinished : taken;
+    int64_t count = e->unfinished - from;
     for (const worker *w = e->waiters; w; w = w->next_waiter)
         count += w->holds;
     nh_pack_integer(p, count);
@@ -257,16 +256,23 @@ static void pack_blocks(nh_pack *p, const nh_ensemble *e)
             continue;
         nh_worker_pack(&block, w);
         p->failed |= block.failed;
-        nh_pack_integer(p, w->block.order);
+        nh_pack_integer(p, w->block.number);
         nh_pack_integer(p, (int64_t)block.size);
         nh_pack_bytes(p, block.data, block.size);
         nh_pack_free(&block);
     }
-    for (int i = e->unfinished_next; i < e->unfinished; i++) { /* left from an earlier checkpoint */
-        nh_pack_integer(p, e->unfinished_order[i]);
-        nh_pack_integer(p, (int64_t)e->unfinished_piece[i].size);
-        nh_pack_bytes(p, e->unfinished_piece[i].bytes, e->unfinished_piece[i].size);
+    for (int64_t i = from; i < e->unfinished; i++) {
+        nh_pack_integer(p, e->leftover[i].number);
+        nh_pack_integer(p, (int64_t)e->leftover[i].piece.size);
+        nh_pack_bytes(p, e->leftover[i].piece.bytes, e->leftover[i].piece.size);
     }
+}
+
+/* The first block that nobody has begun, when so many items were taken. */
+static int64_t next_block(const nh_ensemble *e, int64_t taken)
+{
+    int64_t begun = e->begun + (taken > e->unfinished ? taken - e->unfinished : 0);
+    return begun < e->end_block ? begun : e->end_block;
 }
 
 nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
@@ -274,23 +280,44 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
     nh_pack p = {0};
     char digest[NH_DIGEST_TEXT];
     *piece = (nh_piece){0};
+    int64_t taken = nh_ensemble_take(e, 0);
+    if (taken < 0)
+        return nh_fail(report, NH_CALLBACK_STOPPED, "stopped");
     bool done = nh_system_digest(e->system, &e->choice, digest);
     pack_identity(&p, e, digest);
+    nh_pack_integer(&p, e->options.part);
+    nh_pack_integer(&p, e->options.parts);
     nh_pack_integer(&p, e->width);
-    nh_pack_integer(&p, e->taken);
-    nh_pack_integer(&p, e->told);
+    nh_pack_integer(&p, next_block(e, taken));
     nh_pack_integer(&p, e->steps_done);
     nh_pack_real(&p, e->seconds);
     pack_failures(&p, e);
     nh_pack_doubts(&p, e);
     done = pack_statistics(&p, e) && done;
-    pack_blocks(&p, e);
+    pack_blocks(&p, e, taken);
     if (!done || p.failed) {
         nh_pack_free(&p);
         return nh_fail_memory(report);
     }
     *piece = (nh_piece){p.data, p.size};
     return NH_OK;
+}
+
+char *nh_ensemble_identity(const nh_ensemble *e)
+{
+    nh_pack p = {0};
+    char digest[NH_DIGEST_TEXT], *text = malloc(NH_DIGEST_TEXT);
+    bool done = text && nh_system_digest(e->system, &e->choice, digest);
+    if (done)
+        pack_identity(&p, e, digest);
+    if (done && !p.failed)
+        nh_sha256_text(p.data, p.size, text);
+    else {
+        free(text);
+        text = NULL;
+    }
+    nh_pack_free(&p);
+    return text;
 }
 
 /* Sums that an ensemble could have: digits as nh_exact_carry leaves them, and counts that fit the
@@ -310,110 +337,7 @@ static bool is_sound_cell(const nh_ensemble *e, const nh_gathering *g)
            g->infinite <= e->members && is_sound(&g->sum) && is_sound(&g->squares);
 }
 
-static nh_status unpack_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
-{
-    int64_t failures = nh_unpack_integer(p);
-    if (p->failed || failures < 0 || failures > e->members)
-        return damaged(report);
-    e->failures = failures;
-    for (int64_t i = 0; i < failures && i < NH_FAILURES_KEPT; i++) {
-        e->failure[i].member = nh_unpack_integer(p);
-        nh_report *r = &e->failure[i].report;
-        nh_unpack_bytes(p, r, sizeof *r);
-        r->text[sizeof r->text - 1] = '\0';
-    }
-    return p->failed ? damaged(report) : NH_OK;
-}
-
-/* In their order: members are told of in order, so a later block must not be taken before an
- * earlier. */
-static void sort_blocks(nh_ensemble *e)
-{
-    for (int i = 1; i < e->unfinished; i++)
-        for (int j = i; j > 0 && e->unfinished_order[j - 1] > e->unfinished_order[j]; j--) {
-            int64_t order = e->unfinished_order[j];
-            nh_piece piece = e->unfinished_piece[j];
-            e->unfinished_order[j] = e->unfinished_order[j - 1];
-            e->unfinished_piece[j] = e->unfinished_piece[j - 1];
-            e->unfinished_order[j - 1] = order;
-            e->unfinished_piece[j - 1] = piece;
-        }
-}
-
-static nh_status unpack_blocks(nh_pack *p, nh_ensemble *e, nh_report *report)
-{
-    int64_t count = nh_unpack_integer(p);
-    if (p->failed || count < 0 || (uint64_t)count > nh_unpack_left(p) / 16)
-        return damaged(report);
-    e->unfinished_order = calloc((size_t)count + 1, sizeof *e->unfinished_order);
-    e->unfinished_piece = calloc((size_t)count + 1, sizeof *e->unfinished_piece);
-    if (!e->unfinished_order || !e->unfinished_piece)
-        return nh_fail_memory(report);
-    for (int i = 0; i < count; i++) {
-        int64_t order = nh_unpack_integer(p), size = nh_unpack_integer(p);
-        if (p->failed || order < 0 || order >= nh_ensemble_own_blocks(e) || size < 0 ||
-            (uint64_t)size > nh_unpack_left(p))
-            return damaged(report);
-        nh_piece *piece = e->unfinished_piece + i;
-        *piece = (nh_piece){malloc((size_t)size + 1), (size_t)size};
-        e->unfinished_order[i] = order;
-        e->unfinished = i + 1;
-        if (!piece->bytes)
-            return nh_fail_memory(report);
-        nh_unpack_bytes(p, piece->bytes, piece->size);
-    }
-    sort_blocks(e);
-    return nh_unpack_left(p) == 0 ? NH_OK : damaged(report);
-}
-
-nh_status nh_ensemble_restore(nh_ensemble *e, const void *bytes, size_t size, nh_report *report)
-{
-    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
-    char digest[NH_DIGEST_TEXT];
-    if (!nh_system_digest(e->system, &e->choice, digest))
-        return nh_fail_memory(report);
-    nh_status status = expect_identity(&p, e, digest, report);
-    if (status != NH_OK)
-        return status;
-    int64_t width = nh_unpack_integer(&p), taken = nh_unpack_integer(&p),
-            told = nh_unpack_integer(&p);
-    if (p.failed || width < 1 || width > 1 << 20 || width > e->each)
-        return damaged(report);
-    e->width = (int)width;
-    nh_ensemble_cut(e);
-    if (taken < 0 || taken > nh_ensemble_own_blocks(e) || told < 0 || told > taken)
-        return damaged(report);
-    e->taken = taken;
-    e->told = told;
-    e->steps_done = nh_unpack_integer(&p);
-    e->seconds = nh_unpack_real(&p);
-    status = unpack_failures(&p, e, report);
-    if (status == NH_OK && !nh_join_doubts(&p, e))
-        status = damaged(report);
-    if (status != NH_OK)
-        return status;
-    size_t cells = (size_t)e->records * (size_t)e->columns;
-    nh_unpack_bytes(&p, e->statistic, cells * sizeof *e->statistic);
-    bool sound = !p.failed;
-    for (size_t i = 0; sound && i < cells; i++)
-        sound = is_sound_cell(e, e->statistic + i);
-    if (status == NH_OK && !sound)
-        status = damaged(report);
-    return status == NH_OK ? unpack_blocks(&p, e, report) : status;
-}
-
-/* ---- ranks ---- */
-
-nh_status nh_ensemble_result(nh_ensemble *e, void **bytes, size_t *size, nh_report *report)
-{
-    nh_piece piece;
-    e->threads = 0; /* their sums are in the whole already */
-    e->waiters = NULL;
-    nh_status status = nh_ensemble_pack(e, &piece, report);
-    *bytes = piece.bytes;
-    *size = piece.size;
-    return status;
-}
+/* ---- and back ---- */
 
 static nh_status join_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
 {
@@ -432,35 +356,141 @@ static nh_status join_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
     return p->failed ? damaged(report) : NH_OK;
 }
 
-nh_status nh_ensemble_join(nh_ensemble *e, int rank, const void *bytes, size_t size,
-                           nh_report *report)
+static nh_status join_statistics(nh_pack *p, nh_ensemble *e, nh_report *report)
 {
-    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
-    char digest[NH_DIGEST_TEXT];
-    if (!nh_system_digest(e->system, &e->choice, digest))
-        return nh_fail_memory(report);
-    int own = e->options.rank;
-    e->options.rank = rank;
-    nh_status status = expect_identity(&p, e, digest, report);
-    e->options.rank = own;
-    if (status != NH_OK)
-        return status;
-    for (int i = 0; i < 3; i++) /* width, taken, told */
-        nh_unpack_integer(&p);
-    e->steps_done += nh_unpack_integer(&p);
-    e->seconds += nh_unpack_real(&p);
-    status = join_failures(&p, e, report);
-    if (status == NH_OK && !nh_join_doubts(&p, e))
-        status = damaged(report);
     size_t cells = (size_t)e->records * (size_t)e->columns;
-    if (status == NH_OK && nh_unpack_left(&p) < cells * sizeof(nh_gathering))
+    if (nh_unpack_left(p) < cells * sizeof(nh_gathering))
         return damaged(report);
-    for (size_t i = 0; status == NH_OK && i < cells; i++) {
+    for (size_t i = 0; i < cells; i++) {
         nh_gathering one;
-        nh_unpack_bytes(&p, &one, sizeof one);
+        nh_unpack_bytes(p, &one, sizeof one);
         if (!is_sound_cell(e, &one))
             return damaged(report);
         nh_gather_join(e->statistic + i, &one);
     }
+    return NH_OK;
+}
+
+/* By number: members are told of in order, so a later block must not be taken before an earlier. */
+static int compare_leftovers(const void *a, const void *b)
+{
+    int64_t first = ((const nh_leftover *)a)->number, second = ((const nh_leftover *)b)->number;
+    return (first > second) - (first < second);
+}
+
+static nh_status join_leftovers(nh_pack *p, nh_ensemble *e, nh_report *report)
+{
+    int64_t count = nh_unpack_integer(p);
+    if (p->failed || count < 0 || (uint64_t)count > nh_unpack_left(p) / 16 ||
+        e->unfinished + count > INT32_MAX)
+        return damaged(report);
+    nh_leftover *all =
+        realloc(e->leftover, (size_t)(e->unfinished + count + 1) * sizeof *e->leftover);
+    if (!all)
+        return nh_fail_memory(report);
+    e->leftover = all;
+    for (int i = 0; i < count; i++) {
+        int64_t number = nh_unpack_integer(p), size = nh_unpack_integer(p);
+        if (p->failed || number < e->first_block || number >= e->begun || size < 0 ||
+            (uint64_t)size > nh_unpack_left(p))
+            return damaged(report);
+        nh_leftover *one = all + e->unfinished;
+        *one = (nh_leftover){number, {malloc((size_t)size + 1), (size_t)size}};
+        if (!one->piece.bytes)
+            return nh_fail_memory(report);
+        e->unfinished++;
+        nh_unpack_bytes(p, one->piece.bytes, one->piece.size);
+    }
+    if (nh_unpack_left(p) != 0)
+        return damaged(report);
+    qsort(all, (size_t)e->unfinished, sizeof *all, compare_leftovers);
+    for (int i = 1; i < e->unfinished; i++)
+        if (all[i].number == all[i - 1].number)
+            return damaged(report);
+    return NH_OK;
+}
+
+/* What another process collects does not belong to this one. */
+static void forget_results(nh_ensemble *e)
+{
+    memset(e->statistic, 0, (size_t)e->records * (size_t)e->columns * sizeof *e->statistic);
+    memset(e->doubt, 0, sizeof e->doubt);
+    e->failures = e->steps_done = 0;
+    e->seconds = 0;
+}
+
+static nh_status join_results(nh_pack *p, nh_ensemble *e, nh_report *report)
+{
+    e->steps_done += nh_unpack_integer(p);
+    e->seconds += nh_unpack_real(p);
+    nh_status status = join_failures(p, e, report);
+    if (status == NH_OK && !nh_join_doubts(p, e))
+        status = damaged(report);
+    if (status == NH_OK)
+        status = join_statistics(p, e, report);
+    if (status == NH_OK)
+        status = join_leftovers(p, e, report);
+    if (e->options.helper)
+        forget_results(e);
+    return status;
+}
+
+typedef struct share {
+    int64_t part, parts, width, begun;
+} share;
+
+/* Reads what the bytes are of, and which share of it. */
+static nh_status open_bytes(nh_pack *p, const nh_ensemble *e, share *s, nh_report *report)
+{
+    char digest[NH_DIGEST_TEXT];
+    if (!nh_system_digest(e->system, &e->choice, digest))
+        return nh_fail_memory(report);
+    nh_status status = expect_identity(p, e, digest, report);
+    if (status != NH_OK)
+        return status;
+    s->part = nh_unpack_integer(p);
+    s->parts = nh_unpack_integer(p);
+    s->width = nh_unpack_integer(p);
+    s->begun = nh_unpack_integer(p);
+    bool sound = !p->failed && s->parts >= 1 && s->part >= 1 && s->part <= s->parts &&
+                 s->width >= 1 && s->width <= 1 << 20 && s->width <= e->each;
+    return sound ? NH_OK : damaged(report);
+}
+
+nh_status nh_ensemble_restore(nh_ensemble *e, const void *bytes, size_t size, nh_report *report)
+{
+    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
+    share s;
+    nh_status status = open_bytes(&p, e, &s, report);
+    if (status != NH_OK)
+        return status;
+    if (s.part != e->options.part || s.parts != e->options.parts)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the checkpoint is of part %lld of %lld, this is part %d of %d",
+                       (long long)s.part, (long long)s.parts, e->options.part, e->options.parts);
+    e->width = (int)s.width;
+    nh_ensemble_cut(e);
+    if (s.begun < e->first_block || s.begun > e->end_block)
+        return damaged(report);
+    e->begun = s.begun;
+    return join_results(&p, e, report);
+}
+
+nh_status nh_ensemble_join(nh_ensemble *e, const void *bytes, size_t size, nh_report *report)
+{
+    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
+    share s;
+    nh_status status = open_bytes(&p, e, &s, report);
+    return status == NH_OK ? join_results(&p, e, report) : status;
+}
+
+nh_status nh_ensemble_result(nh_ensemble *e, void **bytes, size_t *size, nh_report *report)
+{
+    nh_piece piece;
+    e->threads = 0; /* their sums are in the whole already */
+    e->waiters = NULL;
+    nh_status status = nh_ensemble_pack(e, &piece, report);
+    *bytes = piece.bytes;
+    *size = piece.size;
     return status;
 }

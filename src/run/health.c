@@ -3,6 +3,7 @@
  * The looks happen after steps with certain numbers, whatever the calls that advance the run, the
  * backend and the other members: so remarks are as reproducible as states. */
 #include "run/health.h"
+#include "run/inputs.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -61,7 +62,10 @@ static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
     h->work = nh_aligned_doubles(8 * n + 6 * m);
     h->zero = nh_aligned_doubles(n);
     h->observed = nh_aligned_doubles(nh_system_outputs(run->system, NH_FN_OBSERVE));
-    if (!h->track || !h->room || !h->block || !h->now || !h->work || !h->zero || !h->observed)
+    h->u = nh_aligned_doubles((size_t)run->system->shape.inputs + 1);
+    h->condition.u = h->u;
+    if (!h->u || !h->track || !h->room || !h->block || !h->now || !h->work || !h->zero ||
+        !h->observed)
         return nh_fail_memory(report);
     divide_room(h, each);
     for (int i = 0; i < h->members; i++)
@@ -92,7 +96,7 @@ void nh_health_free(nh_health *h)
         return;
     nh_condition_free(&h->condition);
     nh_engine_free(&h->engine);
-    double *all[] = {h->room, h->block, h->now, h->work, h->zero, h->observed};
+    double *all[] = {h->room, h->block, h->now, h->work, h->zero, h->observed, h->u};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     free(h->track);
@@ -169,7 +173,7 @@ nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *
 static double energy_of(nh_health *h, double t, const double *q, const double *v)
 {
     const engine *e = &h->engine;
-    int status = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, v, NULL, h->observed);
+    int status = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, v, NULL, h->observed, h->u);
     return status == 0 ? h->observed[0] : NAN;
 }
 
@@ -317,6 +321,7 @@ void nh_health_take(const nh_run *run, int member)
     int lane = member % g->lanes;
     for (int i = 0; i < 2 * h->n; i++)
         h->now[i] = g->block[i * g->lanes + lane];
+    nh_run_take_inputs(run, member, h->u);
 }
 
 static bool is_retired(const nh_run *run, int member)
@@ -375,6 +380,19 @@ static void meet(nh_run *run, int member)
     if (looks_often(h))
         look_at(run, member, NULL); /* nothing is wrong with a first look */
     track->seen = true;
+}
+
+void nh_health_restart(nh_run *run, int member, int64_t steps)
+{
+    nh_health *h = run->health;
+    nh_track *track = h->track + member;
+    const unsigned said = track->said;
+    if (run->unwatched)
+        return;
+    nh_health_start(run, member);
+    track->first = track->step = steps;
+    track->said = said;
+    track->seen = !looks_often(h); /* else the next call of nh_run_advance looks at it */
 }
 
 /* The members that are not retired, each as `member`. */

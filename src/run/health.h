@@ -76,6 +76,7 @@ struct nh_health {
     double *work;     /* q, v, left, right of states in between */
     double *observed; /* what OBSERVE returns */
     double *zero;     /* [n] */
+    double *u;        /* open inputs of the member that is looked at */
     int64_t position; /* steps after which the run was left */
     nh_doubt doubt[NH_CONCERNS];
 };
@@ -87,6 +88,8 @@ void nh_health_free(nh_health *health);
 void nh_health_forget(nh_health *health, int member);
 /* ... which starts anew, from the state that it has. */
 void nh_health_start(nh_run *run, int member);
+/* The velocities of a member jumped, and its motion begins again after so many steps. */
+void nh_health_restart(nh_run *run, int member, int64_t steps);
 /* Before the first step of a call: members that were not seen are looked at. */
 void nh_health_begin(nh_run *run);
 /* The step after which to look next. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "run/inputs.h"
 
 /* Energies and constraints are functions of the wrapped angles, exact however often they have
  * gone round; the model's own observables may count revolutions. */
@@ -20,12 +21,12 @@ nh_status nh_measure_create(nh_measure *m, const nh_run *run, bool multipliers, 
 {
     const nh_system *system = run->system;
     bool in_lanes = run->members > 1 && system->mechanics;
+    nh_variant variant = in_lanes ? nh_variant_wide() : nh_variant_here();
     *m = (nh_measure){.run = run,
-                      .lanes = in_lanes ? NH_LANES : 1,
+                      .lanes = nh_variant_lanes(variant),
                       .observables = nh_system_observables(system),
                       .multipliers = multipliers && system->constraints > 0};
     nh_fn_set functions = NH_FN_BIT(OBSERVE) | (m->multipliers ? NH_FN_BIT(ACCELERATION) : 0);
-    nh_variant variant = (nh_variant)(nh_variant_here() + in_lanes);
     nh_status status = nh_engine_call(&m->engine, system, variant, m->lanes, functions, report);
     if (status != NH_OK)
         return status;
@@ -39,16 +40,18 @@ nh_status nh_measure_create(nh_measure *m, const nh_run *run, bool multipliers, 
     m->acceleration = nh_aligned_doubles(nh_system_outputs(system, NH_FN_ACCELERATION) * lanes);
     m->one_q = nh_aligned_doubles(n);
     m->one_v = nh_aligned_doubles(n);
+    m->u = nh_aligned_doubles((size_t)system->shape.inputs * lanes + 1);
+    m->one_u = nh_aligned_doubles((size_t)system->shape.inputs + 1);
     bool all = m->q && m->v && m->whole_q && m->values && m->whole && m->acceleration && m->one_q &&
-               m->one_v;
+               m->one_v && m->u && m->one_u;
     return all ? NH_OK : nh_fail_memory(report);
 }
 
 void nh_measure_free(nh_measure *m)
 {
     nh_engine_free(&m->engine);
-    double *all[] = {m->q,     m->v,    m->whole_q, m->values, m->whole, m->acceleration,
-                     m->one_q, m->one_v};
+    double *all[] = {m->q,     m->v,     m->whole_q, m->values, m->whole, m->acceleration,
+                     m->one_q, m->one_v, m->u,       m->one_u};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -64,6 +67,9 @@ static void gather(nh_measure *m, int first, bool whole)
             m->q[i * m->lanes + l] = m->one_q[i];
         for (int i = 0; i < system->shape.n; i++)
             m->v[i * m->lanes + l] = m->one_v[i];
+        nh_run_take_inputs(m->run, member, m->one_u);
+        for (int i = 0; i < system->shape.inputs; i++)
+            m->u[i * m->lanes + l] = m->one_u[i];
         if (whole)
             nh_run_state(m->run, member, NULL, m->one_q, NULL);
         for (int i = 0; whole && i < system->coordinates; i++)
@@ -74,8 +80,9 @@ static void gather(nh_measure *m, int first, bool whole)
 static nh_status call(nh_measure *m, nh_fn fn, const double *q, double *out)
 {
     double t = m->run->time + (double)m->run->steps * m->run->step;
-    return m->engine.call[fn](m->engine.self, fn, t, q, m->v, NULL, out) == 0 ? NH_OK
-                                                                              : NH_CALLBACK_STOPPED;
+    return m->engine.call[fn](m->engine.self, fn, t, q, m->v, NULL, out, m->u) == 0
+               ? NH_OK
+               : NH_CALLBACK_STOPPED;
 }
 
 static void fill_row(const nh_measure *m, int lane, bool whole, double *row)

@@ -14,7 +14,8 @@ typedef struct nh_measure {
     double *q, *v,
         *whole_q; /* states, lanes side by side; whole_q with full revolutions added back */
     double *values, *whole, *acceleration; /* what the functions return */
-    double *one_q, *one_v;                 /* a member's state */
+    double *one_q, *one_v, *one_u;         /* a member's state and open inputs */
+    double *u;                             /* open inputs, lanes side by side */
 } nh_measure;
 
 nh_status nh_measure_create(nh_measure *measure, const nh_run *run, bool multipliers,

@@ -203,6 +203,8 @@ void nh_health_close(nh_run *run, int member)
     nh_passage *s = &track->stretch;
     int64_t steps = run->steps - s->from;
     s->open = false;
+    if (run->inputs) /* they may have changed on the way, so it cannot be done again */
+        return;
     double error = error_of(run, member, 2);
     if (error >= 0 && error < WRONG && s->worst < DOUBTFUL / 5) { /* two steps may be wrong alike */
         double other = error_of(run, member, 3);

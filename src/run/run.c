@@ -1,5 +1,8 @@
 /* Creates runs and returns their state; advance.c advances them. */
+#include "run/events.h"
 #include "run/health.h"
+#include "run/inputs.h"
+#include "run/pace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,10 +32,10 @@ static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, nh
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!nh_fn_in(functions, fn))
             continue;
-        e->interpreter.tape[fn] = nh_system_tape(system, (nh_fn)fn, report);
-        if (!e->interpreter.tape[fn])
-            return NH_NO_MEMORY;
-        total += (e->interpreter.tape[fn]->slots + 1) * width;
+        nh_status status = nh_system_tape(e->interpreter.tape + fn, system, (nh_fn)fn, report);
+        if (status != NH_OK)
+            return status;
+        total += nh_tape_room(e->interpreter.tape[fn]) * width;
     }
     double *slots = e->slots = nh_aligned_doubles(total);
     if (!slots)
@@ -45,7 +48,7 @@ static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, nh
         for (size_t c = 0; c < tape->constants; c++)
             for (size_t l = 0; l < width; l++)
                 slots[used + c * width + l] = tape->constant[c];
-        used += (tape->slots + 1) * width;
+        used += nh_tape_room(tape) * width;
     }
     return NH_OK;
 }
@@ -136,15 +139,19 @@ static bool make_groups(nh_run *run, int lanes)
 
 static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_report *report)
 {
-    nh_variant one = nh_variant_here(), wide = (nh_variant)(one + 1);
+    nh_variant one = nh_variant_here(), wide = nh_variant_wide();
     nh_status status = prepare_engine(&run->careful, run, one, 1, report);
     if (status != NH_OK)
         return status;
-    /* lanes with steps of their own are at different times, and functions get one time for all */
-    bool in_step = run->system->facts.autonomous || !nh_choice_adapts(&run->choice);
-    bool in_lanes = run->members > 1 && run->system->mechanics && in_step;
-    int lanes = in_lanes ? NH_LANES : 1;
-    if (!make_groups(run, lanes))
+    /* lanes with steps of their own are at different times, and functions get one time for all;
+     * steps that follow the pace of the motion have different lengths, and kernels get one */
+    bool in_step = !run->pace && (run->system->facts.autonomous || !nh_choice_adapts(&run->choice));
+    bool in_lanes = run->members > 1 && run->system->mechanics && in_step && !run->crossings;
+    int lanes = in_lanes ? nh_variant_lanes(wide) : 1;
+    if (in_lanes)
+        run->brief.each =
+            calloc((size_t)(run->members + lanes - 1) / (size_t)lanes, sizeof *run->brief.each);
+    if (!make_groups(run, lanes) || (in_lanes && !run->brief.each))
         return nh_fail_memory(report);
     run->backend = NH_BACKEND_TAPE;
     run->trial.open = options->backend == NH_BACKEND_AUTO;
@@ -152,7 +159,7 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     run->patience = (nh_patience){options->stop, options->user};
     if (options->backend == NH_BACKEND_COMPILED)
         return nh_run_compile(run, report);
-    return in_lanes ? prepare_engine(&run->fast, run, wide, lanes, report) : NH_OK;
+    return lanes > 1 ? prepare_engine(&run->fast, run, wide, lanes, report) : NH_OK;
 }
 
 /* ---- creation ---- */
@@ -174,6 +181,10 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
     nh_status status = nh_choice_applies(&run->choice, run->system, report);
     if (status != NH_OK)
         return status;
+    if (nh_choice_pace(&run->choice) > 0)
+        status = nh_pace_open(&run->pace, run->system, nh_choice_pace(&run->choice), report);
+    if (status != NH_OK)
+        return status;
     run->parts = 1;
     if (options->compose)
         status =
@@ -185,7 +196,10 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
     run->compensated = options->compensated == NH_ON ||
                        (options->compensated == NH_AS_ADVISED && method->compensate);
     run->memory = method->memory ? method->memory(shape, run->choice.option) : 0;
-    run->state_size = 4 * (size_t)shape->n + (size_t)shape->angles + run->memory;
+    run->state_size =
+        4 * (size_t)shape->n + (size_t)shape->angles + run->memory + (size_t)shape->inputs;
+    if (run->pace && !nh_pace_extend(run->pace, &run->state_size))
+        return nh_fail_memory(report);
     run->table_size = method->table_size ? method->table_size(run->choice.option) : 0;
     run->table = calloc(run->table_size + 1, sizeof *run->table);
     if (!run->table)
@@ -225,6 +239,10 @@ nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_c
     run->members = options->members ? options->members : 1;
     status = prepare_method(run, options, report);
     if (status == NH_OK)
+        status = nh_run_inputs_create(&run->inputs, system, options, report);
+    if (status == NH_OK)
+        status = nh_crossings_create(&run->crossings, run, options, report);
+    if (status == NH_OK)
         status = prepare_engines(run, options, report);
     if (status == NH_OK)
         status = nh_health_create(&run->health, run, report);
@@ -244,12 +262,16 @@ void nh_run_free(nh_run *run)
         free(run->group[i].block);
     free(run->group);
     free(run->lane_state);
+    free(run->brief.each);
     free(run->table);
+    nh_pace_free(run->pace);
     nh_engine_free(&run->careful);
     nh_engine_free(&run->fast);
     nh_compile_abandon(run->trial.compilation);
     nh_loaded_close(&run->loaded);
     nh_health_free(run->health);
+    nh_run_inputs_free(run->inputs);
+    nh_crossings_free(run->crossings);
     nh_remarks_free(&run->remarks);
     free(run);
 }
@@ -266,19 +288,49 @@ int64_t nh_run_steps(const nh_run *run)
     return run->steps;
 }
 
+bool nh_run_adapts(const nh_run *run)
+{
+    return run->pace || nh_choice_adapts(&run->choice);
+}
+
 void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected)
 {
     *accepted = run->steps;
     *rejected = 0;
-    if (!nh_choice_adapts(&run->choice) || member < 0 || member >= run->members)
+    if (!nh_run_adapts(run) || member < 0 || member >= run->members)
         return;
     const group *g = run->group + member / run->group[0].lanes;
+    if (run->pace) {
+        *accepted = nh_pace_steps(run, g->block);
+        return;
+    }
     const nh_shape *s = &run->system->shape;
     const size_t lanes = (size_t)g->lanes, lane = (size_t)(member - g->first_member);
     const size_t memory = 4 * (size_t)s->n + (size_t)s->angles;
     const size_t at = memory + run->choice.method->counts(s, run->choice.option);
     *accepted = (int64_t)g->block[at * lanes + lane];
     *rejected = (int64_t)g->block[(at + 1) * lanes + lane];
+}
+
+/* A tolerance below what the numbers can tell. */
+static void remark_blur(nh_run *run)
+{
+    const nh_method *method = run->choice.method;
+    if (!nh_choice_adapts(&run->choice) || !method->blurs)
+        return;
+    const nh_shape *s = &run->system->shape;
+    const size_t at =
+        4 * (size_t)s->n + (size_t)s->angles + method->counts(s, run->choice.option) + 2;
+    double blurred = 0;
+    for (int i = 0; i < run->members; i++) {
+        const group *g = run->group + i / run->group[0].lanes;
+        blurred += g->block[at * (size_t)g->lanes + (size_t)(i - g->first_member)];
+    }
+    if (blurred > 0)
+        nh_remarks_add(&run->remarks, "tolerance",
+                       "in %.0f of the method's own steps the estimated error is round-off, above "
+                       "the tolerance: a smaller one gives no better answer there",
+                       blurred);
 }
 
 double nh_run_seconds(const nh_run *run)
@@ -289,6 +341,7 @@ double nh_run_seconds(const nh_run *run)
 int nh_run_remarks(const nh_run *run)
 {
     nh_health_conclude((nh_run *)run); /* what was seen becomes remarks when they are asked for */
+    remark_blur((nh_run *)run);
     return run->remarks.count;
 }
 
@@ -315,6 +368,8 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     nh_inner_velocities(run->system, q, v, g->block + n * lanes + lane, lanes);
     g->retired &= ~(1u << lane);
     g->given |= 1u << lane;
+    if (run->crossings)
+        nh_crossings_start(run, member);
     nh_health_start(run, member);
     if (run->steps > 0) { /* what was said of the motion before */
         nh_remarks_free(&run->remarks);
@@ -324,13 +379,14 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     run->steps = 0;
     for (int i = 0; i < run->groups; i++)
         run->group[i].started = false;
-    return NH_OK;
+    return nh_run_start_inputs(run, member, report);
 }
 
 void nh_run_retire(nh_run *run, int member)
 {
     int lanes = run->group[0].lanes, lane = member % lanes, other = 0;
     group *g = run->group + member / lanes;
+    run->brief.until = 0;
     g->retired |= 1u << lane;
     while (other < lanes && g->retired >> other & 1)
         other++;
@@ -342,7 +398,7 @@ void nh_run_inner_state(const nh_run *run, int member, double *t, double *q, dou
 {
     int n = run->system->shape.n, lanes = run->group[0].lanes, lane = member % lanes;
     const group *g = run->group + member / lanes;
-    if (t)
+    if (t && !nh_crossings_ended(run, member, t))
         *t = run->time + (double)run->steps * run->step;
     for (int i = 0; q && i < run->system->coordinates; i++)
         q[i] = g->block[i * lanes + lane];

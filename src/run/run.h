@@ -13,7 +13,7 @@ typedef struct group { /* `lanes` trajectories side by side, in one block of mem
     bool started;     /* the kernel's start has seen the state */
     unsigned retired; /* a bit for each lane that only keeps another one company */
     unsigned given;   /* a bit for each lane that has a state */
-    double *block;    /* q, v, q_low, v_low, revolutions, memory: the state */
+    double *block;    /* q, v, q_low, v_low, revolutions, memory, inputs: the state */
     double *saved;    /* the state before the present chunk of steps */
 } group;
 
@@ -47,7 +47,21 @@ typedef struct nh_trace { /* as in nh_kernel_io */
     int64_t from, every;
 } nh_trace;
 
-typedef struct nh_health nh_health; /* health.h */
+typedef struct nh_brief { /* what calls of few steps keep for the next: brief.c */
+    nh_kernel_io *each;   /* of each of several groups; NULL: there is one */
+    const engine *engine;
+    const nh_kernel *kernel; /* that it had then */
+    nh_kernel_io io;
+    int64_t until;  /* steps done, up to which it serves */
+    double seconds; /* that a step takes; negative: not known yet */
+    bool unwatched; /* as the run's, when it was prepared */
+} nh_brief;
+
+typedef struct nh_health nh_health;         /* health.h */
+typedef struct nh_run_inputs nh_run_inputs; /* inputs.h */
+typedef struct nh_pace nh_pace;             /* pace.h */
+struct nh_failure;                          /* failure.h */
+typedef struct nh_crossings nh_crossings;   /* events.h */
 
 struct nh_run {
     const nh_system *system;
@@ -64,19 +78,23 @@ struct nh_run {
     double *table;
     int size[NH_SIZES];                    /* of the method */
     size_t table_size, memory, state_size; /* state_size: reals in a group's block */
+    nh_pace *pace;                         /* by which it chooses its own steps; or NULL */
     engine careful; /* one lane, built in, with Newton: serves steps the fast one gives back */
     engine fast;    /* lanes or compiled or both; without a kernel the careful one does it all */
     nh_loaded loaded;
     nh_trial trial;
-    nh_patience patience; /* with the compiler */
-    int failed_member;    /* of the last failure */
-    bool stopped;         /* by the user's function, which is not to be called again */
-    int64_t numbering;    /* messages count members from here */
-    double *lane_state;   /* one lane's block, for the careful engine, and room for another */
-    nh_remarks remarks;   /* doubts about the motion */
-    nh_health *health;    /* what they come from */
-    bool unwatched;       /* nothing is looked at */
-    nh_trace trace;       /* where states are kept on the way: trace.c */
+    nh_patience patience;  /* with the compiler */
+    int failed_member;     /* of the last failure */
+    bool stopped;          /* by the user's function, which is not to be called again */
+    int64_t numbering;     /* messages count members from here */
+    double *lane_state;    /* one lane's block, for the careful engine, and room for another */
+    nh_remarks remarks;    /* doubts about the motion */
+    nh_health *health;     /* what they come from */
+    bool unwatched;        /* nothing is looked at */
+    nh_run_inputs *inputs; /* NULL: none is open */
+    nh_trace trace;        /* where states are kept on the way: trace.c */
+    nh_brief brief;
+    nh_crossings *crossings; /* events that are looked for; NULL: none */
 };
 
 void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */
@@ -96,12 +114,20 @@ void nh_engine_free(engine *e);
 /* NH_BAD_ARGUMENT for a negative number of steps, and for a run with members that have no state. */
 nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *report);
 
+/* Whether its members have steps of their own within those of the run. */
+bool nh_run_adapts(const nh_run *run);
+
 /* Gives the run a kernel that is compiled for its system. */
 nh_status nh_run_compile(nh_run *run, nh_report *report);
 /* How many steps to do at most before the run is looked at again, and what comes after them: the
  * run may go on with a compiled kernel. */
 int64_t nh_trial_chunk(nh_run *run);
 void nh_trial_note(nh_run *run, int64_t steps, double seconds);
+
+/* Advances by few steps where that needs nothing but the kernel; false when it has to be done the
+ * long way. The other keeps what the kernel is handed for that. */
+bool nh_brief_advance(nh_run *run, int64_t steps);
+void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io);
 
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group
  * without members left is not advanced. nh_run_start brings a member back. */
@@ -110,6 +136,14 @@ void nh_run_retire(nh_run *run, int member);
 void nh_run_inner_state(const nh_run *run, int member, double *t, double *q, double *v);
 /* ... and the lanes out of use follow again after a state was set from outside. */
 void nh_group_follow(const nh_run *run, group *g);
+
+/* What a kernel gets for a block of states (advance.c), and a group from step `index` to step `to`,
+ * its state before step `from` being saved. */
+nh_kernel_io nh_run_io(const nh_run *run, engine *e, double *block, int lanes, int64_t index);
+engine *nh_run_fast_engine(nh_run *run);
+bool nh_group_start(nh_run *run, group *g, struct nh_failure *f);
+bool nh_group_advance(nh_run *run, group *g, int64_t from, int64_t index, int64_t to,
+                      struct nh_failure *f);
 
 /* Advances a state that does not belong to the run, a block of one lane, from its start: beside the
  * run, with another step. Done by the careful kernel, or by the fast one to the same bits in less

@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "run/run.h"
+#include "run/inputs.h"
+#include "run/events.h"
 
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ typedef struct sampler {
     int64_t every, last;     /* the step to end at */
     int64_t room;            /* samples that the table has room for */
     double *table, *wrapped; /* [members + room][width or coordinates] */
+    double *inputs;          /* of a member */
     int64_t piece;           /* steps that take about a twentieth of a second */
 } sampler;
 
@@ -47,6 +49,10 @@ static nh_status hand_over(const sampler *s, int member, int64_t count, int64_t 
                           .every = s->every,
                           .row = s->table + at * s->width,
                           .wrapped = s->wrapped + at * s->coordinates};
+    if (s->run->system->shape.inputs > 0) { /* a sample at a time: see block_size */
+        nh_run_take_inputs(s->run, member, s->inputs);
+        samples.inputs = s->inputs;
+    }
     if (back) {
         samples.before = s->table + (int64_t)member * s->width;
         samples.wrapped_before = s->wrapped + (int64_t)member * s->coordinates;
@@ -70,7 +76,8 @@ static int64_t block_size(const sampler *s)
     int64_t done = nh_run_steps(s->run), left = (s->last - done) / s->every;
     int64_t most = s->piece / s->every < s->room ? s->piece / s->every : s->room;
     bool aligned = (done - s->options->origin) % s->every == 0;
-    if (s->members > 1 || !aligned || (s->options->look_back && s->every > 1))
+    if (s->members > 1 || !aligned || s->run->system->shape.inputs > 0 ||
+        (s->options->look_back && s->every > 1))
         return 0;
     return left < most ? left : most;
 }
@@ -132,11 +139,14 @@ static nh_status sample(sampler *s, nh_report *report)
 {
     const nh_sample_options *o = s->options;
     nh_status status = o->first ? sample_here(s, false, report) : NH_OK;
-    bool stopped = false;
-    while (nh_run_steps(s->run) < s->last && status == NH_OK && !stopped) {
+    bool stopped = false, over = nh_crossings_all_ended(s->run), was_over = over;
+    while (nh_run_steps(s->run) < s->last && status == NH_OK && !stopped && !over) {
         status = advance_piece(s, report);
+        over = nh_crossings_all_ended(s->run);
         stopped = status == NH_OK && o->pause && o->pause(o->user, nh_run_steps(s->run)) != 0;
     }
+    if (over && !was_over && status == NH_OK) /* the states at the events that ended it */
+        status = sample_here(s, false, report);
     return status;
 }
 
@@ -161,11 +171,12 @@ nh_status nh_run_sample(nh_run *run, const nh_sample_options *given, nh_report *
                  .piece = FIRST_PIECE};
     s.room = s.members == 1 ? BLOCK_NUMBERS / s.width : 1;
     s.room = s.room > s.members ? s.room : s.members;
-    size_t rows = (size_t)(s.members + s.room);
-    s.table = malloc(rows * (size_t)(s.width + s.coordinates) * sizeof *s.table);
+    size_t rows = (size_t)(s.members + s.room), inputs = (size_t)run->system->shape.inputs;
+    s.table = malloc((rows * (size_t)(s.width + s.coordinates) + inputs) * sizeof *s.table);
     if (!s.table)
         return nh_fail_memory(report);
     s.wrapped = s.table + rows * (size_t)s.width;
+    s.inputs = s.wrapped + rows * (size_t)s.coordinates;
     nh_status status = sample(&s, report);
     free(s.table);
     return status;

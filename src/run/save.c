@@ -13,10 +13,12 @@
 #include "base/sha256.h"
 #include "base/status.h"
 #include "code/variant.h"
+#include "run/events.h"
 #include "run/health.h"
+#include "run/inputs.h"
 #include "run/save.h"
 
-static const char magic[] = "nonholo run 3";
+static const char magic[] = "nonholo run 4";
 enum { NAME_MAX_BYTES = 4096 };
 
 void nh_bytes_free(void *bytes)
@@ -26,15 +28,32 @@ void nh_bytes_free(void *bytes)
 
 /* ---- what a run is of ---- */
 
+/* What open inputs are given. */
+static void pack_tables(nh_pack *p, const nh_system *system)
+{
+    if (system->shape.inputs == 0)
+        return;
+    const nh_problem *problem = system->mechanics->problem;
+    nh_pack_real(p, problem->input_period);
+    for (int i = 0; i < problem->inputs; i++) {
+        const nh_input_table *t = &problem->input[i].table;
+        nh_pack_bytes(p, t->time, (size_t)t->rows * sizeof *t->time);
+        nh_pack_bytes(p, t->piece, (size_t)t->rows * (size_t)t->values * sizeof *t->piece);
+    }
+}
+
 /* Two systems with the same digest compute the same numbers. */
 bool nh_system_digest(const nh_system *system, const nh_choice *choice, char digest[NH_DIGEST_TEXT])
 {
     nh_pack all = {0};
     nh_fn_set functions = nh_choice_functions(choice, &system->shape);
+    if (system->shape.inputs > 0)
+        functions |= NH_FN_BIT(INPUTS);
+    if (nh_system_events(system) > 0)
+        functions |= NH_FN_BIT(EVENTS) | NH_FN_BIT(CHANGES);
     for (int fn = 0; system->mechanics && fn < NH_FN_COUNT; fn++) {
-        const nh_tape *tape =
-            nh_fn_in(functions, fn) ? nh_system_tape(system, (nh_fn)fn, NULL) : NULL;
-        if (!tape)
+        const nh_tape *tape;
+        if (!nh_fn_in(functions, fn) || nh_system_tape(&tape, system, (nh_fn)fn, NULL) != NH_OK)
             continue;
         nh_pack_integer(&all, fn);
         nh_pack_integer(&all, (int64_t)tape->instructions);
@@ -43,6 +62,7 @@ bool nh_system_digest(const nh_system *system, const nh_choice *choice, char dig
         nh_pack_bytes(&all, tape->output, tape->outputs * sizeof *tape->output);
         nh_pack_bytes(&all, tape->code, tape->instructions * sizeof *tape->code);
     }
+    pack_tables(&all, system);
     bool done = !all.failed;
     nh_sha256_text(all.data ? (const void *)all.data : "", all.size, digest);
     nh_pack_free(&all);
@@ -75,6 +95,10 @@ static void pack_identity(nh_pack *p, const nh_run *run, const char *digest)
     nh_pack_bytes(p, run->part, sizeof run->part);
     nh_pack_integer(p, run->members);
     nh_pack_integer(p, (int64_t)run->state_size);
+    char *ends = nh_crossings_ends(run);
+    nh_pack_text(p, ends ? ends : "");
+    p->failed |= !ends;
+    free(ends);
     nh_pack_text(p, digest);
 }
 
@@ -165,6 +189,10 @@ static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *dige
         status = nh_expect_integer(p, "number of members", run->members, report);
     if (status == NH_OK)
         status = nh_expect_integer(p, "size of state", (int64_t)run->state_size, report);
+    char *ends = status == NH_OK ? nh_crossings_ends(run) : NULL;
+    if (status == NH_OK)
+        status = ends ? nh_expect_text(p, "set of events", ends, report) : nh_fail_memory(report);
+    free(ends);
     char there[NH_DIGEST_TEXT + 1];
     nh_unpack_text(p, there, sizeof there);
     if (status == NH_OK && !p->failed && strcmp(there, digest) != 0)
@@ -218,6 +246,8 @@ nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *
     nh_pack_integer(&p, run->steps);
     nh_pack_real(&p, run->seconds);
     pack_members(&p, run);
+    if (run->crossings)
+        nh_crossings_pack(&p, run);
     nh_health_pack(&p, run->health);
     if (!done || p.failed) {
         nh_pack_free(&p);
@@ -240,7 +270,7 @@ nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report 
     double time = nh_unpack_real(&p);
     int64_t steps = nh_unpack_integer(&p);
     double seconds = nh_unpack_real(&p);
-    size_t each = (1 + run->state_size) * 8;
+    size_t each = (1 + run->state_size + (run->crossings ? run->crossings->kept_size : 0)) * 8;
     if (p.failed || steps < 0 ||
         nh_unpack_left(&p) != (size_t)run->members * each + nh_health_bytes(run->health))
         return nh_fail(report, NH_BAD_ARGUMENT,
@@ -248,7 +278,11 @@ nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report 
     run->time = time;
     run->steps = steps;
     run->seconds = seconds;
+    run->brief.until = 0;
     unpack_members(&p, run);
+    nh_run_resume_inputs(run);
+    if (run->crossings)
+        nh_crossings_unpack(&p, run);
     if (!nh_health_unpack(&p, run->health, steps))
         return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged");
     return NH_OK;

@@ -4,7 +4,7 @@
 #include "run/run.h"
 
 /* A system with rotations, or with velocities that belong to no coordinate, has rows of its own
- * kind. */
+ * kind, and steps that follow the pace of the motion are not those of the kernel. */
 static nh_status trace_by_calls(nh_run *run, int64_t rows, int64_t every, double *table,
                                 double *wrapped, int64_t *done, nh_report *report)
 {
@@ -34,7 +34,7 @@ nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, 
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "states can be traced for one trajectory only, not for %d", run->members);
     const nh_system *system = run->system;
-    if (system->coordinates != system->shape.n || system->shown != system->shape.n)
+    if (run->pace || system->coordinates != system->shape.n || system->shown != system->shape.n)
         return trace_by_calls(run, rows, every, table, wrapped, done, report);
     int64_t from = nh_run_steps(run);
     run->trace = (nh_trace){table, wrapped, from, every};

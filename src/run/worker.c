@@ -22,9 +22,7 @@ static void stop(worker *w, nh_status status, const nh_report *report)
 static bool report_progress(worker *w, int64_t steps)
 {
     nh_ensemble *e = w->e;
-    int64_t own = 0;
-    if (e->blocks > 0)
-        own = (int64_t)((double)e->members * (double)nh_ensemble_own_blocks(e) / (double)e->blocks);
+    int64_t own = nh_ensemble_own_members(e);
     pthread_mutex_lock(&e->lock);
     e->steps_done += steps * w->block.members;
     nh_report report;
@@ -277,8 +275,12 @@ static void make_checkpoint_if_all_wait(worker *w)
     if (!e->pause || e->waiting < e->working || e->stop)
         return;
     nh_report report;
-    nh_piece piece;
-    nh_status status = nh_ensemble_pack(e, &piece, &report);
+    nh_piece piece = {0};
+    nh_status status = NH_OK;
+    if (e->hooks.meet && e->hooks.meet(e->hooks.user) != 0)
+        status = nh_fail(&report, NH_CALLBACK_STOPPED, "stopped");
+    if (status == NH_OK)
+        status = nh_ensemble_pack(e, &piece, &report);
     if (status == NH_OK &&
         e->hooks.checkpoint(e->hooks.user, piece.bytes, piece.size, e->steps_done) != 0)
         status = nh_fail(&report, NH_CALLBACK_STOPPED, "stopped");
@@ -461,14 +463,16 @@ static bool take(worker *w, nh_piece *saved)
     pthread_mutex_lock(&e->lock);
     while (e->pause && !e->stop) /* a checkpoint is being made: it holds no block of ours */
         pause_here(w, false);
-    bool more =
-        !e->stop && (e->unfinished_next < e->unfinished || e->taken < nh_ensemble_own_blocks(e));
-    if (more && e->unfinished_next < e->unfinished) {
-        w->block = nh_ensemble_block(e, e->unfinished_order[e->unfinished_next]);
-        *saved = e->unfinished_piece[e->unfinished_next++];
-    } else if (more)
-        w->block = nh_ensemble_block(e, e->taken++);
-    if (!more) {
+    int64_t item = e->stop ? -1 : nh_ensemble_take(e, 1);
+    bool more = item >= 0 && item < nh_ensemble_items(e);
+    if (more) {
+        bool left = item < e->unfinished;
+        int64_t number = left ? e->leftover[item].number : e->begun + item - e->unfinished;
+        w->block = nh_ensemble_block(e, number);
+        w->block.order = e->handed++;
+        if (left)
+            *saved = e->leftover[item].piece;
+    } else {
         e->working--;
         make_checkpoint_if_all_wait(w);
     }

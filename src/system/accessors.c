@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/status.h"
 #include "mechanics/symmetries.h"
 #include "system/start.h"
@@ -58,6 +59,12 @@ const char *nh_system_coordinate_name(const nh_system *system, int index)
     if (index < 0 || index >= system->coordinates)
         return NULL;
     return problem ? problem->coordinate_name[index] : system->name_of_coordinate[index];
+}
+
+bool nh_system_is_angle(const nh_system *system, int index)
+{
+    const nh_problem *problem = problem_of(system);
+    return problem && index >= 0 && index < system->coordinates && problem->angle[index];
 }
 
 const char *nh_system_velocity_name(const nh_system *system, int index)
@@ -120,6 +127,47 @@ const char *nh_system_observable_name(const nh_system *system, int index)
     if (index < 0 || index >= nh_system_observables(system))
         return NULL;
     return index < before ? built_in[index] : problem_of(system)->observable[index - before].name;
+}
+
+int nh_system_inputs(const nh_system *system)
+{
+    return problem_of(system) ? problem_of(system)->inputs : 0;
+}
+
+static const nh_problem_input *input_at(const nh_system *system, int index)
+{
+    return index >= 0 && index < nh_system_inputs(system) ? problem_of(system)->input + index
+                                                          : NULL;
+}
+
+const char *nh_system_input_name(const nh_system *system, int index)
+{
+    const nh_problem_input *input = input_at(system, index);
+    return input ? input->name : NULL;
+}
+
+nh_signal nh_system_input_signal(const nh_system *system, int index)
+{
+    const nh_problem_input *input = input_at(system, index);
+    return input ? input->signal : NH_SIGNAL_FORMULA;
+}
+
+char *nh_system_input_text(const nh_system *system, int index)
+{
+    const nh_problem_input *input = input_at(system, index);
+    if (!input || input->table.rows == 0)
+        return input ? nh_expr_text(problem_of(system), input->given) : NULL;
+    const nh_input_table *table = &input->table;
+    const size_t room = 160;
+    char *text = malloc(room);
+    if (text)
+        nh_print(text, room, "a table of %lld point%s from t = %.10g to %.10g, %s",
+                 (long long)table->rows, table->rows == 1 ? "" : "s", table->time[0],
+                 table->time[table->rows - 1],
+                 input->signal == NH_SIGNAL_HELD     ? "held"
+                 : input->signal == NH_SIGNAL_LINEAR ? "straight lines in between"
+                                                     : "a cubic spline in between");
+    return text;
 }
 
 /* Calls NH_FN_OBSERVE and hands out a part of what it returns: [first, first + count). */
@@ -220,12 +268,21 @@ nh_status nh_system_acceleration(const nh_system *system, double t, const double
                                  const double *v, double *acceleration, double *multipliers,
                                  nh_report *report)
 {
+    return nh_system_acceleration_with(system, t, q, v, NULL, acceleration, multipliers, report);
+}
+
+nh_status nh_system_acceleration_with(const nh_system *system, double t, const double *q,
+                                      const double *v, const double *u, double *acceleration,
+                                      double *multipliers, nh_report *report)
+{
     size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
     double *both = malloc((n + m + 1) * sizeof *both), *own = NULL;
     const double *inner = both ? nh_inner_copy(system, q, v, &own, report) : NULL;
     nh_status status =
         !both    ? nh_fail_memory(report)
         : !inner ? NH_NO_MEMORY
+        : u      ? nh_system_evaluate_with(system, NH_FN_ACCELERATION, t, q, inner, NULL, u, both,
+                                           report)
                  : nh_system_evaluate(system, NH_FN_ACCELERATION, t, q, inner, NULL, both, report);
     if (status == NH_OK && acceleration)
         nh_show_velocities(system, q, both, 1, acceleration);

@@ -123,7 +123,8 @@ nh_status nh_callbacks_prepare(nh_system *system, nh_report *report)
 }
 
 int nh_callbacks_call(const void *self, int fn, double t, const void *q, const void *v,
-                      const void *x, void *out)
+                      const void *x, void *out, const void *u)
 {
+    (void)u; /* systems of C functions have no inputs */
     return user_call((nh_callback_space *)self, fn, t, q, v, x, out);
 }

@@ -336,20 +336,42 @@ static inline int user_momentum(nh_callback_space *s, const double *q, const dou
     return 0;
 }
 
-static inline int user_stage(nh_callback_space *s, double t, const double *q, const double *v,
-                             const double *psi, double *out)
+/* Leaves the rows of N_psi or of A in s->A. `rest` is for constraints that are not ideal. */
+static inline int user_point(nh_callback_space *s, double t, const double *q, const double *v,
+                             const double *psi, double *rest, double *out)
 {
     const int n = CALLBACK_N, m = CALLBACK_M;
-    const double *L;
     USER_TRY(user_momentum(s, q, v, out));
     USER_TRY(user_get_both(s, q, s->gradient, s->A));
     USER_TRY(user_get_force(s, q, v, 0, out + n));
     user_constraint_values(s, s->A, s->b, v, out + 2 * n);
     user_copy(out + 2 * n + m, s->A, m * n);
-    if (s->reaction_function)
-        USER_TRY(user_nonideal(s, t, q, v, psi, out + 2 * n + m + m * n + CALLBACK_NB));
+    return s->reaction_function ? user_nonideal(s, t, q, v, psi, rest) : 0;
+}
+
+static inline int user_stage(nh_callback_space *s, double t, const double *q, const double *v,
+                             const double *psi, double *out)
+{
+    double *B = out + 2 * CALLBACK_N + CALLBACK_M + CALLBACK_M * CALLBACK_N;
+    const double *L;
+    USER_TRY(user_point(s, t, q, v, psi, B + CALLBACK_NB, out));
     USER_TRY(user_get_factor(s, q, &L));
-    user_reactions(s, L, out + 2 * n + m + m * n);
+    user_reactions(s, L, B);
+    return 0;
+}
+
+static inline int user_factor(nh_callback_space *s, double t, const double *q, const double *v,
+                              const double *psi, double *out)
+{
+    const int n = CALLBACK_N;
+    const double *L;
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    if (s->reaction_function)
+        USER_TRY(user_nonideal(s, t, q, v, psi, s->direction));
+    USER_TRY(user_get_factor(s, q, &L));
+    user_reactions(s, L, out);
+    for (int e = 0; e < n * n; e++)
+        out[CALLBACK_NB + e] = L ? L[e] : e % (n + 1) == 0;
     return 0;
 }
 
@@ -423,6 +445,14 @@ static inline int user_call(nh_callback_space *s, int fn, double t, const double
         USER_TRY(user_get_factor(s, q, &L));
         user_copy(out, x, n);
         user_solve_mass(s, L, out);
+        return 0;
+    case NH_FN_POINT:
+        return user_point(s, t, q, v, x, out + 2 * n + CALLBACK_M + CALLBACK_M * n, out);
+    case NH_FN_FACTOR:
+        return user_factor(s, t, q, v, x, out);
+    case NH_FN_SUBSTITUTE:
+        user_copy(out, x + n * n, n);
+        user_solve_mass(s, x, out);
         return 0;
     case NH_FN_CONSTRAINT:
         USER_TRY(user_get_constraint(s, q, s->A, s->b));

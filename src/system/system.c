@@ -101,7 +101,9 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .nk = (int)nh_matrix_entries(&mechanics->K),
                     .nb = (int)nh_matrix_entries(&mechanics->B),
                     .positions = mechanics->positions,
+                    .inputs = mechanics->problem->open_values,
                     .ng = nh_mechanics_ng(mechanics),
+                    .nf = mechanics->nf,
                     .reaction_is_linear = mechanics->facts.reaction_is_linear,
                     .constant_mass = mechanics->facts.constant_mass,
                     .slope_degree = mechanics->slope_degree,
@@ -145,6 +147,7 @@ static bool shape_of_functions(nh_shape *s, const nh_functions *f)
     *s = (nh_shape){.n = n,
                     .m = m,
                     .nk = n * m,
+                    .nf = n * n,
                     .reaction_is_linear = f->reaction_is_linear,
                     .constant_mass = f->constant_mass || !f->mass,
                     .nonideal = f->reaction != NULL,
@@ -318,6 +321,7 @@ void nh_system_free(nh_system *system)
         return;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         nh_tape_free(system->tape[fn]);
+    nh_tape_free(system->drawing);
     nh_shape *s = &system->shape;
     const int *array[] = {s->k_first, s->k_column, s->b_first, s->b_column, s->pair_first,
                           s->pair_k,  s->pair_b,   s->angle,   s->rotation};
@@ -335,23 +339,24 @@ void nh_system_free(nh_system *system)
 
 /* ---- functions ---- */
 
-const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *report)
+nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report)
 {
     nh_system *own = (nh_system *)system; /* the tapes are a cache: to its users nothing changes */
+    nh_status status = NH_OK;
     pthread_mutex_lock(&own->lock);
     if (!own->tape[fn]) {
         nh_expr_list outputs = {0};
-        if (nh_mechanics_function(own->mechanics, fn, &outputs))
+        status = nh_mechanics_function(own->mechanics, fn, &outputs, report);
+        if (status == NH_OK)
             own->tape[fn] = nh_tape_lower(own->mechanics->g, outputs.item, outputs.count,
                                           fn == NH_FN_SOLVE && !own->mechanics->definite);
         nh_expr_list_free(&outputs);
     }
-    const nh_tape *tape = own->tape[fn];
+    *out = own->tape[fn];
     pthread_mutex_unlock(&own->lock);
-    if (!tape)
-        nh_fail(report, NH_NO_MEMORY, "%s: not enough memory for the equations of %d coordinates",
-                system->name, system->coordinates);
-    return tape;
+    if (!*out && status == NH_OK)
+        status = nh_fail_memory(report);
+    return status;
 }
 
 size_t nh_system_outputs(const nh_system *system, nh_fn fn)
@@ -363,14 +368,20 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
                                .nk = s->nk,
                                .nb = s->nb,
                                .ng = s->ng,
-                               .observables = nh_system_observables(system)};
+                               .nf = s->nf,
+                               .observables = nh_system_observables(system),
+                               .inputs = s->inputs,
+                               .events = nh_system_events(system),
+                               .changes =
+                                   system->mechanics ? system->mechanics->problem->changes : 0};
     return nh_fn_outputs(fn, &sizes);
 }
 
-static nh_status evaluate_tape(const nh_tape *tape, nh_fn fn, double t, const double *q,
-                               const double *v, const double *x, double *out)
+nh_status nh_evaluate_tape(const nh_tape *tape, double t, const double *q, const double *v,
+                           const double *x, const double *u, double *out)
 {
-    double *slots = malloc((tape->slots + 1) * sizeof *slots);
+    const nh_fn fn = NH_FN_OBSERVE; /* any: it only says where the interpreter finds the tape */
+    double *slots = malloc(nh_tape_room(tape) * sizeof *slots);
     if (!slots)
         return NH_NO_MEMORY;
     if (tape->constants)
@@ -378,24 +389,59 @@ static nh_status evaluate_tape(const nh_tape *tape, nh_fn fn, double t, const do
     nh_interpreter in = {0};
     in.tape[fn] = tape;
     in.slots[fn] = slots;
-    nh_interpreter_of(nh_variant_here())(&in, fn, t, q, v, x, out);
+    nh_interpreter_of(nh_variant_here())(&in, fn, t, q, v, x, out, u);
     free(slots);
     return NH_OK;
+}
+
+nh_status nh_system_default_inputs(const nh_system *system, double t, const double *q,
+                                   const double *v, double *u, nh_report *report)
+{
+    if (system->shape.inputs == 0)
+        return NH_OK;
+    const nh_problem *problem = system->mechanics->problem;
+    double *rest = calloc((size_t)system->velocities + 1, sizeof *rest); /* for what is not given */
+    nh_status status = rest ? nh_system_evaluate_with(system, NH_FN_INPUTS, t, q ? q : rest,
+                                                      v ? v : rest, NULL, NULL, u, report)
+                            : nh_fail_memory(report);
+    for (int i = 0; i < problem->inputs && status == NH_OK; i++) {
+        const nh_input_table *table = &problem->input[i].table;
+        if (table->rows > 0)
+            nh_input_table_piece(table, nh_input_table_find(table, t), u + problem->input[i].first);
+    }
+    free(rest);
+    return status;
 }
 
 nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const double *q,
                              const double *v, const double *x, double *out, nh_report *report)
 {
+    if (system->shape.inputs == 0)
+        return nh_system_evaluate_with(system, fn, t, q, v, x, NULL, out, report);
+    double *u = malloc((size_t)system->shape.inputs * sizeof *u);
+    nh_status status =
+        u ? nh_system_default_inputs(system, t, q, v, u, report) : nh_fail_memory(report);
+    if (status == NH_OK)
+        status = nh_system_evaluate_with(system, fn, t, q, v, x, u, out, report);
+    free(u);
+    return status;
+}
+
+nh_status nh_system_evaluate_with(const nh_system *system, nh_fn fn, double t, const double *q,
+                                  const double *v, const double *x, const double *u, double *out,
+                                  nh_report *report)
+{
     if (system->mechanics) {
-        const nh_tape *tape = nh_system_tape(system, fn, report);
-        if (!tape || evaluate_tape(tape, fn, t, q, v, x, out) != NH_OK)
-            return nh_fail_memory(report);
-        return NH_OK;
+        const nh_tape *tape;
+        nh_status status = nh_system_tape(&tape, system, fn, report);
+        if (status == NH_OK && nh_evaluate_tape(tape, t, q, v, x, u, out) != NH_OK)
+            status = nh_fail_memory(report);
+        return status;
     }
     nh_callback_space *space = nh_callback_space_create(system);
     if (!space)
         return nh_fail_memory(report);
-    int status = nh_callbacks_call(space, fn, t, q, v, x, out);
+    int status = nh_callbacks_call(space, fn, t, q, v, x, out, u);
     nh_callback_space_free(space);
     return status == 0 ? NH_OK
                        : nh_fail(report, NH_CALLBACK_STOPPED, "a function of the user %s",

@@ -23,10 +23,11 @@ struct nh_system {
     nh_remarks remarks; /* doubts about the model */
     pthread_mutex_t lock;
     nh_tape *tape[NH_FN_COUNT];
+    nh_tape *drawing; /* the channels of the model's drawing (drawn.c) */
 };
 
 /* The tape of a function; NULL with a report when it cannot be made. */
-const nh_tape *nh_system_tape(const nh_system *system, nh_fn fn, nh_report *report);
+nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);
 
 /* How many numbers a function returns. */
 size_t nh_system_outputs(const nh_system *system, nh_fn fn);
@@ -35,6 +36,27 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn);
  */
 nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const double *q,
                              const double *v, const double *x, double *out, nh_report *report);
+/* The open inputs have their defaults in it; with others: */
+nh_status nh_system_evaluate_with(const nh_system *system, nh_fn fn, double t, const double *q,
+                                  const double *v, const double *x, const double *u, double *out,
+                                  nh_report *report);
+
+/* The numbers of the open inputs, shape.inputs of them, that are theirs by default. */
+nh_status nh_system_default_inputs(const nh_system *system, double t, const double *q,
+                                   const double *v, double *u, nh_report *report);
+
+/* nh_system_acceleration with inputs other than the default ones, or NULL for those. */
+nh_status nh_system_acceleration_with(const nh_system *system, double t, const double *q,
+                                      const double *v, const double *u, double *acceleration,
+                                      double *multipliers, nh_report *report);
+
+/* Runs any tape once, for one lane. */
+nh_status nh_evaluate_tape(const nh_tape *tape, double t, const double *q, const double *v,
+                           const double *x, const double *u, double *out);
+
+/* The model's drawing, NULL without one. */
+struct nh_drawing;
+const struct nh_drawing *nh_system_drawing(const nh_system *system);
 
 /* ---- user's C functions ---- */
 

@@ -54,11 +54,15 @@ def auto_goes_on_when_the_compiler_refuses(program, folder):
 
 
 def auto_stops_a_compiler_that_comes_too_late(program, folder):
-    tape = program.json(*LONG, "--backend", "tape")
     compiler = write_compiler(folder, "echo $$ > %s/process\nexec sleep 1000\n" % folder)
-    found = program.json(*LONG, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
-    same((state(found), found["backend"]), (state(tape), "tape"), "auto with a slow compiler")
-    process = int(open(os.path.join(folder, "process")).read())
+    note, steps = os.path.join(folder, "process"), 250000
+    while not os.path.exists(note) and steps < 1e8:  # until the run is so long that the compiler gets to its first line
+        line = [*LONG[:-2], str(steps), "--quiet"]
+        tape = program.json(*line, "--backend", "tape")
+        found = program.json(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
+        same((state(found), found["backend"]), (state(tape), "tape"), "auto with a slow compiler")
+        steps *= 4
+    process = int(open(note).read())
     try:
         os.kill(process, 0)
         check(False, "the compiler still runs")

@@ -214,7 +214,7 @@ def pictures(program, folder):
             data = file.read()
         check(data.startswith(start) and len(data) > 5000, f"{ending}: {data[:20]!r}")
     text = "".join(xml.etree.ElementTree.parse(path("svg")).getroot().itertext())
-    for word in ("chaplygin-sleigh", "path", "coordinates", "errors", "theta", "forward"):
+    for word in ("chaplygin-sleigh", "path", "coordinates", "errors", "θ", "forward"):
         check(word in text, f"the picture does not name {word}")
     same(sorted(os.listdir(folder)), ["a.pdf", "a.png", "a.svg"], "files")
 

@@ -38,8 +38,9 @@ def refused(program, folder, name, method, step):
 
 
 def rattleback(program):
-    """Its motion turns over within a few thousandths: before, gauss gave up at t = 1.45 or 1.71."""
-    done = program("run", "rattleback", "--method", "gauss", "--step", .01, "--time", 20, "--no-estimate")
+    """Its motion turns over within a few thousandths: before, gauss gave up at t = 1.45 or 1.71. With this step the energy
+    has moved by more than there was when t is 6, and whether steps have solutions from there on is chance."""
+    done = program("run", "rattleback", "--method", "gauss", "--step", .01, "--time", 5, "--no-estimate")
     check(done.returncode == 0, done.stderr)
     check(re.search(r"step \d+, t = [\d.]+: its equations were not solved for the whole step, but for \d pieces", done.stderr), done.stderr)
     fine = program("run", "rattleback", "--method", "gauss", "--step", .001, "--time", 2, "--no-estimate")

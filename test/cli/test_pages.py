@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Pages of --plot FILE.html in a real browser: they draw, ask nothing of the network, and no text of a user
 can get out of its quotes. Skipped (exit code 77) when there is no chromium."""
+import base64
+import hashlib
 import os
 import re
 import shutil
@@ -31,23 +33,30 @@ def show(folder, path):
     return done.stdout.decode(errors="replace"), "\n".join(l for l in log.splitlines() if "CONSOLE" in l)
 
 
-def drawn(folder, path, plots):
+def drawn(folder, path, plots, moving=0):
     text = open(path, encoding="utf-8").read()
-    outside = re.findall(r"(?:src|href)\s*=\s*[\"']?[^\"'> ]+", re.sub(r"<script>.*?</script>", "", text, flags=re.S))
+    outside = re.findall(r"(?:src|href)\s*=\s*[\"']?[^\"'> ]+", re.sub(r"<script.*?</script>", "", text, flags=re.S))
     same(outside, [], "a page that needs nothing else")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
+    check(policy.startswith("default-src 'none'") and "unsafe-eval" not in policy and "http" not in policy, policy)
+    scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.S)
+    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    same(re.findall(r"'sha256-([^']+)'", policy), digests, "the policy names the scripts of the page and no others")
     check("Permission is hereby granted" in text, "uPlot's licence is in the page")
     page, log = show(folder, path)
     root = re.search(r"<html[^>]*>", page).group(0)
     check("data-error" not in root and log == "", f"{root} {log}")
     check(f'data-plots="{plots}"' in root, root)
-    same(page.count("<canvas"), plots, "canvases")
+    same(page.count("<canvas"), plots + moving, "canvases")
+    if moving:
+        check(re.search(r'data-frames="[1-9]', root), "frames: " + root)
     return page
 
 
 def a_run(program, folder):
     path = os.path.join(folder, "run.html")
     program.json("run", "pendulum-cvt", "--method", "dla01", "--step", 0.1, "--time", 500, "--plot", path)
-    page = drawn(folder, path, 4)
+    page = drawn(folder, path, 5, moving=1)
     check("passenger_energy" in page and "latitude" in page, "legend")
 
 
@@ -76,13 +85,57 @@ def texts_stay_texts(program, folder):
     drawn(folder, os.path.join(folder, "out", "hostile.html"), 1)
 
 
+# Texts that would become script, elements or the end of one if they were not kept as texts.
+TEXTS = [
+    "</script><script>throw 1</script>", "<img src=x onerror=throw(1)>", "</title><script>throw 1</script>", "<!--", "-->",
+    "<script>", "<svg onload=throw(1)>", "<b onmouseover=throw(1)>", "&lt;script&gt;", "&#60;script>", "javascript:throw(1)",
+    "'+throw(1)+'", "`${(()=>{throw 1})()}`", "\\u003cscript>", "]]><script>", "<style>*{display:none}</style>",
+    "<iframe srcdoc='<script>parent.x=1</script>'>", "<base href=http://example.invalid/>", "<meta http-equiv=refresh content=0>",
+    "</div></body></html>",
+]
+
+
+def twenty_hostile_texts(program, folder):
+    """As titles of panels and labels of methods, which may be any text, and as folders of models."""
+    methods = "".join(f'method gauss "{text}"\n'.replace("\\", "\\\\") for text in TEXTS[:1])
+    panels = "".join(f'panel "{text}"\ndraw x\n' for text in TEXTS if '"' not in text)
+    figure = f"figure texts\ntitle {TEXTS[0]}\nmodel hostile.nh\nstep .1\ntime 5\n{methods}{panels}"
+    for name, text in ("texts.fig", figure), ("hostile.nh", HOSTILE):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+    done = program("reproduce", "texts.fig", "--out", "out", cwd=folder)
+    same(done.returncode, 0, done.stderr)
+    page = drawn(folder, os.path.join(folder, "out", "texts.html"), len(TEXTS))
+    for forbidden in "<img", "<iframe", "<svg", "<base", "http-equiv=\"refresh":
+        check(forbidden not in page.split("<body>")[1].replace("&lt;", ""), f"{forbidden} in the page")
+    hostile = os.path.join(folder, "<img src=x onerror=throw(1)>")
+    os.makedirs(hostile)
+    model = os.path.join(hostile, "</script>.nh".replace("/", "\u2215"))
+    with open(model, "w") as file:
+        file.write(HOSTILE.replace("model hostile", "model a-b.c") + "draw trace (x, y)\n")
+    path = os.path.join(folder, "moving.html")
+    program.json("run", model, "--plot", path)
+    drawn(folder, path, 3, moving=1)
+
+
+def films_say_what_is_missing(program, folder):
+    """Without the programs a film is refused before anything is computed."""
+    done = program("run", "rolling-disk", "--plot", os.path.join(folder, "a.gif"), env={**os.environ, "PATH": folder})
+    same(done.returncode, 1, done.stderr)
+    check("films need chromium and ffmpeg" in done.stderr, done.stderr)
+    done = program("run", os.path.join(folder, "hostile.nh"), "--time", 1, "--plot", os.path.join(folder, "a.mp4"))
+    check(done.returncode in (1, 2), done.stderr) # without draw statements, or without ffmpeg
+    check("has none" in done.stderr or "films need" in done.stderr, done.stderr)
+
+
 def main():
     if not BROWSER:
         print("skipped: there is no chromium to look at pages with (tools/setup.sh browser)")
         return 77
     program = Program(sys.argv[1])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        cases = [(f.__name__, lambda f=f: f(program, folder)) for f in (a_run, a_comparison, orders, texts_stay_texts)]
+        cases = [(f.__name__, lambda f=f: f(program, folder)) for f in (a_run, a_comparison, orders, texts_stay_texts,
+                                                                  twenty_hostile_texts, films_say_what_is_missing)]
         return run_all(cases)
 
 

@@ -9,7 +9,7 @@
 static void print_place(uint8_t array, uint32_t index, int32_t step)
 {
     static const char *const name[] = {
-        [NH_TIME] = "t",           [NH_Q] = "q",          [NH_V] = "v", [NH_X] = "x",
+        [NH_TIME] = "t",           [NH_Q] = "q",          [NH_V] = "v", [NH_X] = "x", [NH_U] = "u",
         [NH_PLACE_SLOTS] = "slot", [NH_PLACE_OUT] = "out"};
     printf(" %s %u %d", name[array], index, step);
 }
@@ -33,7 +33,7 @@ static void print_tape(const nh_tape *t)
 /* False where this machine makes no code. */
 static bool dump(const nh_tape *t, const char *name, int lanes)
 {
-    nh_variant variant = (nh_variant)(nh_variant_here() + (lanes > 1));
+    nh_variant variant = lanes > 1 ? nh_variant_wide() : nh_variant_here();
     double *slots = slots_of(t, (size_t)lanes);
     nh_interpreter interpreter = {.tape = {t}, .slots = {slots}};
     nh_call_fn *call[NH_FN_COUNT] = {0};
@@ -59,12 +59,14 @@ static void dump_model(const char *name, const char *setting, const nh_fn *fn, i
     nh_report report;
     nh_model *model;
     nh_system *system;
+    const nh_tape *tape;
     if (nh_model_open(&model, name, &report) != NH_OK ||
         nh_system_build(&system, model, &setting, setting ? 1 : 0, &report) != NH_OK)
         abort();
     for (int i = 0; i < count; i++)
         for (int lanes = 1; lanes <= NH_LANES; lanes += NH_LANES - 1)
-            dump(nh_system_tape(system, fn[i], &report), name, lanes);
+            if (nh_system_tape(&tape, system, fn[i], &report) == NH_OK)
+                dump(tape, name, lanes);
     nh_system_free(system);
     nh_model_free(model);
 }

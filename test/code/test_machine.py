@@ -165,6 +165,9 @@ class Machine:
         if name in ("movabs", "mov"):
             source = operands[1]
             number = int(source, 16) if source.startswith("0x") else None
+            if source == "QWORD PTR [rsp+0x8]" and not self.stack:  # the one argument on the stack
+                general[operands[0]] = ("u", 0)
+                return None
             general[operands[0]] = general[source] if number is None else (
                 ("slot", 0) if number == self.tape["slots"] else number)
         elif name == "push":

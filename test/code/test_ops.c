@@ -13,7 +13,7 @@ _Static_assert((int)NH_OP_END <= (int)NH_FN_COUNT,
 /* What the emitted kernel below is called with. */
 typedef struct call_arguments {
     double t;
-    double *q, *v, *x, *out;
+    double *q, *v, *x, *out, *u;
 } call_arguments;
 
 static double *numbers(size_t count)
@@ -51,15 +51,15 @@ static nh_loaded compile(nh_tape *const *tape, int lanes)
     nh_text_add(&kernel, "%.*s%s\n", (int)(strstr(method, mark) - method), method, mark);
     emit(&source, tape, lanes, kernel.data);
     nh_text_add_plain(&kernel,
-                      "typedef struct { double t; real *q, *v, *x, *out; } call_arguments;\n"
+                      "typedef struct { double t; real *q, *v, *x, *out, *u; } call_arguments;\n"
                       "static int advance(call_arguments *c, int op, long long n)\n"
                       "{\n    switch (op) {\n");
     int op = 0;
     static const char definition[] = "static inline void fn_";
     for (const char *at = source.data; (at = strstr(at, definition)); op++) {
         at += sizeof definition - 1;
-        nh_text_add(&kernel, "    case %d: fn_%.*s(c->t, c->q, c->v, c->x, c->out); break;\n", op,
-                    (int)strcspn(at, "("), at);
+        nh_text_add(&kernel, "    case %d: fn_%.*s(c->t, c->q, c->v, c->x, c->out, c->u); break;\n",
+                    op, (int)strcspn(at, "("), at);
     }
     CHECK(op == NH_OP_END);
     nh_text_add_plain(
@@ -70,7 +70,7 @@ static nh_loaded compile(nh_tape *const *tape, int lanes)
         "} nh_emitted_kernel = {0, advance};\n#endif\n"); /* of kernel.h, where the place is */
     nh_text_free(&source);
     emit(&source, tape, lanes, kernel.data);
-    nh_variant variant = (nh_variant)(nh_variant_here() + (lanes > 1));
+    nh_variant variant = lanes > 1 ? nh_variant_wide() : nh_variant_here();
     nh_status status = nh_compile(&loaded, &source, variant, &(nh_patience){0}, &report);
     CHECK(status == NH_OK);
     if (status != NH_OK)
@@ -84,11 +84,11 @@ static nh_loaded compile(nh_tape *const *tape, int lanes)
 
 static void compare(const nh_tape *t, nh_op op, const nh_loaded *loaded, int lanes)
 {
-    nh_variant variant = (nh_variant)(nh_variant_here() + (lanes > 1));
+    nh_variant variant = lanes > 1 ? nh_variant_wide() : nh_variant_here();
     size_t size = ARGUMENTS * (size_t)lanes, results = t->outputs * (size_t)lanes;
-    double *block = numbers(3 * size), *expected = numbers(results), *found = numbers(results);
-    arguments in = {block, block + size, block + 2 * size};
-    call_arguments c = {TEST_TIME, in.q, in.v, in.x, found};
+    double *block = numbers(4 * size), *expected = numbers(results), *found = numbers(results);
+    arguments in = {block, block + size, block + 2 * size, block + 3 * size};
+    call_arguments c = {TEST_TIME, in.q, in.v, in.x, found, in.u};
     run(t, INTERPRETED, variant, lanes, in, expected);
     memset(found, 0xff, results * sizeof *found);
     bool machine = !run(t, MACHINE, variant, lanes, in, found) ||
@@ -109,7 +109,8 @@ static void check_all(uint32_t bodies, uint32_t stride, bool inner)
     nh_tape *tape[NH_OP_COUNT] = {0};
     for (nh_op op = 0; op < NH_OP_END; op++) /* a copy is always a result */
         tape[op] = tape_of_operation(op, bodies, stride, inner && op != NH_OP_COPY);
-    for (int lanes = 1; lanes <= NH_LANES; lanes += NH_LANES - 1) {
+    int most = nh_variant_lanes(nh_variant_wide());
+    for (int lanes = 1; lanes <= most; lanes += NH_LANES - 1) {
         nh_loaded loaded = compile(tape, lanes);
         for (nh_op op = 0; loaded.kernel && op < NH_OP_END; op++)
             compare(tape[op], op, &loaded, lanes);

@@ -52,17 +52,17 @@ static void compare(const nh_tape *t, size_t size, const char *name)
     nh_tape straight;
     CHECK(unroll(&straight, t));
     for (int wide = 0; wide < 2; wide++) {
-        nh_variant variant = (nh_variant)(nh_variant_here() + (nh_variant)wide);
-        int lanes = wide ? NH_LANES : 1;
+        nh_variant variant = wide ? nh_variant_wide() : nh_variant_here();
+        int lanes = nh_variant_lanes(variant);
         size_t count = size * (size_t)lanes, results = (t->outputs + 1) * (size_t)lanes;
         size_t bytes = t->outputs * (size_t)lanes * sizeof(double);
         /* vectors of lanes want to lie on their boundaries */
         double *block =
-            aligned_alloc(64, ((3 * count + 2 * results) * sizeof(double) + 63) / 64 * 64);
-        double *random = numbers(3 * count);
-        memcpy(block, random, 3 * count * sizeof(double));
-        arguments in = {block, block + count, block + 2 * count};
-        double *expected = block + 3 * count, *found = expected + results;
+            aligned_alloc(64, ((4 * count + 2 * results) * sizeof(double) + 63) / 64 * 64);
+        double *random = numbers(4 * count);
+        memcpy(block, random, 4 * count * sizeof(double));
+        arguments in = {block, block + count, block + 2 * count, block + 3 * count};
+        double *expected = block + 4 * count, *found = expected + results;
         run(&straight, INTERPRETED, variant, lanes, in, expected);
         for (way how = INTERPRETED; how <= MACHINE; how++) {
             memset(found, 0xff, bytes);
@@ -92,7 +92,8 @@ static void check_model(const char *name, const char *setting, const nh_fn *func
     const nh_shape *s = &system->shape;
     size_t size = 2 * (size_t)s->n + (size_t)s->nb + (size_t)s->nk + 10, long_ = 0, lines = 0;
     for (int i = 0; i < count; i++) {
-        const nh_tape *t = nh_system_tape(system, functions[i], &report);
+        const nh_tape *t = NULL;
+        nh_system_tape(&t, system, functions[i], &report);
         CHECK(t != NULL);
         compare(t, size, name);
         long_ += t->instructions;
@@ -166,7 +167,7 @@ static size_t choose_results(const program *p, nh_expr *out)
 
 static void check_random(int *with_loops)
 {
-    static const nh_input kinds[] = {NH_Q, NH_V, NH_X};
+    static const nh_input kinds[] = {NH_Q, NH_V, NH_X, NH_U};
     nh_expr results[4 * BODIES_MAX + 2];
     program p = {.g = nh_graph_create(), .bodies = 40 + (int)chance(BODIES_MAX - 40)};
     p.scalar = nh_variable(p.g, NH_X, WIDTH - 1);
@@ -174,7 +175,7 @@ static void check_random(int *with_loops)
         uint32_t stride = 1 + chance(3), first = chance(10);
         for (int i = 0; i < p.bodies; i++)
             p.family[p.families][i] =
-                nh_variable(p.g, kinds[p.families % 3], first + stride * (uint32_t)i);
+                nh_variable(p.g, kinds[p.families % 4], first + stride * (uint32_t)i);
     }
     while (p.families < FAMILIES)
         add_family(&p);

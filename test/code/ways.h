@@ -9,14 +9,14 @@
 #include "code/machine.h"
 
 typedef struct arguments {
-    double *q, *v, *x;
+    double *q, *v, *x, *u;
 } arguments;
 
 typedef enum way { INTERPRETED, MACHINE } way;
 
 static inline double *slots_of(const nh_tape *t, size_t lanes)
 {
-    double *slots = aligned_alloc(64, ((t->slots + 1) * lanes * sizeof(double) + 63) / 64 * 64);
+    double *slots = aligned_alloc(64, (nh_tape_room(t) * lanes * sizeof(double) + 63) / 64 * 64);
     for (size_t i = 0; i < t->constants * lanes; i++)
         slots[i] = t->constant[i / lanes];
     return slots;
@@ -36,7 +36,7 @@ static inline bool run(const nh_tape *t, way how, nh_variant variant, int lanes,
         nh_machine_make(&machine, call, &interpreter, variant, lanes);
     bool ran = how == INTERPRETED || machine.memory;
     if (ran)
-        call[0](&interpreter, 0, TEST_TIME, in.q, in.v, in.x, out);
+        call[0](&interpreter, 0, TEST_TIME, in.q, in.v, in.x, out, in.u);
     nh_machine_free(&machine);
     free(slots);
     return ran;
@@ -51,12 +51,12 @@ enum { BODIES = 64, STRIDE_MAX = 8, ARGUMENTS = BODIES * STRIDE_MAX + 1, EACH_BO
  *     r4 = op(r1, r2, r3)   r5 = op(t, r1, constant)
  * or, with one operand, op of q, v, x, r1, and t (of r2 where there are more bodies: no instruction
  * is there twice, and the graph leaves no function of a constant) are results of the function; with
- * `inner` r1 and r3 are not. */
+ * `inner` r1 and r3 are not, and what is given from outside takes the place of x. */
 static inline nh_tape *tape_of_operation(nh_op op, uint32_t bodies, uint32_t stride, bool inner)
 {
     nh_tape *t = calloc(1, sizeof *t);
     const nh_op_info *info = nh_ops + op;
-    static const uint32_t kind[] = {NH_Q, NH_V, NH_X};
+    const uint32_t kind[] = {NH_Q, NH_V, inner ? NH_U : NH_X};
     const uint32_t inputs = 3 * bodies + 1, constant = inputs, first = inputs + 1;
     t->input = calloc(inputs, sizeof *t->input);
     t->constant = malloc(sizeof *t->constant);

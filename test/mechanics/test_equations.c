@@ -95,7 +95,7 @@ static void check_functions(void)
                              "constraint cos(f)*y' - sin(f)*x' = 0\n");
     nh_expr_list out = {0};
     double solution[4], f = q[2], u = 0.8, on[] = {u * cos(f), u * sin(f), 0.5};
-    CHECK(nh_mechanics_function(s, NH_FN_ACCELERATION, &out) && out.count == 4);
+    CHECK(nh_mechanics_function(s, NH_FN_ACCELERATION, &out, NULL) == NH_OK && out.count == 4);
     CHECK(nh_evaluate(s->g, out.item, out.count, t, q, on, NULL, solution));
     double along = 2 * cos(f);
     CHECK_NEAR(solution[0], along * cos(f) - u * on[2] * sin(f), ROUND_OFF);
@@ -103,7 +103,7 @@ static void check_functions(void)
     CHECK_NEAR(solution[2], 0, ROUND_OFF);
     CHECK_NEAR(solution[3], u * on[2] + 2 * sin(f), ROUND_OFF); /* across the blade */
     out.count = 0;
-    CHECK(nh_mechanics_function(s, NH_FN_SOLVE, &out) && out.count == 3);
+    CHECK(nh_mechanics_function(s, NH_FN_SOLVE, &out, NULL) == NH_OK && out.count == 3);
     for (uint32_t i = 0; i < 3; i++) /* the mass is 1 */
         CHECK(out.item[i] == nh_variable(s->g, NH_X, i));
     nh_expr_list_free(&out);

@@ -10,8 +10,8 @@ static double defect(nh_mechanics *s)
     enum { MOST = 8 };
     double value[4 * MOST + 2 * MOST * MOST], worst = 0;
     int n = s->n, m = s->m;
-    CHECK(nh_mechanics_function(s, NH_FN_ACCELERATION, &list));
-    CHECK(nh_mechanics_function(s, NH_FN_MATRICES, &list));
+    CHECK(nh_mechanics_function(s, NH_FN_ACCELERATION, &list, NULL) == NH_OK);
+    CHECK(nh_mechanics_function(s, NH_FN_MATRICES, &list, NULL) == NH_OK);
     for (int i = 0; i < n; i++)
         CHECK(nh_expr_list_push(&list, s->rate[i]));
     for (int i = 0; i < m; i++)

@@ -68,7 +68,7 @@ def solve(equations, x):
         for _ in range(8):
             step = np.linalg.solve(J, r)
             size = np.max(np.abs(step)) / max(1, np.max(np.abs(x)))
-            if size < 1e-11 and size > last / 2:
+            if size < 1e-11 and size >= last / 2:
                 return x
             x, last = x - step, size
             r = equations(x)

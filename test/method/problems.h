@@ -87,7 +87,7 @@ static void go(const job *j, int64_t steps, double *q, double *v)
 /* ---- problems ---- */
 
 /* 1, or for fast models the time in which they move about as far as others do in 1: accelerations
- * tell, compared with velocities. */
+ * tell, compared with velocities. A wheel that spins fast says nothing about the rest. */
 static double unit_of(const problem *p)
 {
     nh_report report = {.text = "no acceleration at the start"};
@@ -97,7 +97,7 @@ static double unit_of(const problem *p)
         fastest = fmax(fastest, fabs(p->v[i]));
         largest = fmax(largest, fabs(a[i]));
     }
-    double rate = largest / (1 + fastest);
+    double rate = largest / (1 + fmin(fastest, 6));
     return rate < 2 ? 1 : 0.5 / rate;
 }
 

@@ -128,7 +128,9 @@ static void check_kinds(void)
         outcome five = follow(system, "dopri5:tolerance=1e-9", 5, 10, NH_OFF);
         CHECK(difference(system, &own, &exact) < 1e-8);
         CHECK(difference(system, &five, &exact) < 1e-6);
-        CHECK(own.constraint < 1e-13 && five.constraint < 1e-13);
+        outcome nine = follow(system, "verner98:tolerance=1e-12", 5, 10, NH_ON);
+        CHECK(difference(system, &nine, &exact) < 1e-9);
+        CHECK(own.constraint < 1e-13 && five.constraint < 1e-13 && nine.constraint < 1e-13);
         nh_system_free(system);
     }
 }

@@ -12,8 +12,9 @@ import tempfile
 
 import numpy as np
 
+import lie_steps
 import node_steps
-from polar_steps import System
+from polar_steps import System, by_rates
 from test_positions import SYSTEMS, Checks, Library, distance, residuals
 
 FORMULAS = {
@@ -141,7 +142,7 @@ def rotations(check, program):
             start = library.run(name, ["--method", "gauss"], 1, 0)
             truth = library.run(name, ["--method", "gauss:stages=6"], .02, 50)
             for method, order, compose in (("lie-newmark", 2, []), ("lie-newmark:tau=exp", 2, []), ("lie-newmark:beta=0.1", 2, []),
-                                           ("lie-newmark-pair", 2, []), ("lie-newmark-pair:tau=exp,beta=0.1,beta2=0.3", 2, []),
+                                           ("lie-newmark-pair", 2, []), ("dep-suslov", 2, []), ("dep-suslov", 4, ["--compose", "triple-jump"]), ("lie-newmark-pair:tau=exp,beta=0.1,beta2=0.3", 2, []),
                                            ("lie-newmark:tau=exp", 4, ["--compose", "triple-jump"])):
                 words = ["--method", method, *compose]
                 ends = [library.run(name, words, 1 / n, n) for n in (16, 32)]
@@ -151,6 +152,48 @@ def rotations(check, program):
                 off = abs(sum(x * x for x in ends[1]["q"][-4:]) - 1)
                 check(abs(seen - order) <= .1 and trip <= 1e-12 and off <= 1e-15,
                       f"{name}, {' '.join(words[1:])}: order {seen:.2f}, forth and back {trip:.0e}, |p|^2 - 1 {off:.0e}")
+
+
+LIE = {
+    "dep-suslov": lie_steps.dep_suslov, "lie-newmark": lie_steps.lie_newmark(0, 0, .5, lie_steps.cayley),
+    "lie-newmark:beta=0.1,beta2=0.2,alpha=0.3,tau=exp": lie_steps.lie_newmark(.1, .2, .3, lie_steps.exponential),
+    "lie-newmark-pair:tau=exp": lie_steps.lie_newmark_pair(0, 0, lie_steps.exponential)}
+
+
+def in_rates(s):
+    """The start of a model with a quaternion as (q, xi)."""
+    return s.q, np.linalg.lstsq(by_rates(s.q[s.n - 4:], s.n - 4), s.v, rcond=None)[0]
+
+
+def lie_formulas(check, library):
+    """A step of the methods on SO(3) (measured: at most 6e-16), and who is refused."""
+    worst = 0
+    for name, step in (("heavy-top", .1), ("suslov", .2), ("chaplygin-ball", .2), ("turntable", .1), ("routh-sphere", .1)):
+        s = System(library.text(name))
+        start = in_rates(s)
+        for method, formula in LIE.items():
+            if (name, method) == ("routh-sphere", "dep-suslov") or "alpha" in method and name != "suslov":
+                continue  # an inertia that is not constant; seconds of Python
+            q, xi = formula(s, *start, step)
+            off = distance(library.run(name + "-rotation", ["--method", method], step, 1, start), {"q": q, "v": xi})
+            worst = max(worst, off)
+            check(off <= 2e-14, f"{name}: {method} and its formulas differ by {off:.1g}")
+    print(f"     at most {worst:.1g}")
+    try:
+        library.run("routh-sphere-rotation", ["--method", "dep-suslov"], .1, 1)
+        check(False, "dep-suslov on an inertia that is not constant: not refused")
+    except RuntimeError as error:
+        check("constant in body axes" in str(error), "dep-suslov on an inertia that is not constant: refused")
+
+
+def momenta(check, library):
+    """dep-suslov keeps momenta in space. Measured over 2000 steps: at most 4e-15."""
+    for name, kept in (("free-body", "K1_ K2_ K3_"), ("heavy-top", "K3_ w3_"), ("veselova", "K1_ K2_"), ("chaplygin-ball", "C1 C2 C3 MM")):
+        start = in_rates(System(library.text(name)))
+        words = ["--method", "dep-suslov"]
+        first, last = (library.run(name + "-rotation", words, .1, steps, start)["observables"] for steps in (0, 2000))
+        worst = max(abs(last[x] - first[x]) for x in kept.split())
+        check(worst <= 4e-14, f"{name}, dep-suslov, {kept}: changed by {worst:.0e} in 2000 steps")
 
 
 def is_measured(name, method):
@@ -169,6 +212,8 @@ def main():
                 measure(check, library, name, row)
     driven_pendulum(check, sys.argv[1])
     rotations(check, sys.argv[1])
+    lie_formulas(check, library)
+    momenta(check, library)
     return check.failed > 0
 
 

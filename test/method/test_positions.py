@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Conditions on positions in the methods that keep the energy: test_positions.py NONHOLO MODELS [long [STEPS]]
+"""Conditions on positions in the methods that keep the energy: test_positions.py NONHOLO MODELS
 
 Steps agree with dense formulas that share nothing with the library (polar_steps.py). Orders are measured from three
-step sizes; energy, g = 0 and C v = 0 hold to round-off; a trip forth and back ends where it began. `long` takes 10^6
-steps of avf-p on some systems instead, and prints what it finds (ninja -C build positions-long)."""
+step sizes; energy, g = 0 and C v = 0 hold to round-off; a trip forth and back ends where it began.
+Long runs are in long_positions.py."""
 
 import json
 import math
 import os
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
@@ -121,63 +120,8 @@ def measure(check, library, name, method):
           trip <= 1e-12 * size, f"{text}, C v {Cv:.0e}, forth and back {trip:.0e}")
 
 
-def chain(links):
-    """Rods of length 1 between points of mass 1, hanging from (0, 0) and (2 links/3, 0), in an arc of a circle."""
-    arc, n = 2 * links / 3, links - 1
-    low, high = 1, 3
-    while low < (half := (low + high) / 2) < high:  # sin(half)/sin(half/links) = arc
-        low, high = (half, high) if math.sin(half) > arc * math.sin(half / links) else (low, half)
-    radius = .5 / math.sin(half / links)
-    points = [(arc / 2 + radius * math.sin(a), -radius * (math.cos(a) - math.cos(half)))
-              for a in (half * (2 * i / links - 1) for i in range(1, links))]
-    ends = ["0", *(f"X[{i + 1}]" for i in range(n)), repr(arc)], ["0", *(f"Y[{i + 1}]" for i in range(n)), "0"]
-    rods = [f"constraint (({x1} - {x0})^2 + ({y1} - {y0})^2 - 1)/2 = 0"
-            for x0, x1, y0, y1 in zip(ends[0], ends[0][1:], ends[1], ends[1][1:])]
-    starts = [f"start X[{i + 1}] = {x!r}, Y[{i + 1}] = {y!r}, X[{i + 1}]' = {.5 * math.sin(i)!r}, Y[{i + 1}]' = {.3 * math.cos(2 * i)!r}"
-              for i, (x, y) in enumerate(points)]
-    return "\n".join([f"model chain-{links}", f"coordinate X[1..{n}], Y[1..{n}]",
-                      f"lagrangian sum(i in 1..{n}: (X[i]'^2 + Y[i]'^2)/2 - Y[i])", *rods, *starts, ""])
-
-
-PENDULUM = """model spherical-pendulum
-coordinate x, y, z
-lagrangian (x'^2 + y'^2 + z'^2)/2 - z
-constraint (x^2 + y^2 + z^2 - 1)/2 = 0
-start x = .6, y = 0, z = -.8, x' = .4, y' = .9, z' = .3
-"""
-
-
-def long_runs(library, steps):
-    """Largest errors at 500 recorded points, g and C v relative to what their terms can be."""
-    texts = {"spherical-pendulum": (PENDULUM, .05), "chain-3": (chain(3), .05), "chain-5": (chain(5), .05),
-             "chain-10": (chain(10), .05), "chain-20": (chain(20), .05)}
-    texts |= {name: (library.text(name), step) for name, step in (
-        ("bead", .05), ("fourbar-skate", .01), ("heavy-top", .05), ("chaplygin-ball", .1), ("routh-sphere", .1))}
-    for name, (text, step) in texts.items():
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, name)
-            with open(path + ".nh", "w", encoding="utf-8") as f:
-                f.write(text)
-            done = subprocess.run(
-                [library.program, "run", path + ".nh", "--method", "avf-p", "--step", str(step), "--steps", str(steps), "--project",
-                 "--every", str(steps // 500), "--json", "--no-estimate", "-o", path + ".csv"],
-                capture_output=True, text=True, check=False)
-            if done.returncode:
-                print(name, done.stderr)
-                continue
-            said = json.loads(done.stdout)
-            points = np.loadtxt(path + ".csv", delimiter=",", skiprows=1, comments="#")
-            s = System(text)
-            worst = [max(x) for x in zip(*(residuals(s, {"q": p[1:1 + s.n], "v": p[1 + s.n:1 + 2 * s.n]}) for p in points))]
-            print(f"{name}, step {step}, {said['steps']} steps: energy {said['energy']:.3g} off by {said['energy_error_max']:.1g}, "
-                  f"g {worst[0]:.1g}, C v {worst[1]:.1g}, {said['ns_per_step'] / 1000:.1f} us a step", flush=True)
-
-
 def main():
     check, library = Checks(), Library(*sys.argv[1:3])
-    if sys.argv[3:4] == ["long"]:
-        long_runs(library, int(sys.argv[4]) if sys.argv[4:] else 10**6)
-        return 0
     compare_with_formulas(check, library)
     compare_rotations(check, library)
     for name in SYSTEMS:

@@ -164,7 +164,7 @@ static void check_known(void)
 /* ---- explicit methods: every rooted tree up to an order ---- */
 
 /* A tree is the list of the levels of its nodes in depth-first order, the root at 0. */
-enum { NODES_MAX = 9, POINTS_MAX = 16 };
+enum { NODES_MAX = 10, POINTS_MAX = 21 };
 typedef struct tree {
     int nodes, level[NODES_MAX];
 } tree;
@@ -264,10 +264,10 @@ typedef struct explicit_case {
 
 static void check_explicit(const explicit_case *c)
 {
-    static const int trees[] = {0, 1, 1, 2, 4, 9, 20, 48, 115, 286};
+    static const int trees[] = {0, 1, 1, 2, 4, 9, 20, 48, 115, 286, 719};
     nh_choice choice;
     CHECK(nh_choice_parse(&choice, c->name, NULL) == NH_OK);
-    double whole[512] = {0}, w[POINTS_MAX];
+    double whole[600] = {0}, w[POINTS_MAX];
     const int p = c->points, size = (int)choice.method->table_size(choice.option);
     CHECK(size == p * (1 + p + c->estimates + c->bends));
     choice.method->table(choice.option, whole);
@@ -305,5 +305,6 @@ int main(void)
     check_known();
     check_explicit(&(explicit_case){"dopri5", 6, 7, 5, 1, {4}, 1, 4});
     check_explicit(&(explicit_case){"dop853", 12, 16, 8, 2, {5, 3}, 4, 7});
+    check_explicit(&(explicit_case){"verner98", 16, 21, 9, 1, {8}, 5, 8});
     return check_end();
 }

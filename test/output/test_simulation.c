@@ -205,7 +205,7 @@ static void test_refusals(const nh_system *system)
     CHECK(create_only(system, &wrong, &report) != NH_OK);
     nh_checkpoint_remove(o.checkpoint);
     wrong = options();
-    wrong.steps = -1;
+    wrong.steps = -2;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
 }
 

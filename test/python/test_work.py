@@ -79,6 +79,59 @@ def check_interrupts_at_random():
     print(f"{INTERRUPTS} interrupts, {finished} computations ended before them")
 
 
+def check_freeing_runs_no_python():
+    """Python loses what is raised in a callback of a weak reference: objects are freed without entering any."""
+    entered = []
+
+    def profile(frame, event, argument):
+        if event == "call" and frame.f_code.co_name != "free_them":
+            entered.append(frame.f_code.co_qualname if hasattr(frame.f_code, "co_qualname") else frame.f_code.co_name)
+
+    model = nonholo.load("pendulum-cvt")
+    objects = [model, model.system(), skate(), nonholo.simulate("pendulum-cvt", "dla01", step=0.1, steps=3),
+               nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, steps=3, members=4)]
+    del model
+
+    def free_them():
+        objects.clear()
+
+    sys.setprofile(profile)
+    try:
+        free_them()
+    finally:
+        sys.setprofile(None)
+    same(entered, [], "functions entered")
+
+
+def check_interrupts_on_the_way_in_and_out():
+    """An interrupt at every call that Python makes around one of the library is heard, and leaves nothing behind."""
+    from nonholo._work import state
+    before, reached, at = signal.getsignal(signal.SIGINT), True, 0
+    while reached:
+        at += 1
+        calls, reached, heard = 0, False, False
+
+        def profile(frame, event, argument):
+            nonlocal calls, reached
+            calls += os.path.basename(frame.f_code.co_filename) == "_work.py"
+            if calls == at and not reached:
+                reached = True
+                signal.raise_signal(signal.SIGINT)
+
+        sys.setprofile(profile)
+        try:
+            nonholo.models()
+            nonholo.load("pendulum-cvt")
+        except KeyboardInterrupt:
+            heard = True
+        finally:
+            sys.setprofile(None)
+        check(heard == reached, f"lost at event {at}")
+        same(state.depth, 0, "depth")
+        check(signal.getsignal(signal.SIGINT) is before, "the handler has changed")
+    check(at > 20, f"only {at} events")
+
+
 def interrupted_on_entry(operation, entry):
     """An interrupt exactly when a function is entered from C for the so-manieth time."""
     entered = 0

@@ -270,10 +270,10 @@ static void lists(void)
     nh_model_free(model);
 }
 
-/* Ranks share blocks; what they gather together is what one gathers. Counted here, bits by MPI's
- * test. */
-static void ranks_and_sweeps(void)
+/* Parts are consecutive members; joined they give what one process gives, to the last bit. */
+static void parts_and_sweeps(void)
 {
+    enum { PARTS = 7 };
     nh_model *model;
     nh_report report;
     nh_sweep sweep[] = {{"eps", 0, 0.5, 3}, {"shift", 1, 2, 2}};
@@ -286,22 +286,44 @@ static void ranks_and_sweeps(void)
                                    .method = "gauss",
                                    .step = 0.1,
                                    .steps = 50,
-                                   .every = 7,
-                                   .ranks = 3};
+                                   .every = 7};
     CHECK(nh_model_open(&model, "pendulum-cvt", &report) == NH_OK);
     options.model = model;
-    int64_t members = 0;
-    for (options.rank = 0; options.rank < 3; options.rank++) {
+    nh_ensemble *whole, *joined = NULL;
+    CHECK(nh_ensemble_create(&whole, &options, &report) == NH_OK);
+    CHECK(nh_ensemble_run(whole, NULL, &report) == NH_OK);
+    int64_t next = 0;
+    options.parts = PARTS;
+    for (options.part = 1; options.part <= PARTS; options.part++) {
         nh_ensemble *e;
+        void *bytes;
+        size_t size;
         CHECK(nh_ensemble_create(&e, &options, &report) == NH_OK);
         CHECK(nh_ensemble_members(e) == 120 && nh_ensemble_combinations(e) == 6);
         CHECK(nh_ensemble_records(e) == 9 && nh_ensemble_time(e, 8) == 5.0);
         CHECK(nh_ensemble_swept_value(e, 3, 0) == 0.25 && nh_ensemble_swept_value(e, 3, 1) == 2);
+        CHECK(nh_ensemble_first_member(e) == next && nh_ensemble_own_members(e) > 0);
+        next += nh_ensemble_own_members(e);
         CHECK(nh_ensemble_run(e, NULL, &report) == NH_OK);
-        members += nh_ensemble_statistic(e, 8, 0).count;
+        CHECK(nh_ensemble_statistic(e, 8, 0).count == nh_ensemble_own_members(e));
+        if (!joined) {
+            joined = e;
+            continue;
+        }
+        CHECK(nh_ensemble_result(e, &bytes, &size, &report) == NH_OK);
+        CHECK(nh_ensemble_join(joined, bytes, size, &report) == NH_OK);
+        nh_bytes_free(bytes);
         nh_ensemble_free(e);
     }
-    CHECK(members == 120);
+    CHECK(next == 120 && same_statistics(whole, joined));
+    char *one = nh_ensemble_identity(whole), *other = nh_ensemble_identity(joined);
+    CHECK(strcmp(one, other) == 0);
+    nh_bytes_free(one);
+    nh_bytes_free(other);
+    nh_ensemble_free(whole);
+    nh_ensemble_free(joined);
+    options.part = options.parts = 121;
+    CHECK(nh_ensemble_create(&joined, &options, &report) == NH_BAD_ARGUMENT);
     nh_model_free(model);
 }
 
@@ -457,7 +479,7 @@ int main(void)
     random_starts("chaplygin-sleigh", 0.2);
     random_starts("suslov", 1);
     lists();
-    ranks_and_sweeps();
+    parts_and_sweeps();
     refusals();
     checkpoints();
     return check_end();

@@ -1,0 +1,54 @@
+/* nonholo export: a model as a program or as equations for elsewhere. */
+#include "command.h"
+#include "message.h"
+#include "method_list.h"
+#include "subject.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static int write_export(const subject *s, const options *given)
+{
+    nh_report report;
+    nh_run_options run = run_options(given, given->method, 0, 0);
+    nh_export_options wanted = nh_export_options_default();
+    wanted.format = nh_export_format(given->format);
+    wanted.name = given->name;
+    wanted.method = run.method;
+    wanted.compose = run.compose;
+    wanted.compensated = run.compensated;
+    wanted.step = isnan(given->step) ? 0 : given->step;
+    wanted.t0 = s->t;
+    wanted.q = s->q;
+    wanted.v = s->v;
+    wanted.single = given->real == 1;
+    const char *path = given->output ? given->output : "-";
+    return nh_export(s->system, &wanted, path, &report) == NH_OK ? DONE : complain_report(&report);
+}
+
+static int run(const options *given)
+{
+    subject s;
+    int answer = subject_find(&s, given);
+    if (!answer)
+        answer = subject_open(&s, given);
+    if (!answer)
+        answer = write_export(&s, given);
+    subject_free(&s);
+    return answer;
+}
+
+const command command_export = {
+    .name = "export",
+    .summary = "write a model as a program or as equations",
+    .operands = "MODEL --format FORMAT [-o FILE] [OPTION...]",
+    .help = "Writes MODEL for use elsewhere. Format c is a C program without dependencies that\n"
+            "takes the steps of the method, with the bits of 'nonholo run': -o NAME.c also\n"
+            "writes NAME.h. Without -o the text goes to standard output.",
+    .examples = "nonholo export pendulum-cvt --format c --method dla01 --step 0.05 -o cvt.c\n"
+                "cc -O3 -DNONHOLO_MAIN cvt.c -lm -o cvt && ./cvt 1000",
+    .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_EXPORT,
+    .operands_least = 1,
+    .operands_most = 1,
+    .run = run,
+};

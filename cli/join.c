@@ -1,0 +1,85 @@
+/* nonholo join: makes one file of the parts of an ensemble. */
+#include "checkpointing.h"
+#include "command.h"
+#include "json.h"
+#include "message.h"
+#include "progress.h"
+
+#include <stdio.h>
+
+typedef struct joining {
+    const options *given;
+    progress bar;
+    bool begun;
+} joining;
+
+static int show_progress(void *user, int64_t members, int64_t all)
+{
+    joining *j = user;
+    if (!j->begun) {
+        progress_begin(&j->bar, all, j->given->quiet);
+        j->bar.unit = "members";
+    }
+    j->begun = true;
+    progress_update(&j->bar, members);
+    return 0;
+}
+
+static void print(const options *given, const nh_joined *joined)
+{
+    if (!given->json) {
+        printf("%d part%s, %lld member%s, %lld failed: %s\n", joined->parts, plural(joined->parts),
+               (long long)joined->members, plural(joined->members), (long long)joined->failed,
+               given->output);
+        return;
+    }
+    json j = json_begin(stdout);
+    json_integer(&j, "parts", joined->parts);
+    json_integer(&j, "members", joined->members);
+    json_integer(&j, "failed", joined->failed);
+    json_text(&j, "output", given->output);
+    json_remarks(&j);
+    json_end(&j);
+}
+
+static int run(const options *given)
+{
+    joining j = {.given = given};
+    nh_join_options wanted = nh_join_options_default();
+    nh_joined joined;
+    nh_report report;
+    if (!given->output)
+        return complain("join needs -o FILE.h5");
+    wanted.refer = given->refer;
+    wanted.user = &j;
+    wanted.progress = show_progress;
+    nh_status status = nh_archive_join(given->output, given->operands, given->operand_count,
+                                       &wanted, &joined, &report);
+    if (j.begun)
+        progress_end(&j.bar);
+    if (status != NH_OK)
+        return complain_report(&report);
+    print(given, &joined);
+    return DONE;
+}
+
+const command command_join = {
+    .name = "join",
+    .summary = "join the parts of an ensemble",
+    .operands = "PART.h5... -o FILE.h5 [--virtual]",
+    .help =
+        "Joins files that 'nonholo ensemble --part K/N' wrote, in any order, to the file that\n"
+        "a single process would have written, to the last byte. Parts that are missing, given\n"
+        "twice, incomplete or of another ensemble are named, and nothing is written. With\n"
+        "--virtual nothing is copied: the file refers to the parts, which must stay where they\n"
+        "are, and h5py and xarray show one array all the same.",
+    .examples = "for k in 1 2 3; do\n"
+                "        nonholo ensemble chaotic-particle --members 1000 --method dla01 \\\n"
+                "                --step 0.2 --time 100 --part $k/3 -o part-$k.h5\n"
+                "done\n"
+                "nonholo join part-*.h5 -o all.h5",
+    .options = OPTIONS_JOIN,
+    .operands_least = 1,
+    .operands_most = 1 << 20,
+    .run = run,
+};

@@ -1,0 +1,52 @@
+/* nonholo plot: draws what was recorded in a file. */
+#include <nonholo_analysis.h>
+
+#include "command.h"
+#include "message.h"
+
+#include <stdio.h>
+
+static int run(const options *given)
+{
+    nh_report report;
+    nh_recorded *table = NULL;
+    const char *path = given->operands[0];
+    if (!given->output)
+        return complain("where should the picture go? Give -o FILE.svg, .png, .pdf or .html");
+    int64_t member = given->member < 0 ? 0 : given->member;
+    if (nh_panels_can_plot(given->output, &report) != NH_OK ||
+        nh_recorded_read(&table, path, member, &report) != NH_OK)
+        return complain_report(&report);
+    char title[400];
+    if (nh_recorded_members(table) > 1)
+        snprintf(title, sizeof title, "%.300s, member %lld", path, (long long)member);
+    else
+        snprintf(title, sizeof title, "%.300s", path);
+    if (nh_recorded_members(table) > 1 && given->member < 0)
+        remark("%s has %lld members; this is member 0, --member K draws another", path,
+               (long long)nh_recorded_members(table));
+    int answer = DONE;
+    if (nh_recorded_plot(table, given->columns, given->output, title, &report) != NH_OK)
+        answer = complain_report(&report);
+    else
+        printf("%s: %lld points of %d columns drawn in %s\n", path,
+               (long long)nh_recorded_rows(table), nh_recorded_columns(table), given->output);
+    nh_recorded_free(table);
+    return answer;
+}
+
+const command command_plot = {
+    .name = "plot",
+    .summary = "draw what was recorded in a file",
+    .operands = "FILE.h5|.csv|.npy|.npz [--columns A,B,Y/X] -o PICTURE",
+    .help =
+        "Draws the columns of a file that 'run -o' or 'ensemble -o' wrote: without --columns the\n"
+        "path, coordinates, energy and what else was recorded; with it the columns that are\n"
+        "named, together over time, and Y over X for each Y/X.",
+    .examples = "nonholo plot coin.csv -o coin.svg\n"
+                "nonholo plot coin.h5 --columns \"x,y,y/x,theta'/theta\" -o coin.png",
+    .options = OPTIONS_COLUMNS,
+    .operands_least = 1,
+    .operands_most = 1,
+    .run = run,
+};

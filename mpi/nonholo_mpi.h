@@ -1,0 +1,41 @@
+/* What the program asks of MPI. A module (nonholo_mpi.c) gives it, built once for each MPI
+ * implementation that is there and loaded only by a process that such an implementation launched,
+ * so that nothing else of nonholo depends on MPI. */
+#ifndef NONHOLO_MPI_H
+#define NONHOLO_MPI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers that rank 0 holds and every rank can read and add to, by one-sided operations: no rank
+ * has to answer for another to go on. */
+typedef enum nonholo_counter {
+    COUNTER_ITEMS, /* of work that were handed out */
+    COUNTER_ROUND, /* of checkpoints that rank 0 called for; COUNTER_END more at the end */
+    COUNTER_STOP,  /* ranks that were interrupted */
+    COUNTER_DONE,  /* ranks without work */
+    COUNTER_STEPS, /* of all ranks but 0, for the progress bar */
+    COUNTERS
+} nonholo_counter;
+
+/* Called by one thread at a time. A failure inside MPI ends all ranks with MPI's own message. */
+typedef struct nonholo_mpi {
+    int rank, ranks;
+    const char *library; /* "Open MPI v4.1.4", ... */
+    /* Adds and gives the value before. */
+    int64_t (*fetch_add)(nonholo_counter counter, int64_t count);
+    void (*barrier)(void);
+    /* Rank 0 gets the bytes of all ranks, one after another, in memory that it frees, with their
+     * sizes in size[ranks]; the others get NULL. NULL on rank 0: out of memory. */
+    void *(*gather)(const void *bytes, size_t size, size_t *sizes);
+    /* The bytes of rank 0 for all ranks, in memory that is freed by each but rank 0. */
+    void *(*broadcast)(void *bytes, size_t *size);
+    void (*finish)(void);
+    void (*abort)(int code);
+} nonholo_mpi;
+
+/* Initialises MPI; the only symbol of the module. NULL when MPI gives no support of threads. */
+__attribute__((visibility("default"))) const nonholo_mpi *nonholo_mpi_begin(void);
+typedef const nonholo_mpi *nonholo_mpi_begin_fn(void);
+
+#endif

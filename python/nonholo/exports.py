@@ -1,0 +1,67 @@
+"""Models for use elsewhere: export()."""
+
+from __future__ import annotations
+
+import ctypes as C
+import os
+from typing import Any
+
+from . import _header as H
+from ._library import call, create, lib
+from .system import Projection, Setting, Start, _address, as_system, choose_start
+from .trajectory import SWITCH, Path, choose, method_text
+
+
+def export(
+    model: Any,
+    path: Path = None,
+    format: str = "c",
+    method: str | None = None,
+    step: float | None = None,
+    *,
+    set: Setting | None = None,
+    start: Start = None,
+    q: Any = None,
+    v: Any = None,
+    t0: float = 0.0,
+    project: Projection = False,
+    compose: str | None = None,
+    compensated: bool | None = None,
+    single: bool = False,
+    name: str | None = None,
+    **options: Any,
+) -> str | None:
+    """Writes a model as a program or as equations: to a file, or without ``path`` as a text that is returned.
+
+    ``format`` is as in ``nonholo export``. A C program takes the steps of ``method`` (with its options, as in
+    :func:`simulate`) with the time ``step``, to the bits of :func:`simulate`; the file NAME.c gets NAME.h beside it.
+    ``single`` gives it single precision, and ``name`` is what its public names begin with. ``set``, ``start``, ``q``,
+    ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`.
+
+    >>> import nonholo
+    >>> text = nonholo.export("rolling-disk", format="c", method="leapfrog", step=0.1)
+    >>> "rolling_disk_step(rolling_disk_model *s)" in text
+    True
+    """
+    system = as_system(model, set)
+    first, second = choose_start(system, t0, start, q, v, project)
+    want = H.nh_export_options(size=C.sizeof(H.nh_export_options))
+    want.format = format.encode()
+    want.name = name.encode() if name else None
+    want.method = method_text(method, options).encode() if method else None
+    want.compose = compose.encode() if compose else None
+    want.step, want.t0 = step or 0.0, t0
+    want.q, want.v = _address(first), _address(second)
+    want.compensated = choose(SWITCH, compensated, "compensated")
+    want.single = single
+    if path is not None:
+        call(lib.nh_export, system._handle, C.byref(want), os.fsencode(path))
+        return None
+    text = create(lib.nh_export_text, system._handle, C.byref(want))
+    try:
+        return C.string_at(text).decode()
+    finally:
+        lib.nh_bytes_free(text)
+
+
+__all__ = ["export"]

@@ -1,0 +1,84 @@
+"""What objects show of themselves in notebooks: tables and small pictures, as HTML without scripts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from html import escape
+from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
+
+POINTS, WIDTH, HEIGHT, MOST = 400, 260, 90, 12  # of a small picture, and how many there are
+
+
+class Picture:
+    """A picture in SVG; notebooks show it."""
+
+    def __init__(self, svg: str):
+        self.svg = svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.svg)
+
+    def __repr__(self) -> str:
+        return f"<picture, {len(self.svg)} characters of SVG>"
+
+
+def drawn(draw: Callable[[str], Any]) -> Picture:
+    """What a function draws to a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "picture.svg")
+        draw(path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    return Picture(text[text.index("<svg"):])  # pages want no declaration before it
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table; texts are escaped."""
+    line = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+    return "<table>" + (line("th", head) if any(head) else "") + "".join(line("td", row) for row in rows) + "</table>"
+
+
+def facts_table(facts: Mapping[str, Any]) -> str:
+    """Names and values, a line each."""
+    return table([], [[name, value] for name, value in facts.items()])
+
+
+def text_block(text: str) -> str:
+    """A text as it stands."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def remark_list(remarks: Sequence[str]) -> str:
+    """Remarks, if there are any."""
+    return "<ul>" + "".join(f"<li>{escape(remark)}</li>" for remark in remarks) + "</ul>" if remarks else ""
+
+
+def _curve(name: str, t: np.ndarray, values: np.ndarray) -> str:
+    """A small picture of one column; peaks are kept by taking the least and the greatest of each group of points."""
+    finite = np.isfinite(values)
+    t, values = t[finite], values[finite]
+    if len(t) < 2:
+        return ""
+    groups = np.array_split(np.arange(len(t)), min(len(t), POINTS))
+    places = sorted({int(group[f(values[group])]) for group in groups for f in (np.argmin, np.argmax)})
+    low, high = float(values.min()), float(values.max())
+    x = (t[places] - t[0]) / ((t[-1] - t[0]) or 1) * (WIDTH - 8) + 4
+    y = HEIGHT - 6 - (values[places] - low) / ((high - low) or 1) * (HEIGHT - 24)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
+    return (f'<svg width="{WIDTH}" height="{HEIGHT}" style="display:inline-block"><text x="4" y="12" font-size="11">{escape(name)}: '
+            f'{low:.4g} … {high:.4g}</text><polyline fill="none" stroke="#1f77b4" points="{points}"/></svg>')
+
+
+def curves(t: np.ndarray, columns: Mapping[str, np.ndarray]) -> str:
+    """Small pictures of the first columns, side by side."""
+    shown = list(columns.items())[:MOST]
+    more = f"<p>and {len(columns) - MOST} more columns</p>" if len(columns) > MOST else ""
+    return "<div>" + "".join(_curve(name, t, np.asarray(values)) for name, values in shown) + "</div>" + more

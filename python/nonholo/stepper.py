@@ -1,0 +1,255 @@
+"""A stepper: the simulation inside somebody else's loop, a controller or a program that learns."""
+
+from __future__ import annotations
+
+import ctypes as C
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _header as H
+from ._library import array_at, check, create, lib, own
+from ._names import helpful
+from .inputs import Inputs, members as members_of
+from .system import Model, Projection, Setting, Start, System, _address, choose_start, load, vector
+from .trajectory import fill_options, method_text
+
+#: the same function without checks of its arguments, which take longer than a step
+_step = lib["nh_stepper_step"]
+_step.argtypes = None
+
+
+class Stepper:
+    """Advances a model step by step, with inputs that may change before every step.
+
+    Every input of the model is an attribute to be set; ``t``, ``q`` and ``v`` are the present state. The arrays are
+    views: they show the new state after each step.
+
+    >>> import nonholo
+    >>> cart = '''
+    ... model cart
+    ... coordinate x
+    ... input u = 0
+    ... lagrangian x'^2/2
+    ... force x = u
+    ... '''
+    >>> with nonholo.Stepper(cart, step=0.1, method="gauss") as s:
+    ...     for _ in range(10):
+    ...         s.u = 1 - s.q[0] - s.v[0]
+    ...         s.step()
+    ...     round(s.t, 12), bool(abs(s.q[0] - 0.3403) < 0.02)
+    (1.0, True)
+
+    With ``members`` there are so many trajectories side by side: ``q`` and ``v`` have the axes member, component, and
+    an input takes one number for all members or an array with one for each.
+
+    >>> with nonholo.Stepper(cart, step=0.1, method="gauss", members=3) as s:
+    ...     s.u = [0, 1, 2]
+    ...     s.step(10)
+    ...     s.v[:, 0].round(12).tolist()
+    [0.0, 1.0, 2.0]
+
+    ``input`` gives some of the inputs by expressions, tables or functions, as in :func:`nonholo.run`; these are not
+    set by hand then. An input that is never set keeps its default at the start.
+    """
+
+    @helpful
+    def __init__(
+        self, model: Any, method: str | None = None, *, step: float, members: int | None = None,
+        start: Start = None, set: Setting | None = None, input: Inputs | None = None, input_period: float | None = None,
+        q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
+        compose: str | None = None, compensated: bool | None = None, backend: str = "auto", **options: Any,
+    ):
+        if isinstance(model, System):
+            raise ValueError("a stepper needs a model, whose inputs it can leave open, not a system")
+        if members is not None and not members >= 1:
+            raise ValueError(f"members must be a whole number from 1 on, not {members!r}")
+        self.model: Model = model if isinstance(model, Model) else load(model)
+        self.members = members
+        self._many = 1 if members is None else int(members)
+        self._method = method_text(method or "gauss", options) if method or options else "gauss"
+        self._options = (float(step), compose, compensated, backend)
+        self._parameters: dict[str, Any] = dict(set or {})
+        self._given, self._period = dict(input or {}), input_period
+        self._one = C.c_int64(1)
+        self._build()
+        self._define_inputs()
+        self.reset(start=start, q=q, v=v, t0=t0, project=project)
+
+    # ---- building ----
+
+    def _build(self) -> None:
+        standard = self.model.system(self._parameters)
+        given = {name.partition(":")[0].partition("[")[0] for name in self._given}
+        opened = {name.partition("[")[0]: None for name in standard.inputs}
+        inputs = {**{f"{name}:held": None for name in opened if name not in given}, **self._given}
+        self.system = self.model._build(self._parameters, inputs, self._period)
+        want = H.nh_run_options(size=C.sizeof(H.nh_run_options))
+        step, compose, compensated, backend = self._options
+        fill_options(want, self._method.encode(), step, 0, compose, compensated, backend)
+        want.members, want.inputs = self._many, self.system._inputs_callback
+        self._handle = create(lib.nh_stepper_create, self.system._handle, C.byref(want))
+        self._finalizer = own(self, lib.nh_stepper_free, self._handle)
+        shape = lambda count: (count,) if self.members is None else (self._many, count)
+        view = lambda place, count: array_at(place, *shape(count), owner=self._finalizer)
+        nq, nv, nu = len(self.system.coordinates), len(self.system.velocities), len(self.system.inputs)
+        #: coordinates and velocities, as views
+        self._q, self._v = view(lib.nh_stepper_q(self._handle), nq), view(lib.nh_stepper_v(self._handle), nv)
+        self._q.flags.writeable = self._v.flags.writeable = False
+        #: all inputs, in the order of ``names``: a view that may be written to
+        self.inputs = view(lib.nh_stepper_inputs(self._handle), nu)
+        self.names = self.system.inputs
+        self._single = (C.c_double * max(nu, 1)).from_address(lib.nh_stepper_inputs(self._handle)) if nu else None
+        self._time = C.c_double.from_address(lib.nh_stepper_time(self._handle))
+        self._pointer, self._report = C.c_void_p(self._handle), H.nh_report()
+        self._report_pointer = C.byref(self._report)
+
+    def _define_inputs(self) -> None:
+        """Inputs become attributes of a class of this stepper's own, unless it has something of that name."""
+        names = {name.partition("[")[0]: None for name in self.names}
+        free = {name: _input(name, members_of(self.names, name), name in self.names, self.members is None)
+                for name in names if not hasattr(type(self), name)}
+        self.__class__ = type("Stepper", (type(self),), free)
+
+    # ---- steps ----
+
+    def step(self, steps: int = 1) -> None:
+        """Advances by a step, or by several with the same inputs."""
+        count = self._one if steps == 1 else C.c_int64(int(steps))
+        status = _step(self._pointer, count, self._report_pointer)
+        if status:
+            check(status, self._report)
+
+    @property
+    def t(self) -> float:
+        """The time."""
+        return self._time.value
+
+    @property
+    def q(self) -> np.ndarray:
+        """The coordinates: a view that shows the new ones after each step. Assigning to it sets them."""
+        return self._q
+
+    @q.setter
+    def q(self, values: Any) -> None:
+        self._start(None, self.t, values, None)
+
+    @property
+    def v(self) -> np.ndarray:
+        """The velocities, likewise."""
+        return self._v
+
+    @v.setter
+    def v(self, values: Any) -> None:
+        self._start(None, self.t, None, values)
+
+    # ---- states ----
+
+    def _start(self, which: Sequence[int] | None, t: float, q: Any, v: Any) -> None:
+        """States of some or all members; what is None stays."""
+        chosen = range(self._many) if which is None else [int(i) for i in which]
+        rows_q, rows_v = self._rows(self._q, q, len(chosen), "q"), self._rows(self._v, v, len(chosen), "v")
+        kept = self.inputs.copy()
+        for place, member in enumerate(chosen):
+            here_q = rows_q[place] if q is not None else rows_q[member]
+            here_v = rows_v[place] if v is not None else rows_v[member]
+            report = H.nh_report()
+            check(lib.nh_stepper_start(self._handle, member, t, _address(here_q), _address(here_v), C.byref(report)), report)
+        self.inputs[...] = kept
+
+    def _rows(self, now: np.ndarray, values: Any, count: int, name: str) -> np.ndarray:
+        """Rows of numbers, one for each member in question; the present ones of all members if none are given."""
+        width = now.shape[-1]
+        if values is None:
+            return now.copy().reshape(self._many, width)
+        array = np.array(values, dtype=float)
+        if array.ndim == 1:
+            return np.tile(vector(array, width, name), (count, 1))
+        if array.shape != (count, width):
+            raise ValueError(f"{name} needs {width} numbers, or {count} rows of them, not an array of shape {array.shape}")
+        return np.ascontiguousarray(array)
+
+    def reset(self, members: Sequence[int] | None = None, *, start: Start = None, q: Any = None, v: Any = None,
+              t0: float = 0.0, project: Projection = False) -> None:
+        """Back to the start, of the model or as given; ``members`` lists those that begin anew while the others go on."""
+        many = any(value is not None and np.ndim(value) == 2 for value in (q, v))
+        if many:
+            first_q, first_v = choose_start(self.system, t0, start, None, None, project)
+            given_q, given_v = first_q if q is None else q, first_v if v is None else v
+        else:
+            given_q, given_v = choose_start(self.system, t0, start, q, v, project)
+        whole = members is None
+        defaults = None if whole else self.inputs.copy()
+        if whole:
+            self.inputs[...] = 0
+        self._start(members, t0, given_q, given_v)
+        if whole:
+            self._defaults()
+        else:
+            self.inputs[...] = defaults
+
+    def _defaults(self) -> None:
+        report, one = H.nh_report(), np.zeros(max(len(self.names), 1))
+        run = lib.nh_stepper_run(self._handle)
+        for member in range(self._many if self.names else 0):
+            check(lib.nh_run_get_inputs(run, member, _address(one), C.byref(report)), report)
+            self.inputs.reshape(self._many, -1)[member] = one[: len(self.names)]
+
+    def set(self, **parameters: Any) -> None:
+        """Changes parameters and goes on from the present state. The equations are derived anew."""
+        t, q, v, u = self.t, self._q.copy(), self._v.copy(), self.inputs.copy()
+        before, self._parameters = self._parameters, {**self._parameters, **parameters}
+        try:
+            self._build()
+        except Exception:
+            self._parameters = before
+            raise
+        self._start(None, t, q, v)
+        self.inputs[...] = u
+
+    # ---- the rest ----
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters and their values."""
+        return self.system.parameters
+
+    @property
+    def backend(self) -> str:
+        """What evaluates the equations: "tape" or "compiled"."""
+        return "compiled" if lib.nh_run_backend(lib.nh_stepper_run(self._handle)) == H.NH_BACKEND_COMPILED else "tape"
+
+    def close(self) -> None:
+        """Gives the memory back; the views must not be used any more."""
+        self._finalizer()
+
+    def __enter__(self) -> Stepper:
+        return self
+
+    def __exit__(self, *what: Any) -> None:
+        self._q, self._v, self.inputs = self._q.copy(), self._v.copy(), self.inputs.copy()
+        self._time = C.c_double(self._time.value)
+        self.close()
+
+    def __repr__(self) -> str:
+        many = "" if self.members is None else f", {self.members} members"
+        return f"<stepper of {self.model.name}: {self._method}, step {self._options[0]:g}, t = {self.t:g}{many}>"
+
+
+def _input(name: str, places: list[int], alone: bool, single: bool) -> property:
+    """The attribute of an input: a number, of a family an array; with members an array with one for each."""
+    place: Any = places[0] if alone else slice(places[0], places[-1] + 1)
+
+    def get(self: Stepper) -> Any:
+        return self.inputs[..., place] if not (alone and single) else self._single[place]
+
+    def put(self: Stepper, value: Any) -> None:
+        self.inputs[..., place] = value
+
+    def put_one(self: Stepper, value: Any) -> None:
+        self._single[place] = value
+
+    return property(get, put_one if alone and single else put, doc=f"The input {name}.")
+
+
+__all__ = ["Stepper"]

@@ -1,0 +1,15 @@
+/* How large the eigenvalues of a general matrix are, without finding them. */
+#ifndef NH_BASE_SPECTRUM_H
+#define NH_BASE_SPECTRUM_H
+
+/* A smooth mean size of the eigenvalues of a row-major matrix, which is destroyed:
+ *
+ *     (s2^12 + s4^6 + s6^4)^(1/24),   sk = tr A^k
+ *
+ * It does not depend on the basis, changes continuously with all derivatives where it is not 0, and
+ * is the same for A and -A. The largest sizes count most. Rows and columns are scaled first, so
+ * that units do not matter. Not a number where entries are not finite. space: room for 2 n^2
+ * numbers. */
+double nh_spectral_size(int n, double *a, double *space);
+
+#endif

@@ -1,0 +1,372 @@
+/* A system with a method as a C program that needs nothing but the mathematical library.
+ *
+ * It consists of the kernel that is emitted for compiled runs, of which the unused parts are left
+ * out, and of the texts in src/export/template. Steps that the fixed-point iteration does not solve
+ * are done with more care, as in a run: so a part of the kernel is there a second time, with
+ * Newton's method. Both give the bits of a run. */
+#include "export/export.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/status.h"
+#include "code/emit.h"
+#include "method/embedded.h"
+
+/* ---- pieces ---- */
+
+static void add_named(nh_text *out, const char *text, const char *name)
+{
+    const nh_filling fill[] = {{"PREFIX", name}, {0}};
+    nh_fill(out, text, fill);
+}
+
+static void add_numbers(nh_text *out, const double *x, size_t count)
+{
+    nh_text_add_plain(out, "{");
+    for (size_t i = 0; i < count; i++) {
+        nh_text_add_plain(out, i > 0 ? ", " : "");
+        nh_emit_number(out, x[i]);
+    }
+    nh_text_add_plain(out, count > 0 ? "}" : "0}");
+}
+
+/* The functions that KERNEL(name, start, step) names; those of SPARK methods have the same for all.
+ */
+static void add_entry(nh_text *out, const char *kernel)
+{
+    const char *at = strstr(kernel, "\nKERNEL("), *end = at ? strchr(at, ')') : NULL;
+    const char *first = at ? strchr(at, ',') : NULL,
+               *second = first ? strchr(first + 1, ',') : NULL;
+    if (second && end)
+        nh_text_add(out, "#define METHOD_START%.*s\n#define METHOD_STEP%.*s\n",
+                    (int)(second - first - 1), first + 1, (int)(end - second - 1), second + 1);
+    else
+        nh_text_add_plain(out, "#define METHOD_START start\n#define METHOD_STEP step\n");
+}
+
+static void add_parts(nh_text *out, const nh_run *run)
+{
+    nh_text_add(out, "#define PARTS %d\n", run->parts);
+    if (run->parts > 1) {
+        nh_text_add_plain(out, "/* lengths of the parts of a step, then where they begin */\n"
+                               "static const double part_of_step[] = ");
+        add_numbers(out, run->part, 2 * (size_t)run->parts);
+        nh_text_add_plain(out, ";\n#define PART_LENGTH(i) (part_of_step[i])\n"
+                               "#define PART_BEGIN(i) (part_of_step[PARTS + (i)])\n");
+    } else
+        nh_text_add_plain(out, "#define PART_LENGTH(i) 1.0\n#define PART_BEGIN(i) 0.0\n");
+}
+
+static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail, bool with_newton)
+{
+    const nh_system *system = job->system;
+    const bool fused = strstr(nh_variant_level(), "FMA") != NULL;
+    nh_text_add(out, "#define FUSED %d\n#define CAN_FAIL %d\n#define TAKE_WORK(k, io) %s\n",
+                job->single || fused, can_fail,
+                with_newton ? "((k)->top = (io)->work)" : "((void)(k), (void)(io))");
+    if (can_fail) /* pieces follow each other like the parts of a composed step */
+        nh_text_add_plain(out, "#define COMPOSED(io) ((io)->parts > 1)\n");
+    nh_text_add(out, "#define INPUTS %d\n", system->shape.inputs);
+    nh_text_add(out, "#define OBSERVED %zu\n", nh_system_outputs(system, NH_FN_OBSERVE));
+    nh_text_add_plain(out, "#define START_Q ");
+    add_numbers(out, job->q, (size_t)system->coordinates);
+    nh_text_add_plain(out, "\n#define START_V ");
+    add_numbers(out, job->v, (size_t)system->shown);
+    nh_text_add_plain(out, "\n#define START_TIME ");
+    nh_emit_number(out, job->t);
+    nh_text_add_plain(out, "\n#define START_STEP ");
+    nh_emit_number(out, job->run->step);
+    nh_text_add_plain(out, "\n");
+    add_parts(out, job->run);
+    add_entry(out, nh_method_source(job->run->choice.method));
+}
+
+static nh_status add_kernel(nh_text *out, const nh_export_job *job, bool with_newton,
+                            nh_report *report)
+{
+    const nh_run *run = job->run;
+    nh_emission what = {.shape = &run->system->shape,
+                        .kernel = nh_method_source(run->choice.method),
+                        .option = run->choice.option,
+                        .table = run->table,
+                        .table_size = run->table_size,
+                        .memory = run->memory,
+                        .lanes = 1,
+                        .compensated = run->compensated,
+                        .composed = run->parts > 1,
+                        .exported = true,
+                        .with_newton = with_newton};
+    memcpy(what.tape, run->careful.interpreter.tape, sizeof what.tape);
+    static const nh_fn also[] = {NH_FN_OBSERVE, NH_FN_INPUTS};
+    nh_status status = NH_OK;
+    for (size_t i = 0; i < sizeof also / sizeof *also && status == NH_OK; i++)
+        status = nh_system_tape(what.tape + also[i], run->system, also[i], report);
+    return status == NH_OK ? nh_emit(out, &what, report) : status;
+}
+
+/* ---- names ---- */
+
+/* What PREFIX.h declares. */
+static const char *const entries[] = {"init",   "set_state", "step",     "advance", "time",
+                                      "energy", "residual",  "state_of", "observe", "set_input"};
+
+static void add_roots(nh_text *out, const char *name)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        nh_text_add(out, "%s_%s ", name, entries[i]);
+}
+
+/* A name of the kernel that the program needs for itself gets a mark. */
+static bool is_taken(nh_token t, const char *name)
+{
+    static const char *const types[] = {"model", "real", "state"};
+    const size_t length = strlen(name);
+    if (t.kind != NH_TOKEN_NAME || t.length <= length + 1 || memcmp(t.text, name, length) != 0 ||
+        t.text[length] != '_')
+        return false;
+    const nh_token rest = {NH_TOKEN_NAME, t.text + length + 1, t.length - length - 1};
+    bool found = false;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        found = found || nh_token_is(rest, entries[i]);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        found = found || nh_token_is(rest, types[i]);
+    return found;
+}
+
+static void add_unlike(nh_text *out, const char *text, const char *name)
+{
+    const char *at = text, *end = text + strlen(text);
+    for (nh_token t; (t = nh_token_next(&at, end)).kind != NH_TOKEN_END;)
+        nh_text_add(out, "%.*s%s", (int)t.length, t.text, is_taken(t, name) ? "_" : "");
+}
+
+/* ---- a source ---- */
+
+typedef struct version { /* of the program: without what failing steps need, or with it */
+    nh_text decided;
+    nh_source source;
+} version;
+
+/* The texts of one version; `last` names the templates behind the kernel. */
+static nh_status make_version(version *out, const nh_export_job *job, bool can_fail,
+                              bool with_newton, const char *const *last, nh_arena *arena,
+                              nh_report *report)
+{
+    nh_text all = {0}, unlike = {0}, named = {0};
+    add_constants(&all, job, can_fail, with_newton);
+    if (job->single)
+        nh_text_add_plain(&all, nh_template("single.h"));
+    nh_text_add_plain(&all, nh_template("arithmetic.h"));
+    if (with_newton)
+        nh_text_add_plain(&all, nh_embedded_kernel("dense.c"));
+    nh_status status = add_kernel(&all, job, with_newton, report);
+    for (; *last && status == NH_OK; last++)
+        nh_text_add_plain(&all, nh_template(*last));
+    if (status == NH_OK && !all.failed)
+        add_unlike(&unlike, all.data, job->name);
+    if (status == NH_OK && !all.failed && !unlike.failed)
+        add_named(&named, unlike.data, job->name);
+    if (status == NH_OK && (all.failed || unlike.failed || named.failed))
+        status = nh_fail_memory(report);
+    if (status == NH_OK && !nh_source_decide(&out->decided, named.data))
+        status = nh_fail(report, NH_BROKEN_METHOD,
+                         "a condition in the source of %s is not understood: a mistake in the "
+                         "method",
+                         job->run->choice.method->name);
+    if (status == NH_OK && !nh_source_read(&out->source, out->decided.data, arena))
+        status = nh_fail_memory(report);
+    nh_text_free(&all);
+    nh_text_free(&unlike);
+    nh_text_free(&named);
+    return status;
+}
+
+static bool is_used(const nh_source *source, const char *name)
+{
+    const int item = nh_source_find(source, name, strlen(name));
+    return item >= 0 && source->item[item].used;
+}
+
+/* Whether a step may fail to converge: some used function says so. */
+static bool mentions_failure(const nh_source *source)
+{
+    static const char failure[] = "NH_KERNEL_NOT_CONVERGED";
+    for (int i = 0; i < source->items; i++) {
+        const nh_item *item = source->item + i;
+        const char *at = item->text + item->body, *end = item->text + item->length;
+        if (!item->used || nh_source_find(source, failure, strlen(failure)) == i)
+            continue;
+        for (nh_token t; (t = nh_token_next(&at, end)).kind != NH_TOKEN_END;)
+            if (nh_token_is(t, failure))
+                return true;
+    }
+    return false;
+}
+
+static nh_status add_program(nh_text *out, const nh_export_job *job, bool *can_fail,
+                             bool *with_newton, nh_report *report)
+{
+    static const char *const alone[] = {"fast.c", "program.c", NULL};
+    static const char *const fast[] = {"fast.c", NULL};
+    static const char *const careful[] = {"careful.c", "program.c", NULL};
+    nh_arena arena = {0};
+    version first = {0}, second = {0};
+    nh_text roots = {0};
+    add_roots(&roots, job->name);
+    nh_status status = make_version(&first, job, false, false, fast, &arena, report);
+    if (status == NH_OK &&
+        (roots.failed || !nh_source_use(&first.source, "advance_fast start_fast")))
+        status = nh_fail_memory(report);
+    if (status == NH_OK) {
+        *can_fail = mentions_failure(&first.source);
+        *with_newton = is_used(&first.source, "BY_NEWTON");
+        if (*can_fail)
+            status = make_version(&second, job, true, *with_newton, careful, &arena, report);
+        else {
+            nh_text_free(&first.decided);
+            status = make_version(&first, job, false, false, alone, &arena, report);
+        }
+    }
+    if (status == NH_OK) {
+        const nh_excerpt what = {&first.source, *can_fail ? &second.source : NULL,
+                                 *can_fail ? "advance_fast start_fast" : roots.data, roots.data,
+                                 job->single};
+        status = nh_excerpt_write(out, &what, report);
+    }
+    nh_text_free(&first.decided);
+    nh_text_free(&second.decided);
+    nh_text_free(&roots);
+    nh_arena_free(&arena);
+    return status;
+}
+
+/* ---- the header ---- */
+
+/* A name of the model as part of an identifier. */
+static void add_identifier(nh_text *out, const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if (isalnum((unsigned char)*c))
+            nh_text_add(out, "%c", *c);
+        else if (*c != ']' && *c != '\'')
+            nh_text_add_plain(out, "_");
+}
+
+static void add_indices(nh_text *out, const nh_export_job *job, const char *kind, int count,
+                        const char *(*name)(const nh_system *, int))
+{
+    if (count == 0)
+        return;
+    nh_text_add_plain(out, "enum {");
+    for (int i = 0; i < count; i++) {
+        nh_text_add(out, "%s\n    %s_%s_", i > 0 ? "," : "", job->name, kind);
+        add_identifier(out, name(job->system, i));
+        nh_text_add(out, " = %d", i);
+    }
+    nh_text_add_plain(out, "\n};\n");
+}
+
+static void add_about(nh_text *out, const nh_export_job *job, const char *ending)
+{
+    const nh_run *run = job->run;
+    nh_text_add(out, "/* %s.%s: %s by %s, step %.17g.\n", job->name, ending, job->system->name,
+                job->method, run->step);
+    nh_text_add(out,
+                " * Exported by nonholo %s. C11; needs the mathematical library and nothing "
+                "else.\n",
+                nh_version());
+}
+
+/* Sizes as text. */
+typedef struct sizes {
+    char coordinates[16], velocities[16], constraints[16], observables[16], n[16], angles[16],
+        memory[24], work[24], inputs[16], given[16];
+} sizes;
+
+static void print_size(char *out, size_t room, size_t size, size_t least)
+{
+    nh_print(out, room, "%zu", size > least ? size : least);
+}
+
+static sizes sizes_of(const nh_export_job *job, bool with_newton)
+{
+    const nh_system *system = job->system;
+    const nh_shape *s = &system->shape;
+    sizes x;
+#define PRINT(field, size, least) print_size(x.field, sizeof x.field, (size_t)(size), least)
+    PRINT(coordinates, system->coordinates, 0);
+    PRINT(velocities, system->shown, 0);
+    PRINT(constraints, s->m, 0);
+    PRINT(observables, nh_system_observables(system), 0);
+    PRINT(n, s->n, 1);
+    PRINT(angles, s->angles, 1);
+    PRINT(memory, job->run->memory, 1);
+    PRINT(work, with_newton ? job->run->careful.scratch_size : 0, 1);
+    PRINT(inputs, s->inputs, 0);
+    PRINT(given, s->inputs, 1);
+#undef PRINT
+    return x;
+}
+
+/* An open input of the model, by its place among these. */
+static const char *open_input_name(const nh_system *system, int index)
+{
+    for (int i = 0; i < nh_system_inputs(system); i++)
+        if (nh_system_input_signal(system, i) != NH_SIGNAL_FORMULA && index-- == 0)
+            return nh_system_input_name(system, i);
+    return "";
+}
+
+static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
+{
+    const nh_system *system = job->system;
+    const sizes size = sizes_of(job, with_newton);
+    nh_text indices = {0};
+    add_indices(&indices, job, "q", system->coordinates, nh_system_coordinate_name);
+    add_indices(&indices, job, "v", system->shown, nh_system_velocity_name);
+    add_indices(&indices, job, "observable", nh_system_observables(system),
+                nh_system_observable_name);
+    add_indices(&indices, job, "input", system->shape.inputs, open_input_name);
+    nh_text setter = {0};
+    if (system->shape.inputs > 0)
+        nh_text_add(&setter,
+                    "/* Changes an input, which begins with its default at the start state. */\n"
+                    "void %s_set_input(%s_model *s, int index, %s_real value);\n\n",
+                    job->name, job->name, job->name);
+    const nh_filling fill[] = {{"PREFIX", job->name},
+                               {"@real@", job->single ? "float" : "double"},
+                               {"@coordinates@", size.coordinates},
+                               {"@velocities@", size.velocities},
+                               {"@constraints@", size.constraints},
+                               {"@observables@", size.observables},
+                               {"@indices@", indices.data ? indices.data : ""},
+                               {"@inputs@", size.inputs},
+                               {"@given@", size.given},
+                               {"@set_input@", setter.data ? setter.data : ""},
+                               {"@n@", size.n},
+                               {"@angles@", size.angles},
+                               {"@memory@", size.memory},
+                               {"@work@", size.work},
+                               {0}};
+    add_about(out, job, "h");
+    nh_fill(out, nh_template("program.h"), fill);
+    out->failed = out->failed || indices.failed || setter.failed;
+    nh_text_free(&indices);
+    nh_text_free(&setter);
+}
+
+nh_status nh_export_c(nh_text *source, nh_text *header, const nh_export_job *job, nh_report *report)
+{
+    bool can_fail = false, with_newton = false;
+    add_about(source, job, "c");
+    add_named(source, nh_template("prologue.c"), job->name);
+    nh_status status = add_program(source, job, &can_fail, &with_newton, report);
+    if (status != NH_OK)
+        return status;
+    nh_text_add_plain(source, "\n");
+    add_named(source, nh_template("main.c"), job->name);
+    add_header(header, job, with_newton);
+    return source->failed || header->failed ? nh_fail_memory(report) : NH_OK;
+}

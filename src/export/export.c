@@ -1,0 +1,299 @@
+/* The public functions: which format, with which method and start, and where it goes. */
+#include "export/export.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/status.h"
+#include "output/file.h"
+
+void nh_fill(nh_text *out, const char *text, const nh_filling *fill)
+{
+    while (*text) {
+        const nh_filling *f = fill;
+        while (f->key && strncmp(text, f->key, strlen(f->key)) != 0)
+            f++;
+        if (f->key) {
+            nh_text_add_plain(out, f->value);
+            text += strlen(f->key);
+            continue;
+        }
+        const char *from = text++;
+        while (*text && *text != 'P' && *text != '@')
+            text++;
+        nh_text_add(out, "%.*s", (int)(text - from), from);
+    }
+}
+
+/* ---- formats ---- */
+
+typedef nh_status writer(nh_text *text, nh_text *header, const nh_export_job *job,
+                         nh_report *report);
+
+typedef struct format {
+    const char *name, *ending;
+    writer *write;
+    bool steps; /* takes steps, by a method */
+} format;
+
+static const format formats[] = {{"c", ".c", nh_export_c, true}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+int nh_export_formats(void)
+{
+    return FORMATS;
+}
+
+const char *nh_export_format(int index)
+{
+    return index >= 0 && index < FORMATS ? formats[index].name : NULL;
+}
+
+static const format *find_format(const char *name, nh_report *report)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (!name || strcmp(formats[i].name, name) == 0)
+            return formats + i;
+    nh_fail(report, NH_BAD_ARGUMENT, "there is no format '%.40s'", name);
+    return NULL;
+}
+
+/* ---- names ---- */
+
+/* The name of the file without folder and ending, or of the model, as an identifier. */
+static void choose_name(char *out, size_t room, const nh_export_options *o, const nh_system *system,
+                        const char *path)
+{
+    const char *from = o->name ? o->name : system->name, *slash, *dot;
+    size_t length = strlen(from), used = 0;
+    if (!o->name && path && !nh_file_is_output(path)) {
+        slash = strrchr(path, '/');
+        from = slash ? slash + 1 : path;
+        dot = strrchr(from, '.');
+        length = dot ? (size_t)(dot - from) : strlen(from);
+    }
+    if (length == 0 || isdigit((unsigned char)*from))
+        out[used++] = 'm';
+    for (size_t i = 0; i < length && used + 1 < room; i++)
+        out[used++] = isalnum((unsigned char)from[i]) ? from[i] : '_';
+    out[used] = 0;
+}
+
+static bool is_identifier(const char *name)
+{
+    bool good = *name && !isdigit((unsigned char)*name) && strlen(name) < 60;
+    for (const char *c = name; *c; c++)
+        good = good && (isalnum((unsigned char)*c) || *c == '_');
+    return good;
+}
+
+/* ---- a job ---- */
+
+typedef struct workplace {
+    nh_export_options given;
+    const format *format;
+    char name[64];
+    double *start; /* q, then v */
+    nh_plan plan;
+    nh_run *run;
+    nh_export_job job;
+} workplace;
+
+static nh_status take_start(workplace *w, const nh_system *system, nh_report *report)
+{
+    const size_t n = (size_t)system->coordinates, k = (size_t)system->shown;
+    w->start = calloc(n + k + 1, sizeof *w->start);
+    if (!w->start)
+        return nh_fail_memory(report);
+    if (w->given.q && w->given.v) {
+        memcpy(w->start, w->given.q, n * sizeof(double));
+        memcpy(w->start + n, w->given.v, k * sizeof(double));
+    } else {
+        nh_start_options at = nh_start_options_default();
+        at.t = w->given.t0;
+        at.q = w->given.q;
+        at.v = w->given.v;
+        nh_status status = nh_system_begin(system, &at, w->start, w->start + n, report);
+        if (status != NH_OK)
+            return status;
+    }
+    return nh_system_check_start(system, w->given.t0, w->start, w->start + n, report);
+}
+
+/* The step, if it is not given, is that in which a run without one records states. */
+static nh_status choose_step(workplace *w, const nh_system *system, nh_report *report)
+{
+    nh_plan_options open = nh_plan_options_default();
+    open.t0 = w->given.t0;
+    open.q = w->job.q;
+    open.v = w->job.v;
+    if (w->given.step == 0) {
+        nh_status status = nh_plan_make(&w->plan, system, &open, report);
+        if (status != NH_OK)
+            return status;
+        w->given.step = w->plan.step;
+    }
+    open.method = w->given.method;
+    open.step = w->given.step;
+    open.steps = 1;
+    return nh_plan_make(&w->plan, system, &open, report);
+}
+
+static nh_status make_run(workplace *w, const nh_system *system, nh_report *report)
+{
+    nh_status status = choose_step(w, system, report);
+    if (status != NH_OK)
+        return status;
+    nh_run_options run = nh_run_options_default();
+    run.method = w->plan.method;
+    run.compose = w->given.compose;
+    run.step = w->plan.step;
+    run.compensated = w->given.compensated;
+    run.backend = NH_BACKEND_TAPE;
+    w->job.method = w->plan.method;
+    status = nh_run_create(&w->run, system, &run, report);
+    w->job.run = w->run;
+    return status;
+}
+
+static nh_status open_workplace(workplace *w, const nh_system *system,
+                                const nh_export_options *options, const char *path,
+                                nh_report *report)
+{
+    *w = (workplace){0};
+    nh_status status = NH_OPTIONS_TAKE(&w->given, options, nh_export_options, single, report);
+    if (status != NH_OK)
+        return status;
+    if (w->given.step < 0 || !isfinite(w->given.step))
+        return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g",
+                       w->given.step);
+    if (w->given.name && !is_identifier(w->given.name))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "'%.40s' is not a name: letters, digits and _, at most 59", w->given.name);
+    if (!system->mechanics)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "only models can be exported, not systems of C functions");
+    for (int i = 0; i < nh_system_events(system); i++)
+        if (nh_system_event_acts(system, i))
+            return nh_fail(report, NH_NOT_APPLICABLE,
+                           "the event %s changes velocities, which exported programs do not do",
+                           nh_system_event_name(system, i));
+    w->format = find_format(w->given.format, report);
+    if (!w->format)
+        return NH_BAD_ARGUMENT;
+    choose_name(w->name, sizeof w->name, &w->given, system, path);
+    status = take_start(w, system, report);
+    w->job = (nh_export_job){.system = system,
+                             .name = w->name,
+                             .t = w->given.t0,
+                             .q = w->start,
+                             .v = w->start + system->coordinates,
+                             .single = w->given.single};
+    return status == NH_OK && w->format->steps ? make_run(w, system, report) : status;
+}
+
+static void close_workplace(workplace *w)
+{
+    nh_run_free(w->run);
+    free(w->start);
+}
+
+/* ---- where it goes ---- */
+
+/* The header in place of the line that includes it, so that one text is all. */
+static void join(nh_text *out, const nh_text *text, const nh_text *header, const char *name)
+{
+    char line[96];
+    snprintf(line, sizeof line, "#include \"%s.h\"\n", name);
+    const char *at = header->data ? strstr(text->data, line) : NULL;
+    if (!at) {
+        nh_text_add_plain(out, text->data);
+        return;
+    }
+    nh_text_add(out, "%.*s", (int)(at - text->data), text->data);
+    nh_text_add_plain(out, header->data);
+    nh_text_add_plain(out, at + strlen(line));
+}
+
+static nh_status write_file(const char *path, const nh_text *text, nh_report *report)
+{
+    nh_file *file;
+    nh_status status = nh_file_begin(&file, path, report);
+    if (status != NH_OK)
+        return status;
+    nh_file_write(file, text->data, text->length);
+    return nh_file_commit(file, report);
+}
+
+/* NAME.c and NAME.h, or any other name and that with .h behind it. */
+static nh_status write_both(const char *path, const nh_text *text, const nh_text *header,
+                            nh_report *report)
+{
+    nh_text other = {0};
+    const size_t length = strlen(path);
+    const bool ends = length > 2 && strcmp(path + length - 2, ".c") == 0;
+    nh_text_add(&other, "%.*s.h", (int)(ends ? length - 2 : length), path);
+    nh_status status =
+        other.failed ? nh_fail_memory(report) : write_file(other.data, header, report);
+    nh_text_free(&other);
+    return status == NH_OK ? write_file(path, text, report) : status;
+}
+
+static nh_status check_ending(const workplace *w, const char *path, nh_report *report)
+{
+    const char *const endings[] = {w->format->ending, NULL};
+    if (nh_file_is_special(path) || nh_file_ending(path, endings) == 0)
+        return NH_OK;
+    return nh_fail(report, NH_BAD_ARGUMENT, "a file of this format ends with %s: '%.200s' does not",
+                   w->format->ending, path);
+}
+
+nh_status nh_export(const nh_system *system, const nh_export_options *options, const char *path,
+                    nh_report *report)
+{
+    workplace w;
+    nh_text text = {0}, header = {0}, joined = {0};
+    nh_status status = open_workplace(&w, system, options, path, report);
+    if (status == NH_OK)
+        status = check_ending(&w, path, report);
+    if (status == NH_OK)
+        status = w.format->write(&text, &header, &w.job, report);
+    if (status == NH_OK && header.data && !nh_file_is_special(path))
+        status = write_both(path, &text, &header, report);
+    else if (status == NH_OK) {
+        join(&joined, &text, &header, w.name);
+        status = joined.failed ? nh_fail_memory(report) : write_file(path, &joined, report);
+    }
+    nh_text_free(&text);
+    nh_text_free(&header);
+    nh_text_free(&joined);
+    close_workplace(&w);
+    return status;
+}
+
+nh_status nh_export_text(char **out, const nh_system *system, const nh_export_options *options,
+                         nh_report *report)
+{
+    workplace w;
+    nh_text text = {0}, header = {0}, joined = {0};
+    *out = NULL;
+    nh_status status = open_workplace(&w, system, options, NULL, report);
+    if (status == NH_OK)
+        status = w.format->write(&text, &header, &w.job, report);
+    if (status == NH_OK)
+        join(&joined, &text, &header, w.name);
+    if (status == NH_OK && joined.failed)
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        *out = joined.data;
+    else
+        nh_text_free(&joined);
+    nh_text_free(&text);
+    nh_text_free(&header);
+    close_workplace(&w);
+    return status;
+}

@@ -1,0 +1,268 @@
+/* Which items of a source are needed, and how they are written. */
+#include "export/export.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/status.h"
+
+/* ---- what is used ---- */
+
+typedef struct marking {
+    nh_source *source;
+    int *waiting; /* items whose own mentions are still to be followed */
+    int count;
+} marking;
+
+static void mark(void *self, int item)
+{
+    marking *m = self;
+    if (m->source->item[item].used)
+        return;
+    m->source->item[item].used = true;
+    m->waiting[m->count++] = item;
+}
+
+bool nh_source_use(nh_source *source, const char *roots)
+{
+    marking m = {source, malloc(((size_t)source->items + 1) * sizeof *m.waiting), 0};
+    if (!m.waiting)
+        return false;
+    nh_source_mentions(source, roots, strlen(roots), mark, &m);
+    while (m.count > 0) {
+        const nh_item *item = source->item + m.waiting[--m.count];
+        nh_source_mentions(source, item->text + item->body, item->length - item->body, mark, &m);
+    }
+    free(m.waiting);
+    return true;
+}
+
+/* ---- what a second source has in common with the first ---- */
+
+static bool same_text(const nh_item *a, const nh_item *b)
+{
+    const size_t length = a->length - a->body;
+    return length == b->length - b->body &&
+           memcmp(a->text + a->body, b->text + b->body, length) == 0;
+}
+
+static int counterpart(const nh_source *first, const nh_item *item)
+{
+    const int found =
+        item->names > 0 ? nh_source_find(first, item->name[0], strlen(item->name[0])) : -1;
+    return found >= 0 && same_text(first->item + found, item) ? found : -1;
+}
+
+typedef struct difference {
+    const nh_source *second;
+    int item;
+    bool found;
+} difference;
+
+static void note_difference(void *self, int item)
+{
+    difference *d = self;
+    d->found = d->found || (item != d->item && d->second->item[item].twin < 0);
+}
+
+static bool make_different(nh_source *second, const char *name, size_t length)
+{
+    const int item = nh_source_find(second, name, length);
+    if (item < 0 || second->item[item].twin < 0)
+        return false;
+    second->item[item].twin = -1;
+    return true;
+}
+
+/* Names that a macro pastes of one stem are renamed together, and so is the stem. */
+static bool spread_to_pasted(nh_source *second, const char *name)
+{
+    const int first = second->prefixes, end = first + second->suffixes;
+    const size_t length = strlen(name);
+    char pasted[128];
+    bool changed = false;
+    for (int i = first; i < end; i++) {
+        const char *suffix = second->suffix[i - first];
+        const size_t size = strlen(suffix);
+        if (length > size && strcmp(name + length - size, suffix) == 0)
+            changed = make_different(second, name, length - size) || changed;
+        const nh_token stem = {NH_TOKEN_NAME, name, length};
+        if (nh_source_paste(second, stem, i, pasted, sizeof pasted))
+            changed = make_different(second, pasted, strlen(pasted)) || changed;
+    }
+    return changed;
+}
+
+/* An item is the same where its text is and all that it mentions is. */
+static void compare(const nh_source *first, nh_source *second)
+{
+    for (int i = 0; i < second->items; i++)
+        second->item[i].twin = counterpart(first, second->item + i);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < second->items; i++) {
+            nh_item *item = second->item + i;
+            difference d = {second, i, false};
+            if (item->twin >= 0 && item->used)
+                nh_source_mentions(second, item->text + item->body, item->length - item->body,
+                                   note_difference, &d);
+            if (d.found)
+                item->twin = -1;
+            changed = changed || d.found;
+            for (int j = 0; j < item->names && item->twin < 0 && item->used; j++)
+                changed = spread_to_pasted(second, item->name[j]) || changed;
+        }
+    }
+}
+
+/* ---- writing ---- */
+
+typedef struct writing {
+    nh_text *out;
+    const nh_source *first, *second; /* second: whose items are written, or NULL */
+    bool single;
+} writing;
+
+/* A number of double precision in a program of single precision. */
+static void write_single(nh_text *out, nh_token t)
+{
+    char number[64];
+    const bool hexadecimal = t.length > 2 && (t.text[1] == 'x' || t.text[1] == 'X');
+    const bool real = memchr(t.text, '.', t.length) ||
+                      (hexadecimal ? memchr(t.text, 'p', t.length) : memchr(t.text, 'e', t.length));
+    if (!real || t.length >= sizeof number) {
+        nh_text_add(out, "%.*s", (int)t.length, t.text);
+        return;
+    }
+    memcpy(number, t.text, t.length);
+    number[t.length] = 0;
+    const char *exponent = hexadecimal ? strchr(number, 'p') : NULL;
+    const double value =
+        exponent ? ldexp(1, (int)strtol(exponent + 1, NULL, 10)) : nh_decimal(number, NULL);
+    if (value > 1e38)
+        nh_text_add_plain(out, "1e38f");
+    else if (value != 0 && value < 1e-37)
+        nh_text_add_plain(out, "1e-37f");
+    else
+        nh_text_add(out, "%.*sf", (int)t.length, t.text);
+}
+
+static bool single_function(nh_token t)
+{
+    static const char *const names[] = {"fma", "sqrt", "fabs",  "fmax", "fmin", "sin",  "cos",
+                                        "tan", "asin", "acos",  "atan", "sinh", "cosh", "tanh",
+                                        "exp", "log",  "atan2", "pow",  "rint"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (nh_token_is(t, names[i]))
+            return true;
+    return false;
+}
+
+/* Compilers' own names become those of the library. */
+static nh_token plain_name(nh_token t)
+{
+    static const char own[] = "__builtin_";
+    const size_t length = sizeof own - 1;
+    if (t.length > length && memcmp(t.text, own, length) == 0) {
+        t.text += length;
+        t.length -= length;
+    }
+    return t;
+}
+
+/* Both sources have it, and differ in it. */
+static bool differs(const writing *w, const char *name, size_t length)
+{
+    const int item = nh_source_find(w->second, name, length);
+    return item >= 0 && w->second->item[item].twin < 0 && w->second->item[item].used &&
+           nh_source_find(w->first, name, length) >= 0;
+}
+
+/* Also where a macro pastes something behind it. */
+static bool is_renamed(const writing *w, nh_token t)
+{
+    const nh_source *s = w->second;
+    char pasted[128];
+    bool found = differs(w, t.text, t.length);
+    for (int i = s->prefixes; i < s->prefixes + s->suffixes && !found; i++)
+        found =
+            nh_source_paste(s, t, i, pasted, sizeof pasted) && differs(w, pasted, strlen(pasted));
+    return found;
+}
+
+static void write_name(writing *w, nh_token t, bool is_field)
+{
+    const nh_token plain = plain_name(t);
+    if (w->second && !is_field && is_renamed(w, t))
+        nh_text_add_plain(w->out, "careful_");
+    const bool is_real = w->single && nh_token_is(t, "double"), asks = nh_token_is(t, "_Pragma");
+    if (is_real || asks) {
+        nh_text_add_plain(w->out, is_real ? "float" : "UNROLL");
+        return;
+    }
+    nh_text_add(w->out, "%.*s%s", (int)plain.length, plain.text,
+                w->single && single_function(plain) ? "f" : "");
+}
+
+static void write_item(writing *w, const nh_item *item)
+{
+    nh_walk walk = nh_walk_begin(item->text, item->length);
+    bool is_field;
+    for (nh_token t; (t = nh_walk_next(&walk, &is_field)).kind != NH_TOKEN_END;) {
+        if (t.kind == NH_TOKEN_NAME)
+            write_name(w, t, is_field);
+        else if (t.kind == NH_TOKEN_NUMBER && w->single)
+            write_single(w->out, t);
+        else
+            nh_text_add(w->out, "%.*s", (int)t.length, t.text);
+    }
+    nh_text_add_plain(w->out, "\n");
+}
+
+/* An empty line between all but macros. */
+static void write_items(writing *w, const nh_source *source)
+{
+    bool was_macro = false;
+    for (int i = 0; i < source->items; i++) {
+        const nh_item *item = source->item + i;
+        if (!item->used || (w->second && item->twin >= 0))
+            continue;
+        if (!(was_macro && item->is_macro))
+            nh_text_add_plain(w->out, "\n");
+        write_item(w, item);
+        was_macro = item->is_macro;
+    }
+}
+
+/* What both have is written with the first one. */
+static bool share(nh_source *first, const nh_source *second)
+{
+    bool good = true;
+    for (int i = 0; i < second->items && good; i++) {
+        const nh_item *item = second->item + i;
+        if (item->used && item->twin >= 0 && !first->item[item->twin].used && item->names > 0)
+            good = nh_source_use(first, item->name[0]);
+    }
+    return good;
+}
+
+nh_status nh_excerpt_write(nh_text *out, const nh_excerpt *what, nh_report *report)
+{
+    writing w = {.out = out, .first = what->first, .single = what->single};
+    bool good = nh_source_use(what->first, what->roots);
+    if (good && what->second) {
+        good = nh_source_use(what->second, what->more_roots);
+        compare(what->first, what->second);
+        good = good && share(what->first, what->second);
+    }
+    if (!good)
+        return nh_fail_memory(report);
+    write_items(&w, what->first);
+    if (what->second) {
+        w.second = what->second;
+        write_items(&w, what->second);
+    }
+    return out->failed ? nh_fail_memory(report) : NH_OK;
+}

@@ -1,0 +1,235 @@
+/* ---- what PREFIX.h declares ---- */
+
+static nh_kernel_io io_of(PREFIX_model *s)
+{
+    nh_kernel_io io = {.step = s->step, .time = s->time, .index = s->index, .parts = PARTS};
+    io.q = s->now.q;
+    io.v = s->now.v;
+    io.q_low = s->now.q_low;
+    io.v_low = s->now.v_low;
+    io.revolutions = s->now.revolutions;
+    io.memory = s->now.memory;
+    io.u = s->input;
+    io.work = s->work;
+    return io;
+}
+
+static void note_failure(PREFIX_model *s, const nh_kernel_io *io)
+{
+    s->correction = io->residual;
+    s->iterations = io->iterations;
+}
+
+static bool is_finite(const PREFIX_state *x)
+{
+    for (int i = 0; i < N; i++)
+        if (!isfinite(x->q[i]) || !isfinite(x->v[i]))
+            return false;
+    return true;
+}
+
+#if ROTATIONS > 0
+/* The velocities of a quaternion p that belong to a body rate, and the other way round. */
+static void rate_of_body(const real *p, const real *v, real *w)
+{
+    for (int i = 0; i < 3; i++) {
+        const int a = 1 + i, b = 1 + (i + 1) % 3, c = 1 + (i + 2) % 3;
+        w[i] = 2 * (p[0] * v[a] - p[a] * v[0] - (p[b] * v[c] - p[c] * v[b]));
+    }
+}
+
+static void rate_of_quaternion(const real *p, const real *w, real *v)
+{
+    v[0] = -(p[1] * w[0] + p[2] * w[1] + p[3] * w[2]) / 2;
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        v[1 + i] = (p[0] * w[i] + (p[1 + j] * w[k] - p[1 + k] * w[j])) / 2;
+    }
+}
+#endif
+
+/* Between the velocities that users see and those of the method: a rotation has three of the one
+ * kind and four of the other. */
+static void show_velocities(const real *q, const real *inner, real *shown)
+{
+#if ROTATIONS > 0
+    int rotation = 0;
+    for (int i = 0; i < N;)
+        if (rotation < ROTATIONS && i == ROTATION(rotation)) {
+            rate_of_body(q + i, inner + i, shown);
+            shown += 3;
+            i += 4;
+            rotation++;
+        } else {
+            *shown++ = inner[i++];
+        }
+#else
+    (void)q;
+    for (int i = 0; i < N; i++)
+        shown[i] = inner[i];
+#endif
+}
+
+static void take_velocities(const real *q, const real *shown, real *inner)
+{
+#if ROTATIONS > 0
+    int rotation = 0;
+    for (int i = 0; i < N;)
+        if (rotation < ROTATIONS && i == ROTATION(rotation)) {
+            rate_of_quaternion(q + i, shown, inner + i);
+            shown += 3;
+            i += 4;
+            rotation++;
+        } else {
+            inner[i++] = *shown++;
+        }
+#else
+    (void)q;
+    for (int i = 0; i < N; i++)
+        inner[i] = shown[i];
+#endif
+}
+
+int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const PREFIX_real *v)
+{
+    static const PREFIX_state nothing;
+    s->now = nothing;
+    s->time = t;
+    s->index = 0;
+    s->cut = 0;
+    s->correction = 0;
+    s->iterations = 0;
+    for (int i = 0; i < PREFIX_COORDINATES; i++)
+        s->now.q[i] = q[i];
+    take_velocities(q, v, s->now.v);
+#if INPUTS > 0
+    fn_INPUTS(t, s->now.q, s->now.v, 0, s->input, 0);
+#endif
+    nh_kernel_io io = io_of(s);
+    int status = start_fast(&io);
+#if CAN_FAIL
+    if (status == NH_KERNEL_NOT_CONVERGED)
+        status = start_with_care(&io);
+#endif
+    if (status != NH_KERNEL_OK)
+        note_failure(s, &io);
+    return status;
+}
+
+int PREFIX_init(PREFIX_model *s)
+{
+    static const PREFIX_real q[] = START_Q, v[] = START_V;
+    s->step = START_STEP;
+    return PREFIX_set_state(s, START_TIME, q, v);
+}
+
+#if INPUTS > 0
+void PREFIX_set_input(PREFIX_model *s, int index, PREFIX_real value)
+{
+    s->input[index] = value;
+}
+#endif
+
+/* Up to a failure, but whether the state is finite is not looked at. */
+static int advance_blindly(PREFIX_model *s, long long steps)
+{
+    const long long last = s->index + steps;
+    int status = NH_KERNEL_OK;
+    nh_kernel_io io = io_of(s);
+    while (status == NH_KERNEL_OK && io.index < last) {
+#if PARTS > 1
+        s->before = s->now; /* it may fail in the middle of a step */
+        status = advance_fast(&io, 1);
+        if (status == NH_KERNEL_NOT_CONVERGED)
+            s->now = s->before;
+#else
+        status = advance_fast(&io, last - io.index);
+#endif
+#if CAN_FAIL
+        if (status == NH_KERNEL_NOT_CONVERGED)
+            status = step_with_care(s, &io);
+#endif
+    }
+    s->index = io.index;
+    if (status != NH_KERNEL_OK)
+        note_failure(s, &io);
+    return status;
+}
+
+int PREFIX_advance(PREFIX_model *s, long long steps)
+{
+    PREFIX_state begin = s->now;
+    long long from = s->index, left = steps;
+    int status = advance_blindly(s, steps);
+    if (is_finite(&s->now))
+        return status;
+    do { /* once more, a step at a time, up to the one that is not */
+        s->now = begin;
+        s->index = from;
+        status = advance_blindly(s, 1);
+        if (status != NH_KERNEL_OK || !is_finite(&s->now))
+            break;
+        begin = s->now;
+        from = s->index;
+    } while (--left > 0);
+    s->now = begin;
+    s->index = from;
+    return status != NH_KERNEL_OK ? status : PREFIX_NOT_FINITE;
+}
+
+int PREFIX_step(PREFIX_model *s)
+{
+    return PREFIX_advance(s, 1);
+}
+
+PREFIX_real PREFIX_time(const PREFIX_model *s)
+{
+    return s->time + (double)s->index * s->step;
+}
+
+/* Full revolutions added back: 2 pi in two parts, as it was taken off. */
+static void add_revolutions(const PREFIX_state *x, real *q)
+{
+#define WHOLE(place, coordinate) \
+    q[coordinate] = x->revolutions[place] * TWO_PI_HIGH + \
+                    (x->q[coordinate] + x->revolutions[place] * TWO_PI_LOW);
+    NH_ANGLES(WHOLE)
+    (void)x;
+    (void)q;
+}
+
+void PREFIX_state_of(const PREFIX_model *s, PREFIX_real *t, PREFIX_real *q, PREFIX_real *v)
+{
+    *t = PREFIX_time(s);
+    for (int i = 0; i < PREFIX_COORDINATES; i++)
+        q[i] = s->now.q[i];
+    add_revolutions(&s->now, q);
+    show_velocities(s->now.q, s->now.v, v);
+}
+
+PREFIX_real PREFIX_energy(const PREFIX_model *s)
+{
+    real out[OBSERVED];
+    fn_OBSERVE(PREFIX_time(s), s->now.q, s->now.v, 0, out, s->input);
+    return out[0];
+}
+
+PREFIX_real PREFIX_residual(const PREFIX_model *s)
+{
+    real out[OBSERVED], most = 0;
+    fn_OBSERVE(PREFIX_time(s), s->now.q, s->now.v, 0, out, s->input);
+    for (int i = 1; i <= M + POSITIONS; i++)
+        most = isnan(most) || most >= fabs(out[i]) ? most : fabs(out[i]);
+    return most;
+}
+
+void PREFIX_observe(const PREFIX_model *s, PREFIX_real *values)
+{
+    real out[OBSERVED], q[SOME(N)];
+    for (int i = 0; i < N; i++)
+        q[i] = s->now.q[i];
+    add_revolutions(&s->now, q);
+    fn_OBSERVE(PREFIX_time(s), q, s->now.v, 0, out, s->input);
+    for (int i = 0; i < PREFIX_OBSERVABLES; i++)
+        values[i] = out[1 + M + POSITIONS + i];
+}

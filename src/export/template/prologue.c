@@ -1,0 +1,33 @@
+ *
+ * The bits are those of 'nonholo run' on the machine that exported this, whatever the options of
+ * the compiler (except those that change what floating-point arithmetic means, as -ffast-math
+ * does). It is fastest with -O3 -DNONHOLO_UNROLL and, on x86,
+ * -mavx2 -mfma. Compiled with -DNONHOLO_MAIN it is a
+ * program that takes a number of steps and prints t, q and v. */
+#include "PREFIX.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Products and sums are fused where fma() says so, and nowhere else. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__STRICT_ANSI__) && defined(__FP_FAST_FMA)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(__GNUC__)
+#define expect(condition, usual) __builtin_expect((condition), (usual))
+/* Functions of one form serve many models, of which some do not need every argument. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#else
+#define expect(condition, usual) (condition)
+#endif
+/* gcc warns of loops that it cannot unroll. */
+#ifdef NONHOLO_UNROLL
+#define UNROLL(how) _Pragma(how)
+#else
+#define UNROLL(how)
+#endif
+#define inf() ((double)INFINITY)

@@ -1,0 +1,34 @@
+/* Inside an elimination, for the files that work on its factors (elimination.c, frozen.c). */
+#ifndef NH_MECHANICS_ELIMINATION_H
+#define NH_MECHANICS_ELIMINATION_H
+
+#include "mechanics/sparse.h"
+
+typedef struct line_entry {
+    int at;
+    nh_expr value;
+} line_entry;
+
+typedef struct sparse_line { /* sparse row or column, unordered */
+    line_entry *item;
+    int count, room;
+} sparse_line;
+
+struct nh_elimination {
+    int n;
+    int *order; /* order[step] = unknown that is eliminated */
+    nh_expr *pivot;
+    sparse_line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
+    sparse_line *upper; /* upper[k]: (j, u_kj), or divided by the pivot where it is inverted */
+    bool inverted;      /* `pivot` is one over the pivots */
+    int *row;           /* row[k]: the row of the matrix in the place of row k; NULL: k itself */
+    int *place;         /* its inverse */
+    nh_matrix a;        /* of normal equations: the matrix itself, its transpose times w */
+    nh_matrix aw;
+};
+
+/* Factors without entries, and an entry for one of their lines; NULL and false without memory. */
+nh_elimination *nh_elimination_allocate(int rows);
+bool nh_elimination_put(sparse_line *l, int at, nh_expr value);
+
+#endif

@@ -1,0 +1,141 @@
+/* Statements about the course of a run: its natural length (`span`), events, and what changes
+ * there (`when`). */
+#include "model/build.h"
+#include "model/statements.h"
+#include "model/suggest.h"
+#include "model/vector.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+void nh_read_span(nh_parser *p, nh_statement *s)
+{
+    nh_place *first = &p->model->span;
+    nh_item *item = nh_add_item(p, s, s->place);
+    if (first->line)
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
+                                     "a second span; the first is in line %d", first->line);
+    else if (item)
+        item->right = nh_read_expression(p);
+    *first = s->place;
+}
+
+/* for NAME in a..b: or only the colon, behind the name of an event. */
+static bool read_colon(nh_parser *p, nh_statement *s, const char *expected)
+{
+    return nh_at_word(p, 0, "for") ? nh_read_for(p, s) : nh_expect(p, ':', expected);
+}
+
+void nh_read_event(nh_parser *p, nh_statement *s)
+{
+    if (!nh_expect_name(p, "the name of the event, as in event floor: y falling"))
+        return;
+    nh_item *item = nh_add_item(p, s, nh_peek(p, 0).place);
+    if (!item || !(item->symbol = nh_define(p, SYMBOL_EVENT)) ||
+        !read_colon(p, s, "':' and a function whose zeros are the events"))
+        return;
+    item->right = nh_read_expression(p);
+    s->direction = nh_at_word(p, 0, "rising") ? 1 : nh_at_word(p, 0, "falling") ? -1 : 0;
+    if (s->direction != 0)
+        nh_take(p);
+}
+
+void nh_read_when(nh_parser *p, nh_statement *s)
+{
+    s->event = nh_read_reference(p, "the name of an event");
+    if (s->event && read_colon(p, s, "':' and what changes, as in when floor: y' = -y'"))
+        nh_read_assignments(p, s);
+}
+
+/* ---- building ---- */
+
+void nh_build_span(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    (void)index;
+    nh_value value = nh_expand_single(&b->x, s->item->right);
+    if (b->x.status)
+        return;
+    if (value.symbolic)
+        b->x.status = nh_fail_at(b->report, &b->model->source, s->item->right->place,
+                                 "a span is made of numbers and parameters");
+    else if (!(value.number > 0) || !isfinite(value.number))
+        b->x.status = nh_fail_at(b->report, &b->model->source, s->item->right->place,
+                                 "the span is %g; expected a time greater than 0", value.number);
+    b->problem->span = value.number;
+}
+
+/* Whether an event is the one of this name, or one of the family of this name. */
+static bool is_called(const nh_problem_event *event, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(event->name, name, length) == 0 &&
+           (event->name[length] == 0 || event->name[length] == '[');
+}
+
+static void unknown_event(nh_builder *b, const nh_ast *event, const char *name)
+{
+    nh_suggest suggest = nh_suggest_begin(name);
+    for (int i = 0; i < b->problem->events; i++)
+        nh_suggest_offer(&suggest, b->problem->event[i].name);
+    b->x.status =
+        nh_fail_at(b->report, &b->model->source, event->place, "no event is called '%s'%s", name,
+                   suggest.best ? nh_suggest_end(&suggest).text
+                                : "; expected the name of an 'event' statement");
+}
+
+/* The events that a `when` is about: NAME[3], NAME[i] in a loop over i, or all that are called
+ * NAME. They stand one behind the other. */
+static void find_events(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    const nh_problem *p = b->problem;
+    const nh_ast *event = s->event;
+    char name[NH_NAME_LONGEST + 32];
+    int64_t member = event->child ? nh_expand_integer(&b->x, event->child, "the index") : index;
+    if (event->child || s->loop)
+        snprintf(name, sizeof name, "%s[%" PRId64 "]", event->name, member);
+    else
+        snprintf(name, sizeof name, "%s", event->name);
+    b->first_event = b->last_event = 0;
+    while (b->first_event < p->events && !is_called(&p->event[b->first_event], name))
+        b->first_event++;
+    b->last_event = b->first_event;
+    while (b->last_event < p->events && is_called(&p->event[b->last_event], name))
+        b->last_event++;
+    if (b->first_event == b->last_event && !b->x.status)
+        unknown_event(b, event, name);
+}
+
+void nh_add_change(nh_builder *b, const nh_item *item, int64_t velocity, nh_expr value)
+{
+    nh_problem *p = b->problem;
+    for (int e = b->first_event; e < b->last_event && !b->x.status; e++) {
+        for (int i = 0; i < p->changes && !b->x.status; i++)
+            if (p->change[i].event == e && p->change[i].velocity == velocity)
+                b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
+                                         "'%s' has a value already at %s (line %d)",
+                                         p->velocity_name[velocity], p->event[e].name,
+                                         p->change[i].place.line);
+        p->change = nh_build_grown(b, p->change, p->changes, sizeof *p->change);
+        if (!b->x.status)
+            p->change[p->changes++] = (nh_change){e, (int)velocity, value, item->place};
+    }
+}
+
+void nh_build_when(nh_builder *b, const nh_statement *s, int64_t index)
+{
+    find_events(b, s, index);
+    for (const nh_item *item = s->item; item && !b->x.status; item = item->next)
+        if (nh_is_position(item->left))
+            b->x.status = nh_fail_at(b->report, &b->model->source, item->left->place,
+                                     "'%s' is a coordinate, and positions do not change at an "
+                                     "event; expected a velocity such as %s'",
+                                     item->left->name, item->left->name);
+    if (!b->x.status)
+        nh_build_assignments(b, s, index);
+}

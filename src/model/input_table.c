@@ -1,0 +1,331 @@
+/* Tables of inputs: points (t, value) from a file or from a text, as pieces of polynomials.
+ *
+ * A file has a line for each point, numbers separated by commas, semicolons, tabs or spaces; lines
+ * that begin with # and empty ones are skipped. A first line of names is a header: then the columns
+ * are "t" (or "time") and the one with the input's name, else the file has two columns. A text is
+ * "[t value; t value; ...]". Times ascend. Before the first point and after the last one the input
+ * stays what it is there. */
+#include "model/input_table.h"
+
+#include "base/decimal.h"
+#include "base/status.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MOST = 50000000, COLUMNS_MOST = 4096, LINE_LONGEST = 1 << 20 };
+
+typedef struct reading {
+    const char *input, *file; /* the name of the input; NULL file: a text */
+    int64_t line;
+    int columns, time, value; /* of the file, and which are read */
+    nh_input_table *table;
+    int64_t room;
+    nh_report *report;
+} reading;
+
+__attribute__((format(printf, 2, 3))) static nh_status fail(const reading *r, const char *format,
+                                                            ...)
+{
+    char what[400], place[64] = "";
+    va_list list;
+    va_start(list, format);
+    nh_print_list(what, sizeof what, format, list);
+    va_end(list);
+    if (r->file)
+        snprintf(place, sizeof place, ":%" PRId64, r->line);
+    return nh_fail(r->report, NH_BAD_ARGUMENT, "%s%s%.1000s%s: %s", r->file ? "" : "input ",
+                   r->file ? "" : r->input, r->file ? r->file : "", place, what);
+}
+
+/* ---- points ---- */
+
+static nh_status add_point(reading *r, double t, double value)
+{
+    nh_input_table *table = r->table;
+    if (!isfinite(t) || !isfinite(value))
+        return fail(r, "point %" PRId64 " is not finite", table->rows + 1);
+    if (table->rows > 0 && !(t > table->time[table->rows - 1]))
+        return fail(r, "times ascend; expected more than %.17g, found %.17g",
+                    table->time[table->rows - 1], t);
+    if (table->rows == ROWS_MOST)
+        return fail(r, "more than %d points", ROWS_MOST);
+    if (table->rows == r->room) {
+        int64_t room = r->room ? 2 * r->room : 256;
+        double *time = realloc(table->time, (size_t)room * sizeof *time);
+        if (time)
+            table->time = time;
+        double *values = realloc(table->piece, (size_t)room * sizeof *values);
+        if (values)
+            table->piece = values;
+        if (!time || !values)
+            return nh_fail_memory(r->report);
+        r->room = room;
+    }
+    table->time[table->rows] = t;
+    table->piece[table->rows++] = value;
+    return NH_OK;
+}
+
+/* ---- texts ---- */
+
+static bool read_number(const char **at, double *value)
+{
+    char *end;
+    *value = nh_decimal(*at, &end);
+    bool read = end > *at;
+    *at = end;
+    return read;
+}
+
+static const char *skip_space(const char *at)
+{
+    while (isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+static nh_status read_text(reading *r, const char *at)
+{
+    double t, value;
+    do {
+        at = skip_space(at + 1);
+        if (*at == ']' && r->table->rows > 0)
+            break; /* a semicolon behind the last one */
+        if (!read_number(&at, &t) || !read_number(&at, &value))
+            return fail(r,
+                        "expected points such as [0 1; 0.5 2], a time and a value each; point "
+                        "%" PRId64 " is something else",
+                        r->table->rows + 1);
+        nh_status status = add_point(r, t, value);
+        if (status != NH_OK)
+            return status;
+        at = skip_space(at);
+    } while (*at == ';');
+    return *at == ']' && !*skip_space(at + 1)
+               ? NH_OK
+               : fail(r, "expected ';' or ']' behind point %" PRId64, r->table->rows);
+}
+
+/* ---- files ---- */
+
+static const char *separator(const char *at)
+{
+    at += strspn(at, " \t");
+    if (*at == ',' || *at == ';')
+        at++;
+    return at + strspn(at, " \t");
+}
+
+static size_t name_length(const char *at)
+{
+    return strcspn(at, *at == '"' ? "\r\n" : ",;\t\r\n ");
+}
+
+static bool is_name(const char *at, size_t length, const char *name)
+{
+    if (length >= 2 && at[0] == '"' && at[length - 1] == '"')
+        at++, length -= 2;
+    return strlen(name) == length && strncmp(at, name, length) == 0;
+}
+
+/* Names instead of numbers. */
+static nh_status read_header(reading *r, const char *at)
+{
+    r->time = r->value = -1;
+    for (r->columns = 0; *at && *at != '\r' && *at != '\n'; r->columns++) {
+        size_t length = *at == '"' ? strcspn(at + 1, "\"") + 2 : name_length(at);
+        if (is_name(at, length, "t") || is_name(at, length, "time"))
+            r->time = r->columns;
+        else if (is_name(at, length, r->input))
+            r->value = r->columns;
+        at = separator(at + (length <= strlen(at) ? length : strlen(at)));
+        if (length == 0 && r->columns > COLUMNS_MOST)
+            break;
+    }
+    if (r->columns == 2 && r->value < 0)
+        r->value = r->time == 1 ? 0 : 1;
+    if (r->columns == 2 && r->time < 0)
+        r->time = 1 - r->value;
+    if (r->time < 0 || r->value < 0)
+        return fail(r, "no column is called '%s'; expected columns t,%s",
+                    r->time < 0 ? "t" : r->input, r->input);
+    return NH_OK;
+}
+
+static nh_status read_line(reading *r, const char *at)
+{
+    double t = NAN, value = NAN, number;
+    const char *begin = at = at + strspn(at, " \t");
+    if (*at == '#' || *at == 0 || *at == '\r' || *at == '\n')
+        return NH_OK;
+    const char *first = at;
+    if (r->columns == 0 && !read_number(&first, &number))
+        return read_header(r, at);
+    int column = 0;
+    for (; *at && *at != '\r' && *at != '\n'; column++) {
+        if (!read_number(&at, &number))
+            return fail(r, "column %d: expected a number, found '%.*s'", column + 1,
+                        (int)(name_length(at) > 20 ? 20 : name_length(at)), at);
+        if (column == r->time)
+            t = number;
+        if (column == r->value)
+            value = number;
+        const char *next = separator(at);
+        if (next == at && *at && *at != '\r' && *at != '\n')
+            return fail(r, "column %d: expected a number, found '%.*s'", column + 1,
+                        (int)(strcspn(begin, ",;\t\r\n ") > 20 ? 20 : strcspn(begin, ",;\t\r\n ")),
+                        begin);
+        at = begin = next;
+    }
+    if (r->columns == 0 && column != 2)
+        return fail(r, "%d column%s and no header; expected two, t and %s", column,
+                    column == 1 ? "" : "s", r->input);
+    if (r->columns != 0 && column != r->columns)
+        return fail(r, "%d column%s, expected %d", column, column == 1 ? "" : "s", r->columns);
+    r->columns = column;
+    return add_point(r, t, value);
+}
+
+static nh_status read_file(reading *r)
+{
+    FILE *file = fopen(r->file, "r");
+    char *line = file ? malloc(LINE_LONGEST) : NULL;
+    nh_status status = NH_OK;
+    if (!file)
+        return nh_fail(r->report, NH_FILE_FAILED, "cannot open %.1000s: %s", r->file,
+                       strerror(errno));
+    if (!line)
+        status = nh_fail_memory(r->report);
+    while (status == NH_OK && fgets(line, LINE_LONGEST, file)) {
+        static const char mark[] = "\xef\xbb\xbf";
+        const bool marked = r->line++ == 0 && strncmp(line, mark, 3) == 0;
+        status = strlen(line) == LINE_LONGEST - 1 ? fail(r, "the line is too long")
+                                                  : read_line(r, line + (marked ? 3 : 0));
+    }
+    if (status == NH_OK && ferror(file))
+        status =
+            nh_fail(r->report, NH_FILE_FAILED, "cannot read %.1000s: %s", r->file, strerror(errno));
+    free(line);
+    fclose(file);
+    return status;
+}
+
+/* ---- pieces ---- */
+
+/* Slopes at the points of the natural cubic spline: tridiagonal equations, solved in place. */
+static bool spline_slopes(const double *t, const double *y, int64_t rows, double *slope)
+{
+    double *factor = malloc((size_t)rows * sizeof *factor);
+    if (!factor)
+        return false;
+    for (int64_t i = 0; i < rows; i++) {
+        const double before = i > 0 ? 1 / (t[i] - t[i - 1]) : 0;
+        const double after = i < rows - 1 ? 1 / (t[i + 1] - t[i]) : 0;
+        double right = 0;
+        if (i > 0)
+            right += 3 * (y[i] - y[i - 1]) * before * before;
+        if (i < rows - 1)
+            right += 3 * (y[i + 1] - y[i]) * after * after;
+        const double diagonal = 2 * (before + after) - (i > 0 ? before * factor[i - 1] : 0);
+        factor[i] = after / diagonal;
+        slope[i] = (right - (i > 0 ? before * slope[i - 1] : 0)) / diagonal;
+    }
+    for (int64_t i = rows - 2; i >= 0; i--)
+        slope[i] -= factor[i] * slope[i + 1];
+    free(factor);
+    return true;
+}
+
+/* Piece i from point i on; the last one stays where it is. */
+static void fill_piece(const nh_input_table *from, const double *slope, int64_t i, int values,
+                       double *piece)
+{
+    const double *t = from->time, *y = from->piece;
+    memset(piece, 0, (size_t)values * sizeof *piece);
+    piece[values - 1] = t[i];
+    piece[0] = y[i];
+    if (values == 1 || i == from->rows - 1)
+        return;
+    const double h = t[i + 1] - t[i], chord = (y[i + 1] - y[i]) / h;
+    piece[1] = slope ? slope[i] : chord;
+    if (slope) {
+        piece[2] = (3 * chord - 2 * slope[i] - slope[i + 1]) / h;
+        piece[3] = (slope[i] + slope[i + 1] - 2 * chord) / (h * h);
+    }
+}
+
+static nh_status make_pieces(nh_input_table *table, nh_signal signal, nh_report *report)
+{
+    const int values = nh_signal_values(signal);
+    const bool spline = signal == NH_SIGNAL_SPLINE && table->rows > 1;
+    double *piece = malloc((size_t)table->rows * (size_t)values * sizeof *piece);
+    double *slope = spline ? malloc((size_t)table->rows * sizeof *slope) : NULL;
+    bool ok = piece && (!spline || slope);
+    if (ok && spline)
+        ok = spline_slopes(table->time, table->piece, table->rows, slope);
+    for (int64_t i = 0; ok && i < table->rows; i++)
+        fill_piece(table, slope, i, values, piece + i * values);
+    free(slope);
+    free(table->piece);
+    table->piece = piece;
+    table->values = values;
+    return ok ? NH_OK : nh_fail_memory(report);
+}
+
+bool nh_is_input_table(const char *text)
+{
+    size_t length = strlen(text);
+    text = skip_space(text);
+    return *text == '[' || (length > 4 && strcmp(text + strlen(text) - 4, ".csv") == 0);
+}
+
+nh_status nh_input_table_read(nh_input_table *out, const char *text, const char *input,
+                              nh_signal signal, nh_report *report)
+{
+    *out = (nh_input_table){0};
+    text = skip_space(text);
+    reading r = {.input = input, .value = 1, .table = out, .report = report};
+    if (*text != '[')
+        r.file = text;
+    nh_status status = r.file ? read_file(&r) : read_text(&r, text);
+    if (status == NH_OK && out->rows == 0)
+        status = nh_fail(report, NH_BAD_ARGUMENT, "%.1000s has no points", r.file ? r.file : text);
+    if (status == NH_OK)
+        status = make_pieces(out, signal, report);
+    if (status != NH_OK)
+        nh_input_table_free(out);
+    return status;
+}
+
+void nh_input_table_free(nh_input_table *table)
+{
+    free(table->time);
+    free(table->piece);
+    *table = (nh_input_table){0};
+}
+
+/* ---- reading off ---- */
+
+int64_t nh_input_table_find(const nh_input_table *table, double t)
+{
+    int64_t low = -1, high = table->rows; /* time[low] <= t < time[high] */
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(table->time[middle] <= t ? &low : &high) = middle;
+    }
+    return low;
+}
+
+void nh_input_table_piece(const nh_input_table *table, int64_t piece, double *u)
+{
+    const int values = table->values;
+    const double *from = table->piece + (piece > 0 ? piece : 0) * values;
+    for (int i = 0; i < values; i++)
+        u[i] = piece >= 0 || i == 0 || i == values - 1 ? from[i] : 0;
+}

@@ -1,0 +1,14 @@
+/* Internals of archives (archive.c), for joining parts of ensembles (join.c). */
+#ifndef NH_OUTPUT_ARCHIVE_H
+#define NH_OUTPUT_ARCHIVE_H
+
+#include "output/hdf5.h"
+
+/* As nh_archive_create, of a virtual file. */
+nh_status nh_archive_create_over(nh_archive **out, const char *path, const nh_archive_plan *plan,
+                                 const nh_hdf5_sources *sources, nh_report *report);
+/* As nh_archive_statistics: statistic[records][columns]. */
+nh_status nh_archive_statistic_table(nh_archive *archive, const nh_statistic *statistic,
+                                     nh_report *report);
+
+#endif

@@ -1,0 +1,266 @@
+/* Makes films with Chromium and ffmpeg, both started without a shell and with names of files that
+ * we chose ourselves. Everything in between lies in a temporary folder that is removed in the end.
+ */
+#define _GNU_SOURCE
+#include "output/film.h"
+#include "output/file.h"
+#include "output/page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *const endings[] = {".gif", ".mp4", ".webm", NULL};
+enum { PATH_ROOM = 256, ARGUMENTS = 24 };
+
+/* Pictures, their size, and how many a second; a GIF has fewer, since it grows with each. */
+static const struct {
+    int pictures, width, height;
+    const char *rate;
+} formats[] = {{90, 400, 300, "10"}, {250, 720, 540, "25"}, {250, 720, 540, "25"}};
+
+typedef struct studio {
+    char folder[PATH_ROOM / 2], page[PATH_ROOM], dump[PATH_ROOM], pictures[PATH_ROOM],
+        film[PATH_ROOM];
+    int format;
+} studio;
+
+bool nh_is_film(const char *path)
+{
+    return nh_file_ending(path, endings) >= 0;
+}
+
+/* ---- programs ---- */
+
+static bool is_installed(const char *program)
+{
+    const char *list = getenv("PATH");
+    char candidate[4096];
+    for (const char *at = list ? list : "/usr/bin:/bin"; *at;) {
+        size_t length = strcspn(at, ":");
+        snprintf(candidate, sizeof candidate, "%.*s/%s", (int)length, at, program);
+        if (access(candidate, X_OK) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+static const char *browser(void)
+{
+    static const char *const names[] = {"chromium", "chromium-browser", "google-chrome"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_installed(names[i]))
+            return names[i];
+    return NULL;
+}
+
+nh_status nh_film_can_make(const char *path, nh_report *report)
+{
+    if (!browser() || !is_installed("ffmpeg"))
+        return nh_fail(report, NH_FILE_FAILED,
+                       "%s: films need chromium and ffmpeg, and %s was not found; on Debian: "
+                       "apt-get install chromium ffmpeg; --plot FILE.html needs neither",
+                       path, browser() ? "ffmpeg" : "chromium");
+    return nh_file_can_begin(path, report);
+}
+
+/* Runs a program to its end, with files as standard input and output; NULL: nothing. */
+static nh_status perform(char *const *argument, const char *input, const char *output,
+                         nh_report *report)
+{
+    posix_spawn_file_actions_t files;
+    pid_t child;
+    int state = 0, error = posix_spawn_file_actions_init(&files);
+    if (error)
+        return nh_fail_memory(report);
+    posix_spawn_file_actions_addopen(&files, 0, input ? input : "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, output ? output : "/dev/null",
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    error = posix_spawnp(&child, argument[0], &files, NULL, argument, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (error)
+        return nh_fail(report, NH_FILE_FAILED, "cannot start %s: %s", argument[0], strerror(error));
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
+        return NH_OK;
+    return nh_fail(report, NH_FILE_FAILED, "%s failed (exit code %d)", argument[0],
+                   WIFEXITED(state) ? WEXITSTATUS(state) : -1);
+}
+
+/* ---- the folder ---- */
+
+static nh_status open_studio(studio *s, const char *path, nh_report *report)
+{
+    const char *folder = getenv("TMPDIR");
+    s->format = nh_file_ending(path, endings);
+    snprintf(s->folder, sizeof s->folder, "%s/nonholo-film-XXXXXX",
+             folder && folder[0] == '/' && strlen(folder) < PATH_ROOM / 2 - 32 ? folder : "/tmp");
+    if (!mkdtemp(s->folder)) {
+        s->folder[0] = '\0';
+        return nh_fail(report, NH_FILE_FAILED, "cannot create a temporary folder: %s",
+                       strerror(errno));
+    }
+    snprintf(s->page, sizeof s->page, "%s/page.html", s->folder);
+    snprintf(s->dump, sizeof s->dump, "%s/dump.html", s->folder);
+    snprintf(s->pictures, sizeof s->pictures, "%s/pictures", s->folder);
+    snprintf(s->film, sizeof s->film, "%s/film%s", s->folder, endings[s->format]);
+    return NH_OK;
+}
+
+static int remove_one(const char *path, const struct stat *what, int kind, struct FTW *where)
+{
+    (void)what, (void)kind, (void)where;
+    remove(path);
+    return 0;
+}
+
+static void close_studio(const studio *s)
+{
+    if (s->folder[0])
+        nftw(s->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- pictures ---- */
+
+/* The browser draws all pictures and prints the page with them. */
+static nh_status photograph(const studio *s, nh_report *report)
+{
+    char address[PATH_ROOM + 64], profile[PATH_ROOM + 32];
+    snprintf(address, sizeof address, "file://%s#film=%d,%d,%d", s->page,
+             formats[s->format].pictures, formats[s->format].width, formats[s->format].height);
+    snprintf(profile, sizeof profile, "--user-data-dir=%s/profile", s->folder);
+    char *argument[ARGUMENTS] = {(char *)browser(),
+                                 "--headless",
+                                 "--disable-gpu",
+                                 "--disable-quic",
+                                 "--no-first-run",
+                                 "--disable-background-networking",
+                                 "--disable-component-update",
+                                 "--disable-sync",
+                                 profile,
+                                 "--dump-dom",
+                                 address};
+    for (int i = 0; geteuid() == 0 && i < ARGUMENTS; i++)
+        if (!argument[i]) { /* its sandbox does not work for root */
+            argument[i] = argument[i - 1];
+            argument[i - 1] = "--no-sandbox";
+            break;
+        }
+    return perform(argument, NULL, s->dump, report);
+}
+
+static int digit_of(int letter)
+{
+    return letter >= 'A' && letter <= 'Z'   ? letter - 'A'
+           : letter >= 'a' && letter <= 'z' ? letter - 'a' + 26
+           : letter >= '0' && letter <= '9' ? letter - '0' + 52
+           : letter == '+'                  ? 62
+           : letter == '/'                  ? 63
+                                            : -1;
+}
+
+/* Bytes of base64 up to the first other letter. */
+static void decode(FILE *from, FILE *to)
+{
+    unsigned bits = 0, count = 0;
+    for (int digit; (digit = digit_of(getc(from))) >= 0;) {
+        bits = bits << 6 | (unsigned)digit;
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            putc((int)(bits >> count & 255), to);
+        }
+    }
+}
+
+/* What stands behind each "data:image/png;base64," of the printed page. */
+static nh_status collect(const studio *s, nh_report *report)
+{
+    static const char mark[] = "data:image/png;base64,";
+    FILE *from = fopen(s->dump, "rb"), *to = fopen(s->pictures, "wb");
+    int found = 0;
+    size_t matched = 0;
+    for (int letter; from && to && (letter = getc(from)) != EOF;) {
+        matched = letter == mark[matched] ? matched + 1 : letter == mark[0];
+        if (mark[matched])
+            continue;
+        matched = 0;
+        decode(from, to);
+        found++;
+    }
+    bool good = from && to && !ferror(from) && fflush(to) == 0 && !ferror(to);
+    if (from)
+        fclose(from);
+    if (to)
+        fclose(to);
+    if (!good)
+        return nh_fail(report, NH_FILE_FAILED, "cannot write a temporary file: %s",
+                       strerror(errno));
+    return found == formats[s->format].pictures
+               ? NH_OK
+               : nh_fail(report, NH_FILE_FAILED, "the browser drew %d of %d pictures", found,
+                         formats[s->format].pictures);
+}
+
+static nh_status join(const studio *s, nh_report *report)
+{
+    static char *const coding[][6] = {
+        {"-vf", "split[a][b];[a]palettegen=max_colors=32[p];[b][p]paletteuse=dither=none", NULL},
+        {"-c:v", "libx264", "-pix_fmt", "yuv420p", NULL},
+        {"-c:v", "libvpx-vp9", "-b:v", "0", NULL}};
+    char *argument[ARGUMENTS] = {
+        "ffmpeg", "-v",         "error",      "-y",
+        "-f",     "image2pipe", "-framerate", (char *)formats[s->format].rate,
+        "-c:v",   "png",        "-i",         "-"};
+    int used = 12;
+    for (int i = 0; coding[s->format][i]; i++)
+        argument[used++] = coding[s->format][i];
+    argument[used] = (char *)s->film;
+    return perform(argument, s->pictures, NULL, report);
+}
+
+static nh_status put_in_place(const studio *s, const char *path, nh_report *report)
+{
+    char block[1 << 16];
+    nh_file *file;
+    FILE *film = fopen(s->film, "rb");
+    if (!film)
+        return nh_fail(report, NH_FILE_FAILED, "cannot read the film: %s", strerror(errno));
+    nh_status status = nh_file_begin(&file, path, report);
+    for (size_t got; status == NH_OK && (got = fread(block, 1, sizeof block, film)) > 0;)
+        nh_file_write(file, block, got);
+    if (status == NH_OK)
+        status = nh_file_commit(file, report);
+    fclose(film);
+    return status;
+}
+
+nh_status nh_film_of_record(const nh_record *record, const char *path, const char *title,
+                            nh_report *report)
+{
+    studio s = {0};
+    nh_status status = open_studio(&s, path, report);
+    if (status == NH_OK)
+        status = nh_page_of_record(record, s.page, title, report);
+    if (status == NH_OK)
+        status = photograph(&s, report);
+    if (status == NH_OK)
+        status = collect(&s, report);
+    if (status == NH_OK)
+        status = join(&s, report);
+    if (status == NH_OK)
+        status = put_in_place(&s, path, report);
+    close_studio(&s);
+    return status;
+}

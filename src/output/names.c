@@ -1,0 +1,77 @@
+/* Names of quantities as in print. */
+#include "output/names.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+    const char *word, *letter;
+} greek[] = {
+    {"alpha", "α"},  {"beta", "β"},  {"gamma", "γ"}, {"delta", "δ"}, {"epsilon", "ε"},
+    {"eps", "ε"},    {"zeta", "ζ"},  {"eta", "η"},   {"theta", "θ"}, {"kappa", "κ"},
+    {"lambda", "λ"}, {"mu", "μ"},    {"nu", "ν"},    {"xi", "ξ"},    {"rho", "ρ"},
+    {"sigma", "σ"},  {"tau", "τ"},   {"phi", "φ"},   {"chi", "χ"},   {"psi", "ψ"},
+    {"omega", "ω"},  {"Gamma", "Γ"}, {"Delta", "Δ"}, {"Theta", "Θ"}, {"Lambda", "Λ"},
+    {"Sigma", "Σ"},  {"Phi", "Φ"},   {"Psi", "Ψ"},   {"Omega", "Ω"},
+};
+
+static const char *greek_letter(const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof greek / sizeof greek[0]; i++)
+        if (strlen(greek[i].word) == length && strncmp(word, greek[i].word, length) == 0)
+            return greek[i].letter;
+    return NULL;
+}
+
+typedef struct printed {
+    char *text;
+    size_t used;
+} printed;
+
+static void put(printed *p, const char *piece, size_t length)
+{
+    if (p->used + length < NH_PRINTED_NAME) {
+        memcpy(p->text + p->used, piece, length);
+        p->used += length;
+        p->text[p->used] = '\0';
+    }
+}
+
+/* The word that a name begins with, and the digits behind it: x1, theta2. */
+static const char *put_word(printed *p, const char *name)
+{
+    static const char *const low[10] = {"₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉"};
+    size_t letters = 0, digits = 0;
+    while (isalpha((unsigned char)name[letters]))
+        letters++;
+    while (isdigit((unsigned char)name[letters + digits]))
+        digits++;
+    const char *letter = greek_letter(name, letters);
+    bool ends = !name[letters + digits] || strchr("'.[", name[letters + digits]);
+    if (!ends) {
+        letter = NULL;
+        digits = 0;
+    }
+    put(p, letter ? letter : name, letter ? strlen(letter) : letters);
+    for (size_t i = 0; i < digits; i++) {
+        const char *digit = &name[letters + i];
+        if (letter || letters == 1)
+            put(p, low[*digit - '0'], strlen(low[*digit - '0']));
+        else
+            put(p, digit, 1);
+    }
+    return name + letters + digits;
+}
+
+const char *nh_print_name(const char *name, char text[NH_PRINTED_NAME])
+{
+    printed p = {.text = text};
+    text[0] = '\0';
+    const char *rest = put_word(&p, name);
+    for (; *rest; rest++) {
+        bool prime = *rest == '\'' && !isalpha((unsigned char)rest[1]); /* unlike "Euler's" */
+        put(&p, prime ? "′" : rest, prime ? strlen("′") : 1);
+    }
+    return text;
+}

@@ -1,0 +1,287 @@
+/* Reads a part of an ensemble: its attributes, the names and sizes of its variables, and rows. */
+#include "output/part.h"
+
+#ifdef NH_HAVE_HDF5
+
+#include "base/decimal.h"
+#include "output/hdf5_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct nh_part_file {
+    hid_t id;
+};
+
+static nh_status refuse(const nh_part *part, const char *why, nh_report *report)
+{
+    return nh_fail(report, NH_FILE_FAILED, "%s: %s", part->path, why);
+}
+
+/* ---- attributes ---- */
+
+static bool get(hid_t file, const char *name, hid_t type, void *value)
+{
+    if (H5Aexists(file, name) <= 0)
+        return false;
+    hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
+    bool done = attribute >= 0 && H5Aread(attribute, type, value) >= 0;
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    return done;
+}
+
+static hid_t text_type(void)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    if (type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0)
+        H5Tset_cset(type, H5T_CSET_UTF8);
+    return type;
+}
+
+/* A text, from an attribute or, if it is long, a variable; freed by the caller. */
+static char *get_text(hid_t file, const char *name)
+{
+    hid_t type = text_type();
+    char *found = NULL, *copy = NULL;
+    if (!get(file, name, type, &found) && H5Lexists(file, name, H5P_DEFAULT) > 0) {
+        hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+        if (set >= 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &found) < 0)
+            found = NULL;
+        if (set >= 0)
+            H5Dclose(set);
+    }
+    if (found) {
+        copy = strdup(found);
+        H5free_memory(found);
+    }
+    H5Tclose(type);
+    return copy;
+}
+
+static bool get_head(nh_part *part, hid_t file)
+{
+    int64_t number = 1, all = 1;
+    bool divided =
+        get(file, "part", H5T_NATIVE_INT64, &number) && get(file, "parts", H5T_NATIVE_INT64, &all);
+    part->part = divided ? (int)number : 1;
+    part->parts = divided ? (int)all : 1;
+    char *identity = get_text(file, "identity");
+    snprintf(part->identity, sizeof part->identity, "%s", identity ? identity : "");
+    free(identity);
+    part->model_text = get_text(file, "model_text");
+    part->method = get_text(file, "method");
+    part->compose = get_text(file, "compose");
+    part->random = get(file, "seed", H5T_NATIVE_INT64, &part->seed);
+    return part->model_text && part->method && get(file, "step", H5T_NATIVE_DOUBLE, &part->step) &&
+           get(file, "steps", H5T_NATIVE_INT64, &part->steps) &&
+           get(file, "every", H5T_NATIVE_INT64, &part->every) && part->part >= 1 &&
+           part->part <= part->parts;
+}
+
+static bool add_name(char ***list, int *count, char *name)
+{
+    char **more = name ? realloc(*list, (size_t)(*count + 1) * sizeof *more) : NULL;
+    if (!more) {
+        free(name);
+        return false;
+    }
+    *list = more;
+    more[(*count)++] = name;
+    return true;
+}
+
+static herr_t see_attribute(hid_t file, const char *name, const H5A_info_t *info, void *user)
+{
+    static const char prefix[] = "parameter_";
+    nh_part *part = user;
+    double value;
+    (void)info;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0 ||
+        !get(file, name, H5T_NATIVE_DOUBLE, &value))
+        return 0;
+    char text[512];
+    nh_print(text, sizeof text, "%s=%.17g", name + sizeof prefix - 1, value);
+    return add_name(&part->setting, &part->settings, strdup(text)) ? 0 : -1;
+}
+
+/* ---- variables ---- */
+
+static int get_size(hid_t file, const char *name, hsize_t size[3])
+{
+    hid_t set = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
+    hid_t space = set >= 0 ? H5Dget_space(set) : -1;
+    int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+    if (rank < 1 || rank > 3 || H5Sget_simple_extent_dims(space, size, NULL) != rank)
+        rank = -1;
+    if (space >= 0)
+        H5Sclose(space);
+    if (set >= 0)
+        H5Dclose(set);
+    return rank;
+}
+
+/* Columns are the variables over members and times; swept values those over members. */
+static herr_t see_variable(hid_t file, const char *name, const H5L_info_t *info, void *user)
+{
+    static const char prefix[] = "swept_";
+    nh_part *part = user;
+    hsize_t size[3];
+    (void)info;
+    int rank = get_size(file, name, size);
+    if (rank == 2)
+        return add_name(&part->column, &part->columns, strdup(name)) ? 0 : -1;
+    if (rank == 1 && strncmp(name, prefix, sizeof prefix - 1) == 0)
+        return add_name(&part->swept, &part->sweeps, strdup(name + sizeof prefix - 1)) ? 0 : -1;
+    return 0;
+}
+
+static int width_of(const nh_part *part, hid_t file, const char *name)
+{
+    hsize_t size[3];
+    if (get_size(file, name, size) != 3)
+        return 0;
+    bool fits = size[0] == (hsize_t)part->members && size[1] == (hsize_t)part->records;
+    return fits && size[2] < 1 << 20 ? (int)size[2] : -1;
+}
+
+static bool read_some(hid_t file, const char *name, hid_t type, int rank, const hsize_t *from,
+                      const hsize_t *count, void *data)
+{
+    hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = set >= 0 ? H5Dget_space(set) : -1;
+    hid_t room = H5Screate_simple(rank, count, NULL);
+    bool done = space >= 0 && room >= 0 &&
+                H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
+                H5Dread(set, type, room, space, H5P_DEFAULT, data) >= 0;
+    if (room >= 0)
+        H5Sclose(room);
+    if (space >= 0)
+        H5Sclose(space);
+    if (set >= 0)
+        H5Dclose(set);
+    return done;
+}
+
+static bool get_variables(nh_part *part, hid_t file)
+{
+    hsize_t members[3], records[3], from = 0, one = 1;
+    char name[300];
+    if (get_size(file, "member", members) != 1 || get_size(file, "time", records) != 1 ||
+        members[0] < 1 || records[0] < 1)
+        return false;
+    part->members = (int64_t)members[0];
+    part->records = (int64_t)records[0];
+    if (!read_some(file, "member", H5T_NATIVE_INT64, 1, &from, &one, &part->first) ||
+        !read_some(file, "time", H5T_NATIVE_DOUBLE, 1, &from, &one, &part->t0))
+        return false;
+    part->coordinates = width_of(part, file, "q");
+    part->velocities = width_of(part, file, "v");
+    part->constraints = width_of(part, file, "multiplier");
+    if (H5Literate(file, H5_INDEX_CRT_ORDER, H5_ITER_INC, NULL, see_variable, part) < 0 ||
+        H5Aiterate2(file, H5_INDEX_CRT_ORDER, H5_ITER_INC, NULL, see_attribute, part) < 0 ||
+        part->columns == 0)
+        return false;
+    snprintf(name, sizeof name, "%.280s_mean", part->column[0]); /* a single trajectory has none */
+    return H5Lexists(file, name, H5P_DEFAULT) > 0 && part->coordinates >= 0 &&
+           part->velocities >= 0 && part->constraints >= 0;
+}
+
+nh_status nh_part_open(nh_part *part, const char *path, nh_report *report)
+{
+    *part = (nh_part){.path = path, .file = calloc(1, sizeof *part->file)};
+    if (!part->file)
+        return nh_fail_memory(report);
+    nh_hdf5_silence quiet;
+    nh_hdf5_enter(&quiet);
+    part->file->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    bool opened = part->file->id >= 0;
+    bool ours = opened && get_head(part, part->file->id) && get_variables(part, part->file->id);
+    nh_hdf5_exit(&quiet);
+    if (!opened)
+        return refuse(part, "cannot be read as an HDF5 file", report);
+    return ours ? NH_OK : refuse(part, "this is not an ensemble written by nonholo", report);
+}
+
+static void free_list(char **list, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(list[i]);
+    free(list);
+}
+
+void nh_part_close(nh_part *part)
+{
+    if (part->file && part->file->id >= 0) {
+        nh_hdf5_silence quiet;
+        nh_hdf5_enter(&quiet);
+        H5Fclose(part->file->id);
+        nh_hdf5_exit(&quiet);
+    }
+    free(part->file);
+    free(part->model_text);
+    free(part->method);
+    free(part->compose);
+    free_list(part->setting, part->settings);
+    free_list(part->column, part->columns);
+    free_list(part->swept, part->sweeps);
+    *part = (nh_part){0};
+}
+
+/* ---- rows ---- */
+
+nh_status nh_part_read(const nh_part *part, int64_t first, int64_t members, bool all,
+                       const nh_part_rows *rows, nh_report *report)
+{
+    hid_t file = part->file->id;
+    hsize_t from[3] = {(hsize_t)first}, count[3] = {(hsize_t)members, (hsize_t)part->records};
+    size_t table = (size_t)members * (size_t)part->records;
+    const struct {
+        const char *name;
+        int width;
+        double *data;
+    } vector[] = {{"q", part->coordinates, rows->q},
+                  {"v", part->velocities, rows->v},
+                  {"multiplier", part->constraints, rows->multipliers}};
+    nh_hdf5_silence quiet;
+    nh_hdf5_enter(&quiet);
+    bool done = read_some(file, "records", H5T_NATIVE_INT64, 1, from, count, rows->count) &&
+                read_some(file, "failed", H5T_NATIVE_INT8, 1, from, count, rows->failed);
+    for (int i = 0; i < 3 && done && all; i++) {
+        count[2] = (hsize_t)vector[i].width;
+        done = vector[i].width == 0 ||
+               read_some(file, vector[i].name, H5T_NATIVE_DOUBLE, 3, from, count, vector[i].data);
+    }
+    for (int c = 0; c < part->columns && done; c++)
+        done = read_some(file, part->column[c], H5T_NATIVE_DOUBLE, 2, from, count,
+                         rows->value + (size_t)c * table);
+    for (int i = 0; i < part->sweeps && done; i++) {
+        char name[300];
+        snprintf(name, sizeof name, "swept_%.280s", part->swept[i]);
+        done = read_some(file, name, H5T_NATIVE_DOUBLE, 1, from, count,
+                         rows->swept + (size_t)i * (size_t)members);
+    }
+    nh_hdf5_exit(&quiet);
+    return done ? NH_OK : refuse(part, "its rows cannot be read: the file is damaged", report);
+}
+
+#else
+
+nh_status nh_part_open(nh_part *part, const char *path, nh_report *report)
+{
+    *part = (nh_part){.path = path};
+    return nh_fail(report, NH_BAD_ARGUMENT, "this nonholo was built without HDF5");
+}
+
+void nh_part_close(nh_part *part)
+{
+    (void)part;
+}
+
+nh_status nh_part_read(const nh_part *part, int64_t first, int64_t members, bool all,
+                       const nh_part_rows *rows, nh_report *report)
+{
+    (void)part, (void)first, (void)members, (void)all, (void)rows;
+    return nh_fail(report, NH_BAD_ARGUMENT, "this nonholo was built without HDF5");
+}
+
+#endif

@@ -1,0 +1,264 @@
+/* Tables that were recorded: the formats, and pictures of chosen columns. */
+#include "output/recorded.h"
+#include "output/file.h"
+#include "output/gnuplot.h"
+#include "output/page.h"
+#include "output/sheet.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const endings[] = {".csv", ".npy", ".npz", ".h5", ".hdf5", ".nc", NULL};
+static nh_recorded_reader *const readers[] = {nh_recorded_read_csv,  nh_recorded_read_npy,
+                                              nh_recorded_read_npz,  nh_recorded_read_hdf5,
+                                              nh_recorded_read_hdf5, nh_recorded_read_hdf5};
+
+double *nh_recorded_add(nh_recorded *t, const char *name, size_t length, int64_t rows)
+{
+    if (t->columns == t->room) {
+        int room = t->room ? 2 * t->room : 16;
+        char **names = realloc(t->name, (size_t)room * sizeof *names);
+        t->name = names ? names : t->name;
+        double **columns = names ? realloc(t->column, (size_t)room * sizeof *columns) : NULL;
+        t->column = columns ? columns : t->column;
+        if (!columns)
+            return NULL;
+        t->room = room;
+    }
+    char *copy = nh_arena_text(&t->arena, name, length);
+    double *column = malloc(((size_t)rows + 1) * sizeof *column);
+    if (!copy || !column || (t->columns > 0 && rows != t->rows)) {
+        free(column);
+        return NULL;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        column[i] = NAN;
+    t->rows = rows;
+    t->name[t->columns] = copy;
+    return t->column[t->columns++] = column;
+}
+
+nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member, nh_report *report)
+{
+    *out = NULL;
+    int format = nh_file_ending(path, endings);
+    if (format < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s: expected a recorded file, .csv, .npy, .npz or .h5", path);
+    nh_recorded *t = calloc(1, sizeof *t);
+    if (!t)
+        return nh_fail_memory(report);
+    t->path = path;
+    t->members = 1;
+    nh_status status = readers[format](t, member, report);
+    if (status == NH_OK && (t->rows == 0 || t->columns < 2))
+        status = nh_fail(report, NH_BAD_ARGUMENT, "%s: there is nothing to draw in it", path);
+    if (status == NH_OK)
+        *out = t;
+    else
+        nh_recorded_free(t);
+    return status;
+}
+
+void nh_recorded_free(nh_recorded *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; i < t->columns; i++)
+        free(t->column[i]);
+    free(t->column);
+    free(t->name);
+    nh_arena_free(&t->arena);
+    free(t);
+}
+
+int64_t nh_recorded_rows(const nh_recorded *table)
+{
+    return table->rows;
+}
+
+int64_t nh_recorded_members(const nh_recorded *table)
+{
+    return table->members;
+}
+
+int nh_recorded_columns(const nh_recorded *table)
+{
+    return table->columns;
+}
+
+const char *nh_recorded_column_name(const nh_recorded *table, int column)
+{
+    return column >= 0 && column < table->columns ? table->name[column] : NULL;
+}
+
+const double *nh_recorded_column(const nh_recorded *table, int column)
+{
+    return column >= 0 && column < table->columns ? table->column[column] : NULL;
+}
+
+/* ---- pictures ---- */
+
+static int find_name(const nh_recorded *t, const char *name, size_t length)
+{
+    for (int i = 0; i < t->columns; i++)
+        if (strlen(t->name[i]) == length && strncmp(t->name[i], name, length) == 0)
+            return i;
+    return -1;
+}
+
+/* A coordinate has its velocity beside it; a file does not say which are angles. */
+static nh_sheet_kind kind_of(const nh_recorded *t, int column)
+{
+    char velocity[300];
+    const char *name = t->name[column];
+    size_t length = strlen(name);
+    if (column == 0)
+        return NH_SHEET_TIME;
+    if (strcmp(name, "energy") == 0)
+        return NH_SHEET_ENERGY;
+    if (length > 0 && name[length - 1] == '\'')
+        return NH_SHEET_VELOCITY;
+    snprintf(velocity, sizeof velocity, "%.250s'", name);
+    return find_name(t, velocity, strlen(velocity)) >= 0 ? NH_SHEET_COORDINATE : NH_SHEET_OTHER;
+}
+
+/* A file does not say whether the energy is conserved; if it changes by less than a millionth, the
+ * change is drawn as an error. */
+static bool is_kept(const nh_recorded *t, int energy)
+{
+    double largest = 0;
+    for (int64_t i = 1; energy >= 0 && i < t->rows; i++)
+        largest = fmax(largest, fabs(t->column[energy][i] - t->column[energy][0]));
+    return energy >= 0 && largest < 1e-6 * fabs(t->column[energy][0]);
+}
+
+typedef struct picture {
+    nh_sheet sheet;
+    double *data;
+    nh_sheet_panel *panel;
+    int *list;
+    int panels, used;
+} picture;
+
+static void free_picture(picture *p)
+{
+    free(p->sheet.name);
+    free(p->sheet.kind);
+    free(p->data);
+    free(p->panel);
+    free(p->list);
+}
+
+static nh_status lay_out(picture *p, const nh_recorded *t, nh_report *report)
+{
+    size_t columns = (size_t)t->columns, rows = (size_t)t->rows;
+    p->data = malloc((columns * rows + 1) * sizeof *p->data);
+    p->sheet = (nh_sheet){.rows = t->rows,
+                          .columns = t->columns,
+                          .width = t->columns,
+                          .data = p->data,
+                          .name = calloc(columns, sizeof *p->sheet.name),
+                          .kind = calloc(columns, sizeof *p->sheet.kind)};
+    if (!p->data || !p->sheet.name || !p->sheet.kind)
+        return nh_fail_memory(report);
+    for (size_t c = 0; c < columns; c++) {
+        p->sheet.name[c] = t->name[c];
+        p->sheet.kind[c] = kind_of(t, (int)c);
+        for (size_t r = 0; r < rows; r++)
+            p->data[r * columns + c] = t->column[c][r];
+    }
+    p->sheet.scattered = strcmp(t->name[0], "member") == 0;
+    p->sheet.keeps_energy = is_kept(t, find_name(t, "energy", strlen("energy")));
+    return NH_OK;
+}
+
+static nh_status unknown(const nh_recorded *t, const char *name, size_t length, nh_report *report)
+{
+    char list[400] = "";
+    size_t used = 0;
+    for (int i = 0; i < t->columns && used < sizeof list; i++)
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", t->name[i]);
+    return nh_fail(report, NH_BAD_ARGUMENT, "%s has no column '%.*s'; it has %s%s", t->path,
+                   (int)(length < 80 ? length : 80), name, list, used < sizeof list ? "" : "...");
+}
+
+/* "A,B,Y/X": names over time go into one panel, Y/X into one of its own. */
+static nh_status choose(picture *p, const nh_recorded *t, const char *names, nh_report *report)
+{
+    size_t most = strlen(names) / 2 + 2;
+    p->panel = calloc(most, sizeof *p->panel);
+    p->list = calloc(most, sizeof *p->list);
+    if (!p->panel || !p->list)
+        return nh_fail_memory(report);
+    nh_sheet_panel *together = NULL;
+    for (const char *at = names; *at; at += *at == ',') {
+        size_t length = strcspn(at, ","), before = strcspn(at, ",/");
+        int y = find_name(t, at, before), x = -1;
+        if (y < 0)
+            return unknown(t, at, before, report);
+        if (before < length && (x = find_name(t, at + before + 1, length - before - 1)) < 0)
+            return unknown(t, at + before + 1, length - before - 1, report);
+        p->list[p->used] = y;
+        if (x >= 0 || !together) {
+            p->panel[p->panels] =
+                (nh_sheet_panel){.title = "", .over = x, .columns = 1, .column = p->list + p->used};
+            together = x >= 0 ? NULL : &p->panel[p->panels];
+            p->panels++;
+        } else
+            together->columns++;
+        p->used++;
+        at += length;
+    }
+    return p->panels ? NH_OK
+                     : nh_fail(report, NH_BAD_ARGUMENT, "expected names of columns, as in x,y/x");
+}
+
+/* For a browser: every panel as curves. */
+static nh_status draw_page(const picture *p, const nh_recorded *t, const char *path,
+                           const char *title, nh_report *report)
+{
+    int panels = p->panels ? p->panels : 1, curves = 0;
+    nh_panel *panel = calloc((size_t)panels, sizeof *panel);
+    nh_curve *curve = calloc((size_t)(p->used + t->columns), sizeof *curve);
+    nh_status status = panel && curve ? NH_OK : nh_fail_memory(report);
+    for (int i = 0; i < panels && status == NH_OK; i++) {
+        const nh_sheet_panel *from = p->panels ? p->panel + i : NULL;
+        int count = from ? from->columns : t->columns - 1,
+            over = from && from->over >= 0 ? from->over : 0;
+        panel[i] = (nh_panel){.title = "",
+                              .x_label = t->name[over],
+                              .y_label = "",
+                              .curve = curve + curves,
+                              .curves = count,
+                              .equal = over > 0};
+        for (int c = 0; c < count; c++) {
+            int y = from ? from->column[c] : c + 1;
+            curve[curves++] = (nh_curve){
+                .name = t->name[y], .x = t->column[over], .y = t->column[y], .count = t->rows};
+        }
+    }
+    if (status == NH_OK)
+        status = nh_panels_plot(panel, panels, path, title, report);
+    free(panel);
+    free(curve);
+    return status;
+}
+
+nh_status nh_recorded_plot(const nh_recorded *table, const char *columns, const char *path,
+                           const char *title, nh_report *report)
+{
+    picture p = {0};
+    nh_status status = lay_out(&p, table, report);
+    if (status == NH_OK && columns)
+        status = choose(&p, table, columns, report);
+    if (status == NH_OK)
+        status = nh_is_page(path) ? draw_page(&p, table, path, title, report)
+                 : columns ? nh_sheet_plot_panels(&p.sheet, p.panel, p.panels, path, title, report)
+                           : nh_sheet_plot(&p.sheet, path, title, report);
+    free_picture(&p);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* Reading what was recorded: a table of named columns out of a file that nonholo wrote, or any CSV
+ * or NumPy file like it. One member of an ensemble's archive is a table, too. */
+#ifndef NH_OUTPUT_RECORDED_H
+#define NH_OUTPUT_RECORDED_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <nonholo_analysis.h>
+
+struct nh_recorded {
+    nh_arena arena; /* of the names */
+    const char *path;
+    int64_t rows;
+    int columns, room;
+    char **name;
+    double **column; /* [columns][rows], each allocated */
+    int64_t members; /* of an archive; 1 elsewhere */
+};
+
+/* A new column of `rows` numbers, all NaN; NULL without memory or when it has another length. */
+double *nh_recorded_add(nh_recorded *table, const char *name, size_t length, int64_t rows);
+
+/* One for each format; the table is empty before. */
+typedef nh_status nh_recorded_reader(nh_recorded *table, int64_t member, nh_report *report);
+nh_recorded_reader nh_recorded_read_csv, nh_recorded_read_npy, nh_recorded_read_npz,
+    nh_recorded_read_hdf5;
+
+#endif

@@ -1,0 +1,71 @@
+/* Tables out of text: comma separated values with a line of names. */
+#define _GNU_SOURCE
+#include "output/recorded.h"
+#include "base/decimal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t count_lines(FILE *file)
+{
+    int64_t lines = 0;
+    int before = '\n';
+    for (int letter; (letter = getc(file)) != EOF; before = letter)
+        lines += letter == '\n' && before != '\n';
+    return lines + (before != '\n');
+}
+
+static nh_status read_names(nh_recorded *t, char *line, int64_t rows, nh_report *report)
+{
+    line[strcspn(line, "\r\n")] = '\0';
+    for (char *at = line;; at++) {
+        size_t length = strcspn(at, ",");
+        if (!nh_recorded_add(t, at, length, rows))
+            return nh_fail_memory(report);
+        at += length;
+        if (!*at)
+            return NH_OK;
+    }
+}
+
+static nh_status read_row(nh_recorded *t, char *line, int64_t row, nh_report *report)
+{
+    char *at = line;
+    for (int c = 0; c < t->columns; c++) {
+        char *end;
+        double value = nh_decimal(at, &end);
+        bool last = c + 1 == t->columns;
+        if (end != at)
+            t->column[c][row] = value;
+        if ((!last && *end != ',') || (last && *end && !strchr("\r\n", *end)))
+            return nh_fail(report, NH_BAD_ARGUMENT,
+                           "%s:%lld: expected %d numbers separated by commas", t->path,
+                           (long long)row + 2, t->columns);
+        at = end + 1;
+    }
+    return NH_OK;
+}
+
+nh_status nh_recorded_read_csv(nh_recorded *t, int64_t member, nh_report *report)
+{
+    (void)member;
+    FILE *file = fopen(t->path, "r");
+    if (!file)
+        return nh_fail(report, NH_FILE_FAILED, "cannot open %s: %s", t->path, strerror(errno));
+    int64_t lines = count_lines(file), row = 0;
+    char *line = NULL;
+    size_t room = 0;
+    rewind(file);
+    nh_status status =
+        lines > 1 && getline(&line, &room, file) > 0
+            ? read_names(t, line, lines - 1, report)
+            : nh_fail(report, NH_BAD_ARGUMENT, "%s: there is no data in it", t->path);
+    while (status == NH_OK && row < t->rows && getline(&line, &room, file) > 0)
+        if (line[strspn(line, "\r\n")])
+            status = read_row(t, line, row++, report);
+    free(line);
+    fclose(file);
+    return status;
+}

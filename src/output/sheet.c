@@ -1,0 +1,391 @@
+/* Draws a table of numbers over time with gnuplot, in panels with legends of their own that take
+ * room beside the curves instead of covering them. */
+#include "output/sheet.h"
+#include "output/gnuplot.h"
+#include "output/names.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    POINTS = 1500,
+    PATH_POINTS = 6000,
+    CURVES = 7,
+    PANELS_MOST = 12,
+    PANEL_WIDTH = 560,
+    PANEL_HEIGHT = 400
+};
+
+/* The colours of Okabe and Ito without their yellow: told apart by colour-blind eyes too. */
+static const char *const colours[CURVES] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                            "#E69F00", "#56B4E9", "#555555"};
+
+typedef struct drawer {
+    nh_gnuplot *gnuplot;
+    FILE *script;
+    const nh_sheet *sheet;
+    int blocks; /* of data so far, which have numbers for names */
+} drawer;
+
+/* ---- data ---- */
+
+static double value_at(const nh_sheet *s, int64_t row, int column)
+{
+    return s->data[row * s->width + column];
+}
+
+static void put_number(const drawer *d, double value)
+{
+    char text[32];
+    fputs(isfinite(value) ? nh_number_text(value, text) : "NaN", d->script);
+}
+
+static void put_name(const drawer *d, const char *name)
+{
+    char printed[NH_PRINTED_NAME];
+    nh_gnuplot_quote(d->gnuplot, nh_print_name(name, printed));
+    fputs(" noenhanced", d->script);
+}
+
+static double wrap(double angle)
+{
+    return angle - 2 * M_PI * round(angle / (2 * M_PI));
+}
+
+/* Every so-and-so-many-th row of two columns. An angle is wrapped, and the pen lifted where it goes
+ * round. */
+static int put_curve(drawer *d, int x, int y, int64_t most)
+{
+    const nh_sheet *s = d->sheet;
+    int64_t stride = (s->rows + most - 1) / most;
+    bool angle = s->kind[y] == NH_SHEET_ANGLE;
+    double before = NAN;
+    fprintf(d->script, "$d%d << EOD\n", ++d->blocks);
+    for (int64_t row = 0; row < s->rows; row += stride) {
+        int64_t at = row + stride >= s->rows ? s->rows - 1 : row;
+        double value = value_at(s, at, y);
+        value = angle ? wrap(value) : value;
+        if (angle && fabs(value - before) > M_PI)
+            fputc('\n', d->script);
+        before = value;
+        put_number(d, value_at(s, at, x));
+        fputc(' ', d->script);
+        put_number(d, value);
+        fputc('\n', d->script);
+    }
+    fputs("EOD\n", d->script);
+    return d->blocks;
+}
+
+/* The largest |value - from| of the rows of each point, so that thinning hides no peak; what is
+ * zero is at the floor of the logarithmic scale. */
+static int put_error(drawer *d, int column, double from, double floor)
+{
+    const nh_sheet *s = d->sheet;
+    int64_t stride = (s->rows + POINTS - 1) / POINTS;
+    fprintf(d->script, "$d%d << EOD\n", ++d->blocks);
+    for (int64_t row = 1; row < s->rows; row += stride) {
+        int64_t end = row + stride < s->rows ? row + stride : s->rows;
+        double error = floor;
+        for (int64_t r = row; r < end; r++)
+            error = fmax(error, fabs(value_at(s, r, column) - from));
+        put_number(d, value_at(s, end - 1, 0));
+        fputc(' ', d->script);
+        put_number(d, error);
+        fputc('\n', d->script);
+    }
+    fputs("EOD\n", d->script);
+    return d->blocks;
+}
+
+/* ---- panels ---- */
+
+static void begin_panel(const drawer *d, const char *title, const char *x, const char *y)
+{
+    fputs("reset\nset encoding utf8\nset grid lc rgb '#dddddd'\nset tics nomirror\nset border 3\n"
+          "set datafile missing 'NaN'\nset autoscale xfix\n"
+          "set key outside right top vertical Left reverse samplen 1.2 spacing 1.15\nset title ",
+          d->script);
+    nh_gnuplot_quote(d->gnuplot, title);
+    fputs(" noenhanced\nset xlabel ", d->script);
+    put_name(d, x);
+    fputs("\nset ylabel ", d->script);
+    put_name(d, y);
+    fputc('\n', d->script);
+}
+
+static void put_line(const drawer *d, int block, int colour, const char *name)
+{
+    if (d->sheet->scattered)
+        fprintf(d->script, "$d%d using 1:2 with points pt 7 ps 0.5 lc rgb '%s' title ", block,
+                colours[colour % CURVES]);
+    else
+        fprintf(d->script, "$d%d using 1:2 with lines lw 1.3 lc rgb '%s' dt %d title ", block,
+                colours[colour % CURVES], 1 + colour / CURVES);
+    put_name(d, name);
+}
+
+typedef struct range {
+    double least, greatest;
+} range;
+
+static range range_of(const nh_sheet *s, int column)
+{
+    range r = {INFINITY, -INFINITY};
+    bool angle = s->kind[column] == NH_SHEET_ANGLE;
+    for (int64_t row = 0; row < s->rows; row++) {
+        double value = value_at(s, row, column);
+        if (!isfinite(value))
+            continue;
+        r.least = fmin(r.least, angle ? wrap(value) : value);
+        r.greatest = fmax(r.greatest, angle ? wrap(value) : value);
+    }
+    return r;
+}
+
+static void put_range(const drawer *d, char axis, range r, double half)
+{
+    double middle = r.least + (r.greatest - r.least) / 2;
+    fprintf(d->script, "set %crange [", axis);
+    put_number(d, middle - half);
+    fputc(':', d->script);
+    put_number(d, middle + half);
+    fputs("]\n", d->script);
+}
+
+/* A unit is as long across as it is upwards; a path along a line still gets some room beside it. */
+static void put_true_scale(const drawer *d, range x, range y)
+{
+    double across = 0.54 * (x.greatest - x.least), up = 0.54 * (y.greatest - y.least);
+    double least = fmax(across, up) / 2.5;
+    if (!(least > 0) || !isfinite(least))
+        return;
+    put_range(d, 'x', x, fmax(across, least));
+    put_range(d, 'y', y, fmax(up, least));
+    fputs("set size ratio -1\nset xtics autofreq\n", d->script);
+}
+
+static void put_point(const drawer *d, int64_t row, int x, int y)
+{
+    double value = value_at(d->sheet, row, y);
+    put_number(d, value_at(d->sheet, row, x));
+    fputc(' ', d->script);
+    put_number(d, d->sheet->kind[y] == NH_SHEET_ANGLE ? wrap(value) : value);
+    fputc('\n', d->script);
+}
+
+/* The line, its start and its end. */
+static void put_path(const drawer *d, int block, int x, int y)
+{
+    fputs("$ends << EOD\n", d->script);
+    put_point(d, 0, x, y);
+    fputs("\n\n", d->script);
+    put_point(d, d->sheet->rows - 1, x, y);
+    fprintf(d->script,
+            "EOD\nplot $d%d using 1:2 with lines lw 1.1 lc rgb '%s' notitle, "
+            "$ends index 0 using 1:2 with points pt 6 lw 2 ps 1.2 lc rgb '#009E73' title 'start', "
+            "$ends index 1 using 1:2 with points pt 7 ps 1.2 lc rgb '%s' title 'end'\n",
+            block, colours[0], colours[1]);
+}
+
+/* One column over another, with start and end; true to scale when both are lengths. */
+static void draw_path(drawer *d, const char *title, int x, int y)
+{
+    const nh_sheet *s = d->sheet;
+    int block = put_curve(d, x, y, PATH_POINTS);
+    begin_panel(d, title, s->name[x], s->name[y]);
+    fputs("set autoscale x\nset offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03\n",
+          d->script);
+    if (s->kind[x] == NH_SHEET_COORDINATE && s->kind[y] == NH_SHEET_COORDINATE)
+        put_true_scale(d, range_of(s, x), range_of(s, y));
+    if (s->scattered)
+        fprintf(d->script, "plot $d%d using 1:2 with points pt 7 ps 0.5 lc rgb '%s' notitle\n",
+                block, colours[0]);
+    else
+        put_path(d, block, x, y);
+}
+
+/* Angles that go far have an axis of one revolution. */
+static void put_angle_axis(const drawer *d, const nh_sheet_panel *panel)
+{
+    double largest = 0;
+    for (int i = 0; i < panel->columns; i++) {
+        range r = range_of(d->sheet, panel->column[i]);
+        largest = fmax(largest, fmax(-r.least, r.greatest));
+    }
+    if (largest > M_PI / 2)
+        fputs("set yrange [-3.3:3.3]\n"
+              "set ytics ('-π' -pi, '-π/2' -pi/2, '0' 0, 'π/2' pi/2, 'π' pi)\n",
+              d->script);
+}
+
+static void draw_columns(drawer *d, const nh_sheet_panel *panel)
+{
+    const nh_sheet *s = d->sheet;
+    int first = d->blocks + 1;
+    bool angles = true;
+    for (int i = 0; i < panel->columns; i++) {
+        put_curve(d, 0, panel->column[i], POINTS);
+        angles = angles && s->kind[panel->column[i]] == NH_SHEET_ANGLE;
+    }
+    begin_panel(d, panel->title, s->name[0], panel->columns == 1 ? s->name[panel->column[0]] : "");
+    if (angles)
+        put_angle_axis(d, panel);
+    fputs("plot ", d->script);
+    for (int i = 0; i < panel->columns; i++) {
+        fputs(i ? ", " : "", d->script);
+        put_line(d, first + i, i, s->name[panel->column[i]]);
+    }
+    fputc('\n', d->script);
+}
+
+static void draw_panel(drawer *d, const nh_sheet_panel *panel)
+{
+    if (panel->over >= 0)
+        draw_path(d, panel->title, panel->over, panel->column[0]);
+    else
+        draw_columns(d, panel);
+}
+
+static int find(const nh_sheet *s, nh_sheet_kind kind)
+{
+    for (int i = 0; i < s->columns; i++)
+        if (s->kind[i] == kind)
+            return i;
+    return -1;
+}
+
+static bool has_errors(const nh_sheet *s)
+{
+    return find(s, NH_SHEET_RESIDUAL) >= 0 || (s->keeps_energy && find(s, NH_SHEET_ENERGY) >= 0);
+}
+
+static void draw_errors(drawer *d)
+{
+    const nh_sheet *s = d->sheet;
+    int energy = s->keeps_energy ? find(s, NH_SHEET_ENERGY) : -1;
+    int residual = find(s, NH_SHEET_RESIDUAL), first = d->blocks + 1;
+    double scale = energy >= 0 ? fabs(value_at(s, 0, energy)) : 1;
+    double floor = (isfinite(scale) && scale > 0 ? scale : 1) * DBL_EPSILON / 16;
+    if (energy >= 0)
+        put_error(d, energy, value_at(s, 0, energy), floor);
+    if (residual >= 0)
+        put_error(d, residual, 0, floor);
+    begin_panel(d, "errors", s->name[0], "");
+    fputs("set logscale y\nset format y '10^{%L}'\nset xrange [", d->script);
+    put_number(d, value_at(s, 0, 0));
+    fputs(":]\nplot ", d->script);
+    if (energy >= 0)
+        put_line(d, first, 0, "|energy − start|");
+    if (residual >= 0) {
+        fputs(energy >= 0 ? ", " : "", d->script);
+        put_line(d, d->blocks, 1, "|constraint|");
+    }
+    fputc('\n', d->script);
+}
+
+/* ---- the whole ---- */
+
+static nh_status begin(drawer *d, const nh_sheet *sheet, int panels, const char *path,
+                       const char *title, nh_report *report)
+{
+    int columns = panels <= 1 ? 1 : panels <= 4 ? 2 : 3, rows = (panels + columns - 1) / columns;
+    *d = (drawer){.sheet = sheet};
+    nh_status status = nh_gnuplot_begin(&d->gnuplot, path, columns * PANEL_WIDTH,
+                                        rows * PANEL_HEIGHT + 40, report);
+    if (status != NH_OK)
+        return status;
+    d->script = nh_gnuplot_script(d->gnuplot);
+    fprintf(d->script, "set encoding utf8\nset multiplot layout %d,%d title ", rows, columns);
+    nh_gnuplot_quote(d->gnuplot, title);
+    fputs(" noenhanced font ',14'\n", d->script);
+    return NH_OK;
+}
+
+nh_status nh_sheet_plot_panels(const nh_sheet *sheet, const nh_sheet_panel *panel, int panels,
+                               const char *path, const char *title, nh_report *report)
+{
+    drawer d;
+    nh_status status = begin(&d, sheet, panels, path, title, report);
+    if (status != NH_OK)
+        return status;
+    for (int i = 0; i < panels; i++)
+        draw_panel(&d, panel + i);
+    fputs("unset multiplot\n", d.script);
+    return nh_gnuplot_finish(d.gnuplot, report);
+}
+
+typedef struct choice {
+    nh_sheet_panel panel[PANELS_MOST];
+    int *list; /* columns of all panels, one behind another */
+    int panels, used;
+} choice;
+
+static void add_panel(choice *c, const nh_sheet *s, const char *title, nh_sheet_kind kind)
+{
+    nh_sheet_panel panel = {.title = title, .over = -1, .column = c->list + c->used};
+    for (int i = 0; i < s->columns && panel.columns < 2 * CURVES; i++)
+        if (s->kind[i] == kind)
+            c->list[c->used + panel.columns++] = i;
+    if (panel.columns > 0)
+        c->panel[c->panels++] = panel;
+    c->used += panel.columns;
+}
+
+static void add_path(choice *c, const char *title, int x, int y)
+{
+    c->list[c->used] = y;
+    c->panel[c->panels++] =
+        (nh_sheet_panel){.title = title, .over = x, .columns = 1, .column = c->list + c->used++};
+}
+
+/* The first two lengths; without them, a coordinate and its velocity. */
+static void choose_path(choice *c, const nh_sheet *s)
+{
+    int x = find(s, NH_SHEET_COORDINATE), y = -1, velocity = find(s, NH_SHEET_VELOCITY);
+    for (int i = x + 1; x >= 0 && i < s->columns && y < 0; i++)
+        if (s->kind[i] == NH_SHEET_COORDINATE)
+            y = i;
+    int single = x >= 0 ? x : find(s, NH_SHEET_ANGLE);
+    if (y >= 0)
+        add_path(c, "path", x, y);
+    else if (single >= 0 && velocity >= 0)
+        add_path(c, "phase portrait", velocity + single - 1, single);
+}
+
+static void choose(choice *c, const nh_sheet *s)
+{
+    choose_path(c, s);
+    add_panel(c, s, "coordinates", NH_SHEET_COORDINATE);
+    add_panel(c, s, "angles", NH_SHEET_ANGLE);
+    if (!s->keeps_energy)
+        add_panel(c, s, "energy", NH_SHEET_ENERGY);
+    if (find(s, NH_SHEET_OTHER) >= 0)
+        add_panel(c, s, "observables", NH_SHEET_OTHER);
+    else
+        add_panel(c, s, "velocities", NH_SHEET_VELOCITY);
+}
+
+nh_status nh_sheet_plot(const nh_sheet *sheet, const char *path, const char *title,
+                        nh_report *report)
+{
+    drawer d;
+    choice c = {.list = calloc(2 * (size_t)sheet->columns + 2, sizeof *c.list)};
+    if (!c.list)
+        return nh_fail_memory(report);
+    choose(&c, sheet);
+    bool errors = has_errors(sheet) && sheet->rows > 1;
+    nh_status status = begin(&d, sheet, c.panels + errors, path, title, report);
+    if (status == NH_OK) {
+        for (int i = 0; i < c.panels; i++)
+            draw_panel(&d, c.panel + i);
+        if (errors)
+            draw_errors(&d);
+        fputs("unset multiplot\n", d.script);
+        status = nh_gnuplot_finish(d.gnuplot, report);
+    }
+    free(c.list);
+    return status;
+}

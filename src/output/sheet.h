@@ -1,0 +1,46 @@
+/* A table of numbers over time, recorded now or read from a file, and its still picture. */
+#ifndef NH_OUTPUT_SHEET_H
+#define NH_OUTPUT_SHEET_H
+
+#include "base/status.h"
+
+#include <nonholo.h>
+
+typedef enum nh_sheet_kind {
+    NH_SHEET_TIME,
+    NH_SHEET_COORDINATE,
+    NH_SHEET_ANGLE,
+    NH_SHEET_VELOCITY,
+    NH_SHEET_ENERGY,
+    NH_SHEET_OTHER, /* observables */
+    NH_SHEET_RESIDUAL
+} nh_sheet_kind;
+
+typedef struct nh_sheet {
+    int64_t rows;
+    int columns;
+    int64_t width; /* numbers from row to row */
+    const double *data;
+    const char **name; /* [columns] */
+    nh_sheet_kind *kind;
+    bool keeps_energy; /* so that a change of it is an error */
+    bool scattered;    /* rows are members of an ensemble and follow no path: dots, no lines */
+} nh_sheet;
+
+/* Panels as they suit the columns: the path true to scale, coordinates, angles, errors, and what
+ * was observed. The ending of the path is .svg, .png or .pdf. */
+nh_status nh_sheet_plot(const nh_sheet *sheet, const char *path, const char *title,
+                        nh_report *report);
+
+/* Panels that the caller chooses: a list of columns each, drawn over time (or over another column,
+ * `over` >= 0). */
+typedef struct nh_sheet_panel {
+    const char *title;
+    int over;
+    int columns;
+    const int *column;
+} nh_sheet_panel;
+nh_status nh_sheet_plot_panels(const nh_sheet *sheet, const nh_sheet_panel *panel, int panels,
+                               const char *path, const char *title, nh_report *report);
+
+#endif

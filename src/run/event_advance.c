@@ -1,0 +1,566 @@
+/* Advances a member of a run from node to node, looks for events in between, and does what is to
+ * be done there: a member ends, or its velocities change and it starts again from there. */
+#include "run/events.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/health.h"
+#include "system/start.h"
+
+/* Two events of one kind come soon after each other if the time between them is so small a part of
+ * a step; so many of them in a row accumulate. */
+static const double soon = 1e-6;
+enum { SOON_MAX = 3 };
+
+typedef struct walk { /* a member between two steps of the run */
+    nh_run *run;
+    nh_crossings *w;
+    group *g;
+    int member;
+    double *kept;
+    int64_t index; /* steps of the run that are behind it */
+    nh_failure *f;
+} walk;
+
+static bool fails(walk *k, int status, int event, double t)
+{
+    *k->f = (nh_failure){status, k->index, k->member, event, t};
+    return false;
+}
+
+/* Where the memory of the method counts its own steps; NULL: it takes those of the run. */
+static double *counts_of(const walk *k)
+{
+    const nh_run *run = k->run;
+    const nh_shape *s = &run->system->shape;
+    const size_t memory = 4 * (size_t)s->n + (size_t)s->angles;
+    return nh_choice_adapts(&run->choice)
+               ? k->g->block + memory + run->choice.method->counts(s, run->choice.option)
+               : NULL;
+}
+
+/* Puts a state into the block. Own steps taken so far are not forgotten. */
+static void put_state(walk *k, const double *node)
+{
+    double *count = counts_of(k), taken = node[NODE_TAKEN], given_up = node[NODE_GIVEN_UP];
+    if (count && !k->w->own) {
+        taken = count[0];
+        given_up = count[1];
+    }
+    nh_block_of_node(k->run, node, k->g->block);
+    k->g->started = false;
+    if (count) {
+        count[0] = taken;
+        count[1] = given_up;
+    }
+}
+
+/* Starts the method from the state of the block. */
+static bool start_at(walk *k, double t)
+{
+    double *count = counts_of(k), taken = count ? count[0] : 0, given_up = count ? count[1] : 0;
+    engine *e = nh_run_fast_engine(k->run);
+    nh_kernel_io io = nh_run_io(k->run, e, k->g->block, 1, 0);
+    io.time = t;
+    k->g->started = e->kernel->start(&io) == NH_KERNEL_OK;
+    if (count) {
+        count[0] = taken;
+        count[1] = given_up;
+    }
+    return k->g->started || fails(k, NH_FAILED_NOT_FINITE, 0, t);
+}
+
+/* ---- what happens ---- */
+
+/* Tells the user's function; true where it wants the member to end. What is done again after a
+ * failure is told once. */
+static bool tell(walk *k, const nh_root *root, const double *node, const double *after)
+{
+    nh_crossings *w = k->w;
+    const nh_system *system = k->run->system;
+    const double number = k->kept[KEPT_NUMBER]++;
+    double *of = nh_crossings_of(k->kept, root->event), *told = w->told + 2 * k->member;
+    of[OF_COUNT]++;
+    of[OF_LAST] = node[NODE_T];
+    if (number < told[0] || !w->hook)
+        return number == told[1];
+    told[0] = number + 1;
+    const int nq = system->coordinates;
+    double *q = w->shown, *v = q + w->n, *v_after = v + w->n;
+    memcpy(q, node + NODE_Q, (size_t)nq * sizeof *q);
+    for (int a = 0; a < w->angles; a++)
+        q[w->shape->angle[a]] = nh_whole_angle(q[w->shape->angle[a]], node[NODE_Q + 3 * w->n + a]);
+    nh_show_velocities(system, node + NODE_Q, node + NODE_Q + w->n, 1, v);
+    nh_show_velocities(system, node + NODE_Q, after, 1, v_after);
+    const nh_event event = {.event = root->event,
+                            .name = w->problem->event[root->event].name,
+                            .direction = root->direction,
+                            .member = k->member,
+                            .t = node[NODE_T],
+                            .q = q,
+                            .v = v,
+                            .v_after = v_after,
+                            .wrapped_q = node + NODE_Q};
+    if (w->hook(w->user, &event) != 0)
+        told[1] = number;
+    return number == told[1];
+}
+
+/* Velocities at a node as `when` gives them, brought onto the constraints. */
+static bool change_velocities(walk *k, int event, double *node)
+{
+    nh_crossings *w = k->w;
+    const nh_system *system = k->run->system;
+    double *q = node + NODE_Q, *v = q + w->n;
+    w->engine.call[NH_FN_CHANGES](w->engine.self, NH_FN_CHANGES, node[NODE_T], q, v, NULL,
+                                  w->changed, w->inputs);
+    for (int i = 0; i < w->problem->changes; i++)
+        if (w->problem->change[i].event == event)
+            v[w->problem->change[i].velocity] = w->changed[i];
+    if (system->constraints > 0 &&
+        nh_project(system, NULL, true, node[NODE_T], q, v, NULL) != NH_OK)
+        return false;
+    for (int i = 0; i < w->n; i++)
+        if (!isfinite(v[i]))
+            return false;
+    return true;
+}
+
+/* Whether events of one kind have accumulated; `length` is that of the interval. */
+static bool accumulates(walk *k, const nh_root *root, double t, double length)
+{
+    double *of = nh_crossings_of(k->kept, root->event);
+    const bool again = of[OF_COUNT] > 0 && t - of[OF_LAST] < soon * length;
+    of[OF_SHORT] = again ? of[OF_SHORT] + 1 : 0;
+    return of[OF_SHORT] >= SOON_MAX;
+}
+
+/* Where the member is after an event that acted: on the side from which it came, unless it goes
+ * through all the same. */
+static void choose_side(walk *k, const nh_root *root, double *node)
+{
+    nh_crossings *w = k->w;
+    if (w->needs_slope)
+        nh_crossings_slope(w, node);
+    nh_crossings_values(w, node, w->value[2]);
+    const double rate = w->value[2][w->events + root->event];
+    nh_crossings_of(k->kept, root->event)[OF_SIDE] =
+        rate * root->direction > 0 ? root->direction : -root->direction;
+}
+
+/* Whether a change of sign is an event, in its direction. */
+static bool is_event(const nh_crossings *w, const nh_root *root)
+{
+    const int direction = w->problem->event[root->event].direction;
+    return direction == 0 || direction == root->direction;
+}
+
+static void end_member(walk *k, int event)
+{
+    if (k->kept[KEPT_ENDED] != 0)
+        return;
+    k->kept[KEPT_ENDED] = 1 + event;
+    k->kept[KEPT_END] = k->w->fresh[NODE_T];
+    k->kept[KEPT_STEPS] = (double)k->index;
+}
+
+/* The events of an interval up to a time, in w->root, are told. Returns the first one at which the
+ * state changes or the member ends, which is not told yet; -1: there is none. */
+static int pass_events(walk *k, const double *from, const double *to, double until)
+{
+    nh_crossings *w = k->w;
+    const double h = to[NODE_T] - from[NODE_T];
+    for (int i = 0; i < w->roots; i++) {
+        const nh_root *root = w->root + i;
+        const double t = from[NODE_T] + root->x * h;
+        if (t > until)
+            break;
+        if (t <= k->kept[KEPT_SEEN] || !is_event(w, root))
+            continue;
+        if (w->acts[root->event] || w->ends[root->event])
+            return i;
+        if (nh_crossings_between(k->run, from, to, root->x) &&
+            tell(k, root, w->at, w->at + NODE_Q + w->n)) {
+            memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
+            end_member(k, root->event);
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Every side is that behind the changes of sign up to a place. */
+static void take_sides(walk *k, double upto)
+{
+    nh_crossings *w = k->w;
+    for (int i = 0; i < w->roots && w->root[i].x <= upto; i++)
+        nh_crossings_of(k->kept, w->root[i].event)[OF_SIDE] = w->root[i].direction;
+}
+
+/* One of the events at the time of w->fresh. */
+static bool happen_one(walk *k, const nh_root *root, double h)
+{
+    nh_crossings *w = k->w;
+    const bool acts = w->acts[root->event];
+    memcpy(w->at, w->fresh, w->node_size * sizeof *w->at);
+    if (acts && accumulates(k, root, w->fresh[NODE_T], h))
+        return fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
+    if (acts && !change_velocities(k, root->event, w->fresh))
+        return fails(k, NH_FAILED_CHANGE, root->event, w->fresh[NODE_T]);
+    if (tell(k, root, w->at, w->fresh + NODE_Q + w->n) || w->ends[root->event])
+        end_member(k, root->event);
+    if (acts)
+        choose_side(k, root, w->fresh);
+    return true;
+}
+
+/* Root `first` and those at the same time happen. The block gets the state behind them. */
+static bool happen(walk *k, int first, const double *from, const double *to)
+{
+    nh_crossings *w = k->w;
+    const double h = to[NODE_T] - from[NODE_T], x = w->root[first].x;
+    const double together = x + 4 * DBL_EPSILON * fmax(1, fabs(from[NODE_T]) / h);
+    take_sides(k, together);
+    if (k->kept[KEPT_ENDED] == 0) { /* else it was told already */
+        if (!nh_crossings_between(k->run, from, to, x))
+            return fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
+        memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
+        for (int i = first; i < w->roots && w->root[i].x <= together; i++) {
+            const nh_root root = w->root[i];
+            if (is_event(w, &root) && !happen_one(k, &root, h))
+                return false;
+        }
+    }
+    put_state(k, w->fresh);
+    double *node = nh_crossings_node(w, k->kept, 0);
+    memcpy(node, w->fresh, w->node_size * sizeof *node);
+    k->kept[KEPT_NODES] = 1;
+    k->kept[KEPT_SEEN] = -INFINITY;
+    return true;
+}
+
+static bool look_through(walk *k, double *from, double *to, double until, int *event)
+{
+    *event = -1;
+    if (!nh_crossings_find(k->run, k->kept, from, to))
+        return fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
+    if (k->w->roots > 0)
+        *event = pass_events(k, from, to, until);
+    return true;
+}
+
+static double grid(const walk *k, int64_t index)
+{
+    return k->run->time + (double)index * k->run->step;
+}
+
+/* ---- rows that the caller of nh_run_trace wants ---- */
+
+static void hand_row(const walk *k, int64_t index, const double *row, const double *wrapped)
+{
+    const nh_trace *trace = &k->w->wanted;
+    const size_t n = (size_t)k->w->n;
+    const int64_t since = index - trace->from;
+    if (!trace->row || since <= 0 || since % trace->every != 0)
+        return;
+    const size_t place = (size_t)(since / trace->every - 1);
+    memcpy(trace->row + place * (1 + 2 * n), row, (1 + 2 * n) * sizeof *row);
+    if (trace->wrapped)
+        memcpy(trace->wrapped + place * n, wrapped, n * sizeof *wrapped);
+}
+
+static void hand_state(const walk *k)
+{
+    nh_crossings *w = k->w;
+    const size_t n = (size_t)w->n;
+    double *row = w->rows;
+    row[0] = grid(k, k->index);
+    memcpy(row + 1, k->g->block, 2 * n * sizeof *row);
+    for (int a = 0; a < w->angles; a++)
+        row[1 + w->shape->angle[a]] =
+            nh_whole_angle(row[1 + w->shape->angle[a]], k->g->block[4 * n + (size_t)a]);
+    hand_row(k, k->index, row, k->g->block);
+}
+
+/* ---- steps as they are given ---- */
+
+static void node_of_row(const nh_crossings *w, const double *row, const double *wrapped,
+                        double *node)
+{
+    const size_t n = (size_t)w->n;
+    node[NODE_T] = row[0];
+    node[NODE_TAKEN] = node[NODE_GIVEN_UP] = 0;
+    memcpy(node + NODE_Q, wrapped, n * sizeof *node);
+    memcpy(node + NODE_Q + n, row + 1 + n, n * sizeof *node);
+    for (int a = 0; a < w->angles; a++) {
+        const int i = w->shape->angle[a];
+        node[NODE_Q + 3 * n + (size_t)a] = rint((row[1 + i] - wrapped[i]) / (2 * M_PI));
+    }
+}
+
+/* The second node of an interval is the first of the next one. */
+static void go_to_next(walk *k)
+{
+    nh_crossings *w = k->w;
+    double *value = w->value[0];
+    w->value[0] = w->value[1];
+    w->value[1] = value;
+    memcpy(nh_crossings_node(w, k->kept, 0), nh_crossings_node(w, k->kept, 1),
+           w->node_size * sizeof *w->at);
+    k->kept[KEPT_SEEN] = -INFINITY;
+}
+
+/* A step of another length, from the state behind an event to the next step of the run, in which
+ * there may be more events. */
+static bool finish_step(walk *k)
+{
+    nh_run *run = k->run;
+    nh_crossings *w = k->w;
+    double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
+    const double step = run->step, time = run->time, end = grid(k, k->index + 1);
+    int event = 0;
+    bool done = true;
+    while (done && event >= 0 && k->kept[KEPT_ENDED] == 0) {
+        const double t = from[NODE_T], length = end - t;
+        event = -1;
+        if (!(length > 8 * DBL_EPSILON * fmax(fabs(t), step)))
+            break;
+        run->step = length;
+        run->time = t - (double)k->index * length;
+        done = start_at(k, t);
+        memcpy(k->g->saved, k->g->block, run->state_size * sizeof(double));
+        done = done && nh_group_advance(run, k->g, k->index, k->index, k->index + 1, k->f);
+        run->step = step;
+        run->time = time;
+        k->g->started = false;
+        if (!done)
+            break;
+        nh_node_of_block(w, k->g->block, end, to);
+        nh_crossings_slope(w, from);
+        nh_crossings_slope(w, to);
+        nh_crossings_values(w, from, w->value[0]);
+        nh_crossings_values(w, to, w->value[1]);
+        done = look_through(k, from, to, INFINITY, &event);
+        if (done && event >= 0)
+            done = happen(k, event, from, to);
+        else if (done)
+            take_sides(k, 1);
+    }
+    return done;
+}
+
+/* Steps from the present one on, until something happens or there are no more. */
+static bool advance_given(walk *k, int64_t to)
+{
+    nh_run *run = k->run;
+    nh_crossings *w = k->w;
+    const size_t n = (size_t)w->n;
+    double *from = nh_crossings_node(w, k->kept, 0), *next = nh_crossings_node(w, k->kept, 1);
+    if (!k->g->started && !start_at(k, grid(k, k->index)))
+        return false;
+    nh_node_of_block(w, k->g->block, grid(k, k->index), from);
+    if (w->needs_slope)
+        nh_crossings_slope(w, from);
+    nh_crossings_values(w, from, w->value[0]);
+    memcpy(k->g->saved, k->g->block, run->state_size * sizeof(double));
+    run->trace = (nh_trace){w->rows, w->wrapped, k->index, 1};
+    const bool done = nh_group_advance(run, k->g, k->index, k->index, to, k->f);
+    run->trace = (nh_trace){0};
+    int event = -1;
+    for (int64_t j = 0; done && k->index < to && event < 0; j++) {
+        const double *row = w->rows + (size_t)j * (1 + 2 * n),
+                     *wrapped = w->wrapped + (size_t)j * n;
+        node_of_row(w, row, wrapped, next);
+        if (w->needs_slope)
+            nh_crossings_slope(w, next);
+        nh_crossings_values(w, next, w->value[1]);
+        if (!look_through(k, from, next, INFINITY, &event))
+            return false;
+        if (event >= 0)
+            break;
+        take_sides(k, 1);
+        go_to_next(k);
+        k->index++;
+        hand_row(k, k->index, row, wrapped);
+    }
+    if (event < 0)
+        return done;
+    if (!happen(k, event, from, next) || !finish_step(k))
+        return false;
+    if (k->kept[KEPT_ENDED] == 0) {
+        k->index++;
+        hand_state(k);
+        nh_health_restart(run, k->member, k->index);
+    }
+    return true;
+}
+
+/* ---- steps that the method chooses ---- */
+
+/* The intervals that are known by now, up to a time. *event >= 0: there the state changed. */
+static bool look_at_nodes(walk *k, int64_t nodes, double until, int *event)
+{
+    nh_crossings *w = k->w;
+    double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
+    int64_t taken = 0;
+    *event = -1;
+    nh_crossings_values(w, from, w->value[0]);
+    while (k->kept[KEPT_NODES] == 2 || taken < nodes) {
+        if (k->kept[KEPT_NODES] == 1)
+            memcpy(to, w->node + (size_t)taken++ * w->node_size, w->node_size * sizeof *to);
+        k->kept[KEPT_NODES] = 2;
+        nh_crossings_values(w, to, w->value[1]);
+        if (!look_through(k, from, to, until, event))
+            return false;
+        if (*event >= 0)
+            return happen(k, *event, from, to);
+        if (to[NODE_T] > until) {
+            k->kept[KEPT_SEEN] = until;
+            return true;
+        }
+        take_sides(k, 1);
+        go_to_next(k);
+        k->kept[KEPT_NODES] = 1;
+    }
+    return true;
+}
+
+/* Steps of the present length, until something happens or there are no more: *happened. */
+static bool follow_nodes(walk *k, int64_t index, int64_t to, bool *happened)
+{
+    nh_run *run = k->run;
+    nh_crossings *w = k->w;
+    engine *e = nh_run_fast_engine(run);
+    int status = NH_KERNEL_FULL, event = -1;
+    while (status == NH_KERNEL_FULL && event < 0) {
+        nh_kernel_io io = nh_run_io(run, e, k->g->block, 1, index);
+        io.node = w->node;
+        io.nodes_max = NH_EVENT_NODES;
+        status = e->kernel->advance(&io, 1, to - index);
+        index = io.index;
+        if (status != NH_KERNEL_OK && status != NH_KERNEL_FULL) {
+            *k->f = (nh_failure){status, index, k->member, io.iterations, io.residual};
+            return false;
+        }
+        const double end = run->time + (double)to * run->step;
+        const double until =
+            status == NH_KERNEL_OK ? end : w->node[(io.nodes - 1) * (int64_t)w->node_size];
+        if (!look_at_nodes(k, io.nodes, until, &event))
+            return false;
+    }
+    *happened = event >= 0;
+    return true;
+}
+
+/* From the state behind an event to the next step of the run. */
+static bool follow_to_step(walk *k, bool *happened)
+{
+    nh_run *run = k->run;
+    const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T], step = run->step,
+                 time = run->time;
+    const double length = grid(k, k->index + 1) - t;
+    *happened = false;
+    if (!(length > 8 * DBL_EPSILON * fmax(fabs(t), step)))
+        return true;
+    const nh_trace wanted = run->trace;
+    run->trace = (nh_trace){0};
+    run->step = length;
+    run->time = t - (double)k->index * length;
+    const bool done = start_at(k, t) && follow_nodes(k, k->index, k->index + 1, happened);
+    run->step = step;
+    run->time = time;
+    run->trace = wanted;
+    return done;
+}
+
+/* The step of the run in which the last event was. */
+static void find_step(walk *k, int64_t to)
+{
+    const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
+    const double steps = (t - k->run->time) / k->run->step;
+    int64_t index = steps > (double)k->index ? (int64_t)steps : k->index;
+    while (index > k->index && grid(k, index) > t)
+        index--;
+    while (index + 1 < to && grid(k, index + 1) <= t)
+        index++;
+    k->index = index;
+    if (k->kept[KEPT_ENDED] != 0)
+        k->kept[KEPT_STEPS] = (double)index;
+}
+
+/* The method starts at the present state, after new inputs too: that is the first node. */
+static bool begin_nodes(walk *k)
+{
+    nh_crossings *w = k->w;
+    double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
+    const double t = grid(k, k->index), *count = counts_of(k);
+    if (k->kept[KEPT_NODES] == 2) { /* an own step that went on beyond this state */
+        nh_crossings_values(w, from, w->value[0]);
+        nh_crossings_values(w, to, w->value[1]);
+        if (!nh_crossings_find(k->run, k->kept, from, to))
+            return fails(k, NH_KERNEL_NOT_CONVERGED, 0, t);
+        take_sides(k, (t - from[NODE_T]) / (to[NODE_T] - from[NODE_T]));
+    }
+    nh_node_of_block(w, k->g->block, t, from);
+    nh_crossings_slope(w, from);
+    from[NODE_TAKEN] = count[0];
+    from[NODE_GIVEN_UP] = count[1];
+    k->kept[KEPT_NODES] = 1;
+    k->kept[KEPT_SEEN] = -INFINITY;
+    k->kept[KEPT_STARTS] = 0;
+    return k->g->started || start_at(k, t);
+}
+
+static bool advance_own(walk *k, int64_t to)
+{
+    nh_run *run = k->run;
+    nh_crossings *w = k->w;
+    bool happened = false;
+    if ((k->kept[KEPT_STARTS] != 0 || !k->g->started) && !begin_nodes(k))
+        return false;
+    run->trace = w->wanted;
+    bool done = follow_nodes(k, k->index, to, &happened);
+    run->trace = (nh_trace){0};
+    if (!happened)
+        k->index = to;
+    while (done && happened && k->kept[KEPT_ENDED] == 0) {
+        find_step(k, to);
+        done = follow_to_step(k, &happened);
+        if (done && !happened) {
+            k->index++;
+            hand_state(k);
+            nh_health_restart(run, k->member, k->index);
+        }
+    }
+    if (done && k->kept[KEPT_ENDED] != 0)
+        find_step(k, to);
+    return done;
+}
+
+/* ---- a group ---- */
+
+bool nh_crossings_advance(nh_run *run, group *g, int64_t from, int64_t to, nh_failure *f)
+{
+    nh_crossings *w = run->crossings;
+    walk k = {.run = run,
+              .w = w,
+              .g = g,
+              .member = g->first_member,
+              .kept = nh_crossings_kept(w, g->first_member),
+              .index = from,
+              .f = f};
+    w->wanted = run->trace;
+    w->inputs = g->block + run->state_size - (size_t)run->system->shape.inputs;
+    run->trace = (nh_trace){0};
+    bool done = true;
+    while (done && k.index < to && k.kept[KEPT_ENDED] == 0 && !w->no_memory)
+        done = w->own ? advance_own(&k, to) : advance_given(&k, to);
+    run->trace = w->wanted;
+    for (int i = 0; done && i < 2 * w->n; i++)
+        if (!isfinite(g->block[i]))
+            done = fails(&k, NH_FAILED_NOT_FINITE, 0, 0);
+    return done;
+}

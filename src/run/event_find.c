@@ -1,0 +1,392 @@
+/* Changes of sign of the events within an interval between two nodes.
+ *
+ * An event whose values and rates at both ends, as the Bezier coefficients of a cubic, stay well
+ * away from zero has none. Otherwise the motion between the nodes is interpolated (to fifth order),
+ * and the interval is divided until g is monotone in each piece, or has one extremum there, or is
+ * clear of zero, as far as a cubic tells that predicted where it was divided. Every change of
+ * sign that shows, and every extremum that comes near zero, is then computed by steps of the method
+ * itself from the first node: so it is as good as the states of the run, and Newton's method finds
+ * it to round-off. */
+#include "run/events.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECES_MAX = 1000000, NEWTON_MAX = 8, BISECTIONS_MAX = 200 };
+static const double narrow = 0x1p-24; /* pieces are not divided any more */
+static const double clear = 0.25;     /* how far from zero, relative to how much g changes */
+static const double believable = 8;   /* a cubic whose error is so many times smaller than it */
+static const double near = 1e-3;      /* an extremum so near zero is computed exactly */
+static const double touching = 1e-12; /* ... and is remarked */
+
+typedef struct search {
+    nh_run *run;
+    nh_crossings *w;
+    double *from, *to;
+    double h; /* t(to) - t(from) */
+    int event, pieces;
+    double side; /* sign of g after what was found so far */
+    bool sloped; /* the nodes have their accelerations */
+    bool failed;
+} search;
+
+typedef struct point { /* g and dg/dx at a part x of the way */
+    double x, g, rate;
+} point;
+
+static double sign_of(double x)
+{
+    return (x > 0) - (x < 0);
+}
+
+/* ---- between the nodes ---- */
+
+static double whole(const nh_crossings *w, const double *node, int i)
+{
+    const nh_shape *s = w->shape;
+    for (int a = 0; a < s->angles; a++)
+        if (s->angle[a] == i)
+            return nh_whole_angle(node[NODE_Q + i], node[NODE_Q + 3 * w->n + a]);
+    return node[NODE_Q + i];
+}
+
+/* The motion by the polynomial of degree 5 that has position, velocity and acceleration of both
+ * nodes; velocities without coordinates by one of degree 3. */
+static void interpolate(const search *s, double x)
+{
+    nh_crossings *w = s->w;
+    const int n = w->n, coordinates = s->run->system->coordinates;
+    const double *A = s->from + NODE_Q, *B = s->to + NODE_Q, h = s->h, y = x * x, z = y * x;
+    double *at = w->at + NODE_Q;
+    w->at[NODE_T] = s->from[NODE_T] + x * h;
+    for (int i = 0; i < n; i++) {
+        const double va = h * A[n + i], vb = h * B[n + i], aa = h * h * A[2 * n + i],
+                     ab = h * h * B[2 * n + i];
+        if (i >= coordinates) {
+            const double d = B[n + i] - A[n + i], sa = h * A[2 * n + i], sb = h * B[2 * n + i];
+            at[i] = 0;
+            at[n + i] = A[n + i] + d * (3 * y - 2 * z) + sa * (x - 2 * y + z) + sb * (z - y);
+            at[2 * n + i] =
+                (d * (6 * x - 6 * y) + sa * (1 - 4 * x + 3 * y) + sb * (3 * y - 2 * x)) / h;
+            continue;
+        }
+        const double qa = whole(w, s->from, i);
+        const double d = whole(w, s->to, i) - qa;
+        at[i] = qa + d * z * (10 - 15 * x + 6 * y) + va * (x + z * (-6 + 8 * x - 3 * y)) +
+                vb * z * (-4 + 7 * x - 3 * y) + aa * y * (1 - 3 * x + 3 * y - z) / 2 +
+                ab * z * (1 - 2 * x + y) / 2;
+        at[n + i] = (d * 30 * y * (1 - 2 * x + y) + va * (1 + y * (-18 + 32 * x - 15 * y)) +
+                     vb * y * (-12 + 28 * x - 15 * y) + aa * x * (2 - 9 * x + 12 * y - 5 * z) / 2 +
+                     ab * y * (3 - 8 * x + 5 * y) / 2) /
+                    h;
+        at[2 * n + i] = (d * x * (60 - 180 * x + 120 * y) + va * x * (-36 + 96 * x - 60 * y) +
+                         vb * x * (-24 + 84 * x - 60 * y) + aa * (1 - 9 * x + 18 * y - 10 * z) +
+                         ab * x * (3 - 12 * x + 10 * y)) /
+                        (h * h);
+    }
+    memset(at + 3 * n, 0, (size_t)w->angles * sizeof *at);
+}
+
+static point exact(search *s, double x)
+{
+    double *value = s->w->value[2];
+    if (x == 0 || x == 1)
+        value = s->w->value[x == 1];
+    else if (!nh_crossings_between(s->run, s->from, s->to, x)) {
+        s->failed = true;
+        return (point){x, NAN, NAN};
+    } else
+        nh_crossings_values(s->w, s->w->at, value);
+    return (point){x, value[s->event], s->h * value[s->w->events + s->event]};
+}
+
+static point about(search *s, double x)
+{
+    if (s->w->exactly)
+        return exact(s, x);
+    if (!s->sloped) {
+        nh_crossings_slope(s->w, s->from);
+        nh_crossings_slope(s->w, s->to);
+        s->sloped = true;
+    }
+    interpolate(s, x);
+    nh_crossings_values(s->w, s->w->at, s->w->value[2]);
+    return (point){x, s->w->value[2][s->event], s->h * s->w->value[2][s->w->events + s->event]};
+}
+
+/* ---- zeros ---- */
+
+typedef point sampler(search *s, double x);
+
+/* g itself, or its rate with `of_rate`. */
+static double height(point p, bool of_rate)
+{
+    return of_rate ? p.rate : p.g;
+}
+
+/* A zero between two points of different signs: regula falsi as Anderson and Bjoerck have it, and
+ * halving where that is slow. Ends where no number lies in between, or within `tolerance`. */
+static point bracketed(search *s, sampler *sample, bool of_rate, point a, point b, double tolerance)
+{
+    double fa = height(a, of_rate), fb = height(b, of_rate), width = fabs(b.x - a.x);
+    point best = fabs(fa) < fabs(fb) ? a : b;
+    for (int i = 0; i < BISECTIONS_MAX && !s->failed; i++) {
+        double x = a.x - fa * (b.x - a.x) / (fb - fa);
+        const bool slow = i % 4 == 3 && fabs(b.x - a.x) > width / 4;
+        if (i % 4 == 3)
+            width = fabs(b.x - a.x);
+        if (slow || !(x > fmin(a.x, b.x) && x < fmax(a.x, b.x)))
+            x = a.x + (b.x - a.x) / 2;
+        if (x == a.x || x == b.x || fabs(b.x - a.x) <= tolerance)
+            break;
+        const point c = sample(s, x);
+        const double fc = height(c, of_rate);
+        if (fabs(fc) <= fabs(height(best, of_rate)))
+            best = c;
+        if (fc == 0 || isnan(fc))
+            break;
+        if (sign_of(fc) != sign_of(fb)) {
+            a = b;
+            fa = fb;
+        } else {
+            const double m = 1 - fc / fb;
+            fa *= m > 0 ? m : 0.5;
+        }
+        b = c;
+        fb = fc;
+    }
+    return best;
+}
+
+/* Newton's method on the exact solution from where the interpolated one has its zero; false where
+ * it does not converge. */
+static bool polished(search *s, double x, point *out)
+{
+    const double t = fabs(s->from[NODE_T]), least = DBL_EPSILON * fmax(t / s->h, fabs(x));
+    point best = exact(s, x);
+    for (int i = 0; i < NEWTON_MAX && !s->failed; i++) {
+        const double move = -best.g / best.rate;
+        if (best.g == 0 || fabs(move) <= least) {
+            *out = best;
+            return true;
+        }
+        const double next = best.x + move;
+        if (!(fabs(move) < 0.1) || next < 0 || next > 1)
+            return false;
+        const point p = exact(s, next);
+        if (!(fabs(p.g) < fabs(best.g))) { /* no better: it is round-off, or it is not smooth */
+            *out = best;
+            return fabs(move) < 1e-9;
+        }
+        best = p;
+    }
+    return false;
+}
+
+static void add_root(search *s, double x)
+{
+    nh_crossings *w = s->w;
+    s->side = -s->side;
+    if (w->roots == w->root_room) {
+        const int room = w->root_room ? 2 * w->root_room : 64;
+        nh_root *more = realloc(w->root, (size_t)room * sizeof *more);
+        w->no_memory |= !more;
+        w->root = more ? more : w->root;
+        w->root_room = more ? room : w->root_room;
+    }
+    if (!w->no_memory)
+        w->root[w->roots++] = (nh_root){x, s->event, (int)s->side};
+}
+
+/* g goes through zero between two points, by and large. What the exact solution does decides: a
+ * zero that it has beyond the interval belongs to the next one. */
+static void cross(search *s, point a, point b)
+{
+    const point guess = s->w->exactly ? a : bracketed(s, about, false, a, b, 1e-10 * (b.x - a.x));
+    point found;
+    if (!s->w->exactly && polished(s, guess.x, &found)) {
+        add_root(s, found.x);
+        return;
+    }
+    const double room = fmax(b.x - a.x, 1e-3);
+    a = exact(s, fmax(0, a.x - (s->w->exactly ? 0 : room)));
+    b = exact(s, fmin(1, b.x + (s->w->exactly ? 0 : room)));
+    if (a.x == 0 && sign_of(a.g) != s->side)
+        a.g = s->side * DBL_MIN;
+    if (s->failed || sign_of(a.g) == sign_of(b.g))
+        return;
+    add_root(s, bracketed(s, exact, false, a, b, 0).x);
+}
+
+/* ---- pieces ---- */
+
+static void remark_touch(search *s, point p)
+{
+    nh_remarks_add(&s->run->remarks, "touch",
+                   "event '%s' comes to zero at t = %.12g without going through (%.2g): it is not "
+                   "counted there",
+                   s->w->problem->event[s->event].name, s->from[NODE_T] + p.x * s->h, p.g);
+}
+
+/* Both sides of an extremum are monotone. */
+static void cross_beside(search *s, point a, point b, point extremum)
+{
+    if (sign_of(a.g) * sign_of(extremum.g) < 0)
+        cross(s, a, extremum);
+    if (sign_of(extremum.g) * sign_of(b.g) < 0)
+        cross(s, extremum, b);
+}
+
+/* One extremum between two points. If it is near zero, the exact one decides whether there are two
+ * zeros beside it, or none. */
+static void around_extremum(search *s, point a, point b)
+{
+    const double size = fmax(fabs(a.g), fabs(b.g));
+    point e = bracketed(s, about, true, a, b, 1e-9 * (b.x - a.x));
+    if (sign_of(a.g) != sign_of(b.g) || fabs(e.g) > near * size) {
+        cross_beside(s, a, b, e);
+        return;
+    }
+    const double room = fmax(b.x - a.x, 1e-6);
+    const point c = exact(s, fmax(0, a.x - room)), d = exact(s, fmin(1, b.x + room));
+    if (s->failed || sign_of(c.rate) * sign_of(d.rate) >= 0)
+        return;
+    e = bracketed(s, exact, true, c, d, 0);
+    if (fabs(e.g) <= touching * size)
+        remark_touch(s, e);
+    else if (sign_of(e.g) != s->side) {
+        const point first = bracketed(s, exact, false, c, e, 0);
+        add_root(s, first.x);
+        add_root(s, bracketed(s, exact, false, e, d, 0).x);
+    }
+}
+
+static void look_between(search *s, point a, point b, double error);
+
+/* Where a piece is divided: at a place in which no period of g agrees with the others. */
+static const double divided = 0.4655712318767680; /* irrational */
+
+/* What the cubic through two points with their rates is there, and how far off it is. */
+static double error_of_cubic(point a, point b, point c)
+{
+    const double w = b.x - a.x, u = divided, r = 1 - u, d = b.g - a.g;
+    const double g = a.g + d * u * u * (3 - 2 * u) + w * u * r * (a.rate * r - b.rate * u);
+    const double rate = d * 6 * u * r + w * (a.rate * r * (1 - 3 * u) + b.rate * u * (3 * u - 2));
+    return fmax(fabs(c.g - g), fabs(w * c.rate - rate) / 4);
+}
+
+static void divide(search *s, point a, point b)
+{
+    const point c = about(s, a.x + divided * (b.x - a.x));
+    const double error = error_of_cubic(a, b, c);
+    look_between(s, a, c, error);
+    look_between(s, c, b, error);
+}
+
+/* `error`: how far off such a cubic was in the piece that was divided. */
+static void look_between(search *s, point a, point b, double error)
+{
+    const double w = b.x - a.x;
+    if (s->failed || ++s->pieces > PIECES_MAX)
+        return;
+    const double c[4] = {a.g, a.g + w * a.rate / 3, b.g - w * b.rate / 3, b.g};
+    const double d[3] = {c[1] - c[0], c[2] - c[1], c[3] - c[2]};
+    const double low = fmin(fmin(c[0], c[1]), fmin(c[2], c[3])),
+                 high = fmax(fmax(c[0], c[1]), fmax(c[2], c[3]));
+    const double change = high - low,
+                 away = fmax(low, -high); /* from zero; below 0: on both sides */
+    if (away > fmax(clear * change, believable * error))
+        return;
+    const bool known = error < change / believable;
+    const double slow = fmin(fmin(fabs(d[0]), fabs(d[1])), fabs(d[2]));
+    const bool monotone = sign_of(d[0]) == sign_of(d[1]) && sign_of(d[1]) == sign_of(d[2]);
+    const double bend[2] = {d[1] - d[0], d[2] - d[1]};
+    const bool turns = sign_of(a.rate) * sign_of(b.rate) < 0;
+    if (w < narrow || (known && monotone && slow > error)) {
+        if (w < narrow && turns)
+            around_extremum(s, a, b);
+        else if (sign_of(a.g) * sign_of(b.g) < 0)
+            cross(s, a, b);
+    } else if (known && turns && sign_of(bend[0]) == sign_of(bend[1]) &&
+               fmin(fabs(bend[0]), fabs(bend[1])) > error)
+        around_extremum(s, a, b);
+    else
+        divide(s, a, b);
+}
+
+/* ---- an interval ---- */
+
+static bool is_clear(const search *s, point a, point b)
+{
+    const double c[4] = {a.g, a.g + a.rate / 3, b.g - b.rate / 3, b.g};
+    double low = INFINITY, high = 0;
+    for (int i = 0; i < 4; i++) {
+        low = fmin(low, s->side * c[i]);
+        high = fmax(high, s->side * c[i]);
+    }
+    return low > clear * (high - low);
+}
+
+/* The side on which the first node is, where that is not known: a start on zero belongs to the side
+ * to which it goes. */
+static double first_side(search *s, point a)
+{
+    if (fabs(a.g) > touching * fabs(a.rate))
+        return sign_of(a.g);
+    return a.rate != 0 ? sign_of(a.rate) : sign_of(about(s, 1e-3).g);
+}
+
+static void look_at_event(search *s, double *of)
+{
+    nh_crossings *w = s->w;
+    const int e = s->event, events = w->events;
+    point a = {0, w->value[0][e], s->h * w->value[0][events + e]};
+    point b = {1, w->value[1][e], s->h * w->value[1][events + e]};
+    if (of[OF_SIDE] == 0)
+        of[OF_SIDE] = first_side(s, a);
+    s->side = of[OF_SIDE];
+    if (s->side == 0 || (is_clear(s, a, b) && !(w->own && s->side * about(s, 0.4142).g <= 0)))
+        return;
+    if (sign_of(a.g) != s->side) /* it went through, or was thrown back, just here */
+        a.g = s->side * DBL_MIN;
+    s->pieces = 0;
+    const int before = w->roots;
+    divide(s, a, b);
+    if (s->pieces > PIECES_MAX)
+        nh_remarks_add(&s->run->remarks, "unresolved",
+                       "event '%s' changes so much between t = %.10g and %.10g that some of its "
+                       "zeros may be missing; try a smaller step or tolerance",
+                       w->problem->event[e].name, s->from[NODE_T], s->to[NODE_T]);
+    if (s->failed || b.g == 0 || sign_of(b.g) == s->side)
+        return;
+    const double last = w->roots > before ? w->root[w->roots - 1].x : 0; /* one is missing */
+    a = exact(s, last);
+    a.g = s->side * fmax(DBL_MIN, fabs(a.g));
+    add_root(s, bracketed(s, exact, false, a, b, 0).x);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const nh_root *x = a, *y = b;
+    return x->x != y->x ? (x->x > y->x) - (x->x < y->x) : x->event - y->event;
+}
+
+bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to)
+{
+    nh_crossings *w = run->crossings;
+    search s = {.run = run,
+                .w = w,
+                .from = from,
+                .to = to,
+                .h = to[NODE_T] - from[NODE_T],
+                .sloped = w->own || w->needs_slope};
+    w->roots = 0;
+    for (s.event = 0; s.event < w->events && !s.failed; s.event++)
+        if (w->looked_for[s.event])
+            look_at_event(&s, nh_crossings_of(kept, s.event));
+    if (w->roots > 1)
+        qsort(w->root, (size_t)w->roots, sizeof *w->root, by_place);
+    return !s.failed;
+}

@@ -1,0 +1,148 @@
+/* Why a step failed: what the kernel says, and what the matrices near the last good state say. */
+#include "run/failure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/dense.h"
+#include "base/status.h"
+#include "run/health.h"
+
+enum { DIAGNOSE_MAX = 400 };
+
+/* Whether the matrices have full rank: at a good state, half a step and a step ahead of it. */
+static nh_status look_at_matrices(const nh_run *run, int member, double *space)
+{
+    int n = run->system->shape.n, m = run->system->shape.m, nq = run->system->coordinates;
+    double *K = space + n * n, *q = K + m * n, *v = q + n, t;
+    nh_run_inner_state(run, member, &t, q, v);
+    for (int halves = 0; halves <= 2; halves++) {
+        double ahead = halves > 0 ? run->step / 2 : 0;
+        for (int i = 0; i < nq; i++)
+            q[i] += ahead * v[i];
+        if (nh_system_evaluate(run->system, NH_FN_MATRICES, t + halves * run->step / 2, q, v, NULL,
+                               space, NULL) != NH_OK)
+            break;
+        if (nh_dense_rank(n, n, space, 1e-9, NULL) < n)
+            return NH_SINGULAR_MASS;
+        if (nh_dense_rank(m, n, K, 1e-7, NULL) < m)
+            return NH_DEPENDENT_CONSTRAINTS;
+    }
+    return NH_OK;
+}
+
+/* Why a step failed as it did. */
+static nh_status name_the_cause(const nh_run *run, int member, nh_status otherwise)
+{
+    size_t n = (size_t)run->system->shape.n, m = (size_t)run->system->shape.m;
+    double *space = n <= DIAGNOSE_MAX ? calloc(n * n + m * n + 2 * n, sizeof *space) : NULL;
+    nh_status found = space ? look_at_matrices(run, member, space) : NH_OK;
+    free(space);
+    return found != NH_OK ? found : otherwise;
+}
+
+static bool is_stop(int kernel_status)
+{
+    return kernel_status == NH_KERNEL_STOPPED || kernel_status == NH_KERNEL_REFUSED;
+}
+
+/* The function that a kernel called although its method says it skips it, or 0. */
+static int missing_function(const nh_run *run)
+{
+    int missing = run->fast.interpreter.missing;
+    return missing ? missing : run->careful.interpreter.missing;
+}
+
+/* An event that could not act; its time is the residual. */
+static nh_status describe_event(const nh_run *run, const nh_failure *f, const char *who,
+                                nh_report *report)
+{
+    const bool many = f->kernel_status == NH_FAILED_ACCUMULATION;
+    const long long count = nh_run_event_count(run, f->member, f->iterations);
+    if (many)
+        nh_fail(report, NH_NOT_CONVERGED,
+                "%st = %.10g: the events '%s' accumulate there (%lld until now); what the motion "
+                "does behind that time, the model has to say: --stop can end it before, and an "
+                "event whose velocities it leaves at rest does not rest",
+                who, f->residual, nh_system_event_name(run->system, f->iterations), count);
+    else
+        nh_fail(report, NH_BAD_START,
+                "%st = %.10g: no velocities near those that 'when %s' gives satisfy the "
+                "constraints",
+                who, f->residual, nh_system_event_name(run->system, f->iterations));
+    if (report) {
+        report->step = f->index + 1;
+        report->time = f->residual;
+    }
+    return many ? NH_NOT_CONVERGED : NH_BAD_START;
+}
+
+nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *report)
+{
+    run->failed_member = f->member;
+    if (missing_function(run))
+        return nh_fail(report, NH_BROKEN_METHOD,
+                       "%s calls %s on %s, which it says it skips: a mistake in the method",
+                       run->choice.method->name, nh_fn_name[missing_function(run) - 1],
+                       run->system->name);
+    double t = run->time + (double)f->index * run->step;
+    long long step = (long long)f->index + 1;
+    char who[48] = "";
+    if (run->members > 1 || run->numbering > 0)
+        snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + f->member));
+    if (f->kernel_status <= NH_FAILED_ACCUMULATION)
+        return describe_event(run, f, who, report);
+    bool unsolved = f->kernel_status == NH_KERNEL_NOT_CONVERGED ||
+                    f->kernel_status == NH_KERNEL_STUCK || f->kernel_status == NH_KERNEL_PACELESS;
+    nh_status status =
+        is_stop(f->kernel_status)
+            ? NH_CALLBACK_STOPPED
+            : name_the_cause(run, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
+    if (status == NH_CALLBACK_STOPPED)
+        nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
+                f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
+                                                      : "could not be evaluated there");
+    else if (f->kernel_status == NH_KERNEL_STUCK && status == NH_NOT_CONVERGED)
+        nh_fail(
+            report, status,
+            "%sstep %lld, t = %.10g: after %d attempts the method's own steps are %.2g long; the "
+            "motion ends near there, or a larger tolerance is needed",
+            who, step, t, f->iterations, f->residual);
+    else if (f->kernel_status == NH_KERNEL_PACELESS && status == NH_NOT_CONVERGED)
+        nh_fail(report, status,
+                "%sstep %lld, t = %.10g: the pace of the motion is not a positive number there, so "
+                "it gives no step",
+                who, step, t);
+    else if (status == NH_NOT_CONVERGED) {
+        char how_far[64] = "";
+        if (f->iterations > 0) /* else there was not even a first correction */
+            nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
+                     f->residual, f->iterations, nh_plural(f->iterations));
+        nh_fail(report, status,
+                "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "
+                "step, now %g, usually helps",
+                who, step, t, how_far, run->step);
+    } else {
+        char names[160] = "", dependent[240];
+        if (status == NH_DEPENDENT_CONSTRAINTS)
+            nh_health_name_constraints(run, f->member, names, sizeof names);
+        snprintf(dependent, sizeof dependent, "the constraints depend on each other there%s%s%s",
+                 *names ? " (" : "", names, *names ? ")" : "");
+        const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
+                           : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
+                                                              : "the state is no longer finite";
+        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", who,
+                step, t, what, run->step);
+    }
+    if (report) {
+        if (status != NH_CALLBACK_STOPPED)
+            report->option = "step";
+        report->step = step;
+        report->time = t;
+        report->residual = f->residual;
+    }
+    return status;
+}

@@ -1,0 +1,454 @@
+/* Inputs of a run: the numbers that its open inputs are given while it advances.
+ *
+ * They are a part of every member's state, constant within the steps of a call of the kernel. A
+ * table changes them at its points; an expression, or the caller's function, at every sample: at
+ * the multiples of the period, or after every step. A run stops at the times of these changes, in
+ * the middle of a step if need be (advance.c), so no step is taken over a jump. Where a method
+ * remembers something of the steps before, it starts anew then.
+ *
+ * A jump of an input in a constraint makes the velocities jump: by the shortest way, in the mass
+ * metric, to those that satisfy the constraint, as an impulse of its force does. Newton's method
+ * v - B d with d = (K B)^-1 k; one step where k is affine in v. */
+#include "run/inputs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { IMPULSE_ITERATIONS = 50 };
+static const double early = 1e-9; /* of a step: so much before its time a sample is due */
+
+typedef struct source { /* what an open input is given by */
+    const nh_problem_input *input;
+    int index; /* among all inputs of the system */
+    bool free; /* neither a table nor an expression: the caller's */
+} source;
+
+struct nh_run_inputs {
+    engine engine; /* INPUTS; KICK and CLOSE where constraints jump */
+    source *source;
+    int sources;
+    double period;
+    bool sampled; /* some are given by expressions, or by the caller's function */
+    bool impulses;
+    bool changed; /* by the caller, and no impulse has answered yet */
+    double next;  /* the time of the next change */
+    int (*function)(void *user, int member, double t, const double *q, const double *v, double *u);
+    void *user;
+    double *given;               /* what INPUTS returns */
+    double *value;               /* of all inputs of the system, for the caller's function */
+    double *q, *v, *u;           /* of a member */
+    double *kick, *close, *what; /* g, B; d, k; B, 0 */
+};
+
+static double now_of(const nh_run *run)
+{
+    return run->time + (double)run->steps * run->step;
+}
+
+/* ---- creation ---- */
+
+/* Whether a jump of these inputs is one of the constraints. */
+static bool is_in_constraints(const nh_system *system)
+{
+    const nh_mechanics *s = system->mechanics;
+    for (int i = 0; i < s->m; i++)
+        if (nh_depends(s->g, s->k[i], NH_U))
+            return true;
+    return false;
+}
+
+static bool list_sources(nh_run_inputs *in, const nh_problem *problem)
+{
+    in->source = calloc((size_t)problem->inputs + 1, sizeof *in->source);
+    for (int i = 0; in->source && i < problem->inputs; i++) {
+        const nh_problem_input *input = problem->input + i;
+        if (input->first < 0 || input->feedback)
+            continue;
+        const bool given = input->table.rows > 0 || input->sampled;
+        in->sampled |= input->sampled || (!given && in->function);
+        in->source[in->sources++] = (source){input, i, !given};
+    }
+    return in->source != NULL;
+}
+
+static bool make_room(nh_run_inputs *in, const nh_system *system)
+{
+    const nh_shape *s = &system->shape;
+    const size_t n = (size_t)s->n, nb = (size_t)s->nb, m = (size_t)s->m, u = (size_t)s->inputs;
+    const size_t all = (size_t)system->mechanics->problem->inputs;
+    in->given = nh_aligned_doubles(2 * n + 2 * u + (n + nb) + 2 * m + nb + 1 + all);
+    if (!in->given)
+        return false;
+    in->q = in->given + u;
+    in->v = in->q + n;
+    in->u = in->v + n;
+    in->kick = in->u + u;
+    in->close = in->kick + n + nb;
+    in->what = in->close + 2 * m;
+    in->value = in->what + nb + 1;
+    return true;
+}
+
+nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
+                               const nh_run_options *options, nh_report *report)
+{
+    *out = NULL;
+    if (system->shape.inputs == 0)
+        return options->inputs ? nh_fail(report, NH_BAD_ARGUMENT,
+                                         "there is a function for inputs, but %s has no open input",
+                                         system->name)
+                               : NH_OK;
+    nh_run_inputs *in = calloc(1, sizeof *in);
+    if (!in)
+        return nh_fail_memory(report);
+    in->function = options->inputs;
+    in->user = options->inputs_user;
+    in->period = system->mechanics->problem->input_period;
+    in->impulses = is_in_constraints(system);
+    nh_fn_set functions = NH_FN_BIT(INPUTS);
+    if (in->impulses)
+        functions |= NH_FN_BIT(KICK) | NH_FN_BIT(CLOSE);
+    nh_status status =
+        list_sources(in, system->mechanics->problem) && make_room(in, system)
+            ? nh_engine_call(&in->engine, system, nh_variant_here(), 1, functions, report)
+            : nh_fail_memory(report);
+    if (status == NH_OK)
+        *out = in;
+    else
+        nh_run_inputs_free(in);
+    return status;
+}
+
+void nh_run_inputs_free(nh_run_inputs *in)
+{
+    if (!in)
+        return;
+    nh_engine_free(&in->engine);
+    free(in->source);
+    free(in->given);
+    free(in);
+}
+
+/* ---- the numbers of a member ---- */
+
+/* Where they lie in a block of one lane. */
+static size_t offset_of(const nh_run *run)
+{
+    const nh_shape *s = &run->system->shape;
+    return 4 * (size_t)s->n + (size_t)s->angles + run->memory;
+}
+
+static double *place_of(const nh_run *run, int member, int *lanes)
+{
+    const group *g = run->group + member / run->group[0].lanes;
+    *lanes = g->lanes;
+    return g->block + offset_of(run) * (size_t)g->lanes + member % g->lanes;
+}
+
+void nh_run_place_inputs(const nh_run *run, double *block, const double *u)
+{
+    for (int i = 0; i < run->system->shape.inputs; i++)
+        block[offset_of(run) + (size_t)i] = u[i];
+}
+
+void nh_run_take_inputs(const nh_run *run, int member, double *u)
+{
+    int lanes;
+    if (run->system->shape.inputs == 0)
+        return;
+    const double *from = place_of(run, member, &lanes);
+    for (int i = 0; i < run->system->shape.inputs; i++)
+        u[i] = from[i * lanes];
+}
+
+/* The value of an input at time t, from its numbers. */
+static double value_of(const nh_problem_input *input, const double *u, double t)
+{
+    const int values = nh_signal_values(input->signal);
+    u += input->first;
+    double sum = u[values == 1 ? 0 : values - 2];
+    for (int p = values - 3; p >= 0; p--)
+        sum = u[p] + (t - u[values - 1]) * sum;
+    return sum;
+}
+
+/* ---- impulses ---- */
+
+/* The velocities in in->v move to the constraints, which see the inputs in in->u. */
+static bool answer(nh_run *run)
+{
+    nh_run_inputs *in = run->inputs;
+    const nh_shape *s = &run->system->shape;
+    const engine *e = &in->engine;
+    const double t = now_of(run);
+    double last = INFINITY;
+    for (int i = 0; i < IMPULSE_ITERATIONS; i++) {
+        e->call[NH_FN_KICK](e->self, NH_FN_KICK, t, in->q, in->v, NULL, in->kick, in->u);
+        memcpy(in->what, in->kick + s->n, (size_t)s->nb * sizeof *in->what);
+        in->what[s->nb] = 0;
+        e->call[NH_FN_CLOSE](e->self, NH_FN_CLOSE, t, in->q, in->v, in->what, in->close, in->u);
+        double change = 0, size = 0;
+        for (int j = 0; j < s->m; j++)
+            for (int c = s->b_first[j]; c < s->b_first[j + 1]; c++) {
+                const double move = in->what[c] * in->close[j];
+                in->v[s->b_column[c]] -= move;
+                change = fmax(change, fabs(move));
+            }
+        for (int c = 0; c < s->n; c++)
+            size = fmax(size, fabs(in->v[c]));
+        if (!isfinite(change))
+            return false;
+        if (change <= 1e-15 * size || (change <= 1e-9 * size && change >= last))
+            return true;
+        last = change;
+    }
+    return false;
+}
+
+static nh_status answer_member(nh_run *run, int member, nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    const int n = run->system->shape.n;
+    group *g = run->group + member / run->group[0].lanes;
+    const int lane = member % g->lanes;
+    nh_run_inner_state(run, member, NULL, in->q, in->v);
+    nh_run_take_inputs(run, member, in->u);
+    if (!answer(run)) {
+        run->failed_member = member;
+        return nh_fail(report, NH_NOT_CONVERGED,
+                       "t = %.10g: an input jumped, and no velocities were found that satisfy the "
+                       "constraints then",
+                       now_of(run));
+    }
+    for (int i = 0; i < n; i++) {
+        g->block[(n + i) * g->lanes + lane] = in->v[i];
+        g->block[(3 * n + i) * g->lanes + lane] = 0; /* v_low */
+    }
+    return NH_OK;
+}
+
+/* What a method remembers was of other inputs. How often it has stepped stays. */
+static void begin_anew(nh_run *run)
+{
+    for (int i = 0; (run->memory > 0 || run->pace) && i < run->groups; i++)
+        run->group[i].started = false;
+}
+
+static nh_status answer_all(nh_run *run, nh_report *report)
+{
+    nh_status status = NH_OK;
+    begin_anew(run);
+    for (int i = 0; i < run->members && run->inputs->impulses && status == NH_OK; i++)
+        if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
+            status = answer_member(run, i, report);
+    for (int i = 0; i < run->groups; i++)
+        nh_group_follow(run, run->group + i);
+    return status;
+}
+
+/* ---- samples ---- */
+
+static bool is_sample(const nh_run *run, double t)
+{
+    const double period = run->inputs->period;
+    return !(period > 0) || fabs(t - round(t / period) * period) <= early * run->step;
+}
+
+/* The time of the next change after t. */
+static double next_change(const nh_run *run, double t)
+{
+    const nh_run_inputs *in = run->inputs;
+    const double after = t + early * run->step;
+    double next = INFINITY;
+    for (int i = 0; i < in->sources; i++) {
+        const nh_input_table *table = &in->source[i].input->table;
+        const int64_t at = table->rows > 0 ? nh_input_table_find(table, after) + 1 : 0;
+        if (at < table->rows)
+            next = fmin(next, table->time[at]);
+    }
+    if (in->sampled && in->period > 0)
+        next = fmin(next, (floor(after / in->period) + 1) * in->period);
+    else if (in->sampled)
+        next = fmin(next, t + run->step);
+    return next;
+}
+
+/* The caller's function, for what nothing else is said of. */
+static nh_status ask(nh_run *run, int member, double t, double *u, nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    for (int i = 0; i < run->system->mechanics->problem->inputs; i++)
+        in->value[i] = NAN;
+    for (int i = 0; i < in->sources; i++)
+        in->value[in->source[i].index] = value_of(in->source[i].input, u, t);
+    nh_run_state(run, member, NULL, in->q, in->v);
+    if (in->function(in->user, member, t, in->q, in->v, in->value) != 0) {
+        run->failed_member = member;
+        run->stopped = true;
+        return nh_fail(report, NH_CALLBACK_STOPPED,
+                       "t = %.10g: the function that gives the inputs asked to stop", t);
+    }
+    for (int i = 0; i < in->sources; i++) {
+        const nh_problem_input *input = in->source[i].input;
+        const double value = in->value[in->source[i].index];
+        if (in->source[i].free && !isfinite(value))
+            return nh_fail(report, NH_NOT_FINITE, "t = %.10g: the input '%s' is %g", t, input->name,
+                           value);
+        if (in->source[i].free)
+            u[input->first] = value;
+    }
+    return NH_OK;
+}
+
+/* What a member is given at the present time. */
+static nh_status give(nh_run *run, int member, bool first, nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    int lanes;
+    const double t = now_of(run), early_t = t + early * run->step;
+    const bool sample = first || is_sample(run, t);
+    double *to = place_of(run, member, &lanes);
+    nh_run_take_inputs(run, member, in->u);
+    if (sample) {
+        nh_run_inner_state(run, member, NULL, in->q, in->v);
+        in->engine.call[NH_FN_INPUTS](in->engine.self, NH_FN_INPUTS, t, in->q, in->v, NULL,
+                                      in->given, NULL);
+    }
+    for (int i = 0; i < in->sources; i++) {
+        const nh_problem_input *input = in->source[i].input;
+        if (input->table.rows > 0)
+            nh_input_table_piece(&input->table, nh_input_table_find(&input->table, early_t),
+                                 in->u + input->first);
+        else if (sample && (first || input->sampled))
+            for (int c = 0; c < nh_signal_values(input->signal); c++)
+                in->u[input->first + c] = in->given[input->first + c];
+    }
+    nh_status status = sample && in->function ? ask(run, member, t, in->u, report) : NH_OK;
+    for (int i = 0; status == NH_OK && i < run->system->shape.inputs; i++)
+        to[i * lanes] = in->u[i];
+    return status;
+}
+
+nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report)
+{
+    if (!run->inputs)
+        return NH_OK;
+    run->inputs->next = next_change(run, now_of(run));
+    run->inputs->changed = false;
+    return give(run, member, true, report);
+}
+
+void nh_run_resume_inputs(nh_run *run)
+{
+    if (run->inputs)
+        run->inputs->next = next_change(run, now_of(run));
+}
+
+int64_t nh_run_inputs_until(const nh_run *run)
+{
+    if (!run->inputs || isinf(run->inputs->next))
+        return INT64_MAX;
+    const double ahead = (run->inputs->next - now_of(run)) / run->step + early;
+    return ahead < 0x1p53 ? run->steps + (int64_t)floor(ahead) : INT64_MAX;
+}
+
+double nh_run_inputs_next(const nh_run *run)
+{
+    return run->inputs ? run->inputs->next : INFINITY;
+}
+
+nh_status nh_run_renew_inputs(nh_run *run, nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    nh_status status = NH_OK;
+    const double t = now_of(run);
+    if (!in || t < in->next - early * run->step)
+        return NH_OK;
+    for (int i = 0; i < run->members && status == NH_OK; i++)
+        if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
+            status = give(run, i, false, report);
+    in->next = next_change(run, t);
+    return status == NH_OK ? answer_all(run, report) : status;
+}
+
+nh_status nh_run_settle_inputs(nh_run *run, nh_report *report)
+{
+    if (!run->inputs || !run->inputs->changed)
+        return NH_OK;
+    run->inputs->changed = false;
+    return answer_all(run, report);
+}
+
+/* ---- the caller ---- */
+
+/* One input of one member; false for what is no number to go on with. */
+static bool put(nh_run *run, const source *from, const group *g, int lane, const double *value)
+{
+    const size_t at = offset_of(run) + (size_t)from->input->first;
+    double *to = g->block + at * (size_t)g->lanes + lane;
+    run->inputs->changed |= *to != *value;
+    *to = *value;
+    return isfinite(*value);
+}
+
+static nh_status put_members(nh_run *run, int first, int count, const double *value,
+                             nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    const int lanes = run->group[0].lanes, inputs = run->system->mechanics->problem->inputs;
+    for (int i = 0; i < in->sources; i++)
+        for (int m = 0; in->source[i].free && m < count; m++) {
+            const int member = first + m;
+            const double *given = value + (size_t)m * (size_t)inputs + in->source[i].index;
+            if (!put(run, in->source + i, run->group + member / lanes, member % lanes, given))
+                return nh_fail(report, NH_BAD_ARGUMENT, "the input '%s' would be %g",
+                               in->source[i].input->name, *given);
+        }
+    if (in->changed && (run->memory > 0 || run->pace || in->impulses))
+        run->brief.until = 0;
+    return NH_OK;
+}
+
+nh_status nh_run_set_inputs(nh_run *run, int member, const double *value, nh_report *report)
+{
+    if (!run->inputs || member < 0 || member >= run->members)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       run->inputs ? "member %d of a run with %d members"
+                                   : "the system has no open input",
+                       member, run->members);
+    return put_members(run, member, 1, value, report);
+}
+
+nh_status nh_run_put_inputs(nh_run *run, const double *value, nh_report *report)
+{
+    return run->inputs ? put_members(run, 0, run->members, value, report) : NH_OK;
+}
+
+nh_status nh_run_get_inputs(const nh_run *run, int member, double *value, nh_report *report)
+{
+    const nh_problem *problem = run->system->mechanics ? run->system->mechanics->problem : NULL;
+    const size_t n = (size_t)run->system->shape.n, u = (size_t)run->system->shape.inputs;
+    double *space = malloc((2 * n + u + 1) * sizeof *space), t;
+    if (member < 0 || member >= run->members) {
+        free(space);
+        return nh_fail(report, NH_BAD_ARGUMENT, "member %d of a run with %d", member, run->members);
+    }
+    bool known = space != NULL;
+    if (known) {
+        nh_run_inner_state(run, member, &t, space, space + n);
+        nh_run_take_inputs(run, member, space + 2 * n);
+    }
+    for (int i = 0; known && problem && i < problem->inputs; i++) {
+        const nh_problem_input *input = problem->input + i;
+        if (input->first >= 0 && !input->feedback)
+            value[i] = value_of(input, space + 2 * n, t);
+        else
+            known =
+                nh_evaluate(problem->graph, &input->given, 1, t, space, space + n, NULL, value + i);
+    }
+    free(space);
+    return known ? NH_OK : nh_fail_memory(report);
+}

@@ -1,0 +1,31 @@
+/* Inputs of a run (inputs.c). Every function does nothing for a run without open inputs. */
+#ifndef NH_RUN_INPUTS_H
+#define NH_RUN_INPUTS_H
+
+#include "run/run.h"
+
+nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
+                               const nh_run_options *options, nh_report *report);
+void nh_run_inputs_free(nh_run_inputs *inputs);
+
+/* A member that has just got its state gets its inputs; and after a whole run was restored. */
+nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report);
+void nh_run_resume_inputs(nh_run *run);
+
+/* The last step that may be done before inputs change, and when they do. */
+int64_t nh_run_inputs_until(const nh_run *run);
+double nh_run_inputs_next(const nh_run *run);
+/* If inputs change at the present time: all members get the new ones. */
+nh_status nh_run_renew_inputs(nh_run *run, nh_report *report);
+/* What follows from inputs that the caller has set. */
+nh_status nh_run_settle_inputs(nh_run *run, nh_report *report);
+
+/* nh_run_set_inputs for all members: `value` has a row for each. */
+nh_status nh_run_put_inputs(nh_run *run, const double *value, nh_report *report);
+
+/* The numbers of the open inputs of a member, shape.inputs of them; and into a block of one lane.
+ */
+void nh_run_take_inputs(const nh_run *run, int member, double *u);
+void nh_run_place_inputs(const nh_run *run, double *block, const double *u);
+
+#endif

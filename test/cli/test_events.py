@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""test_events.py NONHOLO: events of a model, what `when` changes there, --stop and --section.
+
+Compared with motions and zeros that are known in closed form."""
+
+import math
+import os
+import sys
+
+from harness import Program, cases_in_folders, check, run_all, same
+
+G, E = 9.81, 0.9
+BALL = f"""model ball
+parameter e = {E}
+coordinate x, y
+lagrangian (x'^2 + y'^2)/2 - {G}*y
+start y = 1, x' = 1
+event floor: y falling
+event top: y' falling
+when floor: y' = -e*y'
+span 2
+"""
+METHODS = ("dop853", "dopri5", "reference --step 0.25", "gauss --step 0.01", "dla01 --step 0.013", "leapfrog --step 0.01",
+           "discrete-gradient --step 0.02", "gauss:stages=2 --compose suzuki --step 0.05", "rk4 --step 0.05")
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def free(text):
+    """One coordinate x = t, and whatever is said about it."""
+    return "model free\ncoordinate x\nlagrangian x'^2/2\nstart x = 0, x' = 1\n" + text
+
+
+def times(found, name):
+    return [event["t"] for event in found["events"] if event["name"] == name]
+
+
+def near(found, expected, tolerance, what):
+    same(len(found), len(expected), f"{what}: how many")
+    worst = max([abs(a - b) for a, b in zip(found, expected)], default=0)
+    check(worst <= tolerance, f"{what}: {worst}")
+
+
+def bounces(until):
+    fall = math.sqrt(2 / G)
+    t, way, found = fall, 2 * fall * E, []
+    while t < until:
+        found.append(t)
+        t, way = t + way, way * E
+    return found
+
+
+def a_ball_bounces(program, folder):
+    path = write(folder, "ball.nh", BALL)
+    for method in METHODS:
+        found = program.json("run", path, "--time", 3, "--no-estimate", "--method", *method.split())
+        exact = bounces(3)
+        near(times(found, "floor"), exact, 2e-12, method)  # measured: 3e-14
+        tops = [t + math.sqrt(2 / G) * E ** (i + 1) for i, t in enumerate(exact)]
+        near(times(found, "top"), [t for t in tops if t < 3], 2e-12, method)
+        v = math.sqrt(2 * G) * E ** len(exact)
+        s = 3 - exact[-1]
+        near(found["q"] + found["v"], [3, v * s - G * s * s / 2, 1, v - G * s], 1e-10, method)
+        same(found["event"], None)
+        same(found["event_counts"]["floor"], len(exact))
+        same(found["t"], 3)
+
+
+def a_run_stops(program, folder):
+    path, table = write(folder, "ball.nh", BALL), os.path.join(folder, "ball.csv")
+    for method in METHODS:
+        found = program.json("run", path, "--time", 3, "--stop", "top", "-o", table, "--method", *method.split())
+        same(found["event"], "top")
+        near([found["t"]], [math.sqrt(2 / G) * (1 + E)], 2e-12, method)
+        check(abs(found["v"][1]) < 1e-13, "at the top")
+        with open(table) as file:
+            last = file.read().splitlines()[-1].split(",")
+        same([float(x) for x in last[:3]], [found["t"]] + found["q"], "last row")
+        same(found["event_counts"], {"floor": 1, "top": 1})
+    text = program("run", path, "--stop", "floor,top").stdout
+    check("'floor' 1 time, the last of which ended the run" in text, text)
+
+
+def many_in_one_step(program, folder):
+    """Zeros of functions of x = t, of which one own step of the method may contain thousands."""
+    roots = [0.3, 0.30001, 1.7, 2.5, 2.5 + 1e-6, 40]
+    product = "*".join(f"(x - {r!r})" for r in roots)
+    path = write(folder, "free.nh", free(f"event wave: sin(7*x)\nevent up: cos(x) rising\nevent zeros: {product}\n"))
+    for method in ("dop853", "gauss --step 0.5", "leapfrog --step 0.1"):
+        found = program.json("run", path, "--time", 50, "--method", *method.split())
+        near(times(found, "wave"), [k * math.pi / 7 for k in range(1, int(350 / math.pi) + 1)], 1e-12, method)
+        near(times(found, "up"), [1.5 * math.pi + 2 * math.pi * k for k in range(8)], 1e-12, method)
+        near(times(found, "zeros"), roots, 1e-9, method)  # the pair is ill-conditioned: 1e-6 apart
+        order = [event["t"] for event in found["events"]]
+        same(order, sorted(order), "in order")
+
+
+def touching_is_remarked(program, folder):
+    path = write(folder, "touch.nh", free("event touch: (x - 1.234)^2\nevent above: 1 + cos(x) + 1e-3\n"))
+    for method in ("dop853", "gauss --step 0.1"):
+        found = program.json("run", path, "--time", 5, "--method", *method.split())
+        same(found["events"], [], method)
+        check(any("'touch' comes to zero at t = 1.234 " in text for text in found["remarks"]), found["remarks"])
+        check(not any("above" in text for text in found["remarks"]), found["remarks"])
+
+
+def a_start_on_zero_is_not_told(program, folder):
+    path = write(folder, "start.nh", free("event here: sin(x)\nevent there: sin(x) falling\n"))
+    for method in ("dop853", "gauss --step 0.1"):
+        found = program.json("run", path, "--time", 7, "--method", *method.split())
+        near(times(found, "here"), [math.pi, 2 * math.pi], 1e-12, method)
+        near(times(found, "there"), [math.pi], 1e-12, method)
+
+
+def accumulating_impacts_end(program, folder):
+    path = write(folder, "ball.nh", BALL)
+    for e in (0, 0.1, 0.5, 0.9):
+        for method in ("dop853", "gauss --step 0.01"):
+            done = program("run", path, "--set", f"e={e}", "--time", 20, "--method", *method.split())
+            same(done.returncode, 1, f"e = {e}, {method}")
+            check("the events 'floor' accumulate there" in done.stderr, done.stderr)
+            t = float(done.stderr.split("t = ")[1].split(":")[0])
+            exact = math.sqrt(2 / G) * (1 + 2 * e / (1 - e))
+            check(abs(t - exact) < 2e-4, f"e = {e}: {t}, {exact}")
+
+
+def a_corner_reflects_twice(program, folder):
+    path = write(folder, "corner.nh", """model corner
+coordinate x, y
+lagrangian (x'^2 + y'^2)/2
+start x' = 1, y' = 1
+event right: x - 1
+event top: y - 1
+when right: x' = -x'
+when top: y' = -y'
+""")
+    for method in ("dop853", "gauss --step 0.3", "leapfrog --step 0.25"):
+        found = program.json("run", path, "--time", 3, "--method", *method.split())
+        near(found["q"] + found["v"], [-1, -1, -1, -1], 1e-12, method)
+        same(found["event_counts"], {"right": 1, "top": 1})
+
+
+def a_sleigh_bounces_off_a_wall(program, folder):
+    """With constraints: what `when` gives is brought onto them; an elastic impact keeps the energy."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/wall-sleigh.nh")
+    for method in ([], ["--method", "gauss:stages=3", "--step", "0.05"], ["--method", "avf-p", "--step", "0.05"]):
+        found = program.json("run", path, *method)
+        same(found["event_counts"], {"hit": 2})
+        check(found["energy_error_max"] < 1e-9, found["energy_error_max"])  # at most 1.9e-15
+        check(found["constraint_max"] < 1e-14, found["constraint_max"])  # 7e-16
+    text = open(path).read().replace("when hit: x' = -e*x', y' = -e*y'", "when hit: x' = -e*x'")
+    found = program.json("run", write(folder, "off.nh", text))
+    check(found["constraint_max"] < 1e-14 and found["energy"] < 0.5, found)
+
+
+def the_same_bits(program, folder):
+    """On both backends, however far a run is advanced at a time, and after a checkpoint."""
+    path = write(folder, "ball.nh", BALL)
+    keys = ("q", "v", "t", "events", "accepted", "rejected")
+    for method in ("dop853 --every-time 0.01", "gauss --step 0.01", "leapfrog --step 0.01"):
+        base = ("run", path, "--time", 3, "--no-estimate", "--method", *method.split())
+        found = [program.json(*base, "--backend", backend) for backend in ("tape", "compiled")]
+        same([found[0][key] for key in keys], [found[1][key] for key in keys], method)
+
+
+if __name__ == "__main__":
+    sys.exit(run_all(cases_in_folders(globals(), Program(sys.argv[1]))))
