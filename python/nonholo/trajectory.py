@@ -153,7 +153,7 @@ class Trajectory(Immutable):
         >>> run = nonholo.run("rolling-coin", time=10)
         >>> q, v = run(2.5)
         >>> q.shape, run([9.99, 0.125, 3])[1].shape, bool((run(run.t[7])[0] == run.q[7]).all())
-        ((4,), (3, 4), True)
+        ((5,), (3, 5), True)
         """
         times = np.array(t, dtype=float)
         count = times.size
