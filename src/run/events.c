@@ -154,7 +154,7 @@ static nh_status refuse_pace(const nh_run *run, const nh_run_options *options, n
         return NH_OK;
     return nh_fail(report, NH_NOT_APPLICABLE,
                    "events are not looked for where steps follow the pace of the motion; dop853, "
-                   "which chooses its own, or a fixed --step finds them");
+                   "which chooses its own, or a fixed step finds them");
 }
 
 nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_run_options *options,
