@@ -204,6 +204,7 @@ typedef struct nh_curve {
     bool marked; /* with a marker at each point */
     bool guide;  /* thin, grey and dashed: a line for comparison */
     bool faint;  /* thin: one of many curves */
+    bool dots;   /* marks without a line, such as equilibria */
 } nh_curve;
 typedef struct nh_panel {
     const char *title, *x_label, *y_label;
@@ -212,6 +213,7 @@ typedef struct nh_panel {
     int curves;
     bool equal;                      /* equal scales on both axes */
     const double *x_range, *y_range; /* two numbers each; NULL: chosen to fit the curves */
+    const char *note;                /* small, below the curves; may be NULL */
 } nh_panel;
 NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
                                 const char *title, nh_report *report);

@@ -17,12 +17,15 @@ typedef struct slot {
     char name[160];
 } slot;
 
+enum { NOTE = 300 };
+
 typedef struct atlas {
     const nh_figure *f;
     slot slot[NH_FIGURE_LIST * 2];
     int slots;
     nh_panel panel[NH_FIGURE_LIST];
-    nh_curve *curve; /* [panels][slots + 1]: the last is the guide */
+    char note[NH_FIGURE_LIST][NOTE]; /* curves that are hidden */
+    nh_curve *curve;                 /* [panels][slots + 2]: behind the slots guide and points */
 } atlas;
 
 /* ---- slots --------------------------------------------------------------------------------- */
@@ -195,12 +198,83 @@ static nh_status make_guide(nh_curve *guide, const nh_curve *curves, int count, 
     return ok ? NH_OK : NH_NO_MEMORY;
 }
 
+/* Single points. */
+static nh_status make_points(nh_curve *dots, const nh_drawing *p)
+{
+    points all = {0};
+    bool ok = true;
+    for (int i = 0; i < p->points && ok; i++)
+        ok = add_point(&all, p->point_x[i], p->point_y[i]);
+    *dots = (nh_curve){.x = all.x, .y = all.y, .count = all.count, .dots = true, .name = ""};
+    return ok ? NH_OK : NH_NO_MEMORY;
+}
+
+/* ---- curves under others ------------------------------------------------------------------- */
+
+/* How far apart points may be and look like one: a line's width. */
+typedef struct width {
+    double x, y;
+} width;
+
+static double along(double value, bool is_log)
+{
+    return !is_log ? value : value > 0 ? log10(value) : NAN;
+}
+
+static void reach(double *least, double *greatest, double value)
+{
+    *least = fmin(*least, value); /* not of NAN */
+    *greatest = fmax(*greatest, value);
+}
+
+static width find_width(const nh_curve *curves, int count, const nh_drawing *p)
+{
+    double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
+    for (int c = 0; c < count; c++)
+        for (int64_t i = 0; i < curves[c].count; i++) {
+            reach(&left, &right, along(curves[c].x[i], p->x_log));
+            reach(&low, &high, along(curves[c].y[i], p->y_log));
+        }
+    return (width){0.003 * (right - left), 0.003 * (high - low)};
+}
+
+/* Whether a curve cannot be seen for one that is drawn over it. Gaps are NAN and no difference. */
+static bool is_under(const nh_curve *below, const nh_curve *above, const nh_drawing *p, width w)
+{
+    if (below->count < 2 || below->count != above->count || below->faint)
+        return false;
+    for (int64_t i = 0; i < below->count; i++)
+        if (fabs(along(below->y[i], p->y_log) - along(above->y[i], p->y_log)) > w.y ||
+            fabs(along(below->x[i], p->x_log) - along(above->x[i], p->x_log)) > w.x)
+            return false;
+    return true;
+}
+
+/* Which curves of a panel are hidden, and under which. */
+static void name_hidden(const nh_curve *curves, int count, const nh_drawing *p, char note[NOTE])
+{
+    const width w = find_width(curves, count, p);
+    size_t used = 0;
+    note[0] = '\0';
+    for (int i = 0; i < count; i++)
+        for (int j = count - 1; j > i; j--)
+            if (is_under(&curves[i], &curves[j], p, w)) {
+                const size_t more = strlen(curves[i].name) + strlen(curves[j].name) + 16;
+                if (used + more < NOTE)
+                    snprintf(note + used, more, "%s%s lies under %s", used ? ", " : "",
+                             curves[i].name, curves[j].name);
+                used = strlen(note);
+                break;
+            }
+}
+
 /* ---- panels -------------------------------------------------------------------------------- */
 
 static nh_status make_panel(atlas *a, int number)
 {
     const nh_drawing *p = &a->f->panels[number];
-    nh_curve *curves = a->curve + number * (a->slots + 1);
+    nh_curve *curves = a->curve + number * (a->slots + 2);
+    int count = a->slots;
     nh_status status = NH_OK;
     for (int i = 0; i < a->slots && status == NH_OK; i++) {
         const nh_outcome *o = outcome_of(a, p, &a->slot[i]);
@@ -209,7 +283,12 @@ static nh_status make_panel(atlas *a, int number)
             status = make_curve(&curves[i], p, o);
     }
     if (status == NH_OK && !isnan(p->guide))
-        status = make_guide(&curves[a->slots], curves, a->slots, p);
+        status = make_guide(&curves[count++], curves, a->slots, p);
+    if (status == NH_OK && p->points > 0)
+        status = make_points(&curves[count++], p);
+    if (status)
+        return status;
+    name_hidden(curves, a->slots, p, a->note[number]);
     a->panel[number] = (nh_panel){.title = p->title,
                                   .x_label = p->x_label ? p->x_label
                                              : p->has_x ? p->x.quantity
@@ -221,13 +300,14 @@ static nh_status make_panel(atlas *a, int number)
                                   .x_range = isnan(p->x_range[1]) ? NULL : p->x_range,
                                   .y_range = isnan(p->y_range[1]) ? NULL : p->y_range,
                                   .curve = curves,
-                                  .curves = a->slots + !isnan(p->guide)};
+                                  .curves = count,
+                                  .note = a->note[number]};
     return status;
 }
 
 static void release(atlas *a)
 {
-    for (int i = 0; a->curve && i < a->f->panel_count * (a->slots + 1); i++) {
+    for (int i = 0; a->curve && i < a->f->panel_count * (a->slots + 2); i++) {
         free((void *)a->curve[i].x);
         free((void *)a->curve[i].y);
     }
@@ -245,7 +325,7 @@ static nh_status make_atlas(atlas **out, const nh_figure *f, nh_report *report)
         return nh_fail_memory(report);
     a->f = f;
     find_slots(a);
-    a->curve = calloc((size_t)(f->panel_count * (a->slots + 1)) + 1, sizeof *a->curve);
+    a->curve = calloc((size_t)(f->panel_count * (a->slots + 2)) + 1, sizeof *a->curve);
     nh_status status = a->curve ? NH_OK : NH_NO_MEMORY;
     for (int i = 0; i < f->panel_count && status == NH_OK; i++)
         status = make_panel(a, i);
@@ -282,13 +362,13 @@ static void put_text(nh_file *file, const char *text)
     nh_file_write(file, "\",", 2);
 }
 
-static void put_curve(nh_file *file, const nh_panel *panel, const nh_curve *curve)
+static void put_curve(nh_file *file, const char *title, const nh_curve *curve)
 {
     char text[32];
     for (int64_t i = 0; i < curve->count; i++) {
         if (isnan(curve->x[i]))
             continue; /* between two members */
-        put_text(file, panel->title);
+        put_text(file, title);
         put_text(file, curve->name);
         nh_file_text(file, nh_number_text(curve->x[i], text));
         nh_file_write(file, ",", 1);
@@ -311,7 +391,7 @@ nh_status nh_figure_write(const nh_figure *f, const char *path, nh_report *repor
         nh_file_text(file, "panel,curve,x,y\n");
         for (int i = 0; i < f->panel_count; i++)
             for (int c = 0; c < a->slots; c++)
-                put_curve(file, &a->panel[i], &a->panel[i].curve[c]);
+                put_curve(file, f->panels[i].title, &a->panel[i].curve[c]);
         status = nh_file_commit(file, report);
     }
     release(a);

@@ -25,16 +25,30 @@ static int index_of(const char *word, const char *const *list, int count)
     return -1;
 }
 
-/* per h^4 */
-static nh_status read_power(nh_reader *r, double *value)
+/* per h^4, per QUANTITY */
+static nh_status read_divisor(nh_reader *r, nh_chain *chain)
 {
     const char *word = nh_next_word(r);
     char *end;
-    *value = strncmp(word, "h^", 2) == 0 ? nh_decimal(word + 2, &end) : NAN;
-    if (!isfinite(*value) || *end)
+    if (strncmp(word, "h^", 2) != 0)
+        return nh_take_word(r, "a power of the step, like h^4, or a quantity",
+                            &chain->by[chain->ops]);
+    const double power = nh_decimal(word + 2, &end);
+    if (!isfinite(power) || *end)
         return nh_reader_fail(r, "expected a power of the step, like h^4");
+    chain->value[chain->ops] = power;
     r->line.at++;
     return NH_OK;
+}
+
+/* Behind 'per QUANTITY' a running mean would leave other points than the quantity has. */
+static nh_status read_window(nh_reader *r, nh_chain *chain)
+{
+    for (int i = 0; i < chain->ops; i++)
+        if (chain->by[i])
+            return nh_reader_fail(r, "'mean' stands before 'per %.40s', not behind it",
+                                  chain->by[i]);
+    return nh_take_positive(r, "the window of the mean", &chain->value[chain->ops]);
 }
 
 /* The operation that the next word names; -1 when it is a quantity, as the last word of a chain is
@@ -60,9 +74,9 @@ nh_status nh_read_chain(nh_reader *r, nh_chain *chain)
         r->line.at++;
         nh_status status = NH_OK;
         if (op == NH_SERIES_MEAN)
-            status = nh_take_positive(r, "the window of the mean", &chain->value[chain->ops]);
+            status = read_window(r, chain);
         else if (op == NH_SERIES_PER)
-            status = read_power(r, &chain->value[chain->ops]);
+            status = read_divisor(r, chain);
         if (status)
             return status;
         chain->op[chain->ops++] = (nh_series_op)op;

@@ -13,7 +13,7 @@
 
 enum {
     NH_FIGURE_OPERATIONS = 8, /* of one chain */
-    NH_FIGURE_ITEMS = 24,     /* of a set or start statement, of a sweep */
+    NH_FIGURE_ITEMS = 24,     /* of a set or start statement, of a sweep; points of a panel */
     NH_FIGURE_LIST = 40       /* cases, methods, panels */
 };
 
@@ -24,7 +24,7 @@ typedef enum nh_series_op {
     NH_SERIES_LOG,         /* log(y/y(0)) */
     NH_SERIES_ABS,         /* |y| */
     NH_SERIES_MEAN,        /* running mean over `value` */
-    NH_SERIES_PER,         /* divided by h^value */
+    NH_SERIES_PER,         /* divided by h^value, or by the quantity `by` */
     NH_SERIES_VARIANCE,    /* over the members */
     NH_SERIES_MEAN_SQUARE, /* over the members */
     NH_SERIES_EACH,        /* every member on its own */
@@ -34,6 +34,7 @@ typedef enum nh_series_op {
 typedef struct nh_chain {
     nh_series_op op[NH_FIGURE_OPERATIONS];
     double value[NH_FIGURE_OPERATIONS];
+    const char *by[NH_FIGURE_OPERATIONS]; /* the quantity of `per`, or NULL: a power of the step */
     int ops;
     const char *quantity;
     nh_place place;
@@ -78,6 +79,8 @@ typedef struct nh_drawing { /* a panel */
     double guide; /* a line of this slope through 0, or of this power on logarithmic scales; NaN:
                      none */
     double guide_factor;
+    double point_x[NH_FIGURE_ITEMS], point_y[NH_FIGURE_ITEMS]; /* single points, marked */
+    int points;
     nh_place place;
 } nh_drawing;
 

@@ -72,11 +72,26 @@ static nh_status running_mean(nh_series *s, double window)
     return NH_OK;
 }
 
-static nh_status apply(nh_series *s, const nh_outcome *o, nh_series_op op, double value)
+/* The reader lets no running mean stand before it, so that the points are those of the data. */
+static nh_status divide(nh_series *s, const nh_outcome *o, const char *by, int member)
 {
-    double first = first_value(s);
+    int name = nh_outcome_find(o, by);
+    if (name < 0)
+        return NH_BAD_ARGUMENT;
+    const double *data = o->data + ((int64_t)member * o->names + name) * o->points;
+    for (int64_t i = 0; i < s->count; i++)
+        s->y[i] /= data[i];
+    return NH_OK;
+}
+
+static nh_status apply(nh_series *s, const nh_outcome *o, const nh_chain *chain, int at, int member)
+{
+    const nh_series_op op = chain->op[at];
+    const double first = first_value(s), value = chain->value[at];
     if (op == NH_SERIES_MEAN)
         return running_mean(s, value);
+    if (chain->by[at])
+        return divide(s, o, chain->by[at], member);
     for (int64_t i = 0; i < s->count; i++) {
         double *y = &s->y[i];
         if (op == NH_SERIES_ERROR)
@@ -134,7 +149,7 @@ static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, 
     if (op == NH_SERIES_VARIANCE || op == NH_SERIES_MEAN_SQUARE)
         return collapse(s, o, chain, from);
     nh_status status = make(s, o, chain, from + 1, member);
-    return status ? status : apply(s, o, op, chain->value[from]);
+    return status ? status : apply(s, o, chain, from, member);
 }
 
 nh_status nh_series_make(nh_series *out, const nh_outcome *outcome, const nh_chain *chain,

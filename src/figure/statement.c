@@ -390,6 +390,16 @@ static nh_status read_guide(nh_reader *r)
     return status ? status : nh_take_number(r, "a power", &p->guide);
 }
 
+/* point X Y: a mark at one place, such as an equilibrium */
+static nh_status read_point(nh_reader *r)
+{
+    nh_drawing *p = panel_of(r);
+    if (p->points == NH_FIGURE_ITEMS)
+        return nh_reader_fail(r, "a panel has at most %d points", NH_FIGURE_ITEMS);
+    nh_status status = nh_take_number(r, "where the point is across", &p->point_x[p->points]);
+    return status ? status : nh_take_number(r, "how high it is", &p->point_y[p->points++]);
+}
+
 /* table MEASURE */
 static nh_status read_table(nh_reader *r)
 {
@@ -461,6 +471,7 @@ static const struct statement {
     {"equal", PANEL, read_equal},
     {"marks", PANEL, read_marks},
     {"guide", PANEL, read_guide},
+    {"point", PANEL, read_point},
     {"table", ANYWHERE, read_table},
     {"finding", ANYWHERE, read_finding},
     {"claim", ANYWHERE, read_claim},

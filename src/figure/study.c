@@ -46,22 +46,30 @@ static void want(nh_outcome *out, const char *name)
         out->name[out->names++] = name;
 }
 
+static void want_chain(nh_outcome *out, const nh_chain *chain)
+{
+    want(out, chain->quantity);
+    for (int i = 0; i < chain->ops; i++)
+        if (chain->by[i])
+            want(out, chain->by[i]);
+}
+
 /* The quantities of panels, findings and tables that are about this case. */
 static bool list_names(const nh_figure *f, int by_case, nh_outcome *out)
 {
     out->name = calloc(NAMES_MOST, sizeof *out->name);
     for (int i = 0; i < f->panel_count && out->name; i++)
         if (!f->panels[i].some_case || f->panels[i].in_case[by_case]) {
-            want(out, f->panels[i].y.quantity);
+            want_chain(out, &f->panels[i].y);
             if (f->panels[i].has_x)
-                want(out, f->panels[i].x.quantity);
+                want_chain(out, &f->panels[i].x);
         }
     for (int i = 0; i < f->finding_count && out->name; i++) {
         const nh_expectation *e = &f->findings[i];
         if (e->left.by_case == by_case || e->left.by_case < 0)
-            want(out, e->left.chain.quantity);
+            want_chain(out, &e->left.chain);
         if (e->compared && (e->right.by_case == by_case || e->right.by_case < 0))
-            want(out, e->right.chain.quantity);
+            want_chain(out, &e->right.chain);
     }
     return out->name;
 }

@@ -28,7 +28,7 @@ SPARK_SIZES
 
 static void table(const double *option, double *out)
 {
-    spark_gauss(kind(option), spark_parts_of(kind(option), out));
+    spark_gauss(kind(option), spark_parts_of(kind(option), out), NULL);
 }
 
 static int order_of(const double *option)

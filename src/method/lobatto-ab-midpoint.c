@@ -32,12 +32,13 @@ SPARK_SIZES
 static void table(const double *option, double *out)
 {
     static const double c[] = {0, 1, .5, 1}, a[] = {0, 0, .5, .5, .5, 0, .5, .5},
-                        ahat[] = {.5, 0, .5, 0, .5, 0, .5, .5}, middle[] = {0, 0, 1, 0};
+                        ahat[] = {.5, 0, .5, 0, .5, 0, .5, .5},
+                        conditions[] = {0, 0, 1, 0, 0, 0, 0, 1};
     spark_parts t = spark_parts_of(kind(option), out);
     memcpy(t.c, c, sizeof c);
     memcpy(t.a, a, sizeof a);
     memcpy(t.f, ahat, sizeof ahat);
-    spark_complete(kind(option), t, middle, SPARK_STAGES);
+    spark_complete(kind(option), t, conditions, SPARK_STAGES);
 }
 
 const nh_method nh_method_lobatto_ab_midpoint = {

@@ -27,17 +27,8 @@ SPARK_SIZES
 
 static void table(const double *option, double *out)
 {
-    spark_parts t = spark_parts_of(kind(option), out);
-    int s = kind(option).stages;
-    nh_lobatto_table(s, NH_LOBATTO_A, t.c, t.a + s * s, t.a);
-    nh_lobatto_table(s, NH_LOBATTO_B, t.c, t.f + s * s, t.f);
-    t.c[s] = 1;
-    spark_complete(kind(option), t, NULL, (spark_holonomic)option[1]);
-}
-
-static int order_of(const double *option)
-{
-    return 2 * (int)option[0] - 2;
+    spark_lobatto(kind(option), spark_parts_of(kind(option), out), NH_LOBATTO_A, NH_LOBATTO_B,
+                  (spark_holonomic)option[1]);
 }
 
 const nh_method nh_method_lobatto_ab = {
@@ -48,15 +39,9 @@ const nh_method nh_method_lobatto_ab = {
                 "P_i = p0 + h sum_j ahat_ij (F_j + K_j^T Psi_j),   ahat = Lobatto IIIB\n"
                 "q1 = q0 + h sum_j b_j V_j,   p1 = p0 + h sum_j b_j (F_j + K_j^T Psi_j)\n"
                 "0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1;   0 = k(t1, q1, v1)",
-    .option = {{.name = "stages",
-                .help = "number of Lobatto nodes; the order is twice that, less two",
-                .type = NH_OPTION_INTEGER,
-                .standard = 2,
-                .least = 2,
-                .greatest = 10},
-               SPARK_HOLONOMIC},
+    .option = {SPARK_LOBATTO_STAGES, SPARK_HOLONOMIC},
     .options = 2,
-    .order_of = order_of,
+    .order_of = spark_lobatto_order,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     SPARK_METHOD,
 };

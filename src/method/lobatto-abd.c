@@ -1,9 +1,9 @@
 /* Lobatto-SPARK with IIIA for positions, IIIB for forces and IIID for reactions.
  *
  *     Q_i = q0 + h sum_j a_ij V_j
- *     P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j,     P_i = dL/dv(T_i, Q_i,
- * V_i) q1, p1 likewise with b_j 0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 =
- * k(t1, q1, v1)
+ *     P_i = p0 + h sum_j ahat_ij F_j + h sum_j atilde_ij K_j^T Psi_j
+ *     P_i = dL/dv(T_i, Q_i, V_i);   q1, p1 likewise with b_j
+ *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
  *
  * IIID is the mean of IIIC and IIIC*; unlike IIIB it is not singular, and every multiplier acts on
  * every stage. Order 2s - 2, symmetric; keeps the constraints at every node. Jay (2009), sec. 7.6.
@@ -36,11 +36,6 @@ static void table(const double *option, double *out)
     spark_complete(kind(option), t, NULL, (spark_holonomic)option[1]);
 }
 
-static int order_of(const double *option)
-{
-    return 2 * (int)option[0] - 2;
-}
-
 const nh_method nh_method_lobatto_abd = {
     .name = "lobatto-abd",
     .summary = "Lobatto IIIA-B-D SPARK: IIIB for forces, IIID for reactions",
@@ -50,15 +45,9 @@ const nh_method nh_method_lobatto_abd = {
                 "atilde = IIID\n"
                 "q1 = q0 + h sum_j b_j V_j,   p1 = p0 + h sum_j b_j (F_j + K_j^T Psi_j)\n"
                 "0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1;   0 = k(t1, q1, v1)",
-    .option = {{.name = "stages",
-                .help = "number of Lobatto nodes; the order is twice that, less two",
-                .type = NH_OPTION_INTEGER,
-                .standard = 2,
-                .least = 2,
-                .greatest = 10},
-               SPARK_HOLONOMIC},
+    .option = {SPARK_LOBATTO_STAGES, SPARK_HOLONOMIC},
     .options = 2,
-    .order_of = order_of,
+    .order_of = spark_lobatto_order,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
     SPARK_METHOD,
 };

@@ -160,7 +160,7 @@ static size_t table_size(const double *option)
 static void table(const double *option, double *out)
 {
     (void)option;
-    spark_gauss(kind, spark_parts_of(kind, out));
+    spark_gauss(kind, spark_parts_of(kind, out), NULL);
 }
 
 const nh_method nh_method_adaptive_gauss = {

@@ -207,19 +207,18 @@ static inline void spark_multiply(spark_kind kind, const double *a, const double
         }
 }
 
-/* Completes a table whose c, a, f, r are set. `conditions`: s - 1 rows on the points where they are
- * not Jay's, else NULL. */
+/* Completes a table whose c, a, f, r are set. `conditions`: s rows on the points where they are not
+ * Jay's, else NULL. */
 static inline void spark_complete(spark_kind kind, spark_parts t, const double *conditions,
                                   spark_holonomic how)
 {
     int s = kind.stages, p = kind.points;
     double w[SPARK_STAGES_MAX * SPARK_POINTS_MAX] = {0};
     for (int r = 0; r < s - 1; r++)
-        if (conditions)
-            memcpy(w + r * p, conditions + r * p, (size_t)p * sizeof *w);
-        else
-            spark_moment(kind, t, r, w + r * p);
+        spark_moment(kind, t, r, w + r * p);
     w[(s - 1) * p + p - 1] = 1;
+    if (conditions)
+        memcpy(w, conditions, (size_t)(s * p) * sizeof *w);
     spark_multiply(kind, t.a, t.f, t.af);
     spark_multiply(kind, t.a, t.r, t.ar);
     spark_conditions(kind, t, (spark_rows){.on_k = w}, (spark_rows){.on_k = t.u});
@@ -232,14 +231,30 @@ static inline void spark_complete(spark_kind kind, spark_parts t, const double *
     }
 }
 
-/* Gauss's table, the same for forces and reactions. */
-static inline void spark_gauss(spark_kind kind, spark_parts t)
+/* Gauss's table, the same for forces and reactions. `conditions` as above. */
+static inline void spark_gauss(spark_kind kind, spark_parts t, const double *conditions)
 {
     int s = kind.stages;
     nh_gauss_table(s, t.c, t.a + s * s, t.a);
     t.c[s] = 1;
     memcpy(t.f, t.a, (size_t)((s + 1) * s) * sizeof *t.f);
-    spark_complete(kind, t, NULL, SPARK_MOMENTS);
+    spark_complete(kind, t, conditions, SPARK_MOMENTS);
+}
+
+/* Lobatto's tables: one for positions, one for forces and reactions. */
+static inline void spark_lobatto(spark_kind kind, spark_parts t, nh_lobatto positions,
+                                 nh_lobatto forces, spark_holonomic how)
+{
+    int s = kind.stages;
+    nh_lobatto_table(s, positions, t.c, t.a + s * s, t.a);
+    nh_lobatto_table(s, forces, t.c, t.f + s * s, t.f);
+    t.c[s] = 1;
+    spark_complete(kind, t, NULL, how);
+}
+
+static inline int spark_lobatto_order(const double *option)
+{
+    return 2 * (int)option[0] - 2;
 }
 
 /* What one of the two ways to solve a step calls, and the other does not. */
@@ -272,6 +287,12 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
     static size_t table_size(const double *option)                                                 \
     {                                                                                              \
         return spark_table_size(kind(option));                                                     \
+    }
+
+#define SPARK_LOBATTO_STAGES                                                                       \
+    {                                                                                              \
+        .name = "stages", .help = "number of Lobatto nodes; the order is twice that, less two",    \
+        .type = NH_OPTION_INTEGER, .standard = 2, .least = 2, .greatest = 10                       \
     }
 
 #define SPARK_HOLONOMIC                                                                            \

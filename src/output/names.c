@@ -1,4 +1,4 @@
-/* Names of quantities as in print. */
+/* Names and texts as in print. */
 #include "output/names.h"
 
 #include <ctype.h>
@@ -48,7 +48,8 @@ static const char *put_word(printed *p, const char *name)
     while (isdigit((unsigned char)name[letters + digits]))
         digits++;
     const char *letter = greek_letter(name, letters);
-    bool ends = !name[letters + digits] || strchr("'.[", name[letters + digits]);
+    const unsigned char behind = (unsigned char)name[letters + digits];
+    bool ends = !isalnum(behind) && behind != '_' && behind < 128;
     if (!ends) {
         letter = NULL;
         digits = 0;
@@ -68,10 +69,15 @@ const char *nh_print_name(const char *name, char text[NH_PRINTED_NAME])
 {
     printed p = {.text = text};
     text[0] = '\0';
-    const char *rest = put_word(&p, name);
-    for (; *rest; rest++) {
+    for (const char *rest = name; *rest;) {
+        const unsigned char before = rest > name ? (unsigned char)rest[-1] : ' ';
+        if (isalpha((unsigned char)*rest) && !isalnum(before) && before != '_' && before < 128) {
+            rest = put_word(&p, rest);
+            continue;
+        }
         bool prime = *rest == '\'' && !isalpha((unsigned char)rest[1]); /* unlike "Euler's" */
         put(&p, prime ? "′" : rest, prime ? strlen("′") : 1);
+        rest++;
     }
     return text;
 }

@@ -4,6 +4,7 @@
  * them by their digests and nothing else: no other script, no network. What comes from a model or a
  * user is data, in an element that no browser executes. */
 #include "output/page.h"
+#include "output/names.h"
 #include "output/file.h"
 
 #include <math.h>
@@ -68,6 +69,12 @@ static void put_key(nh_file *file, const char *key, const char *text)
 {
     put_name(file, key);
     nh_put_string(file, text);
+}
+
+static void put_label(nh_file *file, const char *key, const char *text)
+{
+    char printed[NH_PRINTED_NAME];
+    put_key(file, key, nh_print_name(text, printed));
 }
 
 static void put_flag(nh_file *file, const char *key, bool value)
@@ -145,10 +152,15 @@ static void put_values(nh_file *file, const char *key, const double *values, int
 static void put_curve(nh_file *file, const nh_panel *panel, int number)
 {
     const nh_curve *curve = panel->curve + number;
+    char printed[NH_PRINTED_NAME];
     nh_file_text(file, number ? ",\n{\"name\":" : "\n{\"name\":");
-    nh_put_string(file, curve->name ? curve->name : "");
-    put_key(file, "colour", curve->guide ? "#888888" : colours[number % COLOURS]);
-    put_flag(file, "marked", curve->marked);
+    nh_put_string(file, nh_print_name(curve->name ? curve->name : "", printed));
+    put_key(file, "colour",
+            curve->guide  ? "#888888"
+            : curve->dots ? "#000000"
+                          : colours[number % COLOURS]);
+    put_flag(file, "marked", curve->marked || curve->dots);
+    put_flag(file, "dots", curve->dots);
     put_flag(file, "guide", curve->guide);
     put_flag(file, "faint", curve->faint);
     if (number >= COLOURS)
@@ -166,10 +178,12 @@ static void put_range(nh_file *file, const char *key, const double *range)
 
 static void put_panel(nh_file *file, const nh_panel *panel)
 {
+    char printed[NH_PRINTED_NAME];
     nh_file_text(file, "{\"title\":");
-    nh_put_string(file, panel->title);
-    put_key(file, "x", panel->x_label);
-    put_key(file, "y", panel->y_label);
+    nh_put_string(file, nh_print_name(panel->title, printed));
+    put_label(file, "x", panel->x_label);
+    put_label(file, "y", panel->y_label);
+    put_label(file, "note", panel->note ? panel->note : "");
     put_flag(file, "xlog", panel->x_log);
     put_flag(file, "ylog", panel->y_log);
     put_flag(file, "equal", panel->equal);

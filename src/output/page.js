@@ -1,4 +1,4 @@
-// Draws panels {title, x, y, xlog, ylog, equal, curves: [{name, xs, ys, colour, dash, marked, guide, faint}]} with
+// Draws panels {title, x, y, xlog, ylog, equal, curves: [{name, xs, ys, colour, dash, marked, dots, guide, faint}]} with
 // uPlot. Functions of x are drawn by uPlot itself and share their cursor; paths (x goes back and forth) by a
 // drawer of our own. `data-error` on the root element tells what went wrong.
 "use strict";
@@ -63,14 +63,15 @@ function axis(label, isLog, size) {
 function scale(isLog, range) {
     const one = { time: false };
     if (isLog) { one.distr = 3; one.log = 10; }
-    if (range) one.range = range;
+    if (range && range[0] > range[1]) one.dir = -1;
+    if (range) one.range = [Math.min(...range), Math.max(...range)];
     return one;
 }
 
 function seriesOf(curve) {
     return {
-        label: curve.name || " ", stroke: curve.colour, colour: curve.colour, width: curve.guide || curve.faint ? 0.7 : 1.4,
-        dash: curve.guide ? [4, 4] : curve.dash, spanGaps: true, points: { show: curve.marked, size: 5 },
+        label: curve.name || " ", stroke: curve.colour, colour: curve.colour, width: curve.dots ? 0 : curve.guide || curve.faint ? 0.7 : 1.4,
+        dash: curve.guide ? [4, 4] : curve.dash, spanGaps: true, points: { show: curve.marked, size: curve.dots ? 9 : 5 },
         value: (u, v) => (v === null || v === undefined ? "-" : shortNumber(v)),
     };
 }

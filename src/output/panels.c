@@ -33,8 +33,7 @@ typedef struct page {
 static void quote(const page *p, const char *text)
 {
     char printed[NH_PRINTED_NAME];
-    bool is_short = strlen(text) < NH_PRINTED_NAME / 4; /* as a name is */
-    nh_gnuplot_quote(p->gnuplot, is_short ? nh_print_name(text, printed) : text);
+    nh_gnuplot_quote(p->gnuplot, nh_print_name(text, printed));
     fputs(" noenhanced", p->script);
 }
 
@@ -69,11 +68,13 @@ static void put_style(const page *p, int number, const nh_curve *curve)
 {
     if (curve->guide)
         fputs(" with lines lw 1 dt 2 lc rgb '#888888'", p->script);
+    else if (curve->dots)
+        fputs(" with points pt 6 ps 1.4 lw 1.6 lc rgb 'black'", p->script);
     else if (curve->marked)
         fprintf(p->script, " with linespoints lw 1.4 pt %d ps 0.8", marks[number % MARKS]);
     else
         fputs(curve->faint ? " with lines lw 0.4" : " with lines lw 1.2", p->script);
-    if (!curve->guide)
+    if (!curve->guide && !curve->dots)
         fprintf(p->script, " dt %d lc rgb '%s'", 1 + number / COLOURS, colours[number % COLOURS]);
 }
 
@@ -165,6 +166,17 @@ static void put_curves(const page *p, const nh_panel *panel, bool with_names)
     fputc('\n', p->script);
 }
 
+static void put_note(const page *p, const char *note)
+{
+    if (!note || !note[0]) {
+        fputs("unset label 1\n", p->script);
+        return;
+    }
+    fputs("set label 1 ", p->script);
+    quote(p, note);
+    fputs(" at graph 0.99, graph 0.03 right front font ',8' textcolor rgb '#555555'\n", p->script);
+}
+
 static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
 {
     for (int i = 0; i < panel->curves; i++)
@@ -180,6 +192,7 @@ static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
     fputs("set title ", p->script);
     quote(p, panel->title ? panel->title : "");
     fputs(with_names ? "\n" : "\nunset key\n", p->script);
+    put_note(p, panel->note);
     put_curves(p, panel, with_names);
     fputs("set autoscale\n", p->script);
 }

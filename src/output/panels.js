@@ -1,5 +1,9 @@
 // Draws the panels that the page brings along. `data-plots` on the root element tells that it is done.
 "use strict";
+function addNote(box, text) {
+    const note = box.appendChild(document.createElement("p"));
+    note.textContent = text;
+}
 function drawAll(panels) {
     const place = document.getElementById("plots");
     const wanted = Math.ceil(Math.sqrt(panels.length)), fitting = Math.floor(innerWidth / 430);
@@ -11,6 +15,7 @@ function drawAll(panels) {
         if (curves.length === 0) continue;
         const box = place.appendChild(document.createElement("div"));
         (curves.every(rises) ? drawFunctions : drawPaths)(panel, curves, box, width);
+        if (panel.note) addNote(box, panel.note);
         count++;
     }
     requestAnimationFrame(() => { document.documentElement.dataset.plots = count; });

@@ -62,6 +62,9 @@ BAD = [
     ("figure a\nmethod dla01\nfinding verdict energy of dla01 < 1\n",
      "bad.fig:3:36: a verdict is compared by 'is', a number by '=', '<' or '>'"),
     ("figure a\ncase b\nmethod dla01\npanel\ncases c\n", "bad.fig:5:7: there is no case 'c' above"),
+    ("figure a\nmethod dla01\npanel\ndraw per energy mean 3 error energy\n", "bad.fig:4:22: 'mean' stands before 'per energy', not behind it"),
+    ("figure a\nmethod dla01\npanel\ndraw per h^x energy\n", "bad.fig:4:10: expected a power of the step, like h^4"),
+    ("figure a\nmethod dla01\npanel\npoint 1\n", "bad.fig:4:8: expected how high it is"),
     ("figure a\nset eps\n", "bad.fig:2:5: expected NAME = VALUE"),
     ("figure a\nmodel none\nstep .1\ntime 1\nmethod dla01\npanel\ndraw energy\n",
      "nonholo: bad.fig, dla01 of case 'all': there is no model 'none'"),
@@ -125,6 +128,21 @@ def a_claim_is_told(program, folder):
     check("expected 0.001 from 0 to 1" in done.stdout, done.stdout)
 
 
+def hidden_curves_points_and_letters(program, folder):
+    text = ("figure marks\ntitle A sum over xi\nmodel knife-edge\nset eps = .1\nstep .1\ntime 20\n"
+            "method dla01 one\nmethod si-dla two\nmethod leapfrog three\n"
+            "panel\ndraw error energy\npoint 1 0\npanel\ndraw x1\nagainst x2\ny \"x1\" from 1 to 0\n"
+            "finding last per energy energy of one = 1 within 1e-15\n"
+            "finding last per speed_squared energy of one < 1\n")
+    out = os.path.join(folder, "marks")
+    same(program.json("reproduce", write(folder, "marks.fig", text), "--out", out)["passed"], 2)
+    picture = open(os.path.join(out, "marks.svg"), encoding="utf-8").read()
+    page = open(os.path.join(out, "marks.html"), encoding="utf-8").read()
+    check(picture.count("one lies under two") == 2 and "three lies under" not in picture, "hidden curves are named")
+    check("A sum over ξ" in picture and "x₁" in picture, "letters as in print")
+    check("one lies under two" in page and "x₁" in page, "and on the page")
+
+
 def threads_do_not_matter(program, folder):
     text = SMALL.replace("time 100", "time 20\nmembers 6 energy 5 seed 3").replace("draw mean 3 error", "draw variance error")
     path, data = write(folder, "many.fig", text), []
@@ -148,7 +166,7 @@ def the_list(program, folder):
     names = [one["name"] for one in program.json("reproduce")["figures"]]
     for name in ("newmark-fig1 newmark-fig2 newmark-fig3 newmark-fig4 newmark-fig5 modin-verdier-fig4 modin-verdier-fig5 "
                  "modin-verdier-fig6 modin-verdier-fig7 modin-verdier-fig8 celledoni-fig2 celledoni-fig2-walks celledoni-fig3 celledoni-fig4 "
-                 "jay-fig1 jay-fig2 jay-fig3 jay-fig4").split():
+                 "jay-fig1 jay-fig2 jay-fig3 jay-fig4 jay-standard").split():
         check(name in names, f"{name} is not among {names}")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../figures/orders.fig")
     cases = set(re.findall(r"^case (\S+)$", open(source).read(), re.M))
@@ -178,7 +196,7 @@ def main():
         def case(function, *arguments):
             return lambda: function(program, folder, *arguments)
         cases = [(f"refuses {message}", case(refuses, text, message)) for text, message in BAD]
-        for function in (ones_own_figure, a_finding_that_fails, a_claim_is_told, threads_do_not_matter, a_method_that_fails_is_told,
+        for function in (ones_own_figure, a_finding_that_fails, a_claim_is_told, hidden_curves_points_and_letters, threads_do_not_matter, a_method_that_fails_is_told,
                          the_list, every_figure_quickly):
             cases.append((function.__name__, case(function)))
         return run_all(cases)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LIST_MAX = 64 };
+enum { LIST_MAX = 80 };
 
 /* Option settings beyond each method's default. */
 static const char *const variants[] = {
@@ -25,6 +25,10 @@ static const char *const variants[] = {
     "jay-negrut:beta=0.3,gamma=0.7",
     "lobatto-ab:stages=3",
     "lobatto-abd:stages=3",
+    "lobatto-ad:stages=3",
+    "lobatto-d:stages=3",
+    "gauss-standard:stages=1",
+    "gauss-standard:stages=3",
     "discrete-gradient:gradient=gonzalez",
     "discrete-gradient:gradient=itoh-abe,frame=model",
     "discrete-gradient:frame=householder",

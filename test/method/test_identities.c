@@ -70,9 +70,18 @@ static void same(const state *a, const state *b, const char *what)
         fprintf(stderr, "  apart by %.3g\n", d);
 }
 
+/* What is not the same method must not seem to be one. */
+static void different_methods(state s, const char *a, const char *b, double least)
+{
+    char what[200];
+    snprintf(what, sizeof what, "%s is not %s", a, b);
+    state x = advance(s, a, STEP, 1), y = advance(s, b, STEP, 1);
+    check_count(distance(&x, &y) > least, model_now, 0, what);
+}
+
 static void equal_methods(state s, const char *a, const char *b)
 {
-    char what[160];
+    char what[200];
     snprintf(what, sizeof what, "%s = %s", a, b);
     state x = advance(s, a, STEP, STEPS), y = advance(s, b, STEP, STEPS);
     same(&x, &y, what);
@@ -81,7 +90,7 @@ static void equal_methods(state s, const char *a, const char *b)
 /* whole = second with h/2 after first with h/2 */
 static void composed(state s, const char *whole, const char *first, const char *second)
 {
-    char what[160];
+    char what[200];
     snprintf(what, sizeof what, "%s = %s after %s", whole, second, first);
     state x = advance(s, whole, STEP, STEPS), y = s;
     for (int i = 0; i < STEPS; i++)
@@ -92,7 +101,7 @@ static void composed(state s, const char *whole, const char *first, const char *
 /* On reversible models: forth by one, turned, back by the other. */
 static void adjoint(state s, const char *one, const char *other)
 {
-    char what[160];
+    char what[200];
     snprintf(what, sizeof what, "%s is the adjoint of %s", other, one);
     state x = s;
     const char *method[2] = {one, other};
@@ -102,6 +111,14 @@ static void adjoint(state s, const char *one, const char *other)
             x.v[i] = -x.v[i];
     }
     same(&x, &s, what);
+}
+
+static void one_stage(state s, const char *frame)
+{
+    char collocation[80], gradient[80];
+    snprintf(collocation, sizeof collocation, "collocation:stages=1,frame=%s", frame);
+    snprintf(gradient, sizeof gradient, "discrete-gradient:gradient=avf,frame=%s", frame);
+    equal_methods(s, collocation, gradient);
 }
 
 /* newmark(0, 0, 1/2) and dla01 are the two halves in either order, so half a step leads from one
@@ -136,6 +153,25 @@ int main(void)
         adjoint(s, "newmark-pair:beta=0.1", "newmark-pair:beta=0.1");
         nh_system_free(system_now);
     }
+    for (size_t i = 0; i < sizeof separable / sizeof *separable; i++) {
+        open_model(separable[i], &s);
+        one_stage(s, "polar");
+        nh_system_free(system_now);
+    }
+    static const char *const varying[] = {"rolling-coin", "chaplygin-sleigh"};
+    for (size_t i = 0; i < sizeof varying / sizeof *varying; i++) {
+        open_model(varying[i], &s);
+        composed(s, "lobatto-ab-midpoint", "euler-1", "euler-2");
+        adjoint(s, "newmark:beta=0.1,beta2=0.2,alpha=0.3", "newmark:beta=0.2,beta2=0.1,alpha=0.7");
+        one_stage(s, "model");
+        one_stage(s, "householder");
+        nh_system_free(system_now);
+    }
+    open_model("rolling-coin", &s);
+    different_methods(s, "newmark", "lobatto-ab-midpoint", 1e-5);
+    different_methods(s, "newmark:constraint=average", "lobatto-ab", 1e-5);
+    different_methods(s, "collocation:stages=1,frame=polar", "avf-p", 1e-5);
+    nh_system_free(system_now);
     static const char *const affine[] = {"chaotic-particle", "harmonic-cvt",
                                          "nonholonomic-particle"};
     for (size_t i = 0; i < sizeof affine / sizeof *affine; i++) {

@@ -446,6 +446,13 @@ static void spoil_velocity(const problem *p, double h, double *q, double *v)
 }
 
 /* Spoilt runs begin anew at every step, which alone must change nothing. */
+/* Begun anew means projected onto the constraints, which is all that gauss-standard lacks: Gauss's
+ * method has order 2s then, and the control has two stages. */
+static bool is_control(const char *method)
+{
+    return strcmp(method, "gauss-standard") == 0;
+}
+
 static void check_spoilt(const problem *p, const char *method, const nh_choice *choice)
 {
     unsigned keeps = nh_choice_keeps(choice);
@@ -458,7 +465,9 @@ static void check_spoilt(const problem *p, const char *method, const nh_choice *
         report_check(method, p, "one order less is noticed", !check_order(&whole, order - 1));
     }
     if (order > 0) {
-        report_check(method, p, "begun anew: order", check_order(&anew, order));
+        report_check(method, p, "begun anew: order",
+                     check_order(&anew, order) ||
+                         (is_control(method) && check_order(&anew, 2 * order)));
         report_check(method, p, "spoilt: order notices", !check_order(&wrong, order));
     }
     if (keeps & NH_KEEPS_SYMMETRY && keeps & NH_KEEPS_CONSTRAINTS)
