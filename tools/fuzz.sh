@@ -6,7 +6,7 @@
 set -eu
 build=$1 seconds=$2
 shift 2
-targets=${*:-model method checkpoint figure emit}
+targets=${*:-commands model method checkpoint figure recorded hdf5 table export emit}
 root=$(cd "$(dirname "$0")/.." && pwd)
 compiler=${FUZZ_CC:-clang}
 command -v "$compiler" >/dev/null || { echo "nonholo: fuzzing needs clang" >&2; exit 1; }
@@ -20,6 +20,11 @@ case $(uname -m) in
 x86_64) levels="base avx" wide=avx flags="$flags -DNH_HAVE_AVX2_VARIANTS" ;;
 *) levels=base wide=base ;;
 esac
+libraries="-lm -ldl -lpthread"
+if pkg-config --exists hdf5-serial 2>/dev/null; then
+    flags="$flags -DNH_HAVE_HDF5 $(pkg-config --cflags hdf5-serial)"
+    libraries="$libraries $(pkg-config --libs hdf5-serial) -lhdf5_serial_hl"
+fi
 export XDG_CACHE_HOME="$out/cache" # compiled kernels of nonsense are nobody else's
 
 compile() { # source object flags...
@@ -50,19 +55,29 @@ newest=$(ls -t include/*.h src/*/*.h | head -1)
 } | xargs -P "$(nproc)" -I LINE sh -c "LINE"
 failed=0
 for target in $targets; do
+    if [ "$target" = commands ]; then # not by libFuzzer; some four lines a second
+        program=$build/nonholo
+        [ ! -x "$build/sanitize/nonholo" ] || program=$build/sanitize/nonholo
+        echo "== commands, $((4 * seconds)) of them"
+        python3 test/fuzz/test_commands.py "$program" $((4 * seconds)) "$(date +%s)" || failed=1
+        continue
+    fi
     # shellcheck disable=SC2086  # lists of words
-    $compiler $flags -fsanitize=fuzzer "test/fuzz/fuzz_$target.c" "$out"/objects/*.o -lm -ldl -lpthread \
+    $compiler $flags -fsanitize=fuzzer "test/fuzz/fuzz_$target.c" "$out"/objects/*.o $libraries \
         -o "$out/fuzz_$target"
     corpus=$out/corpus-$target
     mkdir -p "$corpus"
     case $target in
     model | emit) seeds="models test/model/bad_models" words=model ;;
+    export) seeds= words=model ;;
     figure) seeds=figures words=figure ;;
     *) seeds= words=$target ;;
     esac
+    longest=3000
+    [ "$target" = hdf5 ] && longest=30000
     patience=20 # seconds until an input counts as a hang
     [ "$target" = emit ] && patience=120 # a compiler's work is in it: seconds of a quiet processor
-    options="-max_total_time=$seconds -timeout=$patience -rss_limit_mb=2048 -max_len=3000 -print_final_stats=1 -verbosity=0"
+    options="-max_total_time=$seconds -timeout=$patience -rss_limit_mb=2048 -max_len=$longest -print_final_stats=1 -verbosity=0"
     [ ! -f "test/fuzz/$words.dict" ] || options="$options -dict=$root/test/fuzz/$words.dict"
     echo "== $target, $seconds seconds"
     # shellcheck disable=SC2086

@@ -209,11 +209,28 @@ static double crossing(const nh_latitude *l, double inside, double outside, bool
     return 0.5 * (inside + outside);
 }
 
+/* A distance over which the force begins to change or the driver to slow down, in whatever units:
+ * the first power of two, so that units that are powers of two change nothing. */
+static double natural_stride(const nh_latitude *l, double xi)
+{
+    double force, slope, from = potential(l, xi, &force), kinetic = l->energy - from;
+    for (int k = -1000; k < 1000; k++)
+        for (int side = -1; side <= 1; side += 2) {
+            const double s = ldexp(1, k), rise = potential(l, xi + side * s, &slope) - from;
+            if (fabs(slope - force) > 0.01 * fabs(force) && rise + kinetic != kinetic)
+                return s;
+            if (rise > 0.001 * kinetic && kinetic > 0)
+                return s;
+        }
+    return NAN;
+}
+
 /* Searches from the start for the turning point of the driver; NaN if there is none within `far`.
  */
-static double turning_point(const nh_latitude *l, double xi, double direction, double far)
+static double turning_point(const nh_latitude *l, double xi, double direction, double stride,
+                            double far)
 {
-    double at = xi, slope, stride = l->periodic ? two_pi / 512 : 0.01 * (1 + fabs(xi));
+    double at = xi, slope;
     while (fabs(at - xi) <= far) {
         double next = at + direction * stride;
         if (potential(l, next, &slope) > l->energy)
@@ -243,16 +260,18 @@ static bool find_bottom(nh_latitude *l)
     }
     l->least = potential(l, l->bottom, &slope);
     l->depth = l->energy - l->least;
-    return changes == 1 && rising && l->depth > 1e-12 * (1 + fabs(l->energy));
+    return changes == 1 && rising && l->depth > 1e-12 * fmax(fabs(l->energy), fabs(l->least));
 }
 
 static nh_status find_motion(nh_latitude *l, double xi, double speed, nh_report *report)
 {
-    double slope, far = l->periodic ? two_pi : 1e6;
+    double slope;
     l->energy = l->mass * speed * speed / 2 + potential(l, xi, &slope);
     l->direction = speed < 0 ? -1 : 1;
-    l->left = turning_point(l, xi, -1, far);
-    l->right = isnan(l->left) ? NAN : turning_point(l, xi, 1, far);
+    const double stride = l->periodic ? two_pi / 512 : natural_stride(l, xi);
+    const double far = l->periodic ? two_pi : 1e20 * stride; /* strides grow */
+    l->left = turning_point(l, xi, -1, stride, far);
+    l->right = isnan(l->left) ? NAN : turning_point(l, xi, 1, stride, far);
     const char *name = nh_system_coordinate_name(l->system, l->driver);
     if (!isnan(l->left) && !isnan(l->right)) {
         if (find_bottom(l))

@@ -5,18 +5,46 @@
 #include "output/page.h"
 #include "output/sheet.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const endings[] = {".csv", ".npy", ".npz", ".h5", ".hdf5", ".nc", NULL};
 static nh_recorded_reader *const readers[] = {nh_recorded_read_csv,  nh_recorded_read_npy,
                                               nh_recorded_read_npz,  nh_recorded_read_hdf5,
                                               nh_recorded_read_hdf5, nh_recorded_read_hdf5};
 
+/* Bytes that a number takes at least: in text it may be missing between two commas, and HDF5's
+ * filters make a thousandth of what is all alike. */
+static const double least[] = {1, 8, 8, 1e-3, 1e-3, 1e-3};
+
+nh_status nh_recorded_refuse(const nh_recorded *t, nh_report *report)
+{
+    return t->beyond ? nh_fail(report, NH_BAD_ARGUMENT,
+                               "%s: its head tells of more numbers than the file can hold", t->path)
+                     : nh_fail_memory(report);
+}
+
+static nh_status measure(nh_recorded *t, int format, nh_report *report)
+{
+    struct stat file;
+    if (stat(t->path, &file) != 0)
+        return nh_fail(report, NH_FILE_FAILED, "cannot open %s: %s", t->path, strerror(errno));
+    if (!S_ISREG(file.st_mode))
+        return nh_fail(report, NH_FILE_FAILED, "cannot read %s: it is not a regular file", t->path);
+    t->bytes = (int64_t)file.st_size;
+    t->most = (int64_t)fmin((double)t->bytes / least[format], 0x1p53);
+    return NH_OK;
+}
+
 double *nh_recorded_add(nh_recorded *t, const char *name, size_t length, int64_t rows)
 {
+    t->beyond = rows < 0 || (rows > 0 ? rows : 1) > t->most / (t->columns + 1);
+    if (t->beyond)
+        return NULL;
     if (t->columns == t->room) {
         int room = t->room ? 2 * t->room : 16;
         char **names = realloc(t->name, (size_t)room * sizeof *names);
@@ -52,7 +80,9 @@ nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member, 
         return nh_fail_memory(report);
     t->path = path;
     t->members = 1;
-    nh_status status = readers[format](t, member, report);
+    nh_status status = measure(t, format, report);
+    if (status == NH_OK)
+        status = readers[format](t, member, report);
     if (status == NH_OK && (t->rows == 0 || t->columns < 2))
         status = nh_fail(report, NH_BAD_ARGUMENT, "%s: there is nothing to draw in it", path);
     if (status == NH_OK)

@@ -16,10 +16,16 @@ struct nh_recorded {
     char **name;
     double **column; /* [columns][rows], each allocated */
     int64_t members; /* of an archive; 1 elsewhere */
+    int64_t bytes;   /* of the file */
+    int64_t most;    /* numbers that a file of this length can hold */
+    bool beyond;     /* its head tells of more */
 };
 
-/* A new column of `rows` numbers, all NaN; NULL without memory or when it has another length. */
+/* A new column of `rows` numbers, all NaN; NULL without memory, when it has another length, or when
+ * the file cannot hold so many: heads of files are not to be believed. nh_recorded_refuse says why.
+ */
 double *nh_recorded_add(nh_recorded *table, const char *name, size_t length, int64_t rows);
+nh_status nh_recorded_refuse(const nh_recorded *table, nh_report *report);
 
 /* One for each format; the table is empty before. */
 typedef nh_status nh_recorded_reader(nh_recorded *table, int64_t member, nh_report *report);

@@ -145,6 +145,8 @@ nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *repor
     if (good && !exists)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has members 0 to %lld; there is no member %lld",
                        t->path, (long long)t->members - 1, (long long)member);
+    if (t->beyond)
+        return nh_recorded_refuse(t, report);
     if (!good || r.failed)
         return nh_fail(report, NH_FILE_FAILED,
                        "%s cannot be read as an HDF5 file of trajectories of nonholo", t->path);

@@ -37,7 +37,7 @@ static nh_status read_head(const nh_recorded *t, FILE *file, array *a, nh_report
     a->header = length < HEADER_MOST ? calloc(1, length + 1) : NULL;
     if (!a->header || fread(a->header, 1, length, file) != length)
         return bad(t, report);
-    a->kind = strstr(a->header, "'descr':");
+    a->kind = strstr(a->header, "'descr': ");
     const char *shape = strstr(a->header, "'shape': (");
     if (!a->kind || !shape)
         return bad(t, report);
@@ -57,12 +57,12 @@ static nh_status read_fields(nh_recorded *t, const array *a, nh_report *report)
 {
     const char *end = strstr(a->header, "'fortran_order'");
     for (const char *at = a->kind; (at = strchr(at, '(')) && at < end;) {
-        char quote = at[1];
-        const char *name = at + 2, *close = strchr(name, quote);
-        if (!close || (quote != '\'' && quote != '"') || strncmp(close + 1, ", '<f8')", 8) != 0)
+        const char quote = at[1], *name = at + 2;
+        const char *close = quote == '\'' || quote == '"' ? strchr(name, quote) : NULL;
+        if (!close || strncmp(close + 1, ", '<f8')", 8) != 0)
             return bad(t, report);
         if (!nh_recorded_add(t, name, (size_t)(close - name), a->shape[0]))
-            return nh_fail_memory(report);
+            return nh_recorded_refuse(t, report);
         at = close;
     }
     return t->columns ? NH_OK : bad(t, report);
@@ -104,7 +104,7 @@ static nh_status read_numbers(nh_recorded *t, FILE *file, const array *a, const 
         return NH_OK;
     for (int64_t c = 0; c < width; c++)
         if (!nh_recorded_add(t, name, strlen(name), a->shape[0]))
-            return bad(t, report);
+            return t->beyond ? nh_recorded_refuse(t, report) : bad(t, report);
     if (which >= 0) {
         n->first[which] = first;
         n->count[which] = (int)width;
@@ -181,9 +181,11 @@ nh_status nh_recorded_read_npz(nh_recorded *t, int64_t member, nh_report *report
             break;
         }
         name[length > 4 ? length - 4 : 0] = '\0'; /* without .npy */
-        long data = ftell(file);
+        const long data = ftell(file);
+        const uint64_t size = number(extra + 4, 8);
         status = read_entry(t, file, name, &n, report);
-        if (status == NH_OK && fseek(file, data + (long)number(extra + 4, 8), SEEK_SET) != 0)
+        if (status == NH_OK && (data < 0 || size > (uint64_t)t->bytes ||
+                                fseek(file, data + (long)size, SEEK_SET) != 0))
             status = bad(t, report);
     }
     fclose(file);

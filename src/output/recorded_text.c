@@ -23,7 +23,7 @@ static nh_status read_names(nh_recorded *t, char *line, int64_t rows, nh_report 
     for (char *at = line;; at++) {
         size_t length = strcspn(at, ",");
         if (!nh_recorded_add(t, at, length, rows))
-            return nh_fail_memory(report);
+            return nh_recorded_refuse(t, report);
         at += length;
         if (!*at)
             return NH_OK;

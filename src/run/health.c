@@ -63,7 +63,6 @@ static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
     h->zero = nh_aligned_doubles(n);
     h->observed = nh_aligned_doubles(nh_system_outputs(run->system, NH_FN_OBSERVE));
     h->u = nh_aligned_doubles((size_t)run->system->shape.inputs + 1);
-    h->condition.u = h->u;
     if (!h->u || !h->track || !h->room || !h->block || !h->now || !h->work || !h->zero ||
         !h->observed)
         return nh_fail_memory(report);
@@ -84,6 +83,7 @@ nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report
     nh_status status = make_room(h, run, report);
     if (status == NH_OK)
         status = nh_condition_create(&h->condition, run->system, report);
+    h->condition.u = h->u;
     if (status == NH_OK)
         status = nh_engine_call(&h->engine, run->system, nh_variant_here(), 1, NH_FN_BIT(OBSERVE),
                                 report);

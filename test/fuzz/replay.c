@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LONGEST = 1 << 13, FILES_MAX = 1000, SECONDS_MAX = 3600 };
+enum { LONGEST = 1 << 15, FILES_MAX = 1000, SECONDS_MAX = 3600 };
 
 typedef struct input {
     uint8_t byte[LONGEST];

@@ -48,6 +48,14 @@ class Inputs(unittest.TestCase):
     def setUp(self):
         warnings.simplefilter("ignore", nonholo.Remark)
 
+    def test_coefficient_of_a_constraint(self):
+        """An input times a velocity in a constraint: y' = w x' with w = 1 + t until t = 1, then 2. The end is SciPy's of
+        x'' (1 + w^2) = -x - w w' x'."""
+        text = ("model belt\ncoordinate x, y\ninput w = 1\nlagrangian (x'^2 + y'^2)/2 - x^2/2\n"
+                "constraint y' = w*x'\nstart x = 1\n")
+        run = nonholo.run(text, "gauss", step=0.05, time=4, input={"w:linear": ([0, 1], [1, 2])})
+        self.assertLess(max(abs(run.q[-1] - [-0.3269802, -2.59603715])), 1e-7)
+
     def test_jumps(self):
         """No step is taken over a jump, though the step does not divide the times of the table. Measured: 4e-16, and
         2e-15 of the method that chooses its steps."""

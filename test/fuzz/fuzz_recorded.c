@@ -1,0 +1,45 @@
+/* Any bytes as a recorded file: read back and drawn, or refused with a reason. The first byte says
+ * which format they are taken for. */
+#include <nonholo_analysis.h>
+#include <stdlib.h>
+
+#include "written.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifndef ENDINGS
+#define ENDINGS ".csv", ".npy", ".npz"
+#endif
+static const char *const endings[] = {ENDINGS};
+enum { FORMATS = sizeof endings / sizeof endings[0] };
+
+static void draw(const nh_recorded *table)
+{
+    char path[64];
+    nh_report report;
+    snprintf(path, sizeof path, "/tmp/nonholo-fuzz-%ld.html", (long)getpid());
+    for (int c = 0; c < nh_recorded_columns(table); c++)
+        if (!nh_recorded_column_name(table, c) || !nh_recorded_column(table, c))
+            abort();
+    nh_recorded_plot(table, NULL, path, "any", &report);
+    nh_recorded_plot(table, nh_recorded_column_name(table, 0), path, "any", &report);
+    unlink(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[64];
+    if (size < 1 || !write_input(path, sizeof path, endings[data[0] % FORMATS], data + 1, size - 1))
+        return 0;
+    for (int member = 0; member < 2; member++) {
+        nh_recorded *table;
+        nh_report report = {0};
+        if (nh_recorded_read(&table, path, member, &report) == NH_OK)
+            draw(table);
+        else if (!report.text[0])
+            abort(); /* a failure has a reason */
+        nh_recorded_free(table);
+    }
+    unlink(path);
+    return 0;
+}
