@@ -133,7 +133,7 @@ static const specification specifications[] = {
      "estimate the error of the end state, however long it takes", 0, 0},
     {"no-estimate", 0, FLAG, OPTIONS_ESTIMATE, AT(no_estimate), NULL,
      "do not; by default it is estimated if that takes less than a second", 0, 0},
-    {"format", 0, CHOICE, OPTIONS_EXPORT, AT(format), "c", "what is written", 0, 0},
+    {"format", 0, CHOICE, OPTIONS_EXPORT, AT(format), "c|python|sympy|json", "what is written", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_EXPORT, AT(step), "H",
      "time step (a thousandth of the time that a run takes by default)", 0, 0},
     {"real", 0, CHOICE, OPTIONS_EXPORT, AT(real), "double|float", "precision of a C program", 0, 0},

@@ -10,7 +10,6 @@
 from ._library import ComputationError, Error, ModelError, Remark, UsageError, lib as _lib
 from .comparison import Comparison, Order, compare, order
 from .ensembles import Ensemble, ensemble
-from .events import Event
 from .exports import export
 from .functions import NotHere, from_functions
 from .stepper import Stepper
@@ -25,7 +24,6 @@ __all__ = [
     "ComputationError",
     "Ensemble",
     "Error",
-    "Event",
     "Facts",
     "Model",
     "ModelError",

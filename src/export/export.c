@@ -31,16 +31,16 @@ void nh_fill(nh_text *out, const char *text, const nh_filling *fill)
 
 /* ---- formats ---- */
 
-typedef nh_status writer(nh_text *text, nh_text *header, const nh_export_job *job,
-                         nh_report *report);
-
 typedef struct format {
     const char *name, *ending;
-    writer *write;
+    nh_export_writer *write;
     bool steps; /* takes steps, by a method */
 } format;
 
-static const format formats[] = {{"c", ".c", nh_export_c, true}};
+static const format formats[] = {{"c", ".c", nh_export_c, true},
+                                 {"python", ".py", nh_export_python, false},
+                                 {"sympy", ".py", nh_export_sympy, false},
+                                 {"json", ".json", nh_export_json, false}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 int nh_export_formats(void)
@@ -177,14 +177,14 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "only models can be exported, not systems of C functions");
-    for (int i = 0; i < nh_system_events(system); i++)
+    w->format = find_format(w->given.format, report);
+    if (!w->format)
+        return NH_BAD_ARGUMENT;
+    for (int i = 0; i < nh_system_events(system) && w->format->steps; i++)
         if (nh_system_event_acts(system, i))
             return nh_fail(report, NH_NOT_APPLICABLE,
                            "the event %s changes velocities, which exported programs do not do",
                            nh_system_event_name(system, i));
-    w->format = find_format(w->given.format, report);
-    if (!w->format)
-        return NH_BAD_ARGUMENT;
     choose_name(w->name, sizeof w->name, &w->given, system, path);
     status = take_start(w, system, report);
     w->job = (nh_export_job){.system = system,

@@ -320,7 +320,7 @@ static void call2(work *w, nh_polynomial *out, nh_function f, const nh_polynomia
 static void expand_input(const nh_taylor *s, const nh_graph *g, nh_polynomial *out, nh_node n,
                          const nh_expansion *x)
 {
-    out->c[0] = n.which == NH_U ? nh_graph_input(g, n.index, 1) : NAN;
+    out->c[0] = nh_graph_given(g, &n, 1);
     for (int v = 0; v < s->variables; v++)
         if (x->kind[v] == (nh_input)n.which && (n.which == NH_TIME || x->index[v] == n.index)) {
             out->c[0] = x->at[v];

@@ -61,11 +61,11 @@ static nh_bounded call_value(nh_node n, const nh_bounded *at)
 
 static nh_bounded input_value(const nh_graph *g, nh_node n, const nh_inputs *p)
 {
-    const double *array = n.which == NH_Q ? p->q : n.which == NH_V ? p->v : p->x;
-    double value = n.which == NH_U      ? nh_graph_input(g, n.index, p->t)
-                   : n.which == NH_TIME ? p->t
-                   : array              ? array[n.index]
-                                        : NAN;
+    const double *array = n.which == NH_Q   ? p->q
+                          : n.which == NH_V ? p->v
+                          : n.which == NH_X ? p->x
+                                            : NULL;
+    double value = n.which == NH_TIME ? p->t : array ? array[n.index] : nh_graph_given(g, &n, p->t);
     return (nh_bounded){value, p->input_error * fabs(value)};
 }
 

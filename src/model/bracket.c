@@ -57,7 +57,7 @@ static void add_bracket(nh_builder *b, algebra *a, const nh_item *item)
 {
     int i = (int)nh_expand_target(&b->x, item->left).first - a->first;
     int j = (int)nh_expand_target(&b->x, item->left->next).first - a->first;
-    nh_expr value = nh_expand_expr(&b->x, item->right);
+    nh_expr value = nh_fix_parameters(&b->x, nh_expand_expr(&b->x, item->right));
     if (b->x.status)
         return;
     const nh_source *source = &b->model->source;

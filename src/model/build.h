@@ -25,6 +25,7 @@ typedef struct nh_builder {
     const nh_model *model;
     nh_built *built;
     nh_problem *problem;
+    bool named; /* parameters keep their names */
     nh_report *report;
     nh_expander x; /* its status is the builder's */
     nh_given *force, *start_q, *start_v;

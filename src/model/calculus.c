@@ -378,10 +378,8 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
 static double input_value(const nh_graph *g, nh_node n, double t, const double *q, const double *v,
                           const double *x)
 {
-    const double *array = n.which == NH_Q ? q : n.which == NH_V ? v : x;
-    if (n.which == NH_U)
-        return nh_graph_input(g, n.index, t);
-    return n.which == NH_TIME ? t : array ? array[n.index] : NAN;
+    const double *array = n.which == NH_Q ? q : n.which == NH_V ? v : n.which == NH_X ? x : NULL;
+    return n.which == NH_TIME ? t : array ? array[n.index] : nh_graph_given(g, &n, t);
 }
 
 static double node_value(nh_node n, const double *value)

@@ -58,7 +58,7 @@ void nh_read_when(nh_parser *p, nh_statement *s)
 void nh_build_span(nh_builder *b, const nh_statement *s, int64_t index)
 {
     (void)index;
-    nh_value value = nh_expand_single(&b->x, s->item->right);
+    nh_value value = nh_expand_number(&b->x, s->item->right);
     if (b->x.status)
         return;
     if (value.symbolic)

@@ -110,7 +110,7 @@ static nh_value expand_let(nh_expander *x, const nh_ast *ast)
 
 int64_t nh_expand_integer(nh_expander *x, const nh_ast *ast, const char *what)
 {
-    nh_value value = nh_expand_single(x, ast);
+    nh_value value = nh_expand_number(x, ast);
     if (x->status)
         return 0;
     if (value.symbolic)
@@ -279,7 +279,8 @@ static nh_value dispatch(nh_expander *x, const nh_ast *ast)
     case AST_SLOT:
         return nh_component(x, ast, x->slot[x->base + (size_t)ast->slot], ast->child);
     case AST_PARAMETER:
-        return nh_number_value(x->parameter[ast->symbol->number]);
+        return x->named ? member(x, NH_P, ast->symbol->number)
+                        : nh_number_value(x->parameter[ast->symbol->number]);
     case AST_TIME:
     case AST_COORDINATE:
     case AST_VELOCITY:
@@ -340,6 +341,33 @@ nh_value nh_expand_single(nh_expander *x, const nh_ast *ast)
     else if (!nh_is_single(value))
         FAIL(x, ast->place, "%s stands here; expected a single value", nh_value_shape(value).text);
     return x->status ? zero : value;
+}
+
+nh_expr nh_fix_parameters(nh_expander *x, nh_expr expr)
+{
+    nh_partials by;
+    if (!x->named || x->status || !nh_depends(x->graph, expr, NH_P))
+        return expr;
+    if (!nh_gradient(x->graph, expr, NH_P, &by)) {
+        x->status = nh_fail_memory(x->report);
+        return NH_ZERO;
+    }
+    size_t count = by.count ? (size_t)by.entry[by.count - 1].index + 1 : 0;
+    nh_expr *number = nh_arena_array(x->arena, count, sizeof *number);
+    for (size_t i = 0; number && i < count; i++)
+        number[i] = nh_number(x->graph, x->parameter[i]);
+    for (size_t i = 0; i < by.count; i++)
+        x->fixed[by.entry[i].index] = true;
+    nh_partials_free(&by);
+    return number ? nh_substitute(x->graph, expr, NH_P, number, count) : NH_ZERO;
+}
+
+nh_value nh_expand_number(nh_expander *x, const nh_ast *ast)
+{
+    nh_value value = nh_expand_single(x, ast);
+    if (!x->named || !value.symbolic || x->status)
+        return value;
+    return nh_as_value(x, ast, nh_fix_parameters(x, value.expr));
 }
 
 nh_expr nh_expand_expr(nh_expander *x, const nh_ast *ast)

@@ -40,6 +40,8 @@ typedef struct nh_expander {
     nh_arena *arena;         /* for the entries of vectors */
     nh_graph *graph;         /* NULL: numbers only, as on a command line */
     const double *parameter; /* values, by the number of the symbol */
+    bool named;              /* parameters are inputs NH_P of the graph instead of numbers */
+    bool *fixed;             /* those of them that decided something, so that numbers were needed */
     nh_family *coordinate, *velocity, *rotation;
     bool families_settled; /* before, a coordinate has no meaning yet */
     nh_expr *rate;         /* of each coordinate, where a prime takes another than its velocity */
@@ -77,6 +79,9 @@ void nh_expander_free(nh_expander *x);
 nh_value nh_expand(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_single(nh_expander *x, const nh_ast *ast); /* fails for vectors */
 nh_expr nh_expand_expr(nh_expander *x, const nh_ast *ast);
+/* For places where a number decides: what only named parameters make symbolic is their number. */
+nh_value nh_expand_number(nh_expander *x, const nh_ast *ast);
+nh_expr nh_fix_parameters(nh_expander *x, nh_expr expr);
 
 /* A number that must be whole; `what` begins the message ("the upper bound"). */
 int64_t nh_expand_integer(nh_expander *x, const nh_ast *ast, const char *what);

@@ -241,6 +241,18 @@ double nh_graph_input(const nh_graph *g, uint32_t index, double t)
     return given + 0.3 * (1 + fabs(given)) * sin(t * (1 + 0.37 * index));
 }
 
+void nh_graph_set_parameters(nh_graph *g, const double *value)
+{
+    g->parameter = value;
+}
+
+double nh_graph_given(const nh_graph *g, const nh_node *input, double t)
+{
+    if (input->which == NH_U)
+        return nh_graph_input(g, input->index, t);
+    return input->which == NH_P && g->parameter ? g->parameter[input->index] : NAN;
+}
+
 bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out,
               size_t *out_count)
 {

@@ -20,9 +20,10 @@
 typedef uint32_t nh_expr;
 enum { NH_ZERO = 0, NH_ONE = 1 }; /* the first two nodes of every graph */
 
-/* Inputs of the equations: time, coordinates, velocities, extra arguments of a function, and what a
- * run is given from outside (statement `input`), constant until it is given anew. */
-typedef enum nh_input { NH_TIME, NH_Q, NH_V, NH_X, NH_U, NH_INPUT_KINDS } nh_input;
+/* Inputs of the equations: time, coordinates, velocities, extra arguments of a function, what a run
+ * is given from outside (statement `input`), constant until it is given anew, and parameters where
+ * they keep their names (nh_problem_build_named) instead of being numbers. */
+typedef enum nh_input { NH_TIME, NH_Q, NH_V, NH_X, NH_U, NH_P, NH_INPUT_KINDS } nh_input;
 
 typedef enum nh_kind {
     NH_NUMBER,
@@ -118,6 +119,11 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
  * below, at other times these values are varied: what holds for them holds for any input. */
 void nh_graph_set_inputs(nh_graph *g, const double *value, uint32_t count);
 double nh_graph_input(const nh_graph *g, uint32_t index, double t);
+
+/* The values of NH_P: of an array that outlives the graph. */
+void nh_graph_set_parameters(nh_graph *g, const double *value);
+/* Of an input of the graph that is neither time nor part of an array: NH_U, NH_P; else NAN. */
+double nh_graph_given(const nh_graph *g, const nh_node *input, double t);
 
 /* Values of expressions, in plain double arithmetic; for facts and start states, not for speed.
  * Arrays of kinds that do not occur may be NULL. False without memory. */

@@ -22,6 +22,7 @@ struct nh_graph {
     size_t table_size;
     double *input; /* [inputs] as nh_graph_set_inputs gave them */
     uint32_t inputs;
+    const double *parameter; /* values of NH_P, or NULL */
     bool failed;
 };
 

@@ -143,6 +143,21 @@ static void set_parameters(nh_builder *b, const char *const *settings, size_t co
     nh_arena_free(&arena);
 }
 
+static void keep_settings(nh_builder *b, const char *const *settings, size_t count)
+{
+    b->problem->setting = nh_build_take(b, (int64_t)count, sizeof *b->problem->setting);
+    for (size_t i = 0; i < count && !b->x.status; i++)
+        b->problem->setting[b->problem->settings++] = nh_build_copy(b, settings[i]);
+}
+
+/* From here on parameters have their names, unless a number must be known. */
+static void name_parameters(nh_builder *b)
+{
+    b->x.fixed = b->problem->fixed = nh_build_take(b, b->problem->parameters, sizeof(bool));
+    b->x.named = !b->x.status;
+    nh_graph_set_parameters(b->problem->graph, b->built->parameter);
+}
+
 /* ---- families ---- */
 
 /* The bounds of one coordinate or velocity; `*total` counts the members of all so far. */
@@ -296,8 +311,8 @@ static int64_t open_loop(nh_builder *b, const nh_statement *s, double cost, int6
 {
     *first = 0;
     if (s->when) {
-        nh_value left = nh_expand_single(&b->x, s->when),
-                 right = nh_expand_single(&b->x, s->when->next);
+        nh_value left = nh_expand_number(&b->x, s->when),
+                 right = nh_expand_number(&b->x, s->when->next);
         if (!b->x.status && (left.symbolic || right.symbolic))
             b->x.status = nh_fail_at(b->report, &b->model->source, s->when->place,
                                      "a condition is made of numbers and parameters");
@@ -468,6 +483,9 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     nh_open_inputs(b);
     if (!b->x.status)
         set_parameters(b, settings, setting_count);
+    keep_settings(b, settings, setting_count);
+    if (b->named && !b->x.status)
+        name_parameters(b);
     if (!b->x.status)
         size_families(b);
     if (!b->x.status)
@@ -497,19 +515,24 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         b->x.status = nh_refuse_position(b->report, &model->source, b->solved);
     check_frame(b);
     check_start(b);
-    nh_build_drawing(b);
+    if (!b->named)
+        nh_build_drawing(b);
     if (p->graph && nh_graph_failed(p->graph))
         nh_build_memory(b);
 }
 
-nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
-                           size_t setting_count, nh_report *report)
+static nh_status build_problem(nh_problem **out, const nh_model *model, bool named,
+                               const char *const *settings, size_t setting_count, nh_report *report)
 {
     *out = NULL;
     nh_built *built = calloc(1, sizeof *built);
     if (!built)
         return nh_fail_memory(report);
-    nh_builder b = {.model = model, .built = built, .problem = &built->problem, .report = report};
+    nh_builder b = {.model = model,
+                    .built = built,
+                    .problem = &built->problem,
+                    .named = named,
+                    .report = report};
     build(&b, settings, setting_count);
     nh_expander_free(&b.x);
     if (b.x.status)
@@ -517,6 +540,19 @@ nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *
     else
         *out = b.problem;
     return b.x.status;
+}
+
+nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
+                           size_t setting_count, nh_report *report)
+{
+    return build_problem(out, model, false, settings, setting_count, report);
+}
+
+nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
+                                 const char *const *settings, size_t setting_count,
+                                 nh_report *report)
+{
+    return build_problem(out, model, true, settings, setting_count, report);
 }
 
 void nh_problem_free(nh_problem *problem)

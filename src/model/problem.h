@@ -110,6 +110,9 @@ typedef struct nh_problem {
     int *reaction;       /* [reactions] constraints whose multipliers are observed */
     int reactions;
     nh_named_value *parameter; /* values, in the order of the file */
+    bool *fixed;    /* [parameters] of a named build: number, not name, in the equations */
+    char **setting; /* [settings] as the problem was built with */
+    size_t settings;
     /* Start expressions: positions in terms of nothing but numbers and other positions, velocities
      * in terms of positions. NH_ZERO where the model is silent. */
     nh_expr *start_q, *start_v; /* [coordinates], [velocities] */
@@ -124,6 +127,12 @@ typedef struct nh_problem {
 /* `settings`: "NAME=EXPRESSION" each. */
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
                            size_t setting_count, nh_report *report);
+/* The same with parameters that keep their names, inputs NH_P of the graph, for equations that are
+ * shown: wherever a number decides (a bound, an index, a condition), the parameter is `fixed`. Such
+ * a problem has no drawing, and tapes cannot be made of it. */
+nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
+                                 const char *const *settings, size_t setting_count,
+                                 nh_report *report);
 void nh_problem_free(nh_problem *problem);
 
 /* Numbers that a run is given for an open input: the coefficients of its polynomial and, unless it

@@ -20,10 +20,7 @@ static uncertain input_of(const nh_graph *g, const nh_node *n, double t, const d
                           const double *v, double relative)
 {
     const double *array = n->which == NH_Q ? q : n->which == NH_V ? v : NULL;
-    double value = n->which == NH_U      ? nh_graph_input(g, n->index, t)
-                   : n->which == NH_TIME ? t
-                   : array               ? array[n->index]
-                                         : NAN;
+    double value = n->which == NH_TIME ? t : array ? array[n->index] : nh_graph_given(g, n, t);
     return (uncertain){value, relative * fabs(value)};
 }
 

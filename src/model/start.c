@@ -132,7 +132,8 @@ static bool open_node(walk *w, nh_expr expr, const nh_node *n)
         return given == NH_ZERO || need(w, given);
     }
     if (n->kind == NH_INPUT)
-        return n->which == NH_TIME || overridden(w, n, &ignored) || need(w, start_of(w, n));
+        return n->which == NH_TIME || n->which == NH_P || overridden(w, n, &ignored) ||
+               need(w, start_of(w, n));
     for (size_t i = 0; i < n->count; i++)
         if (!need(w, n->operand[i].expr))
             return false;
@@ -146,6 +147,8 @@ static void close_node(walk *w, nh_expr expr, const nh_node *n)
     double given;
     if (n->kind == NH_INPUT && n->which == NH_TIME)
         w->value[expr] = w->t;
+    else if (n->kind == NH_INPUT && n->which == NH_P)
+        w->value[expr] = nh_graph_given(w->problem->graph, n, w->t);
     else if (n->kind == NH_INPUT && n->which == NH_U) {
         nh_expr from = given_of(w, n->index, &given);
         w->value[expr] = from == NH_ZERO ? given : w->value[from];

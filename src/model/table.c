@@ -29,7 +29,7 @@ static void read_point(nh_expander *x, const nh_ast *pair, spline *s)
         FAIL(x, pair->place, "a table is made of points such as (0, 1)");
         return;
     }
-    nh_value at = nh_expand_single(x, pair->child), value = nh_expand_single(x, second);
+    nh_value at = nh_expand_number(x, pair->child), value = nh_expand_number(x, second);
     if (x->status)
         return;
     if (at.symbolic || value.symbolic)

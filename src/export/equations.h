@@ -1,0 +1,54 @@
+/* The equations of a system as expressions in which parameters have their names, for formats that
+ * show them.
+ *
+ * The text of the model is read again and built with named parameters. `mechanics` has what is
+ * derived from it, with the velocities of quaternions where there are rotations; the expressions
+ * below are in terms of what users see: body rates in place of these. */
+#ifndef NH_EXPORT_EQUATIONS_H
+#define NH_EXPORT_EQUATIONS_H
+
+#include "system/system.h"
+
+typedef struct nh_equations {
+    nh_model *model;
+    nh_mechanics *mechanics;
+    const nh_problem *problem; /* of the mechanics */
+    nh_graph *g;               /* likewise */
+    int coordinates, velocities, constraints, positions, observables;
+    nh_expr *rate; /* [coordinates] q' */
+    nh_expr lagrangian, energy;
+    nh_expr *force;          /* [velocities] */
+    nh_expr *constraint;     /* [constraints] k(t, q, v), those on positions differentiated */
+    nh_expr *position;       /* [positions] g(t, q) */
+    nh_expr *mass;           /* [velocities * velocities] */
+    nh_expr *acceleration;   /* [velocities] */
+    nh_expr *multiplier;     /* [constraints] */
+    nh_expr *observable;     /* [observables] */
+    nh_expr *inner_input;    /* [open_values] what they are by default, of inner velocities */
+    nh_expr *input;          /* [open_values] what they are by default */
+    const nh_system *system; /* names */
+} nh_equations;
+
+nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_report *report);
+void nh_equations_close(nh_equations *e);
+
+typedef enum nh_shape_of { NH_OUT_NUMBER, NH_OUT_VECTOR, NH_OUT_MATRIX } nh_shape_of;
+
+/* Some of the expressions above under one name: what the formats write. */
+typedef struct nh_output {
+    const char *name;   /* "accelerations" */
+    const char *remark; /* what it is */
+    nh_shape_of shape;
+    int rows, columns;   /* 1 where the shape has none */
+    const nh_expr *item; /* row by row */
+} nh_output;
+enum { NH_OUTPUTS = 10 };
+void nh_equations_outputs(const nh_equations *e, nh_output *out);
+size_t nh_output_size(const nh_output *output); /* entries */
+
+/* How often each node below the roots is used, indexed by handle; NULL without memory. A root
+ * counts as one more use. */
+uint32_t *nh_count_uses(const nh_graph *g, const nh_expr *order, size_t count, const nh_expr *root,
+                        size_t roots);
+
+#endif

@@ -1,0 +1,34 @@
+/* What a format is asked to write, and what all of them use. */
+#ifndef NH_EXPORT_JOB_H
+#define NH_EXPORT_JOB_H
+
+#include "base/text.h"
+#include "run/run.h"
+
+/* A text of src/export/template; NULL for unknown names. Written by tools/embed.py. */
+const char *nh_template(const char *name);
+
+/* Appends a template, or any text, in which keys (until one is NULL) are replaced by values. */
+typedef struct nh_filling {
+    const char *key, *value;
+} nh_filling;
+void nh_fill(nh_text *out, const char *text, const nh_filling *fill);
+
+typedef struct nh_export_job {
+    const nh_system *system;
+    const nh_run *run;  /* with the method, its tables and what it calls; not started */
+    const char *name;   /* an identifier, with which all public names begin */
+    const char *method; /* as it was asked for */
+    double t;
+    const double *q, *v; /* the start state */
+    bool single;         /* precision */
+} nh_export_job;
+
+/* Appends a text, and the header of a program. */
+typedef nh_status nh_export_writer(nh_text *text, nh_text *header, const nh_export_job *job,
+                                   nh_report *report);
+nh_export_writer nh_export_c; /* NAME.c and NAME.h */
+
+nh_export_writer nh_export_json, nh_export_python, nh_export_sympy;
+
+#endif
