@@ -15,7 +15,9 @@ extern "C" {
 /* ---- measuring --------------------------------------------------------------------------- */
 
 /* The latitude: the hidden integral of a coupled system whose driver moves periodically and whose
- * passengers are an even number of linear oscillators (Modin & Verdier 2020, sec. 3.2). It has no
+ * passengers are at least two linear oscillators (Modin & Verdier 2020, sec. 3.2): the component of
+ * their state along the axis of the rotation by one period, or if their number is odd the length of
+ * its part in the plane that this rotation turns least. It has no
  * closed formula; it is computed numerically for the driver energy of the given state. For other
  * systems nh_latitude_create returns NH_NOT_APPLICABLE, with the reason. nh_latitude_value expects
  * wrapped angles, as nh_run_wrapped_state returns them, and may be called from several threads at

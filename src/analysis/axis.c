@@ -1,8 +1,11 @@
-/* The axis of the rotation by one period of the driver, as a function of the driver's phase.
+/* What one period of the driver leaves in its place, as a function of the driver's phase: the axis
+ * of the rotation if the dimension is odd, else the plane that turns least.
  *
  * F' = S F/psi' from the unit matrix over psi in [0, 2 pi], by the 5-stage Gauss method in 512
- * cells, or in 2048 where the axis varies quickly; R = F(2 pi) n0 = n0, n(psi) = F(psi) n0, kept as
- * a Fourier series without the terms below round-off. */
+ * cells, or in 2048 where the result varies quickly; R = F(2 pi). An axis has R n0 = n0 and n(psi)
+ * = F(psi) n0. A plane is spanned by two orthonormal vectors (e, f) that R turns by an angle theta;
+ * F(psi) (e, f) turned back by theta psi/(2 pi) is periodic. The vectors are kept as Fourier series
+ * without the terms below round-off. */
 #include "analysis/latitude.h"
 
 #include "base/quadrature.h"
@@ -17,6 +20,8 @@ static const double two_pi = 0x1.921fb54442d18p+2;
 typedef struct rotation {
     const nh_latitude *l;
     int d, cells; /* d: passengers + 1 */
+    int vectors;  /* 1: an axis, 2: a plane */
+    double angle; /* by which one period turns the plane */
     double c[STAGES], b[STAGES], a[STAGES * STAGES];
     double *F; /* [cells + 1][d * d] */
 } rotation;
@@ -136,7 +141,7 @@ static bool null_vector(int d, double *a, double *n)
 }
 
 /* n0, its largest component positive. */
-static bool find_start(const rotation *t, double *n0)
+static bool find_axis(const rotation *t, double *n0)
 {
     int d = t->d, largest = 0;
     double a[MAX_D * MAX_D];
@@ -152,28 +157,112 @@ static bool find_start(const rotation *t, double *n0)
     return true;
 }
 
-/* Fourier coefficients of the axis at the cells' ends; the last that stands out ends the series. */
-static bool transform(nh_latitude *l, const rotation *t, const double *n0)
+/* Turns the rows and columns i, j of a symmetric matrix until its entry (i, j) is zero, and the
+ * vectors with them (Jacobi). */
+static void annihilate(int d, int i, int j, double *a, double *vectors)
 {
-    int d = t->d, half = t->cells / 2;
-    double *wave = calloc((size_t)(2 * half) * (size_t)d, sizeof *wave);
+    double off = a[i * d + j];
+    if (off == 0)
+        return;
+    double ratio = (a[j * d + j] - a[i * d + i]) / (2 * off);
+    double t = copysign(1, ratio) / (fabs(ratio) + hypot(1, ratio));
+    double c = 1 / hypot(1, t), s = t * c;
+    for (int e = 0; e < d; e++) {
+        double x = a[e * d + i], y = a[e * d + j];
+        a[e * d + i] = c * x - s * y;
+        a[e * d + j] = s * x + c * y;
+    }
+    for (int e = 0; e < d; e++) {
+        double x = a[i * d + e], y = a[j * d + e];
+        a[i * d + e] = c * x - s * y;
+        a[j * d + e] = s * x + c * y;
+        x = vectors[i * d + e], y = vectors[j * d + e];
+        vectors[i * d + e] = c * x - s * y;
+        vectors[j * d + e] = s * x + c * y;
+    }
+}
+
+/* The index of the largest number but for those that are passed over. */
+static int largest_but(int d, const double *a, int first, int second)
+{
+    int best = -1;
+    for (int i = 0; i < d; i++)
+        if (i != first && i != second && (best < 0 || a[i * d + i] > a[best * d + best]))
+            best = i;
+    return best;
+}
+
+/* The plane that R turns least: the eigenvalues of (R + R^T)/2 are the cosines of the angles, each
+ * twice. False when the next angle is as small. */
+static bool find_plane(rotation *t, double *plane)
+{
+    int d = t->d;
+    const double *R = t->F + t->cells * d * d;
+    double a[MAX_D * MAX_D], vectors[MAX_D * MAX_D] = {0}, cosine = 0, sine = 0;
+    for (int i = 0; i < d; i++) {
+        vectors[i * d + i] = 1;
+        for (int j = 0; j < d; j++)
+            a[i * d + j] = (R[i * d + j] + R[j * d + i]) / 2;
+    }
+    for (int sweep = 0; sweep < 30; sweep++)
+        for (int i = 0; i < d; i++)
+            for (int j = i + 1; j < d; j++)
+                annihilate(d, i, j, a, vectors);
+    int first = largest_but(d, a, -1, -1), second = largest_but(d, a, first, -1);
+    int third = d > 2 ? largest_but(d, a, first, second) : -1;
+    memcpy(plane, vectors + first * d, (size_t)d * sizeof *plane);
+    memcpy(plane + d, vectors + second * d, (size_t)d * sizeof *plane);
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++) {
+            cosine += plane[i] * R[i * d + j] * plane[j];
+            sine += plane[d + i] * R[i * d + j] * plane[j];
+        }
+    t->angle = atan2(sine, cosine);
+    return third < 0 || a[second * d + second] - a[third * d + third] > 1e-6;
+}
+
+/* The vectors at the end of a cell. */
+static void carry(const rotation *t, int cell, const double *start, double *out)
+{
+    int d = t->d;
+    const double *F = t->F + cell * d * d;
+    for (int w = 0; w < t->vectors; w++)
+        for (int i = 0; i < d; i++) {
+            out[w * d + i] = 0;
+            for (int j = 0; j < d; j++)
+                out[w * d + i] += F[i * d + j] * start[w * d + j];
+        }
+    double c = cos(t->angle * cell / t->cells), s = sin(t->angle * cell / t->cells);
+    for (int i = 0; i < d && t->vectors == 2; i++) {
+        double e = out[i], f = out[d + i];
+        out[i] = c * e - s * f;
+        out[d + i] = s * e + c * f;
+    }
+}
+
+/* Fourier coefficients of the vectors at the cells' ends; the last that stands out ends the series.
+ */
+static bool transform(nh_latitude *l, const rotation *t, const double *start)
+{
+    int size = t->d * t->vectors, half = t->cells / 2;
+    double *wave = calloc((size_t)(2 * half) * (size_t)size, sizeof *wave), n[2 * MAX_D];
     if (!wave)
         return false;
-    for (int cell = 0; cell < t->cells; cell++)
-        for (int i = 0; i < d; i++) {
-            double n = 0;
-            for (int j = 0; j < d; j++)
-                n += t->F[(cell * d + i) * d + j] * n0[j];
-            for (int mode = 0; mode < half; mode++) {
-                double angle = two_pi * (double)(cell * mode % t->cells) / t->cells;
-                double weight = (mode ? 2.0 : 1.0) / t->cells;
-                wave[(2 * mode) * d + i] += weight * n * cos(angle);
-                wave[(2 * mode + 1) * d + i] += weight * n * sin(angle);
+    for (int cell = 0; cell < t->cells; cell++) {
+        carry(t, cell, start, n);
+        for (int mode = 0; mode < half; mode++) {
+            double angle = two_pi * (double)(cell * mode % t->cells) / t->cells;
+            double weight = (mode ? 2.0 : 1.0) / t->cells, c = weight * cos(angle),
+                   s = weight * sin(angle);
+            for (int i = 0; i < size; i++) {
+                wave[(2 * mode) * size + i] += n[i] * c;
+                wave[(2 * mode + 1) * size + i] += n[i] * s;
             }
         }
-    for (int e = 0; e < 2 * half * d; e++)
+    }
+    for (int e = 0; e < 2 * half * size; e++)
         if (fabs(wave[e]) > 1e-16)
-            l->modes = e / (2 * d) + 1;
+            l->modes = e / (2 * size) + 1;
     l->wave = wave;
     return true;
 }
@@ -181,7 +270,8 @@ static bool transform(nh_latitude *l, const rotation *t, const double *n0)
 /* The series must have ended before the finest waves that the cells can carry. */
 static bool resolved(const nh_latitude *l, const rotation *t)
 {
-    for (int e = 2 * (t->cells * 3 / 8) * t->d; e < t->cells * t->d; e++)
+    int size = t->d * t->vectors;
+    for (int e = 2 * (t->cells * 3 / 8) * size; e < t->cells * size; e++)
         if (!(fabs(l->wave[e]) < 1e-13))
             return false;
     return true;
@@ -189,18 +279,19 @@ static bool resolved(const nh_latitude *l, const rotation *t)
 
 static nh_status try_cells(nh_latitude *l, int cells, bool *fine, nh_report *report)
 {
-    rotation t = {.l = l, .d = l->passengers + 1, .cells = cells};
-    double n0[MAX_D];
+    rotation t = {.l = l, .d = l->passengers + 1, .vectors = l->vectors, .cells = cells};
+    double start[2 * MAX_D];
     nh_gauss_table(STAGES, t.c, t.b, t.a);
     t.F = malloc((size_t)(cells + 1) * (size_t)t.d * (size_t)t.d * sizeof *t.F);
     if (!t.F)
         return nh_fail_memory(report);
     nh_status status = NH_OK;
-    if (!integrate(&t) || !find_start(&t, n0))
+    bool found = integrate(&t) && (t.vectors == 1 ? find_axis(&t, start) : find_plane(&t, start));
+    if (!found)
         status = nh_fail(
-            report, NH_NOT_APPLICABLE,
-            "one period of the driver does not rotate the passengers about a well-defined axis");
-    else if (!transform(l, &t, n0))
+            report, NH_NOT_APPLICABLE, "one period of the driver does not rotate the passengers %s",
+            t.vectors == 1 ? "about a well-defined axis" : "in a plane of its own angle");
+    else if (!transform(l, &t, start))
         status = nh_fail_memory(report);
     *fine = status == NH_OK && resolved(l, &t);
     free(t.F);
@@ -219,19 +310,20 @@ nh_status nh_latitude_find_axis(nh_latitude *l, nh_report *report)
     }
     if (status == NH_OK && !fine)
         status = nh_fail(report, NH_NOT_APPLICABLE,
-                         "the axis varies too quickly with the driver's phase to be followed");
+                         "the %s varies too quickly with the driver's phase to be followed",
+                         l->vectors == 1 ? "axis" : "plane");
     return status;
 }
 
 void nh_latitude_axis(const nh_latitude *l, double psi, double *axis)
 {
-    int d = l->passengers + 1;
+    int size = (l->passengers + 1) * l->vectors;
     double c1 = cos(psi), s1 = sin(psi), c = 1, s = 0;
-    for (int i = 0; i < d; i++)
+    for (int i = 0; i < size; i++)
         axis[i] = 0;
     for (int mode = 0; mode < l->modes; mode++) {
-        for (int i = 0; i < d; i++)
-            axis[i] += c * l->wave[(2 * mode) * d + i] + s * l->wave[(2 * mode + 1) * d + i];
+        for (int i = 0; i < size; i++)
+            axis[i] += c * l->wave[(2 * mode) * size + i] + s * l->wave[(2 * mode + 1) * size + i];
         double next_cosine = c * c1 - s * s1;
         s = s * c1 + c * s1;
         c = next_cosine;

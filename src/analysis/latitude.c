@@ -8,7 +8,9 @@
  *
  * and |u|^2/2 is their energy. One period of the driver rotates u; in an odd dimension a rotation
  * has an axis, and the component of u along it does not change. The axis n(psi) at every phase psi
- * of the driver is computed from F' = S F/psi' over one period; latitude = n(psi).u.
+ * of the driver is computed from F' = S F/psi' over one period; latitude = n(psi).u. In an even
+ * dimension a rotation turns planes; the latitude is then the length of the part of u in the plane
+ * that turns least.
  *
  * The phase of a rotating driver is its angle; for one that oscillates about the minimum b of its
  * potential well,
@@ -346,11 +348,11 @@ static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *re
     if (!facts->coupled)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s is not a driver with passengers",
                        system->name);
-    if (!facts->linear_passengers || l->passengers > NH_PASSENGERS_MAX || l->passengers % 2)
-        return nh_fail(
-            report, NH_NOT_APPLICABLE,
-            "the passengers of %s are not an even number (up to %d) of linear oscillators",
-            system->name, NH_PASSENGERS_MAX);
+    if (!facts->linear_passengers || l->passengers > NH_PASSENGERS_MAX || l->passengers < 2)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the passengers of %s are not two to %d linear oscillators", system->name,
+                       NH_PASSENGERS_MAX);
+    l->vectors = l->passengers % 2 ? 2 : 1;
     for (int i = 0, at = 0; i < n; i++)
         if (i != facts->driver)
             l->passenger[at++] = i;
@@ -427,7 +429,7 @@ double nh_latitude_value(const nh_latitude *l, const double *q, const double *v)
 {
     int p = l->passengers;
     double u[MAX_N] = {0}, x[NH_PASSENGERS_MAX] = {0}, k[NH_PASSENGERS_MAX];
-    double Mk[NH_PASSENGERS_MAX], axis[MAX_N], xi = q[l->driver], value = 0;
+    double Mk[NH_PASSENGERS_MAX], axis[2 * MAX_N], xi = q[l->driver], value[2] = {0};
     if (!kernel(l, xi, k, Mk))
         return NAN;
     for (int i = 0; i < p; i++) {
@@ -436,7 +438,7 @@ double nh_latitude_value(const nh_latitude *l, const double *q, const double *v)
     }
     to_springs(l, x, u);
     nh_latitude_axis(l, phase_of(l, xi, v[l->driver]), axis);
-    for (int i = 0; i <= p; i++)
-        value += axis[i] * u[i];
-    return value;
+    for (int i = 0; i < l->vectors * (p + 1); i++)
+        value[i / (p + 1)] += axis[i] * u[i % (p + 1)];
+    return l->vectors == 1 ? value[0] : hypot(value[0], value[1]);
 }

@@ -1,5 +1,5 @@
-/* Internals of the latitude: the motion of the driver (latitude.c) and the axis of rotation
- * (axis.c). */
+/* Internals of the latitude: the motion of the driver (latitude.c) and the axis or plane of
+ * rotation (axis.c). */
 #ifndef NH_ANALYSIS_LATITUDE_H
 #define NH_ANALYSIS_LATITUDE_H
 
@@ -23,8 +23,9 @@ struct nh_latitude {
     double least, depth;              /* the potential at the bottom, the energy above it */
     double C[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX]; /* stiffness K = C C^T */
     double centre[NH_PASSENGERS_MAX];
-    int modes;    /* of the axis as a Fourier series in the phase */
-    double *wave; /* [modes][2][passengers + 1]: of the cosine, of the sine */
+    int vectors;  /* 1: an axis, 2: a plane, if the number of passengers is odd */
+    int modes;    /* of the vectors as Fourier series in the phase */
+    double *wave; /* [modes][2][vectors][passengers + 1]: of the cosine, of the sine */
 };
 
 /* w[passengers]/psi' at a phase: the last column of S/psi'. */
@@ -33,7 +34,7 @@ bool nh_latitude_rate(const nh_latitude *latitude, double psi, double *w);
 /* Fills modes and wave. */
 nh_status nh_latitude_find_axis(nh_latitude *latitude, nh_report *report);
 
-/* n(psi): axis[passengers + 1]. */
+/* n(psi), or the two vectors of the plane: axis[vectors * (passengers + 1)]. */
 void nh_latitude_axis(const nh_latitude *latitude, double psi, double *axis);
 
 #endif

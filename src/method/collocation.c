@@ -7,27 +7,35 @@
  * c_i are the Gauss nodes, b_i their weights, l_i their Lagrange polynomials. Order 2s, symmetric;
  * keeps the energy and the constraints; s = 1 is the mean-value discrete gradient. With the polar
  * frame X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step, nothing depends on
- * coordinates. Cohen & Hairer (2011) on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego,
- * eq. 9. */
+ * coordinates. That the start serves as anchor is not symmetric; with anchor=middle Y is the basis
+ * at Q(1/2), in the middle of the path, and rho0 = X(q0)^T M v0 follows it. Then the step is
+ * symmetric, and with s = 1 and constant M it is avf-p: in the middle of the step C = 0, and X
+ * carries v0 there and on to q1 by the polar factors of avf-p. Cohen & Hairer (2011) on Celledoni,
+ * Farre Puiggali, Hoiseth & Martin de Diego, eq. 9. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 
 #define STAGES ((int)OPTION(0))
 #define FRAME ((int)OPTION(1))
 #define POINTS ((int)OPTION(2)) /* 0: by the step */
+#define ANCHOR ((int)OPTION(3))
 
 #include "method/field.h"
 
+enum { ANCHOR_START, ANCHOR_MIDDLE };
 enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2, RULES = 6 };
 
-/* The table: a[s*s], b[s], E[s*s] that continues a step into the next; then rules, each with its
- * number of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is for the
- * first iterations, which only come near the solution, 1 to 4 grow with the step, 5 has the number
- * of points that was asked for. */
+/* The table: a[s*s], b[s], E[s*s] that continues a step into the next, int_0^(1/2) l_j; then rules,
+ * each with its number of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is
+ * for the first iterations, which only come near the solution, 1 to 4 grow with the step, 5 has the
+ * number of points that was asked for. */
 #define TABLE_A (TABLE)
 #define TABLE_B (TABLE + STAGES * STAGES)
 #define TABLE_E (TABLE + STAGES * STAGES + STAGES)
-#define TABLE_RULES (TABLE + 2 * STAGES * STAGES + STAGES)
+#define TABLE_HALF (TABLE + 2 * STAGES * STAGES + STAGES)
+#define TABLE_RULES (TABLE_HALF + STAGES)
+
+#define FROM_MIDDLE (FRAME == FRAME_POLAR && ANCHOR == ANCHOR_MIDDLE)
 
 #define Z_SIZE (FRAME == FRAME_POLAR ? FIELD_SIZE : FRAME_SIZE)
 
@@ -118,7 +126,8 @@ static inline int z_to_velocity(kernel *k, const real *z, real *X, real *v)
 /* ---- one iteration: better hK from hK ---- */
 
 typedef struct collocation_work {
-    real *z0, *z; /* the start, a point on the way */
+    real *z0, *z; /* the start, a point on the way; their Y: at the start, the anchor's */
+    real *turned; /* R: rho0 in the frame less rho0 in the basis at the start */
     real *g, *G;  /* grad H there; its integrals, STAGES x D */
     real *bracket;
     real *moved; /* STAGES x D */
@@ -136,11 +145,68 @@ static inline void point_on_way(kernel *k, const collocation_work *s, const doub
     }
 }
 
+/* Takes from c, the change of rho by a rotation, what rounding added to the length: 2 rho.c + c.c =
+ * 0. Without this the energy would drift by a unit of rounding a step. */
+static inline void keep_length(kernel *k, const real *rho, real *c)
+{
+    (void)k;
+    real square = dot_(R, rho, rho);
+    real excess = fma_(broadcast(0.5), dot_(R, c, c), dot_(R, rho, c));
+    real part = select_(less(broadcast(0), square), excess / square, broadcast(0));
+    EACH(a, R) c[a] = fma_(-part, rho[a], c[a]);
+}
+
+/* rho0 in the frame of the anchor Y that z holds. Where M is constant nothing turns: carrying a
+ * basis to another point and back leads to where it was. */
+static inline int turn_start(kernel *k, collocation_work *s)
+{
+    HOLD(k);
+    LOCAL(X, R * N);
+    LOCAL(T, R * R);
+    LOCAL(I, R * R);
+    LOCAL(matrices, N * N + M * N);
+    LOCAL(v, N);
+    LOCAL(p, N);
+    EACH(i, N)
+    {
+        s->z[i] = s->z0[i];
+        v[i] = broadcast(0);
+        EACH(a, R) v[i] = fma_(MEMORY_RHO[a], FIELD_Y(s->z0)[a * N + i], v[i]);
+    }
+    TRY_(field_at(k, s->z, X, T, I));
+    CALL(MATRICES, k->t, s->z, k->v, 0, matrices);
+    EACH(i, N) p[i] = dot_(N, matrices + i * N, v);
+    EACH(a, R) s->turned[a] = dot_(N, X + a * N, p) - MEMORY_RHO[a];
+    keep_length(k, MEMORY_RHO, s->turned);
+    EACH(a, R) s->z0[N + a] = MEMORY_RHO[a] + s->turned[a];
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* Takes the basis in the middle of the path for the anchor of the frame. */
+static inline int anchor(kernel *k, collocation_work *s, const real *hK)
+{
+    HOLD(k);
+    LOCAL(Y, R * N);
+    LOCAL(T, R * R);
+    LOCAL(I, R * R);
+    point_on_way(k, s, TABLE_HALF, hK);
+    EACH(e, R * N) FIELD_Y(s->z)[e] = FIELD_Y(s->z0)[e];
+    TRY_(field_at(k, s->z, Y, T, I));
+    EACH(e, R * N) FIELD_Y(s->z)[e] = Y[e];
+    if (!FLAT)
+        TRY_(turn_start(k, s));
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
 static inline int iterate(kernel *k, collocation_work *s, const double *rule, const real *hK,
                           real *out)
 {
     const int points = (int)*rule;
     const double *A = rule + 1, *G = A + points * STAGES;
+    if (FROM_MIDDLE)
+        TRY_(anchor(k, s, hK));
     EACH(e, STAGES * D) s->G[e] = broadcast(0);
     for (int p = 0; p < points; p++) {
         point_on_way(k, s, A + p * STAGES, hK);
@@ -208,7 +274,11 @@ static inline int fixed_point(kernel *k, collocation_work *s, real *hK)
         }
         if (!judged)
             continue;
+        /* Passengers follow the driver of the iteration before: while it moves they have not
+         * converged, though they may rest for an iteration. */
+        const mask moving = progress.driver.active;
         coupled_update(&progress, 1, &sum);
+        progress.all.active |= moving;
         if (has_failed(&progress, ITERATIONS_MAX))
             return BY_NEWTON(newton(k, s, hK),
                              any(progress.all.active) ? &progress.all : &progress.driver);
@@ -282,16 +352,22 @@ static int step(kernel *k)
     LOCAL(v1, N);
     LOCAL(dv, N);
     LOCAL(low, R);
-    collocation_work s = {z0, z, g, G, bracket, moved};
+    LOCAL(turned, R);
+    collocation_work s = {z0, z, turned, g, G, bracket, moved};
 
     TRY_(state_to_z(k, z0, low));
     EACH(i, Z_SIZE) z[i] = z0[i];
+    EACH(a, R) turned[a] = broadcast(0);
     predict(k, hK);
     TRY_(fixed_point(k, &s, hK));
+    if (FROM_MIDDLE)
+        TRY_(anchor(k, &s, hK));
 
     EACH(d, D)
     {
-        dz[d] = broadcast(0);
+        dz[d] = d < N ? broadcast(0) : turned[d - N];
+        if (FROM_MIDDLE && d >= N)
+            z0[d] = MEMORY_RHO[d - N];
         EACH_STAGE(j) dz[d] = fma_(broadcast(TABLE_B[j]), hK[j * D + d], dz[d]);
         z[d] = z0[d] + dz[d];
     }
@@ -334,10 +410,10 @@ static size_t scratch(const nh_shape *shape, const double *option)
     size_t n = (size_t)shape->n, m = (size_t)shape->m, r = n - m, d = n + r,
            s = (size_t)stages(option);
     size_t of_step =
-        2 * (d + r * n + n + m + 1) + 3 * s * d + 2 * d + 2 * n + 2 * r * n + r * r + r;
+        2 * (d + r * n + n + m + 1) + 3 * s * d + 2 * d + 2 * n + 2 * r * n + r * r + 2 * r;
     size_t below = n + 1 + m;
     if (is_polar(option))
-        below += FIELD_SCRATCH(n, r, m * n) + ALLOWED_BASIS_SCRATCH(n, m);
+        below += FIELD_SCRATCH(n, r, m * n) + ALLOWED_BASIS_SCRATCH(n, m) + r * n;
     return of_step + below + newton_scratch(s * d);
 }
 
@@ -353,7 +429,7 @@ static void rule_points(const double *option, int points[RULES])
 
 static size_t table_size(const double *option)
 {
-    size_t s = (size_t)stages(option), size = 2 * s * s + s;
+    size_t s = (size_t)stages(option), size = 2 * s * s + 2 * s;
     int points[RULES];
     rule_points(option, points);
     for (int i = 0; i < RULES; i++)
@@ -361,25 +437,32 @@ static size_t table_size(const double *option)
     return size;
 }
 
+/* int_0^t l_j: the l_j have degree s-1, so s points integrate them exactly. */
+static void path_to(int s, const double *c, double t, double *out)
+{
+    double inside[STAGES_MAX], weight[STAGES_MAX], at[STAGES_MAX], value[STAGES_MAX * STAGES_MAX];
+    nh_gauss_nodes(s, inside, weight);
+    for (int j = 0; j < s; j++)
+        at[j] = t * inside[j];
+    nh_lagrange(s, c, s, at, value);
+    for (int j = 0; j < s; j++) {
+        out[j] = 0;
+        for (int e = 0; e < s; e++)
+            out[j] += t * weight[e] * value[e * s + j];
+    }
+}
+
 static double *write_rule(int s, const double *c, const double *b, int points, double *out)
 {
-    double t[RULE_POINTS_MAX], w[RULE_POINTS_MAX], inside[STAGES_MAX], weight[STAGES_MAX],
-        l[RULE_POINTS_MAX * STAGES_MAX], at[STAGES_MAX], value[STAGES_MAX * STAGES_MAX];
+    double t[RULE_POINTS_MAX], w[RULE_POINTS_MAX], l[RULE_POINTS_MAX * STAGES_MAX];
     double *A = out + 1, *G = A + points * s;
     *out = points;
     nh_gauss_nodes(points, t, w);
-    nh_gauss_nodes(s, inside, weight);
     nh_lagrange(s, c, points, t, l);
     for (int p = 0; p < points; p++) {
+        path_to(s, c, t[p], A + p * s);
         for (int j = 0; j < s; j++)
-            at[j] = t[p] * inside[j]; /* l_j has degree s-1: s points integrate it exactly */
-        nh_lagrange(s, c, s, at, value);
-        for (int j = 0; j < s; j++) {
-            A[p * s + j] = 0;
-            for (int e = 0; e < s; e++)
-                A[p * s + j] += t[p] * weight[e] * value[e * s + j];
             G[j * points + p] = w[p] * l[p * s + j] / b[j];
-        }
     }
     return G + s * points;
 }
@@ -387,7 +470,8 @@ static double *write_rule(int s, const double *c, const double *b, int points, d
 static void table(const double *option, double *out)
 {
     int s = stages(option), points[RULES];
-    double c[STAGES_MAX], next[STAGES_MAX], *a = out, *b = a + s * s, *E = b + s, *rule = E + s * s;
+    double c[STAGES_MAX], next[STAGES_MAX], *a = out, *b = a + s * s, *E = b + s, *half = E + s * s,
+                                            *rule = half + s;
     nh_gauss_nodes(s, c, b);
     nh_collocation(s, c, a);
     for (int i = 0; i < s; i++)
@@ -396,6 +480,7 @@ static void table(const double *option, double *out)
     if (s > EXTRAPOLATED_MAX) /* polynomials of high degree leave their interval too fast */
         for (int i = 0; i < s * s; i++)
             E[i] = i % s == s - 1;
+    path_to(s, c, 0.5, half);
     rule_points(option, points);
     for (int i = 0; i < RULES; i++)
         rule = write_rule(s, c, b, points[i], rule);
@@ -406,11 +491,12 @@ static int order_of(const double *option)
     return option[1] == FRAME_DIFFERENCE ? 2 : 2 * stages(option);
 }
 
-/* The basis Y of the polar frame belongs to the start of the step, which is not symmetric. */
+/* A basis Y of the polar frame that belongs to the start of the step is not symmetric. */
 static unsigned keeps_of(const double *option)
 {
     unsigned keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_ENERGY;
-    return keeps | (is_polar(option) ? NH_KEEPS_FIBRATION : NH_KEEPS_SYMMETRY);
+    keeps |= is_polar(option) ? NH_KEEPS_FIBRATION : 0;
+    return keeps | (is_polar(option) && option[3] == ANCHOR_START ? 0 : NH_KEEPS_SYMMETRY);
 }
 
 static unsigned needs_of(const double *option)
@@ -434,7 +520,8 @@ const nh_method nh_method_collocation = {
         "z = (q, rho),  rho = X^T M v,   z' = Pi(z) grad H(z)\n"
         "K_i = Pi(Z_i) int_0^1 l_i(t)/b_i grad H(Z(t)) dt\n"
         "Z(t) = z0 + h sum_j int_0^t l_j K_j,   Z_i = Z(c_i),   z1 = Z(1)\n"
-        "frame=polar: X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step",
+        "frame=polar: X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step\n"
+        "anchor=middle: Y the basis at Q(1/2), which makes the step symmetric",
     .option =
         {{.name = "stages",
           .help = "number of Gauss nodes; the order is twice that (with frame=difference it is 2)",
@@ -455,8 +542,16 @@ const nh_method nh_method_collocation = {
           .type = NH_OPTION_INTEGER,
           .standard = 0,
           .least = 0,
-          .greatest = RULE_POINTS_MAX}},
-    .options = 3,
+          .greatest = RULE_POINTS_MAX},
+         {.name = "anchor",
+          .help = "where the polar frame has its basis: at the start of the step, or in its "
+                  "middle, which is symmetric (without effect on other frames)",
+          .type = NH_OPTION_CHOICE,
+          .standard = ANCHOR_START,
+          .least = 0,
+          .greatest = ANCHOR_MIDDLE,
+          .choices = "start|middle"}},
+    .options = 4,
     .order_of = order_of,
     .keeps_of = keeps_of,
     .without_positions = "its stages keep quadratic conditions at most; compositions of avf-p have "

@@ -35,6 +35,8 @@ static const char *const variants[] = {
     "discrete-gradient:frame=difference",
     "discrete-gradient:frame=model",
     "collocation:stages=1",
+    "collocation:anchor=middle",
+    "collocation:stages=1,anchor=middle",
     "collocation:frame=model",
     "collocation:frame=householder",
     "dop853:energy=free",

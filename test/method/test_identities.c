@@ -147,6 +147,7 @@ int main(void)
         composed(s, "newmark", "euler-1", "euler-2");
         equal_methods(s, "newmark:constraint=average", "lobatto-ab");
         equal_methods(s, "si-dla", "dla01");
+        equal_methods(s, "collocation:stages=1,anchor=middle", "avf-p");
         conjugate(s);
         adjoint(s, "newmark:beta=0.1,beta2=0.2,alpha=0.3", "newmark:beta=0.2,beta2=0.1,alpha=0.7");
         adjoint(s, "dla:alpha=0.3", "dla:alpha=0.7");
