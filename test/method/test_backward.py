@@ -188,7 +188,12 @@ for name, step, sign, h, T, bound in CASES:
 
 # dla and gauss with one stage drift by the same amount in opposite directions; avf-p has no D at all.
 one, other = predict(CVT(0.1, -1), dla), predict(CVT(0.1, -1), gauss)
-check("dla and gauss(1) are opposite", abs(one[0] + other[0]) / one[0], 1e-3)
+check("dla and gauss(1) are opposite", abs(one[0] + other[0]) / one[0], 1e-3)  # 5e-5
+
+# Corollary 10: no drift where the driver is symmetric.
+symmetric = predict(CVT(0, -1), dla)
+check("10: along the axis", abs(symmetric[0] / one[0]), 1e-4)  # 1.2e-5
+check("10: across it", abs(symmetric[1] / one[1]), 1e-4)  # 9e-6
 
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)
