@@ -59,7 +59,7 @@ class Trajectory(Immutable):
         self.backend = "compiled" if lib.nh_run_backend(simulation.run) == H.NH_BACKEND_COMPILED else "tape"
         output = lib.nh_simulation_output(simulation.handle)
         self.output: str | None = os.fsdecode(output) if output else None  #: the file with all points
-        #: doubts about the model and about the motion; each was also issued as a warning (:class:`nonholo.Remark`)
+        #: doubts about the model and about the motion; each was also issued as a warning (:class:`Remark`)
         self.remarks: list[str] = [*self.system.remarks, *remarks(lib.nh_run_remarks, lib.nh_run_remark, simulation.run)]
         estimate = simulation.estimate
         #: the estimated error of the end state, relative to the size of the motion; None without an estimate
