@@ -55,7 +55,7 @@ def anchor(name):
 def inline(text):
     """The marks of docstrings as Markdown; names of the module become links."""
     def link(match):
-        name = match[1].split(".")[0]
+        name = match[1].removeprefix("nonholo.").split(".")[0]
         return f"[`{match[1]}`](#{anchor(name)})"
 
     parts = re.split(r"(``.*?``)", text)
