@@ -206,7 +206,8 @@ static void time_again(bench *b, course *one, nh_run *run)
 {
     const subject *s = &b->c->subject;
     double before = nh_run_seconds(run);
-    if (b->c->every >= STOPS_DISTURB || before > second_run_seconds || one->steps == 0)
+    if (b->c->brief || b->c->every >= STOPS_DISTURB || before > second_run_seconds ||
+        one->steps == 0)
         return;
     if (nh_run_start(run, 0, s->t, s->q, s->v, NULL) == NH_OK &&
         nh_run_advance(run, one->steps, NULL) == NH_OK)
@@ -287,7 +288,7 @@ static bool allocate(contest *c, bench *b, const options *given)
     return ok;
 }
 
-static void release(contest *c, bench *b)
+void contest_free(contest *c)
 {
     for (int i = 0; c->courses && i < c->method_count; i++) {
         free(c->courses[i].trend);
@@ -302,8 +303,6 @@ static void release(contest *c, bench *b)
     free(c->start);
     free(c->methods);
     nh_latitude_free(c->latitude);
-    free(b->values);
-    free(b->k);
     subject_free(&c->subject);
 }
 
@@ -324,7 +323,7 @@ static int examine_all(bench *b)
         answer = examine(b, &c->courses[i]);
     progress_end(&b->bar);
     for (int i = 0; i < c->method_count; i++)
-        if (c->courses[i].doubt[0])
+        if (c->courses[i].doubt[0] && !c->brief)
             remark("%s: %s", c->courses[i].method->text, c->courses[i].doubt);
     return answer;
 }
@@ -367,24 +366,34 @@ static int contend(contest *c, bench *b, const options *given)
         return FAILED;
     }
     c->every = steps_between_points(given, c->steps, c->quantities + 1);
-    answer = examine_all(b);
-    return answer ? answer : tell(c, given);
+    return examine_all(b);
+}
+
+int contest_run(contest *c, const options *given)
+{
+    bench b = {.given = given, .c = c};
+    nh_report report;
+    int answer = subject_find(&c->subject, given);
+    c->step = given->step;
+    if (!answer)
+        answer = count_steps("compare", given, &c->steps);
+    c->time = (double)c->steps * c->step;
+    if (!answer && given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
+        answer = complain_report(&report);
+    if (!answer)
+        answer = contend(c, &b, given);
+    free(b.values);
+    free(b.k);
+    return answer;
 }
 
 static int run(const options *given)
 {
-    contest c = {.step = given->step, .compose = given->compose};
-    bench b = {.given = given, .c = &c};
-    nh_report report;
-    int answer = subject_find(&c.subject, given);
+    contest c = {.compose = given->compose};
+    int answer = contest_run(&c, given);
     if (!answer)
-        answer = count_steps("compare", given, &c.steps);
-    c.time = (double)c.steps * c.step;
-    if (!answer && given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
-        answer = complain_report(&report);
-    if (!answer)
-        answer = contend(&c, &b, given);
-    release(&c, &b);
+        answer = tell(&c, given);
+    contest_free(&c);
     return answer;
 }
 

@@ -192,23 +192,28 @@ static void put_course(json *j, const contest *c, const course *one)
     json_close_object(j);
 }
 
+void compare_put_json(json *j, const contest *c)
+{
+    json_text(j, "model", nh_system_name(c->subject.system));
+    json_text(j, "compose", c->compose);
+    json_real(j, "step", c->step);
+    json_integer(j, "steps", c->steps);
+    json_real(j, "t", c->subject.t + c->time);
+    json_integer(j, "every", c->every);
+    json_row(j, "quantities");
+    for (int i = 0; i < c->quantities; i++)
+        json_text(j, NULL, quantity_name(c, i));
+    json_close_row(j);
+    json_array(j, "methods");
+    for (int m = 0; m < c->method_count; m++)
+        put_course(j, c, &c->courses[m]);
+    json_close_array(j);
+}
+
 void compare_print_json(const contest *c)
 {
     json j = json_begin(stdout);
-    json_text(&j, "model", nh_system_name(c->subject.system));
-    json_text(&j, "compose", c->compose);
-    json_real(&j, "step", c->step);
-    json_integer(&j, "steps", c->steps);
-    json_real(&j, "t", c->subject.t + c->time);
-    json_integer(&j, "every", c->every);
-    json_row(&j, "quantities");
-    for (int i = 0; i < c->quantities; i++)
-        json_text(&j, NULL, quantity_name(c, i));
-    json_close_row(&j);
-    json_array(&j, "methods");
-    for (int m = 0; m < c->method_count; m++)
-        put_course(&j, c, &c->courses[m]);
-    json_close_array(&j);
+    compare_put_json(&j, c);
     json_text(&j, "plot", c->plot);
     json_remarks(&j);
     json_end(&j);

@@ -4,6 +4,7 @@
 
 #include <nonholo_analysis.h>
 
+#include "json.h"
 #include "method_list.h"
 
 enum { PANELS_MAX = 9, BINS = 1000 };        /* of the picture: quantities, and points in time */
@@ -40,6 +41,7 @@ typedef struct contest {
     candidate *methods;
     int method_count;
     const char *compose, *plot;
+    bool brief;        /* only verdicts are wanted: no second run for the cost, and no remarks */
     double step, time; /* time: the length of a run */
     int64_t steps, every;
     int conserved;             /* integrals that have a formula */
@@ -50,6 +52,11 @@ typedef struct contest {
     course *courses;
 } contest;
 
+/* compare.c: runs the contest that the options describe. Returns 0, or the exit code after having
+ * complained; a method that fails is a result. contest_free in any case. */
+int contest_run(contest *c, const options *given);
+void contest_free(contest *c);
+
 /* The index of the integrated constraints, if c->holonomic. */
 int integrated_constraints(const contest *c);
 
@@ -57,6 +64,7 @@ const char *quantity_name(const contest *c, int quantity);
 
 void compare_print_text(const contest *c);
 void compare_print_json(const contest *c);
+void compare_put_json(json *j, const contest *c);     /* the members of an object */
 int compare_draw(const contest *c, const char *path); /* 0, or the exit code after a complaint */
 
 #endif

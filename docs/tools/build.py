@@ -28,7 +28,7 @@ MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 CONTENTS = [
     ("", ["index", "tutorial", "bicycle", "gallery", "animation", "cookbook", "python", "export"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
-    ("Background", ["which-method", "methods", "theory", "rotations", "inputs", "events", "figures", "papers", "performance", "remarks", "long-runs", "scaling-out", "reproducibility", "promises"]),
+    ("Background", ["which-method", "methods", "theory", "rotations", "inputs", "events", "figures", "survey", "papers", "performance", "remarks", "long-runs", "scaling-out", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]

@@ -250,6 +250,23 @@ def compare_a_model_that_conserves_nothing(program, folder):
     check("no conserved quantity is known" in done.stdout, done.stdout)
 
 
+def survey_of_models(program, folder):
+    """What compare tells, for several models; a method that applies to one of them only is left out of the other."""
+    words = ("--methods", "dla01,gauss:stages=1", "--steps", 400)
+    found = program.json("survey", "harmonic-cvt", "chaplygin-sleigh", *words)["models"]
+    same([[one["method"] for one in model["methods"]] for model in found], [["dla01", "gauss:stages=1"], ["gauss:stages=1"]])
+    same((found[0]["step"], found[0]["steps"]), (0.2, 400))  # the span is 20
+    alone = program.json("compare", "harmonic-cvt", "--methods", "dla01,gauss:stages=1", "--step", 0.2, "--steps", 400)
+    same([one["errors"] for one in found[0]["methods"]], [one["errors"] for one in alone["methods"]], "errors")
+    done = program("survey", "harmonic-cvt", *words)
+    lines = done.stdout.splitlines()
+    same((done.returncode, lines[0], lines[2]), (0, "## harmonic-cvt", "h = 0.2, T = 80"))
+    same([line.split("|")[1].strip() for line in lines if line.startswith("| ")], ["method", "dla01", "gauss:stages=1"])
+    check("dla01 | bounded, " in done.stdout and "| round-off, " in done.stdout, done.stdout)
+    done = program("survey", "suslov", "--methods", "dla01")
+    check(done.returncode == 0 and "none of the methods applies to suslov" in done.stderr, done.stderr)
+
+
 def verdicts_of_known_motions(program, folder):
     """Before, what is lost here was bounded, and what is bounded was a random walk."""
     for model, methods, step, time, quantity, verdict in (
