@@ -1,6 +1,7 @@
 #!/bin/sh
-# test_threads.sh BUILD SOURCE: builds the library once more with the thread sanitizer and runs what has threads:
-# ensembles (their tests, and by command with files and checkpoints) and figures. A race ends the program with
+# test_threads.sh BUILD SOURCE [PYTHON]: builds the library once more with the thread sanitizer and runs what has threads:
+# ensembles (their tests, and by command with files and checkpoints) and figures; and Python,
+# whose threads share the library, if there is one with numpy. A race ends the program with
 # exit code 66. This is the build without HDF5, too: what it says when asked for it is looked at.
 set -eu
 build=$1/threads
@@ -55,4 +56,11 @@ panel
   draw error energy
 END
 timeout 3600 "$build/nonholo" reproduce ./small.fig --threads 3 --out . >/dev/null
+# a Python that knows nothing of the sanitizer has to load it first; gcc has it as a library
+sanitizer=$(${CC:-cc} -print-file-name=libtsan.so)
+if [ -n "${3:-}" ] && [ -f "$sanitizer" ]; then
+    NONHOLO_LIBRARY=$build/libnonholo.so PYTHONPATH=${build%/threads}/python LD_PRELOAD=$sanitizer \
+        timeout 3600 "$3" "$source/test/sanitize/threads.py"
+    echo "no race in Python"
+fi
 echo "no race in ensembles and figures on 3 threads"
