@@ -367,6 +367,17 @@ static nh_status refuse_positions(const nh_choice *choice, const nh_system *syst
                    instead ? "take " : "no method that keeps them applies", instead ? instead : "");
 }
 
+/* It keeps those of rotations. */
+static nh_status refuse_other_positions(const nh_choice *choice, const nh_system *system,
+                                        nh_report *report)
+{
+    const char *reason, *instead = report ? nh_advise(system, &reason) : NULL;
+    return nh_fail(report, NH_NOT_APPLICABLE,
+                   "%s keeps no conditions on positions but those of rotations; %s has others%s%s",
+                   choice->method->name, system->name, instead ? ": take " : "",
+                   instead ? instead : "");
+}
+
 /* What its equations have to be like. */
 static nh_status equations_fit(const nh_choice *choice, const nh_system *system, nh_report *report)
 {
@@ -414,10 +425,7 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
     if (needs & NH_NEEDS_ROTATIONS && system->shape.rotations == 0)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s needs rotations; %s has none", method, name);
     if (needs & NH_NEEDS_ROTATIONS && system->shape.positions > system->shape.rotations)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s keeps no conditions on positions but those of rotations; %s has others: "
-                       "take avf-p",
-                       method, name);
+        return refuse_other_positions(choice, system, report);
     if (needs & NH_NEEDS_CONSTANT_INERTIA && !system->facts.constant_inertia)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s needs an inertia that is constant in body axes; that of %s depends on "
