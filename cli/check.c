@@ -444,11 +444,23 @@ static void print_json(const finding *f)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* The equations instead of what is known about them. */
+static int print_latex(const subject *s)
+{
+    nh_report report;
+    nh_export_options wanted = nh_export_options_default();
+    wanted.format = "latex";
+    wanted.excerpt = true;
+    return nh_export(s->system, &wanted, "-", &report) == NH_OK ? DONE : complain_report(&report);
+}
+
 static int run(const options *given)
 {
     subject s = {0};
     int answer = subject_open(&s, given);
-    if (!answer) {
+    if (!answer && given->latex)
+        answer = print_latex(&s);
+    else if (!answer) {
         finding f;
         find_out(&f, &s);
         if (given->json)
@@ -469,10 +481,11 @@ const command command_check = {
     .help = "Reads MODEL, derives its equations and prints its properties: sizes, the kind of\n"
             "each constraint, whether the constraints are integrable, conserved quantities,\n"
             "driver and passengers, the start state, which methods apply and which one is\n"
-            "recommended.",
+            "recommended. --latex prints the equations instead, for pasting.",
     .examples = "nonholo check chaplygin-sleigh\n"
-                "nonholo check mine.nh --set N=3 --json",
-    .options = OPTIONS_MODEL,
+                "nonholo check mine.nh --set N=3 --json\n"
+                "nonholo check pendulum-cvt --latex",
+    .options = OPTIONS_MODEL | OPTIONS_CHECK,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -45,8 +45,8 @@ const command command_export = {
     .help = "Writes MODEL for use elsewhere. Format c is a C program without dependencies that\n"
             "takes the steps of the method, with the bits of 'nonholo run': -o NAME.c also\n"
             "writes NAME.h. The others are equations in which parameters have their names: numpy\n"
-            "code (python), a script that rebuilds the model with SymPy (sympy), and the graph of\n"
-            "expressions (json). Without -o the text goes to standard output.",
+            "code (python), a script that rebuilds the model with SymPy (sympy), the graph of\n"
+            "expressions (json), and a document (latex). Without -o the text goes to standard output.",
     .examples = "nonholo export pendulum-cvt --format c --method dla01 --step 0.05 -o cvt.c\n"
                 "cc -O3 -DNONHOLO_MAIN cvt.c -lm -o cvt && ./cvt 1000",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_EXPORT,

@@ -27,6 +27,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_STOP = 1 << 18,      /* --stop */
        OPTIONS_SECTION = 1 << 19,   /* --section */
        OPTIONS_EXPORT = 1 << 24,    /* --format, --step, --real, --name, -o */
+       OPTIONS_CHECK = 1 << 25,     /* --latex */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table,
                      --part */
@@ -59,7 +60,7 @@ typedef struct options {
     const char *name;                                             /* NULL when not given */
     int backend, compensated, around, table, format, real,
         progress; /* index into the choices of the table: the standard first */
-    bool estimate, no_estimate, no_open, quick, project, clear, refer, json, quiet, help;
+    bool estimate, no_estimate, no_open, quick, project, clear, refer, latex, json, quiet, help;
 } options;
 
 struct command;

@@ -617,7 +617,8 @@ typedef struct nh_export_options {
     double t0;   /* time and state of the start; q = NULL: that of the model */
     const double *q, *v;
     nh_switch compensated;
-    bool single; /* precision of a C program */
+    bool single;  /* precision of a C program */
+    bool excerpt; /* of LaTeX: Lagrangian, constraints and equations of motion, for pasting */
 } nh_export_options;
 NH_OPTIONS_DEFAULT(nh_export_options)
 

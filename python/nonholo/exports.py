@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from . import _header as H
-from ._library import call, create, lib
+from ._library import UsageError, call, create, lib
 from .system import Projection, Setting, Start, _address, as_system, choose_start
 from .trajectory import SWITCH, Path, choose, method_text
 
@@ -29,19 +29,24 @@ def export(
     compensated: bool | None = None,
     single: bool = False,
     name: str | None = None,
+    excerpt: bool = False,
     **options: Any,
 ) -> str | None:
     """Writes a model as a program or as equations: to a file, or without ``path`` as a text that is returned.
 
     ``format`` is as in ``nonholo export``. A C program takes the steps of ``method`` (with its options, as in
     :func:`simulate`) with the time ``step``, to the bits of :func:`simulate`; the file NAME.c gets NAME.h beside it.
-    ``single`` gives it single precision, and ``name`` is what its public names begin with. ``set``, ``start``, ``q``,
+    ``single`` gives it single precision, and ``name`` is what its public names begin with. Formats ``python``
+    (numpy code), ``sympy``, ``json`` and ``latex`` have the equations instead, in which parameters have their names;
+    ``excerpt`` leaves out the document around those in LaTeX. ``set``, ``start``, ``q``,
     ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`.
 
     >>> import nonholo
     >>> text = nonholo.export("rolling-disk", format="c", method="leapfrog", step=0.1)
     >>> "rolling_disk_step(rolling_disk_model *s)" in text
     True
+    >>> print(nonholo.export("knife-edge", format="latex", excerpt=True).splitlines()[2])
+    L &= \\frac{\\dot{x}_{1}^{2} + \\dot{x}_{2}^{2} + \\dot{\\xi}^{2}}{2} + x_{1}
     """
     system = as_system(model, set)
     first, second = choose_start(system, t0, start, q, v, project)
@@ -54,6 +59,7 @@ def export(
     want.q, want.v = _address(first), _address(second)
     want.compensated = choose(SWITCH, compensated, "compensated")
     want.single = single
+    want.excerpt = excerpt
     if path is not None:
         call(lib.nh_export, system._handle, C.byref(want), os.fsencode(path))
         return None
@@ -62,6 +68,15 @@ def export(
         return C.string_at(text).decode()
     finally:
         lib.nh_bytes_free(text)
+
+
+def equations(system: Any) -> str | None:
+    """An excerpt in LaTeX, for notebooks; None where a system is not made of a model."""
+    try:
+        text = export(system, format="latex", excerpt=True)
+    except UsageError:
+        return None
+    return "\n".join(line for line in (text or "").splitlines() if not line.startswith("%"))
 
 
 __all__ = ["export"]

@@ -146,6 +146,9 @@ class Model(Immutable):
     def _repr_html_(self) -> str:
         return f"<b>{escape(self.name)}</b>{text_block(self.text)}"
 
+    def _repr_latex_(self) -> str | None:
+        return self._standard._repr_latex_()
+
 
 class System(Immutable):
     """A model with fixed parameters, or a system of your own functions (:func:`from_functions`).
@@ -373,6 +376,11 @@ class System(Immutable):
         facts = {name: ", ".join(items) for name, items in lists.items() if items}
         facts["parameters"] = ", ".join(f"{name} = {value:g}" for name, value in self.parameters.items())
         return f"<b>{escape(self.name)}</b>" + facts_table(facts)
+
+    def _repr_latex_(self) -> str | None:
+        """Lagrangian, constraints and equations of motion; None of systems that are not made of a model."""
+        from .exports import equations
+        return equations(self)
 
     def __repr__(self) -> str:
         return f"<nonholo system {self.name}: {len(self.coordinates)} coordinates, {len(self.constraints)} constraints>"

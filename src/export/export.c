@@ -40,7 +40,8 @@ typedef struct format {
 static const format formats[] = {{"c", ".c", nh_export_c, true},
                                  {"python", ".py", nh_export_python, false},
                                  {"sympy", ".py", nh_export_sympy, false},
-                                 {"json", ".json", nh_export_json, false}};
+                                 {"json", ".json", nh_export_json, false},
+                                 {"latex", ".tex", nh_export_latex, false}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 int nh_export_formats(void)
@@ -165,7 +166,7 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
                                 nh_report *report)
 {
     *w = (workplace){0};
-    nh_status status = NH_OPTIONS_TAKE(&w->given, options, nh_export_options, single, report);
+    nh_status status = NH_OPTIONS_TAKE(&w->given, options, nh_export_options, excerpt, report);
     if (status != NH_OK)
         return status;
     if (w->given.step < 0 || !isfinite(w->given.step))
@@ -192,7 +193,8 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
                              .t = w->given.t0,
                              .q = w->start,
                              .v = w->start + system->coordinates,
-                             .single = w->given.single};
+                             .single = w->given.single,
+                             .excerpt = w->given.excerpt};
     return status == NH_OK && w->format->steps ? make_run(w, system, report) : status;
 }
 

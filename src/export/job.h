@@ -22,6 +22,7 @@ typedef struct nh_export_job {
     double t;
     const double *q, *v; /* the start state */
     bool single;         /* precision */
+    bool excerpt;        /* of LaTeX: no document around the equations */
 } nh_export_job;
 
 /* Appends a text, and the header of a program. */
@@ -29,6 +30,6 @@ typedef nh_status nh_export_writer(nh_text *text, nh_text *header, const nh_expo
                                    nh_report *report);
 nh_export_writer nh_export_c; /* NAME.c and NAME.h */
 
-nh_export_writer nh_export_json, nh_export_python, nh_export_sympy;
+nh_export_writer nh_export_json, nh_export_python, nh_export_sympy, nh_export_latex;
 
 #endif

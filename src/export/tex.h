@@ -1,0 +1,41 @@
+/* LaTeX: names, expressions as the model writes them and as the graph has them, and equations that
+ * are broken where they would leave the page. */
+#ifndef NH_EXPORT_TEX_H
+#define NH_EXPORT_TEX_H
+
+#include "base/text.h"
+#include "export/equations.h"
+
+struct nh_ast;
+
+/* A place where a line may end; nh_tex_equation takes them out. */
+#define NH_TEX_BREAK '\1'
+
+/* theta_max' as \dot{\theta}_{\mathrm{max}}, y[3] as y_{3}, R.w1 as \omega_{R,1}; `index` is one
+ * more subscript, already in LaTeX, or NULL; `dots` above it. */
+void nh_tex_name(nh_text *out, const char *name, const char *index, int dots);
+void nh_tex_number(nh_text *out, double value);
+/* Words, with what LaTeX would not print as it stands escaped. */
+void nh_tex_words(nh_text *out, const char *words);
+
+/* How many signs wide it is printed, roughly. */
+int nh_tex_width(const char *text);
+/* Without places for breaks. */
+void nh_tex_flat(nh_text *out, const char *text);
+/* One line of an align environment, `left` &= `right`, of several where it is long. */
+void nh_tex_equation(nh_text *out, const char *left, const char *sign, const char *right);
+
+/* An expression of a model as it is written. */
+void nh_tex_written(nh_text *out, const struct nh_ast *ast);
+
+/* An expression of the graph; `width` tells how wide it would be without writing it. */
+typedef struct nh_tex_graph {
+    const nh_equations *e;
+    double *width; /* by handle; 0: not known */
+} nh_tex_graph;
+bool nh_tex_graph_open(nh_tex_graph *out, const nh_equations *e);
+void nh_tex_graph_close(nh_tex_graph *graph);
+double nh_tex_graph_width(const nh_tex_graph *graph, nh_expr e);
+void nh_tex_graph_put(const nh_tex_graph *graph, nh_text *out, nh_expr e);
+
+#endif

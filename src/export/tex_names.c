@@ -1,0 +1,249 @@
+/* LaTeX: names, numbers and lines. */
+#include "export/tex.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LINE_MOST = 70, /* signs of a line of an equation */
+    NAME_ROOM = 256
+};
+
+/* ---- names ---- */
+
+static const char *const greek[] = {
+    "alpha",   "beta",   "gamma", "delta",   "epsilon", "zeta",  "eta",   "theta", "iota",
+    "kappa",   "lambda", "mu",    "nu",      "xi",      "pi",    "rho",   "sigma", "tau",
+    "upsilon", "phi",    "chi",   "psi",     "omega",   "Gamma", "Delta", "Theta", "Lambda",
+    "Xi",      "Pi",     "Sigma", "Upsilon", "Phi",     "Psi",   "Omega", NULL};
+
+/* One piece without digits and underscores: a letter, a Greek letter, or a word in `font`. */
+static void put_piece(nh_text *out, const char *piece, size_t length, const char *font)
+{
+    for (const char *const *name = greek; *name; name++)
+        if (strlen(*name) == length && strncmp(*name, piece, length) == 0) {
+            nh_text_add(out, "\\%s", *name);
+            return;
+        }
+    if (length == 3 && strncmp(piece, "eps", 3) == 0)
+        nh_text_add_plain(out, "\\varepsilon");
+    else if (length == 1)
+        nh_text_add(out, "%c", *piece);
+    else
+        nh_text_add(out, "\\%s{%.*s}", font, (int)length, piece);
+}
+
+/* Letters, then what is behind them: digits, and pieces between underscores. */
+static const char *put_subscript(nh_text *sub, const char *rest)
+{
+    while (*rest && *rest != '[' && *rest != '.' && *rest != '\'') {
+        if (*rest == '_') {
+            rest++;
+            continue;
+        }
+        const bool digits = isdigit((unsigned char)*rest);
+        size_t length = 0;
+        while (isalnum((unsigned char)rest[length]) &&
+               digits == (isdigit((unsigned char)rest[length]) != 0))
+            length++;
+        nh_text_add_plain(sub, sub->length ? "," : "");
+        if (digits)
+            nh_text_add(sub, "%.*s", (int)length, rest);
+        else
+            put_piece(sub, rest, length, "mathrm");
+        rest += length;
+    }
+    return rest;
+}
+
+void nh_tex_name(nh_text *out, const char *name, const char *index, int dots)
+{
+    static const char *const above[] = {"", "\\dot{", "\\ddot{"};
+    nh_text main = {0}, sub = {0};
+    const char *rest = name;
+    size_t letters = 0;
+    while (isalpha((unsigned char)name[letters]))
+        letters++;
+    if (letters)
+        put_piece(&main, name, letters, "mathit");
+    else
+        nh_text_add_plain(&main, "\\_");
+    rest = put_subscript(&sub, name + letters);
+    if (*rest == '[') {
+        const size_t length = strcspn(rest + 1, "]");
+        nh_text_add(&sub, "%s%.*s", sub.length ? "," : "", (int)length, rest + 1);
+        rest += length + 2;
+    }
+    if (rest[0] == '.' && rest[1] == 'w') { /* the body rate of a rotation */
+        nh_text whole = {0};
+        nh_text_add(&whole, "%s%s%s,%s", main.data ? main.data : "", sub.length ? "_" : "",
+                    sub.length ? sub.data : "", rest + 2);
+        nh_text_free(&main);
+        nh_text_free(&sub);
+        nh_text_add_plain(&main, "\\omega");
+        sub = whole;
+    } else if (rest[0] == '.')
+        nh_text_add(&sub, "%s%.1s", sub.length ? "," : "", rest + 1);
+    if (index)
+        nh_text_add(&sub, "%s%s", sub.length ? "," : "", index);
+    dots += strchr(name, '\'') != NULL;
+    nh_text_add(out, "%s%s%s", above[dots], main.data ? main.data : "", dots ? "}" : "");
+    if (sub.length)
+        nh_text_add(out, "_{%s}", sub.data);
+    nh_text_free(&main);
+    nh_text_free(&sub);
+}
+
+void nh_tex_number(nh_text *out, double value)
+{
+    char text[32];
+    nh_number_text(value, text);
+    char *power = strchr(text, 'e');
+    if (!power) {
+        nh_text_add_plain(out, text);
+        return;
+    }
+    *power = 0;
+    const char *sign = power[1] == '-' ? "-" : "";
+    const char *digits = power + 1 + strspn(power + 1, "+-0");
+    if (strcmp(text, "1") == 0)
+        nh_text_add(out, "10^{%s%s}", sign, digits);
+    else
+        nh_text_add(out, "%s\\cdot 10^{%s%s}", text, sign, digits);
+}
+
+void nh_tex_words(nh_text *out, const char *words)
+{
+    for (const char *c = words; *c; c++)
+        if (strchr("_&%#$", *c))
+            nh_text_add(out, "\\%c", *c);
+        else if (strchr("{}\\", *c))
+            nh_text_add(out, "\\%s{}",
+                        *c == '{'   ? "textbraceleft"
+                        : *c == '}' ? "textbraceright"
+                                    : "textbackslash");
+        else if (*c == '^' || *c == '~')
+            nh_text_add(out, "\\%c{}", *c);
+        else if (strchr("<>|", *c))
+            nh_text_add(out, "$%c$", *c);
+        else
+            nh_text_add(out, "%c", *c);
+}
+
+/* ---- lines ---- */
+
+static bool has_no_width(const char *command, size_t length)
+{
+    static const char *const without[] = {"left",         "right",      "mathrm", "mathit",
+                                          "dot",          "ddot",       "frac",   "sqrt",
+                                          "operatorname", "boldsymbol", NULL};
+    for (const char *const *name = without; *name; name++)
+        if (strlen(*name) == length && strncmp(*name, command, length) == 0)
+            return true;
+    return false;
+}
+
+static int width_of(const char *text, size_t length);
+
+/* Of what stands between \\begin and \\end, rows above one another; *used: how long that is. */
+static int width_of_rows(const char *text, size_t length, size_t *used)
+{
+    int depth = 0, rows = 1;
+    size_t i = 0;
+    for (; i + 1 < length; i++) {
+        depth += strncmp(text + i, "\\begin{", 7) == 0;
+        depth -= strncmp(text + i, "\\end{", 5) == 0;
+        if (depth == 0)
+            break;
+        if (depth == 1 && strncmp(text + i, "\\\\", 2) == 0) {
+            rows++;
+            i++;
+        }
+    }
+    const size_t head = strcspn(text, "}") + 1;
+    *used = i + strcspn(text + i, "}") + 1;
+    return (i > head ? width_of(text + head, i - head) : 0) / rows + 2;
+}
+
+/* A command is a sign or the letters of a function, a sum's sign takes three. */
+static int width_of(const char *text, size_t length)
+{
+    int width = 0;
+    for (size_t i = 0; i < length;) {
+        if (length - i > 7 && strncmp(text + i, "\\begin{", 7) == 0) {
+            size_t used;
+            width += width_of_rows(text + i, length - i, &used);
+            i += used;
+            continue;
+        }
+        if (text[i] == '\\') {
+            size_t letters = 0;
+            while (i + 1 + letters < length && isalpha((unsigned char)text[i + 1 + letters]))
+                letters++;
+            const char *name = text + i + 1;
+            width += letters == 0 || has_no_width(name, letters)                    ? 0
+                     : strncmp(name, "sin", 3) == 0 || strncmp(name, "cos", 3) == 0 ? 3
+                                                                                    : 1;
+            i += 1 + (letters ? letters : 1);
+            continue;
+        }
+        if (strchr("+=", text[i]) || (text[i] == '-' && i > 0 && text[i - 1] == ' '))
+            width += 3;
+        else if (!strchr("{}_^ &\1", text[i]))
+            width++;
+        i++;
+    }
+    return width;
+}
+
+int nh_tex_width(const char *text)
+{
+    return width_of(text, strlen(text));
+}
+
+void nh_tex_flat(nh_text *out, const char *text)
+{
+    while (*text) {
+        const char marks[] = {NH_TEX_BREAK, 0};
+        const size_t length = strcspn(text, marks);
+        nh_text_add(out, "%.*s", (int)length, text);
+        text += length + (text[length] != 0);
+    }
+}
+
+/* Appends a side that begins at `column`, broken where it gets too long; returns where it ends. */
+static int put_side(nh_text *out, const char *side, int column)
+{
+    const char marks[] = {NH_TEX_BREAK, 0};
+    for (bool first = true; *side; first = false) {
+        const size_t length = strcspn(side, marks);
+        const int width = width_of(side, length);
+        if (!first && column + width > LINE_MOST) {
+            nh_text_add_plain(out, "\\\\\n&\\quad {}");
+            column = 2;
+        }
+        nh_text_add(out, "%.*s", (int)length, side);
+        column += width;
+        side += length + (side[length] != 0);
+    }
+    return column;
+}
+
+void nh_tex_equation(nh_text *out, const char *left, const char *sign, const char *right)
+{
+    const int width = nh_tex_width(left);
+    if (width <= LINE_MOST / 3) {
+        nh_tex_flat(out, left);
+        nh_text_add(out, " &%s ", sign);
+        put_side(out, right, width + 3);
+    } else { /* a long left side has lines for itself */
+        nh_text_add_plain(out, "&");
+        int column = put_side(out, left, 0);
+        const bool fits = column + nh_tex_width(right) + 3 <= LINE_MOST;
+        nh_text_add(out, fits ? " %s " : "\\\\\n&\\quad %s ", sign);
+        put_side(out, right, fits ? column + 3 : 5);
+    }
+    nh_text_add_plain(out, "\\\\\n");
+}
