@@ -27,7 +27,9 @@ static bool make_room(nh_text *text, size_t more)
 
 void nh_text_add_plain(nh_text *text, const char *plain)
 {
-    size_t length = strlen(plain);
+    if (!plain) /* of a text that failed itself */
+        text->failed = true;
+    size_t length = plain ? strlen(plain) : 0;
     if (!make_room(text, length))
         return;
     memcpy(text->data + text->length, plain, length + 1);

@@ -56,6 +56,10 @@ static nh_text written(const nh_tex_graph *t, nh_expr e, binding around)
 
 static void enclose(nh_text *out, const char *text)
 {
+    if (!text) {
+        out->failed = true;
+        return;
+    }
     const bool tall = strstr(text, "\\frac") || strstr(text, "\\sqrt");
     if (nh_tex_width(text) > FLAT_MOST) {
         nh_text_add(out, tall ? "\\bigl(%s\\bigr)" : "(%s)", text);
@@ -101,7 +105,8 @@ static void put_sum(const nh_tex_graph *t, nh_text *out, const nh_node *n)
         nh_text term = written(t, n->operand[i].expr, IN_PRODUCT);
         if (fabs(c) != 1) {
             put_number(out, fabs(c));
-            nh_text_add_plain(out, *term.data >= '0' && *term.data <= '9' ? " \\cdot " : "\\,");
+            nh_text_add_plain(out, term.data && *term.data >= '0' && *term.data <= '9' ? " \\cdot "
+                                                                                       : "\\,");
         }
         nh_text_add_plain(out, term.data);
         nh_text_free(&term);

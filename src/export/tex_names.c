@@ -200,11 +200,13 @@ static int width_of(const char *text, size_t length)
 
 int nh_tex_width(const char *text)
 {
-    return width_of(text, strlen(text));
+    return text ? width_of(text, strlen(text)) : 0;
 }
 
 void nh_tex_flat(nh_text *out, const char *text)
 {
+    out->failed = out->failed || !text;
+    text = text ? text : "";
     while (*text) {
         const char marks[] = {NH_TEX_BREAK, 0};
         const size_t length = strcspn(text, marks);
@@ -233,6 +235,9 @@ static int put_side(nh_text *out, const char *side, int column)
 
 void nh_tex_equation(nh_text *out, const char *left, const char *sign, const char *right)
 {
+    out->failed = out->failed || !left || !right;
+    if (out->failed)
+        return;
     const int width = nh_tex_width(left);
     if (width <= LINE_MOST / 3) {
         nh_tex_flat(out, left);

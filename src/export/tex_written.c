@@ -25,6 +25,10 @@ static nh_text written(const nh_ast *ast, binding around)
 /* In parentheses: short ones grow with what they enclose, long ones may be broken. */
 static void enclose(nh_text *out, const char *text)
 {
+    if (!text) {
+        out->failed = true;
+        return;
+    }
     const bool tall = strstr(text, "\\frac") || strstr(text, "matrix") || strstr(text, "\\sum") ||
                       strstr(text, "cases");
     if (nh_tex_width(text) > FLAT_MOST) {
@@ -67,7 +71,7 @@ static void put_sum(nh_text *out, const nh_ast *ast)
 /* Whether two numbers would meet. */
 static bool begins_with_digit(const char *text)
 {
-    return *text >= '0' && *text <= '9';
+    return text && *text >= '0' && *text <= '9';
 }
 
 static void put_factor(nh_text *out, const nh_ast *factor, const nh_ast *first, bool alone)
@@ -90,7 +94,7 @@ static void put_factor(nh_text *out, const nh_ast *factor, const nh_ast *first, 
 /* above/below, with a line between them unless they are long. */
 static void put_quotient(nh_text *out, const nh_text *above, const nh_text *below)
 {
-    const char *top = above->length ? above->data : "1", *bottom = below->data;
+    const char *top = above->length ? above->data : "1", *bottom = below->length ? below->data : "";
     const char *minus = *top == '-' ? "-" : "";
     top += *minus != 0;
     const bool joined = out->length && !strchr(" -({", out->data[out->length - 1]);
