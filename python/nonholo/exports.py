@@ -46,7 +46,7 @@ def export(
     >>> "rolling_disk_step(rolling_disk_model *s)" in text
     True
     >>> print(nonholo.export("knife-edge", format="latex", excerpt=True).splitlines()[2])
-    L &= \\frac{\\dot{x}_{1}^{2} + \\dot{x}_{2}^{2} + \\dot{\\xi}^{2}}{2} + x_{1}
+    \\mathcal{L} &= \\frac{\\dot{x}_{1}^{2} + \\dot{x}_{2}^{2} + \\dot{\\xi}^{2}}{2} + x_{1}
     """
     system = as_system(model, set)
     first, second = choose_start(system, t0, start, q, v, project)

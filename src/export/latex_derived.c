@@ -154,16 +154,18 @@ static void put_equations(nh_latex *w)
     nh_latex_section(w, "Equations of motion");
     if (e->problem->rotations) {
         nh_text_add_plain(
-            w->out, "With body rates $\\boldsymbol{\\omega}$, the torque $\\boldsymbol{\\tau}$ "
-                    "that $L$ has by turning the body, and the rows $K$ of the constraints,\n");
-        nh_text_add(w->out,
-                    "\\begin{align*}\n\\frac{d}{dt} \\frac{\\partial L}{\\partial "
-                    "\\boldsymbol{\\omega}} &= \\frac{\\partial L}{\\partial "
-                    "\\boldsymbol{\\omega}} \\times \\boldsymbol{\\omega} + "
-                    "\\boldsymbol{\\tau} + K_{\\boldsymbol{\\omega}}^{\\mathsf{T}} %s, &\n"
-                    "\\frac{d}{dt} \\frac{\\partial L}{\\partial \\dot{x}} &= \\frac{\\partial "
-                    "L}{\\partial x} + F_{x} + K_{\\dot{x}}^{\\mathsf{T}} %s.\n\\end{align*}\n",
-                    w->multiplier, w->multiplier);
+            w->out,
+            "With body rates $\\boldsymbol{\\omega}$, the torque $\\boldsymbol{\\tau}$ "
+            "that $\\mathcal{L}$ has by turning the body, and the rows $K$ of the constraints,\n");
+        nh_text_add(
+            w->out,
+            "\\begin{align*}\n\\frac{d}{dt} \\frac{\\partial \\mathcal{L}}{\\partial "
+            "\\boldsymbol{\\omega}} &= \\frac{\\partial \\mathcal{L}}{\\partial "
+            "\\boldsymbol{\\omega}} \\times \\boldsymbol{\\omega} + "
+            "\\boldsymbol{\\tau} + K_{\\boldsymbol{\\omega}}^{\\mathsf{T}} %s, &\n"
+            "\\frac{d}{dt} \\frac{\\partial \\mathcal{L}}{\\partial \\dot{x}} &= \\frac{\\partial "
+            "L}{\\partial x} + F_{x} + K_{\\dot{x}}^{\\mathsf{T}} %s.\n\\end{align*}\n",
+            w->multiplier, w->multiplier);
         return;
     }
     for (int i = 0; i < e->mechanics->n; i++) {
@@ -179,11 +181,12 @@ static void put_equations(nh_latex *w)
         nh_latex_end(w);
         return;
     }
-    nh_text_add(w->out,
-                "\\begin{align*}\n\\frac{d}{dt} \\frac{\\partial L}{\\partial \\dot{q}} &= "
-                "\\frac{\\partial L}{\\partial q} + F + K^{\\mathsf{T}} %s, & K &= "
-                "\\frac{\\partial k}{\\partial \\dot{q}}.\n\\end{align*}\n",
-                w->multiplier);
+    nh_text_add(
+        w->out,
+        "\\begin{align*}\n\\frac{d}{dt} \\frac{\\partial \\mathcal{L}}{\\partial \\dot{q}} &= "
+        "\\frac{\\partial \\mathcal{L}}{\\partial q} + F + K^{\\mathsf{T}} %s, & K &= "
+        "\\frac{\\partial k}{\\partial \\dot{q}}.\n\\end{align*}\n",
+        w->multiplier);
     nh_latex_leave_out(w, "the equations of motion in full");
 }
 

@@ -94,7 +94,7 @@ static void put_lagrangian(nh_latex *w)
     nh_latex_begin(w);
     for (const nh_statement *s = w->e->model->statement; s; s = s->next)
         if (s->kind == STATEMENT_LAGRANGIAN) {
-            put_statement(w, s, "L", "=", s->item->right);
+            put_statement(w, s, "\\mathcal{L}", "=", s->item->right);
             use(w, s->item->right);
         }
     nh_latex_end(w);

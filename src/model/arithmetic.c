@@ -230,7 +230,8 @@ nh_value nh_sum_of_products(nh_expander *x, const nh_ast *ast, const nh_value *a
 
 nh_value nh_expand_power(nh_expander *x, const nh_ast *ast)
 {
-    nh_value base = nh_expand(x, ast->child), exponent = nh_expand_single(x, ast->child->next);
+    /* x^n / x would have no value at 0 */
+    nh_value base = nh_expand(x, ast->child), exponent = nh_expand_number(x, ast->child->next);
     if (!nh_is_single(base))
         FAIL(x, ast->place, "a power of %s; dot(v, v) is the square of a vector",
              nh_value_shape(base).text);

@@ -128,8 +128,8 @@ typedef struct nh_problem {
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
                            size_t setting_count, nh_report *report);
 /* The same with parameters that keep their names, inputs NH_P of the graph, for equations that are
- * shown: wherever a number decides (a bound, an index, a condition), the parameter is `fixed`. Such
- * a problem has no drawing, and tapes cannot be made of it. */
+ * shown: wherever a number decides (a bound, an index, an exponent, a condition), the parameter is
+ * `fixed`. Such a problem has no drawing, and tapes cannot be made of it. */
 nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
                                  const char *const *settings, size_t setting_count,
                                  nh_report *report);
