@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits
+.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits playground
 
 all: configure
 	@ninja -C $(BUILD)
@@ -72,6 +72,10 @@ docs: all
 	@ninja -C $(BUILD) docs
 	@echo "manual: $(BUILD)/manual/index.html"
 
+# the library in WebAssembly and a page around it, in $(BUILD)/playground; needs what 'tools/setup.sh playground' installs
+playground: configure
+	@tools/playground.sh $(abspath $(BUILD))
+
 # The loader knows a new library when ldconfig has seen it, which only root can run.
 install: configure
 	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
@@ -95,5 +99,6 @@ help:
 	@echo "make coverage   line coverage of the tests (needs gcovr)"
 	@echo "make bench      the speed table of this machine"
 	@echo "make docs       the manual, in $(BUILD)/manual"
+	@echo "make playground  simulations in a page, in $(BUILD)/playground (needs emscripten)"
 	@echo "make install    install to PREFIX ($(PREFIX)); DESTDIR is respected"
 	@echo "make clean      remove $(BUILD)"

@@ -119,54 +119,35 @@ static void tell_json(json *j, const subject *s, const row *rows, int count)
 
 /* ---- the command ---- */
 
-/* Methods that the user names must apply; of the default ones, those that apply are used. */
-static int choose(const subject *s, options *given)
+static int bench_model(const options *given, json *out)
 {
-    static const char *const standard[] = {"dla01", "leapfrog", "gauss:stages=3",
-                                           "discrete-gradient", "rk4"};
-    int count = sizeof standard / sizeof *standard;
-    return given->method_count ? 0 : offer_methods(standard, count, s, given);
-}
-
-static void free_chosen(options *chosen, const options *given)
-{
-    if (chosen->methods == given->methods)
-        return;
-    for (int i = 0; i < chosen->method_count; i++)
-        free(chosen->methods[i]);
-    free(chosen->methods);
-}
-
-static int bench_model(const options *asked, json *out)
-{
+    static const char *const common[] = {"dla01", "leapfrog", "gauss:stages=3", "discrete-gradient",
+                                         "rk4",   NULL};
     subject s = {0};
     candidate *methods = NULL;
-    options chosen = *asked, *given = &chosen;
+    int count = 0;
     int answer = subject_open(&s, given);
     if (!answer)
-        answer = choose(&s, given);
-    if (!answer)
-        answer = choose_methods(&methods, "bench", &s, given);
-    row *rows = answer ? NULL : calloc((size_t)given->method_count, sizeof *rows);
+        answer = choose_methods(&methods, &count, common, &s, given);
+    row *rows = answer ? NULL : calloc((size_t)count, sizeof *rows);
     if (!answer && !rows) {
         complain("out of memory");
         answer = FAILED;
     }
     progress bar;
-    progress_begin(&bar, given->method_count, given->quiet);
-    for (int i = 0; i < given->method_count && !answer; i++) {
+    progress_begin(&bar, count, given->quiet);
+    for (int i = 0; i < count && !answer; i++) {
         rows[i].method = methods[i].text;
         answer = measure_row(rows + i, &s, given);
         progress_update(&bar, i + 1);
     }
     progress_end(&bar);
     if (!answer && given->json)
-        tell_json(out, &s, rows, given->method_count);
+        tell_json(out, &s, rows, count);
     else if (!answer)
-        tell_text(&s, rows, given->method_count);
+        tell_text(&s, rows, count);
     free(rows);
     free(methods);
-    free_chosen(given, asked);
     subject_free(&s);
     return answer;
 }

@@ -266,7 +266,6 @@ static bool allocate(contest *c, bench *b, const options *given)
 {
     const subject *s = &c->subject;
     int constraints = nh_system_constraints(s->system);
-    c->method_count = given->method_count;
     c->conserved = nh_system_integrals(s->system);
     c->integrals = c->conserved + (c->latitude != NULL);
     nh_holonomic *probe;
@@ -350,7 +349,12 @@ static int contend(contest *c, bench *b, const options *given)
 {
     int answer = subject_open(&c->subject, given);
     if (!answer)
-        answer = choose_methods(&c->methods, "compare", &c->subject, given);
+        answer = choose_methods(&c->methods, &c->method_count, NULL, &c->subject, given);
+    if (!answer)
+        answer = plan_common_step("compare", given, &c->subject,
+                                  most_demanding(c->methods, c->method_count)->text, &c->step,
+                                  &c->steps);
+    c->time = (double)c->steps * c->step;
     if (answer)
         return answer;
     /* only some systems, and some starts of them, have a latitude */
@@ -374,10 +378,6 @@ int contest_run(contest *c, const options *given)
     bench b = {.given = given, .c = c};
     nh_report report;
     int answer = subject_find(&c->subject, given);
-    c->step = given->step;
-    if (!answer)
-        answer = count_steps("compare", given, &c->steps);
-    c->time = (double)c->steps * c->step;
     if (!answer && given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);
     if (!answer)
@@ -400,7 +400,7 @@ static int run(const options *given)
 const command command_compare = {
     .name = "compare",
     .summary = "compare methods: errors in every integral, drift, cost",
-    .operands = "MODEL --methods A,B,... --step H (--steps N | --time T) [OPTION...]",
+    .operands = "MODEL [--methods A,B,...] [--step H] [--steps N | --time T] [OPTION...]",
     .help =
         "Simulates MODEL with each method and measures the errors in the conserved quantities:\n"
         "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
@@ -408,8 +408,11 @@ const command command_compare = {
         "of each, its drift (a slope insensitive to oscillations, with its standard\n"
         "deviation), a verdict (round-off, bounded, linear drift, exponential growth, random\n"
         "walk, lost), and the cost per step.\n"
+        "Without --methods, all that apply are compared; without --step, with a step that suits\n"
+        "them; without --time, over the model's span.\n"
         "In a list of methods, key=value after a comma is an option of the method before it.",
     .examples =
+        "nonholo compare rolling-coin\n"
         "nonholo compare pendulum-cvt --methods dla01,leapfrog,gauss --step 0.1 --time 1000\n"
         "nonholo compare chaplygin-sleigh --methods gauss:stages=1,newmark:beta=.1,alpha=.4 "
         "\\\n"

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <nonholo_analysis.h>
 
-#include "advice.h"
 #include "command.h"
 #include "ensemble_job.h"
 #include "message.h"
@@ -61,16 +60,6 @@ static int check_paths(const options *given)
     return 0;
 }
 
-static int require_method(const subject *s, const options *given)
-{
-    if (given->method)
-        return 0;
-    char names[1024];
-    list_applicable(names, sizeof names, s->system);
-    return complain("ensemble needs --method; these apply to %s: %s", nh_system_name(s->system),
-                    names);
-}
-
 /* --q and --v are a list of one. */
 static int choose_starts(ensemble_job *c, const options *given)
 {
@@ -89,21 +78,20 @@ static int choose_starts(ensemble_job *c, const options *given)
     return 0;
 }
 
-enum { USUAL_TIMES = 500 };
-
 /* With --tolerance or without --step members choose steps of their own, and a step of the run is
  * where their states are compared. */
 static int plan_steps(ensemble_job *c, const options *given, double *step, int64_t *steps)
 {
+    const bool counted = given->steps >= 0 || !isnan(given->time);
     *step = given->step;
-    if (!isnan(given->step) && isnan(given->tolerance))
-        return require_method(&c->subject, given);
+    if (given->method && !isnan(given->step) && counted && isnan(given->tolerance))
+        return 0; /* nothing is open */
     nh_report report;
     nh_plan_options open = nh_plan_options_default();
     open.method = given->method;
     open.step = isnan(given->step) ? 0 : given->step;
     open.time = isnan(given->time) ? 0 : given->time;
-    open.steps = given->steps > 0 ? given->steps : open.step > 0 ? 0 : USUAL_TIMES;
+    open.steps = given->steps > 0 ? given->steps : open.step > 0 && !counted ? -1 : 0;
     open.t0 = given->t0;
     open.tolerance = isnan(given->tolerance) ? 0 : given->tolerance;
     open.absolute = isnan(given->absolute) ? 0 : given->absolute;
@@ -111,7 +99,7 @@ static int plan_steps(ensemble_job *c, const options *given, double *step, int64
         return complain_report(&report);
     c->method = c->plan.method;
     *step = c->plan.step;
-    *steps = isnan(given->step) ? c->plan.steps : *steps;
+    *steps = isnan(given->step) || !counted ? c->plan.steps : *steps;
     return 0;
 }
 
@@ -292,7 +280,7 @@ static int understand(ensemble_job *c, const options *given)
     int64_t steps = 0;
     mute(c->ranks.rank > 0);
     int answer = subject_find(&c->subject, given);
-    if (!answer && !isnan(given->step))
+    if (!answer && !isnan(given->step) && (given->steps >= 0 || !isnan(given->time)))
         answer = count_steps("ensemble", given, &steps);
     if (!answer)
         answer = check_kind(given);

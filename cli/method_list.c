@@ -1,7 +1,6 @@
-/* Splits a list of methods into methods with their options and keeps those that apply to a system.
- * */
+/* Splits a list of methods into methods with their options, and chooses those that apply to a
+ * system. */
 #include "method_list.h"
-#include "advice.h"
 #include "command.h"
 #include "message.h"
 
@@ -68,35 +67,9 @@ static bool is_possible(candidate *one, const subject *s, const options *given, 
     return !given->compose || one->order > 0;
 }
 
-int offer_methods(const char *const *offered, int count, const subject *s, options *given)
+/* Methods that the user names must apply. */
+static int check_named(candidate *list, const subject *s, const options *given)
 {
-    nh_report report;
-    for (int i = 0; i < count; i++) {
-        candidate one = {.text = offered[i]};
-        int answer =
-            is_possible(&one, s, given, &report)
-                ? append(offered[i], strlen(offered[i]), &given->methods, &given->method_count)
-                : 0;
-        if (answer)
-            return answer;
-    }
-    return 0;
-}
-
-int choose_methods(candidate **out, const char *who, const subject *s, const options *given)
-{
-    *out = NULL;
-    if (given->method_count == 0) {
-        char names[1024];
-        list_applicable(names, sizeof names, s->system);
-        return complain("%s needs --methods; these apply to %s: %s", who, nh_system_name(s->system),
-                        names);
-    }
-    candidate *list = *out = calloc((size_t)given->method_count, sizeof *list);
-    if (!list) {
-        complain("out of memory");
-        return FAILED;
-    }
     int answer = 0;
     for (int i = 0; i < given->method_count && !answer; i++) {
         nh_report report;
@@ -104,6 +77,50 @@ int choose_methods(candidate **out, const char *who, const subject *s, const opt
         answer = is_possible(&list[i], s, given, &report) ? 0 : complain_report(&report);
     }
     return answer;
+}
+
+static bool is_reference(int index)
+{
+    return strcmp(nh_method_name(nh_method_at(index)), "reference") == 0;
+}
+
+/* Of those that are offered the ones that apply are used. */
+static int keep_possible(candidate *list, int *count, const char *const *offered, const subject *s,
+                         const options *given)
+{
+    nh_report report;
+    *count = 0;
+    for (int i = 0; offered ? offered[i] != NULL : i < nh_method_count(); i++) {
+        list[*count] = (candidate){.text = offered ? offered[i] : nh_method_name(nh_method_at(i))};
+        if ((offered || !is_reference(i)) && is_possible(&list[*count], s, given, &report))
+            ++*count;
+    }
+    if (*count == 0)
+        return complain("no method applies to %s%s", nh_system_name(s->system),
+                        given->compose ? " that can be composed like this" : "");
+    return 0;
+}
+
+int choose_methods(candidate **out, int *count, const char *const *offered, const subject *s,
+                   const options *given)
+{
+    *count = given->method_count;
+    int room = *count > nh_method_count() ? *count : nh_method_count();
+    candidate *list = *out = calloc((size_t)room, sizeof *list);
+    if (!list) {
+        complain("out of memory");
+        return FAILED;
+    }
+    return *count ? check_named(list, s, given) : keep_possible(list, count, offered, s, given);
+}
+
+const candidate *most_demanding(const candidate *list, int count)
+{
+    const candidate *found = list;
+    for (int i = 1; i < count; i++)
+        if (list[i].order > 1 && (found->order <= 1 || list[i].order < found->order))
+            found = list + i;
+    return found;
 }
 
 nh_run_options run_options(const options *given, const char *method, double step, int64_t steps)

@@ -18,13 +18,16 @@ typedef struct candidate {
     int order; /* nominal, composed */
 } candidate;
 
-/* Those of the offered methods that apply to the system become --methods. */
-int offer_methods(const char *const *offered, int count, const subject *s, options *given);
-
 /* Determines the methods of --methods for the system: every one is known, applies, and can be
- * composed if that is asked for. The caller frees *out in any case. `who` needs them, for messages.
- */
-int choose_methods(candidate **out, const char *who, const subject *s, const options *given);
+ * composed if that is asked for. Without --methods: those of `offered` that apply, or if that is
+ * NULL of all methods but the reference solution. Returns 0, or the exit code after having
+ * complained; the caller frees *out in any case. */
+int choose_methods(candidate **out, int *count, const char *const *offered, const subject *s,
+                   const options *given);
+
+/* The method with the lowest order among them, above 1 if there is such: a step that suits it suits
+ * the others. */
+const candidate *most_demanding(const candidate *list, int count);
 
 /* The options of a run with one of the methods. */
 nh_run_options run_options(const options *given, const char *method, double step, int64_t steps);

@@ -169,12 +169,11 @@ static int survey_subject(survey *s, const options *given)
 {
     int answer = subject_open(&s->subject, given);
     if (!answer)
-        answer = choose_methods(&s->methods, "order", &s->subject, given);
+        answer = choose_methods(&s->methods, &s->method_count, NULL, &s->subject, given);
     if (!answer)
         answer = find_reference(s);
     if (answer)
         return answer;
-    s->method_count = given->method_count;
     s->series = calloc((size_t)s->method_count, sizeof *s->series);
     if (!s->series) {
         complain("out of memory");
@@ -206,9 +205,10 @@ static int run(const options *given)
 const command command_order = {
     .name = "order",
     .summary = "measure the order of methods on a model",
-    .operands = "MODEL --methods A,B,... [OPTION...]",
+    .operands = "MODEL [--methods A,B,...] [OPTION...]",
     .help = "Simulates MODEL with each method and several step sizes, compares the final state\n"
             "with a reference solution, and estimates the order from the decrease of the error.\n"
+            "Without --methods it measures all that apply.\n"
             "Errors at round-off level, and steps too long to show the order, are marked and\n"
             "left out of the fit. In a list of methods, key=value after a comma is an option of\n"
             "the method before it: dla01,newmark:beta=.1,alpha=.5,gauss are three methods.",

@@ -8,6 +8,11 @@
 enum { POINTS = 10000 };                    /* recorded by default */
 static const double table_limit = 32 << 20; /* numbers in the table before points are spared */
 
+static double or_zero(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
 int count_steps(const char *who, const options *given, int64_t *steps)
 {
     if (isnan(given->step))
@@ -30,17 +35,38 @@ int count_steps(const char *who, const options *given, int64_t *steps)
     return 0;
 }
 
+int plan_common_step(const char *who, const options *given, const subject *s, const char *method,
+                     double *step, int64_t *steps)
+{
+    const bool stepped = !isnan(given->step), counted = given->steps >= 0;
+    *step = given->step;
+    if (counted && !isnan(given->time))
+        return complain("%s needs either --steps N or --time T, not both", who);
+    if (stepped && (counted || !isnan(given->time)))
+        return count_steps(who, given, steps);
+    nh_report report;
+    nh_plan plan;
+    nh_plan_options open = nh_plan_options_default();
+    open.method = method;
+    open.step = or_zero(given->step);
+    open.time = or_zero(given->time);
+    open.steps = counted ? given->steps : stepped ? -1 : 0;
+    open.t0 = s->t;
+    open.q = s->q;
+    open.v = s->v;
+    if (nh_plan_make(&plan, s->system, &open, &report) != NH_OK)
+        return complain_report(&report);
+    *step = plan.step;
+    *steps = plan.steps + (plan.rest > plan.step / 2);
+    return 0;
+}
+
 int64_t steps_between_points(const options *given, int64_t steps, int columns)
 {
     if (given->every > 0)
         return given->every;
     double points = fmin(POINTS, fmax(100, table_limit / columns));
     return steps > points ? (int64_t)ceil((double)steps / points) : 1;
-}
-
-static double or_zero(double value)
-{
-    return isnan(value) ? 0 : value;
 }
 
 /* States `apart` units of time from each other: with --step in steps of about that length, else

@@ -2,7 +2,7 @@
 #ifndef CLI_TIMING_H
 #define CLI_TIMING_H
 
-#include "options.h"
+#include "subject.h"
 
 /* What --tolerance, --absolute and the options about time say of a single run. Returns 0, or the
  * exit code after having complained. */
@@ -10,6 +10,11 @@ int choose_timing(const options *given, nh_simulation_options *wanted);
 
 /* --steps as it is, or the nearest whole number of steps to --time. `who` needs them. */
 int count_steps(const char *who, const options *given, int64_t *steps);
+
+/* The same, with what is open chosen for the system: the step for `method`, and the model's span.
+ */
+int plan_common_step(const char *who, const options *given, const subject *s, const char *method,
+                     double *step, int64_t *steps);
 
 /* --every, or what makes about 10,000 points; fewer of rows with very many columns. */
 int64_t steps_between_points(const options *given, int64_t steps, int columns);

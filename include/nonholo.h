@@ -11,9 +11,9 @@
  *
  * examples/minimal.c is a complete program in ten lines.
  *
- * The sections of this file: status and reports, options, models, systems, methods, runs, compiled
- * kernels, checkpoints, ensembles, output (records, tables and archives), sampling and simulations.
- * Fits, verdicts, pictures and figures are in nonholo_analysis.h.
+ * The sections of this file: status and reports, options, models, systems, methods, runs,
+ * solutions, compiled kernels, checkpoints, ensembles, output (records, tables and archives),
+ * sampling and simulations. Fits, verdicts, pictures and figures are in nonholo_analysis.h.
  *
  * Models and systems are immutable and may be shared between threads; a run may be used by only one
  * thread at a time. Functions that can fail return an nh_status and describe the failure in the
@@ -604,6 +604,26 @@ NH_API nh_status nh_run_start_all(nh_run *run, double t, const double *q, const 
                                   nh_report *report);
 NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
 
+/* ---- solutions --------------------------------------------------------------------------- */
+
+/* The motion of a run of one member as a function of time, from the run's present state on as far
+ * as it is advanced. The run keeps a state now and then, which costs next to nothing; a state at
+ * any time is computed from the last of them when it is asked for, by the steps that the run took,
+ * to the same bits, and a step of the method that ends there (methods that choose their own steps
+ * interpolate). So it has the order of the method, and satisfies the constraints as its states do.
+ * After nh_run_start and nh_run_restore the solution begins anew. It may be asked while the run
+ * goes on and when it has been freed; the system must outlive it. */
+typedef struct nh_solution nh_solution;
+NH_API nh_status nh_solution_create(nh_solution **out, nh_run *run, nh_report *report);
+NH_API void nh_solution_free(nh_solution *solution);
+/* The times between which it is known. */
+NH_API void nh_solution_range(const nh_solution *solution, double *from, double *to);
+/* The states at `count` times in any order: q[count][coordinates] and v[count][velocities] as in
+ * nh_run_state; either may be NULL. Where velocities jump they are those after it. NH_BAD_ARGUMENT
+ * for a time outside of the range. */
+NH_API nh_status nh_solution_states(nh_solution *solution, int64_t count, const double *t,
+                                    double *q, double *v, nh_report *report);
+
 /* ---- export ------------------------------------------------------------------------------ */
 
 /* A system as a program or as equations for elsewhere. */
@@ -1115,6 +1135,7 @@ typedef struct nh_simulation_options {
      * nh_run_options. */
     const char *until, *section;
     int (*event)(void *user, const nh_event *event);
+    bool solution; /* keep what nh_simulation_solution takes */
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
@@ -1138,6 +1159,9 @@ NH_API nh_status nh_simulation_finish(nh_simulation *simulation, nh_report *repo
 NH_API const nh_plan *nh_simulation_plan(const nh_simulation *simulation);
 NH_API const nh_run *nh_simulation_run(const nh_simulation *simulation);
 NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
+/* The motion at any time, from the start or the checkpoint it was resumed from on; it belongs to
+ * the simulation. NULL unless the options ask for it. */
+NH_API nh_solution *nh_simulation_solution(const nh_simulation *simulation);
 NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
 NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
 

@@ -4,6 +4,7 @@ embed.py figures OUT.c FILE.fig...       the shipped figures likewise
 embed.py pages OUT.c FILE...             what goes into pages for a browser
 embed.py templates OUT.c FILE...         what exported programs are made of
 embed.py kernels OUT.c SRC METHODS.def   every method's source, its own includes inlined, as texts
+embed.py calls OUT.c SRC METHODS.def     only what they call, where nothing is compiled at run time
 
 Run by the build; the results are C files with nothing but string tables."""
 import base64
@@ -97,7 +98,7 @@ def page_parts(out, files):
             o.write('const nh_page_part nh_%s = {\n%s,\n    "sha256-%s"};\n' % (name, literal(text), digest))
 
 
-def kernels(out, src, definitions):
+def kernels(out, src, definitions, with_texts):
     files = []
     for file in re.findall(r'METHOD\(\w+, "([^"]+)"\)', open(definitions).read()):
         if file not in files:
@@ -107,12 +108,12 @@ def kernels(out, src, definitions):
         o.write("static const struct {\n    const char *file;\n    nh_fn_set calls, point_calls;\n    const char *text;\n} sources[] = {\n")
         for file in files:
             text = kernel_text(src, file)
-            o.write('    {"%s",\n     %s,\n     %s,\n%s},\n' % (file, calls(text), calls(text, "CALL_POINTS"), literal(text)))
+            o.write('    {"%s",\n     %s,\n     %s,\n%s},\n' % (file, calls(text), calls(text, "CALL_POINTS"), literal(text if with_texts else "")))
         quad, quad_end = quad_text(src)
         callbacks = inline(src, "system/callbacks.h", set())
         dense = re.sub(r"^(bool|void|int) nh_", r"static \1 nh_", inline(src, "base/dense.c", {"base/dense.h"}), flags=re.M)
         for file, text in (("callbacks.h", callbacks), ("quad.h", quad), ("quad_end.h", quad_end), ("dense.c", dense)):
-            o.write('    {"%s", 0, 0,\n%s},\n' % (file, literal(text)))
+            o.write('    {"%s", 0, 0,\n%s},\n' % (file, literal(text if with_texts else "")))
         o.write("};\n")
         for kind, field in (("const char *nh_embedded_kernel", "text"), ("nh_fn_set nh_embedded_calls", "calls"),
                             ("nh_fn_set nh_embedded_point_calls", "point_calls")):
@@ -132,4 +133,4 @@ elif sys.argv[1] == "figures":
     texts(sys.argv[2], sys.argv[3:], "figure/shipped.h", "nh_shipped_text", "nh_shipped_figures",
           "nh_shipped_figure_total")
 else:
-    kernels(*sys.argv[2:])
+    kernels(*sys.argv[2:5], with_texts=sys.argv[1] == "kernels")

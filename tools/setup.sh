@@ -9,11 +9,12 @@
 #     bench    the solvers that 'make bench' compares with
 #     fuzz     'make fuzz', 'make coverage' and valgrind
 #     browser  the tests of pages made by --plot FILE.html
+#     playground  'make playground' and its tests
 #     extras   all of them
 # Asks the package manager only when something is missing; without the right to install it prints the command
 # and stops. NONHOLO_SETUP=no skips all of it.
 set -eu
-purposes="pip python mpi docs bench fuzz browser cross"
+purposes="pip python mpi docs bench fuzz browser cross playground"
 
 missing=
 add() { # package...
@@ -101,6 +102,12 @@ need_fuzz() {
 }
 
 need_browser() {
+    need chromium chromium
+}
+
+need_playground() {
+    need emcc emscripten
+    need node nodejs
     need chromium chromium
 }
 

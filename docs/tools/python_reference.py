@@ -11,7 +11,7 @@ GROUPS = {
     "Models and systems": ["load", "models", "methods", "from_functions", "from_sympy", "from_mechanics"],
     "Computations": ["simulate", "run", "ensemble", "compare", "order"],
     "In a loop and elsewhere": ["Stepper", "export"],
-    "Results": ["Trajectory", "Ensemble", "Comparison", "Order"],
+    "Results": ["Trajectory", "Event", "Ensemble", "Comparison", "Order"],
     "Classes of models and systems": ["Model", "System", "Facts"],
     "Errors": ["Error", "UsageError", "ModelError", "ComputationError", "NotHere", "Remark"],
 }

@@ -10,6 +10,7 @@
 from ._library import ComputationError, Error, ModelError, Remark, UsageError, lib as _lib
 from .comparison import Comparison, Order, compare, order
 from .ensembles import Ensemble, ensemble
+from .events import Event
 from .exports import export
 from .functions import NotHere, from_functions
 from .stepper import Stepper
@@ -24,6 +25,7 @@ __all__ = [
     "ComputationError",
     "Ensemble",
     "Error",
+    "Event",
     "Facts",
     "Model",
     "ModelError",

@@ -12,6 +12,7 @@ import numpy as np
 from . import _header as H
 from ._library import Error, call, check, lib, own
 from ._names import helpful
+from ._plan import most_demanding, plan
 from ._work import Work
 from .notebook import facts_table, table
 from .progress import Bar, Progress
@@ -176,16 +177,17 @@ class _Watcher:
 @helpful
 def compare(
     model: Any,
-    methods: Sequence[str],
+    methods: Sequence[str] | None = None,
     *,
-    step: float, steps: int | None = None, time: float | None = None, every: int | None = None,
+    step: float | None = None, steps: int | None = None, time: float | None = None, every: int | None = None,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Comparison]:
     """Runs several methods on one model; gives the same numbers as ``nonholo compare``, bit for bit.
 
-    ``methods`` are written as on the command line (``"gauss:stages=3"``); the other arguments are those of
-    :func:`simulate`. If a method fails, the result holds what was measured up to then, and ``failure`` says why.
+    ``methods`` are written as on the command line (``"gauss:stages=3"``); without them all that apply are compared,
+    without ``step`` with one that suits them, and without ``steps`` and ``time`` over the model's span. The other
+    arguments are those of :func:`simulate`. If a method fails, the result holds what was measured up to then, and ``failure`` says why.
 
     >>> import nonholo
     >>> pair = nonholo.compare("pendulum-cvt", ["dla01", "rk4"], step=0.1, time=100)
@@ -194,8 +196,12 @@ def compare(
     >>> [c.verdict["energy"] for c in pair]
     ['bounded', 'linear drift']
     """
-    count = count_steps(step, steps, time)
     beginning = Beginning(as_system(model, set), t0, start, q, v, project)
+    methods = _methods(methods, beginning.system)
+    if step is not None and (steps is None) != (time is None):
+        count = count_steps(step, steps, time)
+    else:
+        _, step, count = plan(beginning.system, most_demanding(methods), step, steps, time, t0, q=beginning.q, v=beginning.v)
     bar, results = Bar(progress), []
     with Work():
         for number, method in enumerate(methods):
@@ -204,6 +210,10 @@ def compare(
             results.append(_watched(beginning, run, count, every, share))
     bar.end()
     return results
+
+
+def _methods(given: Sequence[str] | None, system: System) -> Sequence[str]:
+    return given if given is not None else [name for name in system.check().methods if name != "reference"]
 
 
 def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, progress: Callable[[int], None]) -> Comparison:
@@ -240,13 +250,13 @@ def _reference(at: Beginning, time: float, tolerance: float) -> Any:
 @helpful
 def order(
     model: Any,
-    methods: Sequence[str],
+    methods: Sequence[str] | None = None,
     *,
     time: float = 1.0, step: float | None = None, halvings: int = 7, steps_list: Sequence[int] | None = None, tolerance: float = 1e-13,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Order]:
-    """Measures the order of methods, as ``nonholo order`` does.
+    """Measures the order of methods, as ``nonholo order`` does; without ``methods``, of all that apply.
 
     The error is the largest difference from a reference solution at ``time``, for the step size ``step`` (a quarter
     of ``time`` unless given) and ``halvings`` halvings of it, or for the numbers of steps in ``steps_list``;
@@ -266,6 +276,7 @@ def order(
     sizes = [time / n for n in counts]
     level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
     bar, results, done = Bar(progress), [], 0
+    methods = _methods(methods, beginning.system)
     for method in methods:
         errors, failures = [], []
         for n, h in zip(counts, sizes):

@@ -14,6 +14,7 @@ from . import _header as H
 from . import _pool
 from ._library import array_at, call, check, create, lib, number, own, remarks, stopped, warn
 from ._names import helpful
+from ._plan import plan
 from ._values import texts
 from ._work import beside, guarded
 from .inputs import Inputs, functions
@@ -255,9 +256,10 @@ def _share(executor: Any, parts: int, given: dict[str, Any], handle: int, out: E
 @helpful
 def ensemble(
     model: Any,
-    method: str = "gauss",
+    method: str | None = None,
     *,
-    step: float, steps: int | None = None, time: float | None = None, every: int | None = None, threads: int | None = None,
+    step: float | None = None, steps: int | None = None, time: float | None = None,
+    tolerance: float | None = None, absolute: float | None = None, every: int | None = None, threads: int | None = None,
     members: int | None = None, energy: float | None = None, seed: int = 0, around_start: bool = False,
     starts: Sequence[Start] | None = None, sweep: Mapping[str, tuple[float, float, int]] | None = None,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
@@ -270,8 +272,8 @@ def ensemble(
     The start states are ``members`` random states of equal ``energy`` that satisfy the constraints; or ``starts``, a
     list of changes to the model's start; or arrays ``q`` and ``v`` with one row per member. ``sweep`` maps
     parameters to (first, last, count); all combinations are computed. The start, every ``every``-th step and the
-    end are recorded. Each member has the same bits as when it is computed alone. The other arguments are those of
-    :func:`simulate`.
+    end are recorded. Each member has the same bits as when it is computed alone. Without ``step`` each member
+    chooses its own steps. The other arguments are those of :func:`simulate`.
 
     ``executor`` spreads the members over other processes, in ``parts`` tasks: any executor of concurrent.futures,
     mpi4py's ``MPIPoolExecutor``, or Dask's ``client.get_executor()``. A task whose worker was lost is tried again.
@@ -303,7 +305,8 @@ def ensemble(
         raise ValueError("give either starts, one a member, or start, one for all")
     want = H.nh_ensemble_options(size=C.sizeof(H.nh_ensemble_options))
     system, kept = _subject(want, model, set, input, input_period)
-    text, choice, sweeps = start_text(start), method_text(method, options).encode(), _sweeps(sweep)
+    text, sweeps = start_text(start), _sweeps(sweep)
+    choice = None if method is None and not options else method_text(method or "auto", options)
     want.sweep, want.sweeps = C.addressof(sweeps[0]), len(sweeps[1])
     want.start, want.t0 = text, t0
     want.project, want.keep, want.solve = projection_names(project)
@@ -315,13 +318,17 @@ def ensemble(
     if listed:
         rows = _list_starts(system, starts, q, v, t0, project)
         want.q, want.v, want.members = _address(rows[0]), _address(rows[1]), len(rows[0])
-    want.steps = count_steps(step, steps, time)
-    fill_options(want, choice, step, want.steps, compose, compensated, backend)
+    counted = step is not None and (steps is None) != (time is None)
+    if not (choice and counted and tolerance is None):
+        choice, step, want.steps = plan(system, choice, step, steps, time, t0, tolerance, absolute)
+    if counted:
+        want.steps = count_steps(step, steps, time)
+    fill_options(want, choice.encode(), step, want.steps, compose, compensated, backend)
     want.every = every or max(1, want.steps)
     want.threads = 1 if system._keep else _threads(threads)  # Python computes one function at a time
     want.part, want.parts = part or (0, 0)
     handle = create(lib.nh_ensemble_create, C.byref(want))
-    out, values = _empty(handle, system, choice.decode(), step, sweeps[1], want.threads)
+    out, values = _empty(handle, system, choice, step, sweeps[1], want.threads)
     own(out, lib.nh_ensemble_free, handle)
     collector = _Collector(out, values, progress)
     try:

@@ -49,7 +49,7 @@ class Stepper:
     ...     s.v[:, 0].round(12).tolist()
     [0.0, 1.0, 2.0]
 
-    ``input`` gives some of the inputs by expressions, tables or functions, as in :func:`nonholo.run`; these are not
+    ``input`` gives some of the inputs by expressions, tables or functions, as in :func:`run`; these are not
     set by hand then. An input that is never set keeps its default at the start.
     """
 

@@ -117,7 +117,7 @@ class Model(Immutable):
     @helpful
     def system(self, set: Setting | None = None, input: Inputs | None = None, input_period: float | None = None) -> System:
         """The model with fixed parameters (``set`` changes some) and with its equations of motion derived. ``input`` says
-        what its inputs are, as in :func:`nonholo.run`."""
+        what its inputs are, as in :func:`run`."""
         return self._build(set or {}, input, input_period) if set or input or input_period is not None else self._standard
 
     @property

@@ -7,7 +7,7 @@ import ctypes as C
 import math
 import os
 from time import monotonic
-from typing import Any, Union
+from typing import Any, Iterable, Union
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from . import _header as H
 from ._library import ComputationError, Error, Immutable, array_at, call, create, lib, own, remarks, warn
 from ._names import helpful
 from ._work import Work
+from .events import Event, OnEvent, names_of, told
 from .inputs import Inputs
 from .notebook import Picture, curves, drawn, facts_table, remark_list, table
 from .progress import Bar, Progress
@@ -70,6 +71,11 @@ class Trajectory(Immutable):
         if estimate is not None and self.estimate is not None:
             self.estimate_q = array_at(estimate.q, 1, len(self.system.coordinates), owner=simulation)[0].copy()
             self.estimate_v = array_at(estimate.v, 1, len(self.system.velocities), owner=simulation)[0].copy()
+        #: the events of the model that happened, in the order of time: (name, t, direction); the first million
+        self.events: list[Event] = simulation.events()
+        ended = lib.nh_run_ended(simulation.run, 0, None)
+        self.event: str | None = simulation.event_name(ended) if ended >= 0 else None  #: the one that ended the run
+        self._simulation = simulation  # for states between the points
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
         self._multipliers: np.ndarray | None = None
@@ -133,6 +139,28 @@ class Trajectory(Immutable):
 
     def __len__(self) -> int:
         return len(self._table)
+
+    # ---- between the points ----
+
+    def __call__(self, t: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The coordinates and velocities at time ``t``, a number or an array of times in any order.
+
+        They are as accurate as the points of the trajectory and satisfy the constraints as these do: the steps of the
+        run are done again from the last state that was kept, and one of them ends there (methods that choose their own
+        steps interpolate). Where velocities jump they are those after it.
+
+        >>> import nonholo
+        >>> run = nonholo.run("rolling-coin", time=10)
+        >>> q, v = run(2.5)
+        >>> q.shape, run([9.99, 0.125, 3])[1].shape, bool((run(run.t[7])[0] == run.q[7]).all())
+        ((5,), (3, 5), True)
+        """
+        times = np.array(t, dtype=float)
+        count = times.size
+        q, v = np.empty((count, len(self.system.coordinates))), np.empty((count, len(self.system.velocities)))
+        solution = lib.nh_simulation_solution(self._simulation.handle)
+        call(lib.nh_solution_states, solution, count, _address(times), _address(q), _address(v))
+        return q.reshape((*times.shape, -1)), v.reshape((*times.shape, -1))
 
     # ---- measures ----
 
@@ -215,6 +243,16 @@ class _Simulation(Immutable):
     def columns(self) -> list[str]:
         return [_text(lib.nh_record_column_name(self.record, i)) for i in range(lib.nh_record_columns(self.record))]
 
+    def event_name(self, index: int) -> str:
+        return _text(lib.nh_system_event_name(self.system._handle, index))
+
+    def events(self) -> list[Event]:
+        places = (lib.nh_simulation_event(self.handle, i).contents for i in range(lib.nh_simulation_events(self.handle)))
+        return [Event(self.event_name(place.event), place.t, place.direction) for place in places]
+
+    def arrived(self) -> bool:
+        return lib.nh_run_steps(self.run) == self.plan.steps or lib.nh_run_ended(self.run, 0, None) >= 0
+
     def table(self) -> np.ndarray:
         """The rows, without a copy; the array keeps the simulation alive."""
         stride = C.c_int()
@@ -225,21 +263,22 @@ class _Simulation(Immutable):
 
     def advance(self, progress: Progress) -> None:
         """To the end. The library returns every moment, so that Ctrl-C is heard and the bar is drawn."""
-        bar, steps = Bar(progress), self.plan.steps
+        bar, steps, started = Bar(progress), self.plan.steps, False
         try:
             while True:
                 done = lib.nh_run_steps(self.run)
                 bar.update(done / steps if steps else 1.0)
-                if done == steps and lib.nh_record_rows(self.record):
+                if self.arrived() and started:
                     return
                 call(lib.nh_simulation_advance, self.handle)
+                started = True
         finally:
             bar.end()
 
     def finish(self) -> None:
         """Closes the file. A run that was interrupted writes its checkpoint; of a complete one it is removed."""
         call(lib.nh_simulation_finish, self.handle)
-        if lib.nh_run_steps(self.run) == self.plan.steps:
+        if self.arrived():
             lib.nh_simulation_remove_checkpoints(self.handle)
 
     def estimate_error(self, wanted: int) -> None:
@@ -346,6 +385,53 @@ def check_timing(step: float | None, steps: int | None, time: float | None) -> i
     return 0
 
 
+def record_at(
+    times: Any, every_time: float | None, t0: float, step: float | None, steps: int | None, time: float | None, every: int | None
+) -> tuple[float, float, int | None, float | None, int]:
+    """Where states are wanted: the time to the first one, the step, their number or the whole time, and how many steps they
+    are apart: 1 where none is given, and the method chooses its own."""
+    if steps is not None or every is not None:
+        raise ValueError("times and every_time take the place of steps and every")
+    if times is None:
+        if time is None:
+            raise ValueError("every_time needs a time")
+        lead, apart, count = 0.0, every_time, None
+    elif every_time is not None or time is not None:
+        raise ValueError("times takes the place of time and every_time")
+    else:
+        first, apart, count = spaced(times)
+        lead = first - t0
+        if lead < 0:
+            raise ValueError(f"times begins with {first:g}, before the start at {t0:g}")
+    if apart is None or not (apart > 0 and math.isfinite(apart)):
+        raise ValueError(f"every_time must be a positive number, not {every_time!r}")
+    pieces = 1 if step is None else max(1, math.ceil(apart / step - 1e-9))
+    return lead, apart / pieces, None if count is None else count * pieces, time, pieces
+
+
+def spaced(times: Any) -> tuple[float, float, int]:
+    """The first time, the distance and the number of distances of ``"a:b:n"`` or of an array.
+
+    >>> spaced("0:10:5"), spaced([1, 2, 3])
+    ((0.0, 2.5, 4), (1.0, 1.0, 2))
+    """
+    wrong = ValueError(f'times needs "a:b:n", at least 2 states from t = a to a later t = b, or an array, not {times!r}')
+    try:
+        if isinstance(times, str):
+            first, last, number = times.split(":")
+            array = np.linspace(float(first), float(last), int(number))
+        else:
+            array = np.asarray(times, dtype=float)
+    except (TypeError, ValueError):
+        raise wrong from None
+    if array.ndim != 1 or len(array) < 2 or not (np.isfinite(array).all() and array[-1] > array[0]):
+        raise wrong
+    apart = float(array[-1] - array[0]) / (len(array) - 1)
+    if np.abs(np.diff(array) - apart).max() > 1e-9 * max(apart, abs(array[-1]) * 1e-3):
+        raise ValueError("times needs equal distances; a trajectory can be asked for its state at any time: run(t)")
+    return float(array[0]), apart, len(array) - 1
+
+
 def check_every(every: int | None) -> int | None:
     """How many steps recorded points are apart, when users say it."""
     if every is not None and (every != int(every) or every < 1):
@@ -389,7 +475,9 @@ def simulate(
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
-    estimate: bool | None = None, input: Inputs | None = None, input_period: float | None = None, **options: Any,
+    estimate: bool | None = None, input: Inputs | None = None, input_period: float | None = None,
+    times: Any = None, every_time: float | None = None,
+    stop: str | Iterable[str] | None = None, section: str | None = None, on_event: OnEvent | None = None, **options: Any,
 ) -> Trajectory:
     """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
 
@@ -428,6 +516,22 @@ def simulate(
     >>> float(run["x'"][-1].round(12)), run["u"][[0, 49, 50]].tolist()
     (0.5, [1.0, 1.0, 0.0])
 
+    ``every_time`` records a state each so many units of time, and ``times`` those at equal distances, as ``"a:b:n"`` or
+    as an array; a trajectory can be asked for its state at any other time, too: ``run(t)``.
+
+    >>> run = nonholo.run("rolling-coin", times="2:8:4")
+    >>> run.t.tolist()
+    [2.0, 4.0, 6.0, 8.0]
+
+    ``stop`` names events of the model, at the first of which the run ends (``trajectory.event``); ``section`` records
+    the states at one of them only. ``on_event`` is called at every event with the :class:`Event`, the coordinates and the
+    velocities after it; the run ends there if it returns a true value. ``trajectory.events`` has all of them.
+
+    >>> ball = "model ball\\ncoordinate y\\nlagrangian y'^2/2 - y\\nstart y = 0.5\\nevent floor: y\\nwhen floor: y' = -y'\\n"
+    >>> run = nonholo.run(ball, time=10, on_event=lambda event, q, v: event.t > 4)
+    >>> [(event.name, round(event.t, 12)) for event in run.events], run.event, round(float(run.t[-1]), 12)
+    ([('floor', 1.0), ('floor', 3.0), ('floor', 5.0)], 'floor', 5.0)
+
     ``output`` is a file (.h5, .nc, .csv, .npy, .npz) to which points are written while they are computed, with
     the bytes of ``nonholo run -o``; they do not stay in memory, and the trajectory holds the last one.
     ``checkpoint`` is a file from which a run that was interrupted goes on to the same bits: repeat the call
@@ -442,6 +546,11 @@ def simulate(
     ...     numpy.load(path)["q"].shape, bool((numpy.load(path)["q"][-1] == run.q[-1]).all())
     ((101, 4), True)
     """
+    lead, apart = 0.0, None
+    if times is not None or every_time is not None:
+        lead, step, steps, time, apart = record_at(times, every_time, t0, step, steps, time, every)
+        if apart == 1 and tolerance is None and "tolerance" not in options and "tolerance=" not in (method or ""):
+            tolerance = 1e-9
     count = check_timing(step, steps, time)
     beginning = Beginning(as_system(model, set, input, input_period), t0, start, q, v, project)
     text = method_text(method or ("auto" if step is None or tolerance else "gauss"), options)
@@ -449,7 +558,9 @@ def simulate(
     fill_options(want, text.encode(), step or 0.0, count, compose, compensated, backend)
     want.time, want.tolerance, want.absolute = time or 0.0, tolerance or 0.0, absolute or 0.0
     want.t0, want.q, want.v = t0, _address(beginning.q), _address(beginning.v)
-    want.steps, want.every, want.pause = count, check_every(every) or 0, PAUSE
+    want.steps, want.every, want.pause = count, apart or check_every(every) or 0, PAUSE
+    want.lead, want.until, want.section, want.solution = lead, names_of(stop), names_of(section), True
+    want.event = told(beginning.system, on_event)
     want.model_text = beginning.system._model_text
     want.inputs = beginning.system._inputs_callback
     _keep_files(want, output, checkpoint, checkpoint_every, resume)
@@ -478,4 +589,4 @@ def _carry_out(simulation: _Simulation, progress: Progress, estimate: int) -> Tr
 
 run = simulate
 
-__all__ = ["Trajectory", "run", "simulate"]
+__all__ = ["Event", "Trajectory", "run", "simulate"]

@@ -20,14 +20,14 @@ static void run(const nh_placed *i, real *const *base, ptrdiff_t iteration)
         [NH_OP_END] = &&end,
     };
     goto *label[i->op];
-#define OP(NAME, operands, commutes, encode, instruction, C)                                       \
+#define OP(NAME, operands, commutes, encode, instruction, wasm, C)                                 \
     op_##NAME:                                                                                     \
     {                                                                                              \
         const real READ_##operands;                                                                \
         AT(to) = (C);                                                                              \
         NEXT;                                                                                      \
     }
-#define PAIR(NAME, operands, encode, instruction, C)                                               \
+#define PAIR(NAME, operands, encode, instruction, wasm, C)                                         \
     op_##NAME:                                                                                     \
     {                                                                                              \
         const real READ_##operands;                                                                \
@@ -68,12 +68,12 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
 #define OPERANDS_1 real a
 #define OPERANDS_2 OPERANDS_1, real b
 #define OPERANDS_3 OPERANDS_2, real c
-#define OP(NAME, operands, commutes, encode, instruction, C)                                       \
+#define OP(NAME, operands, commutes, encode, instruction, wasm, C)                                 \
     static real function_##NAME(OPERANDS_##operands)                                               \
     {                                                                                              \
         return C;                                                                                  \
     }
-#define PAIR(NAME, operands, encode, instruction, C)                                               \
+#define PAIR(NAME, operands, encode, instruction, wasm, C)                                         \
     static real function_##NAME(OPERANDS_##operands, real *second)                                 \
     {                                                                                              \
         real x, y;                                                                                 \

@@ -229,7 +229,8 @@ static const struct {
     encode_function *encode;
     vector_instruction name;
 } code_of[NH_OP_COUNT] = {
-#define OP(NAME, operands, commutes, encode, instruction, C) [NH_OP_##NAME] = {encode, instruction},
+#define OP(NAME, operands, commutes, encode, instruction, wasm, C)                                 \
+    [NH_OP_##NAME] = {encode, instruction},
 #include "code/ops.def"
 };
 
@@ -437,7 +438,7 @@ void nh_machine_free(nh_machine *machine)
         munmap(machine->memory, machine->size);
 }
 
-#else
+#elif !defined(__EMSCRIPTEN__) /* that is machine_wasm.c */
 
 void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in,
                      nh_variant variant, int lanes)

@@ -1,4 +1,5 @@
-/* Tapes as machine code, on x86-64 with AVX2 and FMA; elsewhere tapes are interpreted. */
+/* Tapes as machine code: on x86-64 with AVX2 and FMA (machine.c), and in WebAssembly, for one lane
+ * (machine_wasm.c); elsewhere tapes are interpreted. */
 #ifndef NH_CODE_MACHINE_H
 #define NH_CODE_MACHINE_H
 
@@ -6,8 +7,9 @@
 #include "code/variant.h"
 
 typedef struct nh_machine {
-    void *memory; /* the code of all tapes of an interpreter */
-    size_t size;
+    void *memory; /* the code of all tapes of an interpreter; in WebAssembly, where functions have
+                     numbers in place of addresses, the first of theirs */
+    size_t size;  /* in bytes; in WebAssembly how many functions they are */
 } nh_machine;
 
 /* Translates every tape of the interpreter for `lanes` lanes of this variant and puts what computes

@@ -3,10 +3,23 @@
 
 #include "code/interpret.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef NH_HAVE_AVX2_VARIANTS
+/* NONHOLO_LEVEL=basic asks for the bits of machines without AVX2 and FMA. */
+static bool basic_is_wanted(void)
+{
+    const char *level = getenv("NONHOLO_LEVEL");
+    return level && strcmp(level, "basic") == 0;
+}
+#endif
+
 nh_variant nh_variant_here(void)
 {
 #ifdef NH_HAVE_AVX2_VARIANTS
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && !basic_is_wanted())
         return NH_AVX_ONE;
 #endif
     return NH_BASE_ONE;

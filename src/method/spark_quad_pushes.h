@@ -101,7 +101,7 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const quad_iterat
     else
         make_matrix_singly(k, t, one);
     factor(k, one->matrix);
-    EACH(d, M) make_answer_quads(s->answer, one->matrix, d);
+    EACH(d, M) make_answer_quads(s->answer + d, M, one->matrix, d, TABLE_U(0));
 }
 
 /* ---- an iteration ---- */

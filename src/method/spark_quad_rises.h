@@ -8,22 +8,32 @@
 typedef struct quad_spark {
     quad x[QUADS][N], X[STAGE_QUADS][SOME(M)], base[QUADS][N];
     quad frozen[QUADS][NB + NF + N]; /* B, factors, room for an argument */
-    quad_answer answer[POINTS * SOME(M)];
+    quad_answer answer[POINTS * SOME(M)], to_surface[POINTS * SOME(POSITIONS)];
     real p0[OTHER_SIZE]; /* what END gives at the start of the step */
 } quad_spark;
 
 typedef struct quad_iteration {
     quad Q[QUADS][N], V[QUADS][N], values[QUADS][STAGE_SIZE];
     quad next[QUADS][N], dX[STAGE_QUADS][SOME(M)];
+    quad surface[QUADS][SOME(SURFACE_SIZE)]; /* what SURFACE gives where positions are asked for */
 } quad_iteration;
 
 #define QUAD_P(w) (t->values[w])
 #define QUAD_F(w) (t->values[w] + N)
 #define QUAD_k(w) (t->values[w] + 2 * N)
 #define QUAD_K(w) (QUAD_k(w) + M)
+#define QUAD_G(w) (QUAD_K(w) + (NK - NG))
 #define QUAD_B(w) (s->frozen[w])
 #define QUAD_FACTORS(w) (s->frozen[w] + NB)
 #define QUAD_ARGUMENT(w) (QUAD_FACTORS(w) + NF)
+
+/* Whether the conditions on positions are asked for at a point of this quad. */
+static inline int has_surface(const kernel *k, int w)
+{
+    int has = 0;
+    EACH_POINT(i) has |= i / 4 == w && is_on_surface(k, i);
+    return has;
+}
 
 static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_iteration *t)
 {
@@ -37,6 +47,10 @@ static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_iteration
             t->Q[w][n] = quad_fma_(quad_broadcast(k->h), shift, s->base[w][n]);
         }
         CALL_POINTS(POINT, t->Q[w], t->V[w], 0, t->values[w]);
+#if POSITIONS > 0
+        if (has_surface(k, w))
+            CALL_POINTS(SURFACE, t->Q[w], t->V[w], 0, t->surface[w]);
+#endif
     }
 }
 
@@ -48,7 +62,10 @@ static inline void freeze_quads(kernel *k, quad_spark *f, const quad_iteration *
     EACH_STAGE(j) EACH(e, NB) FROZEN_B(j)[e] = f->frozen[j / 4][e][j & 3];
     make_matrix(k, s);
     factor(k, s->matrix);
-    EACH(d, M) make_answer_quads(f->answer, s->matrix, d);
+    EACH(d, M)
+    make_answer_quads(f->answer + d, M, s->matrix, d, weights_of(k, 0, d));
+    EACH(d, POSITIONS)
+    make_answer_quads(f->to_surface + d, POSITIONS, s->matrix, FIRST_POSITION + d, TABLE_UG(0));
 }
 
 /* Where the momenta want the velocities to move, with M frozen. */
@@ -72,10 +89,37 @@ static inline void find_moves(const kernel *k, quad_spark *s, quad_iteration *t)
     }
 }
 
+/* g / h after these moves, where it is asked for. */
+static inline void find_off_surface(const kernel *k, quad_iteration *t,
+                                    real off_surface[][SOME(POSITIONS)])
+{
+    TO_MEMORY(t->next);
+    EACH_QUAD(w)
+    if (has_surface(k, w)) {
+        quad moved[N], off[SOME(POSITIONS)];
+        EACH(n, N) moved[n] = weighted_quad(TABLE_A(0), t->next, n, w);
+        EACH(d, POSITIONS) off[d] = t->surface[w][d] / quad_broadcast(k->h);
+        quad_apply_G(k, off, QUAD_G(w), moved);
+        EACH(d, POSITIONS) EACH(l, 4) off_surface[4 * w + l][d] = off[d][l];
+    }
+}
+
+static inline quad plus_surface(const kernel *k, const quad_spark *s,
+                                real off_surface[][SOME(POSITIONS)], quad sum, int w, int e)
+{
+    EACH_POINT(i)
+    if (is_on_surface(k, i))
+        EACH(d, POSITIONS)
+    sum = quad_fma_(s->to_surface[i * POSITIONS + d][w][e], quad_broadcast(off_surface[i][d]), sum);
+    return sum;
+}
+
 /* What the constraints would be off by then, and the impulses that answer it. */
 static inline void answer_quads(const kernel *k, const quad_spark *s, quad_iteration *t)
 {
-    real defect[4 * QUADS][SOME(M)];
+    real defect[4 * QUADS][SOME(M)], off_surface[4 * QUADS][SOME(POSITIONS)];
+    if (POSITIONS > 0)
+        find_off_surface(k, t, off_surface);
     EACH_QUAD(w)
     {
         quad off[SOME(M)];
@@ -90,6 +134,8 @@ static inline void answer_quads(const kernel *k, const quad_spark *s, quad_itera
         EACH(d, M)
         sum[CHAIN(i)] =
             quad_fma_(s->answer[i * M + d][w][e], quad_broadcast(defect[i][d]), sum[CHAIN(i)]);
+        if (POSITIONS > 0)
+            sum[0] = plus_surface(k, s, off_surface, sum[0], w, e);
         t->dX[w][e] = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
     }
 }
@@ -224,7 +270,8 @@ static int step_quads(kernel *k)
 {
     LOCAL(frozen, POINTS * FROZEN_SIZE);
     LOCAL(matrix, S * M * S * M);
-    spark one = {.frozen = frozen, .matrix = matrix};
+    LOCAL(block, POSITIONS > 0 ? M * M : 0);
+    spark one = {.frozen = frozen, .matrix = matrix, .block = block};
     quad_spark s;
     CALL(END, k->t, k->q, k->v, 0, s.p0);
     predict_quads(k, &s);

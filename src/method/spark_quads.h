@@ -58,14 +58,17 @@ static inline quad plus_weighted_quad(quad from, const double *a, const quad (*x
     return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-/* The answers to the defects d of all points, by substitution as in spark.h. */
-static inline void make_answer_quads(quad_answer *answer, const real *matrix, int d)
+/* The answers to defects of all points that are weighted so in the conditions of constraint d, by
+ * substitution as in spark.h; those of successive points lie so far apart. */
+static inline void make_answer_quads(quad_answer *answer, int apart, const real *matrix, int d,
+                                     const double *weights)
 {
     const int size = S * M;
     quad x[SOME(S * M)][QUADS];
     EACH_STAGE(r)
     EACH(e, M)
-    EACH_QUAD(w) x[r * M + e][w] = e == d ? -column(TABLE_U(r), 1, POINTS, w) : quad_broadcast(0);
+    EACH_QUAD(w)
+    x[r * M + e][w] = e == d ? -column(weights + r * POINTS, 1, POINTS, w) : quad_broadcast(0);
     EACH_FROM(i, 0, size)
     EACH_FROM(j, 0, i)
     {
@@ -86,7 +89,7 @@ static inline void make_answer_quads(quad_answer *answer, const real *matrix, in
     const double *by_row = (const double *)x;
     EACH_POINT(i)
     EACH_STAGE_QUAD(w)
-    EACH(e, M) answer[i * M + d][w][e] = column(by_row + e * 4 * QUADS + i, 4 * QUADS * M, S, w);
+    EACH(e, M) answer[i * apart][w][e] = column(by_row + e * 4 * QUADS + i, 4 * QUADS * M, S, w);
 }
 
 /* next, or x where the unknown has converged. Which it is cannot be foreseen, so that no branch may

@@ -482,7 +482,7 @@ static int step_plain(kernel *k)
 /* One trajectory of an emitted kernel: with enough stages, four of them at a time. */
 #ifdef NH_QUADS
 #if S >= (PLAIN_MOMENTUM ? 3 : 2) && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && !NONIDEAL &&      \
-    POSITIONS == 0
+    (POSITIONS == 0 || !PLAIN_MOMENTUM)
 #define IN_QUADS
 #include "method/spark_quads.h"
 #endif

@@ -319,7 +319,7 @@ static nh_value given_value(nh_expander *x, const nh_symbol *symbol, decision d,
         x->status =
             nh_fail_at(x->report, x->source, ast->place,
                        "the default of an input is made of time and parameters; feedback is "
-                       "set where the model is run, with --input %s=EXPRESSION",
+                       "set where the model is run (input %s=EXPRESSION)",
                        symbol->name);
     x->source = source;
     nh_frame_close(x, outer);
@@ -502,8 +502,8 @@ static void check_feedback(nh_builder *b, const nh_problem_input *input)
     if (where && !b->x.status)
         b->x.status = nh_fail(b->report, NH_BAD_ARGUMENT,
                               "the expression for input '%s' depends on the state, but the input "
-                              "is in %s, not in forces alone; sampled and held (--input-period) it "
-                              "may be there",
+                              "is in %s, not in forces alone; sampled with a period and held, "
+                              "it may be there",
                               input->name, where);
 }
 

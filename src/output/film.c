@@ -68,7 +68,7 @@ nh_status nh_film_can_make(const char *path, nh_report *report)
     if (!browser() || !is_installed("ffmpeg"))
         return nh_fail(report, NH_FILE_FAILED,
                        "%s: films need chromium and ffmpeg, and %s was not found; on Debian: "
-                       "apt-get install chromium ffmpeg; --plot FILE.html needs neither",
+                       "apt-get install chromium ffmpeg; a page (.html) needs neither",
                        path, browser() ? "ffmpeg" : "chromium");
     return nh_file_can_begin(path, report);
 }

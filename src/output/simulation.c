@@ -113,6 +113,8 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         status = nh_run_create(&s->run, s->system, &run, report);
     if (status == NH_OK)
         status = start(s, report);
+    if (status == NH_OK && o->solution)
+        status = nh_solution_create(&s->solution, s->run, report);
     if (status == NH_OK)
         status = nh_simulation_watch_motion(s, report);
     if (status == NH_OK && !o->resume) {
@@ -167,6 +169,7 @@ void nh_simulation_free(nh_simulation *s)
     nh_record_free(s->record);
     free(s->event);
     free(s->in_section);
+    nh_solution_free(s->solution);
     nh_run_free(s->run);
     free(s->multipliers);
     free(s->motion);
@@ -366,6 +369,11 @@ const nh_plan *nh_simulation_plan(const nh_simulation *s)
 const nh_run *nh_simulation_run(const nh_simulation *s)
 {
     return s->run;
+}
+
+nh_solution *nh_simulation_solution(const nh_simulation *s)
+{
+    return s->solution;
 }
 
 const nh_record *nh_simulation_record(const nh_simulation *s)

@@ -13,6 +13,7 @@ struct nh_simulation {
     bool ended;   /* the last, shorter one has been taken */
     const nh_system *system;
     nh_run *run;
+    nh_solution *solution; /* NULL: not wanted */
     nh_record *record;
     int64_t recorded;     /* the step of the last row; -1: none */
     bool gap;             /* a row could not be recorded; the run is beyond it */

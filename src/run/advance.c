@@ -15,6 +15,7 @@
 #include "run/health.h"
 #include "run/inputs.h"
 #include "run/pace.h"
+#include "run/solution.h"
 
 nh_kernel_io nh_run_io(const nh_run *run, engine *e, double *block, int lanes, int64_t index)
 {
@@ -496,6 +497,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     nh_failure f = {0};
     run->stopped = false;
     status = nh_run_settle_inputs(run, report);
+    nh_solution_note(run, false);
     if (status == NH_OK && !start_all(run, &f))
         status = nh_describe_failure(run, &f, report);
     int64_t last = run->steps + steps;
@@ -529,6 +531,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
         aside += nh_clock_seconds() - stepped;
     }
     run->health->position = run->steps;
+    nh_solution_note(run, false);
     run->seconds += nh_clock_seconds() - begin - aside;
     if (status == NH_OK && steps > 0)
         prepare_brief(run);
@@ -543,6 +546,8 @@ nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
                        length);
     const double step = run->step, done = (double)run->steps;
     const double now = run->time + done * step;
+    nh_solution_note(run, true);
+    nh_solution_hold(run, true);
     run->step = length; /* the times of steps are counted from the start */
     run->time = now - done * length;
     forget_step(run);
@@ -552,5 +557,9 @@ nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
     forget_step(run);
     if (status == NH_OK)
         run->health->position = --run->steps;
+    for (int i = 0; run->steps == 0 && i < run->members; i++)
+        nh_health_restart(run, i, 0); /* it looks at whole steps */
+    nh_solution_hold(run, false);
+    nh_solution_note(run, true);
     return status;
 }

@@ -41,7 +41,8 @@ void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io)
     const group *g = run->group;
     b->until = 0;
     /* a user's function may ask to stop, and must not be called again then */
-    if (g->retired || run->trial.open || run->careful.callbacks || run->pace ||
+    if (g->retired || run->trial.open || run->solution || run->crossings ||
+        run->careful.callbacks || run->pace ||
         ((run->groups > 1 || g->lanes > 1) && !prepare_groups(run, io)))
         return;
     const int64_t look = nh_health_next(run), given = nh_run_inputs_until(run);

@@ -476,15 +476,15 @@ static bool follow_to_step(walk *k, bool *happened)
     return done;
 }
 
-/* The step of the run in which the last event was. */
+/* The step of the run in which the last event was; one at the end of a step belongs to it. */
 static void find_step(walk *k, int64_t to)
 {
     const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
     const double steps = (t - k->run->time) / k->run->step;
-    int64_t index = steps > (double)k->index ? (int64_t)steps : k->index;
-    while (index > k->index && grid(k, index) > t)
+    int64_t index = steps < (double)to ? (int64_t)fmax(steps, (double)k->index) : to - 1;
+    while (index > k->index && grid(k, index) >= t)
         index--;
-    while (index + 1 < to && grid(k, index + 1) <= t)
+    while (index + 1 < to && grid(k, index + 1) < t)
         index++;
     k->index = index;
     if (k->kept[KEPT_ENDED] != 0)

@@ -154,7 +154,7 @@ static nh_status refuse_pace(const nh_run *run, const nh_run_options *options, n
         return NH_OK;
     return nh_fail(report, NH_NOT_APPLICABLE,
                    "events are not looked for where steps follow the pace of the motion; dop853, "
-                   "which chooses its own, or a fixed --step finds them");
+                   "which chooses its own, or a fixed step finds them");
 }
 
 nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_run_options *options,
@@ -290,15 +290,21 @@ void nh_crossings_pack(nh_pack *p, const nh_run *run)
         nh_pack_real(p, w->kept[i]);
 }
 
+void nh_crossings_take_up(nh_run *run)
+{
+    nh_crossings *w = run->crossings;
+    for (int m = 0; m < run->members; m++) {
+        w->told[2 * m] = nh_crossings_kept(w, m)[KEPT_NUMBER];
+        w->told[2 * m + 1] = -1;
+    }
+}
+
 void nh_crossings_unpack(nh_pack *p, nh_run *run)
 {
     nh_crossings *w = run->crossings;
     for (size_t i = 0; i < (size_t)run->members * w->kept_size; i++)
         w->kept[i] = nh_unpack_real(p);
-    for (int m = 0; m < run->members; m++) {
-        w->told[2 * m] = nh_crossings_kept(w, m)[KEPT_NUMBER];
-        w->told[2 * m + 1] = -1;
-    }
+    nh_crossings_take_up(run);
 }
 
 /* ---- what users ask for ---- */

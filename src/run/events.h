@@ -106,6 +106,9 @@ int64_t nh_crossings_steps(const nh_run *run); /* when the last of them did */
 void nh_crossings_save(nh_run *run);
 void nh_crossings_restore(nh_run *run);
 
+/* What is kept was put there from elsewhere: events up to there have been told. */
+void nh_crossings_take_up(nh_run *run);
+
 /* A group from one step to another, with its events. */
 bool nh_crossings_advance(nh_run *run, group *g, int64_t from, int64_t to, nh_failure *f);
 

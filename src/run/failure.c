@@ -64,9 +64,9 @@ static nh_status describe_event(const nh_run *run, const nh_failure *f, const ch
     const long long count = nh_run_event_count(run, f->member, f->iterations);
     if (many)
         nh_fail(report, NH_NOT_CONVERGED,
-                "%st = %.10g: the events '%s' accumulate there (%lld until now); what the motion "
-                "does behind that time, the model has to say: --stop can end it before, and an "
-                "event whose velocities it leaves at rest does not rest",
+                "%st = %.10g: the events '%s' accumulate there (%lld so far), and the model does "
+                "not say "
+                "how the motion goes on after that; end the run at one of them",
                 who, f->residual, nh_system_event_name(run->system, f->iterations), count);
     else
         nh_fail(report, NH_BAD_START,
@@ -74,10 +74,79 @@ static nh_status describe_event(const nh_run *run, const nh_failure *f, const ch
                 "constraints",
                 who, f->residual, nh_system_event_name(run->system, f->iterations));
     if (report) {
+        report->option = many ? "stop" : NULL;
         report->step = f->index + 1;
         report->time = f->residual;
     }
     return many ? NH_NOT_CONVERGED : NH_BAD_START;
+}
+
+/* What a text about a failure begins with: whose it is, and where. */
+typedef struct place {
+    char who[48]; /* "member 3, ", or nothing for a single trajectory */
+    long long step;
+    double t;
+} place;
+
+static place place_of(const nh_run *run, const nh_failure *f)
+{
+    place at = {.step = (long long)f->index + 1, .t = run->time + (double)f->index * run->step};
+    if (run->members > 1 || run->numbering > 0)
+        snprintf(at.who, sizeof at.who, "member %lld, ", (long long)(run->numbering + f->member));
+    return at;
+}
+
+static nh_status status_of(const nh_run *run, const nh_failure *f)
+{
+    if (is_stop(f->kernel_status))
+        return NH_CALLBACK_STOPPED;
+    bool unsolved = f->kernel_status == NH_KERNEL_NOT_CONVERGED ||
+                    f->kernel_status == NH_KERNEL_STUCK || f->kernel_status == NH_KERNEL_PACELESS;
+    return name_the_cause(run, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
+}
+
+/* A step whose equations have no solution that was found. */
+static void describe_unsolved(const nh_run *run, const nh_failure *f, const place *at,
+                              nh_report *report)
+{
+    if (f->kernel_status == NH_KERNEL_STUCK) {
+        nh_fail(report, NH_NOT_CONVERGED,
+                "%sstep %lld, t = %.10g: after %d attempts the method's own steps are %.2g long; "
+                "the motion ends near there, or a larger tolerance is needed",
+                at->who, at->step, at->t, f->iterations, f->residual);
+        return;
+    }
+    if (f->kernel_status == NH_KERNEL_PACELESS) {
+        nh_fail(report, NH_NOT_CONVERGED,
+                "%sstep %lld, t = %.10g: the pace of the motion is not a positive number there, so "
+                "it gives no step",
+                at->who, at->step, at->t);
+        return;
+    }
+    char how_far[64] = "";
+    if (f->iterations > 0) /* else there was not even a first correction */
+        nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
+                 f->residual, f->iterations, nh_plural(f->iterations));
+    nh_fail(report, NH_NOT_CONVERGED,
+            "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "
+            "step, now %g, usually helps",
+            at->who, at->step, at->t, how_far, run->step);
+}
+
+/* A state from which the motion cannot be continued. */
+static void describe_singular(nh_run *run, const nh_failure *f, const place *at, nh_status status,
+                              nh_report *report)
+{
+    char names[160] = "", dependent[240];
+    if (status == NH_DEPENDENT_CONSTRAINTS)
+        nh_health_name_constraints(run, f->member, names, sizeof names);
+    snprintf(dependent, sizeof dependent, "the constraints depend on each other there%s%s%s",
+             *names ? " (" : "", names, *names ? ")" : "");
+    const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
+                       : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
+                                                          : "the state is no longer finite";
+    nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", at->who,
+            at->step, at->t, what, run->step);
 }
 
 nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *report)
@@ -88,60 +157,24 @@ nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *repor
                        "%s calls %s on %s, which it says it skips: a mistake in the method",
                        run->choice.method->name, nh_fn_name[missing_function(run) - 1],
                        run->system->name);
-    double t = run->time + (double)f->index * run->step;
-    long long step = (long long)f->index + 1;
-    char who[48] = "";
-    if (run->members > 1 || run->numbering > 0)
-        snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + f->member));
+    const place at = place_of(run, f);
     if (f->kernel_status <= NH_FAILED_ACCUMULATION)
-        return describe_event(run, f, who, report);
-    bool unsolved = f->kernel_status == NH_KERNEL_NOT_CONVERGED ||
-                    f->kernel_status == NH_KERNEL_STUCK || f->kernel_status == NH_KERNEL_PACELESS;
-    nh_status status =
-        is_stop(f->kernel_status)
-            ? NH_CALLBACK_STOPPED
-            : name_the_cause(run, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
+        return describe_event(run, f, at.who, report);
+    nh_status status = status_of(run, f);
     if (status == NH_CALLBACK_STOPPED)
-        nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", who, step, t,
+        nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", at.who,
+                at.step, at.t,
                 f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
                                                       : "could not be evaluated there");
-    else if (f->kernel_status == NH_KERNEL_STUCK && status == NH_NOT_CONVERGED)
-        nh_fail(
-            report, status,
-            "%sstep %lld, t = %.10g: after %d attempts the method's own steps are %.2g long; the "
-            "motion ends near there, or a larger tolerance is needed",
-            who, step, t, f->iterations, f->residual);
-    else if (f->kernel_status == NH_KERNEL_PACELESS && status == NH_NOT_CONVERGED)
-        nh_fail(report, status,
-                "%sstep %lld, t = %.10g: the pace of the motion is not a positive number there, so "
-                "it gives no step",
-                who, step, t);
-    else if (status == NH_NOT_CONVERGED) {
-        char how_far[64] = "";
-        if (f->iterations > 0) /* else there was not even a first correction */
-            nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
-                     f->residual, f->iterations, nh_plural(f->iterations));
-        nh_fail(report, status,
-                "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "
-                "step, now %g, usually helps",
-                who, step, t, how_far, run->step);
-    } else {
-        char names[160] = "", dependent[240];
-        if (status == NH_DEPENDENT_CONSTRAINTS)
-            nh_health_name_constraints(run, f->member, names, sizeof names);
-        snprintf(dependent, sizeof dependent, "the constraints depend on each other there%s%s%s",
-                 *names ? " (" : "", names, *names ? ")" : "");
-        const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
-                           : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
-                                                              : "the state is no longer finite";
-        nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", who,
-                step, t, what, run->step);
-    }
+    else if (status == NH_NOT_CONVERGED)
+        describe_unsolved(run, f, &at, report);
+    else
+        describe_singular(run, f, &at, status, report);
     if (report) {
         if (status != NH_CALLBACK_STOPPED)
             report->option = "step";
-        report->step = step;
-        report->time = t;
+        report->step = at.step;
+        report->time = at.t;
         report->residual = f->residual;
     }
     return status;

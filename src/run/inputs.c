@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "run/solution.h"
 
 enum { IMPULSE_ITERATIONS = 50 };
 static const double early = 1e-9; /* of a step: so much before its time a sample is due */
@@ -291,6 +292,7 @@ static nh_status ask(nh_run *run, int member, double t, double *u, nh_report *re
         return nh_fail(report, NH_CALLBACK_STOPPED,
                        "t = %.10g: the function that gives the inputs asked to stop", t);
     }
+    nh_solution_note_inputs(run, t, in->value, run->system->mechanics->problem->inputs);
     for (int i = 0; i < in->sources; i++) {
         const nh_problem_input *input = in->source[i].input;
         const double value = in->value[in->source[i].index];
@@ -341,6 +343,11 @@ nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report)
     return give(run, member, true, report);
 }
 
+bool nh_run_inputs_are_given(const nh_run *run)
+{
+    return run->inputs && run->inputs->function;
+}
+
 void nh_run_resume_inputs(nh_run *run)
 {
     if (run->inputs)
@@ -379,7 +386,9 @@ nh_status nh_run_settle_inputs(nh_run *run, nh_report *report)
     if (!run->inputs || !run->inputs->changed)
         return NH_OK;
     run->inputs->changed = false;
-    return answer_all(run, report);
+    const nh_status status = answer_all(run, report);
+    nh_solution_note(run, true);
+    return status;
 }
 
 /* ---- the caller ---- */

@@ -11,6 +11,8 @@ void nh_run_inputs_free(nh_run_inputs *inputs);
 /* A member that has just got its state gets its inputs; and after a whole run was restored. */
 nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report);
 void nh_run_resume_inputs(nh_run *run);
+/* Whether a function of the caller gives some of them. */
+bool nh_run_inputs_are_given(const nh_run *run);
 
 /* The last step that may be done before inputs change, and when they do. */
 int64_t nh_run_inputs_until(const nh_run *run);

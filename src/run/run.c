@@ -3,6 +3,7 @@
 #include "run/health.h"
 #include "run/inputs.h"
 #include "run/pace.h"
+#include "run/solution.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -258,6 +259,7 @@ void nh_run_free(nh_run *run)
 {
     if (!run)
         return;
+    nh_solution_leave(run);
     for (int i = 0; run->group && i < run->groups; i++)
         free(run->group[i].block);
     free(run->group);
@@ -379,7 +381,9 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     run->steps = 0;
     for (int i = 0; i < run->groups; i++)
         run->group[i].started = false;
-    return nh_run_start_inputs(run, member, report);
+    status = nh_run_start_inputs(run, member, report);
+    nh_solution_restart(run);
+    return status;
 }
 
 void nh_run_retire(nh_run *run, int member)

@@ -95,6 +95,7 @@ struct nh_run {
     nh_trace trace;        /* where states are kept on the way: trace.c */
     nh_brief brief;
     nh_crossings *crossings; /* events that are looked for; NULL: none */
+    nh_solution *solution;   /* that follows it; NULL: none */
 };
 
 void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */

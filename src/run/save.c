@@ -17,6 +17,7 @@
 #include "run/health.h"
 #include "run/inputs.h"
 #include "run/save.h"
+#include "run/solution.h"
 
 static const char magic[] = "nonholo run 4";
 enum { NAME_MAX_BYTES = 4096 };
@@ -285,5 +286,6 @@ nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report 
         nh_crossings_unpack(&p, run);
     if (!nh_health_unpack(&p, run->health, steps))
         return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged");
+    nh_solution_restart(run);
     return NH_OK;
 }

@@ -384,6 +384,23 @@ def bench_takes_the_methods_that_apply(program, folder):
     check("mass matrix" in done.stderr, done.stderr)
 
 
+def a_model_is_enough(program, folder):
+    """compare, order and ensemble choose what is not given: methods that apply, a step that suits them, the span."""
+    for model in ("pendulum-cvt", "heavy-top", "suslov"):
+        listed = program.json("check", model)["methods"]
+        applicable = [one["name"] for one in listed if one["applies"] and one["name"] != "reference"]
+        found = program.json("compare", model, "--quiet")
+        same([one["method"] for one in found["methods"]], applicable, model)
+        span = program.json("run", model, "--no-estimate")["t"]
+        check(abs(found["step"] * found["steps"] - span) < found["step"], f"{model}: {found['steps']} steps of {found['step']}")
+        check(found["steps"] > 50, f"{model}: {found['steps']}")
+    same([one["method"] for one in program.json("order", "suslov", "--halvings", 2)["methods"]], applicable)
+    found = program.json("ensemble", "suslov", "--members", 3)
+    check(abs(found["t"] - span) < 1e-9 and "tolerance" in found["method"], found)
+    found = program.json("ensemble", "suslov", "--members", 3, "--method", "gauss")
+    check(found["method"] == "gauss" and abs(found["t"] - span) < 1e-9, found)
+
+
 def main():
     return run_all(cases_in_folders(globals(), Program(sys.argv[1])))
 

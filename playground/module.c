@@ -1,0 +1,437 @@
+/* What the page calls: models are opened, simulated and recorded through the public interface.
+ * Answers are JSON; rows of numbers are read from the memory of the module (pg_rows).
+ *
+ * There is one system at a time, and up to two simulations of it, so that methods can be compared.
+ * Every text that is returned is valid until the next call. */
+#include "../cli/json.h"
+
+#include <emscripten.h>
+#include <nonholo.h>
+#include <nonholo_analysis.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED EMSCRIPTEN_KEEPALIVE
+enum { SIMULATIONS = 2, SETTINGS_MOST = 1000 };
+
+static nh_model *model;
+static nh_system *nh;
+static double *start_q, *start_v;
+static struct run {
+    nh_simulation *simulation;
+    double *rows; /* the last block: columns of the record, largest residual, drawn numbers */
+    int64_t taken, room;
+    bool done;
+} runs[SIMULATIONS];
+
+/* ---- answers ---- */
+
+static char *answer;
+static size_t answer_size;
+
+static json begin_answer(FILE **stream)
+{
+    free(answer);
+    answer = NULL;
+    *stream = open_memstream(&answer, &answer_size);
+    return json_begin(*stream);
+}
+
+static const char *end_answer(json *j)
+{
+    json_end(j);
+    fclose(j->out);
+    return answer;
+}
+
+static void put_report(json *j, const nh_report *report)
+{
+    json_object(j, "error");
+    json_text(j, "status", nh_status_name(report->status));
+    json_text(j, "text", report->text);
+    json_integer(j, "line", report->line);
+    json_integer(j, "column", report->column);
+    json_boolean(j, "usage", nh_status_is_usage(report->status));
+    json_close_object(j);
+}
+
+static const char *refuse(const nh_report *report)
+{
+    FILE *stream;
+    json j = begin_answer(&stream);
+    put_report(&j, report);
+    return end_answer(&j);
+}
+
+/* ---- what the library has ---- */
+
+static void put_models(json *j)
+{
+    json_array(j, "models");
+    for (int i = 0; i < nh_shipped_model_count(); i++) {
+        nh_model *one;
+        json_object(j, NULL);
+        json_text(j, "name", nh_shipped_model_name(i));
+        json_text(j, "summary", nh_shipped_model_summary(i));
+        if (nh_model_open(&one, nh_shipped_model_name(i), NULL) == NH_OK)
+            json_text(j, "text", nh_model_text(one));
+        nh_model_free(one);
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
+EXPORTED const char *pg_library(void)
+{
+    FILE *stream;
+    json j = begin_answer(&stream);
+    json_text(&j, "version", nh_version());
+    put_models(&j);
+    return end_answer(&j);
+}
+
+/* ---- a model ---- */
+
+static void forget_run(struct run *r)
+{
+    nh_simulation_free(r->simulation);
+    free(r->rows);
+    *r = (struct run){0};
+}
+
+static void forget(void)
+{
+    for (int i = 0; i < SIMULATIONS; i++)
+        forget_run(&runs[i]);
+    free(start_q);
+    free(start_v);
+    nh_system_free(nh);
+    nh_model_free(model);
+    start_q = start_v = NULL;
+    nh = NULL;
+    model = NULL;
+}
+
+/* Lines of text as an array of strings; the text is cut up. */
+static size_t split(char *text, const char *line[SETTINGS_MOST])
+{
+    size_t count = 0;
+    for (char *one = strtok(text, "\n"); one && count < SETTINGS_MOST; one = strtok(NULL, "\n"))
+        line[count++] = one;
+    return count;
+}
+
+static nh_status build(const char *file, const char *text, char *settings, nh_report *report)
+{
+    const char *setting[SETTINGS_MOST];
+    nh_status status = nh_model_parse(&model, file, text, strlen(text), report);
+    if (status == NH_OK)
+        status = nh_system_build(&nh, model, setting, split(settings, setting), report);
+    if (status != NH_OK)
+        return status;
+    start_q = calloc((size_t)nh_system_coordinates(nh) + 1, sizeof *start_q);
+    start_v = calloc((size_t)nh_system_velocities(nh) + 1, sizeof *start_v);
+    if (start_q && start_v)
+        return NH_OK;
+    *report = (nh_report){.status = NH_NO_MEMORY, .text = "out of memory"};
+    return NH_NO_MEMORY;
+}
+
+static nh_status begin(const char *assignments, bool project, nh_report *report)
+{
+    nh_start_options wanted = nh_start_options_default();
+    wanted.assignments = *assignments ? assignments : NULL;
+    wanted.project = project;
+    nh_status status = nh_system_begin(nh, &wanted, start_q, start_v, report);
+    return status == NH_OK ? nh_system_check_start(nh, 0, start_q, start_v, report) : status;
+}
+
+typedef const char *name_of(const nh_system *system, int index);
+
+static void put_names(json *j, const char *key, name_of *name, int count)
+{
+    json_row(j, key);
+    for (int i = 0; i < count; i++)
+        json_text(j, NULL, name(nh, i));
+    json_close_row(j);
+}
+
+static void put_parameters(json *j)
+{
+    json_array(j, "parameters");
+    for (int i = 0; i < nh_system_parameters(nh); i++) {
+        json_object(j, NULL);
+        json_text(j, "name", nh_system_parameter_name(nh, i));
+        json_real(j, "value", nh_system_parameter_value(nh, i));
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
+static void put_facts(json *j)
+{
+    static const char *const mass[] = {"depends on the coordinates", "constant",
+                                       "constant and diagonal"};
+    const nh_facts *facts = nh_system_facts(nh);
+    json_text(j, "mass", mass[facts->constant_mass + facts->diagonal_mass]);
+    json_boolean(j, "keeps_energy", facts->keeps_energy);
+    json_boolean(j, "reversible", facts->reversible == NH_YES);
+    json_integer(j, "holonomic", facts->holonomic);
+    json_integer(j, "positions", nh_system_positions(nh));
+    put_names(j, "constraints", nh_system_constraint_name, nh_system_constraints(nh));
+    put_names(j, "integrals", nh_system_integral_name, nh_system_integrals(nh));
+    put_names(j, "surfaces", nh_system_surface, nh_system_surfaces(nh));
+    put_names(j, "events", nh_system_event_name, nh_system_events(nh));
+    put_names(j, "inputs", nh_system_input_name, nh_system_inputs(nh));
+}
+
+static void put_advice(json *j, const char *key, const char *method, const char *reason)
+{
+    if (!method)
+        return;
+    json_object(j, key);
+    json_text(j, "method", method);
+    json_text(j, "reason", reason);
+    json_close_object(j);
+}
+
+static void put_methods(json *j)
+{
+    const char *reason = NULL, *method = nh_advise(nh, &reason);
+    put_advice(j, "advice", method, reason);
+    method = nh_advise_fast(nh, &reason);
+    put_advice(j, "fast", method, reason);
+    json_array(j, "methods");
+    for (int i = 0; i < nh_method_count(); i++) {
+        nh_choice choice;
+        nh_report report;
+        const char *name = nh_method_name(nh_method_at(i));
+        bool applies = nh_choice_parse(&choice, name, NULL) == NH_OK &&
+                       nh_choice_applies(&choice, nh, &report) == NH_OK;
+        json_object(j, NULL);
+        json_text(j, "name", name);
+        json_text(j, "summary", nh_method_summary(nh_method_at(i)));
+        json_boolean(j, "applies", applies);
+        if (!applies)
+            json_text(j, "reason", report.text);
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
+static void put_start(json *j, const char *assignments, bool project)
+{
+    nh_report report;
+    int n = nh_system_coordinates(nh), m = nh_system_velocities(nh);
+    nh_status status = begin(assignments, project, &report);
+    if (status != NH_OK)
+        put_report(j, &report);
+    json_reals(j, "q", start_q, n);
+    json_reals(j, "v", start_v, m);
+    double energy = 0;
+    nh_system_energy(nh, 0, start_q, start_v, &energy, NULL);
+    json_real(j, "energy", energy);
+    int channels = nh_system_drawn_numbers(nh);
+    double *numbers = calloc((size_t)(channels > 0 ? channels : 0) + 1, sizeof *numbers);
+    if (numbers && channels > 0 && nh_system_draw(nh, 0, start_q, start_v, numbers, NULL) == NH_OK)
+        json_reals(j, "drawn", numbers, channels);
+    free(numbers);
+}
+
+static void put_state_names(json *j)
+{
+    int n = nh_system_coordinates(nh), m = nh_system_velocities(nh);
+    put_names(j, "coordinates", nh_system_coordinate_name, n);
+    put_names(j, "velocities", nh_system_velocity_name, m);
+    json_row(j, "angles");
+    for (int i = 0; i < n; i++)
+        json_boolean(j, NULL, nh_system_is_angle(nh, i));
+    json_close_row(j);
+    json_row(j, "solved"); /* found from the constraints, unless given */
+    for (int i = 0; i < m; i++)
+        json_boolean(j, NULL, nh_system_solves(nh, i));
+    json_close_row(j);
+}
+
+/* Opens a model with settings, one on each line, and a start. */
+EXPORTED const char *pg_open(const char *file, const char *text, char *settings,
+                             const char *assignments, bool project)
+{
+    nh_report report;
+    FILE *stream;
+    forget();
+    if (build(file, text, settings, &report) != NH_OK) {
+        forget();
+        return refuse(&report);
+    }
+    json j = begin_answer(&stream);
+    json_text(&j, "name", nh_system_name(nh));
+    put_parameters(&j);
+    put_state_names(&j);
+    put_facts(&j);
+    put_methods(&j);
+    json_real(&j, "span", nh_system_span(nh));
+    json_array(&j, "remarks");
+    for (int i = 0; i < nh_system_remarks(nh); i++)
+        json_text(&j, NULL, nh_system_remark(nh, i));
+    json_close_array(&j);
+    put_start(&j, assignments, project);
+    return end_answer(&j);
+}
+
+/* Another start of the same system. */
+EXPORTED const char *pg_start(const char *assignments, bool project)
+{
+    FILE *stream;
+    json j = begin_answer(&stream);
+    put_start(&j, assignments, project);
+    return end_answer(&j);
+}
+
+/* The scene of the model's drawing as JSON, or an empty text. */
+EXPORTED const char *pg_scene(void)
+{
+    free(answer);
+    answer = NULL;
+    if (!nh || nh_system_drawn_numbers(nh) < 0 || nh_system_scene(nh, &answer, NULL) != NH_OK)
+        return "";
+    return answer;
+}
+
+/* ---- a simulation ---- */
+
+static const char *begin_run(struct run *r)
+{
+    FILE *stream;
+    const nh_plan *plan = nh_simulation_plan(r->simulation);
+    const nh_record *record = nh_simulation_record(r->simulation);
+    json j = begin_answer(&stream);
+    json_text(&j, "method", plan->method);
+    json_real(&j, "step", plan->step);
+    json_integer(&j, "steps", plan->steps);
+    json_real(&j, "tolerance", plan->tolerance);
+    json_real(&j, "time", plan->step * (double)plan->steps + plan->rest);
+    json_integer(&j, "every", nh_simulation_every(r->simulation));
+    json_boolean(&j, "step_advised", plan->step_advised);
+    json_row(&j, "columns");
+    for (int i = 0; i < nh_record_columns(record); i++)
+        json_text(&j, NULL, nh_record_column_name(record, i));
+    json_close_row(&j);
+    json_integer(&j, "channels", nh_system_drawn_numbers(nh));
+    return end_answer(&j);
+}
+
+/* Begins simulation 0 or 1 from the present start. What is 0 or empty is chosen. `pause`: seconds
+ * after which pg_advance returns. */
+EXPORTED const char *pg_run(int which, const char *method, double step, double tolerance,
+                            double time, double pause)
+{
+    nh_report report;
+    struct run *r = &runs[which];
+    forget_run(r);
+    nh_simulation_options wanted = nh_simulation_options_default();
+    wanted.method = *method ? method : NULL;
+    wanted.step = step;
+    wanted.tolerance = tolerance;
+    wanted.time = time;
+    wanted.q = start_q;
+    wanted.v = start_v;
+    wanted.steps = step > 0 && !(time > 0) ? -1 : 0;
+    wanted.keep = NH_KEEP_ROWS;
+    wanted.backend = NH_BACKEND_TAPE;
+    wanted.pause = pause;
+    if (nh_simulation_create(&r->simulation, nh, &wanted, &report) != NH_OK)
+        return refuse(&report);
+    return begin_run(r);
+}
+
+EXPORTED int pg_width(int which)
+{
+    int channels = nh_system_drawn_numbers(nh);
+    return nh_record_columns(nh_simulation_record(runs[which].simulation)) + 1 +
+           (channels > 0 ? channels : 0);
+}
+
+/* The rows that were not read yet, each pg_width numbers: the columns of the record, the largest
+ * residual, the numbers of the drawing. Returns how many there are; pg_rows says where. */
+EXPORTED int pg_take(int which)
+{
+    struct run *r = &runs[which];
+    int stride, n = nh_system_coordinates(nh), width = pg_width(which);
+    const nh_record *record = nh_simulation_record(r->simulation);
+    const double *table = nh_record_table(record, &stride);
+    int64_t count = nh_record_kept(record) - r->taken;
+    if (count > r->room) {
+        free(r->rows);
+        r->room = count;
+        r->rows = malloc((size_t)count * (size_t)width * sizeof *r->rows);
+    }
+    if (!r->rows || count <= 0)
+        return 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double *row = table + (r->taken + i) * stride;
+        double *out = r->rows + i * width;
+        memcpy(out, row, (size_t)stride * sizeof *out);
+        if (width > stride)
+            nh_system_draw(nh, row[0], row + 1, row + 1 + n, out + stride, NULL);
+    }
+    r->taken += count;
+    return (int)count;
+}
+
+EXPORTED const double *pg_rows(int which)
+{
+    return runs[which].rows;
+}
+
+static void put_progress(json *j, struct run *r)
+{
+    const nh_run *run = nh_simulation_run(r->simulation);
+    const nh_record *record = nh_simulation_record(r->simulation);
+    int64_t accepted, rejected;
+    double ended;
+    nh_run_own_steps(run, 0, &accepted, &rejected);
+    json_integer(j, "steps", nh_run_steps(run));
+    json_integer(j, "own_steps", accepted);
+    json_real(j, "seconds", nh_run_seconds(run));
+    json_real(j, "energy_error", nh_record_energy_error(record));
+    json_real(j, "constraint_max", nh_record_constraint_max(record));
+    int event = nh_run_ended(run, 0, &ended);
+    json_text(j, "ended", event >= 0 ? nh_system_event_name(nh, event) : NULL);
+    json_boolean(j, "done", r->done);
+    if (!r->done)
+        return;
+    json_array(j, "remarks");
+    for (int i = 0; i < nh_run_remarks(run); i++)
+        json_text(j, NULL, nh_run_remark(run, i));
+    json_close_array(j);
+}
+
+/* Advances for about as long as pg_run was told, or to the end. */
+EXPORTED const char *pg_advance(int which)
+{
+    nh_report report;
+    FILE *stream;
+    struct run *r = &runs[which];
+    nh_status status = nh_simulation_advance(r->simulation, &report);
+    const nh_run *run = nh_simulation_run(r->simulation);
+    r->done = status != NH_OK || nh_run_ended(run, 0, NULL) >= 0 ||
+              nh_run_steps(run) >= nh_simulation_plan(r->simulation)->steps;
+    json j = begin_answer(&stream);
+    put_progress(&j, r);
+    if (status != NH_OK)
+        put_report(&j, &report);
+    return end_answer(&j);
+}
+
+/* Writes what was recorded to a file of the module; the ending selects the format. */
+EXPORTED const char *pg_write(int which, const char *path)
+{
+    nh_report report;
+    FILE *stream;
+    if (nh_record_write(nh_simulation_record(runs[which].simulation), path, &report) != NH_OK)
+        return refuse(&report);
+    json j = begin_answer(&stream);
+    return end_answer(&j);
+}

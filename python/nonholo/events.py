@@ -1,0 +1,57 @@
+"""Events of a run: what happened, and functions that are told."""
+
+from __future__ import annotations
+
+import ctypes as C
+from typing import Any, Callable, Iterable, NamedTuple, Union
+
+import numpy as np
+
+from . import _header as H
+from ._library import array_at
+from ._work import guarded
+
+
+class Event(NamedTuple):
+    """Something that happened on the way: its name, its time, and whether its function rose (1) or fell (-1)."""
+
+    name: str
+    t: float
+    direction: int
+
+
+#: called with the event, the coordinates and the velocities after it; a true answer ends the run
+OnEvent = Callable[[Event, np.ndarray, np.ndarray], Any]
+
+
+def names_of(names: Union[str, Iterable[str], None]) -> bytes | None:
+    """One name or several, as the library reads them.
+
+    >>> names_of("floor"), names_of(["floor", "top"]), names_of(None)
+    (b'floor', b'floor,top', None)
+    """
+    if names is None:
+        return None
+    return (names if isinstance(names, str) else ",".join(names)).encode()
+
+
+def told(system: Any, function: OnEvent | None) -> Any:
+    """A function for C that tells the user's."""
+    kind = dict(H.nh_run_options._fields_)["event"]
+    if function is None:
+        return C.cast(None, kind)
+    nq, nv = len(system.coordinates), len(system.velocities)
+    answer = [False]
+
+    def tell(address: int) -> None:
+        event = H.nh_event.from_address(address)
+        state = array_at(event.q, nq).copy(), array_at(event.v_after, nv).copy()
+        answer[0] = bool(function(Event(event.name.decode(), event.t, event.direction), *state))
+
+    call = guarded(tell)
+
+    def ask(user: Any, event: Any) -> int:
+        answer[0] = False
+        return call(user, C.cast(event, C.c_void_p).value) or int(answer[0])
+
+    return kind(ask)

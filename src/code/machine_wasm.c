@@ -1,0 +1,75 @@
+/* Tapes as machine code where the library is itself WebAssembly, compiled by emscripten: they
+ * become another module (wasm.c) on the same memory, which the engine translates for the processor
+ * and whose functions are put into the table of this one. */
+#include "code/machine.h"
+
+#ifdef __EMSCRIPTEN__
+
+#include <emscripten.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/wasm.h"
+
+/* Returns the first of the numbers that the module's functions get, and puts each where `call`
+ * wants it, or 0: the engine takes no module now (some take none above 4 kB on a page's main
+ * thread, or none at all under a strict content security policy), or the table cannot grow. Numbers
+ * that are given back wait, by how many there are in a row, for a module of as many functions. */
+/* clang-format off */
+EM_JS(int, put_functions,
+      (const unsigned char *byte, int length, int count, void *call, const void *operation), {
+    try {
+        const module = new WebAssembly.Module(HEAPU8.slice(byte, byte + length));
+        const op = {};
+        for (const wanted of WebAssembly.Module.imports(module))
+            if (wanted.module === "op")
+                op[wanted.name] = wasmTable.get(HEAPU32[(operation >> 2) + Number(wanted.name)]);
+        const made = new WebAssembly.Instance(module, {"env": {"memory": wasmMemory}, "op": op});
+        const spare = (Module["spareFunctions"] || {})[count] || [];
+        const first = spare.length > 0 ? spare.pop() : wasmTable.grow(count);
+        Object.keys(made.exports).forEach((fn, i) => {
+            wasmTable.set(first + i, made.exports[fn]);
+            HEAPU32[(call >> 2) + Number(fn)] = first + i;
+        });
+        return first;
+    } catch (error) {
+        return 0;
+    }
+});
+
+EM_JS(void, take_functions, (int first, int count), {
+    const spare = Module["spareFunctions"] = Module["spareFunctions"] || {};
+    for (let i = 0; i < count; i++)
+        wasmTable.set(first + i, null);
+    (spare[count] = spare[count] || []).push(first);
+});
+/* clang-format on */
+
+void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in,
+                     nh_variant variant, int lanes)
+{
+    const char *asked = getenv("NONHOLO_MACHINE_CODE");
+    uint32_t slots[NH_FN_COUNT];
+    nh_wasm module;
+    *out = (nh_machine){0};
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        slots[fn] = (uint32_t)(uintptr_t)in->slots[fn];
+    if (lanes != 1 || variant != NH_BASE_ONE || (asked && strcmp(asked, "0") == 0) ||
+        !nh_wasm_encode(&module, in->tape, slots))
+        return;
+    int first = 0;
+    if (module.functions > 0)
+        first = put_functions(module.byte, (int)module.length, module.functions, call,
+                              nh_op_functions_base1);
+    if (first > 0)
+        *out = (nh_machine){(void *)(uintptr_t)first, (size_t)module.functions};
+    free(module.byte);
+}
+
+void nh_machine_free(nh_machine *machine)
+{
+    if (machine->memory)
+        take_functions((int)(uintptr_t)machine->memory, (int)machine->size);
+}
+
+#endif
