@@ -446,7 +446,7 @@ typedef enum nh_switch { NH_AS_ADVISED, NH_ON, NH_OFF } nh_switch;
 
 /* An event of a run: a change of sign of one of the model's functions, located to round-off. */
 typedef struct nh_event {
-    int event; /* its index in the system */
+    int event; /* its index in the system; those of functions follow */
     const char *name;
     int direction; /* 1: the function rises, -1: it falls */
     int member;
@@ -455,6 +455,16 @@ typedef struct nh_event {
     const double *v_after;   /* what `when` made of v; else the same as v */
     const double *wrapped_q; /* as in nh_run_wrapped_state */
 } nh_event;
+
+/* An event of your own: a function of time and state whose changes of sign are located like those
+ * of a model's events, for systems of C functions as well. q has full revolutions of the angles.
+ * Nonzero: stop. */
+typedef struct nh_event_function {
+    const char *name; /* which `until`, `watch` and `section` may use */
+    int direction;    /* 1: only where it rises, -1: only where it falls, 0: both */
+    void *user;
+    int (*value)(void *user, double t, const double *q, const double *v, double *value);
+} nh_event_function;
 
 typedef struct nh_run_options {
     size_t size;         /* see "options" above */
@@ -484,6 +494,10 @@ typedef struct nh_run_options {
     /* Called for each event, in the order of time for each member; nonzero: the member ends there.
      * May be NULL. The arrays are valid during the call. */
     int (*event)(void *user, const nh_event *event);
+    /* Events of your own, which are always looked for. Their indices follow those of the model's.
+     * The array may go when the run is there, the strings must outlive it. */
+    const nh_event_function *event_functions;
+    int event_function_count;
 } nh_run_options;
 NH_OPTIONS_DEFAULT(nh_run_options)
 
@@ -579,6 +593,8 @@ NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 NH_API int nh_run_ended(const nh_run *run, int member, double *t);
 /* How often an event has happened to a member. Only those that are looked for count. */
 NH_API int64_t nh_run_event_count(const nh_run *run, int member, int event);
+/* The name of an event, also of one that is a function; NULL past the end. */
+NH_API const char *nh_run_event_name(const nh_run *run, int event);
 
 NH_API int nh_run_remarks(const nh_run *run); /* see nh_system_remarks */
 NH_API const char *nh_run_remark(const nh_run *run, int index);
@@ -1136,6 +1152,9 @@ typedef struct nh_simulation_options {
     const char *until, *section;
     int (*event)(void *user, const nh_event *event);
     bool solution; /* keep what nh_simulation_solution takes */
+    /* As in nh_run_options. */
+    const nh_event_function *event_functions;
+    int event_function_count;
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes as C
-from typing import Any, Callable, Iterable, NamedTuple, Union
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Union
 
 import numpy as np
 
@@ -20,6 +20,8 @@ class Event(NamedTuple):
     direction: int
 
 
+#: functions of (t, q, v) by name; attributes ``direction`` and ``terminal`` as SciPy has them
+Events = Mapping[str, Callable[[float, np.ndarray, np.ndarray], float]]
 #: called with the event, the coordinates and the velocities after it; a true answer ends the run
 OnEvent = Callable[[Event, np.ndarray, np.ndarray], Any]
 
@@ -33,6 +35,32 @@ def names_of(names: Union[str, Iterable[str], None]) -> bytes | None:
     if names is None:
         return None
     return (names if isinstance(names, str) else ",".join(names)).encode()
+
+
+def functions(system: Any, events: Events | None, want: Any) -> Any:
+    """Puts the user's functions into the options of a simulation; returns what has to live as long as the simulation."""
+    if events is None:
+        return None
+    if not isinstance(events, Mapping):
+        raise ValueError('events needs a mapping such as {"top": lambda t, q, v: v[1]}, not ' + type(events).__name__)
+    nq, nv = len(system.coordinates), len(system.velocities)
+    kind = dict(H.nh_event_function._fields_)["value"]
+
+    def value_of(function: Any) -> Any:
+        def ask(t: float, q: int, v: int, out: int) -> None:
+            array_at(out, 1)[0] = float(function(t, array_at(q, nq).copy(), array_at(v, nv).copy()))
+
+        return kind(guarded(ask))
+
+    listed = [(name, value, float(getattr(value, "direction", 0))) for name, value in events.items()]
+    table = (H.nh_event_function * max(1, len(listed)))(
+        *(H.nh_event_function(name=name.encode(), direction=(way > 0) - (way < 0), value=value_of(value))
+          for name, value, way in listed))
+    want.event_functions, want.event_function_count = C.addressof(table), len(listed)
+    ends = [name for name, value, _ in listed if getattr(value, "terminal", False)]
+    if ends:
+        want.until = b",".join(filter(None, [want.until, *(name.encode() for name in ends)]))
+    return table
 
 
 def told(system: Any, function: OnEvent | None) -> Any:

@@ -15,10 +15,11 @@ from . import _header as H
 from ._library import ComputationError, Error, Immutable, array_at, call, create, lib, own, remarks, warn
 from ._names import helpful
 from ._work import Work
-from .events import Event, OnEvent, names_of, told
+from .events import Event, Events, OnEvent, functions, names_of, told
 from .inputs import Inputs
 from .notebook import Picture, curves, drawn, facts_table, remark_list, table
 from .progress import Bar, Progress
+from .recording import record_at
 from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
 
 PAUSE = 0.1  # seconds between two looks at the keyboard and the bar
@@ -230,8 +231,8 @@ class Trajectory(Immutable):
 class _Simulation(Immutable):
     """The library's simulation, with the record and the run that belong to it."""
 
-    def __init__(self, system: System, options: H.nh_simulation_options):
-        self.system = system
+    def __init__(self, system: System, options: H.nh_simulation_options, kept: Any = None):
+        self.system, self._kept = system, (options, kept)  # the functions in there are called
         self.handle = create(lib.nh_simulation_create, system._handle, C.byref(options))
         own(self, lib.nh_simulation_free, self.handle)
         self.plan: H.nh_plan = lib.nh_simulation_plan(self.handle).contents
@@ -244,7 +245,7 @@ class _Simulation(Immutable):
         return [_text(lib.nh_record_column_name(self.record, i)) for i in range(lib.nh_record_columns(self.record))]
 
     def event_name(self, index: int) -> str:
-        return _text(lib.nh_system_event_name(self.system._handle, index))
+        return _text(lib.nh_run_event_name(self.run, index))
 
     def events(self) -> list[Event]:
         places = (lib.nh_simulation_event(self.handle, i).contents for i in range(lib.nh_simulation_events(self.handle)))
@@ -385,53 +386,6 @@ def check_timing(step: float | None, steps: int | None, time: float | None) -> i
     return 0
 
 
-def record_at(
-    times: Any, every_time: float | None, t0: float, step: float | None, steps: int | None, time: float | None, every: int | None
-) -> tuple[float, float, int | None, float | None, int]:
-    """Where states are wanted: the time to the first one, the step, their number or the whole time, and how many steps they
-    are apart: 1 where none is given, and the method chooses its own."""
-    if steps is not None or every is not None:
-        raise ValueError("times and every_time take the place of steps and every")
-    if times is None:
-        if time is None:
-            raise ValueError("every_time needs a time")
-        lead, apart, count = 0.0, every_time, None
-    elif every_time is not None or time is not None:
-        raise ValueError("times takes the place of time and every_time")
-    else:
-        first, apart, count = spaced(times)
-        lead = first - t0
-        if lead < 0:
-            raise ValueError(f"times begins with {first:g}, before the start at {t0:g}")
-    if apart is None or not (apart > 0 and math.isfinite(apart)):
-        raise ValueError(f"every_time must be a positive number, not {every_time!r}")
-    pieces = 1 if step is None else max(1, math.ceil(apart / step - 1e-9))
-    return lead, apart / pieces, None if count is None else count * pieces, time, pieces
-
-
-def spaced(times: Any) -> tuple[float, float, int]:
-    """The first time, the distance and the number of distances of ``"a:b:n"`` or of an array.
-
-    >>> spaced("0:10:5"), spaced([1, 2, 3])
-    ((0.0, 2.5, 4), (1.0, 1.0, 2))
-    """
-    wrong = ValueError(f'times needs "a:b:n", at least 2 states from t = a to a later t = b, or an array, not {times!r}')
-    try:
-        if isinstance(times, str):
-            first, last, number = times.split(":")
-            array = np.linspace(float(first), float(last), int(number))
-        else:
-            array = np.asarray(times, dtype=float)
-    except (TypeError, ValueError):
-        raise wrong from None
-    if array.ndim != 1 or len(array) < 2 or not (np.isfinite(array).all() and array[-1] > array[0]):
-        raise wrong
-    apart = float(array[-1] - array[0]) / (len(array) - 1)
-    if np.abs(np.diff(array) - apart).max() > 1e-9 * max(apart, abs(array[-1]) * 1e-3):
-        raise ValueError("times needs equal distances; a trajectory can be asked for its state at any time: run(t)")
-    return float(array[0]), apart, len(array) - 1
-
-
 def check_every(every: int | None) -> int | None:
     """How many steps recorded points are apart, when users say it."""
     if every is not None and (every != int(every) or every < 1):
@@ -477,7 +431,8 @@ def simulate(
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
     estimate: bool | None = None, input: Inputs | None = None, input_period: float | None = None,
     times: Any = None, every_time: float | None = None,
-    stop: str | Iterable[str] | None = None, section: str | None = None, on_event: OnEvent | None = None, **options: Any,
+    stop: str | Iterable[str] | None = None, section: str | None = None, on_event: OnEvent | None = None,
+    events: Events | None = None, **options: Any,
 ) -> Trajectory:
     """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
 
@@ -525,12 +480,18 @@ def simulate(
 
     ``stop`` names events of the model, at the first of which the run ends (``trajectory.event``); ``section`` records
     the states at one of them only. ``on_event`` is called at every event with the :class:`Event`, the coordinates and the
-    velocities after it; the run ends there if it returns a true value. ``trajectory.events`` has all of them.
+    velocities after it; the run ends there if it returns a true value. ``trajectory.events`` has all of them. ``events``
+    adds functions of (t, q, v) whose changes of sign are located as well; those with attributes ``direction`` (1 or -1)
+    and ``terminal`` (the run ends there) are read as in SciPy.
 
     >>> ball = "model ball\\ncoordinate y\\nlagrangian y'^2/2 - y\\nstart y = 0.5\\nevent floor: y\\nwhen floor: y' = -y'\\n"
     >>> run = nonholo.run(ball, time=10, on_event=lambda event, q, v: event.t > 4)
     >>> [(event.name, round(event.t, 12)) for event in run.events], run.event, round(float(run.t[-1]), 12)
     ([('floor', 1.0), ('floor', 3.0), ('floor', 5.0)], 'floor', 5.0)
+
+    >>> run = nonholo.run(ball, time=4, events={"low": lambda t, q, v: q[0] - 0.375})
+    >>> [(event.name, round(event.t, 12)) for event in run.events]
+    [('low', 0.5), ('floor', 1.0), ('low', 1.5), ('low', 2.5), ('floor', 3.0), ('low', 3.5)]
 
     ``output`` is a file (.h5, .nc, .csv, .npy, .npz) to which points are written while they are computed, with
     the bytes of ``nonholo run -o``; they do not stay in memory, and the trajectory holds the last one.
@@ -561,11 +522,12 @@ def simulate(
     want.steps, want.every, want.pause = count, apart or check_every(every) or 0, PAUSE
     want.lead, want.until, want.section, want.solution = lead, names_of(stop), names_of(section), True
     want.event = told(beginning.system, on_event)
+    kept = functions(beginning.system, events, want)
     want.model_text = beginning.system._model_text
     want.inputs = beginning.system._inputs_callback
     _keep_files(want, output, checkpoint, checkpoint_every, resume)
     wanted = choose(SWITCH, estimate, "estimate")
-    trajectory = _carry_out(_Simulation(beginning.system, want), progress, wanted)
+    trajectory = _carry_out(_Simulation(beginning.system, want, kept), progress, wanted)
     warn(trajectory.remarks)
     return trajectory
 

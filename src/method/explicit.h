@@ -30,6 +30,10 @@
 #define ROW(i) (TABLE + POINTS * (1 + (i)))
 #define ESTIMATE(e) ROW(POINTS + (e))
 #define BEND(b) ROW(POINTS + ESTIMATES + (b))
+/* Behind that: whether there are scales, and those of the components of a state. */
+#define OWN_TABLE (POINTS * (1 + POINTS + ESTIMATES + BENDS))
+#define SCALED (TABLE[OWN_TABLE] != 0)
+#define SCALE(c) (TABLE[OWN_TABLE + 1 + (c)])
 
 #define TOLERANCE OPTION(0)
 #define ABSOLUTE OPTION(1)
@@ -99,11 +103,14 @@ static inline int settle_nonlinear(kernel *k, double t, const real *q, real *v, 
     return NH_KERNEL_OK;
 }
 
-/* The size to which an error of a component is relative. */
-static inline real tolerated(const kernel *k, real size)
+#define LEAST_TOLERATED 1e-150 /* its square is a number, and one divided by it */
+
+/* The error of component c of a state, of such a size, that is tolerated. */
+static inline real tolerated(const kernel *k, int c, real size)
 {
-    (void)k;
-    return fma_(broadcast(TOLERANCE), size, broadcast(ABSOLUTE));
+    (void)k, (void)c;
+    const double least = SCALED ? ABSOLUTE * SCALE(c) : ABSOLUTE;
+    return max_(fma_(broadcast(TOLERANCE), size, broadcast(least)), broadcast(LEAST_TOLERATED));
 }
 
 /* Near rest a small error of the energy is a large one of the velocity. Where a step ends with less
@@ -115,7 +122,7 @@ static inline mask may_scale(const kernel *k, const real *w, real by, real befor
     if (!ADAPTS)
         return calm;
     real most = broadcast(0);
-    EACH(i, N) most = max_(most, abs_(w[i] * by) / tolerated(k, abs_(w[i])));
+    EACH(i, N) most = max_(most, abs_(w[i] * by) / tolerated(k, N + i, abs_(w[i])));
     return calm | less(most, broadcast(1));
 }
 

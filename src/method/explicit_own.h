@@ -43,7 +43,7 @@ static inline real error_of(kernel *k, real h, const real *slope, const real *y,
     EACH(i, ESTIMATES) combine(k, ESTIMATE(i), STAGES + 1, slope, e + i * STATE);
     EACH(c, STATE)
     {
-        const real unit = broadcast(1) / tolerated(k, max_(abs_(y[c]), abs_(y1[c])));
+        const real unit = broadcast(1) / tolerated(k, c, max_(abs_(y[c]), abs_(y1[c])));
         EACH(i, ESTIMATES)
         {
             const real part = e[i * STATE + c] * unit;
@@ -65,7 +65,7 @@ static inline int first_step(kernel *k, const flow *f)
     real size = broadcast(0), speed = size, bend = size;
     EACH(c, STATE)
     {
-        const real unit = broadcast(1) / tolerated(k, abs_(f->y[c]));
+        const real unit = broadcast(1) / tolerated(k, c, abs_(f->y[c]));
         const real x = f->y[c] * unit, dx = f->slope[c] * unit;
         size = fma_(x, x, size);
         speed = fma_(dx, dx, speed);
@@ -78,7 +78,7 @@ static inline int first_step(kernel *k, const flow *f)
     CALL(ACCELERATION, k->t + LANE(guess, 0), at, at + N, 0, slope + N);
     EACH(c, STATE)
     {
-        const real unit = broadcast(1) / tolerated(k, abs_(f->y[c]));
+        const real unit = broadcast(1) / tolerated(k, c, abs_(f->y[c]));
         const real dx = (slope[c] - f->slope[c]) * unit;
         bend = fma_(dx, dx, bend);
     }
@@ -116,7 +116,7 @@ static inline real stable_stretch(kernel *k, real h, const real *slope, const re
     real apart = broadcast(0), slopes = apart;
     EACH(c, STATE)
     {
-        const real unit = broadcast(1) / tolerated(k, abs_(y1[c]));
+        const real unit = broadcast(1) / tolerated(k, c, abs_(y1[c]));
         const real dy = (y1[c] - late[c]) * unit;
         const real df = (slope[STAGES * WIDTH + c] - slope[(STAGES - 1) * WIDTH + c]) * unit;
         apart = fma_(dy, dy, apart);

@@ -31,7 +31,10 @@ struct nh_method {
     size_t (*counts)(const nh_shape *shape, const double *option);
     bool blurs;
     bool keeps_nodes; /* ... and its kernel keeps the ends of own steps, as in nh_kernel_io */
-    bool compensate;  /* whether carrying rounding errors is advised: it is when it costs little */
+    /* Its table ends with a number that is not 0 if scales follow: of each coordinate and of each
+     * velocity, by which errors near zero are measured. */
+    bool scaled;
+    bool compensate; /* whether carrying rounding errors is advised: it is when it costs little */
     /* NULL, or why these options make no sense, for systems with constraints or for all. */
     const char *(*refuse)(const double *option, bool constrained);
     /* Sizes in reals; NULL means none. */

@@ -1,4 +1,4 @@
-/* Statements that give values to coordinates and velocities: force, start, frame. */
+/* Statements that give values to coordinates and velocities: force, start, frame, scale. */
 #include "model/build.h"
 
 #include "base/status.h"
@@ -46,6 +46,8 @@ static void assign(nh_builder *b, const nh_statement *s, const nh_item *item, in
         b->frame_row[at] = value;
     else if (s->kind == STATEMENT_WHEN)
         nh_add_change(b, item, at, value);
+    else if (s->kind == STATEMENT_SCALE)
+        nh_add_scale(b, item, velocity ? p->coordinates + at : at, value);
     else if (s->kind == STATEMENT_FORCE) {
         if (prevails(b, &b->force[at], item, strength,
                      at < p->coordinates ? p->coordinate_name[at] : p->velocity_name[at]))
@@ -169,7 +171,10 @@ void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index)
         nh_family members = members_of(b, item);
         if (b->x.status)
             return;
-        if (members.width == 4)
+        if (members.width == 4 && s->kind == STATEMENT_SCALE)
+            fail(b, item->left->place,
+                 "a rotation has no scale; expected a coordinate or velocity");
+        else if (members.width == 4)
             assign_rotations(b, s, item, members);
         else
             assign_members(b, s, item, members);

@@ -122,6 +122,7 @@ typedef enum nh_statement_kind {
     STATEMENT_OBSERVE,     /* symbol */
     STATEMENT_DRAW,        /* word: shape, left: points; then word: key, right or colour (draw.h) */
     STATEMENT_SPAN,        /* right */
+    STATEMENT_SCALE,       /* left = right, left a coordinate or velocity, a member or a family */
     STATEMENT_EVENT,       /* symbol: right changes its sign */
     STATEMENT_WHEN,        /* left = right, left a velocity or body(R) */
     STATEMENT_KINDS

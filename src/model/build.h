@@ -102,6 +102,7 @@ void nh_find_kink(nh_builder *b);
 void nh_build_span(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_when(nh_builder *b, const nh_statement *s, int64_t index);
 /* A velocity gets a value at the events of the present `when`. */
+void nh_add_scale(nh_builder *b, const nh_item *item, int64_t at, nh_expr value);
 void nh_add_change(nh_builder *b, const nh_item *item, int64_t velocity, nh_expr value);
 
 /* rotation.c: the unit conditions and the radial masses. */

@@ -1,5 +1,5 @@
-/* Statements about the course of a run: its natural length (`span`), events, and what changes
- * there (`when`). */
+/* Statements about the course of a run: its natural length (`span`), the sizes by which errors are
+ * measured (`scale`), events, and what changes there (`when`). */
 #include "model/build.h"
 #include "model/statements.h"
 #include "model/suggest.h"
@@ -24,6 +24,12 @@ void nh_read_span(nh_parser *p, nh_statement *s)
     else if (item)
         item->right = nh_read_expression(p);
     *first = s->place;
+}
+
+void nh_read_scale(nh_parser *p, nh_statement *s)
+{
+    if (nh_read_for(p, s))
+        nh_read_assignments(p, s);
 }
 
 /* for NAME in a..b: or only the colon, behind the name of an event. */
@@ -68,6 +74,28 @@ void nh_build_span(nh_builder *b, const nh_statement *s, int64_t index)
         b->x.status = nh_fail_at(b->report, &b->model->source, s->item->right->place,
                                  "the span is %g; expected a time greater than 0", value.number);
     b->problem->span = value.number;
+}
+
+void nh_add_scale(nh_builder *b, const nh_item *item, int64_t at, nh_expr value)
+{
+    nh_problem *p = b->problem;
+    double number = 0;
+    const bool known = nh_is_number(p->graph, value, &number);
+    if (!p->scale)
+        p->scale = nh_build_take(b, p->coordinates + p->velocities, sizeof *p->scale);
+    if (b->x.status)
+        return;
+    if (!known)
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
+                                 "a scale is made of numbers and parameters");
+    else if (!(number > 0) || !isfinite(number))
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
+                                 "the scale is %g; expected a size greater than 0", number);
+    else if (p->scale[at] > 0)
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
+                                 "'%s' has a scale already", item->left->name);
+    else
+        p->scale[at] = number;
 }
 
 /* Whether an event is the one of this name, or one of the family of this name. */

@@ -58,6 +58,7 @@ static const struct keyword {
     {"bracket", STATEMENT_BRACKET, nh_read_brackets, "an operator, ',' or the end of the line"},
     {"start", STATEMENT_START, nh_read_start, "an operator, ',' or the end of the line"},
     {"span", STATEMENT_SPAN, nh_read_span, "an operator or the end of the line"},
+    {"scale", STATEMENT_SCALE, nh_read_scale, "an operator, ',' or the end of the line"},
     {"event", STATEMENT_EVENT, nh_read_event,
      "an operator, 'rising', 'falling' or the end of the line"},
     {"when", STATEMENT_WHEN, nh_read_when, "an operator, ',' or the end of the line"},

@@ -413,6 +413,7 @@ static void build_statements(nh_builder *b)
         [STATEMENT_START] = nh_build_assignments,
         [STATEMENT_SOLVE] = nh_build_solve,
         [STATEMENT_SPAN] = nh_build_span,
+        [STATEMENT_SCALE] = nh_build_assignments,
         [STATEMENT_EVENT] = nh_build_event,
     };
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)

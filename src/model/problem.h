@@ -119,6 +119,9 @@ typedef struct nh_problem {
     nh_selection solve;         /* named by `start solve` */
     struct nh_drawing *drawing; /* draw.h; NULL without `draw` statements */
     double span;                /* natural length of a run; 0: the model does not say */
+    /* By which errors near zero are measured, of coordinates, then of velocities: 0 where the model
+     * is silent; NULL: nowhere. */
+    double *scale;
     nh_problem_event *event;
     nh_change *change;
     int events, changes;

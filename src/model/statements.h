@@ -16,6 +16,6 @@ typedef void nh_statement_reader(nh_parser *p, nh_statement *s);
 nh_statement_reader nh_read_model, nh_read_definitions, nh_read_declarations, nh_read_lagrangian,
     nh_read_constraint, nh_read_force, nh_read_dissipation, nh_read_table, nh_read_start,
     nh_read_frame, nh_read_brackets, nh_read_assignments, nh_read_names, nh_read_inputs,
-    nh_read_draw, nh_read_pace, nh_read_span, nh_read_event, nh_read_when;
+    nh_read_draw, nh_read_pace, nh_read_span, nh_read_scale, nh_read_event, nh_read_when;
 
 #endif

@@ -106,6 +106,8 @@ static nh_status begin(nh_simulation *s, nh_report *report)
                           .until = o->until,
                           .watch_all = true,
                           .event = nh_simulation_note_event,
+                          .event_functions = o->event_functions,
+                          .event_function_count = o->event_function_count,
                           .inputs_user = o->inputs_user,
                           .inputs = o->inputs};
     nh_status status = nh_simulation_choose_section(s, report);

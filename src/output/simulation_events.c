@@ -29,14 +29,16 @@ nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report)
     const char *name = s->options.section;
     if (!name)
         return NH_OK;
-    const int events = nh_system_events(s->system);
+    const int own = nh_system_events(s->system);
+    const int events = own + s->options.event_function_count;
     const size_t length = strlen(name);
     bool found = false;
     s->in_section = calloc((size_t)events + 1, sizeof *s->in_section);
     if (!s->in_section)
         return nh_fail_memory(report);
     for (int i = 0; i < events; i++) {
-        const char *other = nh_system_event_name(s->system, i);
+        const char *other =
+            i < own ? nh_system_event_name(s->system, i) : s->options.event_functions[i - own].name;
         s->in_section[i] = strncmp(other, name, length) == 0 &&
                            (other[length] == 0 || other[length] == '['); /* or all of a family */
         found |= s->in_section[i];

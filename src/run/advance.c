@@ -381,7 +381,7 @@ static nh_status locate(nh_run *run, int64_t to, nh_report *report)
 static nh_status stop(nh_run *run, const nh_failure *f, nh_report *report)
 {
     run->stopped = true;
-    if (run->groups == 1 && run->parts == 1)
+    if (run->groups == 1 && run->parts == 1 && !run->crossings)
         run->steps = f->index;
     else
         restore(run);

@@ -96,7 +96,7 @@ static bool tell(walk *k, const nh_root *root, const double *node, const double 
     nh_show_velocities(system, node + NODE_Q, node + NODE_Q + w->n, 1, v);
     nh_show_velocities(system, node + NODE_Q, after, 1, v_after);
     const nh_event event = {.event = root->event,
-                            .name = w->problem->event[root->event].name,
+                            .name = nh_crossings_name(w, root->event),
                             .direction = root->direction,
                             .member = k->member,
                             .t = node[NODE_T],
@@ -154,7 +154,7 @@ static void choose_side(walk *k, const nh_root *root, double *node)
 /* Whether a change of sign is an event, in its direction. */
 static bool is_event(const nh_crossings *w, const nh_root *root)
 {
-    const int direction = w->problem->event[root->event].direction;
+    const int direction = nh_crossings_direction(w, root->event);
     return direction == 0 || direction == root->direction;
 }
 
@@ -559,6 +559,10 @@ bool nh_crossings_advance(nh_run *run, group *g, int64_t from, int64_t to, nh_fa
     while (done && k.index < to && k.kept[KEPT_ENDED] == 0 && !w->no_memory)
         done = w->own ? advance_own(&k, to) : advance_given(&k, to);
     run->trace = w->wanted;
+    if (w->stopped) {
+        w->stopped = false;
+        return fails(&k, NH_KERNEL_STOPPED, 0, 0);
+    }
     for (int i = 0; done && i < 2 * w->n; i++)
         if (!isfinite(g->block[i]))
             done = fails(&k, NH_FAILED_NOT_FINITE, 0, 0);

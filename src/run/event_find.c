@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECES_MAX = 1000000, NEWTON_MAX = 8, BISECTIONS_MAX = 200 };
+enum { PIECES_MAX = 1000000, NEWTON_MAX = 8, BISECTIONS_MAX = 200, WIDTHS = 6 };
 static const double narrow = 0x1p-24; /* pieces are not divided any more */
 static const double clear = 0.25;     /* how far from zero, relative to how much g changes */
 static const double believable = 8;   /* a cubic whose error is so many times smaller than it */
@@ -28,7 +28,9 @@ typedef struct search {
     double h; /* t(to) - t(from) */
     int event, pieces;
     double side; /* sign of g after what was found so far */
+    double last; /* where the last zero was found */
     bool sloped; /* the nodes have their accelerations */
+    bool seen;   /* w->within is that of this interval */
     bool failed;
 } search;
 
@@ -89,6 +91,16 @@ static void interpolate(const search *s, double x)
     memset(at + 3 * n, 0, (size_t)w->angles * sizeof *at);
 }
 
+/* The event and its rate at a node, whose values are computed. */
+static point point_at(search *s, double x, const double *node, const double *value)
+{
+    nh_crossings *w = s->w;
+    const double rate = s->event < w->model_events ? value[w->events + s->event]
+                                                   : nh_crossings_rate(w, node, s->event, s->h);
+    s->failed |= w->stopped;
+    return (point){x, value[s->event], s->h * rate};
+}
+
 static point exact(search *s, double x)
 {
     double *value = s->w->value[2];
@@ -99,7 +111,7 @@ static point exact(search *s, double x)
         return (point){x, NAN, NAN};
     } else
         nh_crossings_values(s->w, s->w->at, value);
-    return (point){x, value[s->event], s->h * value[s->w->events + s->event]};
+    return point_at(s, x, x == 0 ? s->from : x == 1 ? s->to : s->w->at, value);
 }
 
 static point about(search *s, double x)
@@ -113,7 +125,7 @@ static point about(search *s, double x)
     }
     interpolate(s, x);
     nh_crossings_values(s->w, s->w->at, s->w->value[2]);
-    return (point){x, s->w->value[2][s->event], s->h * s->w->value[2][s->w->events + s->event]};
+    return point_at(s, x, s->w->at, s->w->value[2]);
 }
 
 /* ---- zeros ---- */
@@ -189,6 +201,7 @@ static void add_root(search *s, double x)
 {
     nh_crossings *w = s->w;
     s->side = -s->side;
+    s->last = x;
     if (w->roots == w->root_room) {
         const int room = w->root_room ? 2 * w->root_room : 64;
         nh_root *more = realloc(w->root, (size_t)room * sizeof *more);
@@ -227,7 +240,7 @@ static void remark_touch(search *s, point p)
     nh_remarks_add(&s->run->remarks, "touch",
                    "event '%s' comes to zero at t = %.12g without going through (%.2g): it is not "
                    "counted there",
-                   s->w->problem->event[s->event].name, s->from[NODE_T] + p.x * s->h, p.g);
+                   nh_crossings_name(s->w, s->event), s->from[NODE_T] + p.x * s->h, p.g);
 }
 
 /* Both sides of an extremum are monotone. */
@@ -237,6 +250,20 @@ static void cross_beside(search *s, point a, point b, point extremum)
         cross(s, a, extremum);
     if (sign_of(extremum.g) * sign_of(b.g) < 0)
         cross(s, extremum, b);
+}
+
+/* Points of the exact solution around an extremum, a bit outside of where the interpolation has it,
+ * but not so far that there is another one, and behind the last zero; false where it has none. */
+static bool exact_around(search *s, point a, point b, point *c, point *d)
+{
+    double room = fmax((b.x - a.x) / 4, 1e-6);
+    for (int i = 0; i < WIDTHS && !s->failed; i++, room /= 16) {
+        *c = exact(s, fmax(s->last, a.x - room));
+        *d = exact(s, fmin(1, b.x + room));
+        if (sign_of(c->rate) * sign_of(d->rate) < 0)
+            return !s->failed;
+    }
+    return false;
 }
 
 /* One extremum between two points. If it is near zero, the exact one decides whether there are two
@@ -249,12 +276,12 @@ static void around_extremum(search *s, point a, point b)
         cross_beside(s, a, b, e);
         return;
     }
-    const double room = fmax(b.x - a.x, 1e-6);
-    const point c = exact(s, fmax(0, a.x - room)), d = exact(s, fmin(1, b.x + room));
-    if (s->failed || sign_of(c.rate) * sign_of(d.rate) >= 0)
+    point c, d;
+    if (!exact_around(s, a, b, &c, &d))
         return;
     e = bracketed(s, exact, true, c, d, 0);
-    if (fabs(e.g) <= touching * size)
+    const bool rough = s->event >= s->w->model_events; /* its rates are differences */
+    if (fabs(e.g) <= (rough ? 100 : 1) * touching * size)
         remark_touch(s, e);
     else if (sign_of(e.g) != s->side) {
         const point first = bracketed(s, exact, false, c, e, 0);
@@ -277,10 +304,12 @@ static double error_of_cubic(point a, point b, point c)
     return fmax(fabs(c.g - g), fabs(w * c.rate - rate) / 4);
 }
 
-static void divide(search *s, point a, point b)
+/* `known`: how far off the cubic of a piece around this one was. That of half of it is usually 16
+ * times better; what looks much better still is chance. */
+static void divide(search *s, point a, point b, double known)
 {
     const point c = about(s, a.x + divided * (b.x - a.x));
-    const double error = error_of_cubic(a, b, c);
+    const double error = fmax(error_of_cubic(a, b, c), known / 32);
     look_between(s, a, c, error);
     look_between(s, c, b, error);
 }
@@ -313,12 +342,55 @@ static void look_between(search *s, point a, point b, double error)
                fmin(fabs(bend[0]), fabs(bend[1])) > error)
         around_extremum(s, a, b);
     else
-        divide(s, a, b);
+        divide(s, a, b, error);
 }
 
 /* ---- an interval ---- */
 
-static bool is_clear(const search *s, point a, point b)
+/* Accelerations with which the interpolation is the cubic through positions and velocities. */
+static void guess_slopes(search *s)
+{
+    const int n = s->w->n, coordinates = s->run->system->coordinates;
+    double *A = s->from + NODE_Q, *B = s->to + NODE_Q;
+    for (int i = 0; i < n; i++) {
+        const double va = A[n + i], vb = B[n + i];
+        const double d = i < coordinates ? (whole(s->w, s->to, i) - whole(s->w, s->from, i)) / s->h
+                                         : (va + vb) / 2;
+        A[2 * n + i] = (6 * d - 4 * va - 2 * vb) / s->h;
+        B[2 * n + i] = (2 * va + 4 * vb - 6 * d) / s->h;
+    }
+}
+
+/* How far off the cubic of an event is within the interval. What all events are there is computed
+ * once, without accelerations where nobody has needed them yet; long steps, which a method chooses
+ * itself, are looked at in two places. */
+static double error_within(search *s, point a, point b)
+{
+    nh_crossings *w = s->w;
+    static const double place[] = {0.4655712318767680, 0.7548776662466927}; /* irrational */
+    const int places = w->own ? 2 : 1;
+    double error = 0;
+    if (w->exactly)
+        return error_of_cubic(a, b, exact(s, divided));
+    if (!s->seen && !s->sloped)
+        guess_slopes(s);
+    for (int i = 0; i < places; i++) {
+        double *value = w->within + 2 * i * w->events;
+        if (!s->seen) {
+            interpolate(s, place[i]);
+            nh_crossings_values(w, w->at, value);
+        }
+        const double u = place[i], r = 1 - u;
+        const double g =
+            a.g + (b.g - a.g) * u * u * (3 - 2 * u) + u * r * (a.rate * r - b.rate * u);
+        error = fmax(error, fabs(value[s->event] - g));
+    }
+    s->seen = true;
+    return error;
+}
+
+/* Whether an event stays away from zero in all of the interval. */
+static bool is_clear(search *s, point a, point b)
 {
     const double c[4] = {a.g, a.g + a.rate / 3, b.g - b.rate / 3, b.g};
     double low = INFINITY, high = 0;
@@ -326,7 +398,7 @@ static bool is_clear(const search *s, point a, point b)
         low = fmin(low, s->side * c[i]);
         high = fmax(high, s->side * c[i]);
     }
-    return low > clear * (high - low);
+    return low > clear * (high - low) && low > believable * error_within(s, a, b);
 }
 
 /* The side on which the first node is, where that is not known: a start on zero belongs to the side
@@ -341,24 +413,24 @@ static double first_side(search *s, point a)
 static void look_at_event(search *s, double *of)
 {
     nh_crossings *w = s->w;
-    const int e = s->event, events = w->events;
-    point a = {0, w->value[0][e], s->h * w->value[0][events + e]};
-    point b = {1, w->value[1][e], s->h * w->value[1][events + e]};
+    const int e = s->event;
+    point a = point_at(s, 0, s->from, w->value[0]), b = point_at(s, 1, s->to, w->value[1]);
     if (of[OF_SIDE] == 0)
         of[OF_SIDE] = first_side(s, a);
     s->side = of[OF_SIDE];
-    if (s->side == 0 || (is_clear(s, a, b) && !(w->own && s->side * about(s, 0.4142).g <= 0)))
+    s->last = 0;
+    if (s->side == 0 || is_clear(s, a, b))
         return;
     if (sign_of(a.g) != s->side) /* it went through, or was thrown back, just here */
         a.g = s->side * DBL_MIN;
     s->pieces = 0;
     const int before = w->roots;
-    divide(s, a, b);
+    divide(s, a, b, 32 * error_within(s, a, b));
     if (s->pieces > PIECES_MAX)
         nh_remarks_add(&s->run->remarks, "unresolved",
                        "event '%s' changes so much between t = %.10g and %.10g that some of its "
                        "zeros may be missing; try a smaller step or tolerance",
-                       w->problem->event[e].name, s->from[NODE_T], s->to[NODE_T]);
+                       nh_crossings_name(w, e), s->from[NODE_T], s->to[NODE_T]);
     if (s->failed || b.g == 0 || sign_of(b.g) == s->side)
         return;
     const double last = w->roots > before ? w->root[w->roots - 1].x : 0; /* one is missing */

@@ -2,6 +2,7 @@
  * of the method make them, and the values of the events there. */
 #include "run/events.h"
 
+#include <math.h>
 #include <string.h>
 
 void nh_node_of_block(const nh_crossings *w, const double *block, double t, double *node)
@@ -58,7 +59,41 @@ bool nh_crossings_between(nh_run *run, const double *from, const double *to, dou
     return true;
 }
 
-void nh_crossings_values(nh_crossings *w, const double *node, double *value)
+/* The caller's function at a state, which users see with full revolutions and body rates. */
+static double ask(nh_crossings *w, int event, double t, const double *q, const double *v,
+                  const double *revolutions)
+{
+    const nh_event_function *f = w->function + (event - w->model_events);
+    const nh_shape *s = w->shape;
+    double *shown_q = w->moved + 2 * w->n, *shown_v = shown_q + w->n, value = NAN;
+    memcpy(shown_q, q, (size_t)w->n * sizeof *q);
+    for (int a = 0; a < w->angles; a++)
+        shown_q[s->angle[a]] = nh_whole_angle(q[s->angle[a]], revolutions[a]);
+    nh_show_velocities(w->system, q, v, 1, shown_v);
+    if (w->stopped || f->value(f->user, t, shown_q, shown_v, &value) != 0)
+        w->stopped = true;
+    return value;
+}
+
+/* So much of an interval to both sides: differences have half of the digits and more. */
+static const double beside = 1e-6;
+
+double nh_crossings_rate(nh_crossings *w, const double *node, int event, double h)
+{
+    const double *q = node + NODE_Q, *v = q + w->n, *a = v + w->n, *revolutions = a + w->n;
+    double *p = w->moved, *u = p + w->n, side[2];
+    for (int k = 0; k < 2; k++) {
+        const double by = (k ? beside : -beside) * h;
+        for (int i = 0; i < w->n; i++) {
+            p[i] = i < w->system->coordinates ? q[i] + by * (v[i] + by / 2 * a[i]) : q[i];
+            u[i] = v[i] + by * a[i];
+        }
+        side[k] = ask(w, event, node[NODE_T] + by, p, u, revolutions);
+    }
+    return (side[1] - side[0]) / (2 * beside * h);
+}
+
+static void values_of_model(nh_crossings *w, const double *node, double *value)
 {
     const int n = w->n;
     const nh_shape *s = w->shape;
@@ -70,4 +105,21 @@ void nh_crossings_values(nh_crossings *w, const double *node, double *value)
     }
     w->engine.call[NH_FN_EVENTS](w->engine.self, NH_FN_EVENTS, node[NODE_T],
                                  w->angles > 0 ? w->q : q, q + n, q + 2 * n, value, w->inputs);
+}
+
+void nh_crossings_values(nh_crossings *w, const double *node, double *value)
+{
+    const int of_model = w->model_events;
+    const double *q = node + NODE_Q;
+    if (w->events == of_model) {
+        values_of_model(w, node, value);
+        return;
+    }
+    if (of_model > 0) {
+        values_of_model(w, node, w->of_model);
+        memcpy(value, w->of_model, (size_t)of_model * sizeof *value);
+        memcpy(value + w->events, w->of_model + of_model, (size_t)of_model * sizeof *value);
+    }
+    for (int e = of_model; e < w->events; e++)
+        value[e] = ask(w, e, node[NODE_T], q, q + w->n, q + 3 * w->n);
 }

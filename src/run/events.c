@@ -12,21 +12,33 @@
 
 /* ---- names ---- */
 
-static nh_status unknown_event(const nh_system *system, const char *name, int length,
+const char *nh_crossings_name(const nh_crossings *w, int event)
+{
+    return event < w->model_events ? w->problem->event[event].name
+                                   : w->function[event - w->model_events].name;
+}
+
+int nh_crossings_direction(const nh_crossings *w, int event)
+{
+    return event < w->model_events ? w->problem->event[event].direction
+                                   : w->function[event - w->model_events].direction;
+}
+
+static nh_status unknown_event(const nh_crossings *w, const char *name, int length,
                                nh_report *report)
 {
     char list[256] = "";
-    const int events = nh_system_events(system);
-    for (int i = 0; i < events; i++) {
+    for (int i = 0; i < w->events; i++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                 nh_system_event_name(system, i));
+                 nh_crossings_name(w, i));
     }
-    if (events == 0)
+    const char *system = nh_system_name(w->system);
+    if (w->events == 0)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has no event '%.*s': the model has no events",
-                       nh_system_name(system), length, name);
-    return nh_fail(report, NH_BAD_ARGUMENT, "%s has no event '%.*s'; its events are %s",
-                   nh_system_name(system), length, name, list);
+                       system, length, name);
+    return nh_fail(report, NH_BAD_ARGUMENT, "%s has no event '%.*s'; its events are %s", system,
+                   length, name, list);
 }
 
 /* NAME is an event, or all events of a family. */
@@ -37,7 +49,7 @@ static bool is_named(const char *event, const char *name, size_t length)
 
 /* Marks the events of a list of names, separated by commas; those of a component have one inside
  * brackets. */
-static nh_status mark(const nh_system *system, const char *names, bool *marked, nh_report *report)
+static nh_status mark(const nh_crossings *w, const char *names, bool *marked, nh_report *report)
 {
     const char *at = names;
     while (at && *at) {
@@ -50,11 +62,11 @@ static nh_status mark(const nh_system *system, const char *names, bool *marked, 
         while (used > 0 && isspace((unsigned char)at[used - 1]))
             used--;
         bool found = false;
-        for (int i = 0; i < nh_system_events(system); i++)
-            if (is_named(nh_system_event_name(system, i), at, used))
+        for (int i = 0; i < w->events; i++)
+            if (is_named(nh_crossings_name(w, i), at, used))
                 found = marked[i] = true;
         if (!found)
-            return unknown_event(system, at, (int)used, report);
+            return unknown_event(w, at, (int)used, report);
         at += length;
         at += *at == ',';
     }
@@ -67,12 +79,15 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
 {
     const nh_system *system = run->system;
     const size_t n = (size_t)w->n, events = (size_t)w->events, members = (size_t)run->members;
+    const size_t m = (size_t)w->shape->m;
+    const size_t changes = w->problem ? nh_system_outputs(system, NH_FN_CHANGES) : 1;
     w->node_size = (size_t)NH_NODE_SIZE(w->n, w->angles);
     w->kept_size = KEPT_EVENTS + OF_ALL * events + 2 * w->node_size;
-    double **array[] = {&w->kept,     &w->kept_before,  &w->rows,     &w->wrapped, &w->node,
-                        &w->block,    &w->at,           &w->fresh,    &w->slope,   &w->q,
-                        &w->value[0], &w->value[1],     &w->value[2], &w->shown,   &w->told,
-                        &w->changed,  &w->blocks_before};
+    double **array[] = {&w->kept,          &w->kept_before, &w->rows,     &w->wrapped,
+                        &w->node,          &w->block,       &w->at,       &w->fresh,
+                        &w->slope,         &w->q,           &w->value[0], &w->value[1],
+                        &w->value[2],      &w->shown,       &w->told,     &w->changed,
+                        &w->blocks_before, &w->of_model,    &w->moved,    &w->within};
     const size_t size[] = {members * w->kept_size,
                            members * w->kept_size,
                            NH_EVENT_STEPS * (1 + 2 * n),
@@ -81,15 +96,18 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
                            run->state_size,
                            w->node_size,
                            w->node_size,
-                           nh_system_outputs(system, NH_FN_ACCELERATION),
+                           n + m,
                            n,
                            2 * events,
                            2 * events,
                            2 * events,
                            3 * n,
                            2 * members,
-                           nh_system_outputs(system, NH_FN_CHANGES),
-                           members * run->state_size};
+                           changes,
+                           members * run->state_size,
+                           2 * events,
+                           4 * n,
+                           4 * events};
     bool all = true;
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         all = (*array[i] = nh_aligned_doubles(size[i])) && all;
@@ -121,10 +139,12 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
     w->acts = calloc(room, sizeof *w->acts);
     if (!w->looked_for || !w->ends || !w->acts)
         return nh_fail_memory(report);
-    nh_status status = mark(system, options->until, w->ends, report);
+    nh_status status = mark(w, options->until, w->ends, report);
     if (status == NH_OK && options->watch)
-        status = mark(system, options->watch, w->looked_for, report);
-    for (int i = 0; i < w->events; i++) {
+        status = mark(w, options->watch, w->looked_for, report);
+    for (int i = w->model_events; i < w->events; i++)
+        w->looked_for[i] = w->needs_slope = true;
+    for (int i = 0; i < w->model_events; i++) {
         w->acts[i] = nh_system_event_acts(system, i);
         w->looked_for[i] |= w->acts[i] || w->ends[i] || options->watch_all;
         if (w->looked_for[i] && nh_depends(system->mechanics->g, w->problem->event[i].value, NH_V))
@@ -136,7 +156,7 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
 /* Whether there is anything to look for. */
 static bool is_needed(const nh_system *system, const nh_run_options *options)
 {
-    if (options->until || options->watch)
+    if (options->until || options->watch || options->event_function_count > 0)
         return true;
     for (int i = 0; i < nh_system_events(system); i++)
         if (options->watch_all || nh_system_event_acts(system, i))
@@ -150,11 +170,38 @@ static nh_status refuse_pace(const nh_run *run, const nh_run_options *options, n
     bool acts = false;
     for (int i = 0; i < nh_system_events(run->system); i++)
         acts |= nh_system_event_acts(run->system, i);
-    if (!acts && !options->until && !options->watch)
+    if (!acts && !options->until && !options->watch && options->event_function_count == 0)
         return NH_OK;
     return nh_fail(report, NH_NOT_APPLICABLE,
                    "events are not looked for where steps follow the pace of the motion; dop853, "
                    "which chooses its own, or a fixed step finds them");
+}
+
+/* The caller's own events, behind those of the model. */
+static nh_status take_functions(nh_crossings *w, const nh_run_options *options, nh_report *report)
+{
+    const int count = options->event_function_count;
+    w->events = w->model_events;
+    if (count < 0 || (count > 0 && !options->event_functions))
+        return nh_fail(report, NH_BAD_ARGUMENT, "%d events are functions, which are not given",
+                       count);
+    w->function = calloc((size_t)count + 1, sizeof *w->function);
+    if (!w->function)
+        return nh_fail_memory(report);
+    for (int i = 0; i < count; i++) {
+        const nh_event_function *f = options->event_functions + i;
+        if (!f->name || !*f->name || !f->value || f->direction < -1 || f->direction > 1)
+            return nh_fail(report, NH_BAD_ARGUMENT,
+                           "an event that is a function needs a name, the function, and -1, 0 or 1 "
+                           "as its direction");
+        for (int k = 0; k < w->events; k++)
+            if (strcmp(nh_crossings_name(w, k), f->name) == 0)
+                return nh_fail(report, NH_BAD_ARGUMENT, "there are two events named '%.60s'",
+                               f->name);
+        w->function[i] = *f;
+        w->events++;
+    }
+    return NH_OK;
 }
 
 nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_run_options *options,
@@ -166,25 +213,26 @@ nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_ru
         return NH_OK;
     if (run->pace)
         return refuse_pace(run, options, report);
-    if (!system->mechanics)
-        return unknown_event(system, options->until ? options->until : options->watch, 60, report);
     nh_crossings *w = *out =
         calloc(1, sizeof *w); /* the run, which has it, is freed after failures */
     if (!w)
         return nh_fail_memory(report);
-    w->problem = system->mechanics->problem;
-    w->events = w->problem->events;
+    w->system = system;
+    w->problem = system->mechanics ? system->mechanics->problem : NULL;
+    w->model_events = w->problem ? w->problem->events : 0;
     w->shape = &system->shape;
     w->n = system->shape.n;
     w->angles = system->shape.angles;
     w->user = options->user;
     w->hook = options->event;
     choose_option(w, run);
-    nh_status status = choose_events(w, run, options, report);
+    nh_status status = take_functions(w, options, report);
+    if (status == NH_OK)
+        status = choose_events(w, run, options, report);
+    const nh_fn_set of_model = w->problem ? NH_FN_BIT(EVENTS) | NH_FN_BIT(CHANGES) : 0;
     if (status == NH_OK)
         status = nh_engine_call(&w->engine, system, nh_variant_here(), 1,
-                                NH_FN_BIT(EVENTS) | NH_FN_BIT(CHANGES) | NH_FN_BIT(ACCELERATION),
-                                report);
+                                of_model | NH_FN_BIT(ACCELERATION), report);
     if (status == NH_OK && !make_arrays(w, run))
         status = nh_fail_memory(report);
     return status;
@@ -194,16 +242,18 @@ void nh_crossings_free(nh_crossings *w)
 {
     if (!w)
         return;
-    double *array[] = {w->kept,    w->kept_before,  w->rows,     w->wrapped,  w->node,
-                       w->block,   w->at,           w->fresh,    w->slope,    w->q,
-                       w->shown,   w->told,         w->value[0], w->value[1], w->value[2],
-                       w->changed, w->blocks_before};
+    double *array[] = {w->kept,          w->kept_before, w->rows,     w->wrapped,
+                       w->node,          w->block,       w->at,       w->fresh,
+                       w->slope,         w->q,           w->shown,    w->told,
+                       w->value[0],      w->value[1],    w->value[2], w->changed,
+                       w->blocks_before, w->of_model,    w->moved,    w->within};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++)
         free(array[i]);
     free(w->looked_for);
     free(w->ends);
     free(w->acts);
     free(w->root);
+    free(w->function);
     nh_engine_free(&w->engine);
     free(w);
 }
@@ -277,7 +327,7 @@ char *nh_crossings_ends(const nh_run *run)
     nh_text text = {0};
     for (int i = 0; w && i < w->events; i++)
         if (w->looked_for[i])
-            nh_text_add(&text, "%s%s%s", text.length ? "," : "", w->problem->event[i].name,
+            nh_text_add(&text, "%s%s%s", text.length ? "," : "", nh_crossings_name(w, i),
                         w->ends[i] ? "!" : "");
     nh_text_add(&text, "%s", "");
     return text.failed ? (nh_text_free(&text), NULL) : text.data;
@@ -288,6 +338,30 @@ void nh_crossings_pack(nh_pack *p, const nh_run *run)
     const nh_crossings *w = run->crossings;
     for (size_t i = 0; i < (size_t)run->members * w->kept_size; i++)
         nh_pack_real(p, w->kept[i]);
+}
+
+size_t nh_crossings_model_size(const nh_crossings *w)
+{
+    return KEPT_EVENTS + OF_ALL * (size_t)w->model_events + 2 * w->node_size;
+}
+
+void nh_crossings_take(const nh_run *run, double *out)
+{
+    const nh_crossings *w = run->crossings;
+    double *kept = nh_crossings_kept(w, 0);
+    const size_t head = KEPT_EVENTS + OF_ALL * (size_t)w->model_events;
+    memcpy(out, kept, head * sizeof *out);
+    memcpy(out + head, nh_crossings_node(w, kept, 0), 2 * w->node_size * sizeof *out);
+}
+
+void nh_crossings_put(nh_run *run, const double *from)
+{
+    const nh_crossings *w = run->crossings;
+    double *kept = nh_crossings_kept(w, 0);
+    const size_t head = KEPT_EVENTS + OF_ALL * (size_t)w->model_events;
+    memcpy(kept, from, head * sizeof *kept);
+    memcpy(nh_crossings_node(w, kept, 0), from + head, 2 * w->node_size * sizeof *kept);
+    nh_crossings_take_up(run);
 }
 
 void nh_crossings_take_up(nh_run *run)
@@ -322,4 +396,12 @@ int64_t nh_run_event_count(const nh_run *run, int member, int event)
         event >= run->crossings->events)
         return 0;
     return (int64_t)nh_crossings_of(nh_crossings_kept(run->crossings, member), event)[OF_COUNT];
+}
+
+const char *nh_run_event_name(const nh_run *run, int event)
+{
+    const nh_crossings *w = run->crossings;
+    if (!w)
+        return nh_system_event_name(run->system, event);
+    return event >= 0 && event < w->events ? nh_crossings_name(w, event) : NULL;
 }

@@ -44,10 +44,13 @@ typedef struct nh_root { /* a change of sign */
 enum { NH_EVENT_STEPS = 64, NH_EVENT_NODES = 64 };
 
 struct nh_crossings {
-    int events, n, angles;
+    int events; /* those of the model, then functions of the caller's */
+    int model_events, n, angles;
+    nh_event_function *function; /* [events - model_events] */
+    const nh_system *system;
     const nh_shape *shape;
     size_t node_size, kept_size;
-    const nh_problem *problem;
+    const nh_problem *problem; /* NULL: the system has no model */
     bool *looked_for, *ends, *acts;
     bool needs_slope;              /* a rate depends on the acceleration */
     bool own;                      /* nodes come from the method */
@@ -62,6 +65,9 @@ struct nh_crossings {
     double *block;                 /* a state beside the run, as a group's of one lane */
     double *at, *fresh;            /* nodes: one in between, and the one behind an event */
     double *value[3];              /* g and g' at the nodes of an interval, and between them */
+    double *within;                /* ... and at two places in between */
+    double *of_model;              /* the same of the model's events, as they are computed */
+    double *moved;                 /* q, v beside a state, and as users see them */
     double *slope;                 /* v' and multipliers */
     double *changed;               /* what CHANGES returns */
     double *q;                     /* with full revolutions */
@@ -71,6 +77,7 @@ struct nh_crossings {
     double *told; /* [members][2]: how many events were told, and the one that was to end it */
     double *blocks_before; /* states of all members before the present chunk */
     bool no_memory;
+    bool stopped; /* a function asked for it */
     void *user;
     int (*hook)(void *user, const nh_event *event);
 };
@@ -106,6 +113,14 @@ int64_t nh_crossings_steps(const nh_run *run); /* when the last of them did */
 void nh_crossings_save(nh_run *run);
 void nh_crossings_restore(nh_run *run);
 
+const char *nh_crossings_name(const nh_crossings *w, int event);
+int nh_crossings_direction(const nh_crossings *w, int event);
+
+/* What is kept of a member without what concerns functions: so many numbers. */
+size_t nh_crossings_model_size(const nh_crossings *w);
+void nh_crossings_take(const nh_run *run, double *out);
+void nh_crossings_put(nh_run *run, const double *from);
+
 /* What is kept was put there from elsewhere: events up to there have been told. */
 void nh_crossings_take_up(nh_run *run);
 
@@ -125,6 +140,8 @@ void nh_node_of_block(const nh_crossings *w, const double *block, double t, doub
 void nh_block_of_node(const nh_run *run, const double *node, double *block);
 /* Values of all events and their rates at a node. */
 void nh_crossings_values(nh_crossings *w, const double *node, double *value);
+/* The rate of an event that is a function, from two states nearby; h: of the interval. */
+double nh_crossings_rate(nh_crossings *w, const double *node, int event, double h);
 /* The acceleration at a node. */
 void nh_crossings_slope(nh_crossings *w, double *node);
 /* The state a part x of the way from node to node, as a step of the method makes it, in w->at;

@@ -177,6 +177,31 @@ static nh_status check_options(const nh_run_options *options, nh_report *report)
     return NH_OK;
 }
 
+/* The table of the method and, where it takes them, the scales of the components of a state: that
+ * of a coordinate is that of its velocity, too, which may have its own. */
+static bool make_table(nh_run *run)
+{
+    const nh_method *method = run->choice.method;
+    const nh_mechanics *mechanics = run->system->mechanics;
+    const double *scale = method->scaled && mechanics ? mechanics->problem->scale : NULL;
+    const size_t n = (size_t)run->system->shape.n, nq = (size_t)run->system->coordinates;
+    const size_t own = method->table_size ? method->table_size(run->choice.option) : 0;
+    run->table_size = own + (scale ? 2 * n : 0);
+    run->table = calloc(run->table_size + 1, sizeof *run->table);
+    if (run->table && method->table)
+        method->table(run->choice.option, run->table);
+    if (!run->table || !scale)
+        return run->table != NULL;
+    double *of_q = run->table + own, *of_v = of_q + n;
+    of_q[-1] = 1;
+    for (size_t i = 0; i < n; i++) {
+        const double q = i < nq ? scale[i] : 0, v = scale[nq + i];
+        of_q[i] = q > 0 ? q : 1;
+        of_v[i] = v > 0 ? v : of_q[i];
+    }
+    return true;
+}
+
 static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_report *report)
 {
     nh_status status = nh_choice_applies(&run->choice, run->system, report);
@@ -201,12 +226,8 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
         4 * (size_t)shape->n + (size_t)shape->angles + run->memory + (size_t)shape->inputs;
     if (run->pace && !nh_pace_extend(run->pace, &run->state_size))
         return nh_fail_memory(report);
-    run->table_size = method->table_size ? method->table_size(run->choice.option) : 0;
-    run->table = calloc(run->table_size + 1, sizeof *run->table);
-    if (!run->table)
+    if (!make_table(run))
         return nh_fail_memory(report);
-    if (method->table)
-        method->table(run->choice.option, run->table);
     if (method->sizes)
         method->sizes(run->choice.option, run->size);
     return NH_OK;

@@ -64,6 +64,9 @@ bool nh_system_digest(const nh_system *system, const nh_choice *choice, char dig
         nh_pack_bytes(&all, tape->code, tape->instructions * sizeof *tape->code);
     }
     pack_tables(&all, system);
+    if (system->mechanics && system->mechanics->problem->scale)
+        nh_pack_bytes(&all, system->mechanics->problem->scale,
+                      (size_t)(system->coordinates + system->shape.n) * sizeof(double));
     bool done = !all.failed;
     nh_sha256_text(all.data ? (const void *)all.data : "", all.size, digest);
     nh_pack_free(&all);

@@ -69,8 +69,7 @@ static void take(const nh_solution *s, const nh_run *run, bool lasts, mark *m)
     *m = (mark){time_of(run), run->time, run->steps, g->started, lasts, m->state};
     memcpy(m->state, g->block, s->block * sizeof *m->state);
     if (run->crossings && s->kept > 0)
-        memcpy(m->state + s->block, nh_crossings_kept(run->crossings, 0),
-               s->kept * sizeof *m->state);
+        nh_crossings_take(run, m->state + s->block);
 }
 
 static void put_back(const nh_solution *s, nh_run *run, const mark *m)
@@ -83,11 +82,8 @@ static void put_back(const nh_solution *s, nh_run *run, const mark *m)
     g->started = m->started;
     g->given = 1;
     memcpy(g->block, m->state, s->block * sizeof *m->state);
-    if (run->crossings && s->kept > 0) {
-        memcpy(nh_crossings_kept(run->crossings, 0), m->state + s->block,
-               s->kept * sizeof *m->state);
-        nh_crossings_take_up(run);
-    }
+    if (run->crossings && s->kept > 0)
+        nh_crossings_put(run, m->state + s->block);
     nh_run_resume_inputs(run);
 }
 
@@ -246,7 +242,7 @@ nh_status nh_solution_create(nh_solution **out, nh_run *run, nh_report *report)
     s->source = run;
     s->system = run->system;
     s->block = run->state_size;
-    s->kept = run->crossings ? run->crossings->kept_size : 0;
+    s->kept = run->crossings ? nh_crossings_model_size(run->crossings) : 0;
     const int64_t room = (int64_t)(MARK_NUMBERS / (s->block + s->kept + 1));
     s->most = room > MARKS_MAX ? MARKS_MAX : room < MARKS_LEAST ? MARKS_LEAST : room;
     s->stride = 1;

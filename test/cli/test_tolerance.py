@@ -4,6 +4,7 @@
 Every shipped model alone, against the reference; states at given times; a last shorter step; ensembles; checkpoints."""
 
 import json
+import math
 import os
 import sys
 
@@ -52,6 +53,18 @@ def tolerances_are_kept(program, folder):
     check(distance(five, exact) < 1e-5, "dopri5")
     fixed = program.json(*COIN, "--method", "dop853", "--step", 0.1, "--time", 10)
     same((fixed["tolerance"], fixed["accepted"], fixed["rejected"]), (None, 100, 0))
+
+
+def scales_are_kept(program, folder):
+    """A motion of a millionth beside one of 1: only with its scale is it resolved."""
+    text = "model scaled\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - 50*x^2 - y^2/2\nstart x = 1e-6, y = 1\n"
+    path, errors = os.path.join(folder, "scaled.nh"), []
+    for scale in ("", "scale x = 1e-6\n", "scale x' = 1e-5, x = 1e-6\n"):
+        with open(path, "w") as file:
+            file.write(text + scale)
+        found = program.json("run", path, "--method", "dop853:energy=free", "--tolerance", 1e-6, "--time", 20)
+        errors.append(abs(found["q"][0] - 1e-6 * math.cos(10 * found["t"])))
+    check(errors[0] > 1e-7 and max(errors[1:]) < 1e-9, errors)  # measured: 2.7e-7, 2.2e-11 with the scale of x alone
 
 
 def states_at_given_times(program, folder):
