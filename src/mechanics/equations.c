@@ -79,7 +79,8 @@ static bool derive_mass_and_rate(nh_mechanics *s, const nh_expr *v)
         nh_partials pq;
         if (!nh_gradient(g, s->p[i], NH_V, s->mass.row + i) || !nh_gradient(g, s->p[i], NH_Q, &pq))
             return false;
-        nh_expr moved = nh_add(g, nh_row_apply(g, &pq, v), time_derivative(g, s->p[i]));
+        nh_expr explicitly = time_derivative(g, s->p[i]);
+        nh_expr moved = nh_add(g, nh_row_apply(g, &pq, v), explicitly);
         s->rate[i] = nh_subtract(g, s->F[i], moved);
         nh_partials_free(&pq);
     }
@@ -95,7 +96,8 @@ static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
         if (!nh_gradient(g, s->k[i], NH_V, s->K.row + i) ||
             !nh_gradient(g, s->k[i], NH_Q, s->kq.row + i))
             return false;
-        s->drift[i] = nh_add(g, nh_row_apply(g, s->kq.row + i, v), time_derivative(g, s->k[i]));
+        nh_expr explicitly = time_derivative(g, s->k[i]);
+        s->drift[i] = nh_add(g, nh_row_apply(g, s->kq.row + i, v), explicitly);
     }
     for (int i = 0; i < s->positions; i++)
         s->position[i] = s->problem->constraint[s->m - s->positions + i].position;

@@ -186,7 +186,8 @@ static bool difference_slope(const frame *f, nh_expr e, nh_expr *out)
         f->beside[i] = nh_subtract(g, here, d);
         nh_expr down = nh_substitute(g, e, NH_Q, f->beside, (size_t)f->n);
         f->beside[i] = here;
-        out[i] = up == down ? NH_ZERO : nh_divide(g, nh_subtract(g, up, down), nh_scale(g, 2, d));
+        nh_expr twice = nh_scale(g, 2, d);
+        out[i] = up == down ? NH_ZERO : nh_divide(g, nh_subtract(g, up, down), twice);
     }
     return true;
 }
@@ -246,8 +247,8 @@ static bool bracket(frame *f, nh_expr_list *out)
     for (int a = 0; ok && a < f->r; a++)
         for (int b = a + 1; ok && b < f->r; b++) {
             const nh_expr *Xa = f->X + a * n, *Xb = f->X + b * n;
-            nh_expr C = nh_subtract(g, inner(g, n, slope + a * n, 1, Xb),
-                                    inner(g, n, slope + b * n, 1, Xa));
+            nh_expr back = inner(g, n, slope + b * n, 1, Xa);
+            nh_expr C = nh_subtract(g, inner(g, n, slope + a * n, 1, Xb), back);
             ok = nh_expr_list_push(out, nh_subtract(g, C, algebra(f, Xa, Xb)));
         }
     free(slope);

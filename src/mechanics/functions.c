@@ -48,9 +48,10 @@ bool nh_derive_push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     nh_expr h = nh_variable(s->g, NH_X, 0);
     bool ok = solve_mass(s, s->rate, work);
-    for (int i = 0; ok && i < s->n; i++)
-        ok = nh_expr_list_push(
-            out, nh_add(s->g, nh_variable(s->g, NH_V, (uint32_t)i), nh_multiply(s->g, h, work[i])));
+    for (int i = 0; ok && i < s->n; i++) {
+        nh_expr change = nh_multiply(s->g, h, work[i]);
+        ok = nh_expr_list_push(out, nh_add(s->g, nh_variable(s->g, NH_V, (uint32_t)i), change));
+    }
     return ok && push_entries(out, &s->B);
 }
 
@@ -289,7 +290,8 @@ static nh_expr mean_of(nh_mechanics *s, const mean_arguments *x, nh_expr first, 
     nh_graph *g = s->g;
     nh_expr there = nh_substitute(g, second, NH_Q, x->q1, (size_t)s->n);
     there = nh_substitute(g, there, NH_TIME, &x->t1, 1);
-    return nh_add(g, nh_multiply(g, x->before, first), nh_multiply(g, x->a, there));
+    there = nh_multiply(g, x->a, there);
+    return nh_add(g, nh_multiply(g, x->before, first), there);
 }
 
 bool nh_derive_close_mean(nh_mechanics *s, nh_expr *work, nh_expr_list *out)

@@ -218,8 +218,8 @@ nh_value nh_sum_of_products(nh_expander *x, const nh_ast *ast, const nh_value *a
     for (int64_t i = 0; i < count && !x->status; i++) {
         nh_value left = a[i], right = b[i * stride];
         if (left.symbolic || right.symbolic) {
-            nh_expr product =
-                nh_multiply(x->graph, nh_value_expr(x, left), nh_value_expr(x, right));
+            nh_expr product = nh_value_expr(x, right);
+            product = nh_multiply(x->graph, nh_value_expr(x, left), product);
             count_operands(x, ast, product);
             push_term(x, product);
         } else
@@ -243,8 +243,8 @@ nh_value nh_expand_power(nh_expander *x, const nh_ast *ast)
             FAIL(x, ast->place, "%.10g^%.10g is not a finite number", base.number, exponent.number);
         return nh_number_value(number);
     }
-    return nh_as_value(x, ast,
-                       nh_power(x->graph, nh_value_expr(x, base), nh_value_expr(x, exponent)));
+    const nh_expr to = nh_value_expr(x, exponent);
+    return nh_as_value(x, ast, nh_power(x->graph, nh_value_expr(x, base), to));
 }
 
 nh_value nh_expand_loop(nh_expander *x, const nh_ast *ast)
@@ -290,7 +290,8 @@ nh_value nh_function_of(nh_expander *x, const nh_ast *ast, nh_function f, nh_val
         return nh_number_value(nh_function_value(f, a.number, b.number));
     if (!nh_takes_two(f))
         return nh_as_value(x, ast, nh_call(x->graph, f, a.expr));
-    return nh_as_value(x, ast, nh_call2(x->graph, f, nh_value_expr(x, a), nh_value_expr(x, b)));
+    const nh_expr second = nh_value_expr(x, b);
+    return nh_as_value(x, ast, nh_call2(x->graph, f, nh_value_expr(x, a), second));
 }
 
 nh_value nh_expand_builtin(nh_expander *x, const nh_ast *ast)

@@ -183,8 +183,8 @@ static void choice_contribute(sweep *s, nh_function f, nh_expr condition, nh_exp
     s->failed |= !nh_gradient(g, value, s->kind, &inner);
     for (size_t i = 0; i < inner.count && !s->failed; i++) {
         nh_expr term = nh_multiply(g, adjoint, inner.entry[i].value);
-        contribute(s, nh_variable(g, s->kind, inner.entry[i].index),
-                   nh_call2(g, f, condition, term));
+        term = nh_call2(g, f, condition, term);
+        contribute(s, nh_variable(g, s->kind, inner.entry[i].index), term);
     }
     nh_partials_free(&inner);
 }
@@ -196,8 +196,8 @@ static void call2_contribute(sweep *s, nh_expr f, nh_node n, nh_expr adjoint)
     if (n.which == NH_WHEN || n.which == NH_UNLESS) {
         choice_contribute(s, (nh_function)n.which, a, b, adjoint);
     } else if (n.which == NH_ATAN2) {
-        nh_expr scale =
-            nh_divide(g, adjoint, nh_add(g, nh_multiply(g, a, a), nh_multiply(g, b, b)));
+        nh_expr square = nh_multiply(g, b, b);
+        nh_expr scale = nh_divide(g, adjoint, nh_add(g, nh_multiply(g, a, a), square));
         contribute(s, a, nh_multiply(g, scale, b));
         contribute(s, b, nh_negate(g, nh_multiply(g, scale, a)));
     } else {

@@ -47,9 +47,10 @@ void nh_build_force_on(nh_builder *b, const nh_ast *ast, nh_value velocity, nh_v
                                  "%s stands here; expected %s, as its velocity is",
                                  nh_value_shape(force).text, nh_value_shape(velocity).text);
     bool single = nh_is_single(velocity);
-    for (int64_t i = 0; i < (single ? 1 : nh_value_entries(velocity)) && !b->x.status; i++)
-        add_power(b, nh_value_expr(&b->x, single ? velocity : velocity.entry[i]),
-                  nh_value_expr(&b->x, single ? force : force.entry[i]));
+    for (int64_t i = 0; i < (single ? 1 : nh_value_entries(velocity)) && !b->x.status; i++) {
+        nh_expr acting = nh_value_expr(&b->x, single ? force : force.entry[i]);
+        add_power(b, nh_value_expr(&b->x, single ? velocity : velocity.entry[i]), acting);
+    }
 }
 
 static void check_point(nh_builder *b, const nh_ast *ast, nh_value point)

@@ -3,7 +3,8 @@
  * Nodes are hash-consed: equal expressions are one node, so equality is equality of handles. They
  * are numbered in the order of creation and an operand is created before its user, so ascending
  * handles are an order of evaluation. Everything is deterministic: the same calls give the same
- * handles.
+ * handles. So no call may have two arguments that make nodes: compilers differ in which they
+ * evaluate first.
  *
  * Two kinds of nodes represent the algebra, each in a canonical form in which structural zeros
  * vanish and like terms are combined:

@@ -333,8 +333,10 @@ static nh_expr polynomial(nh_graph *g, nh_signal signal, uint32_t first)
     nh_expr origin = nh_variable(g, NH_U, first + (uint32_t)values - 1);
     nh_expr since = nh_subtract(g, nh_variable(g, NH_TIME, 0), origin);
     nh_expr sum = nh_variable(g, NH_U, first + (uint32_t)powers);
-    for (int p = powers - 1; p >= 0; p--)
-        sum = nh_add(g, nh_variable(g, NH_U, first + (uint32_t)p), nh_multiply(g, since, sum));
+    for (int p = powers - 1; p >= 0; p--) {
+        sum = nh_multiply(g, since, sum);
+        sum = nh_add(g, nh_variable(g, NH_U, first + (uint32_t)p), sum);
+    }
     return sum;
 }
 

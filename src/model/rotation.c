@@ -252,7 +252,8 @@ nh_value nh_pitch(nh_expander *x, const nh_ast *call, const nh_value *m)
     if (!check_matrix(x, call, m))
         return zero;
     nh_value across = two_products(x, call, m->entry[7], m->entry[7], m->entry[8], m->entry[8]);
-    return direction(x, call, negated(x, call, m->entry[6]), nh_square_root(x, call, across));
+    nh_value length = nh_square_root(x, call, across);
+    return direction(x, call, negated(x, call, m->entry[6]), length);
 }
 
 /* ---- start values ---- */
@@ -291,7 +292,8 @@ bool nh_start_rate(nh_expander *x, const nh_ast *ast, nh_value w, bool space, co
 /* a b - c d */
 static nh_expr two_by_two(nh_graph *g, nh_expr a, nh_expr b, nh_expr c, nh_expr d)
 {
-    return nh_add(g, nh_multiply(g, a, b), nh_scale(g, -1, nh_multiply(g, c, d)));
+    nh_expr second = nh_scale(g, -1, nh_multiply(g, c, d));
+    return nh_add(g, nh_multiply(g, a, b), second);
 }
 
 /* p (0, w)/2, with the w of (p, p'). */
@@ -305,9 +307,8 @@ static void tangential_rate(nh_graph *g, uint32_t first, nh_expr *rate)
     for (int i = 0; i < 3; i++) {
         nh_expr across = two_by_two(g, p[1 + (i + 1) % 3], v[1 + (i + 2) % 3], p[1 + (i + 2) % 3],
                                     v[1 + (i + 1) % 3]);
-        w[i] = nh_scale(
-            g, 2,
-            nh_add(g, two_by_two(g, p[0], v[1 + i], p[1 + i], v[0]), nh_scale(g, -1, across)));
+        across = nh_scale(g, -1, across);
+        w[i] = nh_scale(g, 2, nh_add(g, two_by_two(g, p[0], v[1 + i], p[1 + i], v[0]), across));
         along = nh_add(g, along, nh_multiply(g, p[1 + i], w[i]));
     }
     rate[0] = nh_scale(g, -0.5, along);

@@ -127,7 +127,8 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
         snprintf(number, sizeof number, "constraint %d", b->problem->constraints + 1);
         char *name = item->symbol ? entry_name(b, item->symbol->name, s, index, left, i)
                                   : nh_build_copy(b, number);
-        nh_expr value = nh_subtract(b->problem->graph, entry_of(b, left, i), entry_of(b, right, i));
+        nh_expr value = entry_of(b, right, i);
+        value = nh_subtract(b->problem->graph, entry_of(b, left, i), value);
         if (!b->x.status)
             nh_add_constraint(b, name, value, item->place);
     }

@@ -74,9 +74,12 @@ static nh_expr polynomial(nh_expander *e, const spline *s, int i, nh_expr at, do
 {
     nh_graph *g = e->graph;
     nh_expr d = nh_subtract(g, at, nh_number(g, s->x[i]));
-    nh_expr rest = nh_add(g, nh_number(g, quadratic), nh_scale(g, cubic, d));
-    rest = nh_add(g, nh_number(g, s->slope[i]), nh_multiply(g, d, rest));
-    return nh_add(g, nh_number(g, s->y[i]), nh_multiply(g, d, rest));
+    nh_expr rest = nh_scale(g, cubic, d);
+    rest = nh_add(g, nh_number(g, quadratic), rest);
+    rest = nh_multiply(g, d, rest);
+    rest = nh_add(g, nh_number(g, s->slope[i]), rest);
+    rest = nh_multiply(g, d, rest);
+    return nh_add(g, nh_number(g, s->y[i]), rest);
 }
 
 /* Piece 0 is the line before the first point, piece i the cubic behind point i, the last a line. */
