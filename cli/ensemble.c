@@ -195,13 +195,15 @@ static int compute(ensemble_job *c, const options *given)
             return answer;
     }
     bool several = c->ranks.mpi != NULL;
+    if (given->plot && !keep_outcomes(c))
+        return complain("out of memory"), FAILED;
     nh_ensemble_hooks hooks = {.size = sizeof hooks,
                                .user = c,
                                .progress = show_progress,
                                .member = members      ? add_member
                                          : c->archive ? add_member_to_archive
                                                       : NULL,
-                               .rows = c->archive ? add_rows : NULL,
+                               .rows = c->archive || c->outcome ? add_rows : NULL,
                                .due = given->checkpoint ? ensemble_checkpoint_is_due : NULL,
                                .checkpoint = given->checkpoint ? write_ensemble_checkpoint : NULL,
                                .fetch_add = several ? ranks_fetch_add : NULL,
@@ -315,6 +317,7 @@ static int run(const options *given)
     free(c.list_q);
     free(c.list_v);
     free(c.row);
+    free(c.outcome);
     ranks_end(&c.ranks, answer);
     return answer;
 }

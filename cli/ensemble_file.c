@@ -70,7 +70,8 @@ int add_rows(void *user, const nh_rows *rows)
 {
     ensemble_job *c = user;
     nh_report report;
-    return note(c, nh_archive_rows(c->archive, rows, &report), &report);
+    add_outcomes(c, rows);
+    return c->archive ? note(c, nh_archive_rows(c->archive, rows, &report), &report) : 0;
 }
 
 int add_member_to_archive(void *user, const nh_member *member)

@@ -23,6 +23,7 @@ typedef struct ensemble_job {
     const char *output, *plot; /* files that were written, or NULL */
     nh_table *table;           /* of members, while it is written */
     double *row;               /* of that table */
+    double *outcome;           /* of every member, for the picture; NULL: not wanted, or too many */
     nh_archive *archive;       /* of all members' trajectories, while it is written */
     checkpointing checkpointing;
     ranks ranks;
@@ -56,6 +57,10 @@ int ensemble_checkpoint_is_due(void *user, int64_t done);
 int write_ensemble_checkpoint(void *user, const void *bytes, size_t size, int64_t done);
 int close_archive(ensemble_job *c);
 
+/* The picture: room for what becomes of the members (false without memory), what the hook for rows
+ * hands on to it, and drawing. */
+bool keep_outcomes(ensemble_job *c);
+void add_outcomes(ensemble_job *c, const nh_rows *rows);
 int plot_ensemble(ensemble_job *c, const char *path);
 void print_ensemble_text(const ensemble_job *c);
 void print_ensemble_json(const ensemble_job *c);

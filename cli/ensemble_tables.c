@@ -1,17 +1,14 @@
-/* Tables and plots of an ensemble. */
-#include <nonholo_analysis.h>
-
+/* Tables of an ensemble. */
 #include "ensemble_job.h"
 #include "command.h"
 #include "message.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const measures[] = {"mean", "variance", "min", "max"};
-enum { MEASURES = 4, PANELS_MAX = 6 };
+enum { MEASURES = 4 };
 
 static int no_memory(void)
 {
@@ -132,58 +129,4 @@ int add_member(void *user, const nh_member *m)
     *row++ = m->constraint_max;
     nh_table_add(c->table, c->row);
     return 0;
-}
-
-/* ---- the picture --------------------------------------------------------------------------- */
-
-/* Mean, mean plus and minus a standard deviation, and the range of one column. */
-static void fill_curves(const ensemble_job *c, int column, double *data, nh_curve *curve,
-                        const double *time)
-{
-    static const char *const names[] = {"mean", "mean + deviation", "mean - deviation", "least",
-                                        "greatest"};
-    int64_t records = nh_ensemble_records(c->ensemble);
-    for (int64_t r = 0; r < records; r++) {
-        nh_statistic s = nh_ensemble_statistic(c->ensemble, r, column);
-        double deviation = sqrt(s.variance);
-        double value[] = {s.mean, s.mean + deviation, s.mean - deviation, s.least, s.greatest};
-        for (int i = 0; i < 5; i++)
-            data[i * records + r] = value[i];
-    }
-    for (int i = 0; i < 5; i++)
-        curve[i] =
-            (nh_curve){.name = names[i], .x = time, .y = data + i * records, .count = records};
-}
-
-int plot_ensemble(ensemble_job *c, const char *path)
-{
-    const nh_ensemble *e = c->ensemble;
-    int panels = 0, wanted[PANELS_MAX];
-    size_t records = (size_t)nh_ensemble_records(e);
-    for (int i = 1; i < nh_ensemble_columns(e) && panels < PANELS_MAX;
-         i++) /* not the energy itself */
-        if (i != 2 || nh_system_constraints(c->subject.system) > 0)
-            wanted[panels++] = i;
-    double *data = calloc(records * (1 + 5 * (size_t)panels), sizeof *data);
-    if (!data)
-        return no_memory();
-    nh_panel panel[PANELS_MAX];
-    nh_curve curve[PANELS_MAX][5];
-    for (size_t r = 0; r < records; r++)
-        data[r] = nh_ensemble_time(e, (int64_t)r);
-    for (int i = 0; i < panels; i++) {
-        fill_curves(c, wanted[i], data + records * (1 + 5 * (size_t)i), curve[i], data);
-        panel[i] = (nh_panel){.title = nh_ensemble_column_name(e, wanted[i]),
-                              .x_label = "t",
-                              .curve = curve[i],
-                              .curves = 5};
-    }
-    char title[256];
-    snprintf(title, sizeof title, "%s, %s, step %.10g, %lld member%s",
-             nh_system_name(c->subject.system), c->method, c->wanted.step,
-             (long long)nh_ensemble_members(e), plural(nh_ensemble_members(e)));
-    nh_report report;
-    nh_status status = nh_panels_plot(panel, panels, path, title, &report);
-    free(data);
-    return status == NH_OK ? 0 : complain_report(&report);
 }

@@ -203,10 +203,13 @@ typedef struct nh_curve {
     const char *name;
     const double *x, *y;
     int64_t count;
-    bool marked; /* with a marker at each point */
-    bool guide;  /* thin, grey and dashed: a line for comparison */
-    bool faint;  /* thin: one of many curves */
-    bool dots;   /* marks without a line, such as equilibria */
+    bool marked;         /* with a marker at each point */
+    bool guide;          /* thin, grey and dashed: a line for comparison */
+    bool faint;          /* thin: one of many curves */
+    bool dots;           /* marks without a line, such as equilibria */
+    bool cloud;          /* small dots without a line, in any order */
+    bool bars;           /* bars upon zero, one at each x */
+    const double *upper; /* NULL, or a band is filled between y and this */
 } nh_curve;
 typedef struct nh_panel {
     const char *title, *x_label, *y_label;

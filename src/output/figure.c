@@ -29,6 +29,8 @@ static nh_status draw(const nh_record *r, const char *path, const char *title, n
                       .data = r->table,
                       .name = calloc((size_t)columns, sizeof *sheet.name),
                       .kind = calloc((size_t)columns, sizeof *sheet.kind),
+                      .scattered = r->section,
+                      .section = r->section,
                       .keeps_energy = nh_system_facts(r->system)->keeps_energy};
     nh_status status = sheet.name && sheet.kind ? NH_OK : nh_fail_memory(report);
     for (int i = 0; i < columns && status == NH_OK; i++) {

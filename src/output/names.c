@@ -38,10 +38,24 @@ static void put(printed *p, const char *piece, size_t length)
     }
 }
 
-/* The word that a name begins with, and the digits behind it: x1, theta2. */
-static const char *put_word(printed *p, const char *name)
+static void put_low(printed *p, char digit)
 {
     static const char *const low[10] = {"₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉"};
+    put(p, low[digit - '0'], strlen(low[digit - '0']));
+}
+
+/* The digits of a single index in brackets, or 0: of y[1], not of y[1][2] or y1[1]. */
+static size_t index_digits(const char *name, const char *at)
+{
+    size_t digits = *at == '[' && at > name && isalpha((unsigned char)at[-1])
+                        ? strspn(at + 1, "0123456789")
+                        : 0;
+    return digits > 0 && at[1 + digits] == ']' && at[2 + digits] != '[' ? digits : 0;
+}
+
+/* The word that a name begins with, and the digits behind it: x1, theta2, y[1]. */
+static const char *put_word(printed *p, const char *name)
+{
     size_t letters = 0, digits = 0;
     while (isalpha((unsigned char)name[letters]))
         letters++;
@@ -58,11 +72,15 @@ static const char *put_word(printed *p, const char *name)
     for (size_t i = 0; i < digits; i++) {
         const char *digit = &name[letters + i];
         if (letter || letters == 1)
-            put(p, low[*digit - '0'], strlen(low[*digit - '0']));
+            put_low(p, *digit);
         else
             put(p, digit, 1);
     }
-    return name + letters + digits;
+    const char *rest = name + letters + digits;
+    const size_t index = letter || letters == 1 ? index_digits(name, rest) : 0;
+    for (size_t i = 0; i < index; i++)
+        put_low(p, rest[1 + i]);
+    return rest + (index ? index + 2 : 0);
 }
 
 const char *nh_print_name(const char *name, char text[NH_PRINTED_NAME])

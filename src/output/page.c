@@ -155,18 +155,25 @@ static void put_curve(nh_file *file, const nh_panel *panel, int number)
     char printed[NH_PRINTED_NAME];
     nh_file_text(file, number ? ",\n{\"name\":" : "\n{\"name\":");
     nh_put_string(file, nh_print_name(curve->name ? curve->name : "", printed));
+    int colour = number; /* bands have that of the curve before them */
+    while (colour > 0 && panel->curve[colour].upper)
+        colour--;
     put_key(file, "colour",
             curve->guide  ? "#888888"
             : curve->dots ? "#000000"
-                          : colours[number % COLOURS]);
+                          : colours[colour % COLOURS]);
     put_flag(file, "marked", curve->marked || curve->dots);
     put_flag(file, "dots", curve->dots);
     put_flag(file, "guide", curve->guide);
     put_flag(file, "faint", curve->faint);
+    put_flag(file, "cloud", curve->cloud);
+    put_flag(file, "bars", curve->bars);
     if (number >= COLOURS)
         nh_file_text(file, ",\"dash\":[8,5]");
     put_values(file, "xs", curve->x, curve->count, panel->x_log);
     put_values(file, "ys", curve->y, curve->count, panel->y_log);
+    if (curve->upper)
+        put_values(file, "upper", curve->upper, curve->count, panel->y_log);
     nh_file_text(file, "}");
 }
 

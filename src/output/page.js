@@ -1,5 +1,5 @@
-// Draws panels {title, x, y, xlog, ylog, equal, curves: [{name, xs, ys, colour, dash, marked, dots, guide, faint}]} with
-// uPlot. Functions of x are drawn by uPlot itself and share their cursor; paths (x goes back and forth) by a
+// Draws panels {title, x, y, xlog, ylog, equal, curves: [{name, xs, ys, upper, colour, dash, marked, dots, guide, faint,
+// cloud, bars}]} with uPlot. Functions of x are drawn by uPlot itself and share their cursor; paths (x goes back and forth) by a
 // drawer of our own. `data-error` on the root element tells what went wrong.
 "use strict";
 window.onerror = (message) => { document.documentElement.dataset.error = message; };
@@ -21,6 +21,7 @@ function powers(u, splits) {
 }
 
 function rises(curve) {
+    if (curve.cloud) return false;
     for (let i = 1; i < curve.xs.length; i++)
         if (curve.xs[i] === null || curve.xs[i - 1] === null || curve.xs[i] < curve.xs[i - 1]) return false;
     return true;
@@ -30,6 +31,16 @@ function drawPath(u, index) {
     uPlot.orient(u, index, (series, xs, ys, scaleX, scaleY, toX, toY, left, top, width, height, moveTo, lineTo) => {
         const [x, y] = u.data[index], path = new Path2D();
         let down = false;
+        if (series.cloud) {
+            u.ctx.save();
+            u.ctx.fillStyle = series.colour;
+            const size = 2 * devicePixelRatio;
+            for (let i = 0; i < x.length; i++)
+                if (x[i] !== null && y[i] !== null)
+                    u.ctx.fillRect(toX(x[i], scaleX, width, left) - size / 2, toY(y[i], scaleY, height, top) - size / 2, size, size);
+            u.ctx.restore();
+            return;
+        }
         for (let i = 0; i < x.length; i++) {
             if (x[i] === null || y[i] === null) { down = false; continue; }
             (down ? lineTo : moveTo)(path, toX(x[i], scaleX, width, left), toY(y[i], scaleY, height, top));
@@ -70,7 +81,8 @@ function scale(isLog, range) {
 
 function seriesOf(curve) {
     return {
-        label: curve.name || " ", stroke: curve.colour, colour: curve.colour, width: curve.dots ? 0 : curve.guide || curve.faint ? 0.7 : 1.4,
+        label: curve.name || " ", stroke: curve.colour, colour: curve.colour, cloud: curve.cloud,
+        width: curve.upper || curve.dots ? 0 : curve.guide || curve.faint ? 0.7 : 1.4,
         dash: curve.guide ? [4, 4] : curve.dash, spanGaps: true, points: { show: curve.marked, size: curve.dots ? 9 : 5 },
         value: (u, v) => (v === null || v === undefined ? "-" : shortNumber(v)),
     };
@@ -86,9 +98,12 @@ function options(panel, width) {
 }
 
 function drawFunctions(panel, curves, place, width) {
-    const data = uPlot.join(curves.map((c) => [c.xs, c.ys]));
+    const edges = curves.flatMap((c) => (c.upper ? [c, { ...c, name: c.name + ", upper edge", ys: c.upper }] : [c]));
+    const data = uPlot.join(edges.map((c) => [c.xs, c.ys]));
     const all = options(panel, width);
-    all.series = [{ label: panel.x, value: (u, v) => shortNumber(v) }].concat(curves.map(seriesOf));
+    all.series = [{ label: panel.x, value: (u, v) => shortNumber(v) }].concat(edges.map((c) => (
+        c.bars ? { ...seriesOf(c), fill: c.colour + "b0", paths: uPlot.paths.bars({ size: [0.95, Infinity] }) } : seriesOf(c))));
+    all.bands = edges.flatMap((c, i) => (c.upper && c.ys !== c.upper ? [{ series: [i + 2, i + 1], fill: c.colour + "30" }] : []));
     return new uPlot(all, data, place);
 }
 

@@ -50,22 +50,49 @@ static bool has_points(const nh_panel *panel, const nh_curve *curve)
     return false;
 }
 
-/* A gap is an empty line: gnuplot lifts its pen there. */
+/* A gap is an empty line: gnuplot lifts its pen there. A band has a third column. */
 static void put_data(const page *p, const nh_panel *panel, int number, const nh_curve *curve)
 {
-    char x[32], y[32];
+    char x[32], y[32], upper[32] = "";
     fprintf(p->script, "$c%d << EOD\n", number);
-    for (int64_t i = 0; i < curve->count; i++)
-        if (can_draw(panel, curve->x[i], curve->y[i]))
-            fprintf(p->script, "%s %s\n", nh_number_text(curve->x[i], x),
-                    nh_number_text(curve->y[i], y));
+    for (int64_t i = 0; i < curve->count; i++) {
+        bool drawn = can_draw(panel, curve->x[i], curve->y[i]);
+        if (curve->upper && drawn) {
+            drawn = can_draw(panel, curve->x[i], curve->upper[i]);
+            nh_number_text(curve->upper[i], upper);
+        }
+        if (drawn)
+            fprintf(p->script, "%s %s %s\n", nh_number_text(curve->x[i], x),
+                    nh_number_text(curve->y[i], y), upper);
         else
             fputc('\n', p->script);
+    }
     fputs("EOD\n", p->script);
 }
 
-static void put_style(const page *p, int number, const nh_curve *curve)
+/* Bands belong to the curve that they surround, and have its colour. */
+static int colour_of(const nh_curve *curves, int number)
 {
+    while (number > 0 && curves[number].upper)
+        number--;
+    return number;
+}
+
+static void put_style(const page *p, const nh_curve *curves, int number)
+{
+    const nh_curve *curve = curves + number;
+    if (curve->upper) { /* of several around a curve the wider one comes later and is paler */
+        int colour = colour_of(curves, number);
+        nh_print_to(p->script, " with filledcurves fs transparent solid %.2f noborder lc rgb '%s'",
+                    0.4 / (number - colour), colours[colour % COLOURS]);
+        return;
+    }
+    if (curve->bars || curve->cloud) {
+        fprintf(p->script, " with %s lc rgb '%s'",
+                curve->bars ? "boxes fs solid 0.7 noborder" : "points pt 7 ps 0.35",
+                colours[number % COLOURS]);
+        return;
+    }
     if (curve->guide)
         fputs(" with lines lw 1 dt 2 lc rgb '#888888'", p->script);
     else if (curve->dots)
@@ -140,29 +167,37 @@ static bool is_empty(const nh_panel *panel)
     return true;
 }
 
-/* The names of all curves, also of those without a point here: the legend belongs to every panel.
- */
+/* One curve, or only its name where it has no point here: the legend belongs to every panel. */
+static bool put_one(const page *p, const nh_panel *panel, int number, bool with_names,
+                    const char *between)
+{
+    const nh_curve *curve = panel->curve + number;
+    bool drawn = has_points(panel, curve), named = with_names && curve->name && curve->name[0];
+    if (!drawn && !named)
+        return false;
+    fputs(between, p->script);
+    if (drawn)
+        fprintf(p->script, "$c%d using %s", number, curve->upper ? "1:2:3" : "1:2");
+    else
+        fputs("keyentry", p->script);
+    put_style(p, panel->curve, number);
+    fputs(named ? " title " : " notitle", p->script);
+    if (named)
+        quote(p, curve->name);
+    return true;
+}
+
+/* The widest bands first, so that nothing is hidden behind them. */
 static void put_curves(const page *p, const nh_panel *panel, bool with_names)
 {
     const char *between = is_empty(panel) ? ", " : "";
     fputs(*between ? "plot NaN notitle" : "plot ", p->script);
-    for (int i = 0; i < panel->curves; i++) {
-        const nh_curve *curve = panel->curve + i;
-        bool drawn = has_points(panel, curve);
-        if (!drawn && !with_names)
-            continue;
-        fputs(between, p->script);
-        between = ", ";
-        if (drawn)
-            fprintf(p->script, "$c%d using 1:2", i);
-        else
-            fputs("keyentry", p->script);
-        put_style(p, i, curve);
-        bool named = with_names && curve->name && curve->name[0];
-        fputs(named ? " title " : " notitle", p->script);
-        if (named)
-            quote(p, curve->name);
-    }
+    for (int i = panel->curves; i-- > 0;)
+        if (panel->curve[i].upper && put_one(p, panel, i, with_names, between))
+            between = ", ";
+    for (int i = 0; i < panel->curves; i++)
+        if (!panel->curve[i].upper && put_one(p, panel, i, with_names, between))
+            between = ", ";
     fputc('\n', p->script);
 }
 
@@ -177,6 +212,14 @@ static void put_note(const page *p, const char *note)
     fputs(" at graph 0.99, graph 0.03 right front font ',8' textcolor rgb '#555555'\n", p->script);
 }
 
+static bool has_bars(const nh_panel *panel)
+{
+    for (int i = 0; i < panel->curves; i++)
+        if (panel->curve[i].bars && has_points(panel, panel->curve + i))
+            return true;
+    return false;
+}
+
 static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
 {
     for (int i = 0; i < panel->curves; i++)
@@ -188,6 +231,8 @@ static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
     put_marks(p, panel);
     put_range(p, 'x', panel->x_range);
     put_range(p, 'y', panel->y_range);
+    if (has_bars(panel))
+        fputs("set yrange [0:*]\nset boxwidth 0.9 relative\n", p->script);
     fputs(panel->equal ? "set size ratio -1\n" : "set size noratio\n", p->script);
     fputs("set title ", p->script);
     quote(p, panel->title ? panel->title : "");

@@ -15,6 +15,7 @@ struct nh_record {
     nh_latitude *latitude; /* of the first row's driver energy; NULL: NaN in its column */
     int columns;           /* t, q, v, energy, observables */
     int width;             /* columns and one more: the largest |k| of the row */
+    bool section;          /* rows are states at events and follow no path */
     bool keep;             /* false: rows are counted, the table holds only the last */
     int64_t rows;          /* recorded */
     int64_t room;          /* rows the table has memory for */

@@ -4,6 +4,8 @@
 #include "output/gnuplot.h"
 #include "output/names.h"
 
+#include "base/decimal.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +14,8 @@
 enum {
     POINTS = 1500,
     PATH_POINTS = 6000,
+    DOTS = 400000,
+    PORTRAITS = 6,
     CURVES = 7,
     PANELS_MOST = 12,
     PANEL_WIDTH = 560,
@@ -60,17 +64,20 @@ static int put_curve(drawer *d, int x, int y, int64_t most)
 {
     const nh_sheet *s = d->sheet;
     int64_t stride = (s->rows + most - 1) / most;
-    bool angle = s->kind[y] == NH_SHEET_ANGLE;
-    double before = NAN;
+    bool angle = s->kind[y] == NH_SHEET_ANGLE, turns = s->kind[x] == NH_SHEET_ANGLE;
+    double before = NAN, beside = NAN;
     fprintf(d->script, "$d%d << EOD\n", ++d->blocks);
     for (int64_t row = 0; row < s->rows; row += stride) {
         int64_t at = row + stride >= s->rows ? s->rows - 1 : row;
         double value = value_at(s, at, y);
         value = angle ? wrap(value) : value;
-        if (angle && fabs(value - before) > M_PI)
+        double across = value_at(s, at, x);
+        across = turns ? wrap(across) : across;
+        if ((angle && fabs(value - before) > M_PI) || (turns && fabs(across - beside) > M_PI))
             fputc('\n', d->script);
         before = value;
-        put_number(d, value_at(s, at, x));
+        beside = across;
+        put_number(d, across);
         fputc(' ', d->script);
         put_number(d, value);
         fputc('\n', d->script);
@@ -116,10 +123,16 @@ static void begin_panel(const drawer *d, const char *title, const char *x, const
     fputc('\n', d->script);
 }
 
+/* Dots are the smaller the more there are. */
+static const char *dots(const nh_sheet *s)
+{
+    return s->rows > 20000 ? "dots" : s->rows > 2000 ? "points pt 7 ps 0.15" : "points pt 7 ps 0.5";
+}
+
 static void put_line(const drawer *d, int block, int colour, const char *name)
 {
     if (d->sheet->scattered)
-        fprintf(d->script, "$d%d using 1:2 with points pt 7 ps 0.5 lc rgb '%s' title ", block,
+        fprintf(d->script, "$d%d using 1:2 with %s lc rgb '%s' title ", block, dots(d->sheet),
                 colours[colour % CURVES]);
     else
         fprintf(d->script, "$d%d using 1:2 with lines lw 1.3 lc rgb '%s' dt %d title ", block,
@@ -143,6 +156,17 @@ static range range_of(const nh_sheet *s, int column)
         r.greatest = fmax(r.greatest, angle ? wrap(value) : value);
     }
     return r;
+}
+
+/* Four to eight marks, at 1, 2 or 5 times a power of ten: more would run into each other. */
+static void put_time_marks(const drawer *d)
+{
+    range r = range_of(d->sheet, 0);
+    double width = r.greatest - r.least;
+    if (!(width > 0) || !isfinite(width))
+        return;
+    double unit = pow(10, floor(log10(width / 4))), count = width / 4 / unit;
+    nh_print_to(d->script, "set xtics %.10g\n", unit * (count >= 5 ? 5 : count >= 2 ? 2 : 1));
 }
 
 static void put_range(const drawer *d, char axis, range r, double half)
@@ -169,10 +193,12 @@ static void put_true_scale(const drawer *d, range x, range y)
 
 static void put_point(const drawer *d, int64_t row, int x, int y)
 {
-    double value = value_at(d->sheet, row, y);
-    put_number(d, value_at(d->sheet, row, x));
-    fputc(' ', d->script);
-    put_number(d, d->sheet->kind[y] == NH_SHEET_ANGLE ? wrap(value) : value);
+    const int column[2] = {x, y};
+    for (int i = 0; i < 2; i++) {
+        double value = value_at(d->sheet, row, column[i]);
+        fputs(i ? " " : "", d->script);
+        put_number(d, d->sheet->kind[column[i]] == NH_SHEET_ANGLE ? wrap(value) : value);
+    }
     fputc('\n', d->script);
 }
 
@@ -194,15 +220,15 @@ static void put_path(const drawer *d, int block, int x, int y)
 static void draw_path(drawer *d, const char *title, int x, int y)
 {
     const nh_sheet *s = d->sheet;
-    int block = put_curve(d, x, y, PATH_POINTS);
+    int block = put_curve(d, x, y, s->scattered ? DOTS : PATH_POINTS);
     begin_panel(d, title, s->name[x], s->name[y]);
     fputs("set autoscale x\nset offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03\n",
           d->script);
     if (s->kind[x] == NH_SHEET_COORDINATE && s->kind[y] == NH_SHEET_COORDINATE)
         put_true_scale(d, range_of(s, x), range_of(s, y));
     if (s->scattered)
-        fprintf(d->script, "plot $d%d using 1:2 with points pt 7 ps 0.5 lc rgb '%s' notitle\n",
-                block, colours[0]);
+        fprintf(d->script, "plot $d%d using 1:2 with %s lc rgb '%s' notitle\n", block, dots(s),
+                colours[0]);
     else
         put_path(d, block, x, y);
 }
@@ -233,6 +259,7 @@ static void draw_columns(drawer *d, const nh_sheet_panel *panel)
     begin_panel(d, panel->title, s->name[0], panel->columns == 1 ? s->name[panel->column[0]] : "");
     if (angles)
         put_angle_axis(d, panel);
+    put_time_marks(d);
     fputs("plot ", d->script);
     for (int i = 0; i < panel->columns; i++) {
         fputs(i ? ", " : "", d->script);
@@ -274,6 +301,7 @@ static void draw_errors(drawer *d)
     if (residual >= 0)
         put_error(d, residual, 0, floor);
     begin_panel(d, "errors", s->name[0], "");
+    put_time_marks(d);
     fputs("set logscale y\nset format y '10^{%L}'\nset xrange [", d->script);
     put_number(d, value_at(s, 0, 0));
     fputs(":]\nplot ", d->script);
@@ -341,22 +369,56 @@ static void add_path(choice *c, const char *title, int x, int y)
         (nh_sheet_panel){.title = title, .over = x, .columns = 1, .column = c->list + c->used++};
 }
 
+/* The velocity of a coordinate, or -1: the columns of x and x'. */
+static int velocity_of(const nh_sheet *s, int coordinate)
+{
+    size_t length = strlen(s->name[coordinate]);
+    for (int i = 0; i < s->columns; i++)
+        if (s->kind[i] == NH_SHEET_VELOCITY && strlen(s->name[i]) == length + 1 &&
+            strncmp(s->name[i], s->name[coordinate], length) == 0)
+            return i;
+    return -1;
+}
+
+static bool is_position(const nh_sheet *s, int column)
+{
+    return s->kind[column] == NH_SHEET_COORDINATE || s->kind[column] == NH_SHEET_ANGLE;
+}
+
+/* Velocities over their coordinates, but for those that stay where they are: often one of them
+ * defines the section. */
+static void add_portraits(choice *c, const nh_sheet *s, int most)
+{
+    double widest = 0;
+    for (int i = 0; i < s->columns; i++)
+        if (is_position(s, i))
+            widest = fmax(widest, range_of(s, i).greatest - range_of(s, i).least);
+    for (int i = 0; i < s->columns && c->panels < most; i++)
+        if (is_position(s, i) && velocity_of(s, i) >= 0 &&
+            range_of(s, i).greatest - range_of(s, i).least >= 1e-9 * widest)
+            add_path(c, "phase portrait", i, velocity_of(s, i));
+}
+
 /* The first two lengths; without them, a coordinate and its velocity. */
 static void choose_path(choice *c, const nh_sheet *s)
 {
-    int x = find(s, NH_SHEET_COORDINATE), y = -1, velocity = find(s, NH_SHEET_VELOCITY);
+    int x = find(s, NH_SHEET_COORDINATE), y = -1;
     for (int i = x + 1; x >= 0 && i < s->columns && y < 0; i++)
         if (s->kind[i] == NH_SHEET_COORDINATE)
             y = i;
-    int single = x >= 0 ? x : find(s, NH_SHEET_ANGLE);
     if (y >= 0)
-        add_path(c, "path", x, y);
-    else if (single >= 0 && velocity >= 0)
-        add_path(c, "phase portrait", velocity + single - 1, single);
+        add_path(c, s->scattered ? "states" : "path", x, y);
+    else
+        add_portraits(c, s, 1);
 }
 
+/* A section shows where its states lie; over time they tell nothing. */
 static void choose(choice *c, const nh_sheet *s)
 {
+    if (s->section) {
+        add_portraits(c, s, PORTRAITS);
+        return;
+    }
     choose_path(c, s);
     add_panel(c, s, "coordinates", NH_SHEET_COORDINATE);
     add_panel(c, s, "angles", NH_SHEET_ANGLE);

@@ -24,7 +24,8 @@ typedef struct nh_sheet {
     const char **name; /* [columns] */
     nh_sheet_kind *kind;
     bool keeps_energy; /* so that a change of it is an error */
-    bool scattered;    /* rows are members of an ensemble and follow no path: dots, no lines */
+    bool scattered;    /* rows follow no path: dots, no lines */
+    bool section;      /* and each is a state at an event; else each is a member of an ensemble */
 } nh_sheet;
 
 /* Panels as they suit the columns: the path true to scale, coordinates, angles, errors, and what

@@ -130,6 +130,7 @@ static nh_status begin(nh_simulation *s, nh_report *report)
     if (status != NH_OK)
         return status;
     fill_in(s);
+    s->record->section = s->in_section != NULL;
     nh_record_keep_rows(s->record, s->options.keep == NH_KEEP_ROWS);
     status = nh_record_reserve(s->record, s->options.steps / s->options.every + 3, report);
     if (status == NH_OK)

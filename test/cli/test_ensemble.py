@@ -145,4 +145,40 @@ def test_picture():
         check("<svg" in open(path).read(600), "no picture")
 
 
+def panels_of(folder, *arguments):
+    """The panels of an ensemble's page, by title and axes, and the rows of its table of members."""
+    page, table = os.path.join(folder, "e.html"), os.path.join(folder, "e.csv")
+    nonholo.json("ensemble", *arguments, "--plot", page, "--table", "members", "-o", table)
+    data = open(page).read().split('id="panels">')[1].split("</script>")[0]
+    return {(p["title"], p["x"], p["y"]): [c for c in p["curves"] if c["xs"]] for p in json.loads(data)}, read(table)
+
+
+def test_picture_of_members():
+    """Bands, cloud and histograms show what the table of members says."""
+    with tempfile.TemporaryDirectory() as folder:
+        panels, rows = panels_of(folder, "chaotic-particle", "--members", 30, "--method", "dla01", "--step", 0.1, "--steps", 50)
+        cloud = panels["end states", "x", "y₁"][0]
+        same([cloud["cloud"], cloud["xs"], cloud["ys"]],
+             [True, [float(r["x"]) for r in rows], [float(r["y[1]"]) for r in rows]], "cloud")
+        bars = panels["at the end", "x", "members"][0]
+        same([bars["bars"], sum(bars["ys"])], [True, 30], "histogram")
+        mean, deviation, span = panels["energy error", "t", ""]
+        same(len(mean["xs"]), 51)
+        for y, lower, upper, least, greatest in zip(mean["ys"], deviation["ys"], deviation["upper"], span["ys"], span["upper"]):
+            check(least <= y <= greatest and lower <= y <= upper, "bands")
+
+
+def test_picture_of_a_sweep():
+    """Outcomes over the parameter; energy is an error only where it is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        panels, rows = panels_of(folder, "pendulum-cvt", "--sweep", "eps=0:0.4:5", "--method", "dla01", "--step", 0.1, "--steps", 50)
+        curve, = panels["", "ε", "x"]
+        same([curve["xs"], curve["ys"]], [[float(r["eps"]) for r in rows], [float(r["x"]) for r in rows]], "x over eps")
+        check(("", "ε", "energy error") in panels and ("", "ε", "driver_energy") in panels, list(panels))
+        panels, rows = panels_of(folder, "driven-sleigh", "--sweep", "m=1:2:4", "--sweep", "J=1:2:3", "--method", "gauss",
+                                 "--step", 0.1, "--steps", 20)
+        check(("", "m", "energy") in panels and ("", "J", "energy") in panels, list(panels))
+        check(not any("error" in y for title, x, y in panels), list(panels))
+
+
 sys.exit(run_all([(name, test) for name, test in list(globals().items()) if name.startswith("test_")]))
