@@ -40,7 +40,8 @@ void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io)
     nh_brief *b = &run->brief;
     const group *g = run->group;
     b->until = 0;
-    /* a user's function may ask to stop, and must not be called again then */
+    /* a user's function may ask to stop, and must not be called again then; events are looked for
+     * in every step */
     if (g->retired || run->trial.open || run->solution || run->crossings ||
         run->careful.callbacks || run->pace ||
         ((run->groups > 1 || g->lanes > 1) && !prepare_groups(run, io)))

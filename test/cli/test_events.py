@@ -100,6 +100,21 @@ def many_in_one_step(program, folder):
         same(order, sorted(order), "in order")
 
 
+def rows_do_not_matter(program, folder):
+    """Events are found whatever is recorded, and a section is drawn: the coordinate that defines it has no portrait."""
+    path = write(folder, "free.nh", free("event wave: sin(7*x)\n"))
+    for method in ("gauss", "dop853"):
+        found = [times(program.json("run", path, "--time", 50, "--method", method, "--step", 0.1, "--every", every), "wave")
+                 for every in (1, 7, 50, 63, 64, 65, 500)]
+        near(found[0], [k * math.pi / 7 for k in range(1, int(350 / math.pi) + 1)], 1e-12, method)
+        check(all(other == found[0] for other in found), [len(other) for other in found])
+    cut = program("models", "chaotic-particle").stdout + "\nevent cut: z[1] rising\n"
+    for ending in ("svg", "html"):
+        picture = os.path.join(folder, "section." + ending)
+        program.json("run", write(folder, "cut.nh", cut), "--time", 100, "--section", "cut", "--plot", picture)
+        check(os.path.getsize(picture) > 1000, "picture")
+
+
 def touching_is_remarked(program, folder):
     path = write(folder, "touch.nh", free("event touch: (x - 1.234)^2\nevent above: 1 + cos(x) + 1e-3\n"))
     for method in ("dop853", "gauss --step 0.1"):
