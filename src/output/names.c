@@ -87,6 +87,7 @@ const char *nh_print_name(const char *name, char text[NH_PRINTED_NAME])
 {
     printed p = {.text = text};
     text[0] = '\0';
+    name = name ? name : "";
     for (const char *rest = name; *rest;) {
         const unsigned char before = rest > name ? (unsigned char)rest[-1] : ' ';
         if (isalpha((unsigned char)*rest) && !isalnum(before) && before != '_' && before < 128) {

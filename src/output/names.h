@@ -5,7 +5,7 @@
 
 enum { NH_PRINTED_NAME = 1024 };
 
-/* UTF-8, cut when it is too long. */
+/* UTF-8, cut when it is too long; "" of no name. */
 const char *nh_print_name(const char *name, char printed[NH_PRINTED_NAME]);
 
 #endif
