@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SHOWN = 8 }; /* items of a list in the text; --json has all */
 
@@ -205,6 +206,23 @@ static void print_constraints(const finding *f)
     }
 }
 
+/* Table 1 of Modin and Verdier. */
+static void print_fibration(const finding *f)
+{
+    nh_fibration over;
+    if (!nh_system_fibration(f->system, &over))
+        return;
+    put_label("fibration");
+    printf("group %s, fibre of dimension %d", over.group, over.fibre);
+    if (over.angles >= 0)
+        printf("; over a periodic driver %d integrals and %d angle%s%s", over.integrals,
+               over.angles, over.angles == 1 ? "" : "s",
+               strcmp(over.group, "R") == 0 ? ", if the force along the admissible direction is 0 "
+                                              "on average"
+                                            : "");
+    printf("\n");
+}
+
 static void print_structure(const finding *f)
 {
     const nh_facts *facts = f->facts;
@@ -232,6 +250,7 @@ static void print_structure(const finding *f)
                nh_system_coordinate_name(f->system, facts->driver));
     else
         printf("no driver and passengers\n");
+    print_fibration(f);
     put_label("reversible");
     printf("%s\n", answer_name(facts->reversible));
 }
@@ -303,6 +322,23 @@ static void put_answer(json *j, const char *key, nh_answer answer)
         json_text(j, key, NULL);
     else
         json_boolean(j, key, answer == NH_YES);
+}
+
+static void put_fibration(json *j, const finding *f)
+{
+    nh_fibration over;
+    if (!nh_system_fibration(f->system, &over)) {
+        json_text(j, "fibration", NULL);
+        return;
+    }
+    json_object(j, "fibration");
+    json_text(j, "group", over.group);
+    json_integer(j, "fibre", over.fibre);
+    if (over.angles >= 0) {
+        json_integer(j, "integrals", over.integrals);
+        json_integer(j, "angles", over.angles);
+    }
+    json_close_object(j);
 }
 
 static void put_names(json *j, const char *key, const nh_system *system,
@@ -380,6 +416,7 @@ static void put_facts(json *j, const finding *f)
     json_boolean(j, "coupled", facts->coupled);
     bool driven = facts->coupled && facts->driver >= 0;
     json_text(j, "driver", driven ? nh_system_coordinate_name(f->system, facts->driver) : NULL);
+    put_fibration(j, f);
     json_integer(j, "mass_entries", facts->mass_entries);
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_boolean(j, "symmetries", facts->symmetries);

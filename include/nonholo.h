@@ -326,8 +326,22 @@ typedef struct nh_facts {
     bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */
     bool constant_inertia;   /* d2L/dv2 is constant, of the body rates where there are rotations */
     bool mass_waits;         /* so dense that it is solved for only when a run needs it */
+    int passenger_rank;      /* with linear passengers, U = x.K x/2 - f.x: the rank of K */
+    bool passenger_pull;     /* ... and f is not K times anything: they have no equilibrium */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
+
+/* What a coupled system with linear passengers is over its driver (Modin & Verdier 2020, table 1):
+ * y = kappa x with K = kappa^T kappa and the speed v of the passengers are moved by elements of a
+ * group, and x beyond y is the fibre. Over a periodic driver the motion of (y, v, xi, xi') then has
+ * so many integrals and angles; where the group is R, if the mean of the force along the admissible
+ * direction is zero. False for other systems. */
+typedef struct nh_fibration {
+    char group[24];        /* SO(3), SE(2), R, 1, ... */
+    int fibre;             /* dimension of the kernel of kappa */
+    int integrals, angles; /* -1: unknown */
+} nh_fibration;
+NH_API bool nh_system_fibration(const nh_system *system, nh_fibration *out);
 NH_API nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index);
 NH_API bool nh_system_constraint_depends_on_time(const nh_system *system, int index);
 /* Whether constraint `index` alone is a total time derivative or proportional to one. */

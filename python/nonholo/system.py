@@ -392,7 +392,8 @@ _KIND = {H.NH_LINEAR: "linear", H.NH_AFFINE: "affine", H.NH_NONLINEAR: "nonlinea
 
 class Facts:
     """Facts about a system. Every field of the C structure ``nh_facts`` is an attribute; answers are True, False or
-    None (unknown), and ``driver`` is a name. ``methods`` lists the methods that apply, ``not_applicable`` maps the
+    None (unknown), and ``driver`` is a name. ``fibration`` tells the group, the dimension of the fibre, and the numbers of
+    integrals and angles of a coupled system with linear passengers (else None). ``methods`` lists the methods that apply, ``not_applicable`` maps the
     others to the reason, and ``advised`` is the recommended method."""
 
     def __init__(self, system: System):
@@ -403,6 +404,12 @@ class Facts:
         self.integrable = _ANSWER[facts.integrable]
         self.holonomic = facts.holonomic if facts.holonomic >= 0 else None
         self.driver = system.coordinates[facts.driver] if facts.coupled and facts.driver >= 0 else None
+        over = H.nh_fibration()
+        self.fibration = None
+        if lib.nh_system_fibration(system._handle, C.byref(over)):
+            self.fibration = {"group": _text(over.group), "fibre": over.fibre}
+            if over.angles >= 0:
+                self.fibration.update(integrals=over.integrals, angles=over.angles)
         self.name = system.name
         self.coordinates, self.velocities = system.coordinates, system.velocities
         self.parameters, self.observables = system.parameters, system.observables

@@ -2,6 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "base/status.h"
+#include "system/attitude.h"
 #include "system/system.h"
 
 #include <math.h>
@@ -21,9 +22,11 @@ typedef enum quantity_kind {
     CONSTRAINT,
     INTEGRAL, /* a momentum */
     RHO,
+    POWER,
     MIDPOINTS, /* the rest is about two states */
     MIDPOINT,
-    LEAPFROG
+    LEAPFROG,
+    BALANCE
 } quantity_kind;
 
 typedef struct quantity {
@@ -47,7 +50,7 @@ typedef struct quantity_family { /* quantities of one kind, in the order of the 
     int count;
 } quantity_family;
 
-enum { FAMILIES = 14 };
+enum { FAMILIES = 16 };
 
 static bool is_momentum(const nh_system *system, int index)
 {
@@ -64,6 +67,7 @@ static void list_families(const nh_system *system, quantity_family *list)
     const nh_facts *f = &system->facts;
     int m = system->constraints, built_in = f->coupled ? 2 : 0;
     bool leapfrog = f->coupled && f->linear_passengers;
+    bool worked = !f->keeps_energy && system->mechanics;
     const quantity_family all[FAMILIES] = {{TIME, 1},
                                            {COORDINATE, system->coordinates},
                                            {VELOCITY, system->shown},
@@ -75,9 +79,11 @@ static void list_families(const nh_system *system, quantity_family *list)
                                            {CONSTRAINT, m},
                                            {INTEGRAL, nh_system_integrals(system)},
                                            {RHO, rho_count(system)},
+                                           {POWER, worked},
                                            {MIDPOINTS, m > 0},
                                            {MIDPOINT, m},
-                                           {LEAPFROG, leapfrog}};
+                                           {LEAPFROG, leapfrog},
+                                           {BALANCE, worked}};
     memcpy(list, all, sizeof all);
 }
 
@@ -107,6 +113,10 @@ static const char *name_of(const nh_system *system, quantity q, char *text, size
         return "midpoint_constraint";
     case LEAPFROG:
         return "leapfrog_invariant";
+    case POWER:
+        return "power";
+    case BALANCE:
+        return "energy_balance";
     case RHO:
         snprintf(text, size, "rho%d", q.index + 1);
         return text;
@@ -163,9 +173,16 @@ static nh_status find(const nh_system *system, const char *name, quantity *out, 
     for (int i = 0; quantity_at(system, list, i, out); i++)
         if (strcmp(name, name_of(system, *out, text, sizeof text)) == 0)
             return NH_OK;
-    static const char *const elsewhere[] = {
-        "driver_energy", "passenger_energy",    "latitude", "leapfrog_invariant", "constraint",
-        "rho1",          "midpoint_constraint", "rho2"};
+    static const char *const elsewhere[] = {"driver_energy",
+                                            "passenger_energy",
+                                            "latitude",
+                                            "leapfrog_invariant",
+                                            "constraint",
+                                            "rho1",
+                                            "midpoint_constraint",
+                                            "rho2",
+                                            "power",
+                                            "energy_balance"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (strcmp(name, elsewhere[i]) == 0)
             return nh_fail(report, NH_NOT_APPLICABLE, "%s has no %s", system->name, name);
@@ -295,6 +312,77 @@ static nh_status leapfrog_value(const nh_watch *w, const nh_state *now, const nh
     return status;
 }
 
+static nh_status power_at(const nh_watch *w, double t, const double *q, const double *v,
+                          double *value, nh_report *report)
+{
+    double *own = NULL;
+    const double *inner = nh_inner_copy(w->system, q, v, &own, report);
+    nh_status status =
+        inner ? nh_system_evaluate(w->system, NH_FN_POWER, t, q, inner, NULL, value, report)
+              : NH_NO_MEMORY;
+    free(own);
+    return status;
+}
+
+/* Whether velocity i is that of coordinate i: not so of rotations, and of coordinates that
+ * velocities of their own drive. */
+static bool is_velocity_of(const nh_system *s, int i)
+{
+    const char *q = nh_system_coordinate_name(s, i);
+    const char *v = i < s->shown ? nh_system_velocity_name(s, i) : "";
+    const size_t length = strlen(q);
+    return strncmp(q, v, length) == 0 && strcmp(v + length, "'") == 0;
+}
+
+/* The state half way between two, on cubics through their velocities and accelerations. */
+static nh_status half_way(const nh_watch *w, const nh_state *now, const nh_state *before, double *q,
+                          double *v, double *a, nh_report *report)
+{
+    const nh_system *s = w->system;
+    const double h = now->t - before->t;
+    double *b = a + s->shown;
+    nh_status status =
+        nh_system_acceleration(s, before->t, before->wrapped_q, before->v, a, NULL, report);
+    if (status == NH_OK)
+        status = nh_system_acceleration(s, now->t, now->wrapped_q, now->v, b, NULL, report);
+    for (int i = 0; i < s->coordinates; i++) {
+        q[i] = before->wrapped_q[i] + (now->q[i] - before->q[i]) / 2;
+        if (is_velocity_of(s, i))
+            q[i] += h / 8 * (before->v[i] - now->v[i]);
+    }
+    for (int i = 0; i < s->shown && status == NH_OK; i++)
+        v[i] = (now->v[i] + before->v[i]) / 2 + h / 8 * (a[i] - b[i]);
+    return status;
+}
+
+/* What the energy gained in a step beyond the work of forces and moving constraints, per unit of
+ * time. The work is found by Simpson's rule. */
+static nh_status balance_value(const nh_watch *w, const nh_state *now, const nh_state *before,
+                               double *value, nh_report *report)
+{
+    const nh_system *s = w->system;
+    const double h = now->t - before->t;
+    double energy[2] = {0}, power[3] = {0};
+    double *q = calloc((size_t)(s->coordinates + 3 * s->shown) + 1, sizeof *q);
+    if (!q)
+        return nh_fail_memory(report);
+    double *v = q + s->coordinates;
+    nh_status status = half_way(w, now, before, q, v, v + s->shown, report);
+    if (status == NH_OK)
+        status = nh_system_energy(s, before->t, before->wrapped_q, before->v, energy, report);
+    if (status == NH_OK)
+        status = nh_system_energy(s, now->t, now->wrapped_q, now->v, energy + 1, report);
+    if (status == NH_OK)
+        status = power_at(w, before->t, before->wrapped_q, before->v, power, report);
+    if (status == NH_OK)
+        status = power_at(w, before->t + h / 2, q, v, power + 1, report);
+    if (status == NH_OK)
+        status = power_at(w, now->t, now->wrapped_q, now->v, power + 2, report);
+    *value = (energy[1] - energy[0]) / h - (power[0] + 4 * power[1] + power[2]) / 6;
+    free(q);
+    return status;
+}
+
 static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, const nh_state *before,
                          double *value, nh_report *report)
 {
@@ -340,6 +428,10 @@ static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, con
         return midpoint_value(w, q, now, before, value, report);
     case LEAPFROG:
         return leapfrog_value(w, now, before, value, report);
+    case POWER:
+        return power_at(w, now->t, now->wrapped_q, now->v, value, report);
+    case BALANCE:
+        return balance_value(w, now, before, value, report);
     }
     return NH_BAD_ARGUMENT;
 }

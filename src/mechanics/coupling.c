@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "base/dense.h"
+
 /* The only coordinate on which the expression depends: its index, -1 for none, -2 for several. */
 static int only_coordinate(nh_graph *g, nh_expr e)
 {
@@ -83,6 +85,43 @@ static bool linear_passengers(const nh_mechanics *s, int driver)
     return true;
 }
 
+/* One number of the passengers' potential: of K, and of f with all coordinates zero. */
+static double number_of(nh_mechanics *s, nh_expr e, nh_expr *zero)
+{
+    double value = 0;
+    nh_is_number(s->g, nh_substitute(s->g, e, NH_Q, zero, (size_t)s->n), &value);
+    return value;
+}
+
+/* U = x.K x/2 - f.x: the rank of K, and whether f lies outside of its range. The driver's row and
+ * column of the matrix (K, f) are zero. */
+static bool find_stiffness(nh_mechanics *s, int driver)
+{
+    const int n = s->n;
+    double *a = calloc(2 * (size_t)n * (size_t)(n + 1) + 1, sizeof *a), *b = a + n * (n + 1);
+    nh_expr *zero = calloc((size_t)n + 1, sizeof *zero);
+    bool ok = a && zero;
+    for (int i = 0; i < n && ok; i++) {
+        nh_partials d;
+        if (i == driver)
+            continue;
+        ok = nh_gradient(s->g, s->F[i], NH_Q, &d);
+        for (size_t e = 0; ok && e < d.count; e++)
+            b[i * (n + 1) + (int)d.entry[e].index] = a[i * n + (int)d.entry[e].index] =
+                number_of(s, d.entry[e].value, zero);
+        if (ok)
+            nh_partials_free(&d);
+        b[i * (n + 1) + n] = number_of(s, s->F[i], zero);
+    }
+    if (ok) {
+        s->facts.passenger_rank = nh_dense_rank(n, n, a, 1e-12, NULL);
+        s->facts.passenger_pull = nh_dense_rank(n, n + 1, b, 1e-12, NULL) > s->facts.passenger_rank;
+    }
+    free(a);
+    free(zero);
+    return ok;
+}
+
 /* V(xi): the terms of the potential in which no passenger occurs. */
 static nh_expr driver_potential(nh_mechanics *s, int driver)
 {
@@ -128,6 +167,8 @@ bool nh_find_coupling(nh_mechanics *s)
         return false;
     s->facts.driver = driver;
     s->facts.linear_passengers = linear_passengers(s, driver);
+    if (s->facts.linear_passengers && !find_stiffness(s, driver))
+        return false;
     nh_graph *g = s->g;
     nh_expr v = nh_variable(g, NH_V, (uint32_t)driver);
     nh_expr kinetic = nh_scale(g, 0.5, nh_multiply(g, v, s->p[driver]));

@@ -423,6 +423,17 @@ static nh_expr rate_of(nh_mechanics *s, nh_expr f)
     return rate;
 }
 
+bool nh_derive_power(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    nh_expr_list motion = {0};
+    bool ok = nh_derive_acceleration(s, work, &motion);
+    if (ok)
+        ok = nh_expr_list_push(
+            out, nh_substitute(s->g, rate_of(s, s->energy), NH_X, motion.item, (size_t)s->n));
+    nh_expr_list_free(&motion);
+    return ok;
+}
+
 bool nh_derive_events(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;

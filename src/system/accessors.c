@@ -300,6 +300,25 @@ const nh_facts *nh_system_facts(const nh_system *system)
     return &system->facts;
 }
 
+bool nh_system_fibration(const nh_system *system, nh_fibration *out)
+{
+    const nh_facts *f = &system->facts;
+    *out = (nh_fibration){.integrals = -1, .angles = -1};
+    if (!f->coupled || !f->linear_passengers)
+        return false;
+    const int size = f->passenger_rank + 1; /* of (y, v) */
+    out->fibre = system->velocities - 1 - f->passenger_rank;
+    if (size == 1)
+        snprintf(out->group, sizeof out->group, "%s", f->passenger_pull ? "R" : "1");
+    else
+        snprintf(out->group, sizeof out->group, "%s(%d)", f->passenger_pull ? "SE" : "SO", size);
+    if (size > 1 && f->passenger_pull)
+        return true;
+    out->angles = 1 + size / 2; /* the driver's, and those of a rotation */
+    out->integrals = size + 2 - out->angles;
+    return true;
+}
+
 nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index)
 {
     return system->mechanics ? system->mechanics->kind[index] : NH_AFFINE;

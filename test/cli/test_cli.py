@@ -450,6 +450,12 @@ def check_finds_the_structure(program, folder):
     drivers = {"pendulum-cvt": "xi", "harmonic-cvt": "xi", "knife-edge": "xi", "rolling-disk": "theta"}
     for name, driver in drivers.items():
         same((facts(name)["coupled"], facts(name)["driver"]), (True, driver), name)
+    groups = {"pendulum-cvt": ("SO(3)", 0, 3, 2), "knife-edge": ("R", 2, 2, 1), "rolling-disk": ("1", 3, 2, 1)}
+    for name, found in groups.items():
+        same(tuple(facts(name)["fibration"].values()), found, f"{name}: group, fibre, integrals, angles")
+    particle = program.json("check", "harmonic-cvt", "--set", "k1=0")["fibration"]
+    same(tuple(particle.values()), ("SO(2)", 1, 2, 2), "the nonholonomic particle")
+    same(facts("chaplygin-sleigh")["fibration"], None)
     sleigh = facts("chaplygin-sleigh")
     same((sleigh["constant_mass"], sleigh["rank"], sleigh["coupled"]), (False, 1, False))
     same(sleigh["constraints"][0]["kind"], "linear")

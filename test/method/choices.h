@@ -23,6 +23,7 @@ static const char *const variants[] = {
     "newmark-pair:beta=0.1",
     "jay-negrut:beta=0.25",
     "jay-negrut:beta=0.3,gamma=0.7",
+    "jay-negrut:beta=0.36,gamma=0.7,alpha_m=0.1,alpha_f=0.3",
     "lobatto-ab:stages=3",
     "lobatto-abd:stages=3",
     "lobatto-ad:stages=3",

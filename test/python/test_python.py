@@ -105,7 +105,7 @@ def check_facts(model):
     facts = nonholo.load(model).check()
     for key in ("constant_mass", "separable", "linear", "affine", "keeps_energy", "reversible", "integrable", "coupled",
                 "driver", "rank", "conserved", "parameters", "coordinates", "velocities", "observables", "advised",
-                "advised_because", "advised_for_speed", "mass_entries"):
+                "advised_because", "advised_for_speed", "mass_entries", "fibration"):
         same(getattr(facts, key), told[key], f"{model}: {key}")
     same(facts.methods, [m["name"] for m in told["methods"] if m["applies"]], "methods")
     same(facts.constraints, {c["name"]: c["kind"] for c in told["constraints"]}, "constraints")
