@@ -3,10 +3,11 @@
 # and the undefined-behaviour sanitizer. Objects and the corpora that grow are kept in BUILD/fuzz. What a
 # target finds stays there as TARGET-crash-*, TARGET-leak-* or TARGET-timeout-*; the exit code is 1 then.
 # Findings belong, made small, into test/fuzz/corpus/TARGET: the test 'fuzz corpora' goes through those.
+# The target hdf5 is run when it is named: what it finds lies in HDF5's own library.
 set -eu
 build=$1 seconds=$2
 shift 2
-targets=${*:-commands model method checkpoint figure recorded hdf5 table export emit}
+targets=${*:-commands model method checkpoint figure recorded table export emit}
 root=$(cd "$(dirname "$0")/.." && pwd)
 compiler=${FUZZ_CC:-clang}
 command -v "$compiler" >/dev/null || { echo "nonholo: fuzzing needs clang" >&2; exit 1; }
