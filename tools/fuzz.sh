@@ -39,7 +39,7 @@ newest=$(ls -t include/*.h src/*/*.h | head -1)
     for source in $(python3 tools/sources.py rooms) $(python3 tools/sources.py rooms-run-once); do
         compile "$source" "$(echo "$source" | tr / _)"
     done
-    for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c; do
+    for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c "$build"/templates.c; do
         compile "$source" "$(basename "$source")"
     done
     for source in $(python3 tools/sources.py kernels) src/code/interpret.c; do
