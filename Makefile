@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits playground
+.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits playground playground-test
 
 all: configure
 	@ninja -C $(BUILD)
@@ -76,6 +76,11 @@ docs: all
 playground: configure
 	@tools/playground.sh $(abspath $(BUILD))
 
+# its tests in node and in headless Chromium
+playground-test: all playground
+	@python3 test/playground/test_module.py $(BUILD)/nonholo . $(BUILD)/wasm/playground
+	@python3 test/playground/test_page.py $(BUILD)/nonholo $(BUILD)/playground/index.html
+
 # The loader knows a new library when ldconfig has seen it, which only root can run.
 install: configure
 	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
@@ -100,5 +105,6 @@ help:
 	@echo "make bench      the speed table of this machine"
 	@echo "make docs       the manual, in $(BUILD)/manual"
 	@echo "make playground  simulations in a page, in $(BUILD)/playground (needs emscripten)"
+	@echo "make playground-test  its tests in node and Chromium"
 	@echo "make install    install to PREFIX ($(PREFIX)); DESTDIR is respected"
 	@echo "make clean      remove $(BUILD)"

@@ -16,10 +16,14 @@
 enum { SIMULATIONS = 2, SETTINGS_MOST = 1000 };
 
 static nh_model *model;
+static char *settings_given; /* one on each line */
 static nh_system *nh;
+static bool used; /* by a simulation */
 static double *start_q, *start_v;
 static struct run {
     nh_simulation *simulation;
+    nh_system *own; /* what a run derives can change the bits of a later one of the same system */
+    const nh_system *system;
     double *rows; /* the last block: columns of the record, largest residual, drawn numbers */
     int64_t taken, room;
     bool done;
@@ -66,28 +70,33 @@ static const char *refuse(const nh_report *report)
 
 /* ---- what the library has ---- */
 
-static void put_models(json *j)
-{
-    json_array(j, "models");
-    for (int i = 0; i < nh_shipped_model_count(); i++) {
-        nh_model *one;
-        json_object(j, NULL);
-        json_text(j, "name", nh_shipped_model_name(i));
-        json_text(j, "summary", nh_shipped_model_summary(i));
-        if (nh_model_open(&one, nh_shipped_model_name(i), NULL) == NH_OK)
-            json_text(j, "text", nh_model_text(one));
-        nh_model_free(one);
-        json_close_object(j);
-    }
-    json_close_array(j);
-}
-
 EXPORTED const char *pg_library(void)
 {
     FILE *stream;
     json j = begin_answer(&stream);
     json_text(&j, "version", nh_version());
-    put_models(&j);
+    json_array(&j, "models");
+    for (int i = 0; i < nh_shipped_model_count(); i++) {
+        json_object(&j, NULL);
+        json_text(&j, "name", nh_shipped_model_name(i));
+        json_text(&j, "summary", nh_shipped_model_summary(i));
+        json_close_object(&j);
+    }
+    json_close_array(&j);
+    return end_answer(&j);
+}
+
+/* The text of a shipped model. */
+EXPORTED const char *pg_text(const char *name)
+{
+    FILE *stream;
+    nh_report report;
+    nh_model *shipped;
+    if (nh_model_open(&shipped, name, &report) != NH_OK)
+        return refuse(&report);
+    json j = begin_answer(&stream);
+    json_text(&j, "text", nh_model_text(shipped));
+    nh_model_free(shipped);
     return end_answer(&j);
 }
 
@@ -96,6 +105,7 @@ EXPORTED const char *pg_library(void)
 static void forget_run(struct run *r)
 {
     nh_simulation_free(r->simulation);
+    nh_system_free(r->own);
     free(r->rows);
     *r = (struct run){0};
 }
@@ -106,36 +116,48 @@ static void forget(void)
         forget_run(&runs[i]);
     free(start_q);
     free(start_v);
+    free(settings_given);
     nh_system_free(nh);
     nh_model_free(model);
     start_q = start_v = NULL;
+    settings_given = NULL;
     nh = NULL;
     model = NULL;
+    used = false;
 }
 
-/* Lines of text as an array of strings; the text is cut up. */
-static size_t split(char *text, const char *line[SETTINGS_MOST])
+static nh_status fail_memory(nh_report *report)
 {
-    size_t count = 0;
-    for (char *one = strtok(text, "\n"); one && count < SETTINGS_MOST; one = strtok(NULL, "\n"))
-        line[count++] = one;
-    return count;
+    *report = (nh_report){.status = NH_NO_MEMORY, .text = "out of memory"};
+    return NH_NO_MEMORY;
 }
 
-static nh_status build(const char *file, const char *text, char *settings, nh_report *report)
+/* A system of the model with the settings, which are lines of a text. */
+static nh_status build_system(nh_system **out, nh_report *report)
 {
     const char *setting[SETTINGS_MOST];
+    size_t count = 0;
+    char *lines = strdup(settings_given);
+    if (!lines)
+        return fail_memory(report);
+    for (char *one = strtok(lines, "\n"); one && count < SETTINGS_MOST; one = strtok(NULL, "\n"))
+        setting[count++] = one;
+    nh_status status = nh_system_build(out, model, setting, count, report);
+    free(lines);
+    return status;
+}
+
+static nh_status build(const char *file, const char *text, const char *settings, nh_report *report)
+{
     nh_status status = nh_model_parse(&model, file, text, strlen(text), report);
+    settings_given = strdup(settings);
     if (status == NH_OK)
-        status = nh_system_build(&nh, model, setting, split(settings, setting), report);
+        status = settings_given ? build_system(&nh, report) : fail_memory(report);
     if (status != NH_OK)
         return status;
     start_q = calloc((size_t)nh_system_coordinates(nh) + 1, sizeof *start_q);
     start_v = calloc((size_t)nh_system_velocities(nh) + 1, sizeof *start_v);
-    if (start_q && start_v)
-        return NH_OK;
-    *report = (nh_report){.status = NH_NO_MEMORY, .text = "out of memory"};
-    return NH_NO_MEMORY;
+    return start_q && start_v ? NH_OK : fail_memory(report);
 }
 
 static nh_status begin(const char *assignments, bool project, nh_report *report)
@@ -255,7 +277,7 @@ static void put_state_names(json *j)
 }
 
 /* Opens a model with settings, one on each line, and a start. */
-EXPORTED const char *pg_open(const char *file, const char *text, char *settings,
+EXPORTED const char *pg_open(const char *file, const char *text, const char *settings,
                              const char *assignments, bool project)
 {
     nh_report report;
@@ -330,6 +352,10 @@ EXPORTED const char *pg_run(int which, const char *method, double step, double t
     nh_report report;
     struct run *r = &runs[which];
     forget_run(r);
+    if (used && build_system(&r->own, &report) != NH_OK)
+        return refuse(&report);
+    r->system = used ? r->own : nh;
+    used = true;
     nh_simulation_options wanted = nh_simulation_options_default();
     wanted.method = *method ? method : NULL;
     wanted.step = step;
@@ -341,7 +367,7 @@ EXPORTED const char *pg_run(int which, const char *method, double step, double t
     wanted.keep = NH_KEEP_ROWS;
     wanted.backend = NH_BACKEND_TAPE;
     wanted.pause = pause;
-    if (nh_simulation_create(&r->simulation, nh, &wanted, &report) != NH_OK)
+    if (nh_simulation_create(&r->simulation, r->system, &wanted, &report) != NH_OK)
         return refuse(&report);
     return begin_run(r);
 }
@@ -374,7 +400,7 @@ EXPORTED int pg_take(int which)
         double *out = r->rows + i * width;
         memcpy(out, row, (size_t)stride * sizeof *out);
         if (width > stride)
-            nh_system_draw(nh, row[0], row + 1, row + 1 + n, out + stride, NULL);
+            nh_system_draw(r->system, row[0], row + 1, row + 1 + n, out + stride, NULL);
     }
     r->taken += count;
     return (int)count;

@@ -14,3 +14,4 @@ unset EM_CACHE
 [ -f "$folder/build.ninja" ] || meson setup "$folder" "$source" --cross-file "$source/tools/emscripten.ini" --buildtype=release \
     -Dc_std=none -Dc_args=-std=gnu17 -Ddefault_library=static -Dhdf5=disabled -Db_staticpic=false >/dev/null
 ninja -C "$folder"
+"$source/playground/page.py" "$source" "$folder/playground" "$build/playground"

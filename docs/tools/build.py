@@ -26,13 +26,13 @@ TOOLS = os.path.join(DOCS, "tools")
 MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
-    ("", ["index", "tutorial", "bicycle", "gallery", "animation", "cookbook", "python", "export"]),
+    ("", ["index", "tutorial", "bicycle", "gallery", "animation", "playground", "cookbook", "python", "export"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["which-method", "methods", "theory", "rotations", "inputs", "events", "figures", "survey", "papers", "performance", "remarks", "long-runs", "scaling-out", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
-TITLES = {"index": "Overview", "export": "Export", "animation": "Seeing it move", "long-runs": "Long runs", "scaling-out": "Many machines", "rotations": "Rotations", "events": "Events", "promises": "Promises", "adding": "Adding things"}
+TITLES = {"index": "Overview", "export": "Export", "animation": "Seeing it move", "playground": "Playground", "long-runs": "Long runs", "scaling-out": "Many machines", "rotations": "Rotations", "events": "Events", "promises": "Promises", "adding": "Adding things"}
 MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
 
 

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Sums longer than this are not copied into the sums that use them: sharing matters more there. */
 enum { FLATTEN_MAX = 32 };
@@ -20,6 +21,43 @@ static int by_expr(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Two sorted runs, from `first` and from `middle` to `last`, become one in `out`. */
+static void join_runs(const nh_operand *item, size_t first, size_t middle, size_t last,
+                      nh_operand *out)
+{
+    size_t i = first, j = middle;
+    for (size_t k = first; k < last; k++)
+        out[k] = i < middle && (j >= last || item[i].expr <= item[j].expr) ? item[i++] : item[j++];
+}
+
+/* Sorts by expression and keeps the order of equal ones, in which their numbers are added up: the
+ * bits would depend on the C library if that were left to qsort. */
+static void sort_stably(operand_list *list)
+{
+    size_t count = list->count;
+    nh_operand *from = list->item, *to = malloc(count * sizeof *to), *spare = to;
+    for (size_t i = 1; !to && i < count; i++) { /* slowly, without memory */
+        nh_operand one = from[i];
+        size_t at = i;
+        for (; at > 0 && from[at - 1].expr > one.expr; at--)
+            from[at] = from[at - 1];
+        from[at] = one;
+    }
+    for (size_t length = 1; to && length < count; length *= 2) {
+        for (size_t first = 0; first < count; first += 2 * length) {
+            size_t middle = first + length < count ? first + length : count;
+            size_t last = middle + length < count ? middle + length : count;
+            join_runs(from, first, middle, last, to);
+        }
+        nh_operand *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != list->item)
+        memcpy(list->item, from, count * sizeof *from);
+    free(spare);
+}
+
 /* Sorts by expression, adds up the numbers of equal ones, drops those that became zero. */
 static void merge(operand_list *list)
 {
@@ -27,7 +65,7 @@ static void merge(operand_list *list)
     for (size_t i = 1; i < list->count && sorted; i++)
         sorted = list->item[i - 1].expr < list->item[i].expr;
     if (!sorted)
-        qsort(list->item, list->count, sizeof *list->item, by_expr);
+        sort_stably(list);
     size_t kept = 0;
     for (size_t i = 0; i < list->count;) {
         nh_operand sum = list->item[i++];

@@ -1,36 +1,10 @@
 // The page of a trajectory: the moving mechanism with its controls, and plots that follow its time. The data is
-// what animation.c wrote. On the root element `data-plots` and `data-frames` tell that the page is ready,
-// `data-time` which time is shown. The part of the address behind # may say "t=3.5" (show that time, paused),
-// "film=COUNT,WIDTH,HEIGHT" (make pictures for a film and put them into the page).
+// what animation.c wrote. On the root element `data-plots` and `data-frames` tell that the page is ready.
+// The part of the address behind # may say "t=3.5" (show that time, paused), "film=COUNT,WIDTH,HEIGHT" (make
+// pictures for a film and put them into the page).
 "use strict";
 
-const darkly = window.matchMedia("(prefers-color-scheme: dark)");
-const ink = () => (darkly.matches ? "#ddd" : "#222");
-const curveColours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7f7f7f"];
-
-function element(kind, attributes, parent) {
-    const made = document.createElement(kind);
-    Object.assign(made, attributes);
-    return parent.appendChild(made);
-}
-
-// ---- names as in print: theta becomes a Greek letter, a prime a real one ----
-
-const greek = { alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", eps: "ε", zeta: "ζ", eta: "η", theta: "θ", kappa: "κ",
-    lambda: "λ", mu: "μ", nu: "ν", xi: "ξ", rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", chi: "χ", psi: "ψ", omega: "ω", Omega: "Ω", Phi: "Φ", Psi: "Ψ", Theta: "Θ" };
-const lowDigits = "₀₁₂₃₄₅₆₇₈₉";
-
-function printed(name) {
-    return name.replace(/^([A-Za-z]+)(\d*)(?=$|['.[])/, (all, word, digits) =>
-        (greek[word] || word) + (word.length === 1 || greek[word] ? digits.replace(/\d/g, (d) => lowDigits[d]) : digits)).replace(/'/g, "′");
-}
-
 // ---- plots ----
-
-function wrapped(values) {
-    const turned = values.map((v) => v - 2 * Math.PI * Math.round(v / (2 * Math.PI)));
-    return Array.from(turned, (v, i) => (i && Math.abs(v - turned[i - 1]) > Math.PI ? null : v));
-}
 
 class Plots {
     constructor(data, place) {
@@ -124,75 +98,6 @@ class Plots {
             document.documentElement.dataset.plots = this.list.length;
         };
     }
-}
-
-// ---- the player ----
-
-class Player {
-    constructor(first, last, show) {
-        Object.assign(this, { first, last, show, time: first, playing: false });
-        const natural = (last - first) / 30;
-        this.speed = natural <= 1 ? 1 : Math.pow(2, Math.ceil(Math.log2(natural)));
-        this.tick = this.tick.bind(this);
-    }
-
-    go(t) {
-        this.time = Math.min(this.last, Math.max(this.first, t));
-        this.show(this.time);
-        if (this.changed) this.changed();
-    }
-
-    play() {
-        if (this.playing || !(this.last > this.first)) return;
-        this.playing = true;
-        this.before = undefined;
-        if (this.time >= this.last) this.time = this.first;
-        requestAnimationFrame(this.tick);
-        if (this.changed) this.changed();
-    }
-
-    pause() {
-        this.playing = false;
-        if (this.changed) this.changed();
-    }
-
-    tick(now) {
-        if (!this.playing) return;
-        const passed = this.before === undefined ? 0 : Math.min(0.2, (now - this.before) / 1000);
-        this.before = now;
-        let t = this.time + passed * this.speed;
-        if (t > this.last) t = this.first; // it begins again
-        this.go(t);
-        requestAnimationFrame(this.tick);
-    }
-}
-
-function controls(player, place) {
-    const bar = element("div", { className: "controls" }, place);
-    const button = element("button", {}, bar), slider = element("input", { type: "range", min: 0, max: 10000, step: 1 }, bar);
-    const clock = element("span", { className: "clock" }, bar), speed = element("select", { ariaLabel: "speed" }, bar);
-    slider.setAttribute("aria-label", "time");
-    for (let power = -4; power <= 10; power++) {
-        const value = Math.pow(2, power);
-        element("option", { value: value, textContent: "speed " + (power < 0 ? "1/" + 1 / value : value), selected: value === player.speed }, speed);
-    }
-    speed.onchange = () => { player.speed = Number(speed.value); };
-    button.onclick = () => (player.playing ? player.pause() : player.play());
-    const length = player.last - player.first;
-    slider.oninput = () => { player.pause(); player.go(player.first + (slider.value / 10000) * length); };
-    player.changed = () => {
-        button.textContent = player.playing ? "❚❚" : "▶";
-        button.setAttribute("aria-label", player.playing ? "pause" : "play");
-        clock.textContent = "t = " + player.time.toPrecision(4);
-        if (document.activeElement !== slider || player.playing) slider.value = length > 0 ? ((player.time - player.first) / length) * 10000 : 0;
-        document.documentElement.dataset.time = player.time;
-    };
-    document.addEventListener("keydown", (e) => {
-        if (/^(SELECT|INPUT|BUTTON)$/.test(e.target.tagName)) return;
-        if (e.key === " ") { e.preventDefault(); button.onclick(); }
-        if (e.key === "ArrowRight" || e.key === "ArrowLeft") { player.pause(); player.go(player.time + (e.key === "ArrowRight" ? 0.01 : -0.01) * length); }
-    });
-    player.changed();
 }
 
 // ---- the page ----

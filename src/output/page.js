@@ -121,9 +121,9 @@ function equalRanges(curves, width, height) {
 function drawPaths(panel, curves, place, width) {
     const all = options(panel, width);
     if (panel.equal) {
-        const ranges = equalRanges(curves, all.width, all.height);
+        const ranges = (u) => equalRanges((u.data || []).slice(1).map(([xs, ys]) => ({ xs, ys })), u.width, u.height);
         let zoomed = false; // from when a part is selected until a double click
-        for (const axis of ["x", "y"]) all.scales[axis].range = (u, low, high) => (zoomed ? [low, high] : ranges[axis]);
+        for (const axis of ["x", "y"]) all.scales[axis].range = (u, low, high) => (zoomed ? [low, high] : ranges(u)[axis]);
         all.hooks = { setSelect: [(u) => { zoomed = zoomed || u.select.width > 0; }] };
         place.addEventListener("dblclick", () => { zoomed = false; }, true);
     }

@@ -192,9 +192,13 @@ class SceneState {
 
 class SceneCamera {
     constructor(state) {
+        this.watch(state);
+        this.reset();
+    }
+
+    watch(state) {
         this.state = state;
         this.shape = state.scene.shapes.find((s) => s.shape === "camera") || {};
-        this.reset();
     }
 
     reset() {
@@ -274,6 +278,12 @@ class SceneView {
         if (!this.options.still) this.listen();
     }
 
+    // Another scene, without frames yet, seen as the one before: the same model with other parameters.
+    setScene(scene) {
+        this.state = new SceneState(scene);
+        this.camera.watch(this.state);
+    }
+
     setFrames(times, channels) {
         this.state.setFrames(times, channels);
         this.state.moveTo(times[0] || 0);
@@ -295,11 +305,17 @@ class SceneView {
             canvas.width = Math.round(width * ratio);
             canvas.height = Math.round(height * ratio);
         }
+        const c = canvas.getContext("2d");
+        c.setTransform(ratio, 0, 0, ratio, 0, 0);
+        this.paintOn(c, t, width, height, dark);
+    }
+
+    // On the context of a canvas, or on something like it (svg.js of the playground).
+    paintOn(c, t, width, height, dark) {
         this.time = t;
         this.state.moveTo(t);
         this.camera.look(width, height);
-        const c = canvas.getContext("2d"), p = new ScenePainter(c, this.state, this.camera, dark);
-        c.setTransform(ratio, 0, 0, ratio, 0, 0);
+        const p = new ScenePainter(c, this.state, this.camera, dark);
         c.fillStyle = p.ground;
         c.fillRect(0, 0, width, height);
         c.lineJoin = c.lineCap = "round";

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from harness import PATIENCE, Program, check, run_all, same
+from hostile_texts import TEXTS
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -83,16 +84,6 @@ def texts_stay_texts(program, folder):
     done = program("reproduce", "hostile.fig", "--out", "out", cwd=folder)
     same(done.returncode, 0, done.stderr)
     drawn(folder, os.path.join(folder, "out", "hostile.html"), 1)
-
-
-# Texts that would become script, elements or the end of one if they were not kept as texts.
-TEXTS = [
-    "</script><script>throw 1</script>", "<img src=x onerror=throw(1)>", "</title><script>throw 1</script>", "<!--", "-->",
-    "<script>", "<svg onload=throw(1)>", "<b onmouseover=throw(1)>", "&lt;script&gt;", "&#60;script>", "javascript:throw(1)",
-    "'+throw(1)+'", "`${(()=>{throw 1})()}`", "\\u003cscript>", "]]><script>", "<style>*{display:none}</style>",
-    "<iframe srcdoc='<script>parent.x=1</script>'>", "<base href=http://example.invalid/>", "<meta http-equiv=refresh content=0>",
-    "</div></body></html>",
-]
 
 
 def twenty_hostile_texts(program, folder):

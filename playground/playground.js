@@ -1,0 +1,369 @@
+// The playground: an editor, knobs and plots around a worker that computes. On the root element `data-ready` tells
+// that the library is there, `data-motion` after how many milliseconds something moved first, `data-done` how
+// often simulations came to an end, `data-failed` what the library last refused.
+"use strict";
+
+const part = (id) => document.getElementById(id);
+const root = document.documentElement.dataset;
+const FIRST_MODEL = "chaplygin-sleigh";
+
+// ---- the worker ----
+
+class Engine {
+    constructor(receive) {
+        this.receive = receive;
+        const code = new Blob([part("worker-code").textContent], { type: "text/javascript" });
+        this.address = URL.createObjectURL(code);
+        this.begin();
+    }
+
+    begin() {
+        this.worker = new Worker(this.address);
+        this.worker.onmessage = (event) => this.receive(event.data);
+        this.worker.onerror = (event) => this.receive({ kind: "broken", text: event.message });
+        this.worker.postMessage({ kind: "begin", wasm: part("wasm").textContent.trim() });
+    }
+
+    send(wish) {
+        this.worker.postMessage(wish);
+    }
+
+    // A worker that is inside a long computation hears nothing: another takes its place.
+    replace() {
+        this.worker.terminate();
+        this.begin();
+    }
+}
+
+// ---- one simulation as far as it is known ----
+
+class Trajectory {
+    constructor(plan, system, scene) {
+        Object.assign(this, { plan, scene, method: plan.method, names: plan.columns, count: 0, progress: null, shown: false });
+        const n = system.coordinates.length, m = system.velocities.length;
+        this.kinds = plan.columns.map((name, c) => (c === 0 ? "time" : c <= n ? (system.angles[c - 1] ? "angle" : "coordinate") : c <= n + m ? "velocity" : name === "energy" && c === n + m + 1 ? "energy" : "observable"));
+        this.columns = [...plan.columns, "residual"].map(() => []);
+        this.frames = [];
+    }
+
+    add(message) {
+        const { rows, width, count } = message, columns = this.columns.length;
+        for (let r = 0; r < count; r++) {
+            for (let c = 0; c < columns; c++) this.columns[c].push(rows[r * width + c]);
+            this.frames.push(rows.subarray(r * width + columns, (r + 1) * width));
+        }
+        this.count += count;
+        this.progress = message.progress;
+    }
+
+    get last() {
+        return this.columns[0][this.count - 1];
+    }
+}
+
+// ---- the page ----
+
+class Playground {
+    constructor() {
+        this.id = 0;
+        this.trajectories = [];
+        this.views = [];
+        this.editor = new Editor(part("editor"), JSON.parse(part("words").textContent), () => this.later(300));
+        this.parameters = new Knobs(part("parameters").querySelector("div"), () => this.later(0));
+        this.start = new Knobs(part("start").querySelector("div"), () => this.later(0));
+        this.plots = new LivePlots(part("plots"));
+        this.player = new Player(0, 0, (t) => this.show(t));
+        controls(this.player, part("player"));
+        this.listen();
+        this.engine = new Engine((message) => this["on_" + message.kind](message));
+    }
+
+    listen() {
+        for (const id of ["method", "options", "control", "amount", "time", "compare", "other", "other-options"]) part(id).onchange = () => this.chosen();
+        part("start").querySelector("button").onclick = () => { this.start.clear(); this.later(0); };
+        part("stop").onclick = () => this.stop();
+        let resized = 0;
+        const fresh = () => { clearTimeout(resized); resized = setTimeout(() => this.redraw(), 120); };
+        window.addEventListener("resize", fresh);
+        darkly.addEventListener("change", () => { for (const one of this.plots.list) one.plot.redraw(); this.player.go(this.player.time); });
+        window.addEventListener("hashchange", () => this.fromLink());
+    }
+
+    chosen() {
+        part("amount").hidden = part("control").value === "";
+        this.later(0);
+    }
+
+    // ---- asking ----
+
+    // A change is sent when there was none for a while, and when the one before was answered.
+    later(milliseconds) {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.ask(), milliseconds);
+    }
+
+    method(id, options) {
+        const name = part(id).value, more = part(options).value.trim();
+        return name && more ? name + ":" + more : name;
+    }
+
+    ask() {
+        if (!this.library) return;
+        if (this.asked) { this.waiting = true; return; }
+        this.waiting = false;
+        const number = (id) => Number(part(id).value.trim() || 0), control = part("control").value;
+        const common = { time: number("time"), step: control === "step" ? number("amount") : 0, tolerance: control === "tolerance" ? number("amount") : 0 };
+        for (const key of ["time", "step", "tolerance"])
+            if (!(common[key] >= 0 && common[key] < Infinity)) { this.complain(key + ": expected a positive number such as 0.01"); return; }
+        const runs = [{ method: this.method("method", "options"), ...common }];
+        if (part("compare").checked) runs.push({ method: this.method("other", "other-options"), ...common });
+        const assigned = (knobs) => [...knobs.own].map(([name, value]) => name + "=" + value);
+        this.asked = Date.now();
+        this.watch();
+        this.id++;
+        this.runs = runs.length;
+        this.engine.send({ kind: "open", id: this.id, file: this.file(), text: this.editor.text, settings: assigned(this.parameters),
+            start: assigned(this.start).join(", "), project: this.start.own.size > 0, runs });
+    }
+
+    file() {
+        const name = /^\s*model\s+([A-Za-z_][\w.-]*)/m.exec(this.editor.text);
+        return (name ? name[1] : "model") + ".nh";
+    }
+
+    watch() {
+        clearTimeout(this.patience);
+        this.patience = setTimeout(() => { if (this.asked) { this.say("still reading the model"); part("stop").hidden = false; } }, 1500);
+    }
+
+    stop() {
+        part("stop").hidden = true;
+        this.asked = 0;
+        this.library = null;
+        this.say("stopped");
+        this.stopped = true;
+        this.player.growing = false;
+        this.engine.replace();
+    }
+
+    // ---- answers of the worker ----
+
+    async on_library(message) {
+        this.library = message.library;
+        root.ready = Math.round(performance.now());
+        if (this.stopped) { this.stopped = false; return; }
+        makeGallery(this.library.models, (model) => this.load({ model: model.name }));
+        await this.fromLink();
+    }
+
+    on_text(message) {
+        if (message.text) this.load({ text: message.text });
+    }
+
+    on_broken(message) {
+        this.complain("The computation broke off: " + message.text);
+        this.stop();
+    }
+
+    answered(message) {
+        if (message.id !== this.id) return false;
+        this.asked = 0;
+        clearTimeout(this.patience);
+        if (this.waiting) this.later(0);
+        return true;
+    }
+
+    on_failed(message) {
+        if (!this.answered(message)) return;
+        root.failed = message.error.text;
+        const model = message.where === "model";
+        this.say(model ? "the model has an error" : "not simulated");
+        this.complain(message.error.text);
+        if (model && message.error.line) this.editor.complain(message.error);
+        part("stop").hidden = true;
+    }
+
+    on_opened(message) {
+        if (!this.answered(message)) return;
+        const system = message.system;
+        this.editor.forgive();
+        this.complain("");
+        if (system.methods) this.opened(system);
+        Object.assign(this.system, { q: system.q, v: system.v, energy: system.energy });
+        showStart(this.start, [...this.system.coordinates, ...this.system.velocities], [...system.q, ...system.v]);
+        if (!system.error) return;
+        root.failed = system.error.text;
+        this.say("not simulated: the start");
+        this.complain(system.error.text);
+    }
+
+    opened(system) {
+        this.system = system;
+        const counts = this.editor.text.replace(/#.*/g, "");
+        showParameters(this.parameters, system.parameters, (name) => new RegExp("\\.\\.[^,:)\\]]*\\b" + name.replace(/\W/g, "\\$&") + "\\b").test(counts));
+        part("parameters").hidden = system.parameters.length === 0;
+        fillMethods(part("method"), system);
+        fillMethods(part("other"), system);
+        part("time").placeholder = system.span ? shortNumber(system.span) : "as advised";
+        showFacts(part("facts").querySelector("dl"), system);
+    }
+
+    on_planned(message) {
+        if (message.id !== this.id) return;
+        if (message.which === 0) this.coming = [];
+        this.coming[message.which] = new Trajectory(message.plan, this.system, this.system.scene);
+    }
+
+    on_rows(message) {
+        if (message.id !== this.id || !this.coming || !this.coming[message.which]) return;
+        const one = this.coming[message.which];
+        one.add(message);
+        if (this.trajectories[message.which] !== one) this.replaceBy(one, message.which);
+        else this.extend(one, message.which, one.count - message.count);
+        this.advanced();
+    }
+
+    // The simulation that is shown is replaced when the first states of the next one are there.
+    replaceBy(one, which) {
+        this.trajectories.length = Math.min(this.trajectories.length, this.runs);
+        this.trajectories[which] = one;
+        const another = !this.playedModel || this.playedModel !== this.system.name;
+        this.playedModel = this.system.name;
+        this.stage(which, one);
+        this.extend(one, which, 0);
+        if (which === 0) this.player.first = one.columns[0][0];
+        if (another || !this.moving) {
+            this.moving = true;
+            this.player.pace(one.plan.time);
+            this.player.time = this.player.first;
+            this.player.last = one.last;
+            this.player.play();
+        }
+    }
+
+    stage(which, one) {
+        const place = part("stage");
+        while (place.children.length > this.runs || (place.children.length && place.firstChild.tagName === "P")) place.lastChild.remove();
+        this.views.length = Math.min(this.views.length, place.children.length);
+        if (!one.scene) {
+            place.textContent = "";
+            this.views = [];
+            element("p", { textContent: "This model has no drawing. Statements such as “draw trace (x, y)” add one." }, place);
+            return;
+        }
+        if (!this.views[which]) {
+            const figure = element("figure", {}, place);
+            this.views[which] = new SceneView(element("canvas", {}, figure), one.scene, { dark: () => darkly.matches });
+            this.views[which].caption = element("figcaption", {}, figure);
+        } else this.views[which].setScene(one.scene);
+        this.views[which].caption.textContent = one.method;
+        if (this.views[which].model !== this.system.name) this.views[which].camera.reset();
+        this.views[which].model = this.system.name;
+    }
+
+    extend(one, which, from) {
+        const view = this.views[which];
+        if (!view) return;
+        for (let i = from; i < one.count; i++) view.addFrame(one.columns[0][i], one.frames[i]);
+        one.fitted = one.fitted || 0;
+        if (one.count > 1.5 * one.fitted || one.progress.done) {
+            view.fit();
+            one.fitted = one.count;
+        }
+    }
+
+    advanced() {
+        const known = this.trajectories.filter(Boolean), done = known.length === this.runs && known.every((one) => one.progress.done);
+        this.player.growing = !done;
+        this.player.last = Math.max(...known.map((one) => one.last));
+        const now = performance.now();
+        if (done || !this.drawn || now - this.drawn > 500) {
+            this.drawn = done ? 0 : now;
+            this.plots.update(this.system, known);
+            showResults(part("results").tBodies[0], known, this.system);
+            this.player.go(this.player.time);
+        }
+        part("stop").hidden = done;
+        if (!done) { this.say("computing, t = " + shortNumber(this.player.last)); return; }
+        this.finish(known);
+    }
+
+    finish(known) {
+        const remarks = part("remarks"), failure = known.map((one) => one.progress.error).find(Boolean);
+        remarks.textContent = "";
+        for (const text of new Set([...this.system.remarks, ...known.flatMap((one) => one.progress.remarks || [])])) element("li", { textContent: text }, remarks);
+        this.say(failure ? "ended early" : "simulated to t = " + shortNumber(this.player.last));
+        if (failure) { root.failed = failure.text; this.complain(failure.text); }
+        if (!this.player.playing) this.player.play();
+        root.done = Number(root.done || 0) + 1;
+    }
+
+    on_written(message) {
+        if (message.error) this.complain(message.error.text);
+        else download(this.file().replace(/nh$/, "csv"), "text/csv", message.bytes);
+    }
+
+    // ---- showing ----
+
+    show(t) {
+        this.trajectories.forEach((one, which) => { if (one && this.views[which] && one.count) this.views[which].draw(Math.min(t, one.last)); });
+        this.plots.show(t);
+        if (!root.motion && this.trajectories[0] && t > this.player.first) root.motion = Math.round(performance.now());
+    }
+
+    redraw() {
+        const known = this.trajectories.filter(Boolean);
+        if (this.system && known.length && known[0].count) this.plots.update(this.system, known);
+        this.player.go(this.player.time);
+    }
+
+    say(text) {
+        part("status").textContent = text;
+    }
+
+    complain(text) {
+        const [first, ...rest] = text.split("\n"), place = part("message");
+        place.textContent = "";
+        element("div", { textContent: first }, place);
+        if (rest.length) element("pre", { textContent: rest.join("\n") }, place);
+        place.hidden = !text;
+    }
+
+    // ---- models and links ----
+
+    load(content) {
+        if (this.library.models.some((one) => one.name === content.model)) { this.engine.send({ kind: "text", name: content.model }); return; }
+        this.parameters.clear();
+        this.start.clear();
+        for (const id of ["method", "other", "options", "other-options", "amount", "time", "control"]) part(id).value = "";
+        part("compare").checked = false;
+        part("amount").hidden = true;
+        this.editor.text = content.text || "";
+        this.restore(content);
+        root.failed = "";
+        this.later(0);
+    }
+
+    restore(content) {
+        for (const [name, value] of Object.entries(content.settings || {})) this.parameters.own.set(name, value);
+        for (const [name, value] of Object.entries(content.start || {})) this.start.own.set(name, value);
+        for (const id of ["control", "amount", "time", "options"]) if (id in content) part(id).value = content[id];
+        if ("otherOptions" in content) part("other-options").value = content.otherOptions;
+        part("compare").checked = content.compare === true;
+        part("amount").hidden = part("control").value === "";
+        for (const [id, key] of [["method", "method"], ["other", "other"]]) wishMethod(part(id), content[key] || "");
+    }
+
+    content() {
+        const value = (id) => part(id).value;
+        return { text: this.editor.text, settings: Object.fromEntries(this.parameters.own), start: Object.fromEntries(this.start.own), method: value("method"), options: value("options"),
+            other: value("other"), otherOptions: value("other-options"), control: value("control"), amount: value("amount"), time: value("time"), compare: part("compare").checked };
+    }
+
+    async fromLink() {
+        const content = await contentOf(location.hash.slice(1));
+        const known = content && (content.text !== undefined || this.library.models.some((one) => one.name === content.model));
+        if (location.hash.length > 1 && !known) this.say("the link could not be read");
+        this.load(known ? content : { model: FIRST_MODEL });
+    }
+}
