@@ -22,8 +22,13 @@ static int write_export(const subject *s, const options *given)
     wanted.q = s->q;
     wanted.v = s->v;
     wanted.single = given->real == 1;
+    wanted.fmi = given->fmi == 1 ? 2 : 3;
     const char *path = given->output ? given->output : "-";
-    return nh_export(s->system, &wanted, path, &report) == NH_OK ? DONE : complain_report(&report);
+    if (nh_export(s->system, &wanted, path, &report) != NH_OK)
+        return complain_report(&report);
+    if (report.text[0])
+        remark("%s", report.text);
+    return DONE;
 }
 
 static int run(const options *given)
@@ -44,11 +49,14 @@ const command command_export = {
     .operands = "MODEL --format FORMAT [-o FILE] [OPTION...]",
     .help = "Writes MODEL for use elsewhere. Format c is a C program without dependencies that\n"
             "takes the steps of the method, with the bits of 'nonholo run': -o NAME.c also\n"
-            "writes NAME.h. The others are equations in which parameters have their names: numpy\n"
-            "code (python), a script that rebuilds the model with SymPy (sympy), the graph of\n"
-            "expressions (json), and a document (latex). Without -o the text goes to standard output.",
+            "writes NAME.h. Format fmu is a functional mock-up unit NAME.fmu for co-simulation,\n"
+            "with the same steps, and for model exchange. The others are equations in which\n"
+            "parameters have their names: numpy code (python), a script that rebuilds the model\n"
+            "with SymPy (sympy), the graph of expressions (json), and a document (latex).\n"
+            "Without -o texts go to standard output.",
     .examples = "nonholo export pendulum-cvt --format c --method dla01 --step 0.05 -o cvt.c\n"
-                "cc -O3 -DNONHOLO_MAIN cvt.c -lm -o cvt && ./cvt 1000",
+                "cc -O3 -DNONHOLO_MAIN cvt.c -lm -o cvt && ./cvt 1000\n"
+                "nonholo export pendulum-cvt --format fmu --step 0.05 -o cvt.fmu",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_EXPORT,
     .operands_least = 1,
     .operands_most = 1,

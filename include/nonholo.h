@@ -669,13 +669,15 @@ typedef struct nh_export_options {
     nh_switch compensated;
     bool single;  /* precision of a C program */
     bool excerpt; /* of LaTeX: Lagrangian, constraints and equations of motion, for pasting */
+    int fmi;      /* version of an FMU: 2 or 3; 0: 3 */
 } nh_export_options;
 NH_OPTIONS_DEFAULT(nh_export_options)
 
 NH_API int nh_export_formats(void);
 NH_API const char *nh_export_format(int index);
 /* Writes the file (NAME.c and NAME.h for C), which appears complete or not at all; "-" is standard
- * output. */
+ * output, for texts. A report->text after NH_OK is a remark: an FMU is written without a binary
+ * where there is no C compiler. */
 NH_API nh_status nh_export(const nh_system *system, const nh_export_options *options,
                            const char *path, nh_report *report);
 /* The same as text, which nh_bytes_free frees; of C the header and the program in one. */

@@ -115,8 +115,8 @@ def check(status: int, report: H.nh_report) -> None:
     raise (UsageError if lib.nh_status_is_usage(status) else ComputationError)(report)
 
 
-def call(function: Any, *arguments: Any) -> None:
-    """Calls a function whose last parameter is the report."""
+def call(function: Any, *arguments: Any) -> str:
+    """Calls a function whose last parameter is the report; returns the remark that this may hold."""
     report = H.nh_report()
     with Work() as work:
         try:
@@ -127,6 +127,7 @@ def call(function: Any, *arguments: Any) -> None:
     if cause is not None:
         raise stopped(status, report) from cause
     check(status, report)
+    return report.text.decode("utf-8", "replace")
 
 
 def stopped(status: int, report: H.nh_report) -> ComputationError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes as C
 import os
+import warnings
 from typing import Any
 
 from . import _header as H
-from ._library import UsageError, call, create, lib
+from ._library import Remark, UsageError, call, create, lib
 from .system import Projection, Setting, Start, _address, as_system, choose_start
 from .trajectory import SWITCH, Path, choose, method_text
 
@@ -30,15 +31,17 @@ def export(
     single: bool = False,
     name: str | None = None,
     excerpt: bool = False,
+    fmi: int = 3,
     **options: Any,
 ) -> str | None:
     """Writes a model as a program or as equations: to a file, or without ``path`` as a text that is returned.
 
     ``format`` is as in ``nonholo export``. A C program takes the steps of ``method`` (with its options, as in
     :func:`simulate`) with the time ``step``, to the bits of :func:`simulate`; the file NAME.c gets NAME.h beside it.
-    ``single`` gives it single precision, and ``name`` is what its public names begin with. Formats ``python``
-    (numpy code), ``sympy``, ``json`` and ``latex`` have the equations instead, in which parameters have their names;
-    ``excerpt`` leaves out the document around those in LaTeX. ``set``, ``start``, ``q``,
+    An FMU (``format="fmu"``, of version ``fmi``) is a file; it is written without a binary, and a warning says so, where
+    there is no C compiler. ``single`` gives a C program single precision, and ``name`` is what public names begin with.
+    Formats ``python`` (numpy code), ``sympy``, ``json`` and ``latex`` have the equations instead, in which parameters
+    have their names; ``excerpt`` leaves out the document around those in LaTeX. ``set``, ``start``, ``q``,
     ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`.
 
     >>> import nonholo
@@ -58,10 +61,11 @@ def export(
     want.step, want.t0 = step or 0.0, t0
     want.q, want.v = _address(first), _address(second)
     want.compensated = choose(SWITCH, compensated, "compensated")
-    want.single = single
-    want.excerpt = excerpt
+    want.single, want.excerpt, want.fmi = single, excerpt, fmi
     if path is not None:
-        call(lib.nh_export, system._handle, C.byref(want), os.fsencode(path))
+        remark = call(lib.nh_export, system._handle, C.byref(want), os.fsencode(path))
+        if remark:
+            warnings.warn(remark, Remark, stacklevel=2)
         return None
     text = create(lib.nh_export_text, system._handle, C.byref(want))
     try:

@@ -29,11 +29,16 @@ void nh_text_add_plain(nh_text *text, const char *plain)
 {
     if (!plain) /* of a text that failed itself */
         text->failed = true;
-    size_t length = plain ? strlen(plain) : 0;
-    if (!make_room(text, length))
+    nh_text_add_bytes(text, plain ? plain : "", plain ? strlen(plain) : 0);
+}
+
+void nh_text_add_bytes(nh_text *text, const void *data, size_t size)
+{
+    if (!make_room(text, size))
         return;
-    memcpy(text->data + text->length, plain, length + 1);
-    text->length += length;
+    memcpy(text->data + text->length, data, size);
+    text->length += size;
+    text->data[text->length] = 0;
 }
 
 void nh_text_add(nh_text *text, const char *format, ...)

@@ -13,6 +13,7 @@ typedef struct nh_text {
 
 __attribute__((format(printf, 2, 3))) void nh_text_add(nh_text *text, const char *format, ...);
 void nh_text_add_plain(nh_text *text, const char *plain);
+void nh_text_add_bytes(nh_text *text, const void *data, size_t size); /* NULs too */
 void nh_text_free(nh_text *text);
 
 #endif

@@ -49,7 +49,7 @@ enum { FLAGS = sizeof flags / sizeof *flags, GCC_FLAGS = sizeof gcc_flags / size
 /* Their work grows with the square of a function: 2.5 MB of source take more than 100 s with
  * them, 11 s without. */
 enum { CHOOSY_BYTES_MAX = 500000 };
-static const char *compiler(void)
+const char *nh_compiler(void)
 {
     const char *name = getenv("NONHOLO_CC");
     return name && *name ? name : "cc";
@@ -64,7 +64,7 @@ static bool executable(const char *path)
 /* The compiler's file, as the system finds it. */
 static bool find_compiler(char file[NH_PATH_SIZE])
 {
-    const char *name = compiler(), *path = getenv("PATH");
+    const char *name = nh_compiler(), *path = getenv("PATH");
     if (strchr(name, '/'))
         return snprintf(file, NH_PATH_SIZE, "%s", name) < NH_PATH_SIZE && executable(file);
     while (path && *path) {
@@ -104,19 +104,8 @@ static int add_flags(const char **argument, int count, nh_variant variant, bool 
     return count;
 }
 
-/* The process, or -1. It leads a group of its own, so that it can be stopped with all that it
- * calls. */
-static pid_t spawn_compiler(const char *source, const char *object, const char *messages,
-                            nh_variant variant, bool is_gcc)
+pid_t nh_compiler_spawn(const char *const *argument, const char *messages)
 {
-    const char *argument[ARGUMENTS_MAX];
-    argument[0] = compiler();
-    int count = add_flags(argument, 1, variant, is_gcc);
-    argument[count++] = "-o";
-    argument[count++] = object;
-    argument[count++] = source;
-    argument[count++] = "-lm";
-    argument[count] = NULL;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     pid_t child = -1;
@@ -136,6 +125,20 @@ static pid_t spawn_compiler(const char *source, const char *object, const char *
     return child;
 }
 
+static pid_t spawn_compiler(const char *source, const char *object, const char *messages,
+                            nh_variant variant, bool is_gcc)
+{
+    const char *argument[ARGUMENTS_MAX];
+    argument[0] = nh_compiler();
+    int count = add_flags(argument, 1, variant, is_gcc);
+    argument[count++] = "-o";
+    argument[count++] = object;
+    argument[count++] = source;
+    argument[count++] = "-lm";
+    argument[count] = NULL;
+    return nh_compiler_spawn(argument, messages);
+}
+
 /* Where the line with the first error begins: compilers tell before it in which function it is. */
 static char *first_error(char *text)
 {
@@ -145,18 +148,27 @@ static char *first_error(char *text)
     return error ? error : text;
 }
 
-static nh_status compiler_failed(const char *messages, nh_report *report)
+char *nh_compiler_message(const char *messages)
 {
     size_t length = 0;
-    char *text = nh_read_private(messages, &length), empty[] = "";
-    if (text)
-        text[length < MESSAGE_MAX ? length : MESSAGE_MAX] = 0;
-    char *shown = text ? first_error(text) : empty;
+    char *text = nh_read_private(messages, &length);
+    if (!text)
+        return NULL;
+    text[length < MESSAGE_MAX ? length : MESSAGE_MAX] = 0;
+    char *shown = first_error(text);
     shown[strcspn(shown, "\n")] = 0;
+    memmove(text, shown, strlen(shown) + 1);
+    return text;
+}
+
+static nh_status compiler_failed(const char *messages, nh_report *report)
+{
+    char *text = nh_compiler_message(messages);
+    const char *shown = text ? text : "";
     nh_status status =
         nh_fail(report, NH_NO_COMPILER,
                 "the C compiler '%s' could not make a kernel%s%s; the tape works without one",
-                compiler(), *shown ? ": " : "", shown);
+                nh_compiler(), *shown ? ": " : "", shown);
     free(text);
     return nh_fail_about(report, status, "backend tape");
 }
@@ -204,7 +216,7 @@ static bool content_name(const nh_text *source, nh_variant variant, char name[NH
     struct stat s = {0};
     if (find_compiler(file) && realpath(file, real_file))
         stat(real_file, &s);
-    nh_text_add(&all, "%s %s %s %lld %lld.%09ld", nh_version(), compiler(), real_file,
+    nh_text_add(&all, "%s %s %s %lld %lld.%09ld", nh_version(), nh_compiler(), real_file,
                 (long long)s.st_size, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
     const int flags_used = add_flags(flag, 0, variant, source->length <= CHOOSY_BYTES_MAX);
     for (int i = 0; i < flags_used; i++)
@@ -355,7 +367,7 @@ static void stop_compiler(nh_compilation *c)
         look_after(c, 0);
 }
 
-static double seconds_allowed(void)
+double nh_compiler_seconds(void)
 {
     const char *text = getenv("NONHOLO_CC_SECONDS");
     const double seconds = text ? nh_decimal(text, NULL) : 0;
@@ -408,7 +420,7 @@ static bool is_pending(nh_compilation *c)
 {
     if (c->child)
         look_after(c, WNOHANG);
-    if (c->child && nh_clock_seconds() - c->begun > seconds_allowed()) {
+    if (c->child && nh_clock_seconds() - c->begun > nh_compiler_seconds()) {
         stop_compiler(c);
         c->late = !c->succeeded;
     }
@@ -436,7 +448,7 @@ static nh_status compiler_late(nh_report *report)
                                  "the C compiler '%s' did not end within %g seconds and was "
                                  "stopped (NONHOLO_CC_SECONDS allows more); the tape works "
                                  "without one",
-                                 compiler(), seconds_allowed()),
+                                 nh_compiler(), nh_compiler_seconds()),
                          "backend tape");
 }
 
@@ -472,7 +484,7 @@ nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, const nh_patience *p
         if (patience->stop && patience->stop(patience->user)) {
             nh_compile_abandon(c);
             return nh_fail(report, NH_CALLBACK_STOPPED, "stopped while the C compiler '%s' worked",
-                           compiler());
+                           nh_compiler());
         }
     nh_status status = take_result(out, c, report);
     free_compilation(c);

@@ -2,6 +2,8 @@
 #ifndef NH_CODE_COMPILE_H
 #define NH_CODE_COMPILE_H
 
+#include <sys/types.h>
+
 #include <nonholo.h>
 
 #include "base/text.h"
@@ -37,6 +39,27 @@ bool nh_compile_pending(nh_compilation *c, double seconds);
 nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, const nh_patience *patience,
                          nh_report *report);
 void nh_compile_abandon(nh_compilation *c);
+
+/* ---- the compiler itself ---- */
+
+/* Its command, and how many seconds it may take. */
+const char *nh_compiler(void);
+double nh_compiler_seconds(void);
+/* Calls it: the process, or -1. It leads a group of its own, so that it can be stopped with all
+ * that it calls; what it says goes to a file. */
+pid_t nh_compiler_spawn(const char *const *argument, const char *messages);
+/* The line with the first error in that file, to be freed; NULL without memory. */
+char *nh_compiler_message(const char *messages);
+
+/* A shared library made of some sources, the files that end in .c (the list ends with name NULL);
+ * its bytes are appended. `flags` end with NULL. NH_NO_COMPILER when there is no compiler or it
+ * fails. */
+typedef struct nh_source_file {
+    const char *name;
+    const nh_text *text;
+} nh_source_file;
+nh_status nh_compile_library(nh_text *out, const nh_source_file *file, const char *const *flags,
+                             nh_report *report);
 
 /* Whether there is a compiler to call, and whether the cache has this source. */
 bool nh_compiler_exists(void);

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "code/emit.h"
 #include "method/embedded.h"
+#include "run/inputs.h"
 
 /* ---- pieces ---- */
 
@@ -30,6 +31,14 @@ static void add_numbers(nh_text *out, const double *x, size_t count)
         nh_emit_number(out, x[i]);
     }
     nh_text_add_plain(out, count > 0 ? "}" : "0}");
+}
+
+static void add_integers(nh_text *out, const char *name, const int *x, int count)
+{
+    nh_text_add(out, "static const int %s[] = {", name);
+    for (int i = 0; i < count; i++)
+        nh_text_add(out, "%s%d", i > 0 ? ", " : "", x[i]);
+    nh_text_add_plain(out, count > 0 ? "};\n" : "0};\n");
 }
 
 /* The functions that KERNEL(name, start, step) names; those of SPARK methods have the same for all.
@@ -59,6 +68,26 @@ static void add_parts(nh_text *out, const nh_run *run)
         nh_text_add_plain(out, "#define PART_LENGTH(i) 1.0\n#define PART_BEGIN(i) 0.0\n");
 }
 
+/* What happens at events, and which velocities the reactions of a constraint change. */
+static void add_tables(nh_text *out, const nh_export_job *job)
+{
+    const nh_problem *problem = job->system->mechanics->problem;
+    const nh_shape *s = &job->system->shape;
+    nh_text_add(out, "#define EVENTS %d\n#define CHANGES %d\n", problem->events, problem->changes);
+    nh_text_add_plain(out, "static const int event_direction[] = {");
+    for (int i = 0; i < problem->events; i++)
+        nh_text_add(out, "%d, ", problem->event[i].direction);
+    nh_text_add_plain(out, "0};\nstatic const int change_event[] = {");
+    for (int i = 0; i < problem->changes; i++)
+        nh_text_add(out, "%d, ", problem->change[i].event);
+    nh_text_add_plain(out, "0};\nstatic const int change_velocity[] = {");
+    for (int i = 0; i < problem->changes; i++)
+        nh_text_add(out, "%d, ", problem->change[i].velocity);
+    nh_text_add_plain(out, "0};\n");
+    add_integers(out, "b_first", s->b_first, s->m + 1);
+    add_integers(out, "b_column", s->b_column, s->nb);
+}
+
 static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail, bool with_newton)
 {
     const nh_system *system = job->system;
@@ -68,7 +97,10 @@ static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail,
                 with_newton ? "((k)->top = (io)->work)" : "((void)(k), (void)(io))");
     if (can_fail) /* pieces follow each other like the parts of a composed step */
         nh_text_add_plain(out, "#define COMPOSED(io) ((io)->parts > 1)\n");
-    nh_text_add(out, "#define INPUTS %d\n", system->shape.inputs);
+    nh_text_add(out, "#define INPUTS %d\n#define IMPULSES %d\n", system->shape.inputs,
+                system->shape.inputs > 0 && nh_inputs_move_constraints(system));
+    nh_text_add(out, "#define EXCHANGE %d\n#define OWN_STEPS %d\n", job->exchange,
+                nh_run_adapts(job->run));
     nh_text_add(out, "#define OBSERVED %zu\n", nh_system_outputs(system, NH_FN_OBSERVE));
     nh_text_add_plain(out, "#define START_Q ");
     add_numbers(out, job->q, (size_t)system->coordinates);
@@ -80,7 +112,27 @@ static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail,
     nh_emit_number(out, job->run->step);
     nh_text_add_plain(out, "\n");
     add_parts(out, job->run);
+    add_tables(out, job);
     add_entry(out, nh_method_source(job->run->choice.method));
+}
+
+/* The functions that the templates call. */
+static nh_fn_set also_called(const nh_export_job *job)
+{
+    const nh_shape *s = &job->system->shape;
+    const nh_problem *problem = job->system->mechanics->problem;
+    const bool moved = s->inputs > 0 && nh_inputs_move_constraints(job->system);
+    nh_fn_set all = NH_FN_BIT(OBSERVE) | NH_FN_BIT(INPUTS);
+    if (s->m > 0 && (moved || job->exchange))
+        all |= NH_FN_BIT(KICK) | NH_FN_BIT(CLOSE);
+    if (!job->exchange)
+        return all;
+    all |= NH_FN_BIT(ACCELERATION);
+    if (s->positions > 0)
+        all |= NH_FN_BIT(LAND);
+    if (problem->events > 0)
+        all |= NH_FN_BIT(EVENTS);
+    return problem->changes > 0 ? all | NH_FN_BIT(CHANGES) : all;
 }
 
 static nh_status add_kernel(nh_text *out, const nh_export_job *job, bool with_newton,
@@ -99,23 +151,27 @@ static nh_status add_kernel(nh_text *out, const nh_export_job *job, bool with_ne
                         .exported = true,
                         .with_newton = with_newton};
     memcpy(what.tape, run->careful.interpreter.tape, sizeof what.tape);
-    static const nh_fn also[] = {NH_FN_OBSERVE, NH_FN_INPUTS};
+    const nh_fn_set also = also_called(job);
     nh_status status = NH_OK;
-    for (size_t i = 0; i < sizeof also / sizeof *also && status == NH_OK; i++)
-        status = nh_system_tape(what.tape + also[i], run->system, also[i], report);
+    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++)
+        if (nh_fn_in(also, fn))
+            status = nh_system_tape(what.tape + fn, run->system, (nh_fn)fn, report);
     return status == NH_OK ? nh_emit(out, &what, report) : status;
 }
 
 /* ---- names ---- */
 
 /* What PREFIX.h declares. */
-static const char *const entries[] = {"init",   "set_state", "step",     "advance", "time",
-                                      "energy", "residual",  "state_of", "observe", "set_input"};
+static const char *const entries[] = {
+    "init",        "set_state", "step",      "advance",    "time",      "energy", "residual",
+    "state_of",    "observe",   "set_input", /* exchange.h: */
+    "derivatives", "outputs",   "settle",    "indicators", "direction", "act",    "advance_by"};
+enum { ENTRIES = sizeof entries / sizeof *entries, PLAIN_ENTRIES = 10 };
 
-static void add_roots(nh_text *out, const char *name)
+static void add_roots(nh_text *out, const nh_export_job *job)
 {
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        nh_text_add(out, "%s_%s ", name, entries[i]);
+    for (int i = 0; i < (job->exchange ? ENTRIES : PLAIN_ENTRIES); i++)
+        nh_text_add(out, "%s_%s ", job->name, entries[i]);
 }
 
 /* A name of the kernel that the program needs for itself gets a mark. */
@@ -128,7 +184,7 @@ static bool is_taken(nh_token t, const char *name)
         return false;
     const nh_token rest = {NH_TOKEN_NAME, t.text + length + 1, t.length - length - 1};
     bool found = false;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+    for (int i = 0; i < ENTRIES; i++)
         found = found || nh_token_is(rest, entries[i]);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         found = found || nh_token_is(rest, types[i]);
@@ -208,13 +264,13 @@ static bool mentions_failure(const nh_source *source)
 static nh_status add_program(nh_text *out, const nh_export_job *job, bool *can_fail,
                              bool *with_newton, nh_report *report)
 {
-    static const char *const alone[] = {"fast.c", "program.c", NULL};
+    static const char *const alone[] = {"fast.c", "program.c", "exchange.c", NULL};
     static const char *const fast[] = {"fast.c", NULL};
-    static const char *const careful[] = {"careful.c", "program.c", NULL};
+    static const char *const careful[] = {"careful.c", "program.c", "exchange.c", NULL};
     nh_arena arena = {0};
     version first = {0}, second = {0};
     nh_text roots = {0};
-    add_roots(&roots, job->name);
+    add_roots(&roots, job);
     nh_status status = make_version(&first, job, false, false, fast, &arena, report);
     if (status == NH_OK &&
         (roots.failed || !nh_source_use(&first.source, "advance_fast start_fast")))
@@ -319,6 +375,16 @@ static const char *open_input_name(const nh_system *system, int index)
     return "";
 }
 
+static void add_exchange(nh_text *out, const nh_export_job *job)
+{
+    char events[16];
+    if (!job->exchange)
+        return;
+    nh_print(events, sizeof events, "%d", job->system->mechanics->problem->events);
+    const nh_filling fill[] = {{"PREFIX", job->name}, {"@events@", events}, {0}};
+    nh_fill(out, nh_template("exchange.h"), fill);
+}
+
 static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
 {
     const nh_system *system = job->system;
@@ -335,7 +401,10 @@ static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
                     "/* Changes an input, which begins with its default at the start state. */\n"
                     "void %s_set_input(%s_model *s, int index, %s_real value);\n\n",
                     job->name, job->name, job->name);
+    nh_text exchange = {0};
+    add_exchange(&exchange, job);
     const nh_filling fill[] = {{"PREFIX", job->name},
+                               {"@exchange@", exchange.data ? exchange.data : ""},
                                {"@real@", job->single ? "float" : "double"},
                                {"@coordinates@", size.coordinates},
                                {"@velocities@", size.velocities},
@@ -352,8 +421,9 @@ static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
                                {0}};
     add_about(out, job, "h");
     nh_fill(out, nh_template("program.h"), fill);
-    out->failed = out->failed || indices.failed || setter.failed;
+    out->failed = out->failed || indices.failed || setter.failed || exchange.failed;
     nh_text_free(&indices);
+    nh_text_free(&exchange);
     nh_text_free(&setter);
 }
 

@@ -35,13 +35,17 @@ typedef struct format {
     const char *name, *ending;
     nh_export_writer *write;
     bool steps; /* takes steps, by a method */
+    bool acts;  /* events that act are no obstacle */
+    bool bytes; /* is no text */
 } format;
 
-static const format formats[] = {{"c", ".c", nh_export_c, true},
-                                 {"python", ".py", nh_export_python, false},
-                                 {"sympy", ".py", nh_export_sympy, false},
-                                 {"json", ".json", nh_export_json, false},
-                                 {"latex", ".tex", nh_export_latex, false}};
+static const format formats[] = {
+    {"c", ".c", nh_export_c, .steps = true},
+    {"fmu", ".fmu", nh_export_fmu, .steps = true, .acts = true, .bytes = true},
+    {"python", ".py", nh_export_python, .acts = true},
+    {"sympy", ".py", nh_export_sympy, .acts = true},
+    {"json", ".json", nh_export_json, .acts = true},
+    {"latex", ".tex", nh_export_latex, .acts = true}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 int nh_export_formats(void)
@@ -181,8 +185,10 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
     w->format = find_format(w->given.format, report);
     if (!w->format)
         return NH_BAD_ARGUMENT;
-    for (int i = 0; i < nh_system_events(system) && w->format->steps; i++)
-        if (nh_system_event_acts(system, i))
+    if (w->given.fmi != 0 && w->given.fmi != 2 && w->given.fmi != 3)
+        return nh_fail(report, NH_BAD_ARGUMENT, "FMI 2 and 3 can be written, not %d", w->given.fmi);
+    for (int i = 0; i < nh_system_events(system); i++)
+        if (nh_system_event_acts(system, i) && !w->format->acts)
             return nh_fail(report, NH_NOT_APPLICABLE,
                            "the event %s changes velocities, which exported programs do not do",
                            nh_system_event_name(system, i));
@@ -194,7 +200,8 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
                              .q = w->start,
                              .v = w->start + system->coordinates,
                              .single = w->given.single,
-                             .excerpt = w->given.excerpt};
+                             .excerpt = w->given.excerpt,
+                             .fmi = w->given.fmi ? w->given.fmi : 3};
     return status == NH_OK && w->format->steps ? make_run(w, system, report) : status;
 }
 
@@ -259,13 +266,19 @@ nh_status nh_export(const nh_system *system, const nh_export_options *options, c
 {
     workplace w;
     nh_text text = {0}, header = {0}, joined = {0};
+    if (report)
+        report->text[0] = 0;
     nh_status status = open_workplace(&w, system, options, path, report);
     if (status == NH_OK)
         status = check_ending(&w, path, report);
+    if (status == NH_OK && w.format->bytes && nh_file_is_output(path))
+        status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU goes to a file NAME.fmu");
     if (status == NH_OK)
         status = w.format->write(&text, &header, &w.job, report);
     if (status == NH_OK && header.data && !nh_file_is_special(path))
         status = write_both(path, &text, &header, report);
+    else if (status == NH_OK && !header.data)
+        status = write_file(path, &text, report);
     else if (status == NH_OK) {
         join(&joined, &text, &header, w.name);
         status = joined.failed ? nh_fail_memory(report) : write_file(path, &joined, report);
@@ -284,6 +297,8 @@ nh_status nh_export_text(char **out, const nh_system *system, const nh_export_op
     nh_text text = {0}, header = {0}, joined = {0};
     *out = NULL;
     nh_status status = open_workplace(&w, system, options, NULL, report);
+    if (status == NH_OK && w.format->bytes)
+        status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU goes to a file NAME.fmu");
     if (status == NH_OK)
         status = w.format->write(&text, &header, &w.job, report);
     if (status == NH_OK)

@@ -23,12 +23,17 @@ typedef struct nh_export_job {
     const double *q, *v; /* the start state */
     bool single;         /* precision */
     bool excerpt;        /* of LaTeX: no document around the equations */
+    bool exchange;       /* with the functions of template/exchange.h */
+    int fmi;             /* version of an FMU */
 } nh_export_job;
 
 /* Appends a text, and the header of a program. */
 typedef nh_status nh_export_writer(nh_text *text, nh_text *header, const nh_export_job *job,
                                    nh_report *report);
 nh_export_writer nh_export_c; /* NAME.c and NAME.h */
+/* The bytes of NAME.fmu. Without a compiler it has sources only, and the report tells so in its
+ * text. */
+nh_export_writer nh_export_fmu;
 
 nh_export_writer nh_export_json, nh_export_python, nh_export_sympy, nh_export_latex;
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/deflate.h"
+
 enum {
     BUFFER = 1 << 13,  /* numbers that an entry gathers before they are written */
     ROWS_AT_ONCE = 64, /* read */
@@ -34,23 +36,7 @@ typedef struct archive {
     int64_t rows, end; /* end: of all entries */
 } archive;
 
-/* ---- checksums (CRC-32) and numbers as zip wants them, the low byte first ---- */
-
-static uint32_t add_to_sum(uint32_t sum, const void *data, size_t size)
-{
-    static const uint32_t nibble[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
-                                        0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-                                        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-                                        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-    const unsigned char *byte = data;
-    sum = ~sum;
-    for (size_t i = 0; i < size; i++) {
-        sum ^= byte[i];
-        sum = sum >> 4 ^ nibble[sum & 15];
-        sum = sum >> 4 ^ nibble[sum & 15];
-    }
-    return ~sum;
-}
+/* ---- numbers as zip wants them, the low byte first ---- */
 
 typedef struct bytes {
     unsigned char data[512];
@@ -185,7 +171,7 @@ static int64_t content_size(const nh_npz_array *array, int64_t rows)
 static void append(const archive *a, zip_entry *e, const void *data, size_t size)
 {
     nh_file_patch(a->file, e->at, data, size);
-    e->sum = add_to_sum(e->sum, data, size);
+    e->sum = nh_checksum(e->sum, data, size);
     e->at += (int64_t)size;
 }
 

@@ -51,8 +51,7 @@ static double now_of(const nh_run *run)
 
 /* ---- creation ---- */
 
-/* Whether a jump of these inputs is one of the constraints. */
-static bool is_in_constraints(const nh_system *system)
+bool nh_inputs_move_constraints(const nh_system *system)
 {
     const nh_mechanics *s = system->mechanics;
     for (int i = 0; i < s->m; i++)
@@ -108,7 +107,7 @@ nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
     in->function = options->inputs;
     in->user = options->inputs_user;
     in->period = system->mechanics->problem->input_period;
-    in->impulses = is_in_constraints(system);
+    in->impulses = nh_inputs_move_constraints(system);
     nh_fn_set functions = NH_FN_BIT(INPUTS);
     if (in->impulses)
         functions |= NH_FN_BIT(KICK) | NH_FN_BIT(CLOSE);

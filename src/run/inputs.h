@@ -8,6 +8,9 @@ nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
                                const nh_run_options *options, nh_report *report);
 void nh_run_inputs_free(nh_run_inputs *inputs);
 
+/* Whether a jump of open inputs is one of the constraints, so that velocities have to answer. */
+bool nh_inputs_move_constraints(const nh_system *system);
+
 /* A member that has just got its state gets its inputs; and after a whole run was restored. */
 nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report);
 void nh_run_resume_inputs(nh_run *run);

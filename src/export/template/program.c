@@ -90,6 +90,69 @@ static void take_velocities(const real *q, const real *shown, real *inner)
 #endif
 }
 
+#if M > 0 && (IMPULSES || EXCHANGE)
+/* Velocities onto the constraints, along the reactions: Newton's method. */
+static bool close_velocities(real t, const real *q, real *v, const real *u)
+{
+    real kick[N + NB], x[NB + 1], close[2 * M], last = INFINITY;
+    for (int iteration = 0; iteration < 50; iteration++) {
+        real change = 0, size = 0;
+        fn_KICK(t, q, v, 0, kick, u);
+        for (int c = 0; c < NB; c++)
+            x[c] = kick[N + c];
+        x[NB] = 0; /* positions do not move */
+        fn_CLOSE(t, q, v, x, close, u);
+        for (int j = 0; j < M; j++)
+            for (int c = b_first[j]; c < b_first[j + 1]; c++) {
+                const real move = x[c] * close[j];
+                v[b_column[c]] = v[b_column[c]] - move;
+                change = fmax(change, fabs(move));
+            }
+        for (int c = 0; c < N; c++)
+            size = fmax(size, fabs(v[c]));
+        if (!isfinite(change))
+            return false;
+        if (change <= 1e-15 * size || (change <= 1e-9 * size && change >= last))
+            return true;
+        last = change;
+    }
+    return false;
+}
+#endif
+
+/* The method begins, here and now. */
+static int begin(PREFIX_model *s)
+{
+    nh_kernel_io io = io_of(s);
+    int status = start_fast(&io);
+#if CAN_FAIL
+    if (status == NH_KERNEL_NOT_CONVERGED)
+        status = start_with_care(&io);
+#endif
+    if (status != NH_KERNEL_OK)
+        note_failure(s, &io);
+    return status;
+}
+
+#if INPUTS > 0 && (MEMORY > 0 || IMPULSES)
+/* What the method remembers was of other inputs, and the constraints may have moved. */
+static int answer_inputs(PREFIX_model *s)
+{
+    s->answered = 1;
+#if IMPULSES
+    if (!close_velocities(PREFIX_time(s), s->now.q, s->now.v, s->input))
+        return NH_KERNEL_NOT_CONVERGED;
+    for (int i = 0; i < N; i++)
+        s->now.v_low[i] = 0;
+#endif
+#if MEMORY > 0
+    return begin(s);
+#else
+    return NH_KERNEL_OK;
+#endif
+}
+#endif
+
 int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const PREFIX_real *v)
 {
     static const PREFIX_state nothing;
@@ -104,16 +167,9 @@ int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const
     take_velocities(q, v, s->now.v);
 #if INPUTS > 0
     fn_INPUTS(t, s->now.q, s->now.v, 0, s->input, 0);
+    s->answered = 1;
 #endif
-    nh_kernel_io io = io_of(s);
-    int status = start_fast(&io);
-#if CAN_FAIL
-    if (status == NH_KERNEL_NOT_CONVERGED)
-        status = start_with_care(&io);
-#endif
-    if (status != NH_KERNEL_OK)
-        note_failure(s, &io);
-    return status;
+    return begin(s);
 }
 
 int PREFIX_init(PREFIX_model *s)
@@ -126,6 +182,7 @@ int PREFIX_init(PREFIX_model *s)
 #if INPUTS > 0
 void PREFIX_set_input(PREFIX_model *s, int index, PREFIX_real value)
 {
+    s->answered = s->answered && s->input[index] == value;
     s->input[index] = value;
 }
 #endif
@@ -158,21 +215,26 @@ static int advance_blindly(PREFIX_model *s, long long steps)
 
 int PREFIX_advance(PREFIX_model *s, long long steps)
 {
-    PREFIX_state begin = s->now;
+#if INPUTS > 0 && (MEMORY > 0 || IMPULSES)
+    const int answer = s->answered || steps <= 0 ? NH_KERNEL_OK : answer_inputs(s);
+    if (answer != NH_KERNEL_OK)
+        return answer;
+#endif
+    PREFIX_state before = s->now;
     long long from = s->index, left = steps;
     int status = advance_blindly(s, steps);
     if (is_finite(&s->now))
         return status;
     do { /* once more, a step at a time, up to the one that is not */
-        s->now = begin;
+        s->now = before;
         s->index = from;
         status = advance_blindly(s, 1);
         if (status != NH_KERNEL_OK || !is_finite(&s->now))
             break;
-        begin = s->now;
+        before = s->now;
         from = s->index;
     } while (--left > 0);
-    s->now = begin;
+    s->now = before;
     s->index = from;
     return status != NH_KERNEL_OK ? status : PREFIX_NOT_FINITE;
 }
@@ -207,17 +269,30 @@ void PREFIX_state_of(const PREFIX_model *s, PREFIX_real *t, PREFIX_real *q, PREF
     show_velocities(s->now.q, s->now.v, v);
 }
 
+/* Energy, constraints and observables at a state; as in a run, from the velocities that users see. */
+static void observe_at(const PREFIX_model *s, const real *q, real *out)
+{
+#if ROTATIONS > 0
+    real shown[N], inner[N];
+    show_velocities(s->now.q, s->now.v, shown);
+    take_velocities(s->now.q, shown, inner);
+    fn_OBSERVE(PREFIX_time(s), q, inner, 0, out, s->input);
+#else
+    fn_OBSERVE(PREFIX_time(s), q, s->now.v, 0, out, s->input);
+#endif
+}
+
 PREFIX_real PREFIX_energy(const PREFIX_model *s)
 {
     real out[OBSERVED];
-    fn_OBSERVE(PREFIX_time(s), s->now.q, s->now.v, 0, out, s->input);
+    observe_at(s, s->now.q, out);
     return out[0];
 }
 
 PREFIX_real PREFIX_residual(const PREFIX_model *s)
 {
     real out[OBSERVED], most = 0;
-    fn_OBSERVE(PREFIX_time(s), s->now.q, s->now.v, 0, out, s->input);
+    observe_at(s, s->now.q, out);
     for (int i = 1; i <= M + POSITIONS; i++)
         most = isnan(most) || most >= fabs(out[i]) ? most : fabs(out[i]);
     return most;
@@ -229,7 +304,7 @@ void PREFIX_observe(const PREFIX_model *s, PREFIX_real *values)
     for (int i = 0; i < N; i++)
         q[i] = s->now.q[i];
     add_revolutions(&s->now, q);
-    fn_OBSERVE(PREFIX_time(s), q, s->now.v, 0, out, s->input);
+    observe_at(s, q, out);
     for (int i = 0; i < PREFIX_OBSERVABLES; i++)
         values[i] = out[1 + M + POSITIONS + i];
 }

@@ -46,6 +46,7 @@ typedef struct PREFIX_state {
 typedef struct PREFIX_model {
     PREFIX_state now;
     PREFIX_real input[@given@];
+    int answered;                 /* 0: an input has changed since the last step */
     PREFIX_real step, time;       /* the time step, and t of the start state */
     long long index;              /* steps done */
     long long cut;                /* steps that were done in pieces */
@@ -72,7 +73,7 @@ PREFIX_real PREFIX_energy(const PREFIX_model *s);
 PREFIX_real PREFIX_residual(const PREFIX_model *s);
 /* values[PREFIX_OBSERVABLES] */
 void PREFIX_observe(const PREFIX_model *s, PREFIX_real *values);
-
+@exchange@
 #ifdef __cplusplus
 }
 #endif

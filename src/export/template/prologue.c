@@ -13,8 +13,12 @@
 /* Products and sums are fused where fma() says so, and nowhere else. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__STRICT_ANSI__) && defined(__FP_FAST_FMA)
+#elif defined(__GNUC__) && defined(__FP_FAST_FMA)
+#if !defined(__STRICT_ANSI__)
 #pragma GCC optimize("fp-contract=off")
+#endif
+/* gcc 12 fuses them all the same where it computes two of them side by side. */
+#pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 
 #if defined(__GNUC__)

@@ -1,0 +1,276 @@
+/* An FMU: a zip archive with descriptions, the sources of the exported program and of the functions
+ * of the standard, and these compiled for this machine. */
+#include "export/fmu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "base/status.h"
+#include "code/compile.h"
+#include "code/emit.h"
+#include "output/zip.h"
+#include "system/attitude.h"
+
+/* Where importers look for the binary of this machine: in version 2.0, in version 3.0; NULL where
+ * the standard has no name for it. */
+#if defined(__linux__) && defined(__x86_64__)
+static const char *const folders[] = {"linux64", "x86_64-linux"};
+#elif defined(__linux__) && defined(__i386__)
+static const char *const folders[] = {"linux32", "x86-linux"};
+#elif defined(__linux__) && defined(__aarch64__)
+static const char *const folders[] = {NULL, "aarch64-linux"};
+#else
+static const char *const folders[] = {NULL, NULL};
+#endif
+
+/* No contraction, as in the compiled kernels; nothing but the functions of the standard is seen. */
+static const char *const flags[] = {"-std=c11",
+                                    "-O2",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-s",
+                                    "-w",
+                                    "-fvisibility=hidden",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-fno-tree-slp-vectorize",
+                                    "-DFMI2_OVERRIDE_FUNCTION_PREFIX",
+                                    "-DFMI3_OVERRIDE_FUNCTION_PREFIX"};
+enum { FLAGS = sizeof flags / sizeof *flags };
+
+enum { TOKEN_SIZE = 39 }; /* {8-4-4-4-12} and a NUL */
+
+typedef struct parts {
+    nh_text program, header, interface, description, build, binary;
+    char token[TOKEN_SIZE];
+} parts;
+
+static void free_parts(parts *p)
+{
+    nh_text *const all[] = {&p->program,     &p->header, &p->interface,
+                            &p->description, &p->build,  &p->binary};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        nh_text_free(all[i]);
+}
+
+/* ---- the functions of the standard ---- */
+
+static void define_numbers(nh_text *out, const char *name, const double *x, int count)
+{
+    nh_text_add(out, "#define %s {", name);
+    for (int i = 0; i < count; i++) {
+        nh_text_add_plain(out, i > 0 ? ", " : "");
+        nh_emit_number(out, x[i]);
+    }
+    nh_text_add_plain(out, count > 0 ? "}\n" : "0}\n");
+}
+
+static void define_number(nh_text *out, const char *name, double x)
+{
+    nh_text_add(out, "#define %s ", name);
+    nh_emit_number(out, x);
+    nh_text_add_plain(out, "\n");
+}
+
+static void add_definitions(nh_text *out, const nh_fmu *fmu, const char *token)
+{
+    const nh_export_job *job = fmu->job;
+    const nh_system *system = job->system;
+    const int parameters = nh_system_parameters(system);
+    nh_text_add(out, "\n/* ---- this model ---- */\n\n#define TOKEN \"%s\"\n", token);
+    nh_text_add(out, "#define CO_SIMULATION %d\n", fmu->co_simulation);
+    nh_text_add(out, "#define %s_HAS_INPUTS %d\n", job->name, system->shape.inputs > 0);
+    define_numbers(out, "START_Q", job->q, system->coordinates);
+    define_numbers(out, "START_V", job->v, system->shown);
+    define_numbers(out, "START_U", fmu->input, system->shape.inputs);
+    define_number(out, "START_TIME", job->t);
+    define_number(out, "START_STEP", job->run->step);
+    define_number(out, "START_TOLERANCE", NH_FMU_TOLERANCE);
+    nh_text_add(out, "#define PARAMETERS %d\n#define PARAMETER_VALUES {", parameters);
+    for (int i = 0; i < parameters; i++) {
+        nh_emit_number(out, nh_system_parameter_value(system, i));
+        nh_text_add_plain(out, ", ");
+    }
+    nh_text_add_plain(out, "0}\n");
+}
+
+static void add_interface(nh_text *out, const nh_fmu *fmu, const char *token)
+{
+    const bool is_3 = fmu->version == 3;
+    const nh_filling fill[] = {
+        {"PREFIX", fmu->job->name},
+        {"@OVERRIDE@", is_3 ? "FMI3_OVERRIDE_FUNCTION_PREFIX" : "FMI2_OVERRIDE_FUNCTION_PREFIX"},
+        {0}};
+    nh_text_add(out, "/* %s: the functions of FMI %d.0 for %s.\n", is_3 ? "fmi3.c" : "fmi2.c",
+                fmu->version, fmu->job->system->name);
+    nh_fill(out, nh_template("fmu_head.c"), fill);
+    add_definitions(out, fmu, token);
+    nh_fill(out, nh_template(is_3 ? "fmi3_types.c" : "fmi2_types.c"), fill);
+    nh_fill(out, nh_template("fmu.c"), fill);
+    nh_fill(out, nh_template(is_3 ? "fmi3.c" : "fmi2.c"), fill);
+}
+
+/* ---- the token: what the FMU is made of, in the form of a GUID ---- */
+
+static bool make_token(parts *p, const nh_fmu *fmu)
+{
+    nh_text all = {0};
+    char digest[NH_DIGEST_TEXT];
+    nh_text_add_plain(&all, p->program.data);
+    nh_text_add_plain(&all, p->header.data);
+    add_interface(&all, fmu, "");
+    nh_fmu_describe(&all, fmu, "");
+    const bool good = !all.failed;
+    if (good) {
+        nh_sha256_text(all.data, all.length, digest);
+        snprintf(p->token, sizeof p->token, "{%.8s-%.4s-%.4s-%.4s-%.12s}", digest, digest + 8,
+                 digest + 12, digest + 16, digest + 20);
+    }
+    nh_text_free(&all);
+    return good;
+}
+
+/* ---- the binary ---- */
+
+/* For processors as this one, by whose arithmetic the sources were made: fused multiply-adds are
+ * calls of functions elsewhere. The functions of the standard look before they begin. */
+static nh_status compile(nh_text *out, const nh_source_file *file, nh_report *report)
+{
+    const char *all[FLAGS + 8];
+    int levels;
+    const char *const *level = nh_variant_flags(nh_variant_here(), &levels);
+    memcpy(all, flags, sizeof flags);
+    memcpy(all + FLAGS, level, (size_t)levels * sizeof *level);
+    all[FLAGS + levels] = NULL;
+    return nh_compile_library(out, file, all, report);
+}
+
+/* Without a compiler the FMU has none, which is told but is no failure. */
+static nh_status add_binary(parts *p, const nh_fmu *fmu, nh_report *report)
+{
+    char program[80], header[80];
+    nh_report why = {0};
+    const char *interface = fmu->version == 3 ? "fmi3.c" : "fmi2.c";
+    snprintf(program, sizeof program, "%s.c", fmu->job->name);
+    snprintf(header, sizeof header, "%s.h", fmu->job->name);
+    const nh_source_file file[] = {
+        {program, &p->program}, {header, &p->header}, {interface, &p->interface}, {NULL, NULL}};
+    nh_status status = NH_NO_COMPILER;
+    if (!folders[fmu->version - 2])
+        nh_fail(&why, status, "FMI %d.0 has no name for this kind of machine", fmu->version);
+    else if (!nh_compiler_exists())
+        nh_fail(&why, status, "there is no C compiler '%s'", nh_compiler());
+    else
+        status = compile(&p->binary, file, &why);
+    if (status == NH_NO_COMPILER && report)
+        snprintf(report->text, sizeof report->text,
+                 "%.1000s: the FMU has sources but no binary, and importers have to compile it",
+                 why.text);
+    else if (status != NH_OK && report)
+        *report = why;
+    return status == NH_NO_COMPILER ? NH_OK : status;
+}
+
+/* ---- the whole ---- */
+
+static nh_status make_parts(parts *p, nh_fmu *fmu, nh_report *report)
+{
+    nh_export_job job = *fmu->job;
+    job.exchange = true;
+    nh_status status = nh_export_c(&p->program, &p->header, &job, report);
+    if (status != NH_OK)
+        return status;
+    nh_fmu_list(fmu);
+    if (fmu->failed || !make_token(p, fmu))
+        return nh_fail_memory(report);
+    add_interface(&p->interface, fmu, p->token);
+    nh_fmu_describe(&p->description, fmu, p->token);
+    nh_fmu_describe_build(&p->build, fmu);
+    if (p->interface.failed || p->description.failed || p->build.failed)
+        return nh_fail_memory(report);
+    return add_binary(p, fmu, report);
+}
+
+static void write_archive(nh_text *out, const parts *p, const nh_fmu *fmu)
+{
+    const char *name = fmu->job->name;
+    char program[80], header[80], binary[120] = "";
+    nh_zip_entry entry[8];
+    int count = 0;
+    snprintf(program, sizeof program, "sources/%s.c", name);
+    snprintf(header, sizeof header, "sources/%s.h", name);
+    entry[count++] = (nh_zip_entry){"modelDescription.xml", &p->description};
+    entry[count++] = (nh_zip_entry){program, &p->program};
+    entry[count++] = (nh_zip_entry){header, &p->header};
+    entry[count++] =
+        (nh_zip_entry){fmu->version == 3 ? "sources/fmi3.c" : "sources/fmi2.c", &p->interface};
+    if (fmu->version == 3)
+        entry[count++] = (nh_zip_entry){"sources/buildDescription.xml", &p->build};
+    if (p->binary.length > 0) {
+        snprintf(binary, sizeof binary, "binaries/%s/%s.so", folders[fmu->version - 2], name);
+        entry[count++] = (nh_zip_entry){binary, &p->binary};
+    }
+    entry[count] = (nh_zip_entry){NULL, NULL};
+    nh_zip(out, entry);
+}
+
+/* Importers give inputs values that stay until the next: they are held, or expressions. */
+static nh_status check_inputs(const nh_system *system, nh_report *report)
+{
+    const nh_problem *problem = system->mechanics->problem;
+    for (int i = 0; i < problem->inputs; i++) {
+        const nh_problem_input *input = problem->input + i;
+        if (input->signal == NH_SIGNAL_FORMULA ||
+            (input->signal == NH_SIGNAL_HELD && input->table.rows == 0 && !input->sampled))
+            continue;
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the input %s is given by a table or at samples, which an FMU cannot do; an "
+                       "importer can: '%s:held'",
+                       input->name, input->name);
+    }
+    return NH_OK;
+}
+
+static nh_status find_inputs(nh_fmu *fmu, double *input, nh_report *report)
+{
+    const nh_export_job *job = fmu->job;
+    double *own = NULL;
+    const double *inner = nh_inner_copy(job->system, job->q, job->v, &own, report);
+    nh_status status =
+        inner ? nh_system_default_inputs(job->system, job->t, job->q, inner, input, report)
+              : NH_NO_MEMORY;
+    fmu->input = input;
+    free(own);
+    return status;
+}
+
+nh_status nh_export_fmu(nh_text *out, nh_text *header, const nh_export_job *job, nh_report *report)
+{
+    (void)header;
+    if (job->single)
+        return nh_fail(report, NH_BAD_ARGUMENT, "FMUs compute in double precision");
+    nh_status status = check_inputs(job->system, report);
+    if (status != NH_OK)
+        return status;
+    nh_fmu fmu = {.job = job, .version = job->fmi, .co_simulation = true};
+    for (int i = 0; i < nh_system_events(job->system); i++)
+        fmu.co_simulation = fmu.co_simulation && !nh_system_event_acts(job->system, i);
+    parts *p = calloc(1, sizeof *p);
+    double *input = calloc((size_t)job->system->shape.inputs + 1, sizeof *input);
+    status = p && input ? find_inputs(&fmu, input, report) : nh_fail_memory(report);
+    if (status == NH_OK)
+        status = make_parts(p, &fmu, report);
+    if (status == NH_OK)
+        write_archive(out, p, &fmu);
+    if (status == NH_OK && out->failed)
+        status = nh_fail_memory(report);
+    if (p)
+        free_parts(p);
+    free(p);
+    free(input);
+    nh_fmu_free(&fmu);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* Functional mock-up units: models for importers of the FMI standard, versions 2.0 and 3.0. */
+#ifndef NH_EXPORT_FMU_H
+#define NH_EXPORT_FMU_H
+
+#include "export/export.h"
+
+typedef enum nh_fmu_role { /* of a variable: causality, variability and initial */
+                           NH_FMU_TIME,
+                           NH_FMU_STATE,
+                           NH_FMU_RATE,      /* of a state */
+                           NH_FMU_OUTPUT,    /* computed from the state */
+                           NH_FMU_LOCAL,     /* the same, of less interest */
+                           NH_FMU_INDICATOR, /* of an event */
+                           NH_FMU_INPUT,
+                           NH_FMU_SETTING, /* a parameter that may be changed at any time */
+                           NH_FMU_CONSTANT
+} nh_fmu_role;
+
+typedef struct nh_fmu_variable {
+    char *name;
+    nh_fmu_role role;
+    int reference;
+    double start;     /* of states, inputs, settings and constants */
+    int rate_of;      /* the state (its place in the list) that this is the derivative of, or -1 */
+    const char *unit; /* or NULL */
+    char *about;
+} nh_fmu_variable;
+
+typedef struct nh_fmu {
+    const nh_export_job *job;
+    int version;         /* 2 or 3 */
+    bool co_simulation;  /* there are no events that act */
+    const double *input; /* [job->system->shape.inputs] at the start */
+    nh_fmu_variable *variable;
+    int variables;
+    bool failed; /* without memory */
+} nh_fmu;
+
+/* The violation of a constraint from which on a state is moved back, unless it is set. */
+#define NH_FMU_TOLERANCE 1e-9
+
+/* Lists the variables; their references are those that template/fmu.c counts. */
+void nh_fmu_list(nh_fmu *fmu);
+void nh_fmu_free(nh_fmu *fmu);
+
+/* modelDescription.xml and sources/buildDescription.xml. */
+void nh_fmu_describe(nh_text *out, const nh_fmu *fmu, const char *token);
+void nh_fmu_describe_build(nh_text *out, const nh_fmu *fmu);
+
+#endif

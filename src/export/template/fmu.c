@@ -1,0 +1,410 @@
+
+/* ---- variables: value references in the order of modelDescription.xml ---- */
+
+#define SOME(n) ((n) > 0 ? (n) : 1)
+
+enum {
+    NQ = PREFIX_COORDINATES,
+    NV = PREFIX_VELOCITIES,
+    NU = PREFIX_INPUTS,
+    NE = PREFIX_EVENTS,
+    OUTPUTS = 2 + PREFIX_OBSERVABLES, /* energy, violation of the constraints, observables */
+    FIRST_Q = 1,                      /* behind time */
+    FIRST_V = FIRST_Q + NQ,
+    FIRST_DQ = FIRST_V + NV,
+    FIRST_DV = FIRST_DQ + NQ,
+    FIRST_OUTPUT = FIRST_DV + NV,
+    FIRST_EVENT = FIRST_OUTPUT + OUTPUTS,
+    FIRST_U = FIRST_EVENT + NE,
+    TOLERANCE = FIRST_U + NU,
+    FIRST_PARAMETER,
+    VARIABLES = FIRST_PARAMETER + PARAMETERS
+};
+
+/* ---- an instance ---- */
+
+enum { /* modes, a bit each */
+    INSTANTIATED = 1,
+    INITIALIZATION = 2,
+    EVENT = 4,
+    CONTINUOUS_TIME = 8,
+    STEP = 16,
+    INTERMEDIATE = 32,
+    TERMINATED = 64,
+    FAILED = 128,
+    ALIVE = INSTANTIATED | INITIALIZATION | EVENT | CONTINUOUS_TIME | STEP | INTERMEDIATE,
+    READABLE = ALIVE | TERMINATED
+};
+
+typedef enum outcome { GOOD, WARNING, DISCARD, ERROR } outcome;
+
+typedef struct kept { /* all that is saved as the state of an instance */
+    PREFIX_model model; /* of co-simulation */
+    double t, q[SOME(NQ)], v[SOME(NV)], u[SOME(NU)];
+    double tolerance;
+    int side[SOME(NE)]; /* signs of the event indicators when events were last looked at */
+    int moved;          /* the start is not that of the description */
+    int mode;
+} kept;
+
+typedef struct instance instance;
+struct instance {
+    kept now;
+    int steps; /* co-simulation, not model exchange */
+    void *environment;
+    void (*log)(const instance *x, outcome what, const char *message);
+    LOG_FUNCTION logger; /* of the importer */
+    OWN_FIELDS
+};
+
+/* Compiled for processors that not everybody has. */
+static int fits_processor(void)
+{
+#if defined(__FMA__) && defined(__AVX2__) && defined(__GNUC__)
+    return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+#else
+    return 1;
+#endif
+}
+#define TOO_OLD                                                                                    \
+    "the binary needs a processor with FMA and AVX2; compiled here, the sources do without"
+
+static void begin_instance(instance *x)
+{
+    static const double q[] = START_Q, v[] = START_V, u[] = START_U;
+    static const kept nothing;
+    x->now = nothing;
+    x->now.t = START_TIME;
+    memcpy(x->now.q, q, NQ * sizeof *q);
+    memcpy(x->now.v, v, NV * sizeof *v);
+    memcpy(x->now.u, u, NU * sizeof *u);
+    x->now.tolerance = START_TOLERANCE;
+    x->now.mode = INSTANTIATED;
+}
+
+static outcome report(instance *x, outcome what, const char *message)
+{
+    if (what == ERROR)
+        x->now.mode = FAILED;
+    if (x->log)
+        x->log(x, what, message);
+    return what;
+}
+
+/* Whether a function may be called now. Calls out of order are refused, and nothing happens. */
+static int may(const instance *x, int modes, const char *function)
+{
+    char text[160];
+    if (!x)
+        return 0;
+    if (x->now.mode & modes)
+        return 1;
+    if (x->log) {
+        (void)snprintf(text, sizeof text, "%s was called where it must not be", function);
+        x->log(x, ERROR, text);
+    }
+    return 0;
+}
+
+/* ---- values ---- */
+
+typedef struct values { /* what has been computed for one call */
+    int rates, outputs, indicators;
+    double dq[SOME(NQ)], dv[SOME(NV)], output[OUTPUTS], indicator[SOME(NE)];
+} values;
+
+/* Of a state that the method has reached, as in a run; else from what was set. */
+static void find_outputs(const instance *x, double *out)
+{
+    const kept *k = &x->now;
+    if (k->mode & (STEP | INTERMEDIATE)) {
+        out[0] = PREFIX_energy(&k->model);
+        out[1] = PREFIX_residual(&k->model);
+        PREFIX_observe(&k->model, out + 2);
+    } else {
+        PREFIX_outputs(k->t, k->q, k->v, k->u, out);
+    }
+}
+
+static double value_of(const instance *x, unsigned reference, values *found)
+{
+    static const double parameter[] = PARAMETER_VALUES;
+    const kept *k = &x->now;
+    const int r = (int)reference;
+    if (r >= FIRST_DQ && r < FIRST_OUTPUT && !found->rates) {
+        PREFIX_derivatives(k->t, k->q, k->v, k->u, found->dq, found->dv);
+        found->rates = 1;
+    }
+    if (r >= FIRST_OUTPUT && r < FIRST_EVENT && !found->outputs) {
+        find_outputs(x, found->output);
+        found->outputs = 1;
+    }
+    if (r >= FIRST_EVENT && r < FIRST_U && !found->indicators) {
+        PREFIX_indicators(k->t, k->q, k->v, k->u, found->indicator);
+        found->indicators = 1;
+    }
+    return r < FIRST_Q              ? k->t
+           : r < FIRST_V            ? k->q[r - FIRST_Q]
+           : r < FIRST_DQ           ? k->v[r - FIRST_V]
+           : r < FIRST_DV           ? found->dq[r - FIRST_DQ]
+           : r < FIRST_OUTPUT       ? found->dv[r - FIRST_DV]
+           : r < FIRST_EVENT        ? found->output[r - FIRST_OUTPUT]
+           : r < FIRST_U            ? found->indicator[r - FIRST_EVENT]
+           : r < TOLERANCE          ? k->u[r - FIRST_U]
+           : r < FIRST_PARAMETER    ? k->tolerance
+                                    : parameter[r - FIRST_PARAMETER];
+}
+
+static outcome get_values(instance *x, const unsigned *reference, size_t count, double *out)
+{
+    values found = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (reference[i] >= VARIABLES)
+            return report(x, ERROR, "there is no variable of this value reference");
+        out[i] = value_of(x, reference[i], &found);
+    }
+    return GOOD;
+}
+
+static outcome set_value(instance *x, unsigned reference, double value)
+{
+    kept *k = &x->now;
+    const int r = (int)reference;
+    if (!isfinite(value))
+        return report(x, ERROR, "a variable was set to something that is not a finite number");
+    if (r >= FIRST_Q && r < FIRST_DQ) {
+        if (!(k->mode & (INSTANTIATED | INITIALIZATION)))
+            return report(x, ERROR, "states are set before the initialization ends");
+        k->moved = 1;
+        if (r < FIRST_V)
+            k->q[r - FIRST_Q] = value;
+        else
+            k->v[r - FIRST_V] = value;
+        return GOOD;
+    }
+    if (r == TOLERANCE) {
+        k->tolerance = value;
+        return GOOD;
+    }
+    if (r < FIRST_U || r >= TOLERANCE)
+        return report(x, ERROR, "this variable cannot be set");
+    k->u[r - FIRST_U] = value;
+#if PREFIX_HAS_INPUTS
+    if (k->mode & (STEP | INTERMEDIATE))
+        PREFIX_set_input(&k->model, r - FIRST_U, value);
+#endif
+    return GOOD;
+}
+
+static outcome set_values(instance *x, const unsigned *reference, size_t count, const double *value)
+{
+    outcome status = GOOD;
+    for (size_t i = 0; i < count && status == GOOD; i++)
+        status = set_value(x, reference[i], value[i]);
+    return status;
+}
+
+/* ---- the start ---- */
+
+static double violation(const instance *x)
+{
+    double out[OUTPUTS];
+    const kept *k = &x->now;
+    PREFIX_outputs(k->t, k->q, k->v, k->u, out);
+    return out[1];
+}
+
+/* A start that was set and violates the constraints is moved to them. */
+static outcome settle_start(instance *x)
+{
+    kept *k = &x->now;
+    char text[200];
+    const double most = k->moved ? violation(x) : 0;
+    if (most <= k->tolerance)
+        return GOOD;
+    if (!(most > k->tolerance) || PREFIX_settle(k->t, k->q, k->v, k->u) != PREFIX_OK)
+        return report(x, ERROR, "no state near the start satisfies the constraints");
+    (void)snprintf(text, sizeof text,
+                   "the start violated a constraint by %.3g and was moved to the constraints", most);
+    return report(x, WARNING, text);
+}
+
+static void note_sides(kept *k)
+{
+    double indicator[SOME(NE)] = {0};
+    PREFIX_indicators(k->t, k->q, k->v, k->u, indicator);
+    for (int i = 0; i < NE; i++)
+        k->side[i] = indicator[i] > 0 ? 1 : -1;
+}
+
+static outcome end_initialization(instance *x)
+{
+    kept *k = &x->now;
+    const outcome status = settle_start(x);
+    if (status == ERROR)
+        return status;
+    if (!x->steps) {
+        note_sides(k);
+        k->mode = EVENT;
+        return status;
+    }
+    k->model.step = START_STEP;
+    if (PREFIX_set_state(&k->model, k->t, k->q, k->v) != PREFIX_OK)
+        return report(x, ERROR, "the method cannot begin at this start");
+#if PREFIX_HAS_INPUTS
+    for (int i = 0; i < NU; i++)
+        PREFIX_set_input(&k->model, i, k->u[i]);
+#endif
+    k->mode = STEP;
+    return status;
+}
+
+/* ---- model exchange ---- */
+
+static int wants_event_mode(const instance *x)
+{
+    return PREFIX_CONSTRAINTS > 0 && violation(x) > x->now.tolerance;
+}
+
+/* What events do, and back to the constraints: an integrator of others does not keep them. */
+static outcome update_states(instance *x, int *changed)
+{
+    kept *k = &x->now;
+    double indicator[SOME(NE)] = {0};
+    *changed = 0;
+    PREFIX_indicators(k->t, k->q, k->v, k->u, indicator);
+    for (int i = 0; i < NE; i++) {
+        const int side = indicator[i] > 0 ? 1 : -1, wanted = PREFIX_direction(i);
+        if (side == k->side[i] || (wanted != 0 && wanted != side))
+            continue;
+        const int acts = PREFIX_act(i, k->t, k->q, k->v, k->u);
+        if (acts < 0)
+            return report(x, ERROR, "no velocities after an event satisfy the constraints");
+        *changed |= acts;
+    }
+    if (wants_event_mode(x)) {
+        if (PREFIX_settle(k->t, k->q, k->v, k->u) != PREFIX_OK)
+            return report(x, ERROR, "no state near this one satisfies the constraints");
+        *changed = 1;
+    }
+    note_sides(k);
+    return GOOD;
+}
+
+static void get_states(const kept *k, double *out)
+{
+    memcpy(out, k->q, NQ * sizeof *out);
+    memcpy(out + NQ, k->v, NV * sizeof *out);
+}
+
+static void set_states(kept *k, const double *x)
+{
+    memcpy(k->q, x, NQ * sizeof *x);
+    memcpy(k->v, x + NQ, NV * sizeof *x);
+}
+
+static outcome get_derivatives(instance *x, double *out)
+{
+    const kept *k = &x->now;
+    PREFIX_derivatives(k->t, k->q, k->v, k->u, out, out + NQ);
+    for (int i = 0; i < NQ + NV; i++)
+        if (!isfinite(out[i])) {
+            if (x->log)
+                x->log(x, DISCARD, "the accelerations are not finite here");
+            return DISCARD;
+        }
+    return GOOD;
+}
+
+/* ---- co-simulation ---- */
+
+static void take_state(kept *k)
+{
+    PREFIX_state_of(&k->model, &k->t, k->q, k->v);
+}
+
+/* Steps of the method, up to `last` of them or until the importer wants to have a look. */
+static int take_steps(instance *x, long long steps, int *stopped)
+{
+    kept *k = &x->now;
+    int status = PREFIX_OK;
+    if (!LOOKS(x)) {
+        status = PREFIX_advance(&k->model, steps);
+        take_state(k);
+        return status;
+    }
+    while (steps-- > 0 && status == PREFIX_OK && !*stopped) {
+        status = PREFIX_advance(&k->model, 1);
+        take_state(k);
+        if (status == PREFIX_OK)
+            *stopped = LOOK(x);
+    }
+    return status;
+}
+
+/* A communication step: as many steps of the method as fit, and a shorter one for what is left. */
+static outcome communicate(instance *x, double from, double length, int *stopped)
+{
+    static const char *const why[] = PREFIX_WHY;
+    kept *k = &x->now;
+    const double h = k->model.step;
+    *stopped = 0;
+    if (!(length > 0) || !isfinite(length) || length / h > 1e15)
+        return report(x, ERROR, "the communication step is not a positive number");
+    if (!(fabs(from - k->t) <= 0.5 * (length < h ? length : h)))
+        return report(x, ERROR, "the communication point is not where the last step ended");
+    double whole = floor(length / h + 0.5);
+    if (!(fabs(length / h - whole) <= 1e-6))
+        whole = floor(length / h);
+    const double rest = length - whole * h;
+    int status = take_steps(x, (long long)whole, stopped);
+    if (status == PREFIX_OK && !*stopped && rest > 1e-6 * h) {
+        status = PREFIX_advance_by(&k->model, rest);
+        take_state(k);
+        if (status == PREFIX_OK && LOOKS(x))
+            *stopped = LOOK(x);
+    }
+    if (status == PREFIX_OK)
+        return GOOD;
+    if (x->log)
+        x->log(x, DISCARD, why[status]);
+    return DISCARD;
+}
+
+/* ---- states of an instance ---- */
+
+typedef struct saved {
+    char token[sizeof TOKEN];
+    kept state;
+} saved;
+
+static outcome save_state(instance *x, saved **out)
+{
+    saved *s = *out ? *out : (saved *)calloc(1, sizeof *s);
+    if (!s)
+        return report(x, ERROR, "out of memory");
+    memcpy(s->token, TOKEN, sizeof TOKEN);
+    s->state = x->now;
+    *out = s;
+    return GOOD;
+}
+
+static outcome restore_state(instance *x, const saved *s)
+{
+    if (!s || memcmp(s->token, TOKEN, sizeof TOKEN) != 0)
+        return report(x, ERROR, "this is not a state of the model");
+    x->now = s->state;
+    return GOOD;
+}
+
+static outcome unpack_state(instance *x, const void *bytes, size_t size, saved **out)
+{
+    saved *s = size == sizeof *s ? (saved *)malloc(sizeof *s) : NULL;
+    if (!s || memcmp(bytes, TOKEN, sizeof TOKEN) != 0) {
+        free(s);
+        return report(x, ERROR, "these bytes are not a state of the model");
+    }
+    memcpy(s, bytes, size);
+    *out = s;
+    return GOOD;
+}
