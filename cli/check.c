@@ -243,6 +243,9 @@ static void print_structure(const finding *f)
             : facts->affine
                 ? "move coordinates that a constraint depends on: steps need iteration"
                 : "enter a constraint that is not linear in the velocities: steps need iteration");
+        if (facts->nonideal)
+            printf("%-16s%s\n", "",
+                   "do work: forces depend on them (the constraints are not ideal)");
     }
     put_label("structure");
     if (facts->coupled && facts->driver >= 0)
@@ -410,6 +413,7 @@ static void put_facts(json *j, const finding *f)
     json_boolean(j, "affine", facts->affine);
     json_boolean(j, "linear", facts->linear);
     json_boolean(j, "reaction_is_linear", facts->reaction_is_linear);
+    json_boolean(j, "nonideal", facts->nonideal);
     json_boolean(j, "keeps_energy", facts->keeps_energy);
     put_answer(j, "reversible", facts->reversible);
     put_integrability(j, f);

@@ -328,6 +328,7 @@ typedef struct nh_facts {
     bool mass_waits;         /* so dense that it is solved for only when a run needs it */
     int passenger_rank;      /* with linear passengers, U = x.K x/2 - f.x: the rank of K */
     bool passenger_pull;     /* ... and f is not K times anything: they have no equilibrium */
+    bool nonideal;           /* forces depend on reactions: the constraints do work */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
 

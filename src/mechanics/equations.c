@@ -174,12 +174,12 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
     s->m = problem->constraints;
     s->positions = problem->positions;
     nh_expr *v = inputs(s->g, NH_V, s->n);
-    if (!v || !allocate(s) || !derive_momenta_and_forces(s) || !derive_mass_and_rate(s, v) ||
-        !derive_constraints(s, v) || !find_start(s))
+    if (!v || !allocate(s) || !nh_split_friction(s) || !derive_momenta_and_forces(s) ||
+        !derive_mass_and_rate(s, v) || !derive_constraints(s, v) || !find_start(s))
         status = nh_fail_memory(report);
     if (status == NH_OK)
         status = nh_solve_for_mass(s, report);
-    if (status == NH_OK && !derive_energy(s, v))
+    if (status == NH_OK && (!nh_pad_reactions(s) || !derive_energy(s, v)))
         status = nh_fail_memory(report);
     if (status == NH_OK)
         status = choose_schur_pivots(s, report);
@@ -220,6 +220,7 @@ void nh_mechanics_free(nh_mechanics *s)
     free(s->p);
     free(s->F);
     free(s->rate);
+    free(s->friction);
     free(s->k);
     free(s->position);
     free(s->drift);

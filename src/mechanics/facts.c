@@ -33,7 +33,7 @@ static void mass_facts(nh_mechanics *s)
             f->constant_mass = f->constant_mass && nh_is_number(s->g, entry.value, NULL);
             f->diagonal_mass = f->diagonal_mass && entry.index == (uint32_t)i;
         }
-    f->separable = f->constant_mass && !any_depends(s->g, s->rate, s->n, NH_V) &&
+    f->separable = f->constant_mass && !f->nonideal && !any_depends(s->g, s->rate, s->n, NH_V) &&
                    !any_depends(s->g, s->p, s->n, NH_Q) && !any_depends(s->g, s->p, s->n, NH_TIME);
 }
 
@@ -205,11 +205,24 @@ static bool keeps_energy(nh_mechanics *s)
 
 /* ---- reversibility: L and f even in v, every k even or odd ---- */
 
+static bool push_friction(const nh_mechanics *s, nh_expr friction, nh_expr_list *list)
+{
+    nh_expr *one = malloc(((size_t)s->m + 1) * sizeof *one);
+    for (int j = 0; one && j < s->m; j++)
+        one[j] = NH_ONE;
+    bool ok =
+        one && nh_expr_list_push(list, nh_substitute(s->g, friction, NH_X, one, (size_t)s->m));
+    free(one);
+    return ok;
+}
+
 bool nh_list_deciding(const nh_mechanics *s, nh_expr_list *list)
 {
     bool ok = nh_expr_list_push(list, s->problem->lagrangian);
     for (int i = 0; ok && i < s->n; i++)
         ok = s->problem->force[i] == NH_ZERO || nh_expr_list_push(list, s->problem->force[i]);
+    for (int i = 0; ok && i < s->n; i++) /* with multipliers of 1 */
+        ok = s->friction[i] == NH_ZERO || push_friction(s, s->friction[i], list);
     for (int i = 0; ok && i < s->m; i++)
         ok = nh_expr_list_push(list, s->k[i]);
     return ok;
@@ -381,7 +394,7 @@ static bool list_conserved(nh_mechanics *s)
         ok = add_conserved(s, &count, "%s", "driver energy") &&
              add_conserved(s, &count, "%s", "passenger energy");
     for (int i = 0; ok && i < s->n && count < 1000; i++)
-        if (s->F[i] == NH_ZERO && !reacts[i])
+        if (s->F[i] == NH_ZERO && s->friction[i] == NH_ZERO && !reacts[i])
             ok = add_conserved(s, &count, "momentum of %s", s->problem->velocity_name[i]);
     free(reacts);
     return ok;
@@ -396,13 +409,14 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     f->mechanical = is_mechanical(s);
     f->definite_mass = s->definite;
     /* what an open input in a constraint does to momenta is not known */
-    f->symmetries = s->n <= NH_SYMMETRIES_MAX && !any_depends(g, s->k, s->m, NH_U);
+    f->symmetries = s->n <= NH_SYMMETRIES_MAX && !any_depends(g, s->k, s->m, NH_U) && !f->nonideal;
     f->has_frame = s->problem->frames > 0;
     f->reaction_is_linear = reaction_is_linear(s);
     f->autonomous = !nh_depends(g, s->problem->lagrangian, NH_TIME) &&
                     !any_depends(g, s->problem->force, s->n, NH_TIME) &&
+                    !any_depends(g, s->friction, s->n, NH_TIME) &&
                     !any_depends(g, s->k, s->m, NH_TIME);
-    f->conservative = true;
+    f->conservative = !f->nonideal;
     for (int i = 0; i < s->n; i++)
         f->conservative = f->conservative && s->problem->force[i] == NH_ZERO;
     f->mass_entries = (int)nh_matrix_entries(&s->mass);
@@ -423,7 +437,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
         status = nh_check_frame(s, start, report);
     if (status == NH_OK) {
         f->constant_inertia = nh_has_constant_inertia(s);
-        f->keeps_energy = keeps_energy(s);
+        f->keeps_energy = !f->nonideal && keeps_energy(s);
         f->reversible = reversibility(s);
         nh_find_integrability(s);
         if (!list_conserved(s) || nh_graph_failed(g))

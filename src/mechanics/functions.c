@@ -135,7 +135,7 @@ static bool solve_with(nh_mechanics *s, const nh_matrix *S, nh_expr *x)
 }
 
 /* lambda from (K B) lambda = -drift - K g, then v' = g + B lambda. */
-bool nh_derive_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
+static bool ideal_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
 {
     nh_graph *g = s->g;
     nh_matrix S = {0};
@@ -152,6 +152,17 @@ bool nh_derive_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
     ok = ok && push_all(out, a, s->n) && push_all(out, lambda, s->m);
     nh_matrix_free(&S);
     free(lambda);
+    return ok;
+}
+
+bool nh_derive_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
+{
+    if (!s->facts.nonideal)
+        return ideal_acceleration(s, a, out);
+    nh_expr_list ideal = {0};
+    bool ok = ideal_acceleration(s, a, &ideal) &&
+              nh_acceleration_with_friction(s, ideal.item + s->n, out);
+    nh_expr_list_free(&ideal);
     return ok;
 }
 
@@ -340,12 +351,17 @@ bool nh_derive_substitute(nh_mechanics *s, nh_expr *y, nh_expr_list *out)
     return ok;
 }
 
+static bool push_reactions(nh_mechanics *s, nh_expr_list *out)
+{
+    return s->facts.nonideal ? nh_push_friction_reactions(s, out) : push_entries(out, &s->B);
+}
+
 bool nh_derive_factor(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
     nh_expr_list factors = {0};
     nh_elimination *frozen = nh_elimination_freeze(s->g, s->mass_factors, &factors);
-    bool ok = frozen && push_entries(out, &s->B) && push_all(out, factors.item, (int)factors.count);
+    bool ok = frozen && push_reactions(s, out) && push_all(out, factors.item, (int)factors.count);
     for (int i = (int)factors.count; ok && i < s->nf; i++) /* where room was left for all */
         ok = nh_expr_list_push(out, NH_ZERO);
     nh_elimination_free(frozen);
@@ -486,14 +502,15 @@ bool nh_derive_stage(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
     return push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
-           push_entries(out, &s->K) && push_entries(out, &s->B);
+           push_entries(out, &s->K) && push_reactions(s, out) &&
+           (!s->facts.nonideal || nh_push_friction(s, s->plain_momentum, out));
 }
 
 bool nh_derive_point(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
     return push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
-           push_entries(out, &s->K);
+           push_entries(out, &s->K) && (!s->facts.nonideal || nh_push_friction(s, false, out));
 }
 
 bool nh_derive_end(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
@@ -558,7 +575,7 @@ size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
     const size_t nk = (size_t)sizes->nk, nb = (size_t)sizes->nb, ng = (size_t)sizes->ng,
                  nf = (size_t)sizes->nf;
     const size_t positions = (size_t)sizes->positions, observables = (size_t)sizes->observables;
-    const size_t inputs = (size_t)sizes->inputs;
+    const size_t inputs = (size_t)sizes->inputs, rest = (size_t)sizes->rest;
     const size_t events = (size_t)sizes->events, changes = (size_t)sizes->changes;
     const size_t count[] = {
 #define FN(name, outputs, derive) outputs,
@@ -574,6 +591,7 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
 {
     const nh_fn_sizes sizes = {.n = s->n,
                                .m = s->m,
+                               .rest = s->facts.nonideal ? s->n : 0,
                                .positions = s->positions,
                                .nk = (int)nh_matrix_entries(&s->K),
                                .nb = (int)nh_matrix_entries(&s->B),

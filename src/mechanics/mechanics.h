@@ -54,6 +54,7 @@ typedef struct nh_mechanics {
     char left_out[200];           /* names of those that follow from others */
     nh_expr *position;            /* [positions] g */
     nh_expr *p, *F, *rate;        /* [n] */
+    nh_expr *friction;            /* [n] N, of the multipliers X[0 .. m-1] (friction.c) */
     nh_matrix mass;               /* n x n */
     nh_elimination *mass_factors; /* NULL: facts.mass_waits */
     int nf;                       /* entries of the factors that are no constants */
@@ -96,6 +97,7 @@ nh_status nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list 
  * velocities that they change. */
 typedef struct nh_fn_sizes {
     int n, m, positions, nk, nb, ng, nf, observables, inputs, events, changes;
+    int rest; /* n where constraints are not ideal, else 0 */
 } nh_fn_sizes;
 
 /* How many numbers a function returns. */
@@ -115,6 +117,16 @@ typedef bool nh_derive_function(nh_mechanics *mechanics, nh_expr *work, nh_expr_
 nh_status nh_solve_for_mass(nh_mechanics *mechanics, nh_report *report);
 /* Solves for it if that has waited. Makes new expressions: not for several threads. */
 nh_status nh_mass_needed(nh_mechanics *mechanics, nh_report *report);
+
+/* Forces that depend on reactions (friction.c): takes them out of the model's forces; gives B an
+ * entry for every velocity; B and N itself, or what it is beyond (dN/dpsi) psi, appended to a list;
+ * accelerations and multipliers, from those of ideal constraints. */
+bool nh_split_friction(nh_mechanics *mechanics);
+bool nh_pad_reactions(nh_mechanics *mechanics);
+bool nh_push_friction_reactions(nh_mechanics *mechanics, nh_expr_list *out);
+bool nh_push_friction(nh_mechanics *mechanics, bool beyond_slope, nh_expr_list *out);
+bool nh_acceleration_with_friction(nh_mechanics *mechanics, const nh_expr *ideal,
+                                   nh_expr_list *out);
 
 /* K B, only where rows meet. */
 bool nh_schur_matrix(nh_mechanics *mechanics, nh_matrix *out);

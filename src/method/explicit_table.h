@@ -98,8 +98,8 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
 #define EXPLICIT_SHARED                                                                            \
     .option = EXPLICIT_OPTIONS, .options = 3, .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,  \
     .adapts = explicit_adapts, .counts = explicit_counts, .blurs = true, .keeps_nodes = true,      \
-    .scaled = true, .memory = explicit_memory, .scratch = explicit_scratch,                        \
-    .skips = explicit_skips, .table_size = explicit_table_size, .table = explicit_table,           \
-    .order_of = explicit_order
+    .scaled = true, .takes_nonideal = true, .memory = explicit_memory,                             \
+    .scratch = explicit_scratch, .skips = explicit_skips, .table_size = explicit_table_size,       \
+    .table = explicit_table, .order_of = explicit_order
 
 #endif

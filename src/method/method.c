@@ -438,10 +438,17 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
             "frame=householder make their own",
             method, name);
     if (system->shape.nonideal && !choice->method->takes_nonideal)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s needs ideal constraints, and %s gives their force by a function; gauss, "
-                       "lobatto and euler take it",
-                       method, name);
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "%s needs ideal constraints, and forces of %s depend on reactions; gauss, the "
+            "lobatto, euler and explicit methods take that",
+            method, name);
+    if (system->shape.nonideal && system->shape.positions > 0)
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "%s has conditions on positions and forces that depend on reactions; together "
+            "these are not supported",
+            name);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
         return nh_fail(
             report, NH_NOT_APPLICABLE,

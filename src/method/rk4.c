@@ -58,6 +58,7 @@ static size_t scratch(const nh_shape *s, const double *option)
 
 const nh_method nh_method_rk4 = {
     .name = "rk4",
+    .takes_nonideal = true,
     .summary = "classical Runge-Kutta on the equations with the multipliers eliminated; a baseline",
     .reference = "Kutta 1901",
     .formulas = "v' = a(t, q, v), lambda eliminated from M v' = rate + K^T lambda, K v' = -drift\n"

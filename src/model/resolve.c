@@ -25,7 +25,7 @@ typedef struct resolver {
     int slots, most_slots; /* in use now, and at most so far */
     int parameters_before; /* in a parameter's value: how many may be used; otherwise -1 */
     bool constant;         /* in bounds and indices */
-    bool observing;        /* in an observable, where forces of constraint are known */
+    bool reacting;         /* in an observable or a force, where forces of constraint are known */
     const nh_symbols *constraint_names;
 } resolver;
 
@@ -323,10 +323,11 @@ static bool is_reaction(const resolver *r, const nh_ast *ast)
 static void resolve_reaction(resolver *r, nh_ast *ast)
 {
     nh_ast *of = ast->child;
-    if (!r->observing)
-        FAIL(r, ast->place,
-             "a force of constraint is found from the motion; reaction() may stand in 'observe' "
-             "only");
+    if (!r->reacting)
+        FAIL(
+            r, ast->place,
+            "a force of constraint is found from the motion; reaction() may stand in 'observe' and "
+            "'force' only");
     else if (of->kind != AST_NAME || of->next || of->prime)
         FAIL(r, of->place, "expected the name of a constraint, as in reaction(no_slip)");
     else if (!nh_symbols_find(r->constraint_names, of->name))
@@ -522,9 +523,9 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
         resolve_definition(r, item->symbol);
         return;
     case STATEMENT_OBSERVE:
-        r->observing = true;
+        r->reacting = true;
         resolve(r, item->symbol->body);
-        r->observing = false;
+        r->reacting = false;
         return;
     case STATEMENT_COORDINATE:
     case STATEMENT_VELOCITY:
@@ -543,13 +544,17 @@ static void resolve_item(resolver *r, const nh_statement *s, nh_item *item)
     case STATEMENT_CONSTRAINT:
     case STATEMENT_FORCE_AT:
         resolve(r, item->left);
+        r->reacting = s->kind == STATEMENT_FORCE_AT;
         resolve(r, item->right);
+        r->reacting = false;
         return;
     default:
         for (nh_ast *target = item->left; target && !r->status; target = target->next)
             resolve_target(r, target, s->kind);
+        r->reacting = s->kind == STATEMENT_FORCE;
         if (s->kind != STATEMENT_SOLVE)
             resolve(r, item->right);
+        r->reacting = false;
     }
 }
 

@@ -106,6 +106,7 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .nf = mechanics->nf,
                     .reaction_is_linear = mechanics->facts.reaction_is_linear,
                     .constant_mass = mechanics->facts.constant_mass,
+                    .nonideal = mechanics->facts.nonideal,
                     .slope_degree = mechanics->slope_degree,
                     .surface_degree = mechanics->surface_degree,
                     .flat = mechanics->facts.constant_mass && mechanics->problem->brackets == 0,
@@ -363,6 +364,7 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
 {
     const nh_shape *s = &system->shape;
     const nh_fn_sizes sizes = {.n = s->n,
+                               .rest = s->nonideal ? s->n : 0,
                                .m = s->m,
                                .positions = s->positions,
                                .nk = s->nk,

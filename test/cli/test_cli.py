@@ -443,6 +443,23 @@ def missing_method_is_the_advised_one(program, folder):
         same(found["method"], program.json("check", "chaplygin-sleigh")["advised"])
 
 
+def friction_by_reactions(program, folder):
+    for method, bound in ("gauss", 1e-6), ("lobatto-abd:stages=3", 1e-6), ("rk4", 1e-4), ("dop853", 1e-6):
+        found = program.json("run", "dry-skate", "--method", method, "--step", ".1", "--time", 20)
+        check(abs(found["observables"]["speed"] - math.exp(-2)) < bound, f"{method}: {found['observables']}")
+    same(program.json("check", "dry-skate")["nonideal"], True)
+    done = program("run", "dry-skate", "--method", "newmark", "--step", ".1", "--steps", 1)
+    same(done.returncode, 2)
+    check("newmark needs ideal constraints" in done.stderr, done.stderr)
+    path = os.path.join(folder, "both.nh")
+    with open(path, "w") as file:
+        file.write("model both\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint rod: x^2 + y^2 = 1\n"
+                   "force x = -0.1*abs(reaction(rod))*x'\nstart x = 1, y' = 1\n")
+    done = program("run", path, "--method", "gauss", "--step", ".1", "--steps", 1)
+    same(done.returncode, 2)
+    check("together these are not supported" in done.stderr, done.stderr)
+
+
 def check_finds_the_structure(program, folder):
     facts = lambda name: program.json("check", name)
     same(facts("chaotic-particle-holonomic")["integrable"], True)

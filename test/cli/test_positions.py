@@ -183,7 +183,7 @@ REFUSED = [
     ("constraint wall: x = 1\nstart solve x\nobserve f = reaction(wal)\n", ["check"],
      "model.nh:6:22: no constraint is called 'wal'; did you mean 'wall'?"),
     ("constraint wall: x = 1\nlet f = reaction(wall)\n", ["check"],
-     "a force of constraint is found from the motion; reaction() may stand in 'observe' only"),
+     "a force of constraint is found from the motion; reaction() may stand in 'observe' and 'force' only"),
     ("constraint wall: x = 1\nobserve f = reaction(x + 1)\n", ["check"], "expected the name of a constraint"),
     ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall)\n", ["check"], "no constraint is called 'wall'"),
     ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall[3])\n", ["check"], "no constraint is called 'wall[3]'"),
