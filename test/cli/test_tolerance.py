@@ -107,7 +107,7 @@ def checkpoints(program, folder):
 def ensembles(program, folder):
     """Members have steps of their own; their states are those of single runs."""
     path = os.path.join(folder, "members.csv")
-    one = program.json("run", "rolling-coin", "--tolerance", 1e-8, "--time", 4, "--steps", 500, "--no-estimate", "--set", "m=2")
+    one = program.json("run", "rolling-coin", "--tolerance", 1e-8, "--time", 4, "--steps", 1000, "--no-estimate", "--set", "m=2")
     common = ("ensemble", "rolling-coin", "--sweep", "m=1:3:3", "--tolerance", 1e-8, "--time", 4, "--table", "members")
     for threads in (1, 2):
         found = program.json(*common, "-o", path, "--threads", threads)
