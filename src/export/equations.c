@@ -207,6 +207,27 @@ static nh_status derive(nh_equations *e, nh_report *report)
     return status == NH_OK && nh_graph_failed(e->g) ? nh_fail_memory(report) : status;
 }
 
+/* Forces that depend on reactions, as functions of the state: with the multipliers of the motion
+ * put in, they are forces like others, and the constraints are ideal. */
+static nh_status fold_friction(nh_mechanics *s, nh_report *report)
+{
+    nh_expr_list motion = {0};
+    if (!s->facts.nonideal)
+        return NH_OK;
+    nh_status status = nh_mechanics_function(s, NH_FN_ACCELERATION, &motion, report);
+    for (int i = 0; status == NH_OK && i < s->n; i++) {
+        const nh_expr N =
+            nh_substitute(s->g, s->friction[i], NH_X, motion.item + s->n, (size_t)s->m);
+        s->problem->force[i] = nh_add(s->g, s->problem->force[i], N);
+        s->F[i] = nh_add(s->g, s->F[i], N);
+        s->rate[i] = nh_add(s->g, s->rate[i], N);
+        s->friction[i] = NH_ZERO;
+    }
+    s->facts.nonideal = false;
+    nh_expr_list_free(&motion);
+    return status;
+}
+
 nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_report *report)
 {
     const nh_problem *from = system->mechanics->problem;
@@ -219,6 +240,8 @@ nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_repor
                                         from->settings, report);
     if (status == NH_OK)
         status = nh_mechanics_derive(&out->mechanics, problem, report);
+    if (status == NH_OK)
+        status = fold_friction(out->mechanics, report);
     if (status == NH_OK)
         status = derive(out, report);
     return status;
