@@ -97,9 +97,10 @@ static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail,
                 with_newton ? "((k)->top = (io)->work)" : "((void)(k), (void)(io))");
     if (can_fail) /* pieces follow each other like the parts of a composed step */
         nh_text_add_plain(out, "#define COMPOSED(io) ((io)->parts > 1)\n");
-    nh_text_add(out, "#define INPUTS %d\n#define IMPULSES %d\n", system->shape.inputs,
+    nh_text_add(out, "#define INPUTS %d\n#define INPUTS_MOVE_CONSTRAINTS %d\n",
+                system->shape.inputs,
                 system->shape.inputs > 0 && nh_inputs_move_constraints(system));
-    nh_text_add(out, "#define EXCHANGE %d\n#define OWN_STEPS %d\n", job->exchange,
+    nh_text_add(out, "#define FOR_EXCHANGE %d\n#define OWN_STEPS %d\n", job->exchange,
                 nh_run_adapts(job->run));
     nh_text_add(out, "#define OBSERVED %zu\n", nh_system_outputs(system, NH_FN_OBSERVE));
     nh_text_add_plain(out, "#define START_Q ");

@@ -120,7 +120,7 @@ int PREFIX_advance_by(PREFIX_model *s, double length)
     const double step = s->step, done = (double)s->index, now = s->time + done * step;
     s->step = length;
     s->time = now - done * length;
-    int status = OWN_STEPS ? NH_KERNEL_OK : begin(s);
+    int status = OWN_STEPS ? NH_KERNEL_OK : begin_method(s);
     if (status == NH_KERNEL_OK)
         status = PREFIX_advance(s, 1);
     const bool good = status == NH_KERNEL_OK;
@@ -128,6 +128,6 @@ int PREFIX_advance_by(PREFIX_model *s, double length)
     s->time = (good ? now + length : now) - done * step;
     s->index -= good;
     if (good && !OWN_STEPS)
-        status = begin(s);
+        status = begin_method(s);
     return status;
 }

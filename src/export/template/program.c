@@ -90,7 +90,7 @@ static void take_velocities(const real *q, const real *shown, real *inner)
 #endif
 }
 
-#if M > 0 && (IMPULSES || EXCHANGE)
+#if M > 0 && (INPUTS_MOVE_CONSTRAINTS || FOR_EXCHANGE)
 /* Velocities onto the constraints, along the reactions: Newton's method. */
 static bool close_velocities(real t, const real *q, real *v, const real *u)
 {
@@ -121,7 +121,7 @@ static bool close_velocities(real t, const real *q, real *v, const real *u)
 #endif
 
 /* The method begins, here and now. */
-static int begin(PREFIX_model *s)
+static int begin_method(PREFIX_model *s)
 {
     nh_kernel_io io = io_of(s);
     int status = start_fast(&io);
@@ -134,19 +134,19 @@ static int begin(PREFIX_model *s)
     return status;
 }
 
-#if INPUTS > 0 && (MEMORY > 0 || IMPULSES)
+#if INPUTS > 0 && (MEMORY > 0 || INPUTS_MOVE_CONSTRAINTS)
 /* What the method remembers was of other inputs, and the constraints may have moved. */
 static int answer_inputs(PREFIX_model *s)
 {
     s->answered = 1;
-#if IMPULSES
+#if INPUTS_MOVE_CONSTRAINTS
     if (!close_velocities(PREFIX_time(s), s->now.q, s->now.v, s->input))
         return NH_KERNEL_NOT_CONVERGED;
     for (int i = 0; i < N; i++)
         s->now.v_low[i] = 0;
 #endif
 #if MEMORY > 0
-    return begin(s);
+    return begin_method(s);
 #else
     return NH_KERNEL_OK;
 #endif
@@ -169,7 +169,7 @@ int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const
     fn_INPUTS(t, s->now.q, s->now.v, 0, s->input, 0);
     s->answered = 1;
 #endif
-    return begin(s);
+    return begin_method(s);
 }
 
 int PREFIX_init(PREFIX_model *s)
@@ -215,7 +215,7 @@ static int advance_blindly(PREFIX_model *s, long long steps)
 
 int PREFIX_advance(PREFIX_model *s, long long steps)
 {
-#if INPUTS > 0 && (MEMORY > 0 || IMPULSES)
+#if INPUTS > 0 && (MEMORY > 0 || INPUTS_MOVE_CONSTRAINTS)
     const int answer = s->answered || steps <= 0 ? NH_KERNEL_OK : answer_inputs(s);
     if (answer != NH_KERNEL_OK)
         return answer;

@@ -25,6 +25,9 @@
 #define expect(condition, usual) __builtin_expect((condition), (usual))
 /* Functions of one form serve many models, of which some do not need every argument. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#if defined(__clang__) /* which also tells of inline functions */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
 #else
 #define expect(condition, usual) (condition)
 #endif
