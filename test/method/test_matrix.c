@@ -445,7 +445,6 @@ static void spoil_velocity(const problem *p, double h, double *q, double *v)
         v[i] += 1e-9 * (i + 1);
 }
 
-/* Spoilt runs begin anew at every step, which alone must change nothing. */
 /* Begun anew means projected onto the constraints, which is all that gauss-standard lacks: Gauss's
  * method has order 2s then, and the control has two stages. */
 static bool is_control(const char *method)
@@ -453,6 +452,7 @@ static bool is_control(const char *method)
     return strcmp(method, "gauss-standard") == 0;
 }
 
+/* Spoilt runs begin anew at every step, which alone must change nothing. */
 static void check_spoilt(const problem *p, const char *method, const nh_choice *choice)
 {
     unsigned keeps = nh_choice_keeps(choice);

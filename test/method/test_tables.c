@@ -269,7 +269,8 @@ static void check_explicit(const explicit_case *c)
     CHECK(nh_choice_parse(&choice, c->name, NULL) == NH_OK);
     double whole[600] = {0}, w[POINTS_MAX];
     const int p = c->points, size = (int)choice.method->table_size(choice.option);
-    CHECK(size == p * (1 + p + c->estimates + c->bends));
+    /* behind the coefficients: whether scales of coordinates follow */
+    CHECK(size == p * (1 + p + c->estimates + c->bends) + choice.method->scaled);
     choice.method->table(choice.option, whole);
     const tableau m = {p, c->stages, whole + p};
     const double *b = m.a + m.last * p, *estimate = m.a + p * p;
