@@ -160,6 +160,10 @@ static nh_status make_run(workplace *w, const nh_system *system, nh_report *repo
     run.compensated = w->given.compensated;
     run.backend = NH_BACKEND_TAPE;
     w->job.method = w->plan.method;
+    if (w->plan.pace > 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "exported programs take steps of a fixed length; 'pace' makes them follow "
+                       "the motion");
     status = nh_run_create(&w->run, system, &run, report);
     w->job.run = w->run;
     return status;
@@ -213,18 +217,19 @@ static void close_workplace(workplace *w)
 
 /* ---- where it goes ---- */
 
-/* The header in place of the line that includes it, so that one text is all. */
-static void join(nh_text *out, const nh_text *text, const nh_text *header, const char *name)
+/* The text with something else in place of the line that includes the header: the header itself, so
+ * that one text is all, or the name of its file. */
+static void replace_include(nh_text *out, const nh_text *text, const char *name, const char *by)
 {
     char line[96];
     snprintf(line, sizeof line, "#include \"%s.h\"\n", name);
-    const char *at = header->data ? strstr(text->data, line) : NULL;
+    const char *at = by ? strstr(text->data, line) : NULL;
     if (!at) {
         nh_text_add_plain(out, text->data);
         return;
     }
     nh_text_add(out, "%.*s", (int)(at - text->data), text->data);
-    nh_text_add_plain(out, header->data);
+    nh_text_add_plain(out, by);
     nh_text_add_plain(out, at + strlen(line));
 }
 
@@ -240,16 +245,30 @@ static nh_status write_file(const char *path, const nh_text *text, nh_report *re
 
 /* NAME.c and NAME.h, or any other name and that with .h behind it. */
 static nh_status write_both(const char *path, const nh_text *text, const nh_text *header,
-                            nh_report *report)
+                            const char *name, nh_report *report)
 {
-    nh_text other = {0};
+    nh_text other = {0}, include = {0}, source = {0};
     const size_t length = strlen(path);
     const bool ends = length > 2 && strcmp(path + length - 2, ".c") == 0;
     nh_text_add(&other, "%.*s.h", (int)(ends ? length - 2 : length), path);
-    nh_status status =
-        other.failed ? nh_fail_memory(report) : write_file(other.data, header, report);
+    const char *slash = other.failed ? NULL : strrchr(other.data, '/');
+    const char *file = other.failed ? "" : slash ? slash + 1 : other.data;
+    nh_status status = NH_OK;
+    if (strpbrk(file, "\"\\\n"))
+        status = nh_fail(report, NH_BAD_ARGUMENT,
+                         "'%.200s' cannot be included: quotes and backslashes", file);
+    nh_text_add(&include, "#include \"%s\"\n", file);
+    replace_include(&source, text, name, include.data);
+    if (other.failed || include.failed || source.failed)
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        status = write_file(other.data, header, report);
+    if (status == NH_OK)
+        status = write_file(path, &source, report);
     nh_text_free(&other);
-    return status == NH_OK ? write_file(path, text, report) : status;
+    nh_text_free(&include);
+    nh_text_free(&source);
+    return status;
 }
 
 static nh_status check_ending(const workplace *w, const char *path, nh_report *report)
@@ -276,11 +295,11 @@ nh_status nh_export(const nh_system *system, const nh_export_options *options, c
     if (status == NH_OK)
         status = w.format->write(&text, &header, &w.job, report);
     if (status == NH_OK && header.data && !nh_file_is_special(path))
-        status = write_both(path, &text, &header, report);
+        status = write_both(path, &text, &header, w.name, report);
     else if (status == NH_OK && !header.data)
         status = write_file(path, &text, report);
     else if (status == NH_OK) {
-        join(&joined, &text, &header, w.name);
+        replace_include(&joined, &text, w.name, header.data);
         status = joined.failed ? nh_fail_memory(report) : write_file(path, &joined, report);
     }
     nh_text_free(&text);
@@ -302,7 +321,7 @@ nh_status nh_export_text(char **out, const nh_system *system, const nh_export_op
     if (status == NH_OK)
         status = w.format->write(&text, &header, &w.job, report);
     if (status == NH_OK)
-        join(&joined, &text, &header, w.name);
+        replace_include(&joined, &text, w.name, header.data);
     if (status == NH_OK && joined.failed)
         status = nh_fail_memory(report);
     if (status == NH_OK)

@@ -119,6 +119,8 @@ static bool find_stiffness(nh_mechanics *s, int driver)
     }
     free(a);
     free(zero);
+    if (!ok)
+        nh_graph_fail(s->g);
     return ok;
 }
 

@@ -30,20 +30,33 @@ static void join_runs(const nh_operand *item, size_t first, size_t middle, size_
         out[k] = i < middle && (j >= last || item[i].expr <= item[j].expr) ? item[i++] : item[j++];
 }
 
+static void insert_each(nh_operand *item, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        nh_operand one = item[i];
+        size_t at = i;
+        for (; at > 0 && item[at - 1].expr > one.expr; at--)
+            item[at] = item[at - 1];
+        item[at] = one;
+    }
+}
+
 /* Sorts by expression and keeps the order of equal ones, in which their numbers are added up: the
  * bits would depend on the C library if that were left to qsort. */
-static void sort_stably(operand_list *list)
+static void sort_stably(nh_graph *g, operand_list *list)
 {
-    size_t count = list->count;
-    nh_operand *from = list->item, *to = malloc(count * sizeof *to), *spare = to;
-    for (size_t i = 1; !to && i < count; i++) { /* slowly, without memory */
-        nh_operand one = from[i];
-        size_t at = i;
-        for (; at > 0 && from[at - 1].expr > one.expr; at--)
-            from[at] = from[at - 1];
-        from[at] = one;
+    enum { SHORT = 32 };
+    const size_t count = list->count;
+    if (count <= SHORT) {
+        insert_each(list->item, count);
+        return;
     }
-    for (size_t length = 1; to && length < count; length *= 2) {
+    nh_operand *from = list->item, *to = malloc(count * sizeof *to), *spare = to;
+    if (!to) {
+        nh_graph_fail(g);
+        return;
+    }
+    for (size_t length = 1; length < count; length *= 2) {
         for (size_t first = 0; first < count; first += 2 * length) {
             size_t middle = first + length < count ? first + length : count;
             size_t last = middle + length < count ? middle + length : count;
@@ -59,13 +72,13 @@ static void sort_stably(operand_list *list)
 }
 
 /* Sorts by expression, adds up the numbers of equal ones, drops those that became zero. */
-static void merge(operand_list *list)
+static void merge(nh_graph *g, operand_list *list)
 {
     bool sorted = true;
     for (size_t i = 1; i < list->count && sorted; i++)
         sorted = list->item[i - 1].expr < list->item[i].expr;
     if (!sorted)
-        sort_stably(list);
+        sort_stably(g, list);
     size_t kept = 0;
     for (size_t i = 0; i < list->count;) {
         nh_operand sum = list->item[i++];
@@ -155,9 +168,9 @@ static bool apply_pythagoras(nh_graph *g, operand_list *terms, double *constant)
             continue;
         double coefficient = other->number;
         other->number = terms->item[i].number = 0;
-        merge(terms);
+        merge(g, terms);
         collect_term(g, terms, constant, rest, coefficient);
-        merge(terms);
+        merge(g, terms);
         changed = true;
         i = (size_t)-1;
     }
@@ -166,7 +179,7 @@ static bool apply_pythagoras(nh_graph *g, operand_list *terms, double *constant)
 
 nh_expr nh_sum_of(nh_graph *g, double constant, operand_list *terms)
 {
-    merge(terms);
+    merge(g, terms);
     apply_pythagoras(g, terms, &constant);
     if (g->failed)
         return NH_ZERO;
@@ -259,7 +272,7 @@ static void collect_factor(nh_graph *g, operand_list *factors, double *factor, n
 
 nh_expr nh_product_of(nh_graph *g, double factor, operand_list *factors)
 {
-    merge(factors);
+    merge(g, factors);
     if (g->failed || factor == 0)
         return NH_ZERO;
     if (factors->count == 0)
