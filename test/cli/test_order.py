@@ -318,7 +318,7 @@ def pictures_are_drawn(program, folder):
             with open(path, "rb") as file:
                 check(file.read().startswith(begin), f"{path} is no {kind}")
     svg = open(os.path.join(folder, "compare.svg")).read()
-    for text in ("momentum of xi", "driver energy", "constraints", "dla:alpha=.4"):
+    for text in ("momentum of ξ", "driver energy", "constraints", "dla:α=.4"):
         check(text in svg, f"'{text}' is not in the picture")
 
 
