@@ -60,7 +60,8 @@ class Units:
             return f"(-{self.show(tree[1])})"
         if kind == "call":
             called = f"{tree[1]}({', '.join(map(self.show, tree[2]))})"
-            return f"({self.time!r}*{called})" if tree[1] in ("body", "space") else called
+            factor = {"body": self.time, "space": self.time, "reaction": self.length / self.energy}.get(tree[1])
+            return f"({factor!r}*{called})" if factor else called
         if kind == "sum":
             return f"sum({self.loop(tree[1])} {self.show(tree[2])})"
         if kind == "list":

@@ -203,6 +203,17 @@ def test_standard_output(program, folder):
     same((usage.returncode, usage.stdout), (2, ""))
 
 
+def test_names_of_files(program, folder):
+    """The header is included by the name that its file has, whatever the names in the program are."""
+    for name in ("chaplygin-sleigh", "2 skates", "über"):
+        source = export(program, folder, "chaplygin-sleigh", "--method", "gauss", "--step", "0.1", name=name)
+        same(execute(compile_program(source, "-O1"), 3)[0], 0, name)
+    done = program("export", "chaplygin-sleigh", "--format", "c", "--step", "0.1", "-o", os.path.join(folder, 'a"b.c'))
+    same((done.returncode, "cannot be included" in done.stderr), (2, True))
+    done = program("export", "chaplygin-sleigh", "--format", "c", "--method", "gauss:pace=0.2", "--step", "0.1")
+    same((done.returncode, "fixed length" in done.stderr), (2, True))
+
+
 def main():
     program = Program(sys.argv[1])
     compiler()
