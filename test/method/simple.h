@@ -26,8 +26,8 @@ static bool constraints_do_not_change(const problem *p)
     return true;
 }
 
-/* gauss-standard is gauss when the constraints are linear with constant coefficients and M is
- * constant: what holds at the stages then holds at the end of the step. */
+/* Constraints whose coefficients do not change, and a constant M. If nothing else in them depends
+ * on q either, gauss-standard is gauss: what holds at the stages holds at the end of the step. */
 static bool reactions_are_constant(const problem *p)
 {
     const nh_mechanics *s = p->system->mechanics;
@@ -86,7 +86,8 @@ static int expected_order(const problem *p, const char *method, const nh_choice 
                   : strcmp(method, "newmark:alpha=0") == 0  ? constraints_do_not_change(p)
                   : strncmp(method, "jay-negrut:", 11) == 0 ? reactions_only(p)
                                                             : false;
-    if (strncmp(method, "gauss-standard", 14) == 0 && reactions_are_constant(p))
+    if (strncmp(method, "gauss-standard", 14) == 0 && reactions_are_constant(p) &&
+        constraints_do_not_change(p))
         return 2 * (int)choice->option[0];
     return simple ? 2 : nh_choice_order(choice);
 }
