@@ -48,8 +48,9 @@ def sweep_and_failures():
 
 
 def killed_worker():
-    """A process pool breaks when one of its workers dies; the parts are computed all the same."""
-    arguments = {**ARGUMENTS, "steps": 40000}
+    """A process pool breaks when one of its workers dies; the parts are computed all the same. Results are small, so that
+    they are sent in one piece: concurrent.futures waits for ever for the rest of one whose sender was killed."""
+    arguments = {**ARGUMENTS, "steps": 40000, "every": 40000}
     whole = nonholo.ensemble(**arguments)
     with ProcessPoolExecutor(2) as pool:
         seen = []
