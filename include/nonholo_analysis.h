@@ -32,14 +32,13 @@ NH_API bool nh_system_may_have_latitude(const nh_system *system);
 
 /* Quantities by name: "t", a coordinate, a velocity, "energy", an observable, "latitude";
  * "constraint", the largest |k|, and "constraint:NAME", the k of one constraint; "momentum of ..."
- * as listed by nh_system_integral_name; "rho1", "rho2", ..., the momenta in the model's frame. Where
- * the energy is not an integral, "power": its rate of change, which is what forces, constraints that
- * move and terms that depend on time do to it.
- * Quantities of two states one step apart: "midpoint_constraint" and "midpoint:NAME", k at the
- * midpoint, and "leapfrog_invariant", which leapfrog preserves exactly for a coupled system with
- * linear passengers: |v_half|^2/2 and the potential at both states; "energy_balance", the change of
- * the energy minus the work of that power, per unit of time: the energy that the method itself makes
- * or loses. */
+ * as listed by nh_system_integral_name; "rho1", "rho2", ..., the momenta in the model's frame.
+ * Where the energy is not an integral, "power": its rate of change, which is what forces,
+ * constraints that move and terms that depend on time do to it. Quantities of two states one step
+ * apart: "midpoint_constraint" and "midpoint:NAME", k at the midpoint, and "leapfrog_invariant",
+ * which leapfrog preserves exactly for a coupled system with linear passengers: |v_half|^2/2 and
+ * the potential at both states; "energy_balance", the change of the energy minus the work of that
+ * power, per unit of time: the energy that the method itself makes or loses. */
 typedef struct nh_watch nh_watch;
 typedef struct nh_state {
     double t;

@@ -54,14 +54,6 @@ static nh_expr inner(nh_graph *g, int count, const nh_expr *a, int stride, const
     return sum;
 }
 
-static bool push_all(nh_expr_list *out, const nh_expr *e, int count)
-{
-    bool ok = true;
-    for (int i = 0; ok && i < count; i++)
-        ok = nh_expr_list_push(out, e[i]);
-    return ok;
-}
-
 /* ---- the Householder factorisation ---- */
 
 /* x -= w (w.x) / beta */
@@ -110,7 +102,7 @@ static bool householder(frame *f, nh_expr_list *pivots)
         for (int k = f->m; k-- > 0;)
             reflect(f->g, f->n, w + k * f->n, beta[k], f->X + a * f->n);
     }
-    bool ok = !pivots || push_all(pivots, pivot, f->m);
+    bool ok = !pivots || nh_expr_list_push_all(pivots, pivot, f->m);
     free(A);
     return ok;
 }
@@ -214,7 +206,7 @@ static bool gradient(frame *f, nh_expr_list *out)
         nh_expr push = nh_substitute(g, force[i], NH_V, f->v, n);
         ok = nh_expr_list_push(out, nh_negate(g, nh_add(g, push, put_back(f, slope[i]))));
     }
-    ok = ok && push_all(out, f->y, f->r);
+    ok = ok && nh_expr_list_push_all(out, f->y, f->r);
     free(v);
     return ok;
 }
@@ -238,7 +230,7 @@ static bool bracket(frame *f, nh_expr_list *out)
     nh_graph *g = f->g;
     int n = f->n;
     nh_expr *slope = calloc((size_t)f->r * (size_t)n + 1, sizeof *slope);
-    bool ok = slope && push_all(out, f->X, f->r * n);
+    bool ok = slope && nh_expr_list_push_all(out, f->X, f->r * n);
     for (int a = 0; ok && a < f->r; a++) {
         ok = frame_slope(f, inner(g, n, f->held_p, 1, f->X + a * n), slope + a * n);
         for (int i = 0; ok && i < n; i++)
@@ -341,7 +333,7 @@ static bool of_momenta(nh_mechanics *s, basis kind, part *list, nh_expr_list *ou
 
 static bool velocities(frame *f, nh_expr_list *out)
 {
-    return push_all(out, f->v, f->n);
+    return nh_expr_list_push_all(out, f->v, f->n);
 }
 
 #define FRAME_FUNCTION(name, of, kind, list)                                                       \
@@ -444,7 +436,7 @@ nh_status nh_check_frame(const nh_mechanics *s, const double *start, nh_report *
     nh_probe probe;
     double *value = malloc((size + 1) * sizeof *value);
     bool ready = nh_probe_init(&probe, s, 0, start, start + n);
-    bool ok = value && ready && push_all(&wanted, s->problem->frame, (int)(r * n));
+    bool ok = value && ready && nh_expr_list_push_all(&wanted, s->problem->frame, (int)(r * n));
     for (int j = 0; ok && j < s->m; j++)
         for (int i = 0; ok && i < s->n; i++)
             ok = nh_expr_list_push(&wanted, nh_matrix_at(&s->K, j, i));

@@ -1,4 +1,5 @@
-/* The outputs of the functions of functions.def, as expressions. */
+/* The outputs of the functions of functions.def, as expressions: those that move a system. What is
+ * told of a state is in observed.c. */
 #include "mechanics/mechanics.h"
 
 #include <assert.h>
@@ -6,14 +7,6 @@
 #include <string.h>
 
 #include "base/status.h"
-
-static bool push_all(nh_expr_list *out, const nh_expr *e, int count)
-{
-    bool ok = true;
-    for (int i = 0; ok && i < count; i++)
-        ok = nh_expr_list_push(out, e[i]);
-    return ok;
-}
 
 static bool push_entries(nh_expr_list *out, const nh_matrix *a)
 {
@@ -41,7 +34,8 @@ static bool solve_mass(nh_mechanics *s, const nh_expr *rhs, nh_expr *x)
 
 bool nh_derive_kick(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
-    return solve_mass(s, s->rate, work) && push_all(out, work, s->n) && push_entries(out, &s->B);
+    return solve_mass(s, s->rate, work) && nh_expr_list_push_all(out, work, s->n) &&
+           push_entries(out, &s->B);
 }
 
 bool nh_derive_push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
@@ -149,7 +143,7 @@ static bool ideal_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
             nh_partial b = s->B.row[j].entry[e];
             a[b.index] = nh_add(g, a[b.index], nh_multiply(g, b.value, lambda[j]));
         }
-    ok = ok && push_all(out, a, s->n) && push_all(out, lambda, s->m);
+    ok = ok && nh_expr_list_push_all(out, a, s->n) && nh_expr_list_push_all(out, lambda, s->m);
     nh_matrix_free(&S);
     free(lambda);
     return ok;
@@ -216,7 +210,7 @@ static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh
     nh_matrix B = {0};
     nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
     bool ok = d && given_reactions(s, &B) && schur_solve(s, R, &B, k, d) &&
-              push_all(out, d, s->m) && push_all(out, k, s->m);
+              nh_expr_list_push_all(out, d, s->m) && nh_expr_list_push_all(out, k, s->m);
     nh_matrix_free(&B);
     free(d);
     return ok;
@@ -243,7 +237,7 @@ static bool projected(nh_mechanics *s, const nh_matrix *B, nh_expr *v)
 bool nh_derive_project(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
 {
     nh_matrix B = {0};
-    bool ok = given_reactions(s, &B) && projected(s, &B, v) && push_all(out, v, s->n);
+    bool ok = given_reactions(s, &B) && projected(s, &B, v) && nh_expr_list_push_all(out, v, s->n);
     nh_matrix_free(&B);
     return ok;
 }
@@ -260,7 +254,7 @@ bool nh_derive_land(nh_mechanics *s, nh_expr *move, nh_expr_list *out)
             nh_partial b = s->B.row[j].entry[e];
             move[b.index] = nh_subtract(g, move[b.index], nh_multiply(g, b.value, d[j]));
         }
-    ok = ok && push_all(out, move, s->n);
+    ok = ok && nh_expr_list_push_all(out, move, s->n);
     free(gap);
     return ok;
 }
@@ -270,7 +264,7 @@ bool nh_derive_settle(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
     nh_graph *g = s->g;
     size_t n = (size_t)s->n;
     nh_expr *w = malloc((n + 1) * sizeof *w);
-    bool ok = w && projected(s, &s->B, w) && push_all(out, w, s->n);
+    bool ok = w && projected(s, &s->B, w) && nh_expr_list_push_all(out, w, s->n);
     if (ok) {
         const nh_expr V = nh_substitute(g, s->energy, NH_V, zero, n);
         const nh_expr T = nh_substitute(g, nh_subtract(g, s->energy, V), NH_V, w, n);
@@ -335,7 +329,7 @@ bool nh_derive_solve(nh_mechanics *s, nh_expr *x, nh_expr_list *out)
 {
     for (int i = 0; i < s->n; i++)
         x[i] = nh_variable(s->g, NH_X, (uint32_t)i);
-    return nh_elimination_solve(s->g, s->mass_factors, x) && push_all(out, x, s->n);
+    return nh_elimination_solve(s->g, s->mass_factors, x) && nh_expr_list_push_all(out, x, s->n);
 }
 
 /* M^-1 y with the factors of M among the arguments. */
@@ -345,7 +339,8 @@ bool nh_derive_substitute(nh_mechanics *s, nh_expr *y, nh_expr_list *out)
     nh_elimination *frozen = nh_elimination_freeze(s->g, s->mass_factors, &factors);
     for (int i = 0; frozen && i < s->n; i++)
         y[i] = nh_variable(s->g, NH_X, (uint32_t)(s->nf + i));
-    bool ok = frozen && nh_elimination_solve(s->g, frozen, y) && push_all(out, y, s->n);
+    bool ok =
+        frozen && nh_elimination_solve(s->g, frozen, y) && nh_expr_list_push_all(out, y, s->n);
     nh_elimination_free(frozen);
     nh_expr_list_free(&factors);
     return ok;
@@ -361,138 +356,12 @@ bool nh_derive_factor(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     (void)work;
     nh_expr_list factors = {0};
     nh_elimination *frozen = nh_elimination_freeze(s->g, s->mass_factors, &factors);
-    bool ok = frozen && push_reactions(s, out) && push_all(out, factors.item, (int)factors.count);
+    bool ok = frozen && push_reactions(s, out) &&
+              nh_expr_list_push_all(out, factors.item, (int)factors.count);
     for (int i = (int)factors.count; ok && i < s->nf; i++) /* where room was left for all */
         ok = nh_expr_list_push(out, NH_ZERO);
     nh_elimination_free(frozen);
     nh_expr_list_free(&factors);
-    return ok;
-}
-
-/* The multipliers that observables ask for, in the order of problem->reaction; NULL without memory.
- */
-static nh_expr *find_reactions(nh_mechanics *s, nh_expr *work)
-{
-    const nh_problem *problem = s->problem;
-    nh_expr *reaction = calloc((size_t)problem->reactions + 1, sizeof *reaction);
-    nh_expr_list all = {0};
-    bool ok = reaction && (problem->reactions == 0 || nh_derive_acceleration(s, work, &all));
-    for (int i = 0; ok && i < problem->reactions; i++)
-        reaction[i] = all.item[s->n + problem->reaction[i]];
-    nh_expr_list_free(&all);
-    if (!ok)
-        free(reaction);
-    return ok ? reaction : NULL;
-}
-
-bool nh_derive_observe(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
-{
-    const nh_problem *problem = s->problem;
-    nh_expr *reaction = find_reactions(s, work);
-    if (!reaction)
-        return false;
-    bool ok = nh_expr_list_push(out, s->energy) && push_all(out, s->k, s->m) &&
-              push_all(out, s->position, s->positions);
-    if (s->facts.coupled)
-        ok = ok && nh_expr_list_push(out, s->driver_energy) &&
-             nh_expr_list_push(out, s->passenger_energy);
-    for (int i = 0; ok && i < problem->observables; i++)
-        ok = nh_expr_list_push(out, nh_substitute(s->g, problem->observable[i].value, NH_X,
-                                                  reaction, (size_t)problem->reactions));
-    free(reaction);
-    return ok;
-}
-
-/* The value, no slope, and that it begins now. */
-bool nh_derive_inputs(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
-{
-    (void)work;
-    const nh_problem *p = s->problem;
-    nh_expr *value = calloc((size_t)p->open_values + 1, sizeof *value);
-    for (int i = 0; value && i < p->inputs; i++) {
-        const nh_problem_input *input = p->input + i;
-        if (input->first < 0 || input->feedback)
-            continue;
-        const int last = input->first + nh_signal_values(input->signal) - 1;
-        value[last] = nh_variable(s->g, NH_TIME, 0);
-        value[input->first] = input->given;
-    }
-    bool ok = value && push_all(out, value, p->open_values);
-    free(value);
-    return ok;
-}
-
-/* The total time derivative of a function of the state; the acceleration is the extra argument. */
-static nh_expr rate_of(nh_mechanics *s, nh_expr f)
-{
-    nh_partials by_v;
-    nh_expr rate = nh_total_derivative(s->g, f);
-    if (!nh_gradient(s->g, f, NH_V, &by_v)) {
-        nh_graph_fail(s->g);
-        return NH_ZERO;
-    }
-    for (size_t i = 0; i < by_v.count; i++) {
-        nh_expr a = nh_variable(s->g, NH_X, by_v.entry[i].index);
-        rate = nh_add(s->g, rate, nh_multiply(s->g, by_v.entry[i].value, a));
-    }
-    nh_partials_free(&by_v);
-    return rate;
-}
-
-bool nh_derive_power(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
-{
-    nh_expr_list motion = {0};
-    bool ok = nh_derive_acceleration(s, work, &motion);
-    if (ok)
-        ok = nh_expr_list_push(
-            out, nh_substitute(s->g, rate_of(s, s->energy), NH_X, motion.item, (size_t)s->n));
-    nh_expr_list_free(&motion);
-    return ok;
-}
-
-bool nh_derive_events(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
-{
-    (void)work;
-    const nh_problem *problem = s->problem;
-    bool ok = true;
-    for (int i = 0; ok && i < problem->events; i++)
-        ok = nh_expr_list_push(out, problem->event[i].value);
-    for (int i = 0; ok && i < problem->events; i++)
-        ok = nh_expr_list_push(out, rate_of(s, problem->event[i].value));
-    return ok;
-}
-
-bool nh_derive_changes(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
-{
-    (void)work;
-    bool ok = true;
-    for (int i = 0; ok && i < s->problem->changes; i++)
-        ok = nh_expr_list_push(out, s->problem->change[i].value);
-    return ok;
-}
-
-bool nh_derive_energy(nh_mechanics *s, nh_expr *b, nh_expr_list *out)
-{
-    for (int i = 0; i < s->problem->brackets; i++) {
-        nh_bracket c = s->problem->bracket[i];
-        nh_expr w = nh_variable(s->g, NH_V, (uint32_t)c.a);
-        nh_expr term = nh_scale(s->g, c.c, nh_multiply(s->g, w, s->p[c.result]));
-        b[c.b] = nh_add(s->g, b[c.b], term);
-    }
-    return nh_expr_list_push(out, s->energy) && push_all(out, b, s->n);
-}
-
-/* V(q) = energy at rest. `zero` is a vector of zeros. */
-bool nh_derive_potential(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
-{
-    nh_expr V = nh_substitute(s->g, s->energy, NH_V, zero, (size_t)s->n);
-    nh_partials slope;
-    if (!nh_gradient(s->g, V, NH_Q, &slope))
-        return false;
-    bool ok = nh_expr_list_push(out, V);
-    for (int i = 0; ok && i < s->n; i++)
-        ok = nh_expr_list_push(out, nh_partial_of(&slope, (uint32_t)i));
-    nh_partials_free(&slope);
     return ok;
 }
 
@@ -501,28 +370,31 @@ bool nh_derive_potential(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
 bool nh_derive_stage(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
-    return push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
-           push_entries(out, &s->K) && push_reactions(s, out) &&
+    return nh_expr_list_push_all(out, s->p, s->n) && nh_expr_list_push_all(out, s->F, s->n) &&
+           nh_expr_list_push_all(out, s->k, s->m) && push_entries(out, &s->K) &&
+           push_reactions(s, out) &&
            (!s->facts.nonideal || nh_push_friction(s, s->plain_momentum, out));
 }
 
 bool nh_derive_point(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
-    return push_all(out, s->p, s->n) && push_all(out, s->F, s->n) && push_all(out, s->k, s->m) &&
-           push_entries(out, &s->K) && (!s->facts.nonideal || nh_push_friction(s, false, out));
+    return nh_expr_list_push_all(out, s->p, s->n) && nh_expr_list_push_all(out, s->F, s->n) &&
+           nh_expr_list_push_all(out, s->k, s->m) && push_entries(out, &s->K) &&
+           (!s->facts.nonideal || nh_push_friction(s, false, out));
 }
 
 bool nh_derive_end(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
-    return push_all(out, s->p, s->n) && push_all(out, s->k, s->m) && push_entries(out, &s->K);
+    return nh_expr_list_push_all(out, s->p, s->n) && nh_expr_list_push_all(out, s->k, s->m) &&
+           push_entries(out, &s->K);
 }
 
 bool nh_derive_constraint(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
-    return push_all(out, s->k, s->m);
+    return nh_expr_list_push_all(out, s->k, s->m);
 }
 
 bool nh_derive_matrices(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
@@ -558,7 +430,7 @@ bool nh_derive_surface(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
     const nh_matrix G = rows_of_positions(s, &s->K);
-    return push_all(out, s->position, s->positions) && push_entries(out, &G);
+    return nh_expr_list_push_all(out, s->position, s->positions) && push_entries(out, &G);
 }
 
 /* ---- the list ---- */

@@ -21,6 +21,14 @@ bool nh_expr_list_push(nh_expr_list *list, nh_expr e)
     return true;
 }
 
+bool nh_expr_list_push_all(nh_expr_list *list, const nh_expr *e, int count)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++)
+        ok = nh_expr_list_push(list, e[i]);
+    return ok;
+}
+
 void nh_expr_list_free(nh_expr_list *list)
 {
     free(list->item);

@@ -15,6 +15,7 @@ typedef struct nh_expr_list {
     bool failed; /* something is missing for want of memory */
 } nh_expr_list;
 bool nh_expr_list_push(nh_expr_list *list, nh_expr e); /* false without memory */
+bool nh_expr_list_push_all(nh_expr_list *list, const nh_expr *e, int count);
 void nh_expr_list_free(nh_expr_list *list);
 
 /* Rows of (column, value), ascending columns, no NH_ZERO among the values. */

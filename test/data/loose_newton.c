@@ -1,8 +1,8 @@
-/* Whence figure 5(b) of "A nonholonomic Newmark method" may have its random walk: the composition of
- * two Newmark steps (proposition 3.8) on the pendulum-driven CVT, eps = 0.1, with Newton's method
- * stopped early. Written apart from the library; prints, for several tolerances, the error of the
- * driver's energy (means over 30 units of time: the least, the greatest, the largest change from one
- * to the next) and how many iterations a step took.
+/* Whence figure 5(b) of "A nonholonomic Newmark method" may have its random walk: the composition
+ * of two Newmark steps (proposition 3.8) on the pendulum-driven CVT, eps = 0.1, with Newton's
+ * method stopped early. Written apart from the library; prints, for several tolerances, the error
+ * of the driver's energy (means over 30 units of time: the least, the greatest, the largest change
+ * from one to the next) and how many iterations a step took.
  *
  *     cc -O2 -o loose_newton test/data/loose_newton.c -lm && ./loose_newton
  */
@@ -141,9 +141,10 @@ int main(void)
             last = mean;
             sum = 0;
         }
-        printf("tolerance %.0e: means of the driver's energy error %.2e to %.2e, last %.2e, largest "
-               "change %.1e; %.2f iterations a half step\n",
-               tolerances[i], least, greatest, last, jump, (double)iterations / steps / 2);
+        printf(
+            "tolerance %.0e: means of the driver's energy error %.2e to %.2e, last %.2e, largest "
+            "change %.1e; %.2f iterations a half step\n",
+            tolerances[i], least, greatest, last, jump, (double)iterations / steps / 2);
     }
     return 0;
 }
