@@ -18,18 +18,7 @@ SPARK_KERNEL(lobatto_ab);
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
 
-static spark_kind kind(const double *option)
-{
-    return (spark_kind){.stages = (int)option[0], .points = (int)option[0] + 1};
-}
-
-SPARK_SIZES
-
-static void table(const double *option, double *out)
-{
-    spark_lobatto(kind(option), spark_parts_of(kind(option), out), NH_LOBATTO_A, NH_LOBATTO_B,
-                  (spark_holonomic)option[1]);
-}
+SPARK_LOBATTO_PAIR(NH_LOBATTO_A, NH_LOBATTO_B)
 
 const nh_method nh_method_lobatto_ab = {
     .name = "lobatto-ab",

@@ -289,6 +289,20 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
         return spark_table_size(kind(option));                                                     \
     }
 
+/* One of Lobatto's tables for positions and one for forces and reactions; the options are
+ * SPARK_LOBATTO_STAGES and SPARK_HOLONOMIC. */
+#define SPARK_LOBATTO_PAIR(positions, forces)                                                      \
+    static spark_kind kind(const double *option)                                                   \
+    {                                                                                              \
+        return (spark_kind){.stages = (int)option[0], .points = (int)option[0] + 1};               \
+    }                                                                                              \
+    SPARK_SIZES                                                                                    \
+    static void table(const double *option, double *out)                                           \
+    {                                                                                              \
+        spark_lobatto(kind(option), spark_parts_of(kind(option), out), positions, forces,          \
+                      (spark_holonomic)option[1]);                                                 \
+    }
+
 #define SPARK_LOBATTO_STAGES                                                                       \
     {                                                                                              \
         .name = "stages", .help = "number of Lobatto nodes; the order is twice that, less two",    \
