@@ -13,8 +13,8 @@ methods = ["src/method/" + f for f in dict.fromkeys(
 # what is compiled for every kind of lanes and processor
 kernels = methods + ["src/method/spark.c"]
 rooms = set(glob.glob("src/*/*.c")) - set(kernels) - {"src/code/interpret.c"}
-# what finds out about a model or judges results: short loops, once for each command
-once = {f for f in rooms if f.split("/")[1] in ("mechanics", "system", "method", "analysis", "figure")}
+# what reads, derives, exports or judges: short loops, once for each command
+once = {f for f in rooms if f.split("/")[1] in ("model", "mechanics", "code", "system", "method", "analysis", "export", "figure")}
 lists = {
     "models": lambda: glob.glob("models/*.nh"),
     "templates": lambda: glob.glob("src/export/template/*"),

@@ -222,8 +222,11 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
  * does not slow down the rest; an emitted kernel contains it only where it is needed. */
 #ifdef NH_EMITTED
 #define APART
+#define SELDOM
 #else
 #define APART __attribute__((noinline))
+/* few steps need it, and not every method: small and quick to compile */
+#define SELDOM __attribute__((noinline, cold, unused))
 #endif
 
 /* x + dx with the rounding error carried in low. */

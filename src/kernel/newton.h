@@ -212,7 +212,7 @@ static inline double newton_descend(kernel *k, newton_problem *s, double level, 
 
 /* Comes so near that corrections need no damping; J is factorised at x then, and dx the correction
  * there. */
-static inline int newton_approach(kernel *k, newton_problem *s, int *iterations)
+SELDOM static int newton_approach(kernel *k, newton_problem *s, int *iterations)
 {
     int side = 0, near = 0, status = s->residual(k, s->x, s->r, s->work);
     for (double part = 1; !status && *iterations < NEWTON_ITERATIONS_MAX; ++*iterations) {
@@ -253,7 +253,7 @@ static inline int newton_approach(kernel *k, newton_problem *s, int *iterations)
 }
 
 /* Takes dx and further corrections with the same Jacobian until they are round-off. */
-static inline int newton_polish(kernel *k, newton_problem *s, int *iterations)
+SELDOM static int newton_polish(kernel *k, newton_problem *s, int *iterations)
 {
     double level = newton_level(s, s->dx);
     for (int idle = 0, round = 0; round < NEWTON_POLISH_MAX; round++, ++*iterations) {
@@ -276,7 +276,7 @@ static inline int newton_polish(kernel *k, newton_problem *s, int *iterations)
 }
 
 /* Solves the equations from x on. */
-static inline int newton_solve(kernel *k, newton_problem *s)
+SELDOM static int newton_solve(kernel *k, newton_problem *s)
 {
     int iterations = 0;
     if (s->d > NEWTON_UNKNOWNS_MAX)
