@@ -167,6 +167,26 @@ static int find_constraint(const nh_problem *p, const char *name)
     return -1;
 }
 
+static void fail_reaction(nh_builder *b, const struct nh_wanted_reaction *wanted)
+{
+    const nh_problem *p = b->problem;
+    const size_t length = strlen(wanted->name);
+    for (int i = 0; i < p->constraints; i++)
+        if (strncmp(p->constraint[i].name, wanted->name, length) == 0 &&
+            p->constraint[i].name[length] == '[') {
+            b->x.status =
+                nh_fail_at(b->report, &b->model->source, wanted->place,
+                           "'%s' is more than one constraint; expected one of them, as in "
+                           "reaction(%s)",
+                           wanted->name, p->constraint[i].name);
+            return;
+        }
+    b->x.status = nh_fail_at(b->report, &b->model->source, wanted->place,
+                             "no constraint is called '%s'; expected one of those that 'nonholo "
+                             "check' lists",
+                             wanted->name);
+}
+
 void nh_find_reactions(nh_builder *b)
 {
     nh_problem *p = b->problem;
@@ -175,9 +195,6 @@ void nh_find_reactions(nh_builder *b)
     for (int i = 0; i < p->reactions && !b->x.status; i++) {
         p->reaction[i] = find_constraint(p, b->x.reaction[i].name);
         if (p->reaction[i] < 0)
-            b->x.status = nh_fail_at(b->report, &b->model->source, b->x.reaction[i].place,
-                                     "no constraint is called '%s'; expected one of those that "
-                                     "'nonholo check' lists, with its index",
-                                     b->x.reaction[i].name);
+            fail_reaction(b, &b->x.reaction[i]);
     }
 }

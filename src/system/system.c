@@ -217,7 +217,7 @@ nh_status nh_system_build(nh_system **out, const nh_model *model, const char *co
             system->name, kink.line);
     if (mechanics->left_out[0])
         nh_remarks_add(&system->remarks, "redundant",
-                       "left out, because they follow from the other conditions on positions: %s",
+                       "left out, because they follow from the other constraints: %s",
                        mechanics->left_out);
     *out = system;
     return NH_OK;
