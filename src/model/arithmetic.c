@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 static const nh_value zero = {0};
+static const nh_value empty = {.empty = true};
 
 /* ---- values ---- */
 
@@ -114,7 +115,7 @@ static void add_single(nh_expander *x, sum *s, nh_value value, bool negative)
 
 static void add(nh_expander *x, sum *s, const nh_ast *ast, nh_value value, bool negative)
 {
-    if (x->status)
+    if (x->status || value.empty)
         return;
     if (!s->shaped)
         s->shape = value;
@@ -146,6 +147,8 @@ static nh_value total_single(nh_expander *x, const nh_ast *ast, const sum *s)
 /* A sum of vectors or matrices is one for every entry. */
 static nh_value total(nh_expander *x, const nh_ast *ast, const sum *s)
 {
+    if (!s->shaped)
+        return empty;
     if (nh_is_single(s->shape) || x->status)
         return total_single(x, ast, s);
     nh_value value = nh_vector(x, s->shape.rows, s->shape.columns, s->shape.entry);
@@ -171,12 +174,13 @@ nh_value nh_expand_sum(nh_expander *x, const nh_ast *ast)
     return total(x, ast, &s);
 }
 
-/* One factor: a number goes to *number, an expression to *expr, the rest on the stack of parts. */
-static void multiply(nh_expander *x, const nh_ast *factor, double *number, nh_expr *expr)
+/* One factor: a number goes to *number, an expression to *expr, the rest on the stack of parts.
+ * Returns whether it is an empty sum. */
+static bool multiply(nh_expander *x, const nh_ast *factor, double *number, nh_expr *expr)
 {
     nh_value value = nh_expand(x, factor);
     if (x->status)
-        return;
+        return false;
     if (factor->inverse && !nh_is_single(value))
         FAIL(x, factor->place, "division by %s", nh_value_shape(value).text);
     else if (!nh_is_single(value))
@@ -190,6 +194,7 @@ static void multiply(nh_expander *x, const nh_ast *factor, double *number, nh_ex
                                 : nh_multiply(x->graph, *expr, value.expr);
         count_operands(x, factor, *expr);
     }
+    return value.empty;
 }
 
 nh_value nh_expand_product(nh_expander *x, const nh_ast *ast)
@@ -197,8 +202,13 @@ nh_value nh_expand_product(nh_expander *x, const nh_ast *ast)
     double number = 1;
     nh_expr expr = NH_ONE;
     size_t parts = x->parts;
+    bool is_empty = false;
     for (const nh_ast *child = ast->child; child && !x->status; child = child->next)
-        multiply(x, child, &number, &expr);
+        is_empty = multiply(x, child, &number, &expr) || is_empty;
+    if (is_empty && !x->status) {
+        x->parts = parts;
+        return empty;
+    }
     nh_value scale = x->status ? zero : checked(x, ast, number, "this product");
     if (!x->status && expr != NH_ONE)
         scale = nh_as_value(x, ast, nh_scale(x->graph, number, expr));

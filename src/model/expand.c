@@ -325,7 +325,7 @@ nh_value nh_expand(nh_expander *x, const nh_ast *ast)
         return zero;
     x->depth++;
     nh_value value = dispatch(x, ast);
-    if (ast->prime && ast->kind != AST_COORDINATE && !x->status)
+    if (ast->prime && ast->kind != AST_COORDINATE && !value.empty && !x->status)
         value = nh_time_derivative(x, ast->kind == AST_PART ? ast->child : ast, value);
     x->depth--;
     return x->status ? zero : value;

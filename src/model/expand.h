@@ -11,6 +11,7 @@
 /* A single value, a vector or a matrix. */
 typedef struct nh_value {
     bool symbolic;
+    bool empty; /* a sum without terms: zero, and of any shape where it is added to something */
     double number;
     nh_expr expr;
     int64_t rows, columns;             /* 0, 0: a single value; columns 0: a vector */

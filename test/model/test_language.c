@@ -115,6 +115,10 @@ static void test_vectors(void)
     VALUE("dot(2*(x, y)/4 - (1, 1) + (t, t), (1, 1))", 1.5);
     VALUE("dot(-(x, y), (1, 1))", -5);
     VALUE("sum(i in 1..3: i*(x, y))[2]", 18);
+    /* a sum without terms is zero of any shape */
+    VALUE("((x, y) - x*sum(i in 1..0: (x, y)) + (sum(i in 1..0: (x, y)))')[2]", 3);
+    VALUE("(((1, x), (0, 1))*sum(i in 1..0: (x, y)) + (x, y))[1]", 2);
+    VALUE("sum(i in 1..0: (x, y)) + sum(i in 1..0: x) + x", 2);
     CHECK_NEAR(value_of("let r = (x, y), M = ((0, -1), (1, 0))\nlagrangian dot(M*r, r)"), 0, 0);
     CHECK_NEAR(value_of("let f(a, b) = a[1]*b[2] - a[2]*b[1]\nlagrangian f((x, y), (1, 2))"), 1,
                1e-14);
