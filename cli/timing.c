@@ -117,11 +117,10 @@ int choose_timing(const options *given, nh_simulation_options *wanted)
         return complain("--times takes the place of --time and --every-time");
     if (given->times)
         return record_times(given, wanted);
-    if (apart && !timed)
-        return complain("--every-time needs --time T");
-    if (apart)
+    if (apart) {
         record_each(given, given->every_time, wanted);
-    else if (stepped && counted && timed)
+        wanted->steps = timed ? 0 : -1; /* as long as suits the motion */
+    } else if (stepped && counted && timed)
         return complain("run needs either --steps N or --time T, not both");
     if (!stepped && ((counted && given->steps == 0) || (timed && given->time == 0)))
         return complain("a run without --step needs a time greater than 0 and at least one state");

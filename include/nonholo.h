@@ -1223,8 +1223,9 @@ typedef struct nh_estimate {
 } nh_estimate;
 
 /* Estimates the error at the end of a complete simulation. This runs the simulation again with half
- * and a quarter of the number of steps, and with twice as many if these do not agree; what was
- * recorded does not change. NH_AS_ADVISED: only if this takes less than a second. NH_ON: in any
+ * and a quarter of the number of steps, and with twice as many if these do not agree; with ten
+ * times the tolerance and a tenth of it if the method chooses its own steps. What was recorded does
+ * not change. NH_AS_ADVISED: only if this takes less than a second. NH_ON: in any
  * case, and NH_NOT_APPLICABLE if it is impossible, as for a simulation that was resumed. An error
  * of more than a tenth of the motion adds a remark to the run. */
 NH_API nh_status nh_simulation_estimate(nh_simulation *simulation, nh_switch when,

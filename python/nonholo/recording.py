@@ -16,8 +16,6 @@ def record_at(
     if steps is not None or every is not None:
         raise ValueError("times and every_time take the place of steps and every")
     if times is None:
-        if time is None:
-            raise ValueError("every_time needs a time")
         lead, apart, count = 0.0, every_time, None
     elif every_time is not None or time is not None:
         raise ValueError("times takes the place of time and every_time")

@@ -375,9 +375,12 @@ def count_steps(step: float, steps: int | None, time: float | None) -> int:
 
 
 def check_timing(step: float | None, steps: int | None, time: float | None) -> int:
-    """The number of steps, or without a step of states, that is asked for; 0 leaves it open or to the time."""
-    if step is not None and (steps is None) == (time is None):
+    """The number of steps, or without a step of states, that is asked for; 0 leaves it open or to the time, and -1 asks for as
+    many steps as suit the motion."""
+    if step is not None and steps is not None and time is not None:
         raise ValueError("give either steps or time")
+    if step is not None and steps is None and time is None:
+        return -1
     if step is None and (time == 0 or steps == 0):
         raise ValueError("a run without a step needs a time greater than 0 and at least one state")
     if step is not None or steps is not None:

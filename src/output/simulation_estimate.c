@@ -9,7 +9,11 @@
  * quarter of the number of steps. If these do not agree with each other, they say more about
  * themselves than about the simulation, and the solution with twice the number of steps decides: if
  * that one does not fit either, its distance is what is known of the error, and the error may well
- * be larger. The error of each component is measured by the size of its motion. */
+ * be larger. The error of each component is measured by the size of its motion.
+ *
+ * A method that chooses its own steps is asked again with ten times the tolerance and with a tenth
+ * of it. The latter solution is so much better that its distance is the error, if the other one
+ * shows that the tolerance makes that difference. */
 #include "output/simulation.h"
 #include "base/clock.h"
 #include "base/decimal.h"
@@ -31,9 +35,11 @@ static const double advised_seconds = 0.25, patience = 1;  /* of the simulation;
 static const double near_enough = 0.05, fine_enough = 0.5; /* for solutions that tell their order */
 static const double negligible = 1e-6;                     /* a motion beside the largest one */
 static const double unresolved = 0.1;                      /* an error that is worth a remark */
+static const double finest = 1e-14;                        /* tolerance */
 
 typedef struct solution {
     int64_t steps;
+    double tolerance; /* times that of the simulation; 0: as it is */
     nh_status status; /* of its computation */
     bool late;        /* stopped, out of patience or by the user */
     double *end;      /* q and v */
@@ -43,7 +49,8 @@ typedef struct estimator {
     nh_simulation *simulation;
     int coordinates, width; /* of a state: q and v */
     double order, deadline;
-    double *scale; /* of each component */
+    double tolerance; /* of a method that chooses its own steps; else 0 */
+    double *scale;    /* of each component */
     solution own, half, quarter, twice, four;
     nh_report *report;
 } estimator;
@@ -204,10 +211,40 @@ static nh_status advance(estimator *e, solution *y, nh_run *run)
     return status == NH_OK ? nh_run_sample(run, &options, e->report) : status;
 }
 
-/* The solution with another number of steps; false if there is none. */
+/* The simulation's method with tolerances times `factor`; false where it does not fit. */
+static bool with_tolerance(const char *method, double factor, char *text, size_t size)
+{
+    size_t used = 0;
+    while (*method && used + 32 < size) {
+        const char *equals = strchr(method, '=');
+        size_t length = equals ? (size_t)(equals + 1 - method) : strlen(method);
+        bool scaled =
+            equals && length > 9 &&
+            (strncmp(equals - 9, "tolerance", 9) == 0 || strncmp(equals - 8, "absolute", 8) == 0);
+        if (used + length + 32 >= size)
+            return false;
+        memcpy(text + used, method, length);
+        used += length;
+        method += length;
+        if (scaled) {
+            char *end;
+            double value = nh_decimal(method, &end);
+            used += (size_t)nh_print(text + used, size - used, "%.17g", factor * value);
+            method = end;
+        }
+    }
+    text[used] = 0;
+    return *method == 0;
+}
+
+/* The solution with another number of steps or another tolerance; false if there is none. */
 static bool solve(estimator *e, solution *y, int64_t steps)
 {
     const nh_simulation_options *o = &e->simulation->options;
+    const bool controlled = y->tolerance > 0;
+    char method[256];
+    if (controlled && !with_tolerance(o->method, y->tolerance, method, sizeof method))
+        return false;
     y->steps = steps;
     y->end = calloc((size_t)e->width + 1, sizeof *y->end);
     if (!y->end) {
@@ -215,7 +252,7 @@ static bool solve(estimator *e, solution *y, int64_t steps)
         return false;
     }
     nh_run *run;
-    nh_run_options options = {.method = o->method,
+    nh_run_options options = {.method = controlled ? method : o->method,
                               .compose = o->compose,
                               .step = o->step * (double)o->steps / (double)steps,
                               .backend = o->backend,
@@ -309,9 +346,35 @@ static bool judge(estimator *e, const solution *y, const solution *z, const solu
     return out->converging;
 }
 
+/* The same for a method that chooses its own steps. */
+static bool compare_tolerances(estimator *e, nh_estimate *out)
+{
+    int64_t steps = e->own.steps;
+    e->half.tolerance = 10;
+    e->twice.tolerance = 0.1;
+    bool has_coarse = solve(e, &e->half, steps);
+    if (e->half.late || find_scales(e) != NH_OK)
+        return false;
+    if (has_coarse &&
+        (e->tolerance * 0.1 < finest || is_rounding(e, distance(e, &e->own, &e->half)))) {
+        out->converging = distance(e, &e->own, &e->half) < near_enough;
+        take_errors(e, &e->half, 1, out);
+        return true;
+    }
+    if (!solve(e, &e->twice, steps) || find_scales(e) != NH_OK)
+        return false;
+    double near = distance(e, &e->own, &e->twice);
+    out->converging =
+        near < near_enough && (!has_coarse || near <= 0.5 * distance(e, &e->own, &e->half));
+    take_errors(e, &e->twice, 1, out);
+    return true;
+}
+
 /* Whether there is an estimate; otherwise the report tells why not, or a solution was late. */
 static bool compare_solutions(estimator *e, nh_estimate *out)
 {
+    if (e->tolerance > 0)
+        return compare_tolerances(e, out);
     int64_t steps = e->own.steps;
     bool many = steps >= FEW_STEPS, has_half = many && solve(e, &e->half, steps / 2);
     bool has_coarse = has_half && solve(e, &e->quarter, steps / 4);
@@ -337,14 +400,20 @@ static bool compare_solutions(estimator *e, nh_estimate *out)
 
 /* ---- the estimate -------------------------------------------------------------------------- */
 
-/* The order of the method; 0 if it controls its steps itself. */
-static int order_of_method(const nh_simulation *s)
+/* The order of the method, and the tolerance that it was told if it chooses its own steps; both 0
+ * if there is neither. */
+static void look_at_method(const nh_simulation *s, double *order, double *tolerance)
 {
     nh_choice choice;
+    *order = *tolerance = 0;
     if (nh_choice_parse(&choice, s->options.method, NULL) != NH_OK)
-        return 0;
-    return s->options.compose ? nh_composition_order(s->options.compose, &choice, NULL)
-                              : nh_choice_order(&choice);
+        return;
+    const bool told = strstr(s->options.method, "tolerance=") && nh_choice_adapts(&choice);
+    for (int i = 0; told && i < choice.method->options; i++)
+        if (strcmp(choice.method->option[i].name, "tolerance") == 0)
+            *tolerance = choice.option[i];
+    *order = s->options.compose ? nh_composition_order(s->options.compose, &choice, NULL)
+                                : nh_choice_order(&choice);
 }
 
 static nh_status check_possible(const nh_simulation *s, nh_report *report)
@@ -368,7 +437,9 @@ static nh_status check_possible(const nh_simulation *s, nh_report *report)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "a step of the run has another length, so its error cannot be estimated by "
                        "changing them");
-    if (order_of_method(s) == 0)
+    double order, tolerance;
+    look_at_method(s, &order, &tolerance);
+    if (!(order > 0 || tolerance > 0))
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s controls its steps itself, so its error cannot be estimated by "
                        "changing them",
@@ -392,12 +463,19 @@ static void remark_on(nh_simulation *s, const nh_estimate *found)
     if (found->error < 1)
         nh_print(size, sizeof size, "%s %.0f%% of the size of its motion",
                  found->converging ? "about" : "at least", 100 * found->error);
+    double order, tolerance;
+    char advice[64];
+    look_at_method(s, &order, &tolerance);
+    if (tolerance > 0)
+        nh_print(advice, sizeof advice, "a tolerance of %.3g", tolerance / 100);
+    else
+        nh_print(advice, sizeof advice, "a step of %.3g", s->options.step / 4);
     nh_remarks_add(
         &s->run->remarks, "estimate",
-        "the end state is not resolved: the error of %s is %s, as runs with other steps "
-        "show; try a step of %.3g or a shorter time (averages and what is conserved may be "
-        "right nevertheless)",
-        component_name(s->system, found->component), size, s->options.step / 4);
+        "the end state is not resolved: the error of %s is %s, as runs with other %s "
+        "show; try %s or a shorter time (averages and what is conserved may be right nevertheless)",
+        component_name(s->system, found->component), size, tolerance > 0 ? "tolerances" : "steps",
+        advice);
 }
 
 static void release(estimator *e)
@@ -415,10 +493,10 @@ static nh_status find_estimate(nh_simulation *s, double deadline, nh_estimate *o
     estimator e = {.simulation = s,
                    .coordinates = n,
                    .width = width,
-                   .order = order_of_method(s),
                    .deadline = deadline,
                    .own = {.steps = s->options.steps},
                    .report = report};
+    look_at_method(s, &e.order, &e.tolerance);
     e.scale = calloc((size_t)width + 1, sizeof *e.scale);
     e.own.end = calloc((size_t)width + 1, sizeof *e.own.end);
     nh_status status = e.scale && e.own.end ? NH_OK : nh_fail_memory(report);
@@ -452,8 +530,9 @@ nh_status nh_simulation_estimate(nh_simulation *s, nh_switch when, nh_estimate *
     if (status == NH_OK)
         remark_on(s, out);
     else if (status != NH_NO_MEMORY)
-        nh_remarks_add(&s->run->remarks, "estimate",
-                       "the end state is in doubt: with a smaller step the run fails (%s)",
-                       report->text);
+        nh_remarks_add(
+            &s->run->remarks, "estimate",
+            "the end state is in doubt: with a smaller step or tolerance the run fails (%s)",
+            report->text);
     return status == NH_NO_MEMORY ? status : NH_OK;
 }

@@ -212,7 +212,7 @@ def check_errors():
     error = raised(nonholo.UsageError, nonholo.simulate, "pendulum-cvt", "dla01", step=0.1, steps=1, start={"y'": 1})
     check(error.residual > 0.9, "residual")
     raised(nonholo.UsageError, nonholo.simulate, "pendulum-cvt", "gauss", stagess=3, step=0.1, steps=1)
-    raised(ValueError, nonholo.simulate, "pendulum-cvt", step=0.1)
+    raised(ValueError, nonholo.simulate, "pendulum-cvt", step=0.1, steps=1, time=1)
     raised(ValueError, nonholo.simulate, "pendulum-cvt", step=0.1, steps=1, q=[1, 2])
     raised(KeyError, nonholo.simulate("pendulum-cvt", step=0.1, steps=1).__getitem__, "z")
 
