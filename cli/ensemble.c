@@ -276,11 +276,10 @@ static int finish(ensemble_job *c, const options *given)
     return answer ? answer : failed;
 }
 
-/* Everything that all ranks find out alike; rank 0 complains for them. */
+/* Everything that all ranks should find out alike; then one of them complains. */
 static int understand(ensemble_job *c, const options *given)
 {
     int64_t steps = 0;
-    mute(c->ranks.rank > 0);
     int answer = subject_find(&c->subject, given);
     if (!answer && !isnan(given->step) && (given->steps >= 0 || !isnan(given->time)))
         answer = count_steps("ensemble", given, &steps);
@@ -292,8 +291,8 @@ static int understand(ensemble_job *c, const options *given)
         answer = checkpointing_begin(&c->checkpointing, given);
     if (!answer)
         answer = prepare(c, given, steps);
-    mute(false);
-    return ranks_agree(&c->ranks, answer);
+    answer = ranks_agree(&c->ranks, answer);
+    return answer ? answer : ranks_compare(&c->ranks, c->ensemble);
 }
 
 static int run(const options *given)
@@ -304,6 +303,7 @@ static int run(const options *given)
         answer = understand(&c, given);
     if (!answer)
         answer = open_ensemble_files(&c, given);
+    mute(false);
     if (!answer)
         answer = compute(&c, given);
     if (!answer && c.ranks.rank == 0)

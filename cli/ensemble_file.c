@@ -191,7 +191,7 @@ static int restore(ensemble_job *c, const char *file)
         answer = complain_report(&report);
     for (int i = 0; i < NH_PIECES_MAX; i++)
         nh_bytes_free(piece[i].bytes);
-    return answer;
+    return ranks_agree(&c->ranks, answer);
 }
 
 /* Nobody else writes what this process writes, or goes on from where it goes on. */
@@ -215,7 +215,9 @@ static int open_archives(ensemble_job *c, const options *given)
 {
     int answer = c->ranks.rank == 0 ? open_archive(c, given, given->resume) : 0;
     answer = ranks_agree(&c->ranks, answer);
-    return answer || c->ranks.rank == 0 ? answer : open_archive(c, given, true);
+    if (!answer && c->ranks.rank > 0)
+        answer = open_archive(c, given, true);
+    return ranks_agree(&c->ranks, answer);
 }
 
 int open_ensemble_files(ensemble_job *c, const options *given)

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,6 +124,7 @@ static void fill_streams(void)
 int main(int argc, char **argv)
 {
     fill_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a file that grew too large is a write that failed, with a message */
     int answer = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         complain("cannot write to standard output: %s", strerror(errno));

@@ -11,6 +11,7 @@
 enum { REMARKS_MAX = 64 };
 
 static bool silent, muted;
+static char speaker[128], *kept; /* kept: the first complaint while muted */
 static char *remarks[REMARKS_MAX]; /* kept to the end of the process, for JSON */
 static int remarked;
 
@@ -22,6 +23,11 @@ void say_nothing(void)
 void mute(bool on)
 {
     muted = on;
+}
+
+void speak_as(const char *who)
+{
+    snprintf(speaker, sizeof speaker, "%s: ", who);
 }
 
 /* Bold red on terminals, unless the user wants no colours (no-color.org). */
@@ -46,23 +52,35 @@ static void put_safely(const char *text)
     fputc('\n', stderr);
 }
 
-static void put_message(const char *colour, const char *format, va_list args)
+/* `named`: as a message of this program. */
+static void put_complaint(const char *text, bool named)
 {
-    char text[8192]; /* longer ones are cut */
-    if (muted)
+    if (muted) {
+        kept = kept ? kept : strdup(text);
         return;
-    vsnprintf(text, sizeof text, format, args);
-    put_name(colour);
+    }
+    if (named || speaker[0])
+        put_name("1;31");
+    fputs(speaker, stderr);
     put_safely(text);
 }
 
 int complain(const char *format, ...)
 {
+    char text[8192]; /* longer ones are cut */
     va_list args;
     va_start(args, format);
-    put_message("1;31", format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    put_complaint(text, true);
     return BAD_USAGE;
+}
+
+void tell_kept(void)
+{
+    muted = false;
+    if (kept)
+        put_complaint(kept, true);
 }
 
 void remark(const char *format, ...)
@@ -115,10 +133,8 @@ int exit_code(nh_status status)
 int complain_report(const nh_report *report)
 {
     bool begins_with_file = report->line > 0 || report->status == NH_BAD_MODEL;
-    if (muted)
-        return exit_code(report->status);
     if (begins_with_file)
-        put_safely(report->text);
+        put_complaint(report->text, false);
     else if (report->option) /* the library names it; here it is written so */
         complain("%s (--%s)", report->text, report->option);
     else

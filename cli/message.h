@@ -13,8 +13,12 @@ __attribute__((format(printf, 1, 2))) int complain(const char *format, ...);
  * or not, is the list "remarks" in the JSON of a command. */
 __attribute__((format(printf, 1, 2))) void remark(const char *format, ...);
 void say_nothing(void);
-/* Complaints go nowhere: another process makes the same ones. */
+/* Complaints are kept: another process probably makes the same ones. The first of them can be told
+ * after all. */
 void mute(bool on);
+void tell_kept(void);
+/* Who complains, where several processes do: "rank 3 on node7". */
+void speak_as(const char *who);
 void json_remarks(json *j);
 
 /* The remarks of the library about a model, a run and an ensemble. */

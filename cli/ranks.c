@@ -8,13 +8,17 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const int64_t END = INT64_C(1) << 40; /* added to the round when all is done */
-static const double look_every = 0.05;       /* seconds */
+/* Seconds from one look at the counters to the next, at least, and for each rank: so that ranks that
+ * look do not keep those waiting who take blocks. */
+static const double look_least = 0.05, look_each = 2e-5, wait_least = 0.002;
 
 /* ---- the launcher ---- */
 
@@ -68,6 +72,15 @@ static nonholo_mpi_begin_fn *load(ranks *r, const char *implementation, char *wh
                      : NULL;
 }
 
+/* Where a file is missing or a disk is full, it matters whose it is. */
+static void name_speaker(const ranks *r)
+{
+    char host[64] = "", who[128];
+    gethostname(host, sizeof host - 1);
+    snprintf(who, sizeof who, "rank %d on %s", r->rank, host);
+    speak_as(who);
+}
+
 static int join_others(ranks *r, int expected, const char *implementation)
 {
     char why[512];
@@ -91,6 +104,9 @@ static int join_others(ranks *r, int expected, const char *implementation)
                FAILED;
     r->rank = r->mpi->rank;
     r->ranks = r->mpi->ranks;
+    if (r->rank > 0)
+        name_speaker(r);
+    mute(r->rank > 0);
     return 0;
 }
 
@@ -101,7 +117,8 @@ int ranks_begin(ranks *r, const options *given)
     int expected = given->part ? 0 : launched(&implementation);
     int answer = expected ? join_others(r, expected, implementation) : 0;
     if (!answer && r->ranks > 1 && strcmp(given->operands[0], "-") == 0)
-        answer = complain("standard input reaches one process only; give the model as a file");
+        answer = ranks_agree(
+            r, complain("standard input reaches one process only; give the model as a file"));
     return answer;
 }
 
@@ -118,14 +135,13 @@ void ranks_end(ranks *r, int code)
 
 int ranks_agree(ranks *r, int answer)
 {
-    size_t size = sizeof answer;
+    int first;
     if (!r->mpi)
         return answer;
-    int *first = r->mpi->broadcast(&answer, &size);
-    int agreed = *first;
+    int agreed = r->mpi->agree(answer, &first);
+    if (agreed && first == r->rank)
+        tell_kept();
     r->together |= agreed != 0;
-    if (r->rank > 0)
-        free(first);
     return agreed;
 }
 
@@ -134,6 +150,26 @@ bool ranks_receive(ranks *r, void **bytes, size_t *size)
     if (r->mpi)
         *bytes = r->mpi->broadcast(*bytes, size);
     return *bytes != NULL;
+}
+
+int ranks_compare(ranks *r, const nh_ensemble *ensemble)
+{
+    if (!r->mpi)
+        return 0;
+    char *own = nh_ensemble_identity(ensemble);
+    void *first = own;
+    size_t size = own ? strlen(own) + 1 : 0;
+    if (ranks_agree(r, own ? 0 : (complain("out of memory"), FAILED)))
+        return FAILED;
+    first = r->mpi->broadcast(first, &size);
+    bool alike = strcmp(first, own) == 0;
+    if (r->rank > 0)
+        free(first);
+    nh_bytes_free(own);
+    if (!alike)
+        complain("this is another ensemble than that of rank 0: the model's text, the options, the "
+                 "version of nonholo or the level of the processor differ");
+    return ranks_agree(r, alike ? 0 : FAILED);
 }
 
 int64_t ranks_fetch_add(void *user, int64_t count)
@@ -149,12 +185,17 @@ int ranks_meet(void *user)
     return 0;
 }
 
-static bool is_time_to_look(ranks *r)
+static double seconds_for(const ranks *r, double least)
+{
+    return least > look_each * r->ranks ? least : look_each * r->ranks;
+}
+
+static bool is_time(const ranks *r, double *last)
 {
     double now = clock_seconds();
-    if (now - r->looked < look_every)
+    if (now - *last < seconds_for(r, look_least))
         return false;
-    r->looked = now;
+    *last = now;
     return true;
 }
 
@@ -162,18 +203,21 @@ int64_t ranks_steps(ranks *r, int64_t own)
 {
     if (!r->mpi)
         return own;
+    if (!is_time(r, &r->counted))
+        return own + r->steps_of_others;
     if (r->rank == 0)
-        return own + r->mpi->fetch_add(COUNTER_STEPS, 0);
-    r->mpi->fetch_add(COUNTER_STEPS, own - r->steps_told);
+        r->steps_of_others = r->mpi->fetch_add(COUNTER_STEPS, 0);
+    else
+        r->mpi->fetch_add(COUNTER_STEPS, own - r->steps_told);
     r->steps_told = own;
-    return own;
+    return own + r->steps_of_others;
 }
 
 bool ranks_round(ranks *r, bool wanted)
 {
     if (!r->mpi)
         return wanted || interrupted();
-    if (!wanted && !is_time_to_look(r))
+    if (!wanted && !is_time(r, &r->looked))
         return false;
     if (interrupted() && !r->stop_told) {
         r->mpi->fetch_add(COUNTER_STOP, 1);
@@ -189,7 +233,7 @@ bool ranks_round(ranks *r, bool wanted)
 
 bool ranks_stopping(ranks *r)
 {
-    return r->mpi ? r->mpi->fetch_add(COUNTER_STOP, 0) > 0 : interrupted();
+    return interrupted() || (r->mpi && r->mpi->fetch_add(COUNTER_STOP, 0) > 0);
 }
 
 void *ranks_gather(ranks *r, const void *bytes, size_t size, size_t *sizes)
@@ -222,6 +266,7 @@ static int wait_for_all(ensemble_job *c)
 {
     ranks *r = &c->ranks;
     int answer = 0;
+    struct timespec pause = {.tv_nsec = (long)(fmin(seconds_for(r, wait_least), 0.9) * 1e9)};
     r->mpi->fetch_add(COUNTER_DONE, 1);
     while (!answer && r->mpi->fetch_add(COUNTER_ROUND, 0) < END) {
         bool all = r->rank == 0 && r->mpi->fetch_add(COUNTER_DONE, 0) == r->ranks;
@@ -230,7 +275,7 @@ static int wait_for_all(ensemble_job *c)
         else if (c->checkpointing.given->checkpoint && ensemble_checkpoint_is_due(c, c->done))
             answer = make_checkpoint(c);
         else
-            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+            nanosleep(&pause, NULL);
         if (!answer && interrupted() && !c->checkpointing.given->checkpoint)
             answer = RANKS_STOPPED;
     }

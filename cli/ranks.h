@@ -16,7 +16,8 @@ typedef struct ranks {
     int rank, ranks;
     int64_t round;      /* of checkpoints that this rank took part in */
     int64_t steps_told; /* for the progress bar */
-    double looked;      /* at the counters, when */
+    int64_t steps_of_others;
+    double looked, counted; /* at the counters for checkpoints and for steps, when */
     bool stop_told;
     bool together; /* all ranks end by themselves */
 } ranks;
@@ -27,15 +28,20 @@ int ranks_begin(ranks *r, const options *given);
 /* The end of every rank: of all of them at once where the exit code says that this one failed. */
 void ranks_end(ranks *r, int code);
 
-/* The answer of rank 0 for all ranks, who wait for it; if it is not 0, all of them are to end. */
+/* All ranks wait for each other. If the answer of any is not 0, all get it and are to end; the first
+ * of them tells its complaint, which was kept if it is not rank 0. */
 int ranks_agree(ranks *r, int answer);
-/* Bytes of rank 0 for all, as above. False without memory; `*bytes` is freed by the caller. */
+/* Bytes of rank 0 for all. False without memory; `*bytes` is freed by the caller. */
 bool ranks_receive(ranks *r, void **bytes, size_t *size);
+/* Whether this rank is about to compute the same as rank 0: 0, or the exit code after having
+ * complained. Their machines may differ, or the files there, or the command lines. */
+int ranks_compare(ranks *r, const nh_ensemble *ensemble);
 
 /* Hooks of the ensemble, with the job as user. */
 int64_t ranks_fetch_add(void *user, int64_t count);
 int ranks_meet(void *user);
-/* Steps of all ranks, of which this rank has done `own`; known on rank 0 only. */
+/* Steps of all ranks, of which this rank has done `own`; known on rank 0 only, and as they were
+ * when it last looked. */
 int64_t ranks_steps(ranks *r, int64_t own);
 /* Whether a checkpoint is to be made; on rank 0 `wanted` says so. */
 bool ranks_round(ranks *r, bool wanted);

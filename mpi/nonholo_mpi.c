@@ -21,6 +21,16 @@ static void barrier(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static int agree(int answer, int *first)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int64_t least, own = answer ? ((int64_t)rank << 32) + (uint32_t)answer : INT64_MAX;
+    MPI_Allreduce(&own, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    *first = least == INT64_MAX ? -1 : (int)(least >> 32);
+    return least == INT64_MAX ? 0 : (int)(uint32_t)least;
+}
+
 /* MPI counts in int: long messages go in pieces. */
 enum { PIECE = 1 << 30 };
 
@@ -99,6 +109,7 @@ const nonholo_mpi *nonholo_mpi_begin(void)
     static nonholo_mpi self = {.library = library,
                                .fetch_add = fetch_add,
                                .barrier = barrier,
+                               .agree = agree,
                                .gather = gather,
                                .broadcast = broadcast,
                                .finish = finish,

@@ -25,6 +25,8 @@ typedef struct nonholo_mpi {
     /* Adds and gives the value before. */
     int64_t (*fetch_add)(nonholo_counter counter, int64_t count);
     void (*barrier)(void);
+    /* All wait for all: the answer of the first rank that has one other than 0, and which it is. */
+    int (*agree)(int answer, int *first);
     /* Rank 0 gets the bytes of all ranks, one after another, in memory that it frees, with their
      * sizes in size[ranks]; the others get NULL. NULL on rank 0: out of memory. */
     void *(*gather)(const void *bytes, size_t size, size_t *sizes);

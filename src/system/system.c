@@ -340,17 +340,24 @@ void nh_system_free(nh_system *system)
 
 /* ---- functions ---- */
 
+/* Random starts ask for tapes so often that threads would wait for each other: a tape that is there
+ * is found without the lock. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report)
 {
     nh_system *own = (nh_system *)system; /* the tapes are a cache: to its users nothing changes */
     nh_status status = NH_OK;
+    *out = __atomic_load_n(&own->tape[fn], __ATOMIC_ACQUIRE);
+    if (*out)
+        return NH_OK;
     pthread_mutex_lock(&own->lock);
     if (!own->tape[fn]) {
         nh_expr_list outputs = {0};
         status = nh_mechanics_function(own->mechanics, fn, &outputs, report);
         if (status == NH_OK)
-            own->tape[fn] = nh_tape_lower(own->mechanics->g, outputs.item, outputs.count,
-                                          fn == NH_FN_SOLVE && !own->mechanics->definite);
+            __atomic_store_n(&own->tape[fn],
+                             nh_tape_lower(own->mechanics->g, outputs.item, outputs.count,
+                                           fn == NH_FN_SOLVE && !own->mechanics->definite),
+                             __ATOMIC_RELEASE);
         nh_expr_list_free(&outputs);
     }
     *out = own->tape[fn];
