@@ -11,7 +11,7 @@
 enum { REMARKS_MAX = 64 };
 
 static bool silent, muted;
-static char speaker[128], *kept; /* kept: the first complaint while muted */
+static char speaker[128], *kept;   /* kept: the first complaint while muted */
 static char *remarks[REMARKS_MAX]; /* kept to the end of the process, for JSON */
 static int remarked;
 

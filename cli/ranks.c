@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 static const int64_t END = INT64_C(1) << 40; /* added to the round when all is done */
-/* Seconds from one look at the counters to the next, at least, and for each rank: so that ranks that
- * look do not keep those waiting who take blocks. */
+/* Seconds from one look at the counters to the next, at least, and for each rank: so that ranks
+ * that look do not keep those waiting who take blocks. */
 static const double look_least = 0.05, look_each = 2e-5, wait_least = 0.002;
 
 /* ---- the launcher ---- */

@@ -28,8 +28,8 @@ int ranks_begin(ranks *r, const options *given);
 /* The end of every rank: of all of them at once where the exit code says that this one failed. */
 void ranks_end(ranks *r, int code);
 
-/* All ranks wait for each other. If the answer of any is not 0, all get it and are to end; the first
- * of them tells its complaint, which was kept if it is not rank 0. */
+/* All ranks wait for each other. If the answer of any is not 0, all get it and are to end; the
+ * first of them tells its complaint, which was kept if it is not rank 0. */
 int ranks_agree(ranks *r, int answer);
 /* Bytes of rank 0 for all. False without memory; `*bytes` is freed by the caller. */
 bool ranks_receive(ranks *r, void **bytes, size_t *size);
