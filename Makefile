@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test positions-test coverage same-bits playground playground-test
+.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test ranks-test positions-test coverage same-bits playground playground-test
 
 all: configure
 	@ninja -C $(BUILD)
@@ -49,6 +49,12 @@ positions-test: all
 KILLS ?= 20
 kill-test: all
 	@python3 test/cli/test_kill.py $(BUILD)/nonholo $(KILLS)
+
+# ranks of MPI: launches at once, kill -9 of a rank at random moments and resume; workers of a Python pool killed
+LAUNCHES ?= 20
+ranks-test: all
+	@python3 test/cli/test_mpi.py $(BUILD)/nonholo $(KILLS) $(LAUNCHES)
+	@PYTHONPATH=$(BUILD)/python /usr/bin/python3 test/python/test_executor.py $(KILLS)
 
 # the same numbers from the library as gcc and clang make it at -O0 to -O3; builds in $(BUILD)/bits-*
 same-bits: all
@@ -99,6 +105,7 @@ help:
 	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
 	@echo "make positions-test  conditions on positions over 10^6 steps (POSITION_STEPS), every case of groups compiled"
 	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) times a case"
+	@echo "make ranks-test KILLS=$(KILLS) kills of an MPI rank and LAUNCHES=$(LAUNCHES) launches at once, the same bytes?"
 	@echo "make same-bits  the library by gcc and clang, -O0 to -O3: the same numbers?"
 	@echo "make fault-test system calls that fail, kills at each, FAULTS=$(FAULTS) of each kind and case"
 	@echo "make coverage   line coverage of the tests (needs gcovr)"

@@ -1,15 +1,29 @@
 """An ensemble over a pool of processes: any executor of concurrent.futures, mpi4py's, or Dask's. Each task computes a
-part of the members and sends back plain arrays."""
+part of the members and sends back plain arrays.
+
+A pool of processes of this machine reads results from a pipe, and a worker that is killed in the middle of a large one
+leaves the pool waiting for the rest for ever; killed in the middle of large arguments likewise. So arguments and
+results go through files of a temporary folder there, and messages are short enough for the system to write them whole
+or not at all."""
 
 from __future__ import annotations
 
+import os
+import pickle
+import shutil
+import tempfile
+import traceback
 from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, as_completed
 from typing import Any, Callable
 
 from ._library import Error
 
-ATTEMPTS = 3  # for a part whose worker was lost
+ATTEMPTS = 3  # one after another in which every part was lost
 OURS = (Error, ValueError, TypeError)  # the same wherever it is tried again
+
+
+class _Remote(Exception):
+    """The traceback of a worker."""
 
 
 def compute_part(arguments: dict[str, Any], part: int, parts: int) -> Any:
@@ -19,6 +33,71 @@ def compute_part(arguments: dict[str, Any], part: int, parts: int) -> Any:
     return ensemble(**arguments, threads=1, part=(part, parts))
 
 
+def _write(path: str, value: Any) -> None:
+    """Whole or not at all."""
+    with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False) as file:
+        pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
+    os.replace(file.name, path)
+
+
+def _read(path: str) -> Any:
+    with open(path, "rb") as file:
+        return pickle.load(file)
+
+
+def _compute_in_folder(folder: str, part: int, parts: int) -> None:
+    """What a worker of this machine does: an exception may be long, too."""
+    try:
+        outcome = compute_part(_read(os.path.join(folder, "arguments")), part, parts), None, ""
+    except Exception as error:
+        outcome = None, error, traceback.format_exc()
+    _write(os.path.join(folder, str(part)), outcome)
+
+
+class _Pool:
+    """The executor, or a new one of the same kind after it broke; and how parts come from it."""
+
+    def __init__(self, executor: Executor, arguments: dict[str, Any], parts: int):
+        self.executor, self.own, self.arguments, self.parts = executor, False, arguments, parts
+        self.folder = ""
+        if isinstance(executor, ProcessPoolExecutor):
+            self.folder = tempfile.mkdtemp(prefix="nonholo-")
+            _write(os.path.join(self.folder, "arguments"), arguments)
+
+    def submit(self, part: int) -> Any:
+        task = (_compute_in_folder, self.folder) if self.folder else (compute_part, self.arguments)
+        try:
+            return self.executor.submit(*task, part, self.parts)
+        except RuntimeError:  # broken: a process pool does not survive the loss of a worker
+            if not isinstance(self.executor, ProcessPoolExecutor):
+                raise
+            lost: Any = self.executor
+            self.close_own()
+            self.executor = ProcessPoolExecutor(lost._max_workers, lost._mp_context, lost._initializer, lost._initargs)
+            self.own = True
+            return self.executor.submit(*task, part, self.parts)
+
+    def result(self, future: Any, part: int) -> Any:
+        found = future.result()
+        if not self.folder:
+            return found
+        path = os.path.join(self.folder, str(part))
+        found, error, text = _read(path)
+        os.remove(path)
+        if error is not None:
+            raise error from _Remote(text)
+        return found
+
+    def close_own(self) -> None:
+        if self.own:
+            self.executor.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        self.close_own()
+        if self.folder:  # a worker may still be writing to it
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
 def _named(error: BaseException, part: int, parts: int) -> BaseException:
     """The same exception, which says where it happened."""
     if error.args and isinstance(error.args[0], str):
@@ -26,49 +105,31 @@ def _named(error: BaseException, part: int, parts: int) -> BaseException:
     return error
 
 
-class _Pool:
-    """The executor, or a new one of the same kind after it broke."""
-
-    def __init__(self, executor: Executor):
-        self.executor, self.own = executor, False
-
-    def submit(self, *task: Any) -> Any:
-        try:
-            return self.executor.submit(*task)
-        except RuntimeError:  # broken: a process pool does not survive the loss of a worker
-            if not isinstance(self.executor, ProcessPoolExecutor):
-                raise
-            lost: Any = self.executor
-            self.executor = ProcessPoolExecutor(lost._max_workers, mp_context=lost._mp_context)
-            self.own = True
-            return self.executor.submit(*task)
-
-    def close(self) -> None:
-        if self.own:
-            self.executor.shutdown(cancel_futures=True)
-
-
 def share(executor: Executor, parts: int, arguments: dict[str, Any], take: Callable[[Any], None]) -> None:
-    """Computes all parts, and gives each to ``take`` as it comes. A part that was lost is tried again."""
-    pool = _Pool(executor)
-    waiting: dict[Any, tuple[int, int]] = {}  # part and attempt
+    """Computes all parts, and gives each to ``take`` as it comes. Parts that were lost are tried again, as long as others
+    come; a pool that breaks loses those that had not begun, too."""
+    pool = _Pool(executor, arguments, parts)
+    waiting: dict[Any, int] = {}  # part
+    lost, vain = list(range(1, parts + 1)), 0  # vain: attempts after which nothing came
     try:
-        for part in range(1, parts + 1):
-            waiting[pool.submit(compute_part, arguments, part, parts)] = (part, 1)
-        while waiting:
-            lost = []
+        while lost:
+            for part in lost:
+                waiting[pool.submit(part)] = part
+            before, lost = len(waiting), []
             for future in as_completed(list(waiting)):
-                part, attempt = waiting.pop(future)
+                part = waiting.pop(future)
                 try:
-                    take(future.result())
+                    found = pool.result(future, part)
                 except OURS as error:
                     raise _named(error, part, parts)
                 except (Exception, CancelledError) as error:
-                    if attempt == ATTEMPTS:
-                        raise RuntimeError(f"part {part} of {parts} was lost {ATTEMPTS} times") from error
-                    lost.append((part, attempt + 1))
-            for part, attempt in lost:
-                waiting[pool.submit(compute_part, arguments, part, parts)] = (part, attempt)
+                    lost.append(part)
+                    cause = error
+                else:
+                    take(found)
+            vain = vain + 1 if len(lost) == before else 0
+            if vain == ATTEMPTS:
+                raise RuntimeError(f"part {min(lost)} of {parts} was lost {ATTEMPTS} times") from cause
     finally:
         for future in waiting:
             future.cancel()

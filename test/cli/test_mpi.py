@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""test_mpi.py NONHOLO [KILLS]: processes launched by MPI share an ensemble: their file has the bytes of one process, also
-after one of them was killed and another number of them went on. With every MPI implementation that is there."""
+"""test_mpi.py NONHOLO [KILLS LAUNCHES]: processes launched by MPI share an ensemble: their file has the bytes of one
+process, also after one of them was killed at any moment and the same or another number of them went on. With every MPI
+implementation that is there."""
 
 import json
 import os
@@ -15,20 +16,33 @@ import time
 from harness import PATIENCE, Program, Skipped, check, run_all, same
 
 nonholo = Program(sys.argv[1])
-KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+LAUNCHES = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+SEED = int(os.environ.get("NONHOLO_SEED", 1))
 LINE = ["ensemble", "chaotic-particle", "--members", "203", "--energy", "1.535", "--method", "dla01", "--step", "0.2",
-        "--every", "50", "--threads", "1", "--json", "--quiet"]
-# of Open MPI: root may, and more ranks than cores may
+        "--threads", "1", "--json", "--quiet"]
+SHORT = [*LINE, "--steps", "500", "--every", "50"]
+LONG = [*LINE, "--steps", "2000000", "--every", "50000", "-o", "two.h5"]  # a second
+ENDLESS = [*LINE, "--steps", "1e11", "--every", "5e10", "-o", "two.h5"]
+# of Open MPI: root may, and more ranks than cores may, who let others go first while they wait
 ENVIRONMENT = dict(os.environ, NO_COLOR="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1")
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
 LAUNCHERS = [name for name in ("openmpi", "mpich") if shutil.which("mpiexec." + name) and
              any(os.path.exists(os.path.join(os.path.dirname(nonholo.path), folder, f"libnonholo-mpi-{name}.so"))
                  for folder in ("", "mpi", "../lib"))]
 
 
+def launch_differently(launcher, programs, folder):
+    """One launch whose ranks have command lines of their own: [(ranks, words), ...]."""
+    line = []
+    for ranks, words in programs:
+        line += [":"] * bool(line) + ["-n", str(ranks), *map(str, words)]
+    return subprocess.Popen(["mpiexec." + launcher, *line], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, encoding="utf-8", env=ENVIRONMENT)
+
+
 def launch(launcher, ranks, arguments, folder):
-    return subprocess.Popen(["mpiexec." + launcher, "-n", str(ranks), nonholo.path, *map(str, arguments)], cwd=folder,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=ENVIRONMENT)
+    return launch_differently(launcher, [(ranks, [nonholo.path, *arguments])], folder)
 
 
 def finish(child):
@@ -46,16 +60,18 @@ def read(folder, name):
         return file.read()
 
 
-def one_process(folder, steps):
-    found = nonholo.json(*LINE[:-2], "--quiet", "--steps", steps, "-o", "one.h5", cwd=folder)
+def one_process(folder, line, name="one.h5", *more):
+    done = nonholo(*line, *more, "-o", name, cwd=folder)
+    same(done.returncode, 0, done.stderr)
+    found = json.loads(done.stdout)
     same(found["ranks"], 1)
     return found
 
 
 def same_bytes(launcher, folder):
-    one = one_process(folder, 500)
+    one = one_process(folder, SHORT)
     for ranks in (1, 2, 4):
-        found = finish(launch(launcher, ranks, [*LINE, "--steps", 500, "-o", "several.h5"], folder))
+        found = finish(launch(launcher, ranks, [*SHORT, "-o", "several.h5"], folder))
         same(found["ranks"], ranks)
         same(result(found), result(one))
         check(read(folder, "several.h5") == read(folder, "one.h5"), f"{ranks} ranks write other bytes")
@@ -63,82 +79,142 @@ def same_bytes(launcher, folder):
 
 
 def two_launches(launcher, folder):
-    """In one folder: with names of their own nothing mixes, with the same name one of them is told to wait."""
-    one_process(folder, 500)
-    children = [launch(launcher, 2, [*LINE, "--steps", 500, "-o", f"{i}.h5"], folder) for i in range(2)]
-    for i, child in enumerate(children):
-        finish(child)
-        check(read(folder, f"{i}.h5") == read(folder, "one.h5"), "two launches mixed")
-    children = [launch(launcher, 2, [*LINE, "--steps", 500, "-o", "same.h5"], folder) for _ in range(2)]
-    ends = [child.communicate(timeout=PATIENCE) for child in children]
-    codes = [child.returncode for child in children]
-    check(0 in codes, ends)
-    for code, (_, err) in zip(codes, ends):
-        check(code == 0 or "same.h5" in err, err)
-    check(read(folder, "same.h5") == read(folder, "one.h5"), "two launches with one name mixed")
+    """In one folder: with names of their own nothing mixes, with the same name one of them is told to wait, whether they
+    compute the same ensemble or another."""
+    one_process(folder, SHORT)
+    one_process(folder, SHORT, "other.h5", "--seed", 7)
+    expected = [read(folder, "one.h5"), read(folder, "other.h5")]
+    seeds = [[], ["--seed", 7]]
+    for _ in range(LAUNCHES):
+        children = [launch(launcher, 2, [*SHORT, *seeds[i], "-o", f"{i}.h5"], folder) for i in range(2)]
+        for i, child in enumerate(children):
+            finish(child)
+            check(read(folder, f"{i}.h5") == expected[i], "two launches mixed")
+        for second in range(2):
+            line = [*SHORT, "-o", "same.h5"]
+            children = [launch(launcher, 2, line, folder), launch(launcher, 2, [*line, *seeds[second]], folder)]
+            ends = [child.communicate(timeout=PATIENCE) for child in children]
+            codes = [child.returncode for child in children]
+            check(0 in codes, ends)
+            for code, (_, err) in zip(codes, ends):
+                check(code == 0 or "same.h5 is being written by" in err, err)
+            allowed = [bytes for code, bytes in zip(codes, (expected[0], expected[second])) if code == 0]
+            check(read(folder, "same.h5") in allowed, "two launches with one name mixed")
+    same(sorted(os.listdir(folder)), ["0.h5", "1.h5", "one.h5", "other.h5", "same.h5"], "something was left")
 
 
 def ranks_of(launcher_process):
     """The processes of nonholo below a launcher."""
+    parents = {}
+    for task in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{task}/stat") as file:
+                name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            continue
+        parents.setdefault(int(rest.split()[1]), []).append((int(task), name))
     found, seen = [], [launcher_process.pid]
     while seen:
-        parent = seen.pop()
-        for task in os.listdir("/proc"):
-            try:
-                with open(f"/proc/{task}/stat") as file:
-                    name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
-            except (OSError, IndexError, ValueError):
-                continue
-            if int(rest.split()[1]) == parent:
-                seen.append(int(task))
-                if name == "nonholo":
-                    found.append(int(task))
+        for task, name in parents.get(seen.pop(), []):
+            seen.append(task)
+            if name == "nonholo":
+                found.append(task)
     return sorted(found)
 
 
-def killed(launcher, folder, generator):
-    """A rank is killed at a random moment after the first checkpoint; others go on from it, in other numbers."""
-    line = [*LINE, "--steps", 20000, "-o", "two.h5", "--checkpoint", "c", "--checkpoint-every", "100000"]
-    child = launch(launcher, 2, line, folder)
-    while not os.path.exists(os.path.join(folder, "c")) and child.poll() is None:
-        time.sleep(0.002)
-    time.sleep(generator.random() * 0.2)
+def lives(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def kill_a_rank(child, moment, generator):
+    """After so many seconds. Returns how long it took all the others to end, or None: there was nothing to kill."""
+    time.sleep(moment)
     ranks = ranks_of(child)
+    while not ranks and child.poll() is None:  # the launcher is still at its own work
+        time.sleep(0.001)
+        ranks = ranks_of(child)
     if child.poll() is not None or not ranks:
         child.communicate()
-        return False
-    os.kill(generator.choice(ranks), signal.SIGKILL)
+        return None
+    try:
+        os.kill(generator.choice(ranks), signal.SIGKILL)
+    except ProcessLookupError:
+        child.communicate()
+        return None
+    begun = time.monotonic()
     out, err = child.communicate(timeout=PATIENCE)
-    if child.returncode == 0 or not os.path.exists(os.path.join(folder, "c")):
-        return False  # it was done
+    while any(lives(rank) for rank in ranks):
+        check(time.monotonic() < begun + 60, "ranks live on without their launcher")
+        time.sleep(0.01)
+    if child.returncode == 0:
+        return None
     check(out.strip() + err.strip(), "no message")  # MPICH's is on standard output
-    ranks = generator.choice([1, 2, 3])
+    return time.monotonic() - begun
+
+
+def resume(launcher, ranks, line, folder):
+    """As a user does: from the checkpoint if there is one, else from the beginning; without a launcher if alone."""
+    go_on = ["--resume", "c"] if os.path.exists(os.path.join(folder, "c")) else []
     if ranks == 1:
-        done = nonholo(*line, "--resume", "c", cwd=folder)
+        done = nonholo(*line, *go_on, cwd=folder)
         same(done.returncode, 0, done.stderr)
     else:
-        finish(launch(launcher, ranks, [*line, "--resume", "c"], folder))
-    check(read(folder, "two.h5") == read(folder, "one.h5"), f"resumed by {ranks}: other bytes")
-    return True
+        finish(launch(launcher, ranks, [*line, *go_on], folder))
+    return bool(go_on)
 
 
 def kill_and_resume(launcher, folder):
-    generator = random.Random(1)
-    one_process(folder, 20000)
-    hit = sum(killed(launcher, folder, generator) for _ in range(KILLS))
-    if KILLS > 1:
-        print(f"{launcher}: {hit} of {KILLS} kills in time, each resumed to the same bytes")
+    """kill -9 of a rank at random moments, of two ranks or three; then the same number goes on, and in a copy of the folder
+    another."""
+    generator = random.Random(SEED)
+    one_process(folder, LONG[:-2])
+    expected = read(folder, "one.h5")
+    line = [*LONG, "--checkpoint", "c", "--checkpoint-every", "20000000"]
+    begun = time.monotonic()
+    finish(launch(launcher, 2, line, folder))
+    length = time.monotonic() - begun
+    ends, resumed = [], 0
+    while len(ends) < KILLS:
+        work, ranks = os.path.join(folder, "work"), generator.choice([2, 2, 3])
+        os.mkdir(work)
+        seconds = kill_a_rank(launch(launcher, ranks, line, work), generator.random() * length, generator)
+        if seconds is not None:
+            ends.append(seconds)
+            shutil.copytree(work, os.path.join(folder, "copy"))
+            resumed += resume(launcher, ranks, line, work)
+            others = generator.choice([n for n in (1, 2, 3) if n != ranks])
+            resume(launcher, others, line, os.path.join(folder, "copy"))
+            for place, count in (("work", ranks), ("copy", others)):
+                check(read(folder, f"{place}/two.h5") == expected, f"seed {SEED}, resumed by {count}: other bytes")
+                same(os.listdir(os.path.join(folder, place)), ["two.h5"], "something was left")
+            shutil.rmtree(os.path.join(folder, "copy"))
+        else:
+            length *= 0.9
+        shutil.rmtree(work)
+    print(f"{launcher}: {KILLS} kills, the others ended within {max(ends):.1f} s; {resumed} had a checkpoint; all came to the same bytes")
+    check(max(ends) < 10, f"{max(ends)} s until the others ended")
+
+
+def begin_line(launcher, folder, line):
+    """Two ranks at work on a line."""
+    child = launch(launcher, 2, line, folder)
+    while len(ranks_of(child)) < 2 and child.poll() is None or not os.path.exists(os.path.join(folder, "two.h5")):
+        if child.poll():
+            raise AssertionError(child.stderr.read())
+        time.sleep(0.01)
+    time.sleep(0.1)
+    return child, ranks_of(child)
 
 
 def interrupted(launcher, folder):
     """A signal to one rank ends all of them with a checkpoint, and rank 0 tells how to go on."""
-    one_process(folder, 20000)
-    line = [*LINE, "--steps", 20000, "-o", "two.h5", "--checkpoint", "c", "--checkpoint-every", "1h"]
-    child = launch(launcher, 2, line, folder)
-    while len(ranks_of(child)) < 2 and child.poll() is None or not os.path.exists(os.path.join(folder, "two.h5")):
-        time.sleep(0.002)
-    time.sleep(0.1)
-    ranks = ranks_of(child)
+    one_process(folder, LONG[:-2])
+    line = [*LONG, "--checkpoint", "c", "--checkpoint-every", "1h"]
+    child, ranks = begin_line(launcher, folder, line)
     if ranks and child.poll() is None:
         os.kill(ranks[-1], signal.SIGTERM)
     _, err = child.communicate(timeout=PATIENCE)
@@ -148,18 +224,76 @@ def interrupted(launcher, folder):
     check(read(folder, "two.h5") == read(folder, "one.h5"), "after an interruption: other bytes")
 
 
+def halted(launcher, folder):
+    """A rank that stands still for a while (SIGSTOP) is waited for."""
+    one_process(folder, LONG[:-2])
+    child, ranks = begin_line(launcher, folder, LONG)
+    for rank in ranks[-1:]:
+        os.kill(rank, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(rank, signal.SIGCONT)
+    finish(child)
+    check(read(folder, "two.h5") == read(folder, "one.h5"), "after a halt: other bytes")
+
+
+def refused(launcher, folder, programs, message, code):
+    """Complained about once, and nothing is written."""
+    before = os.listdir(folder)
+    child = launch_differently(launcher, programs, folder)
+    out, err = child.communicate(timeout=PATIENCE)
+    same(child.returncode, code, out + err)
+    same([line for line in err.splitlines() if line.startswith("nonholo: ")], [f"nonholo: {message}"], err)
+    same(os.listdir(folder), before)
+
+
 def bad_input(launcher, folder):
-    """Complained about once."""
-    child = launch(launcher, 2, ["ensemble", "chaotic-particle", "--members", 10, "--method", "dla99", "--step", 1, "--steps", 1], folder)
+    words = [nonholo.path, "ensemble", "chaotic-particle", "--members", 10, "--step", 1, "--steps", 1, "--method"]
+    refused(launcher, folder, [(2, [*words, "dla99"])], "unknown method 'dla99'; 'nonholo methods' lists them", 2)
+    refused(launcher, folder, [(2, [*words[:2], "-", *words[3:], "dla01"])],
+            "standard input reaches one process only; give the model as a file", 2)
+
+
+def unlike_ranks(launcher, folder):
+    """Machines, files or command lines that differ from rank to rank."""
+    who, host = [nonholo.path, *SHORT, "-o", "a.h5"], os.uname().nodename
+    another = (f"rank 1 on {host}: this is another ensemble than that of rank 0: the model's text, the options, the version of "
+               "nonholo or the level of the processor differ")
+    refused(launcher, folder, [(1, who), (1, [*who, "--seed", 3])], another, 1)
+    refused(launcher, folder, [(1, who), (2, ["env", "NONHOLO_LEVEL=basic", *who])], another, 1)
+    refused(launcher, folder, [(1, who), (2, [*who[:2], "nowhere.nh", *who[3:]])],
+            f"rank 1 on {host}: cannot open nowhere.nh: No such file or directory", 1)
+
+
+def failing_rank(launcher, folder):
+    """One that may write no more ends all of them, with its message. MPICH itself does not begin then."""
+    if launcher != "openmpi":
+        raise Skipped("MPICH needs files of its own")
+    who = [nonholo.path, *SHORT, "-o", "a.h5"]
+    child = launch_differently(launcher, [(1, who), (1, ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *who])], folder)
     _, err = child.communicate(timeout=PATIENCE)
-    check(child.returncode != 0 and err.count("dla99") == 1, err)
+    check(child.returncode != 0 and f"nonholo: rank 1 on {os.uname().nodename}: cannot write " in err and "File too large" in err, err)
+    same(os.listdir(folder), [])
+
+
+def foreign_checkpoint(launcher, folder):
+    """Told once, by rank 0."""
+    line = [*ENDLESS, "--checkpoint", "c"]
+    child, ranks = begin_line(launcher, folder, line)
+    os.kill(ranks[0], signal.SIGTERM)
+    _, err = child.communicate(timeout=PATIENCE)
+    check(os.path.exists(os.path.join(folder, "c")), err)
+    refused(launcher, folder, [(2, [nonholo.path, *line, "--seed", 9, "--resume", "c"])],
+            "the checkpoint is from another run: its seed is 0, here it is 9", 2)
+    with open(os.path.join(folder, "d"), "wb") as file:
+        file.write(read(folder, "c")[:-100])
+    refused(launcher, folder, [(2, [nonholo.path, *line, "--resume", "d"])], "d: the checkpoint is damaged: its digest does not agree", 2)
 
 
 def not_joined():
     """A launcher that MPI knows nothing of, as srun without a plugin: an error, never several single runs."""
     if "openmpi" not in LAUNCHERS:
         raise Skipped("there is no Open MPI")
-    done = nonholo(*LINE, "--steps", 10, env={"SLURM_STEP_NUM_TASKS": "2", **ENVIRONMENT})
+    done = nonholo(*SHORT, env={"SLURM_STEP_NUM_TASKS": "2", **ENVIRONMENT})
     same(done.returncode, 1, done.stderr)
     check("the launcher started 2 processes, but" in done.stderr and "--part K/N" in done.stderr, done.stderr)
 
@@ -180,6 +314,6 @@ def in_folder(test, launcher):
     return run
 
 
-TESTS = (same_bytes, two_launches, kill_and_resume, interrupted, bad_input)
+TESTS = (same_bytes, two_launches, kill_and_resume, interrupted, halted, bad_input, unlike_ranks, failing_rank, foreign_checkpoint)
 cases = [(f"{test.__name__} {launcher}", in_folder(test, launcher)) for launcher in LAUNCHERS for test in TESTS]
 sys.exit(run_all([*cases, ("not_joined", not_joined)], workers=1))

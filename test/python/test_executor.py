@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""test_executor.py: an ensemble over a pool of processes has the bits of one process, with any executor that is there,
+"""test_executor.py [KILLS]: an ensemble over a pool of processes has the bits of one process, with any executor that is there,
 also when a worker is killed in the middle."""
 
+import glob
+import multiprocessing
 import os
-import signal
+import random
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ProcessPoolExecutor
-
 
 import nonholo
 
 ARGUMENTS = dict(model="chaotic-particle", method="dla01", step=0.1, steps=2000, every=500, members=100, energy=1.535, seed=4)
+KILLS = int(sys.argv[1]) if len(sys.argv) > 1 else 1  # times five workers
+generator = random.Random(1)
 failed = skipped = passed = 0
 
 
@@ -48,20 +52,52 @@ def sweep_and_failures():
 
 
 def killed_worker():
-    """A process pool breaks when one of its workers dies; the parts are computed all the same. Results are small, so that
-    they are sent in one piece: concurrent.futures waits for ever for the rest of one whose sender was killed."""
-    arguments = {**ARGUMENTS, "steps": 40000, "every": 40000}
+    """A process pool breaks when one of its workers dies; the parts are computed all the same, whatever the worker was
+    doing: also while it hands over a large result (concurrent.futures waits for ever for the rest of one), and more
+    often than a single part may be tried."""
+    arguments = {**ARGUMENTS, "members": 400, "every": 1}
     whole = nonholo.ensemble(**arguments)
-    with ProcessPoolExecutor(2) as pool:
-        seen = []
+    for _ in range(KILLS):
+        moments, seen = {3, 9, 15, 21, 27}, []  # five workers, at parts that come one after another
 
         def kill(share):
-            if not seen:
-                seen.append(share)
-                os.kill(list(pool._processes)[0], signal.SIGKILL)
+            seen.append(share)
+            if len(seen) in moments:
+                time.sleep(generator.random() * 0.02)
+                children = multiprocessing.active_children()
+                if children:
+                    generator.choice(children).kill()
 
-        same_bits(nonholo.ensemble(**arguments, executor=pool, parts=20, progress=kill), whole)
-        assert seen
+        with ProcessPoolExecutor(2) as pool:
+            same_bits(nonholo.ensemble(**arguments, executor=pool, parts=40, progress=kill), whole)
+        assert len(seen) >= 27, seen
+    assert not glob.glob(os.path.join(tempfile.gettempdir(), "nonholo-*", "arguments")), "files were left"
+
+
+def deadly_part():
+    """A worker that always dies: told after three attempts, without computing for ever."""
+    with ProcessPoolExecutor(2, initializer=os._exit, initargs=(9,)) as pool:
+        try:
+            nonholo.ensemble(**ARGUMENTS, executor=pool, parts=4)
+        except RuntimeError as error:
+            assert str(error) == "part 1 of 4 was lost 3 times", error
+        else:
+            raise AssertionError("no error")
+
+
+def progress_that_fails():
+    """An exception of the user's function is not taken for a lost worker."""
+
+    def fail(share):
+        raise OSError("enough")
+
+    with ProcessPoolExecutor(2) as pool:
+        try:
+            nonholo.ensemble(**ARGUMENTS, executor=pool, parts=4, progress=fail)
+        except OSError as error:
+            assert str(error) == "enough", error
+        else:
+            raise AssertionError("no error")
 
 
 def error_names_its_part():
@@ -95,6 +131,19 @@ def dask():
                 "    found = nonholo.ensemble(**arguments, executor=client.get_executor(), parts=9)")
 
 
+def dask_killed():
+    """Its nanny starts a new worker, and the scheduler gives it the tasks that were lost."""
+    import_or_skip("distributed")
+    with_module("import os, signal\nfrom distributed import Client, LocalCluster\nseen = []\n"
+                "with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:\n"
+                "    def kill(share):\n"
+                "        seen.append(share)\n"
+                "        if len(seen) == 3:\n"
+                "            os.kill(list(cluster.workers.values())[0].pid, signal.SIGKILL)\n"
+                "    found = nonholo.ensemble(**arguments, executor=client.get_executor(), parts=30, progress=kill)\n"
+                "assert len(seen) >= 30, seen")
+
+
 def mpi4py():
     import_or_skip("mpi4py")
     with_module("from mpi4py.futures import MPIPoolExecutor\n"
@@ -110,7 +159,8 @@ def import_or_skip(name):
         raise Skip(f"there is no {name}")
 
 
-for test in (processes, sweep_and_failures, killed_worker, error_names_its_part, dask, mpi4py):
+for test in (processes, sweep_and_failures, killed_worker, deadly_part, progress_that_fails, error_names_its_part, dask,
+             dask_killed, mpi4py):
     try:
         test()
         passed += 1
