@@ -53,7 +53,7 @@ class Types:
 
 def write(items, out):
     types = Types(items)
-    out.write('"""Made from the C headers by tools/bindings.py."""\n\nimport ctypes as C\n\nfrom ._values import Structure, arguments\n\n')
+    out.write('"""Made from the C headers by tools/bindings.py."""\n\nimport ctypes as C\n\nfrom ._values import Structure, declare as function\n\n')
     for item in items:
         if item.kind == "enum":
             out.write("".join(f"{name} = {value}\n" for name, value in item.members))
@@ -65,9 +65,8 @@ def write(items, out):
     out.write("\n\ndef declare(library):\n")
     for item in items:
         if item.kind == "function":
-            kinds = ", ".join(types.python(kind) for kind, _ in item.parameters)
-            out.write(f"    library.{item.name}.restype = {types.python(item.result, result=True)}\n")
-            out.write(f"    library.{item.name}.argtypes = arguments({kinds})\n")
+            kinds = [types.python(item.result, result=True)] + [types.python(kind) for kind, _ in item.parameters]
+            out.write(f"    library.{item.name} = function(library.{item.name}, {', '.join(kinds)})\n")
 
 
 if __name__ == "__main__":

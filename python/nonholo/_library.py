@@ -115,18 +115,23 @@ def check(status: int, report: H.nh_report) -> None:
     raise (UsageError if lib.nh_status_is_usage(status) else ComputationError)(report)
 
 
-def call(function: Any, *arguments: Any) -> str:
-    """Calls a function whose last parameter is the report; returns the remark that this may hold."""
-    report = H.nh_report()
+def attempt(report: H.nh_report, function: Any, *arguments: Any) -> int:
+    """Calls a function of the library that may call others of the user; returns its status."""
     with Work() as work:
         try:
-            status = function(*arguments, C.byref(report))
-        except C.ArgumentError as error:  # ctypes' own words around those of _values.py
+            status: int = function(*arguments)
+        except C.ArgumentError as error:  # ctypes' own words around what is wrong
             raise ValueError(str(error).partition("Error: ")[2] or str(error)) from None
         cause = work.take()
     if cause is not None:
         raise stopped(status, report) from cause
-    check(status, report)
+    return status
+
+
+def call(function: Any, *arguments: Any) -> str:
+    """Calls a function whose last parameter is the report; returns the remark that this may hold."""
+    report = H.nh_report()
+    check(attempt(report, function, *arguments, C.byref(report)), report)
     return report.text.decode("utf-8", "replace")
 
 

@@ -8,7 +8,7 @@ import operator
 from typing import Any, Iterable
 
 
-def _whole(kind: Any, value: Any, name: str) -> int:
+def whole(kind: Any, value: Any, name: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
@@ -26,25 +26,28 @@ def _text(value: Any, name: str) -> Any:
     return value
 
 
-def _checked(kind: Any) -> Any:
-    """The type of an argument: converts what a call gives."""
-
-    class Checked(kind):  # type: ignore
-        @classmethod
-        def from_param(cls, value: Any) -> Any:
-            return kind.from_param(_text(value, "the text") if kind is C.c_char_p else _whole(kind, value, "the number"))
-
-    return Checked
-
-
 WHOLE = (C.c_int, C.c_uint, C.c_int64, C.c_uint64, C.c_uint32, C.c_size_t)
-ARGUMENT: dict[Any, Any] = {kind: _checked(kind) for kind in {*WHOLE, C.c_char_p}}
 
 
-def arguments(*kinds: Any) -> list[Any]:
-    """The types of a function's parameters. A text is followed by its length where it may contain anything."""
-    raw = [kind is C.c_char_p and following is C.c_size_t for kind, following in zip(kinds, (*kinds[1:], None))]
-    return [kind if any_bytes else ARGUMENT.get(kind, kind) for kind, any_bytes in zip(kinds, raw)]
+def declare(function: Any, result: Any, *kinds: Any) -> Any:
+    """A function of the library with the types of its result and its parameters, which checks the numbers and the texts
+    that it is given. (ctypes would do that in a type's ``from_param``, and turn an interrupt there into another error.)
+    A text is followed by its length where it may contain anything."""
+    function.restype, function.argtypes = result, kinds
+    numbers = [(place, kind) for place, kind in enumerate(kinds) if kind in WHOLE]
+    texts = [place for place, kind in enumerate(kinds) if kind is C.c_char_p and kinds[place + 1 : place + 2] != (C.c_size_t,)]
+    if not numbers and not texts:
+        return function
+
+    def checked(*arguments: Any) -> Any:
+        given = list(arguments)
+        for place, kind in numbers:
+            given[place] = whole(kind, given[place], "the number")
+        for place in texts:
+            _text(given[place], "the text")
+        return function(*given)
+
+    return checked
 
 
 class Structure(C.Structure):
@@ -53,7 +56,7 @@ class Structure(C.Structure):
     def __setattr__(self, name: str, value: Any) -> None:
         kind = self._kinds().get(name)
         if kind in WHOLE:
-            value = _whole(kind, value, name)
+            value = whole(kind, value, name)
         elif kind is C.c_char_p:
             value = _text(value, name)
         super().__setattr__(name, value)

@@ -1,7 +1,11 @@
 """What happens in Python while the library is at work: functions that it calls raise exceptions, signals arrive, the
 interpreter ends. No exception may pass through C, where it would be lost. What a function raises is kept until the
 library has returned. A handler of a signal, such as Ctrl-C's, may raise its exception at once only inside a user's
-function, where it is caught; at other times the exception is kept, too. After that no function is called any more."""
+function, where it is caught; at other times the exception is kept, too. After that no function is called any more.
+
+An exception that is raised here is freed when its handler ends, as a rule by no variable of a frame that its traceback
+leads to. Otherwise the garbage collector frees it some time later, with all that these frames refer to: threads, for
+example, whose end Python notes in a callback in which the next interrupt is lost."""
 
 from __future__ import annotations
 
@@ -45,9 +49,11 @@ def _handle(number: int, frame: Any) -> None:
     except BaseException as error:
         if inside:
             raise
-        state.interrupt = state.interrupt or error
+        state.interrupt = state.interrupt or error.with_traceback(None)
     else:
         state.inside = inside
+    finally:
+        del frame  # or the traceback would lead to it
 
 
 def _replace_handlers() -> None:
@@ -96,19 +102,25 @@ class Work:
             _restore_handlers()
             interrupt, state.interrupt, state.exception = state.interrupt, None, None
             if interrupt is not None and (value is None or isinstance(value, Exception)):
-                raise interrupt
+                try:
+                    raise interrupt
+                finally:
+                    del interrupt
 
     def take(self) -> Exception | None:
         """The exception of a function, of which the library knows; raises what has nothing to do with it."""
         interrupt, state.interrupt = state.interrupt, None
         exception, state.exception = state.exception, None
-        if interrupt is not None:
-            raise interrupt
-        if exception is not None and not isinstance(exception, Exception):
-            raise exception
-        if _ending and threading.get_ident() != threading.main_thread().ident:
-            raise SystemExit
-        return exception
+        try:
+            if interrupt is not None:
+                raise interrupt
+            if exception is not None and not isinstance(exception, Exception):
+                raise exception
+            if _ending and threading.get_ident() != threading.main_thread().ident:
+                raise SystemExit
+            return exception
+        finally:
+            del interrupt, exception
 
 
 def guarded(function: Callable[..., None], keep: Any = state, refusals: tuple[type[BaseException], ...] = ()) -> Callable[..., int]:
@@ -136,20 +148,33 @@ def guarded(function: Callable[..., None], keep: Any = state, refusals: tuple[ty
 def beside(function: Callable[[], Any], stop: Callable[[BaseException], None], pause: float) -> Any:
     """Calls a long function of the library in another thread, so that signals are heard at once: ``stop`` is called then,
     and must make the function return."""
-    results: list[Any] = []
-    thread = threading.Thread(target=lambda: results.append(function()))
+    results: list[tuple[Any, BaseException | None]] = []
+
+    def compute() -> None:
+        try:
+            results.append((function(), None))
+        except BaseException as error:  # is raised where this was called
+            results.append((None, error))
+
+    thread = threading.Thread(target=compute)
     with Work() as work:
         try:
             thread.start()
         except RuntimeError:  # no thread is to be had
-            results.append(function())
+            compute()
         while not results:
             thread.join(pause)
             if state.interrupt is not None:
                 stop(state.interrupt)
         del thread  # threads are removed from a list by Python's own code, where an interrupt would be lost later
         work.take()
-    return results[0]
+    result, error = results.pop()
+    try:
+        if error is not None:
+            raise error
+        return result
+    finally:
+        del error
 
 
 @atexit.register

@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from . import _header as H
-from ._library import Error, call, check, lib, own
+from ._library import Error, attempt, call, check, lib, own
 from ._names import helpful
 from ._plan import most_demanding, plan
 from ._work import Work
@@ -99,7 +99,7 @@ class _Watcher:
     def _make(self, create: Any, out: C.c_void_p, *state: Any) -> None:
         """What only some systems and starts have; that memory was missing is another reason."""
         report = H.nh_report()
-        if create(C.byref(out), self.system._handle, *state, C.byref(report)) == H.NH_NO_MEMORY:
+        if attempt(report, create, C.byref(out), self.system._handle, *state, C.byref(report)) == H.NH_NO_MEMORY:
             check(H.NH_NO_MEMORY, report)
 
     def _integrals(self, t: float) -> np.ndarray:
@@ -123,9 +123,10 @@ class _Watcher:
         self.errors.append(errors)
 
     def _follow_surface(self, run: _Run, t: float) -> None:
-        q, drift = np.zeros_like(self.q), C.c_double()
+        q, drift, report = np.zeros_like(self.q), C.c_double(), H.nh_report()
         lib.nh_run_state(run.handle, 0, None, _address(q), None)
-        if lib.nh_holonomic_follow(self.holonomic, t, _address(q), C.byref(drift), C.byref(self.surface_size), None) == H.NH_OK:
+        places = C.byref(drift), C.byref(self.surface_size), C.byref(report)
+        if attempt(report, lib.nh_holonomic_follow, self.holonomic, t, _address(q), *places) == H.NH_OK:
             self.surface.append((t - self.t0, drift.value))
         else:  # it cannot be followed any further, and allows no verdict
             self.surface_is_lost = True

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _header as H
 from . import _pool
-from ._library import array_at, call, check, create, lib, number, own, remarks, stopped, warn
+from ._library import Error, array_at, call, check, create, lib, own, remarks, warn
 from ._names import helpful
 from ._plan import plan
 from ._values import texts
@@ -100,15 +100,26 @@ class _Collector:
     def __init__(self, out: Ensemble, values: np.ndarray, progress: Progress):
         self.out, self.values, self.bar = out, values, Bar(progress)
         self.exception: BaseException | None = None
-        self.hooks = H.nh_ensemble_hooks()
-        self.hooks.rows = self.kept_rows = HOOKS["rows"](guarded(self._rows, keep=self))
-        self.hooks.progress = self.kept_progress = HOOKS["progress"](guarded(self._progress, keep=self))
+
+    def hooks(self) -> H.nh_ensemble_hooks:
+        """For the library. They refer to this object, which does not refer to them: both are freed at once."""
+        return H.nh_ensemble_hooks(
+            rows=HOOKS["rows"](guarded(self._rows, keep=self)), progress=HOOKS["progress"](guarded(self._progress, keep=self)))
 
     def stop(self, why: BaseException) -> None:
         self.exception = self.exception or why
 
     def is_stopped(self) -> bool:
         return self.exception is not None
+
+    def tell(self) -> None:
+        """Raises the exception, if there is one; it is not kept."""
+        exception, self.exception = self.exception, None
+        try:
+            if exception is not None:
+                raise exception
+        finally:
+            del exception
 
     def _rows(self, address: int) -> None:
         rows, out = H.nh_rows.from_address(address), self.out
@@ -215,15 +226,19 @@ def _failures(handle: int) -> dict[int, str]:
 
 def _run(handle: int, collector: _Collector, calls_python: bool) -> None:
     """Runs the ensemble to its end. Functions in Python are called by the thread that called us, where signals reach them."""
-    hooks, report = C.byref(collector.hooks), H.nh_report()
-    if calls_python:
-        call(lib.nh_ensemble_run, handle, hooks)
-    else:
-        status = beside(lambda: lib.nh_ensemble_run(handle, hooks, C.byref(report)), collector.stop, PAUSE)
+    hooks, report = C.byref(collector.hooks()), H.nh_report()
+    try:
+        if calls_python:
+            call(lib.nh_ensemble_run, handle, hooks)
+        else:
+            check(beside(lambda: lib.nh_ensemble_run(handle, hooks, C.byref(report)), collector.stop, PAUSE), report)
+    except Error:
         if collector.exception is None:
-            check(status, report)
-    if collector.exception is not None:
-        raise collector.exception
+            raise
+    except BaseException:
+        collector.exception = None  # it is this one, or comes too late
+        raise
+    collector.tell()
 
 
 def _result(handle: int) -> bytes:

@@ -22,6 +22,11 @@ class NotHere(Exception):
     """To be raised by a function that cannot be evaluated at a state; the method may then try a smaller change."""
 
 
+def _copy(address: int, count: int) -> np.ndarray:
+    """A copy, because the memory belongs to the library and does not stay valid."""
+    return array_at(address, count).copy()
+
+
 class _Callbacks:
     """The functions as C calls them."""
 
@@ -32,8 +37,10 @@ class _Callbacks:
     def wrap(self, name: str, function: Function, shapes: list[tuple[int, ...]]) -> Any:
         """A C function of (user, q, outputs...) that calls a Python function of q, which returns the outputs."""
 
+        n = self.n  # not this object, which refers to the function: they would be freed late
+
         def evaluate(q: int, *outputs: int) -> None:
-            values = function(self._copy(q, self.n))
+            values = function(_copy(q, n))
             parts = values if isinstance(values, tuple) else (values,)
             if len(parts) > len(shapes):
                 raise ValueError(f"{name} returned {len(parts)} arrays, at most {len(shapes)} are known")
@@ -43,15 +50,12 @@ class _Callbacks:
         return self._keep(name, evaluate)
 
     def wrap_reaction(self, function: Reaction) -> Any:
+        n, m = self.n, self.m
+
         def evaluate(t: float, q: int, v: int, psi: int, force: int) -> None:
-            array_at(force, self.n)[...] = function(t, self._copy(q, self.n), self._copy(v, self.n), self._copy(psi, self.m))
+            array_at(force, n)[...] = function(t, _copy(q, n), _copy(v, n), _copy(psi, m))
 
         return self._keep("reaction", evaluate)
-
-    @staticmethod
-    def _copy(address: int, count: int) -> np.ndarray:
-        """A copy, because the memory belongs to the library and does not stay valid."""
-        return array_at(address, count).copy()
 
     def _keep(self, name: str, evaluate: Callable[..., None]) -> Any:
         callback = TYPES[name](guarded(evaluate, refusals=(NotHere,)))

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import ctypes as C
+from time import monotonic
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import _header as H
-from ._library import array_at, check, create, lib, own
+from ._library import array_at, call, check, create, lib, own
 from ._names import helpful
-from .inputs import Inputs, members as members_of
+from ._values import whole
+from .inputs import Inputs, functions, members as members_of
 from .system import Model, Projection, Setting, Start, System, _address, choose_start, load, vector
-from .trajectory import fill_options, method_text
+from .trajectory import PAUSE, fill_options, method_text
 
 #: the same function without checks of its arguments, which take longer than a step
 _step = lib["nh_stepper_step"]
 _step.argtypes = None
+FAST = 100  # steps in such a call; more are made in pieces, between which an interrupt is heard
+
+
+_CLOSED = object()  # in the place of a pointer
+
+
+def _closed() -> ValueError:
+    return ValueError("the stepper is closed")
+
+
+class _Memory:
+    """The library's stepper. The views of its arrays refer to this, so that it is freed when the last of them is gone."""
+
+    def __init__(self, handle: int):
+        self.handle = handle
+        own(self, lib.nh_stepper_free, handle)
 
 
 class Stepper:
@@ -88,10 +106,12 @@ class Stepper:
         step, compose, compensated, backend = self._options
         fill_options(want, self._method.encode(), step, 0, compose, compensated, backend)
         want.members, want.inputs = self._many, self.system._inputs_callback
-        self._handle = create(lib.nh_stepper_create, self.system._handle, C.byref(want))
-        self._finalizer = own(self, lib.nh_stepper_free, self._handle)
+        self._handle: int | None = create(lib.nh_stepper_create, self.system._handle, C.byref(want))
+        self._memory: _Memory | None = _Memory(self._handle)
+        self._asks = bool(functions(self._given))
+        memory = self._memory
         shape = lambda count: (count,) if self.members is None else (self._many, count)
-        view = lambda place, count: array_at(place, *shape(count), owner=self._finalizer)
+        view = lambda place, count: array_at(place, *shape(count), owner=memory)
         nq, nv, nu = len(self.system.coordinates), len(self.system.velocities), len(self.system.inputs)
         #: coordinates and velocities, as views
         self._q, self._v = view(lib.nh_stepper_q(self._handle), nq), view(lib.nh_stepper_v(self._handle), nv)
@@ -101,7 +121,8 @@ class Stepper:
         self.names = self.system.inputs
         self._single = (C.c_double * max(nu, 1)).from_address(lib.nh_stepper_inputs(self._handle)) if nu else None
         self._time = C.c_double.from_address(lib.nh_stepper_time(self._handle))
-        self._pointer, self._report = C.c_void_p(self._handle), H.nh_report()
+        self._pointer: Any = C.c_void_p(self._handle)
+        self._report = H.nh_report()
         self._report_pointer = C.byref(self._report)
 
     def _define_inputs(self) -> None:
@@ -115,10 +136,32 @@ class Stepper:
 
     def step(self, steps: int = 1) -> None:
         """Advances by a step, or by several with the same inputs."""
-        count = self._one if steps == 1 else C.c_int64(int(steps))
-        status = _step(self._pointer, count, self._report_pointer)
+        if steps != 1 or self._asks:
+            self._advance(steps)
+            return
+        try:
+            status = _step(self._pointer, self._one, self._report_pointer)
+        except C.ArgumentError:  # no pointer any more
+            raise _closed() from None
         if status:
             check(status, self._report)
+
+    def _advance(self, steps: int) -> None:
+        """In pieces of about a moment, so that Ctrl-C is heard, and with care for exceptions of functions."""
+        left, piece = whole(C.c_int64, steps, "steps"), FAST
+        while True:
+            piece, begun = min(piece, left), monotonic()
+            call(lib.nh_stepper_step, self._open(), piece)
+            left -= piece
+            if left <= 0:
+                return
+            piece = 2 * piece if monotonic() - begun < PAUSE else max(1, piece // 2)
+
+    def _open(self) -> int:
+        """The library's object, unless it was given back."""
+        if self._handle is None:
+            raise _closed()
+        return self._handle
 
     @property
     def t(self) -> float:
@@ -153,8 +196,7 @@ class Stepper:
         for place, member in enumerate(chosen):
             here_q = rows_q[place] if q is not None else rows_q[member]
             here_v = rows_v[place] if v is not None else rows_v[member]
-            report = H.nh_report()
-            check(lib.nh_stepper_start(self._handle, member, t, _address(here_q), _address(here_v), C.byref(report)), report)
+            call(lib.nh_stepper_start, self._open(), member, t, _address(here_q), _address(here_v))
         self.inputs[...] = kept
 
     def _rows(self, now: np.ndarray, values: Any, count: int, name: str) -> np.ndarray:
@@ -189,10 +231,10 @@ class Stepper:
             self.inputs[...] = defaults
 
     def _defaults(self) -> None:
-        report, one = H.nh_report(), np.zeros(max(len(self.names), 1))
-        run = lib.nh_stepper_run(self._handle)
+        one = np.zeros(max(len(self.names), 1))
+        run = lib.nh_stepper_run(self._open())
         for member in range(self._many if self.names else 0):
-            check(lib.nh_run_get_inputs(run, member, _address(one), C.byref(report)), report)
+            call(lib.nh_run_get_inputs, run, member, _address(one))
             self.inputs.reshape(self._many, -1)[member] = one[: len(self.names)]
 
     def set(self, **parameters: Any) -> None:
@@ -217,19 +259,26 @@ class Stepper:
     @property
     def backend(self) -> str:
         """What evaluates the equations: "tape" or "compiled"."""
-        return "compiled" if lib.nh_run_backend(lib.nh_stepper_run(self._handle)) == H.NH_BACKEND_COMPILED else "tape"
+        return "compiled" if lib.nh_run_backend(lib.nh_stepper_run(self._open())) == H.NH_BACKEND_COMPILED else "tape"
 
     def close(self) -> None:
-        """Gives the memory back; the views must not be used any more."""
-        self._finalizer()
+        """Ends the work: the state and the inputs stay as they are. The memory is given back when no view of it is left."""
+        if self._handle is None:
+            return
+        self._q, self._v, self.inputs = self._q.copy(), self._v.copy(), self.inputs.copy()
+        self._time = C.c_double(self._time.value)
+        self._single = (C.c_double * len(self._single))(*self._single) if self._single is not None else None
+        self._pointer = _CLOSED
+        self._handle = self._memory = None
 
     def __enter__(self) -> Stepper:
         return self
 
     def __exit__(self, *what: Any) -> None:
-        self._q, self._v, self.inputs = self._q.copy(), self._v.copy(), self.inputs.copy()
-        self._time = C.c_double(self._time.value)
         self.close()
+
+    def __reduce__(self) -> Any:  # nor copied
+        raise TypeError("a stepper cannot be copied or pickled: make another of its model, and set its q, v and inputs")
 
     def __repr__(self) -> str:
         many = "" if self.members is None else f", {self.members} members"

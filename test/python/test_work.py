@@ -1,6 +1,9 @@
 """test_work.py [INTERRUPTS]: what happens to Python while the library is at work: interrupts at any moment, exceptions in
 several threads, the end of the interpreter, values that do not fit, a locale with a decimal comma."""
+import copy
+import gc
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -8,7 +11,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+import traceback
 import warnings
+import weakref
 
 import numpy as np
 
@@ -17,7 +23,7 @@ from harness import PATIENCE, Skipped, check, same  # noqa: E402
 
 import nonholo  # noqa: E402
 
-INTERRUPTS = int(sys.argv[1]) if len(sys.argv) > 1 else 0  # at random moments, which is a matter of chance
+INTERRUPTS = int(sys.argv[1]) if len(sys.argv) > 1 else 25  # at random moments
 PATIENCE = 200  # operations after an interrupt, before it counts as lost
 START = [0.1, 0.0, 1.0]
 
@@ -58,11 +64,14 @@ OPERATIONS = [simulated, of_functions, of_models, ordered, compared]
 
 def check_interrupts_at_random():
     """Every interrupt becomes a KeyboardInterrupt, and what is computed beside them is right."""
-    chance, finished = random.Random(1), 0
-    expected = {operation: operation() for operation in OPERATIONS}
+    chance, finished, expected, seconds = random.Random(INTERRUPTS), 0, {}, {}
+    for operation in OPERATIONS:
+        begun = time.monotonic()
+        expected[operation] = operation()
+        seconds[operation] = time.monotonic() - begun
     for number in range(INTERRUPTS):
         operation = OPERATIONS[number % len(OPERATIONS)]
-        timer = threading.Timer(chance.uniform(0, 0.05), os.kill, (os.getpid(), signal.SIGINT))
+        timer = threading.Timer(chance.uniform(0, 2 * seconds[operation]), os.kill, (os.getpid(), signal.SIGINT))
         heard = False
         try:
             timer.start()
@@ -77,6 +86,154 @@ def check_interrupts_at_random():
         check(heard, f"interrupt {number} was lost")
         timer.join()
     print(f"{INTERRUPTS} interrupts, {finished} computations ended before them")
+
+
+class Told(BaseException):
+    """Raised by a handler of a signal; it can be watched."""
+
+
+def check_interrupts_leave_nothing_behind():
+    """What a handler raised is freed when it was heard, not some time later by the garbage collector: with it would go
+    whatever its traceback leads to, threads for example, whose end runs Python's own code, where interrupts are lost."""
+    watched = []
+
+    def handler(number, frame):
+        error = Told()
+        watched.append(weakref.ref(error))
+        try:
+            raise error
+        finally:
+            del error, frame
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        for operation in (*OPERATIONS, of_models):
+            operation()
+            gc.collect()
+            gc.disable()
+            for delay in (0.01, 0.05, 0.15):
+                timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+                try:
+                    timer.start()
+                    while True:
+                        operation()
+                except Told:
+                    pass
+                timer.join()
+                check(watched.pop()() is None, f"{operation.__name__} keeps what it raised")
+                known = [timer, *threading.enumerate()]
+                left = [thread for thread in gc.get_objects() if isinstance(thread, threading.Thread) and thread not in known]
+                same(left, [], f"threads left by {operation.__name__}")
+            gc.enable()
+    finally:
+        gc.enable()
+        signal.signal(signal.SIGINT, before)
+
+
+def check_functions_are_called_at_work():
+    """Wherever a function of the user is called, the handlers of signals are ours."""
+    from nonholo._work import state
+    outside = []
+
+    def look():
+        if state.depth == 0 and threading.current_thread() is threading.main_thread():
+            outside.append("".join(traceback.format_stack(limit=8)))
+
+    system = skate(look)
+    run = nonholo.simulate(system, "gauss", step=0.05, steps=20, v=START)
+    run(0.33)
+    nonholo.ensemble(system, "gauss", step=0.05, steps=20, v=[START])
+    nonholo.compare(system, ["gauss", "rk4"], step=0.05, steps=20, v=START)
+    nonholo.order(system, ["gauss"], time=1, v=START)
+    q, v = system.start()
+    for ask in (system.energy, system.residual):
+        ask(q, START)
+    same(outside, [], "calls outside")
+    with nonholo.Stepper(CART, step=0.1, input={"u": lambda t, q, v: look() or 0.0}) as stepper:
+        stepper.step()
+        stepper.step(5)
+        stepper.reset()
+    same(outside, [], "calls outside, of a stepper")
+
+
+CART = "model cart\ncoordinate x\ninput u = 0\ninput w = 0\nlagrangian x'^2/2\nforce x = u + w\n"
+
+
+def check_steppers():
+    """Exceptions and interrupts in their functions, many steps, arrays that outlive them, use after the end, copies."""
+    def fails(t, q, v):
+        if t > 0.35:
+            raise KeyError("mine")
+        return 1.0
+
+    stepper = nonholo.Stepper(CART, "rk4", step=0.1, input={"u": fails})
+    try:
+        for _ in range(10):
+            stepper.step()
+        check(False, "the error of a function was lost")
+    except nonholo.ComputationError as error:
+        check(isinstance(error.__cause__, KeyError), f"cause {error.__cause__!r}")
+    refused(nonholo.ModelError, "", nonholo.load, "model m\ncoordinate x\nlagrangian y\n")  # with no cause of before
+
+    def interrupts(t, q, v):
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    try:
+        nonholo.Stepper(CART, step=0.1, input={"u": interrupts}).step()
+        check(False, "the interrupt in a function was lost")
+    except KeyboardInterrupt:
+        pass
+    one, many = nonholo.Stepper(CART, "rk4", step=1e-3), nonholo.Stepper(CART, "rk4", step=1e-3)
+    one.u = many.u = 1.0
+    for _ in range(1000):
+        one.step()
+    many.step(1000)
+    same((one.q.tobytes(), one.t), (many.q.tobytes(), many.t), "many steps")
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        many.step(10**11)
+    except KeyboardInterrupt:
+        timer.join()
+    for value in (2**63, 2**64 + 1, -(2**70)):
+        refused(ValueError, "whole number", one.step, value)
+    refused(TypeError, "", one.step, 1.5)
+    q, u, state = one.q, one.inputs, one.q.tobytes()
+    one.close()
+    one.close()
+    gc.collect()
+    junk = [np.full(1000, 7.0) for _ in range(100)]
+    same((q.tobytes(), one.q.tobytes(), u.tolist(), one.u), (state, state, [1.0, 0.0], 1.0), "after the end")
+    del junk
+    for use in (one.step, lambda: one.step(3), one.reset, lambda: setattr(one, "q", [1.0]), lambda: one.backend):
+        refused(ValueError, "the stepper is closed", use)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        refused(TypeError, "cannot be copied", copied, many)
+
+
+def check_interrupts_in_conversions():
+    """An interrupt while an argument is converted is no error of that argument."""
+    heard = 0
+    for at in range(1, 40):
+        calls = 0
+
+        def profile(frame, event, argument):
+            nonlocal calls
+            calls += event == "call"
+            if calls == at:
+                sys.setprofile(None)
+                signal.raise_signal(signal.SIGINT)
+
+        system = nonholo.load("pendulum-cvt").system()
+        sys.setprofile(profile)
+        try:
+            system.coordinates, system.parameters, system.conserved, system.constraints, nonholo.methods()
+        except KeyboardInterrupt:
+            heard += 1
+        finally:
+            sys.setprofile(None)
+    same(heard, 39, "interrupts heard")
 
 
 def check_freeing_runs_no_python():
