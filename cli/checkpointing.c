@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t asked, saving;
 static struct timespec first; /* when */
+static timer_t patience;
+static bool has_timer;
+enum { PATIENCE = 700000000 }; /* nanoseconds from the request to an answer */
 
 static double seconds_since(struct timespec then)
 {
@@ -27,9 +31,27 @@ static void ask_to_stop(int number)
     if (!asked) {
         asked = number;
         clock_gettime(CLOCK_MONOTONIC, &first);
+        if (has_timer)
+            timer_settime(patience, 0, &(struct itimerspec){.it_value.tv_nsec = PATIENCE}, NULL);
     } else if (seconds_since(first) > 1) {
         signal(number, SIG_DFL);
         raise(number);
+    }
+}
+
+/* Soon after the request: whoever computes may be deep in a derivation or in a long step, or
+ * write what was computed to a slow disk. */
+static void insist(int number)
+{
+    static const char words[] = "nonholo: stopping as soon as what was computed is safe; another "
+                                "signal ends the process at once\n";
+    (void)number;
+    if (saving) {
+        ssize_t told = write(STDERR_FILENO, words, sizeof words - 1);
+        (void)told; /* nobody listens then */
+    } else {
+        signal(asked, SIG_DFL);
+        raise(asked);
     }
 }
 
@@ -38,9 +60,14 @@ bool interrupted(void)
     return asked != 0;
 }
 
-static void listen_to(int number)
+void work_is_to_be_saved(bool it_is)
 {
-    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
+    saving = it_is;
+}
+
+static void listen_to(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     struct sigaction old;
     sigfillset(&action.sa_mask);
     if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays nohup */
@@ -56,9 +83,12 @@ int checkpointing_begin(checkpointing *c, const options *given)
     nh_report report;
     if (nh_interval_parse(text, &c->seconds, &c->steps, &report) != NH_OK)
         return complain("--checkpoint-every %s", report.text);
-    listen_to(SIGINT);
-    listen_to(SIGTERM);
-    listen_to(SIGHUP);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    has_timer = timer_create(CLOCK_MONOTONIC, &event, &patience) == 0;
+    listen_to(SIGINT, ask_to_stop);
+    listen_to(SIGTERM, ask_to_stop);
+    listen_to(SIGHUP, ask_to_stop);
+    listen_to(SIGALRM, insist);
     return 0;
 }
 

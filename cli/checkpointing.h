@@ -16,6 +16,11 @@ typedef struct checkpointing {
 int checkpointing_begin(checkpointing *c, const options *given);
 bool interrupted(void);
 
+/* Whether there is work that a signal must not throw away: who asks to stop is told soon
+ * that it takes a while, for example until a long step is complete. At other times the process
+ * ends then if it is still there. */
+void work_is_to_be_saved(bool it_is);
+
 /* Whether it is time for a checkpoint of an ensemble, with so many steps done. */
 bool checkpoint_is_due(checkpointing *c, int64_t steps);
 

@@ -166,9 +166,11 @@ static int prepare(ensemble_job *c, const options *given, int64_t steps)
 static int show_progress(void *user, int64_t done, int64_t all)
 {
     ensemble_job *c = user;
+    bool nothing = done == 0 && !c->ranks.mpi; /* for a checkpoint; perhaps the compiler works */
     (void)all;
     progress_update(&c->bar, ranks_steps(&c->ranks, done));
-    return interrupted() && !c->checkpointing.given->checkpoint;
+    work_is_to_be_saved(!nothing);
+    return interrupted() && (!c->checkpointing.given->checkpoint || nothing);
 }
 
 /* Why it stopped early: an interruption, a file, or a start that cannot be. */
@@ -179,8 +181,10 @@ static int tell_stop(ensemble_job *c, const nh_report *report)
         return complain_report(&c->failure);
     if (c->ranks.rank > 0 && c->ranks.together) /* rank 0 tells why */
         return FAILED;
-    if (stopped && c->checkpointing.given->checkpoint)
+    if (stopped && c->saved)
         return tell_how_to_resume(&c->checkpointing, c->done);
+    if (stopped && c->checkpointing.given->checkpoint)
+        return complain("interrupted before the first step"), FAILED;
     if (stopped)
         return complain("interrupted; with --checkpoint FILE it could be resumed"), FAILED;
     return complain_report(report);

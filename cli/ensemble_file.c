@@ -128,6 +128,7 @@ int write_ensemble_checkpoint(void *user, const void *bytes, size_t size, int64_
     nh_report report;
     nh_status status = NH_OK;
     c->done = done;
+    c->saved = true;
     int failed = c->archive ? flush_archive(c) : 0;
     if (failed)
         ranks_end(&c->ranks, failed);

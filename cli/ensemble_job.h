@@ -29,6 +29,7 @@ typedef struct ensemble_job {
     ranks ranks;
     nh_lock *lock[3]; /* of the checkpoint, of what it resumes from, of a table */
     int64_t done;     /* steps of all members, at the last checkpoint */
+    bool saved;       /* there was one */
     progress bar;
     nh_status status; /* of the computation as a whole */
     nh_report failure;

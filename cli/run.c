@@ -82,6 +82,7 @@ static void compute(run_job *job, hook_view *shown, bool quiet)
 {
     progress_begin(&shown->bar, job->plan->steps, quiet);
     shown->bar.first = nh_run_steps(job->run);
+    work_is_to_be_saved(true);
     job->status = nh_simulation_advance(job->simulation, &job->failure);
     progress_end(&shown->bar);
 }
@@ -107,7 +108,9 @@ static int write_files(run_job *job, const options *given)
 {
     nh_report report;
     int answer = DONE;
-    if (nh_simulation_finish(job->simulation, &report) != NH_OK)
+    nh_status finished = nh_simulation_finish(job->simulation, &report);
+    work_is_to_be_saved(false);
+    if (finished != NH_OK)
         answer = complain_report(&report);
     job->output = nh_simulation_output(job->simulation);
     take_last_row(job);

@@ -8,6 +8,7 @@
 #include <H5FDdevelop.h>
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 typedef struct driven {
     H5FD_t base; /* the library's part */
     nh_hdf5_channel *channel;
+    int descriptor;
     haddr_t end, allocated;
 } driven;
 
@@ -29,23 +31,40 @@ static void note(driven *file, int error)
 
 static H5FD_t *open_file(const char *name, unsigned flags, hid_t access, haddr_t limit)
 {
-    (void)name, (void)limit;
+    (void)limit;
     nh_hdf5_channel *const *channel = H5Pget_driver_info(access);
     driven *file = channel ? calloc(1, sizeof *file) : NULL;
     struct stat info;
     if (!file)
         return NULL;
     file->channel = *channel;
-    if (fstat(file->channel->descriptor, &info) != 0)
+    file->descriptor = file->channel->descriptor;
+    bool named = file->descriptor < 0;
+    if (named) /* a pipe that nobody writes to does not detain us */
+        file->descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool tried = named && file->channel->opened && file->descriptor < 0 && errno == ENOENT;
+    if (!tried && (file->descriptor < 0 || fstat(file->descriptor, &info) != 0))
         note(file, errno);
-    else if (!(flags & H5F_ACC_TRUNC))
+    if (named && (file->descriptor < 0 || file->channel->error || !S_ISREG(info.st_mode))) {
+        if (file->descriptor >= 0)
+            close(file->descriptor);
+        free(file);
+        return NULL;
+    }
+    file->channel->opened = true;
+    if (file->channel->error)
+        return &file->base;
+    if (!(flags & H5F_ACC_TRUNC))
         file->end = (haddr_t)info.st_size;
     return &file->base;
 }
 
 static herr_t close_file(H5FD_t *base)
 {
-    free(base);
+    driven *file = (driven *)base;
+    if (file->descriptor != file->channel->descriptor)
+        close(file->descriptor); /* nothing was written to it */
+    free(file);
     return 0;
 }
 
@@ -82,7 +101,7 @@ static herr_t read_file(H5FD_t *base, H5FD_mem_t kind, hid_t how, haddr_t at, si
     (void)kind, (void)how;
     driven *file = (driven *)base;
     size_t done = 0;
-    int error = nh_read_at(file->channel->descriptor, (int64_t)at, data, size, &done);
+    int error = nh_read_at(file->descriptor, (int64_t)at, data, size, &done);
     memset((char *)data + done, 0, size - done); /* beyond the end, as the library wants it */
     if (error)
         note(file, error);
@@ -95,7 +114,7 @@ static herr_t write_file(H5FD_t *base, H5FD_mem_t kind, hid_t how, haddr_t at, s
     (void)kind, (void)how;
     driven *file = (driven *)base;
     if (!file->channel->error)
-        note(file, nh_write_at(file->channel->descriptor, (int64_t)at, data, size));
+        note(file, nh_write_at(file->descriptor, (int64_t)at, data, size));
     file->end = at + size > file->end ? at + size : file->end;
     return 0;
 }
@@ -105,7 +124,7 @@ static herr_t truncate_file(H5FD_t *base, hid_t how, hbool_t closing)
     (void)how, (void)closing;
     driven *file = (driven *)base;
     if (file->end != file->allocated && !file->channel->error &&
-        ftruncate(file->channel->descriptor, (off_t)file->allocated) != 0)
+        ftruncate(file->descriptor, (off_t)file->allocated) != 0)
         note(file, errno);
     file->end = file->allocated;
     return 0;
@@ -144,12 +163,12 @@ static hid_t registered(void)
     return id;
 }
 
-static hid_t begin(nh_hdf5_channel *channel, bool new, hid_t creation)
+static hid_t begin(nh_hdf5_channel *channel, const char *name, bool new, hid_t creation)
 {
     hid_t id = registered(), access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
     if (id >= 0 && access >= 0 && H5Pset_driver(access, id, &channel) >= 0)
-        file = new ? H5Fcreate("nonholo", H5F_ACC_TRUNC, creation, access)
-                   : H5Fopen("nonholo", H5F_ACC_RDONLY, access);
+        file = new ? H5Fcreate(name, H5F_ACC_TRUNC, creation, access)
+                   : H5Fopen(name, H5F_ACC_RDONLY, access);
     if (access >= 0)
         H5Pclose(access);
     return file;
@@ -157,12 +176,18 @@ static hid_t begin(nh_hdf5_channel *channel, bool new, hid_t creation)
 
 hid_t nh_hdf5_create_on(nh_hdf5_channel *channel, hid_t creation)
 {
-    return begin(channel, true, creation);
+    return begin(channel, "nonholo", true, creation);
 }
 
 hid_t nh_hdf5_open_on(nh_hdf5_channel *channel)
 {
-    return begin(channel, false, H5P_DEFAULT);
+    return begin(channel, "nonholo", false, H5P_DEFAULT);
+}
+
+hid_t nh_hdf5_open_named(nh_hdf5_channel *channel, const char *path)
+{
+    *channel = (nh_hdf5_channel){.descriptor = -1};
+    return begin(channel, path, false, H5P_DEFAULT);
 }
 
 #endif

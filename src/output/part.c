@@ -4,6 +4,7 @@
 #ifdef NH_HAVE_HDF5
 
 #include "base/decimal.h"
+#include "output/hdf5_driver.h"
 #include "output/hdf5_parts.h"
 
 #include <stdlib.h>
@@ -11,10 +12,15 @@
 
 struct nh_part_file {
     hid_t id;
+    nh_hdf5_channel channel;
 };
 
+/* What the file system refused is not the file's fault. */
 static nh_status refuse(const nh_part *part, const char *why, nh_report *report)
 {
+    int error = part->file->channel.error;
+    if (error)
+        return nh_fail(report, NH_FILE_FAILED, "cannot read %s: %s", part->path, strerror(error));
     return nh_fail(report, NH_FILE_FAILED, "%s: %s", part->path, why);
 }
 
@@ -193,13 +199,15 @@ nh_status nh_part_open(nh_part *part, const char *path, nh_report *report)
         return nh_fail_memory(report);
     nh_hdf5_silence quiet;
     nh_hdf5_enter(&quiet);
-    part->file->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    part->file->id = nh_hdf5_open_named(&part->file->channel, path);
     bool opened = part->file->id >= 0;
     bool ours = opened && get_head(part, part->file->id) && get_variables(part, part->file->id);
     nh_hdf5_exit(&quiet);
     if (!opened)
         return refuse(part, "cannot be read as an HDF5 file", report);
-    return ours ? NH_OK : refuse(part, "this is not an ensemble written by nonholo", report);
+    return ours && !part->file->channel.error
+               ? NH_OK
+               : refuse(part, "this is not an ensemble written by nonholo", report);
 }
 
 static void free_list(char **list, int count)
@@ -261,6 +269,7 @@ nh_status nh_part_read(const nh_part *part, int64_t first, int64_t members, bool
                          rows->swept + (size_t)i * (size_t)members);
     }
     nh_hdf5_exit(&quiet);
+    done = done && !part->file->channel.error;
     return done ? NH_OK : refuse(part, "its rows cannot be read: the file is damaged", report);
 }
 

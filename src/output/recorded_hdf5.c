@@ -3,7 +3,8 @@
 
 #ifdef NH_HAVE_HDF5
 
-#include <hdf5.h>
+#include "output/hdf5_driver.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,8 +129,8 @@ nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *repor
     void *user;
     H5Eget_auto2(H5E_DEFAULT, &function, &user);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    reader r = {
-        .table = t, .file = H5Fopen(t->path, H5F_ACC_RDONLY, H5P_DEFAULT), .member = member};
+    nh_hdf5_channel channel;
+    reader r = {.table = t, .file = nh_hdf5_open_named(&channel, t->path), .member = member};
     bool good = r.file >= 0 && read_time(&r);
     if (good)
         count_members(&r);
@@ -142,6 +143,9 @@ nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *repor
     if (r.file >= 0)
         H5Fclose(r.file);
     H5Eset_auto2(H5E_DEFAULT, function, user);
+    if (channel.error)
+        return nh_fail(report, NH_FILE_FAILED, "cannot read %s: %s", t->path,
+                       strerror(channel.error));
     if (good && !exists)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has members 0 to %lld; there is no member %lld",
                        t->path, (long long)t->members - 1, (long long)member);

@@ -43,6 +43,21 @@ CASES = {
     "ensemble h5 with checkpoints": ([*ENSEMBLE, *KEPT, "2000"], "o.h5"),
     "ensemble statistics": ([*ENSEMBLE, *KEPT, "2000"], "o.csv"),
     "ensemble members": ([*SWEEP, "--table", "members"], "o.csv"),
+    "part h5": ([*ENSEMBLE, "--part", "1/2", *KEPT, "1000"], "o.h5"),
+    "join h5": (["join", "1.h5", "2.h5"], "o.h5"),
+    "join virtual h5": (["join", "1.h5", "2.h5", "--virtual"], "o.h5"),
+    **{"export " + end: (["export", "chaplygin-sleigh", "--format", kind, *how], "o." + end) for kind, end, how in (
+        ("c", "c", ["--method", "gauss", "--step", "0.1"]), ("fmu", "fmu", ["--method", "gauss", "--step", "0.1"]),
+        ("latex", "tex", []), ("python", "py", []), ("sympy", "sympy.py", []), ("json", "json", []))},
+    "plot html": (["plot", "r.csv"], "o.html"),
+    "plot h5 html": (["plot", "r.h5"], "o.html"),
+    "plot npz svg": (["plot", "r.npz"], "o.svg"),
+    "run with a page": ([*RUN, "--plot", "o.html"], None),
+}
+# what is there before: files by the command lines that make them
+GIVEN = {
+    "join": {"%d.h5" % k: [*ENSEMBLE, "--part", "%d/2" % k] for k in (1, 2)},
+    "plot": {"r." + end: RUN for end in ("csv", "npz", "h5")},
 }
 FAILING = ["write", "pwrite", "fdatasync", "ftruncate", "rename", "unlink", "open", "close", "read", "pread", "flock",
            "mmap", "pthread_create", "malloc"]
@@ -95,6 +110,8 @@ reader = Reader()
 # ---- one command line ----
 
 def result(text):
+    if not text.startswith("{"):
+        return text
     found = json.loads(text)
     for key in ("seconds", "ns_per_step", "output", "backend", "threads"):
         found.pop(key, None)
@@ -113,12 +130,20 @@ class Case:
     def __init__(self, name):
         line, self.output = CASES[name]
         self.name, self.kept = name, "--checkpoint" in line
-        self.line = [*line, "--backend", "tape", "--quiet", "--json"] + (["-o", self.output] if self.output else [])
+        computes = line[0] in ("run", "ensemble")
+        self.line = [*line, *["--backend", "tape"] * computes, "--quiet", "--json"] + (["-o", self.output] if self.output else [])
         self.folder = tempfile.mkdtemp(dir=PLACE)
+        self.given = {}
+        for file, how in GIVEN.get(line[0], {}).items():
+            if file in line:
+                same(nonholo(*how, "-o", file, "--quiet", cwd=self.folder).returncode, 0, file)
+                self.given[file] = content(os.path.join(self.folder, file))
         done = self.start(self.folder, {"FAULT_COUNT": os.path.join(self.folder, "counts")})
         same(done.returncode, 0, done.stderr)
         self.expected = result(done.stdout)
+        self.beside = sorted({*os.listdir(self.folder)} - {"counts", self.output})  # a header, a page
         self.bytes = content(os.path.join(self.folder, self.output)) if self.output else None
+        self.others = {name: content(os.path.join(self.folder, name)) for name in self.beside}
         with open(os.path.join(self.folder, "counts")) as file:
             self.counts = {line.split()[0]: int(line.split()[1]) for line in file}
 
@@ -133,9 +158,18 @@ class Case:
         same(result(done.stdout), self.expected, "other numbers")
         if self.output:
             check(content(os.path.join(folder, self.output)) == self.bytes, "other bytes")
+        for name, expected in self.others.items():
+            check(content(os.path.join(folder, name)) == expected, "other bytes of " + name)
+
+    def lay_out(self, folder):
+        for name, data in self.given.items():
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(data)
 
     def look_at_rest(self, folder, old):
         """After a failure or a kill."""
+        for name, expected in self.others.items():
+            check(content(os.path.join(folder, name)) in (None, expected), "half a file: " + name)
         if not self.output:
             return
         path = os.path.join(folder, self.output)
@@ -150,7 +184,7 @@ class Case:
         resume = ["--resume", "c"] if self.kept and os.path.exists(os.path.join(folder, "c")) else []
         self.is_right(folder, self.start(folder, {}, resume))
         files = [self.output] if self.output else []
-        same(sorted(os.listdir(folder)), files, "leftovers")
+        same(sorted(os.listdir(folder)), sorted([*files, *self.beside]), "leftovers")
 
     def is_complete(self, folder):
         """Everything was done but for a word about it."""
@@ -160,6 +194,7 @@ class Case:
     def fail(self, fault):
         """Returns the exit code."""
         with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+            self.lay_out(folder)
             done = self.start(folder, {"FAULT": fault})
             check(done.returncode in (0, 1), "exit code %d: %s" % (done.returncode, done.stderr))
             if done.returncode == 0:
@@ -173,6 +208,7 @@ class Case:
 
     def kill(self, fault):
         with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+            self.lay_out(folder)
             done = self.start(folder, {"FAULT": fault})
             if done.returncode == 0:  # not a call that writes bytes; or threads came to fewer of them this time
                 self.is_right(folder, done)

@@ -469,6 +469,7 @@ def run_one(name, case):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job would ignore it
     failed = 0
     for name, case in [(name, case) for name, case in list(globals().items()) if name.startswith("check_")]:
         failed += run_one(name, case)

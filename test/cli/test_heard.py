@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""test_heard.py NONHOLO: whatever is being done, SIGTERM is heard within a second: the process ends, or it says that it
+will when a long step is complete. Commands are met in the middle of derivations, compilers that hang, long steps, large
+files, figures and pictures. No compiler stays behind, and work that can be kept is kept."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import Program, check, run_all, same
+
+nonholo = Program(sys.argv[1])
+LIMIT = 1.5  # seconds, where the processor is ours
+LATE = 15  # seconds on a machine with much else to do; what is not heard takes longer than this by far
+DENSE = """model dense
+parameter N = 300
+coordinate x[1..N]
+lagrangian sum(i in 1..N: x[i]'^2) + (sum(i in 1..N: x[i]*x[i]'))^2
+start for i in 1..N: x[i] = 0.1*i
+"""
+LONG_STEPS = """model long_steps
+parameter N = 240
+coordinate x[1..N]
+lagrangian sum(i in 1..N: x[i]'^2 - sin(x[i])^4)
+constraint for i in 1..N/2: sum(j in 1..N: sin(i*j + x[j])*x[j]') = 0
+start for i in 1..N: x[i] = 0.1*i
+"""
+HANGS = "#!/bin/sh\ncase \"$*\" in *--version*) exec cc \"$@\";; esac\necho $$ >>\"$HANGING\"\nexec sleep 1000\n"
+CVT = ["pendulum-cvt", "--method", "dla01", "--step", "0.1"]
+
+
+def begin(line, folder):
+    environment = dict(os.environ, NO_COLOR="1", LC_ALL="C", XDG_CACHE_HOME=os.path.join(folder, "cache"), NONHOLO_CC=os.path.join(folder, "hangs"),
+                       HANGING=os.path.join(folder, "hanging"), DISPLAY="")
+    return subprocess.Popen([nonholo.path, *line], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=open(os.path.join(folder, "said"), "wb"), env=environment)
+
+
+def processor_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until(child, ready, line):
+    begun = time.monotonic()
+    while not ready():
+        check(child.poll() is None, f"{line} ended by itself: {child.returncode}")
+        check(time.monotonic() - begun < 300, f"{line} does not get there")
+        time.sleep(0.005)
+
+
+def said(folder):
+    with open(os.path.join(folder, "said"), encoding="utf-8") as file:
+        return file.read()
+
+
+def heard(line, folder, ready, may_answer=False):
+    """Seconds from the signal to the end, or to the answer."""
+    child = begin(line, folder)
+    try:
+        wait_until(child, lambda: ready(child), line)
+        sent = time.monotonic()
+        child.send_signal(signal.SIGTERM)
+        while child.poll() is None and not (may_answer and "stopping as soon" in said(folder)):
+            check(time.monotonic() - sent < LATE, f"{' '.join(line)}: not heard after {LATE} s")
+            time.sleep(0.002)
+        seconds = time.monotonic() - sent
+        check(child.poll() in (None, 1, -signal.SIGTERM), f"{line}: exit code {child.returncode}: {said(folder)}")
+        print(f"{seconds:6.2f} s  {'late' if seconds > LIMIT else '    '}  {' '.join(line)}", flush=True)
+        return child.poll()
+    finally:
+        child.kill()
+        child.wait()
+
+
+def at_work(seconds=0.3):
+    return lambda child: processor_seconds(child.pid) > seconds
+
+
+def has(folder, name, size=1):
+    path = os.path.join(folder, name)
+    return lambda child: os.path.exists(path) and os.path.getsize(path) >= size
+
+
+def prepare(folder):
+    for name, text in (("dense.nh", DENSE), ("long.nh", LONG_STEPS), ("hangs", HANGS)):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+    os.chmod(os.path.join(folder, "hangs"), 0o755)
+
+
+def test_derivations():
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(folder)
+        rest = ["dense.nh", "--step", "0.1", "--steps", "10"]
+        for line in (["run", *rest], ["run", *rest, "-o", "o.h5", "--checkpoint", "c"], ["ensemble", *rest, "--members", "4"],
+                     ["compare", *rest], ["order", "dense.nh", "--step", "0.1", "--time", "1"],
+                     ["export", "dense.nh", "--format", "c", "-o", "o.c"], ["export", "dense.nh", "--format", "latex", "-o", "o.tex"],
+                     ["check", "dense.nh", "--equations"], ["survey", "dense.nh"]):
+            if line[0] == "check" and "--equations" not in nonholo("check", "--help").stdout:
+                continue
+            heard([*line, "--quiet"], folder, at_work(0.6))
+
+
+def test_compilers_that_hang():
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(folder)
+        kept = ["--checkpoint", "c"]
+        for line in (["run", *CVT, "--steps", "1000"], ["run", *CVT, "--steps", "1000", *kept, "-o", "o.csv"],
+                     ["ensemble", *CVT, "--steps", "1000", "--members", "8"],
+                     ["ensemble", *CVT, "--steps", "1000", "--members", "8", *kept, "-o", "o.h5"],
+                     ["compare", "pendulum-cvt", "--methods", "dla01", "--step", "0.1", "--steps", "1000"],
+                     ["order", "pendulum-cvt", "--methods", "dla01", "--step", "0.1", "--time", "10"],
+                     ["survey", "pendulum-cvt", "--steps", "1000"]):
+            heard([*line, "--backend", "compiled", "--quiet"], folder, has(folder, "hanging"))
+            with open(os.path.join(folder, "hanging")) as file:
+                compilers = [int(number) for number in file.read().split()]
+            os.remove(os.path.join(folder, "hanging"))
+            time.sleep(0.1)
+            left = [number for number in compilers if os.path.exists(f"/proc/{number}")]
+            for number in left:
+                os.kill(number, signal.SIGKILL)
+            same(left, [], f"compilers left by {line[0]}")
+
+
+def test_long_computations():
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(folder)
+        os.remove(os.path.join(folder, "hangs"))
+        for ending in ("csv", "npy", "npz", "h5"):
+            line = ["run", *CVT, "--steps", "1e8", "--every", "1", "-o", "o." + ending, "--quiet"]
+            heard(line, folder, at_work(0.3), may_answer=True)
+        many = ["ensemble", *CVT, "--steps", "1e9", "--members", "5000", "--quiet"]
+        heard(many, folder, at_work(0.3))
+        heard([*many, "--checkpoint", "c", "-o", "o.h5"], folder, at_work(0.3))
+        check(os.path.exists(os.path.join(folder, "c")), "no checkpoint")
+        heard(["compare", "pendulum-cvt", "--methods", "dla01", "--step", "0.1", "--steps", "1e10"], folder, at_work(0.3))
+        heard(["order", "pendulum-cvt", "--methods", "dla01", "--step", "0.01", "--time", "1e4"], folder, at_work(0.3))
+        heard(["survey", "--steps", "1e9"], folder, at_work(0.5))
+        heard(["reproduce", "all", "--out", "figures", "--quiet"], folder, at_work(0.5))
+        heard(["run", *CVT, "--steps", "1e11", "--tolerance", "1e-12"][:-2] + ["--plot", "o.html"], folder, at_work(0.3))
+
+
+def test_long_steps():
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(folder)
+        line = ["run", "long.nh", "--method", "gauss:stages=6", "--step", "0.01", "--steps", "100000", "--backend", "tape", "--checkpoint", "c"]
+        heard(line, folder, at_work(1), may_answer=True)
+
+
+sys.exit(run_all([(name, test) for name, test in list(globals().items()) if name.startswith("test_")]))
