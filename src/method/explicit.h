@@ -20,6 +20,7 @@
 #ifndef NH_METHOD_EXPLICIT_H
 #define NH_METHOD_EXPLICIT_H
 
+#include "kernel/blocks.h"
 #include "kernel/small.h"
 
 #ifndef SPARE
@@ -57,7 +58,7 @@ enum {
     BEGIN, /* of that step, from the step of the run on, and its length */
     LENGTH,
     NEXT,       /* the length to try next */
-    LAST_ERROR, /* of the last own step, and whether an attempt was given up since */
+    LAST_ERROR, /* logarithm of that of the last own step; whether an attempt was given up since */
     HELD,
     TRIED, /* the length of the last attempt, and its error */
     TRIED_ERROR,
@@ -179,47 +180,131 @@ static inline int settle(kernel *k, double t, real *q, real *v, real before, rea
 
 /* ---- one step ---- */
 
+/* How many blocks of components are summed together, in registers. */
+#ifdef NH_EMITTED
+#define TOGETHER (STATE <= 8 * BLOCK ? (STATE + BLOCK - 1) / BLOCK : 4)
+#else
+#define TOGETHER 2
+#endif
+#if BLOCK > 1
+#define WEIGHT_BLOCK(w) block_of(*(w))
+#else
+#define WEIGHT_BLOCK WEIGHT
+#endif
+/* What emitted kernels have once, however often it is called. */
+#if defined(NH_EMITTED) && !defined(NH_EXPORTED)
+#define OFTEN __attribute__((noinline))
+#else
+#define OFTEN inline
+#endif
+#define EACH_TOGETHER(b) _Pragma("GCC unroll 8") for (int b = 0; b < TOGETHER; b++)
+
+/* Over points and their terms. In an emitted kernel of one lane the table is constants, of which
+ * zeros leave no code. */
+#if BLOCK > 1
+#define ROWS UNROLLED
+#else
+#define ROWS
+#endif
+
 /* sum = sum of row[j] slope_j */
 static inline void combine(const kernel *k, const double *row, int count, const real *slope,
                            real *sum)
 {
     (void)k;
-    EACH(c, STATE) sum[c] = broadcast(0);
-    for (int j = 0; j < count; j++) {
-        if (row[j] == 0)
-            continue;
-        const real w = WEIGHT(row + j);
-        const real *of = slope + j * WIDTH;
-        EACH(c, STATE) sum[c] = fma_(w, of[c], sum[c]);
+    if (!IN_BLOCKS(STATE)) {
+        EACH(c, STATE) sum[c] = broadcast(0);
+        for (int j = 0; j < count; j++)
+            if (row[j] != 0)
+                EACH(c, STATE) sum[c] = fma_(WEIGHT(row + j), slope[j * WIDTH + c], sum[c]);
+        return;
+    }
+    for (int from = 0; from < STATE; from += TOGETHER * BLOCK) {
+        block total[TOGETHER];
+        EACH_TOGETHER(b) total[b] = block_of(0);
+        ROWS for (int j = 0; j < count; j++)
+        {
+            if (row[j] == 0)
+                continue;
+            const block w = WEIGHT_BLOCK(row + j);
+            const real *of = slope + j * WIDTH;
+            EACH_TOGETHER(b)
+            total[b] = block_fma(w, block_get(of + BLOCK_AT(from + b * BLOCK, STATE)), total[b]);
+        }
+        EACH_TOGETHER(b) block_put(sum + BLOCK_AT(from + b * BLOCK, STATE), total[b]);
     }
 }
 
-/* The slopes of points `first` to `last`, of which the one behind the stages is the new state: y1,
- * and `rise` from y. `late`, or NULL, gets the last stage. */
+/* at = y + h (sum + the last term of the row), that of the newest slope, for N components. */
+static inline void complete(const kernel *k, const double *weight, const real *newest, real h,
+                            const real *y, real *sum, real *at)
+{
+    (void)k;
+    if (*weight != 0) {
+        const real w = WEIGHT(weight);
+        EACH(c, N) sum[c] = fma_(w, newest[c], sum[c]);
+    }
+    EACH(c, N) at[c] = fma_(h, sum[c], y[c]);
+}
+
+static OFTEN int slope_at(kernel *k, double t, const real *at, real *out)
+{
+    CALL(ACCELERATION, t, at, at + N, 0, out);
+    return NH_KERNEL_OK;
+}
+
+/* The slopes of points `first` to `last`, none of which is the new state. `late`, or NULL, gets the
+ * last stage. All that does not wait for the slope of a point is done for the next one before it is
+ * computed, so that the processor can do both at once. */
 static inline int reach(kernel *k, double t, real h, const real *y, int first, int last,
-                        real *slope, real *rise, real *y1, real *late, real *kinetic)
+                        real *slope, real *late)
 {
     HOLD(k);
     LOCAL(sum, STATE);
     LOCAL(at, STATE);
-    for (int i = first; i <= last; i++) {
-        if (!ADAPTS && i >= STAGES - SPARE && i < STAGES)
-            continue;
-        const double now = t + NODE(i) * LANE(h, 0);
-        combine(k, ROW(i), i, slope, sum);
-        EACH(c, STATE) at[c] = fma_(h, sum[c], y[c]);
-        if (i == STAGES) {
-            EACH(c, STATE) rise[c] = at[c];
-            TRY_(settle(k, now, at, at + N, k->memory[KINETIC], kinetic));
-            EACH(c, STATE) rise[c] = fma_(h, sum[c], at[c] - rise[c]);
-            EACH(c, STATE) y1[c] = at[c];
-        }
-        if (late && i == STAGES - 1)
-            EACH(c, STATE) late[c] = at[c];
+    const real *newest = slope + (first - 1) * WIDTH;
+    combine(k, ROW(first), first - 1, slope, sum);
+    complete(k, ROW(first) + first - 1, newest, h, y, sum, at);
+    ROWS for (int i = first; i <= last; i++)
+    {
         real *out = slope + i * WIDTH;
+        complete(k, ROW(i) + i - 1, out - WIDTH + N, h, y + N, sum + N, at + N);
+        if (late && i == STAGES - 1)
+            copy_blocks(late, at, STATE);
         EACH(c, N) out[c] = at[N + c];
-        CALL(ACCELERATION, now, at, at + N, 0, out + N);
+        if (i < last)
+            combine(k, ROW(i + 1), i, slope, sum);
+        TRY_(slope_at(k, t + NODE(i) * LANE(h, 0), at, out + N));
+        if (i < last)
+            complete(k, ROW(i + 1) + i, out, h, y, sum, at);
     }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* The new state as the stages tell it, and h^-1 times its distance from y. */
+static inline void propose(const kernel *k, real h, const real *y, const real *slope, real *rise,
+                           real *y1)
+{
+    combine(k, ROW(STAGES), STAGES - 1, slope, rise);
+    const real *newest = slope + (STAGES - 1) * WIDTH;
+    const double *weight = ROW(STAGES) + STAGES - 1;
+    complete(k, weight, newest, h, y, rise, y1);
+    complete(k, weight, newest + N, h, y + N, rise + N, y1 + N);
+}
+
+/* Settles what was proposed, `rise` becoming how far it is from y, and computes its slope. */
+static inline int arrive(kernel *k, double t, real h, real *y1, real *rise, real *slope,
+                         real *kinetic)
+{
+    HOLD(k);
+    LOCAL(told, STATE);
+    real *out = slope + STAGES * WIDTH;
+    copy_blocks(told, y1, STATE);
+    TRY_(settle(k, t + LANE(h, 0), y1, y1 + N, k->memory[KINETIC], kinetic));
+    EACH(c, STATE) rise[c] = fma_(h, rise[c], y1[c] - told[c]);
+    EACH(c, N) out[c] = y1[N + c];
+    TRY_(slope_at(k, t + LANE(h, 0), y1, out + N));
     RELEASE(k);
     return NH_KERNEL_OK;
 }
@@ -236,7 +321,10 @@ static inline int fixed_step(kernel *k)
     real kinetic = broadcast(0);
     EACH(c, N) y[c] = k->q[c], y[N + c] = k->v[c];
     EACH(c, WIDTH) slope[c] = f.slope[c];
-    TRY_(reach(k, k->t, broadcast(k->h), y, 1, STAGES, slope, rise, y1, 0, &kinetic));
+    const real h = broadcast(k->h);
+    TRY_(reach(k, k->t, h, y, 1, STAGES - 1 - SPARE, slope, 0));
+    propose(k, h, y, slope, rise, y1);
+    TRY_(arrive(k, k->t, h, y1, rise, slope, &kinetic));
     EACH(c, WIDTH) f.slope[c] = slope[STAGES * WIDTH + c];
     k->memory[KINETIC] = kinetic;
     commit(k, y1, y1 + N, rise, rise + N);

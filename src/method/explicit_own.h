@@ -4,11 +4,14 @@
 #ifndef NH_METHOD_EXPLICIT_OWN_H
 #define NH_METHOD_EXPLICIT_OWN_H
 
+#include "kernel/rough.h"
 #include "method/explicit.h"
 
 enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
 #define SHORTEST 1e-15           /* of a step of the run */
-#define BLUR_MOST 1e-10          /* the largest relative error that may be taken for round-off */
+#define LEAST_STRETCH 0.2
+#define LEAST_LAST -13.287712 /* log2 of the least error that the control remembers, 1e-4 */
+#define BLUR_MOST 1e-10       /* the largest relative error that may be taken for round-off */
 
 /* Own states are wrapped after own steps, as the run wraps its states, so that neither errors nor
  * their sizes depend on where states are wanted. */
@@ -28,33 +31,39 @@ enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
     ((real *)k->io->revolutions)[place] = f->turns[2 * (place) + 1];
 #define BEGIN_TURNS(place, coordinate) f.turns[2 * (place)] = ((real *)k->io->revolutions)[place];
 
-static inline real power_(real x, double exponent)
+/* unit = 1 / what is tolerated of each component */
+static inline void units_of(kernel *k, const real *y, const real *y1, real *unit)
 {
-    return LANEWISE2(__builtin_pow, x, broadcast(exponent));
+    if (SCALED || !IN_BLOCKS(STATE)) {
+        EACH(c, STATE)
+        unit[c] = broadcast(1) / tolerated(k, c, max_(abs_(y[c]), abs_(y1[c])));
+        return;
+    }
+    const block relative = block_of(TOLERANCE), least = block_of(LEAST_TOLERATED);
+    EACH_BLOCK(c, STATE)
+    {
+        const block size = block_max(block_abs(block_get(y + c)), block_abs(block_get(y1 + c)));
+        block_put(unit + c,
+                  block_of(1) / block_max(block_fma(relative, size, block_of(ABSOLUTE)), least));
+    }
 }
 
 /* The root mean square of the estimated errors, in units of what is tolerated; with two estimates
  * of different orders the way they are combined by Hairer, Norsett & Wanner (1993, II.10). */
-static inline real error_of(kernel *k, real h, const real *slope, const real *y, const real *y1)
+static inline real error_of(kernel *k, real h, const real *slope, const real *unit)
 {
     HOLD(k);
-    LOCAL(e, ESTIMATES * STATE);
-    real square[2] = {broadcast(0), broadcast(0)}, whole = broadcast(0);
-    EACH(i, ESTIMATES) combine(k, ESTIMATE(i), STAGES + 1, slope, e + i * STATE);
-    EACH(c, STATE)
+    LOCAL(e, STATE);
+    real square[2] = {broadcast(0), broadcast(0)};
+    EACH(i, ESTIMATES)
     {
-        const real unit = broadcast(1) / tolerated(k, c, max_(abs_(y[c]), abs_(y1[c])));
-        EACH(i, ESTIMATES)
-        {
-            const real part = e[i * STATE + c] * unit;
-            square[i] = fma_(part, part, square[i]);
-        }
-        whole = whole + y1[c] * 0.0; /* what is not a number shows */
+        combine(k, ESTIMATE(i), STAGES + 1, slope, e);
+        square[i] = squares(STATE, e, unit);
     }
     RELEASE(k);
     const real of_both = sqrt_(fma_(square[1], broadcast(0.01), square[0]));
     const real worst = ESTIMATES == 1 ? of_both : square[0] / max_(of_both, broadcast(1e-300));
-    return fma_(abs_(h) * (1 / __builtin_sqrt(STATE)), worst, whole);
+    return abs_(h) * (1 / __builtin_sqrt(STATE)) * worst;
 }
 
 /* The first step, from how fast the state and its slope change (the same, II.4). */
@@ -84,7 +93,8 @@ static inline int first_step(kernel *k, const flow *f)
     }
     const real scale = broadcast(1 / __builtin_sqrt(STATE));
     const real fast = max_(speed, sqrt_(bend) / guess) * scale;
-    const real fine = power_(broadcast(0.01) / max_(fast, broadcast(1e-15)), 1.0 / ERROR_ORDER);
+    const real ease = broadcast(0.01) / max_(fast, broadcast(1e-15));
+    const real fine = rough_exp2(rough_log2(ease) * (1.0 / ERROR_ORDER));
     const real most = guess * 100.0;
     k->memory[NEXT] = select_(less(fine, most), fine, most);
     return NH_KERNEL_OK;
@@ -92,39 +102,41 @@ static inline int first_step(kernel *k, const flow *f)
 
 /* How much longer the next attempt may be: what the error allows, held back by how it has grown
  * (the proportional-integral control of the same, IV.2). Nothing grows right after an attempt that
- * was given up. */
-static inline real stretch_of(const kernel *k, real error, mask good)
+ * was given up. `size` is the logarithm of the error. */
+static inline real stretch_of(const kernel *k, real error, real size, mask good)
 {
-    const real last = k->memory[LAST_ERROR], e = max_(error, broadcast(1e-10));
-    const real plain = power_(e, -1.0 / ERROR_ORDER + 0.75 * DAMPING);
-    const real held = select_(good, power_(last, DAMPING), broadcast(1));
-    real factor = plain * held * 0.9;
+    const real held = select_(good, k->memory[LAST_ERROR] * DAMPING, broadcast(0));
+    real factor =
+        rough_exp2(fma_(size, broadcast(-1.0 / ERROR_ORDER + 0.75 * DAMPING), held)) * 0.9;
     const mask calm = good & less(k->memory[HELD], broadcast(1));
     const real most = select_(calm, broadcast(6), broadcast(1));
     factor = select_(less(factor, most), factor, most);
-    const mask usable = less(broadcast(0.2), factor) & less(error, broadcast(1e10));
-    return select_(usable, factor, broadcast(0.2));
+    const mask usable = less(broadcast(LEAST_STRETCH), factor) & less(error, broadcast(1e10));
+    return select_(usable, factor, broadcast(LEAST_STRETCH));
 }
 
-/* How much longer the next attempt may be if steps are to stay stable. The last stage and the new
- * state are at one time: their slopes differ by lambda times as much as they do, for the lambda
- * that counts most (the same, IV.2). Near the edge of stability what has died out comes back, seen
- * by no estimate before it is large. */
-static inline real stable_stretch(kernel *k, real h, const real *slope, const real *y1,
-                                  const real *late)
+/* At most `wanted`, as far as steps are to stay stable. The last stage and the new state are at one
+ * time: their slopes differ by lambda times as much as they do, for the lambda that counts most
+ * (the same, IV.2). Near the edge of stability what has died out comes back, seen by no estimate
+ * before it is large. */
+static inline real stable_stretch(kernel *k, real wanted, real h, const real *slope, const real *y1,
+                                  const real *late, const real *unit)
 {
-    real apart = broadcast(0), slopes = apart;
-    EACH(c, STATE)
-    {
-        const real unit = broadcast(1) / tolerated(k, c, abs_(y1[c]));
-        const real dy = (y1[c] - late[c]) * unit;
-        const real df = (slope[STAGES * WIDTH + c] - slope[(STAGES - 1) * WIDTH + c]) * unit;
-        apart = fma_(dy, dy, apart);
-        slopes = fma_(df, df, slopes);
-    }
+    HOLD(k);
+    LOCAL(dy, STATE);
+    LOCAL(df, STATE);
+    const real *end = slope + STAGES * WIDTH, *before = end - WIDTH;
+    less_blocks(dy, y1, late, STATE);
+    less_blocks(df, end, before, STATE);
+    const real apart = squares(STATE, dy, unit), slopes = squares(STATE, df, unit);
+    const real longer = h * wanted, told = broadcast(1e-26 / (TOLERANCE * TOLERANCE));
+    const mask told_apart = less(told, apart); /* else it is round-off */
+    const mask close = told_apart & less(apart * (STABLE * STABLE), slopes * (longer * longer));
+    RELEASE(k);
+    if (!any(close))
+        return wanted;
     const real most = sqrt_(apart / max_(slopes, broadcast(1e-300))) * STABLE / abs_(h);
-    const real told = broadcast(1e-26 / (TOLERANCE * TOLERANCE)); /* else it is round-off */
-    return select_(less(told, apart), max_(most, broadcast(0.2)), broadcast(6));
+    return select_(close, max_(most, broadcast(LEAST_STRETCH)), wanted);
 }
 
 /* The interpolation over the present step, for the lanes that end in it. */
@@ -134,7 +146,7 @@ static inline int prepare_interpolation(kernel *k, const flow *f, double t, real
     HOLD(k);
     LOCAL(sum, STATE);
     if (EXTRA > 0)
-        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0, 0, 0, 0));
+        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0));
     EACH(c, STATE)
     {
         const real whole = y1[c] - f->y[c], begin = fma_(h, slope[c], -whole);
@@ -166,7 +178,7 @@ static inline void interpolate(const kernel *k, const flow *f, real x, real *y)
     EACH(c, STATE) y[c] = f->from[c] + y[c];
 }
 
-/* An attempt that was good becomes the present step. */
+/* An attempt that was good, in some lane, becomes the present step. */
 static inline void take_step(kernel *k, const flow *f, mask good, real h, const real *slope,
                              const real *y1, const real *rise, real kinetic)
 {
@@ -175,6 +187,12 @@ static inline void take_step(kernel *k, const flow *f, mask good, real h, const 
     m[LENGTH] = select_(good, h, m[LENGTH]);
     m[KINETIC_BEFORE] = select_(good, m[KINETIC], m[KINETIC_BEFORE]);
     m[KINETIC] = select_(good, kinetic, m[KINETIC]);
+    if (LANES == 1 && !COMPENSATED) {
+        copy_blocks(f->slope, slope + STAGES * WIDTH, WIDTH);
+        copy_blocks(f->y, y1, STATE);
+        EACH_ANGLE(WRAP_OWN)
+        return;
+    }
     EACH(c, WIDTH) f->slope[c] = select_(good, slope[STAGES * WIDTH + c], f->slope[c]);
     EACH(c, STATE)
     {
@@ -221,22 +239,39 @@ static inline void note_node(kernel *k, const flow *f)
 #endif
 }
 
-/* What an attempt teaches about the next one. */
+/* What an attempt teaches about the next one, which may be so much longer. */
 static inline void learn(kernel *k, mask open, mask good, mask blurred, real h, real error,
-                         real stable)
+                         real size, real stretch)
 {
     real *m = k->memory;
-    const real wanted = stretch_of(k, error, good);
-    const real stretch = select_(less(stable, wanted), stable, wanted);
     const real next = select_(blurred, m[TRIED], h * stretch);
     m[NEXT] = select_(open, next, m[NEXT]);
     m[TRIED] = select_(open, h, m[TRIED]);
     m[BLURRED] = select_(blurred, m[BLURRED] + 1.0, m[BLURRED]);
     m[TRIED_ERROR] = select_(open, error, m[TRIED_ERROR]);
-    m[LAST_ERROR] = select_(good, max_(error, broadcast(1e-4)), m[LAST_ERROR]);
+    m[LAST_ERROR] = select_(good, max_(size, broadcast(LEAST_LAST)), m[LAST_ERROR]);
     m[HELD] = select_(open, select_(good, broadcast(0), broadcast(1)), m[HELD]);
     m[ACCEPTED] = select_(good, m[ACCEPTED] + 1.0, m[ACCEPTED]);
     m[REJECTED] = select_(open & ~good, m[REJECTED] + 1.0, m[REJECTED]);
+}
+
+/* Whether the error is told by the stages alone, so that an attempt can be given up before the new
+ * state is settled. */
+#define ERROR_IS_EARLY (ESTIMATE(0)[STAGES] == 0)
+
+/* The stages of an attempt, and the new state with its error; with its slope where the error is not
+ * told before. */
+static inline int explore(kernel *k, const flow *f, double t, real h, real *slope, real *rise,
+                          real *y1, real *late, real *unit, real *kinetic, real *error)
+{
+    copy_blocks(slope, f->slope, WIDTH);
+    TRY_(reach(k, t, h, f->y, 1, STAGES - 1, slope, late));
+    propose(k, h, f->y, slope, rise, y1);
+    units_of(k, f->y, y1, unit);
+    if (!ERROR_IS_EARLY)
+        TRY_(arrive(k, t, h, y1, rise, slope, kinetic));
+    *error = error_of(k, h, slope, unit) + zero_of(STATE, y1);
+    return NH_KERNEL_OK;
 }
 
 /* One attempt, in the lanes that have not come as far as the run wants. */
@@ -246,19 +281,32 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     LOCAL(y1, STATE);
     LOCAL(rise, STATE);
     LOCAL(late, STATE);
-    real kinetic = k->memory[KINETIC];
+    LOCAL(unit, STATE);
+    real kinetic = k->memory[KINETIC], error;
     const real h = k->memory[NEXT], begin = k->memory[BEGIN] + k->memory[LENGTH];
     const double t = k->t + LANE(begin, 0);
-    EACH(c, WIDTH) slope[c] = f->slope[c];
-    TRY_(reach(k, t, h, f->y, 1, STAGES, slope, rise, y1, late, &kinetic));
-    const real error = error_of(k, h, slope, f->y, y1);
+    TRY_(explore(k, f, t, h, slope, rise, y1, late, unit, &kinetic, &error));
     const mask fine = open & less(error, broadcast(1));
-    const mask blurred = open & ~fine & is_blurred(k, h, error), good = fine | blurred;
-    const mask arrived = good & ~less(begin + h, end);
-    if (any(arrived))
-        TRY_(prepare_interpolation(k, f, t, h, arrived, slope, y1));
-    take_step(k, f, good, h, slope, y1, rise, kinetic);
-    learn(k, open, good, blurred, h, error, stable_stretch(k, h, slope, y1, late));
+    mask blurred = open & ~fine & is_blurred(k, h, error), good = fine | blurred;
+    const real size = rough_log2(max_(error, broadcast(1e-10)));
+    real stretch = stretch_of(k, error, size, good);
+    if (ERROR_IS_EARLY && any(good)) {
+        TRY_(arrive(k, t, h, y1, rise, slope, &kinetic));
+        const mask lost = good & ~less(zero_of(STATE, y1), broadcast(1)); /* it was not settled */
+        error = select_(lost, broadcast(__builtin_nan("")), error);
+        stretch = select_(lost, broadcast(LEAST_STRETCH), stretch);
+        good = good & ~lost;
+        blurred = blurred & ~lost;
+    }
+    if (any(good)) {
+        const mask arrived = good & ~less(begin + h, end);
+        const real stable = stable_stretch(k, stretch, h, slope, y1, late, unit);
+        stretch = select_(good, stable, stretch);
+        if (any(arrived))
+            TRY_(prepare_interpolation(k, f, t, h, arrived, slope, y1));
+        take_step(k, f, good, h, slope, y1, rise, kinetic);
+    }
+    learn(k, open, good, blurred, h, error, size, stretch);
     if (LANES == 1 && k->io->node && any(good))
         note_node(k, f);
     RELEASE(k);
@@ -319,7 +367,7 @@ static inline int begin_own_steps(kernel *k)
     EACH(c, STATE) f.from[c] = f.y[c], f.low[c] = broadcast(0);
     EACH(c, (3 + BENDS) * STATE) f.change[c] = broadcast(0);
     EACH_ANGLE(BEGIN_TURNS)
-    k->memory[LAST_ERROR] = broadcast(1e-4);
+    k->memory[LAST_ERROR] = broadcast(LEAST_LAST);
     return first_step(k, &f);
 }
 

@@ -55,10 +55,9 @@ static size_t explicit_scratch(const nh_shape *s, const double *option)
 {
     (void)option;
     const size_t n = (size_t)s->n, m = (size_t)s->m;
-    const size_t settling = SETTLE_ROOM(n, m, (size_t)s->nb), reaching = 4 * n + settling;
-    const size_t estimating = 2 * ESTIMATES * n, interpolating = 2 * n + reaching;
-    const size_t most = interpolating > estimating ? interpolating : estimating;
-    return POINTS * (2 * n + m) + 8 * n + most + m;
+    const size_t arriving = 2 * n + SETTLE_ROOM(n, m, (size_t)s->nb), interpolating = 6 * n;
+    const size_t most = interpolating > arriving ? interpolating : arriving;
+    return POINTS * (2 * n + m) + 10 * n + most;
 }
 
 static nh_fn_set explicit_skips(const nh_shape *s, const double *option)

@@ -1,0 +1,149 @@
+/* Blocks: several successive components of a state at a time, for loops that do the same to each of
+ * them. Where one trajectory is computed and a register holds four numbers, a block is four
+ * components; elsewhere it is one `real`. The bits are the same: components do not mix.
+ *
+ *     EACH_BLOCK(c, count)   c is the first component of each block; the last block may overlap
+ *                            the one before it, so what it reads must not be what it writes
+ *
+ * States shorter than a block (IN_BLOCKS is false) are left to loops over components. */
+#ifndef NH_KERNEL_BLOCKS_H
+#define NH_KERNEL_BLOCKS_H
+
+#include "kernel/kernel.h"
+
+#if LANES == 1 && defined(__AVX__) && defined(__FMA__) && !defined(NH_EXPORTED)
+#define BLOCK 4
+typedef double block __attribute__((vector_size(32)));
+
+static inline block block_of(double x)
+{
+    return (block){x, x, x, x};
+}
+
+static inline block block_fma(block a, block b, block c)
+{
+    return __builtin_ia32_vfmaddpd256(a, b, c);
+}
+
+static inline block block_max(block a, block b)
+{
+    return __builtin_ia32_maxpd256(b, a);
+}
+
+static inline block block_abs(block x)
+{
+    typedef long long bits __attribute__((vector_size(32)));
+    return (block)((bits)x & 0x7fffffffffffffffLL);
+}
+
+static inline block block_get(const real *x)
+{
+    block b;
+    __builtin_memcpy(&b, x, sizeof b);
+    return b;
+}
+
+static inline void block_put(real *x, block b)
+{
+    __builtin_memcpy(x, &b, sizeof b);
+}
+
+#else
+#define BLOCK 1
+typedef real block;
+#define block_of broadcast
+#define block_fma fma_
+#define block_max max_
+#define block_abs abs_
+#define block_get(x) (*(x))
+#define block_put(x, b) (*(x) = (b))
+#endif
+
+#define IN_BLOCKS(count) ((count) >= BLOCK)
+#define BLOCK_AT(c, count) ((c) < (count)-BLOCK ? (c) : (count)-BLOCK)
+#define EACH_BLOCK(c, count)                                                                       \
+    UNROLLED for (int next_ = 0, c = 0; c = BLOCK_AT(next_, count), next_ < (count); next_ += BLOCK)
+
+/* Loops whose counts are constants in an emitted kernel. */
+#define UNROLLED
+#ifdef NH_EMITTED
+#if N <= 16
+#undef UNROLLED
+#define UNROLLED _Pragma("GCC unroll 32")
+#endif
+#endif
+
+static inline void copy_blocks(real *to, const real *from, int count)
+{
+    if (IN_BLOCKS(count))
+        EACH_BLOCK(c, count) block_put(to + c, block_get(from + c));
+    else
+        EACH(c, count) to[c] = from[c];
+}
+
+/* to = x - y */
+static inline void less_blocks(real *to, const real *x, const real *y, int count)
+{
+    if (IN_BLOCKS(count))
+        EACH_BLOCK(c, count) block_put(to + c, block_get(x + c) - block_get(y + c));
+    else
+        EACH(c, count) to[c] = x[c] - y[c];
+}
+
+/* 0, or not a number if some component is none. */
+static inline real zero_of(int count, const real *y)
+{
+    if (!IN_BLOCKS(count)) {
+        real all = broadcast(0);
+        EACH(c, count) all = fma_(y[c], broadcast(0), all);
+        return all;
+    }
+    block all = block_of(0);
+    EACH_BLOCK(c, count) all = block_fma(block_get(y + c), block_of(0), all);
+#if BLOCK == 4
+    return (all[0] + all[1]) + (all[2] + all[3]);
+#else
+    return all;
+#endif
+}
+
+/* A sum over the components goes in four chains, as a register adds them. Those behind the last
+ * whole block of four belong to the last places of a block that ends with them. */
+#define CHAIN_OF(c, count) (((c) < (count) / 4 * 4 ? (c) : (c) - (count)) & 3)
+
+/* The sum of the squares of x_c y_c. */
+static inline real squares(int count, const real *x, const real *y)
+{
+#if BLOCK == 4
+    typedef long long places __attribute__((vector_size(32)));
+    block sum = block_of(0);
+    int rest = 0;
+    UNROLLED for (int c = 0; c + 4 <= count; c += 4)
+    {
+        const block part = block_get(x + c) * block_get(y + c);
+        sum = block_fma(part, part, sum);
+    }
+    if ((rest = count & 3) && count > 3) {
+        const places behind = (places){0, 1, 2, 3} >= 4 - rest;
+        block part = block_get(x + count - 4) * block_get(y + count - 4);
+        part = (block)((places)part & behind);
+        sum = block_fma(part, part, sum);
+    } else
+        EACH(c, rest)
+        {
+            const real part = x[c] * y[c];
+            sum[c + 4 - rest] = fma_(part, part, 0.0);
+        }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+#else
+    real sum[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+    EACH(c, count)
+    {
+        const real part = x[c] * y[c];
+        sum[CHAIN_OF(c, count)] = fma_(part, part, sum[CHAIN_OF(c, count)]);
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+#endif
+}
+
+#endif
