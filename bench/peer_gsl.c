@@ -1,4 +1,5 @@
-/* GSL: Prince and Dormand's Runge-Kutta 8(9) with adaptive steps, on the reduced equations. */
+/* GSL: Prince and Dormand's Runge-Kutta 8(9) with adaptive steps, on the reduced equations where
+ * there are any. */
 #include "peers.h"
 
 #include <gsl/gsl_errno.h>
@@ -7,7 +8,8 @@
 static int rate(double t, const double *y, double *dy, void *user)
 {
     (void)t;
-    ((const peer_problem *)user)->reduced(y, dy);
+    const peer_problem *p = user;
+    (p->rate ? p->rate : p->reduced)(y, dy);
     return GSL_SUCCESS;
 }
 
@@ -18,7 +20,7 @@ static bool solve(const peer_problem *p, double tolerance, double *q, double *v)
     for (int i = 0; i < n; i++)
         y[i] = p->q[i];
     for (int i = 0; i < n; i++)
-        if (i != p->dropped)
+        if (p->rate || i != p->dropped)
             y[size++] = p->v[i];
     gsl_set_error_handler_off(); /* a failure is a return code */
     gsl_odeiv2_system system = {rate, NULL, (size_t)size, (void *)p};
@@ -30,9 +32,10 @@ static bool solve(const peer_problem *p, double tolerance, double *q, double *v)
     size = n;
     for (int i = 0; i < n; i++) {
         q[i] = y[i];
-        v[i] = i == p->dropped ? 0 : y[size++];
+        v[i] = !p->rate && i == p->dropped ? 0 : y[size++];
     }
-    v[p->dropped] = p->given(q, v);
+    if (!p->rate)
+        v[p->dropped] = p->given(q, v);
     return ok;
 }
 

@@ -92,30 +92,6 @@ static void chaotic_reduced(const double *y, double *dy)
     }
 }
 
-double peer_multiplier(const peer_problem *problem, const double *q, const double *v,
-                       const double *A, const double *g)
-{
-    double power = -problem->drift(q, v), size = 0;
-    for (int i = 0; i < problem->n; i++) {
-        power += A[i] * g[i];
-        size += A[i] * A[i];
-    }
-    return power / size;
-}
-
-void peer_eliminated(const peer_problem *problem, const double *y, double *dy)
-{
-    int n = problem->n;
-    double A[PEER_SIZE], g[PEER_SIZE];
-    problem->normal(y, A);
-    problem->gradient(y, g);
-    double l = peer_multiplier(problem, y, y + n, A, g);
-    for (int i = 0; i < n; i++) {
-        dy[i] = y[n + i];
-        dy[n + i] = A[i] * l - g[i];
-    }
-}
-
 const peer_problem peer_problems[PEER_PROBLEMS] = {
     {.name = "pendulum-cvt",
      .label = "pendulum CVT",

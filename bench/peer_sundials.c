@@ -1,6 +1,6 @@
-/* SUNDIALS: IDA on the equations of index 1 (the multiplier is an unknown), CVODE with the
- * multiplier eliminated, without and with projection to the constraint. CVODE allows projection
- * with BDF. */
+/* SUNDIALS: IDA on the equations of index 1 (the multiplier is an unknown; where only rates are
+ * given, on y' = f(y)), CVODE with the multiplier eliminated, without and with projection to the
+ * constraint. CVODE allows projection with BDF. */
 #include "peers.h"
 
 #include <cvode/cvode.h>
@@ -60,6 +60,34 @@ static void take_end(const peer_problem *p, N_Vector y, double *q, double *v)
     }
 }
 
+double peer_multiplier(const peer_problem *problem, const double *q, const double *v,
+                       const double *A, const double *g)
+{
+    double power = -problem->drift(q, v), size = 0;
+    for (int i = 0; i < problem->n; i++) {
+        power += A[i] * g[i];
+        size += A[i] * A[i];
+    }
+    return power / size;
+}
+
+void peer_eliminated(const peer_problem *problem, const double *y, double *dy)
+{
+    int n = problem->n;
+    double A[PEER_SIZE], g[PEER_SIZE];
+    if (problem->rate) {
+        problem->rate(y, dy);
+        return;
+    }
+    problem->normal(y, A);
+    problem->gradient(y, g);
+    double l = peer_multiplier(problem, y, y + n, A, g);
+    for (int i = 0; i < n; i++) {
+        dy[i] = y[n + i];
+        dy[n + i] = A[i] * l - g[i];
+    }
+}
+
 /* ---- IDA: y = q, v, l ---- */
 
 static int residual(realtype t, N_Vector y, N_Vector dy, N_Vector out, void *user)
@@ -69,6 +97,12 @@ static int residual(realtype t, N_Vector y, N_Vector dy, N_Vector out, void *use
     int n = p->n;
     const double *x = NV_DATA_S(y), *dx = NV_DATA_S(dy);
     double A[PEER_SIZE], g[PEER_SIZE], *r = NV_DATA_S(out);
+    if (p->rate) {
+        p->rate(x, r);
+        for (int i = 0; i < 2 * n; i++)
+            r[i] = dx[i] - r[i];
+        return 0;
+    }
     p->normal(x, A);
     p->gradient(x, g);
     for (int i = 0; i < n; i++) {
@@ -85,12 +119,14 @@ static void start_index_1(const peer_problem *p, tools *s)
     int n = p->n;
     double A[PEER_SIZE], g[PEER_SIZE];
     put_start(p, s->y);
-    p->normal(p->q, A);
-    p->gradient(p->q, g);
-    NV_Ith_S(s->y, 2 * n) = peer_multiplier(p, p->q, p->v, A, g);
     N_VConst(0, s->dy);
     peer_eliminated(p, NV_DATA_S(s->y), NV_DATA_S(s->dy));
     N_VConst(1, s->id);
+    if (p->rate)
+        return;
+    p->normal(p->q, A);
+    p->gradient(p->q, g);
+    NV_Ith_S(s->y, 2 * n) = peer_multiplier(p, p->q, p->v, A, g);
     NV_Ith_S(s->id, 2 * n) = 0;
 }
 
@@ -99,7 +135,7 @@ static bool solve_ida(const peer_problem *p, double tolerance, double *q, double
     tools s;
     void *ida = NULL;
     double t;
-    bool ok = open_tools(&s, 2 * p->n + 1) && (ida = IDACreate(s.context));
+    bool ok = open_tools(&s, 2 * p->n + !p->rate) && (ida = IDACreate(s.context));
     if (ok) {
         start_index_1(p, &s);
         ok = IDAInit(ida, residual, 0, s.y, s.dy) == 0 &&

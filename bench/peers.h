@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-enum { PEER_SIZE = 7 }; /* coordinates at most */
+enum { PEER_SIZE = 12 }; /* coordinates at most */
 
 /* q'' = -gradV + A^T l with one constraint A(q) v = 0. The multiplier of the exact solution is
- * l = (A gradV - A' v) / (A A^T). */
+ * l = (A gradV - A' v) / (A A^T). Or, where `rate` is given, only that: y' for y = q, v. */
 typedef struct peer_problem {
     const char *name, *label, *setting; /* of the shipped model; setting may be NULL */
     int n;
@@ -20,6 +20,7 @@ typedef struct peer_problem {
     int dropped;
     double (*given)(const double *q, const double *v); /* v[dropped] out of the others */
     void (*reduced)(const double *y, double *dy);
+    void (*rate)(const double *y, double *dy);
     double q[PEER_SIZE], v[PEER_SIZE]; /* the start */
 } peer_problem;
 
