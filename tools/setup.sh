@@ -4,6 +4,8 @@
 #     pip      'pip install .' without a package index
 #     python   what the Python module works with: SciPy, SymPy, xarray, pandas, notebooks and readers of HDF5 files
 #     cross    'make wheel ARCHITECTURE=aarch64'
+#     embedded  the tests of exported programs on a Cortex-M4F
+#     tex      the tests that compile exported equations
 #     mpi      ensembles on several machines
 #     docs     the manual as HTML
 #     bench    the solvers that 'make bench' compares with
@@ -14,7 +16,7 @@
 # Asks the package manager only when something is missing; without the right to install it prints the command
 # and stops. NONHOLO_SETUP=no skips all of it.
 set -eu
-purposes="pip python mpi docs bench fuzz browser cross playground"
+purposes="pip python mpi docs bench fuzz browser cross embedded tex playground"
 
 missing=
 add() { # package...
@@ -76,6 +78,17 @@ need_cross() {
     need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
     need_file /usr/aarch64-linux-gnu/lib/crti.o libc6-dev-arm64-cross
     need qemu-aarch64 qemu-user
+}
+
+need_embedded() {
+    need arm-none-eabi-gcc gcc-arm-none-eabi
+    need_file /usr/lib/arm-none-eabi/newlib/thumb/v7e-m+fp/hard/rdimon.specs libnewlib-arm-none-eabi
+    need_file /usr/include/newlib/math.h libnewlib-dev
+    need qemu-system-arm qemu-system-arm
+}
+
+need_tex() {
+    need pdflatex texlive-latex-base
 }
 
 need_mpi() {

@@ -23,6 +23,13 @@ static void add_named(nh_text *out, const char *text, const char *name)
     nh_fill(out, text, fill);
 }
 
+static void add_prologue(nh_text *out, const nh_export_job *job)
+{
+    const nh_filling fill[] = {
+        {"PREFIX", job->name}, {"@fma@", job->single ? "fmaf" : "fma"}, {0}};
+    nh_fill(out, nh_template("prologue.c"), fill);
+}
+
 static void add_numbers(nh_text *out, const double *x, size_t count)
 {
     nh_text_add_plain(out, "{");
@@ -432,7 +439,7 @@ nh_status nh_export_c(nh_text *source, nh_text *header, const nh_export_job *job
 {
     bool can_fail = false, with_newton = false;
     add_about(source, job, "c");
-    add_named(source, nh_template("prologue.c"), job->name);
+    add_prologue(source, job);
     nh_status status = add_program(source, job, &can_fail, &with_newton, report);
     if (status != NH_OK)
         return status;

@@ -15,7 +15,7 @@ static inline real broadcast(double x)
 static inline real fma_(real a, real b, real c)
 {
 #if FUSED
-    return fma(a, b, c);
+    return multiply_add(a, b, c);
 #else
     return a * b + c;
 #endif

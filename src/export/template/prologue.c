@@ -13,7 +13,7 @@
 /* Products and sums are fused where fma() says so, and nowhere else. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && defined(__FP_FAST_FMA)
+#elif defined(__GNUC__) && (defined(__FP_FAST_FMA) || defined(__FP_FAST_FMAF))
 #if !defined(__STRICT_ANSI__)
 #pragma GCC optimize("fp-contract=off")
 #endif
@@ -36,5 +36,11 @@
 #define UNROLL(how) _Pragma(how)
 #else
 #define UNROLL(how)
+#endif
+/* For processors without fused operations: the bits of NONHOLO_LEVEL=basic. */
+#ifdef NONHOLO_UNFUSED
+#define multiply_add(a, b, c) ((a) * (b) + (c))
+#else
+#define multiply_add(a, b, c) @fma@(a, b, c)
 #endif
 #define inf() ((double)INFINITY)
