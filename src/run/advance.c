@@ -487,7 +487,7 @@ static int64_t chunk_of(nh_run *run)
 
 nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
 {
-    if (nh_brief_advance(run, steps))
+    if (nh_brief_advance(run, steps, NULL))
         return NH_OK;
     nh_status ready = nh_run_check_started(run, steps, report);
     if (ready != NH_OK)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "run/lanes.h"
 #include "run/solution.h"
 
 enum { IMPULSE_ITERATIONS = 50 };
@@ -392,31 +393,70 @@ nh_status nh_run_settle_inputs(nh_run *run, nh_report *report)
 
 /* ---- the caller ---- */
 
-/* One input of one member; false for what is no number to go on with. */
-static bool put(nh_run *run, const source *from, const group *g, int lane, const double *value)
+/* One input of some lanes that follow each other; in `value` they are `stride` numbers apart. */
+static bool put(double *to, const double *value, size_t stride, int count)
 {
-    const size_t at = offset_of(run) + (size_t)from->input->first;
-    double *to = g->block + at * (size_t)g->lanes + lane;
-    run->inputs->changed |= *to != *value;
-    *to = *value;
-    return isfinite(*value);
+    bool differ = false;
+    for (int lane = 0; lane < count; lane++) {
+        differ = differ || to[lane] != value[(size_t)lane * stride];
+        to[lane] = value[(size_t)lane * stride];
+    }
+    return differ;
 }
 
-static nh_status put_members(nh_run *run, int first, int count, const double *value,
-                             nh_report *report)
+/* The caller's inputs of some lanes of a group. */
+static void put_lanes(nh_run *run, const group *g, int lane, int count, const double *value)
 {
     nh_run_inputs *in = run->inputs;
-    const int lanes = run->group[0].lanes, inputs = run->system->mechanics->problem->inputs;
+    const size_t at = offset_of(run), stride = (size_t)run->system->mechanics->problem->inputs;
+    for (int i = 0; i < in->sources; i++) {
+        const source *from = in->source + i;
+        double *to = g->block + (at + (size_t)from->input->first) * (size_t)g->lanes + lane;
+        if (from->free && put(to, value + from->index, stride, count))
+            in->changed = true;
+    }
+}
+
+void nh_run_put_group_inputs(nh_run *run, const group *first, int count, const double *value)
+{
+    nh_run_inputs *in = run->inputs;
+    if (!in)
+        return;
+    const size_t stride = (size_t)run->system->mechanics->problem->inputs;
+    const group *last = first + count - 1;
+    const int left = run->members - last->first_member;
+    const bool whole = last->lanes == NH_LANES && left >= NH_LANES;
+    for (int i = 0; whole && i < in->sources; i++) {
+        const size_t row = offset_of(run) + (size_t)in->source[i].input->first;
+        const double *of = value + in->source[i].index;
+        for (const group *g = first; in->source[i].free && g <= last; g++, of += NH_LANES * stride)
+            nh_lanes_put(g->block + row * NH_LANES, of, stride);
+        in->changed = true; /* it is not asked whether they are the same */
+    }
+    for (const group *g = first; !whole && g <= last; g++, value += (size_t)g->lanes * stride)
+        put_lanes(run, g, 0, g == last && left < g->lanes ? left : g->lanes, value);
+}
+
+bool nh_run_inputs_need_answers(const nh_run *run)
+{
+    return run->inputs && (run->memory > 0 || run->pace || run->inputs->impulses);
+}
+
+nh_status nh_run_check_inputs(const nh_run *run, int members, const double *value,
+                              nh_report *report)
+{
+    const nh_run_inputs *in = run->inputs;
+    const size_t stride = in ? (size_t)run->system->mechanics->problem->inputs : 0;
+    /* those that are not the caller's are finite, too */
+    if (!in || nh_numbers_finite(value, (size_t)members * stride))
+        return NH_OK;
     for (int i = 0; i < in->sources; i++)
-        for (int m = 0; in->source[i].free && m < count; m++) {
-            const int member = first + m;
-            const double *given = value + (size_t)m * (size_t)inputs + in->source[i].index;
-            if (!put(run, in->source + i, run->group + member / lanes, member % lanes, given))
+        for (int m = 0; in->source[i].free && m < members; m++) {
+            const double given = value[(size_t)m * stride + (size_t)in->source[i].index];
+            if (!isfinite(given))
                 return nh_fail(report, NH_BAD_ARGUMENT, "the input '%s' would be %g",
-                               in->source[i].input->name, *given);
+                               in->source[i].input->name, given);
         }
-    if (in->changed && (run->memory > 0 || run->pace || in->impulses))
-        run->brief.until = 0;
     return NH_OK;
 }
 
@@ -427,12 +467,26 @@ nh_status nh_run_set_inputs(nh_run *run, int member, const double *value, nh_rep
                        run->inputs ? "member %d of a run with %d members"
                                    : "the system has no open input",
                        member, run->members);
-    return put_members(run, member, 1, value, report);
+    const int lanes = run->group[0].lanes;
+    const nh_status status = nh_run_check_inputs(run, 1, value, report);
+    if (status == NH_OK)
+        put_lanes(run, run->group + member / lanes, member % lanes, 1, value);
+    if (run->inputs->changed && nh_run_inputs_need_answers(run))
+        run->brief.until = 0;
+    return status;
 }
 
-nh_status nh_run_put_inputs(nh_run *run, const double *value, nh_report *report)
+void nh_run_put_inputs(nh_run *run, const double *value)
 {
-    return run->inputs ? put_members(run, 0, run->members, value, report) : NH_OK;
+    const size_t lanes = (size_t)run->group[0].lanes;
+    const size_t row = run->inputs ? (size_t)run->system->mechanics->problem->inputs : 0;
+    for (int i = 0; run->inputs && i < run->groups; i++) {
+        const int left = run->members - run->group[i].first_member;
+        put_lanes(run, run->group + i, 0, left < (int)lanes ? left : (int)lanes,
+                  value + (size_t)i * lanes * row);
+    }
+    if (run->inputs && run->inputs->changed && nh_run_inputs_need_answers(run))
+        run->brief.until = 0;
 }
 
 nh_status nh_run_get_inputs(const nh_run *run, int member, double *value, nh_report *report)

@@ -25,8 +25,14 @@ nh_status nh_run_renew_inputs(nh_run *run, nh_report *report);
 /* What follows from inputs that the caller has set. */
 nh_status nh_run_settle_inputs(nh_run *run, nh_report *report);
 
-/* nh_run_set_inputs for all members: `value` has a row for each. */
-nh_status nh_run_put_inputs(nh_run *run, const double *value, nh_report *report);
+/* Whether the inputs that the caller gives, a row for each member, are numbers to go on with. Then
+ * nh_run_set_inputs for all members, or for those of some groups, from whose first the rows are. */
+nh_status nh_run_check_inputs(const nh_run *run, int members, const double *value,
+                              nh_report *report);
+void nh_run_put_inputs(nh_run *run, const double *value);
+void nh_run_put_group_inputs(nh_run *run, const group *first, int count, const double *value);
+/* Whether more follows from a change of them: a method remembers something, or velocities jump. */
+bool nh_run_inputs_need_answers(const nh_run *run);
 
 /* The numbers of the open inputs of a member, shape.inputs of them; and into a block of one lane.
  */

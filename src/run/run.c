@@ -149,10 +149,7 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     bool in_step = !run->pace && (run->system->facts.autonomous || !nh_choice_adapts(&run->choice));
     bool in_lanes = run->members > 1 && run->system->mechanics && in_step && !run->crossings;
     int lanes = in_lanes ? nh_variant_lanes(wide) : 1;
-    if (in_lanes)
-        run->brief.each =
-            calloc((size_t)(run->members + lanes - 1) / (size_t)lanes, sizeof *run->brief.each);
-    if (!make_groups(run, lanes) || (in_lanes && !run->brief.each))
+    if (!make_groups(run, lanes))
         return nh_fail_memory(report);
     run->backend = NH_BACKEND_TAPE;
     run->trial.open = options->backend == NH_BACKEND_AUTO;
@@ -285,7 +282,6 @@ void nh_run_free(nh_run *run)
         free(run->group[i].block);
     free(run->group);
     free(run->lane_state);
-    free(run->brief.each);
     free(run->table);
     nh_pace_free(run->pace);
     nh_engine_free(&run->careful);

@@ -48,7 +48,6 @@ typedef struct nh_trace { /* as in nh_kernel_io */
 } nh_trace;
 
 typedef struct nh_brief { /* what calls of few steps keep for the next: brief.c */
-    nh_kernel_io *each;   /* of each of several groups; NULL: there is one */
     const engine *engine;
     const nh_kernel *kernel; /* that it had then */
     nh_kernel_io io;
@@ -125,9 +124,16 @@ nh_status nh_run_compile(nh_run *run, nh_report *report);
 int64_t nh_trial_chunk(nh_run *run);
 void nh_trial_note(nh_run *run, int64_t steps, double seconds);
 
+typedef struct nh_around { /* what is called with some groups before and after their steps; the
+                             latter tells whether their states are finite */
+    void (*before)(void *self, const group *first, int count);
+    bool (*after)(void *self, const group *first, int count);
+    void *self;
+} nh_around;
 /* Advances by few steps where that needs nothing but the kernel; false when it has to be done the
- * long way. The other keeps what the kernel is handed for that. */
-bool nh_brief_advance(nh_run *run, int64_t steps);
+ * long way, though `around`, if given, may have seen some groups. The other keeps what the kernel
+ * is handed for that. */
+bool nh_brief_advance(nh_run *run, int64_t steps, const nh_around *around);
 void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io);
 
 /* Takes a member out: its lane follows a neighbour from here on and cannot fail by itself. A group

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "run/lanes.h"
 
 struct nh_stepper {
     nh_run *run;
@@ -14,33 +15,73 @@ struct nh_stepper {
     double t;
 };
 
-/* Where users see the state as it is, it is copied group by group. */
-static void copy_group(const nh_stepper *s, const group *g)
+/* Rows of lanes become rows of members: `n` numbers of each of `count` members. */
+static void copy_some(double *to, const double *from, int n, int lanes, int count)
 {
-    const nh_shape *shape = &s->run->system->shape;
-    const int n = shape->n, lanes = g->lanes, left = s->members - g->first_member;
-    const double *revolutions = g->block + 4 * n * lanes;
-    for (int lane = 0; lane < lanes && lane < left; lane++) {
-        double *q = s->q + (size_t)(g->first_member + lane) * (size_t)n;
-        double *v = s->v + (size_t)(g->first_member + lane) * (size_t)n;
-        for (int i = 0; i < n; i++) {
-            q[i] = g->block[i * lanes + lane];
-            v[i] = g->block[(n + i) * lanes + lane];
+    for (int i = 0; i < n; i++)
+        for (int lane = 0; lane < count; lane++)
+            to[lane * n + i] = from[i * lanes + lane];
+}
+
+/* The state of so many of a group's lanes, where users see it as it is. */
+static void copy_lanes(const nh_shape *shape, const group *g, int count, double *q, double *v)
+{
+    const int n = shape->n;
+    copy_some(q, g->block, n, g->lanes, count);
+    copy_some(v, g->block + n * g->lanes, n, g->lanes, count);
+    for (int a = 0; a < shape->angles; a++)
+        for (int lane = 0; lane < count; lane++) {
+            double *angle = q + lane * n + shape->angle[a];
+            *angle = nh_whole_angle(*angle, g->block[(4 * n + a) * g->lanes + lane]);
         }
-        for (int a = 0; a < shape->angles; a++)
-            q[shape->angle[a]] = nh_whole_angle(q[shape->angle[a]], revolutions[a * lanes + lane]);
+}
+
+static bool copy_groups(void *self, const group *first, int count)
+{
+    const nh_stepper *s = self;
+    const nh_shape *shape = &s->run->system->shape;
+    const size_t n = (size_t)shape->n;
+    bool finite = true;
+    for (const group *g = first; g < first + count; g++) {
+        const int left = s->members - g->first_member, used = left < g->lanes ? left : g->lanes;
+        double *q = s->q + (size_t)g->first_member * n, *v = s->v + (size_t)g->first_member * n;
+        if (used == NH_LANES) {
+            finite &= nh_lanes_show(shape, g->block, q, v);
+            continue;
+        }
+        copy_lanes(shape, g, used, q, v);
+        finite &= nh_numbers_finite(g->block, 2 * n * (size_t)g->lanes);
     }
+    return finite;
+}
+
+static void put_groups(void *self, const group *first, int count)
+{
+    const nh_stepper *s = self;
+    const double *u = s->u + (size_t)first->first_member * (size_t)s->inputs;
+    nh_run_put_group_inputs(s->run, first, count, u);
+}
+
+static bool is_plain(const nh_stepper *s)
+{
+    return s->coordinates == s->run->system->shape.n && s->velocities == s->coordinates;
+}
+
+static void copy_time(nh_stepper *s)
+{
+    s->t = s->run->time + (double)s->run->steps * s->run->step;
 }
 
 static void copy_out(nh_stepper *s)
 {
     const nh_run *run = s->run;
-    const int n = run->system->shape.n, nq = s->coordinates, nv = s->velocities;
-    s->t = run->time + (double)run->steps * run->step;
-    for (int i = 0; nq == n && nv == n && i < run->groups; i++)
-        copy_group(s, run->group + i);
-    for (int i = 0; (nq != n || nv != n) && i < s->members; i++)
-        nh_run_state(run, i, NULL, s->q + (size_t)i * (size_t)nq, s->v + (size_t)i * (size_t)nv);
+    const size_t nq = (size_t)s->coordinates, nv = (size_t)s->velocities;
+    const bool plain = is_plain(s);
+    copy_time(s);
+    if (plain)
+        (void)copy_groups(s, run->group, run->groups);
+    for (int i = 0; !plain && i < s->members; i++)
+        nh_run_state(run, i, NULL, s->q + (size_t)i * nq, s->v + (size_t)i * nv);
 }
 
 /* Those that the caller's array does not decide, and the start's. */
@@ -107,9 +148,17 @@ nh_status nh_stepper_start(nh_stepper *s, int member, double t, const double *q,
 
 nh_status nh_stepper_step(nh_stepper *s, int64_t steps, nh_report *report)
 {
-    nh_status status = nh_run_put_inputs(s->run, s->u, report);
-    if (status == NH_OK)
-        status = nh_run_advance(s->run, steps, report);
+    const nh_around around = {put_groups, copy_groups, s};
+    nh_status status = nh_run_check_inputs(s->run, s->members, s->u, report);
+    if (status != NH_OK)
+        return status;
+    if (is_plain(s) && !nh_run_inputs_need_answers(s->run) &&
+        nh_brief_advance(s->run, steps, &around)) {
+        copy_time(s);
+        return NH_OK;
+    }
+    nh_run_put_inputs(s->run, s->u);
+    status = nh_run_advance(s->run, steps, report);
     copy_out(s);
     return status;
 }

@@ -134,6 +134,31 @@ class Inputs(unittest.TestCase):
                 s.step()
             self.assertEqual((s.q[0], s.v[0]), (runs[0].q[-1, 0], runs[0].v[-1, 0]))
 
+    def test_members_of_any_size(self):
+        """Rows of members are what single steppers give, for every number of coordinates and with lanes that are not full;
+        after a step that one member cannot do, all are where they were."""
+        for n in range(1, 8):
+            text = f"model many\nparameter N = {n}\ncoordinate x[1..N] angle\ninput u = 0, w = 1\n" \
+                   "lagrangian sum(i in 1..N: x[i]'^2*i/2 + cos(x[i]))\nforce x[1] = u + w*sqrt(u + 5)\nstart x[1]' = 3\n"
+            for method in ("leapfrog", "gauss"):
+                rng = np.random.default_rng(n)
+                given = rng.normal(size=(30, 7, 2))
+                with nonholo.Stepper(text, method, step=0.5, members=7) as many:
+                    for u in given:
+                        many.u, many.w = u[:, 0], u[:, 1]
+                        many.step()
+                    q, v = many.q.copy(), many.v.copy()
+                    many.u = [0, 0, 0, 0, -6, 0, 0]
+                    with self.assertRaises(nonholo.Error):
+                        many.step()
+                    self.assertTrue((many.q == q).all() and (many.v == v).all() and many.t == 15)
+                for member in range(7):
+                    with nonholo.Stepper(text, method, step=0.5) as one:
+                        for u in given[:, member]:
+                            one.u, one.w = u
+                            one.step()
+                        self.assertTrue((one.q == q[member]).all() and (one.v == v[member]).all(), (n, method, member))
+
     def test_members(self):
         """Members of a stepper, and of an ensemble, have the bits of single runs."""
         inputs = np.linspace(-1, 1, 7)
