@@ -12,12 +12,16 @@ function shortNumber(v) {
     return String(Number(v.toPrecision(6)));
 }
 
-// Ticks of a logarithmic axis: powers of ten only, each second or third when there are many.
-function powers(u, splits) {
-    const exponents = splits.map((v) => (v > 0 ? Math.log10(v) : NaN));
-    const whole = (e) => Math.abs(e - Math.round(e)) < 1e-9;
-    const step = Math.ceil(exponents.filter(whole).length / 9);
-    return splits.map((v, i) => (whole(exponents[i]) && Math.round(exponents[i]) % step === 0 ? v : null));
+// Ticks of a logarithmic axis: powers of ten, each second or third when there are many, and what is between them when
+// there are few. uPlot's own never end where errors of round-off lie below 1e-22.
+function logTicks(low, high) {
+    const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9), step = Math.ceil((last - first + 1) / 9);
+    const ticks = [], parts = last > first ? [1] : [1, 2, 5];
+    for (let e = first - 1; e <= last; e++)
+        for (const part of parts)
+            if (part > 1 || e % step === 0) ticks.push(Number(part + "e" + e));
+    const inside = ticks.filter((v) => v >= low * 0.999999 && v <= high * 1.000001);
+    return inside.length > 1 ? inside : [low, high];
 }
 
 function rises(curve) {
@@ -64,9 +68,10 @@ function axis(label, isLog, size) {
     const one = { label: label, labelSize: 20, values: (u, splits) => splits.map(shortNumber), size: size,
         stroke: () => (dark() ? "#ddd" : "#222"), grid: { stroke: () => (dark() ? "#3a3d42" : "#e4e4e4") } };
     if (isLog) {
-        one.filter = powers;
-        one.grid.filter = powers;
-        one.ticks = { filter: powers };
+        one.splits = (u, index, low, high) => (low > 0 && high < Infinity ? logTicks(low, high) : []);
+        one.filter = (u, splits) => splits;
+        one.grid.filter = one.filter;
+        one.ticks = { filter: one.filter };
     }
     return one;
 }

@@ -86,7 +86,11 @@ function controls(player, place) {
     speed.onchange = () => { player.speed = Number(speed.value); };
     button.onclick = () => (player.playing ? player.pause() : player.play());
     const length = () => player.last - player.first;
-    slider.oninput = () => { player.pause(); player.go(player.first + (slider.value / 10000) * length()); };
+    slider.oninput = () => {
+        const wanted = slider.value; // pausing sets it back where a slider that is dragged has no focus
+        player.pause();
+        player.go(player.first + (wanted / 10000) * length());
+    };
     player.changed = () => {
         button.textContent = player.playing ? "❚❚" : "▶";
         button.setAttribute("aria-label", player.playing ? "pause" : "play");

@@ -190,6 +190,8 @@ class SceneState {
 
 // ---- the camera ----
 
+const NEAREST = 0.92; // of the way to the viewer; what is nearer is not drawn
+
 class SceneCamera {
     constructor(state) {
         this.watch(state);
@@ -249,12 +251,30 @@ class SceneCamera {
         }
     }
 
+    // How near a point is to the viewer, and whether that is not too near to be drawn, or behind.
+    nearness(p) {
+        return vec.dot(vec.sub(p, this.at), this.toward);
+    }
+
+    sees(p) {
+        return this.nearness(p) < NEAREST * this.distance;
+    }
+
+    seesAll(points) {
+        return this.distance === Infinity || points.every((p) => p && this.sees(p));
+    }
+
+    // Where a line from a to b passes from what is drawn to what is not; null if it does not.
+    crossing(a, b) {
+        const from = this.nearness(a) - NEAREST * this.distance, to = this.nearness(b) - NEAREST * this.distance;
+        return from < 0 === to < 0 ? null : vec.add(a, vec.scale(from / (from - to), vec.sub(b, a)));
+    }
+
     // [x, y, how near, scale there], or null behind the viewer.
     project(p) {
-        const d = vec.sub(p, this.at), near = vec.dot(d, this.toward);
-        const grow = this.distance === Infinity ? 1 : this.distance / (this.distance - near);
-        if (!(grow > 0) || grow > 12) return null;
-        const s = this.scale * grow;
+        const near = this.nearness(p);
+        if (!(near < this.distance)) return null;
+        const d = vec.sub(p, this.at), s = this.distance === Infinity ? this.scale : (this.scale * this.distance) / (this.distance - near);
         return [this.centre[0] + s * vec.dot(d, this.right), this.centre[1] - s * vec.dot(d, this.up), near, s];
     }
 
@@ -324,7 +344,8 @@ class SceneView {
 
     // From the back to the front; in the plane in the order of the model.
     sorted() {
-        const rank = (s) => (behind[s.shape] === undefined ? 3 : behind[s.shape]);
+        const carries = (s) => s.shape === "disk" && !this.state.flat && this.sideOf(s) < 0; // also the traces on it
+        const rank = (s) => (carries(s) ? 1 : behind[s.shape] === undefined ? 3 : behind[s.shape]);
         const list = this.state.scene.shapes.map((s, i) => ({ s, i, rank: rank(s), near: this.state.flat ? 0 : this.nearness(s) }));
         list.sort((a, b) => a.rank - b.rank || a.near - b.near || a.i - b.i);
         return list.map((x) => x.s);

@@ -18,7 +18,29 @@ class ScenePainter {
         return pair ? pair[this.dark ? 1 : 0] : "#888888";
     }
 
-    // A path through points of the scene; where one lies behind the viewer it is interrupted.
+    // Points of a line with what lies too near to the viewer, or behind, cut away: null where it is interrupted.
+    cutLine(points) {
+        const out = [], camera = this.camera;
+        points.forEach((p, i) => {
+            const before = i && points[i - 1];
+            if (before && p) {
+                const crossing = camera.crossing(before, p);
+                if (crossing) out.push(...(camera.sees(p) ? [null, crossing] : [crossing, null]));
+            }
+            out.push(p && camera.sees(p) ? p : null);
+        });
+        return out;
+    }
+
+    // The part of a polygon that is far enough from the viewer.
+    cutPolygon(points) {
+        const camera = this.camera, all = points.filter((p) => p);
+        return all.flatMap((p, i) => {
+            const crossing = camera.crossing(all[(i || all.length) - 1], p);
+            return (crossing ? [crossing] : []).concat(camera.sees(p) ? [p] : []);
+        });
+    }
+
     path(points, closed) {
         const c = this.c;
         let down = false;
@@ -34,14 +56,15 @@ class ScenePainter {
     }
 
     stroke(points, colour, width, closed) {
-        this.path(points, closed);
+        const whole = this.camera.seesAll(points);
+        this.path(whole ? points : this.cutLine(closed ? points.concat([points[0]]) : points), closed && whole);
         this.c.strokeStyle = colour;
         this.c.lineWidth = width;
         this.c.stroke();
     }
 
     fill(points, colour) {
-        this.path(points, true);
+        this.path(this.camera.seesAll(points) ? points : this.cutPolygon(points), true);
         this.c.fillStyle = colour;
         this.c.fill();
     }
@@ -273,11 +296,8 @@ function paintGrid(p, s, line) {
     const on = (i, j) => vec.along(point, (centre[0] + i) * step, u, (centre[1] + j) * step, v);
     if (!p.state.flat) p.fill([on(-count, -count), on(count, -count), on(count, count), on(-count, count)], mix(line, p.ground, 0.75));
     for (let i = -count; i <= count; i++) {
-        const pieces = p.state.flat ? 1 : 8;
-        for (const turned of [false, true]) {
-            const points = Array.from({ length: pieces + 1 }, (x, k) => -count + (2 * count * k) / pieces).map((j) => (turned ? on(j, i) : on(i, j)));
-            p.stroke(points, line, 0.8);
-        }
+        p.stroke([on(i, -count), on(i, count)], line, 0.8);
+        p.stroke([on(-count, i), on(count, i)], line, 0.8);
     }
 }
 

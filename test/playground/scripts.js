@@ -18,3 +18,15 @@ assert.deepStrictEqual(offers("draw wheel at (0, 0) rad"), ["radius"]);
 assert.deepStrictEqual(offers("draw wheel color gre"), ["grey", "green"]);
 assert.deepStrictEqual(offers("# lagr"), []);
 assert.deepStrictEqual(offers("let x = "), []);
+
+// Ticks of logarithmic axes: some, not many, within the axis, also far below what round-off is.
+const page = fs.readFileSync(path.resolve(process.argv[2], "../src/output/page.js"), "utf8");
+const logTicks = new Function("window", page + "; return logTicks;")({});
+for (let low = -308; low < 300; low += 7)
+    for (const decades of [0.01, 0.3, 0.9, 1, 2, 3, 8, 9, 10, 30, 300]) {
+        const from = Math.pow(10, low), to = Math.pow(10, Math.min(307, low + decades)), ticks = logTicks(from, to);
+        assert(ticks.length >= 2 && ticks.length <= 10, `${ticks.length} ticks from ${from} to ${to}`);
+        assert(ticks.every((v, i) => v >= from * 0.99999 && v <= to * 1.00001 && (i === 0 || v > ticks[i - 1])), `ticks from ${from} to ${to}`);
+    }
+assert.deepStrictEqual(logTicks(2e-17, 3e-15), [1e-16, 1e-15]);
+assert.deepStrictEqual(logTicks(1e-23, 1e-15), [1e-23, 1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15]);
