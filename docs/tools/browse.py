@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""browse.py NONHOLO SOURCE OUT: builds the manual and looks at it in headless Chromium: search, copy buttons, colours, and
+"""browse.py NONHOLO SOURCE OUT: builds the manual and looks at it in headless Chromium: search, copy buttons, colours, live examples, and
 pages that are not wider than the window. Exit code 77, 'skipped', without Chromium."""
 
 import html
@@ -23,6 +23,8 @@ addEventListener("load", () => setTimeout(() => {
         overflow: root.scrollWidth - root.clientWidth, pres: document.querySelectorAll("main pre").length,
         copies: document.querySelectorAll("button.copy").length, menu: getComputedStyle(document.querySelector("nav.pages")).display,
         before: before, after: getComputedStyle(document.body).backgroundColor,
+        live: document.querySelectorAll("figure.live").length, moving: document.querySelectorAll("figure.live canvas").length,
+        still: document.querySelectorAll("figure.live img").length,
     }));
 }, 200));
 </script>"""
@@ -73,6 +75,7 @@ def check_page(browser, manual, name, width):
     check(values["overflow"] <= 0, f"{name} is {values['overflow']} pixels too wide in a window of {width}")
     check(values["copies"] == values["pres"], f"{name} has {values['pres']} blocks of code and {values['copies']} copy buttons")
     check(values["before"] != values["after"], f"{name}: the button does not change the colours")
+    check(values["live"] == values["moving"] == values["still"], f"{name}: {values['live']} live examples, of which {values['moving']} move")
     check((values["menu"] == "none") == (width < 800), f"{name}: the menu is {values['menu']} in a window of {width}")
 
 
@@ -85,10 +88,10 @@ def main():
     build = os.path.join(os.path.dirname(os.path.abspath(__file__)), "build.py")
     subprocess.run([sys.executable, build, *sys.argv[1:4]], check=True)
     check_search(browser, manual)
-    for name in ("tutorial.html", "performance.html", "python-api.html"):
+    for name in ("tutorial.html", "performance.html", "python-api.html", "theory.html"):
         for width in (1400, 500):  # headless Chromium has no narrower window
             check_page(browser, manual, name, width)
-    print("search, copy buttons, colours and widths are right")
+    print("search, copy buttons, colours, live examples and widths are right")
     return 0
 
 

@@ -13,6 +13,7 @@ import sys
 
 import bars
 import gallery
+import live
 import python_reference
 import reference
 import search
@@ -150,7 +151,8 @@ def fill_template(**values):
 
 
 def write_pages():
-    bodies = {name: local_links(body_of(name)) for name in NAMES}
+    has_playground = copy_playground()
+    bodies = {name: live.expand(local_links(body_of(name)), name, has_playground) for name in NAMES}
     titles = {name: title_of(name, body) for name, body in bodies.items()}
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     for name, body in bodies.items():
@@ -202,6 +204,16 @@ def copy_files():
     shutil.copytree(os.path.join(DOCS, "images"), os.path.join(OUT, "images"))
     if os.path.exists(MATH_FONT):
         shutil.copy(MATH_FONT, os.path.join(OUT, "math.otf"))
+
+
+def copy_playground():
+    """The playground, if it was built beside the manual; whether there is one."""
+    page = os.path.join(os.path.dirname(OUT), "playground", "index.html")
+    if not os.path.exists(page):
+        return False
+    os.makedirs(os.path.join(OUT, "playground"))
+    shutil.copy(page, os.path.join(OUT, "playground"))
+    return True
 
 
 def check_picture():

@@ -10,7 +10,7 @@ import nonholo
 WIDTH, HEIGHT, EDGE = 340, 250, 34
 
 # What the picture of each model shows: one column against another, with equal scales unless alike=False, and how it is
-# run; "others" are further curves in the same picture. For a model that is not listed here, the first coordinate is drawn
+# run; "others" are further curves in the same picture, "moves" how much time the moving picture shows. For a model that is not listed here, the first coordinate is drawn
 # against time.
 VIEWS = {
     "appell-hamel": dict(x="x", y="y", time=12),
@@ -22,7 +22,7 @@ VIEWS = {
     "chaotic-particle": dict(x="x", y="y[1]", time=60),
     "chaotic-particle-holonomic": dict(x="x", y="y[1]", time=60),
     "chaplygin-ball": dict(x="x", y="y", time=60),
-    "chaplygin-sleigh": dict(x="x1", y="x2", time=250),
+    "chaplygin-sleigh": dict(x="x1", y="x2", time=250, moves=180),
     "chaplygin-sphere": dict(x="x", y="y", time=40),
     "closed-chain": dict(x="t", y="width", time=4, step=0.005, alike=False),
     "disk-chain": dict(x="x[1]", y="y[1]", time=40, set={"N": 3}, others=[("x[2]", "y[2]"), ("x[3]", "y[3]")]),
@@ -143,32 +143,24 @@ def draw(run, view):
     )
 
 
-FRAMES, LONGEST = 160, 15  # of the moving pictures: frames, and time at most
+FRAMES, LONGEST = 200, 15  # of the moving pictures: frames, and time at most unless the view says how much
 
 
 def moving(name, view):
-    """The scene of a model and its frames, for gallery.js; None for a model without a drawing."""
-    short = dict(view, time=min(view["time"], LONGEST))
-    run = simulate(name, short)
+    """The scene of a model and its frames, for live.js."""
+    run = simulate(name, dict(view, time=view.get("moves", min(view["time"], LONGEST))))
     system = nonholo.load(name).system(view.get("set"))
-    if system.scene is None:
-        return None
     rows = [round(i * (len(run.t) - 1) / (FRAMES - 1)) for i in range(FRAMES)]
     frames = [system.drawn(run.q[i], run.v[i], run.t[i]) for i in rows]
     channels = [[float(f"{frame[c]:.5g}") for frame in frames] for c in range(system.scene["channels"])]
     return {"scene": system.scene, "times": [float(f"{run.t[i]:.5g}") for i in rows], "channels": channels}
 
 
-def put_scripts(folder, scenes):
-    """The scenes and the scripts that draw them, beside the pictures."""
+def put_scripts(folder):
+    """The scripts that draw the scenes, beside the pictures."""
     here = os.path.dirname(os.path.abspath(__file__))
-    for source in ("../../src/output/scene.js", "../../src/output/scene_paint.js", "gallery.js"):
+    for source in ("../../src/output/scene.js", "../../src/output/scene_paint.js", "live.js"):
         shutil.copy(os.path.join(here, source), os.path.join(folder, "gallery"))
-    with open(os.path.join(folder, "gallery", "scenes.js"), "w") as file:
-        file.write("const galleryScenes = " + json.dumps(scenes, separators=(",", ":")) + ";\n")
-
-
-SCRIPTS = "".join(f'<script src="gallery/{name}.js"></script>\n' for name in ("scene", "scene_paint", "scenes", "gallery"))
 
 
 def kinds(facts):
@@ -184,7 +176,7 @@ def kinds(facts):
 HEAD = """# Gallery
 
 This page shows every shipped model, drawn from a run with `gauss:stages=3`. Paths have equal scales on both axes; an open circle
-marks the start and a filled one the end. Below, the mechanism moves as its model draws it ([seeing it move](animation.md)).
+marks the start and a filled one the end. Above, the mechanism moves as its model draws it ([seeing it move](animation.md)).
 `nonholo models NAME` prints a model, and `nonholo check NAME` describes it. Each model was
 compared with a solution found without nonholo (`test/cli/test_models.py`).
 
@@ -192,7 +184,7 @@ compared with a solution found without nonholo (`test/cli/test_models.py`).
 """
 
 
-def entry(name, summary, folder, scenes):
+def entry(name, summary, folder):
     """Draws one model into a folder; returns its part of the page."""
     model = nonholo.load(name)
     view = VIEWS.get(name)
@@ -200,21 +192,22 @@ def entry(name, summary, folder, scenes):
     view = view or dict(x="t", y=(facts.coordinates + facts.velocities)[0], time=20, alike=False)
     with open(os.path.join(folder, "gallery", name + ".svg"), "w") as file:
         file.write(draw(simulate(name, view), view))
-    scenes[name] = moving(name, view)
+    with open(os.path.join(folder, "gallery", name + ".js"), "w") as file:
+        scene = json.dumps(moving(name, view), separators=(",", ":"))
+        file.write(f"(window.liveScenes = window.liveScenes || {{}})[{json.dumps(name)}] = {scene};\n")
     title, _, rest = summary.partition(":")
     changed = "".join(f", {k} = {v:g}" for k, v in view.get("set", {}).items())
     said = f"{kinds(facts)}; drawn to t = {view['time']:g}{changed}. Advised: `{facts.advised}`."
-    return ["<div>", "", f"## {name}", "", f"![{title}](gallery/{name}.svg)", "", f"**{title}:**{rest}", "", said[0].upper() + said[1:], "",
+    return ["<div>", "", f"## {name}", "", f"<!-- live {name} -->", "", f"**{title}:**{rest}", "", said[0].upper() + said[1:], "",
             "<details><summary>Model text</summary>", "", "```nh", model.text.strip(), "```", "", "</details>", "", "</div>", ""]
 
 
 def page(folder):
     """Draws the pictures into a folder; returns the text of the page."""
     os.makedirs(os.path.join(folder, "gallery"), exist_ok=True)
-    scenes = {}
-    parts = [line for name, summary in nonholo.models().items() for line in entry(name, summary, folder, scenes)]
-    put_scripts(folder, scenes)
-    return HEAD + "\n".join(parts) + "</div>\n\n" + SCRIPTS
+    parts = [line for name, summary in nonholo.models().items() for line in entry(name, summary, folder)]
+    put_scripts(folder)
+    return HEAD + "\n".join(parts) + "</div>\n"
 
 
 if __name__ == "__main__":

@@ -250,22 +250,35 @@ static bool is_under(const nh_curve *below, const nh_curve *above, const nh_draw
     return true;
 }
 
-/* Which curves of a panel are hidden, and under which. */
+/* The topmost curve that hides one, or -1. */
+static int cover_of(const nh_curve *curves, int count, int below, const nh_drawing *p, width w)
+{
+    for (int above = count - 1; above > below; above--)
+        if (is_under(&curves[below], &curves[above], p, w))
+            return above;
+    return -1;
+}
+
+static void add_words(char note[NOTE], const char *before, const char *name)
+{
+    const size_t used = strlen(note), more = strlen(before) + strlen(name) + 1;
+    if (used + more < NOTE)
+        snprintf(note + used, more, "%s%s", before, name);
+}
+
+/* Which curves of a panel are hidden, and under which: "a and b lie under c; d lies under e". */
 static void name_hidden(const nh_curve *curves, int count, const nh_drawing *p, char note[NOTE])
 {
     const width w = find_width(curves, count, p);
-    size_t used = 0;
     note[0] = '\0';
-    for (int i = 0; i < count; i++)
-        for (int j = count - 1; j > i; j--)
-            if (is_under(&curves[i], &curves[j], p, w)) {
-                const size_t more = strlen(curves[i].name) + strlen(curves[j].name) + 16;
-                if (used + more < NOTE)
-                    snprintf(note + used, more, "%s%s lies under %s", used ? ", " : "",
-                             curves[i].name, curves[j].name);
-                used = strlen(note);
-                break;
-            }
+    for (int above = 0; above < count; above++) {
+        int hidden = 0;
+        for (int below = 0; below < above; below++)
+            if (cover_of(curves, count, below, p, w) == above)
+                add_words(note, hidden++ ? " and " : note[0] ? "; " : "", curves[below].name);
+        if (hidden)
+            add_words(note, hidden > 1 ? " lie under " : " lies under ", curves[above].name);
+    }
 }
 
 /* ---- panels -------------------------------------------------------------------------------- */

@@ -14,7 +14,9 @@ enum {
     PANEL_WIDTH = 500,
     PANEL_HEIGHT = 330,
     MARGIN = 60,
-    LEGEND_ROW = 26
+    LEGEND_ROW = 26,
+    NOTE_LINE = 72, /* letters */
+    NOTE_ROW = 13
 };
 
 /* The colours of Okabe and Ito without their yellow; then again with dashes. */
@@ -27,6 +29,7 @@ typedef struct page {
     FILE *script;
     int columns, rows;       /* of panels */
     int names, name_columns; /* of the legend */
+    int note_lines;          /* of the longest note */
     int width, height, head; /* points */
 } page;
 
@@ -123,17 +126,32 @@ static void put_range(const page *p, char axis, const double *range)
                 nh_number_text(range[1], to));
 }
 
-/* Where the curves begin and end. */
-static void find_ends(const nh_panel *panel, double *least, double *greatest)
+/* Where the curves begin and end: their x, or their y. */
+static void find_ends(const nh_panel *panel, bool is_y, double *least, double *greatest)
 {
     *least = INFINITY;
     *greatest = -INFINITY;
     for (int c = 0; c < panel->curves; c++)
         for (int64_t i = 0; i < panel->curve[c].count; i++)
             if (can_draw(panel, panel->curve[c].x[i], panel->curve[c].y[i])) {
-                *least = fmin(*least, panel->curve[c].x[i]);
-                *greatest = fmax(*greatest, panel->curve[c].x[i]);
+                const double value = (is_y ? panel->curve[c].y : panel->curve[c].x)[i];
+                *least = fmin(*least, value);
+                *greatest = fmax(*greatest, value);
             }
+}
+
+/* The part of a panel's width that its axis takes: where units are as long across as upwards, a
+ * curve that is higher than wide leaves some of it empty. */
+static double part_of_width(const nh_panel *panel, double width)
+{
+    double low, high;
+    if (!panel->equal)
+        return 1;
+    find_ends(panel, true, &low, &high);
+    if (panel->y_range)
+        low = panel->y_range[0], high = panel->y_range[1];
+    const double across = width / fabs(high - low) * (PANEL_HEIGHT - 95) / (PANEL_WIDTH - 105);
+    return across < 1 ? fmax(across, 0.2) : 1;
 }
 
 /* Four to eight marks that do not run into each other, at 1, 2 or 5 times a power of ten; the axis
@@ -141,7 +159,7 @@ static void find_ends(const nh_panel *panel, double *least, double *greatest)
 static void put_marks(const page *p, const nh_panel *panel)
 {
     double least, greatest;
-    find_ends(panel, &least, &greatest);
+    find_ends(panel, false, &least, &greatest);
     if (panel->x_range)
         least = panel->x_range[0], greatest = panel->x_range[1];
     double width = greatest - least;
@@ -149,7 +167,8 @@ static void put_marks(const page *p, const nh_panel *panel)
         fputs("set xtics autofreq\n", p->script);
         return;
     }
-    double unit = pow(10, floor(log10(width / 4))), count = width / 4 / unit;
+    const double least_unit = width / 4 / part_of_width(panel, width);
+    double unit = pow(10, floor(log10(least_unit))), count = least_unit / unit;
     unit *= count >= 5 ? 5 : count >= 2 ? 2 : 1;
     nh_print_to(p->script, "set xtics %g\n", unit);
     if (panel->x_range || panel->equal)
@@ -201,15 +220,43 @@ static void put_curves(const page *p, const nh_panel *panel, bool with_names)
     fputc('\n', p->script);
 }
 
+/* How much of a note fits into a line: all, or up to the last space that does. */
+static size_t line_of(const char *note)
+{
+    size_t length = strlen(note);
+    if (length <= NOTE_LINE)
+        return length;
+    for (length = NOTE_LINE; length > 0 && note[length] != ' ';)
+        length--;
+    return length ? length : NOTE_LINE;
+}
+
+static int lines_of(const char *note)
+{
+    int lines = 0;
+    for (; note && *note; note += *note == ' ')
+        note += line_of(note), lines++;
+    return lines;
+}
+
+/* Below the name of the axis, where no curve is; in single quotes a text has no line breaks. */
 static void put_note(const page *p, const char *note)
 {
-    if (!note || !note[0]) {
-        fputs("unset label 1\n", p->script);
-        return;
+    char line[NOTE_LINE + 1];
+    for (int i = 1; i <= p->note_lines; i++)
+        fprintf(p->script, "unset label %d\n", i);
+    for (int i = 1; note && *note; i++, note += *note == ' ') {
+        const size_t length = line_of(note);
+        memcpy(line, note, length);
+        line[length] = '\0';
+        note += length;
+        fprintf(p->script, "set label %d ", i);
+        quote(p, line);
+        nh_print_to(p->script,
+                    " at graph 0.5, graph 0 center offset character 0, character %.2f font ',8' "
+                    "textcolor rgb '#555555'\n",
+                    -3.1 - 0.8 * i);
     }
-    fputs("set label 1 ", p->script);
-    quote(p, note);
-    fputs(" at graph 0.99, graph 0.03 right front font ',8' textcolor rgb '#555555'\n", p->script);
 }
 
 static bool has_bars(const nh_panel *panel)
@@ -258,19 +305,24 @@ static page lay_out(const nh_panel *panel, int panels)
     p.name_columns = p.name_columns < 1 ? 1 : p.name_columns;
     p.head = MARGIN + (panel->title ? LEGEND_ROW : 0) +
              LEGEND_ROW * ((p.names + p.name_columns - 1) / p.name_columns);
-    p.height = p.head + p.rows * PANEL_HEIGHT + (panels == 1 ? PANEL_HEIGHT / 2 : 0);
+    for (int i = 0; i < panels; i++)
+        if (lines_of(panel[i].note) > p.note_lines)
+            p.note_lines = lines_of(panel[i].note);
+    p.height = p.head + p.rows * (PANEL_HEIGHT + NOTE_ROW * p.note_lines) +
+               (panels == 1 ? PANEL_HEIGHT / 2 : 0);
     return p;
 }
 
 static void put_page(const page *p, const char *title)
 {
-    double top = 1 - (double)p->head / p->height, gap = 95.0 / p->height;
+    const int notes = NOTE_ROW * p->note_lines;
+    double top = 1 - (double)p->head / p->height, gap = (95.0 + notes) / p->height;
     nh_print_to(p->script,
                 "set grid lc rgb '#cccccc'\nset tics nomirror\nset border 3\n"
                 "set key at screen 0.5, screen %.4f center top vertical Left reverse maxrows %d\n"
                 "set multiplot layout %d,%d margins %.4f,%.4f,%.4f,%.4f spacing %.4f,%.4f title ",
                 1 - 45.0 / p->height, (p->names + p->name_columns - 1) / p->name_columns, p->rows,
-                p->columns, 100.0 / p->width, 1 - 30.0 / p->width, 55.0 / p->height, top,
+                p->columns, 100.0 / p->width, 1 - 30.0 / p->width, (55.0 + notes) / p->height, top,
                 105.0 / p->width, gap);
     quote(p, title);
     fputs(" font ',15'\n", p->script);

@@ -396,7 +396,11 @@ class SceneView {
             held.set(e.pointerId, to);
             again();
         });
-        canvas.addEventListener("wheel", (e) => { e.preventDefault(); camera.zoom *= Math.exp(-e.deltaY / 600); again(); }, { passive: false });
         canvas.addEventListener("dblclick", () => { camera.reset(); again(); });
+        if (this.options.embedded) { // in a page that scrolls: the wheel and a finger that moves up or down are the page's
+            canvas.style.touchAction = "pan-y";
+            return;
+        }
+        canvas.addEventListener("wheel", (e) => { e.preventDefault(); camera.zoom *= Math.exp(-e.deltaY / 600); again(); }, { passive: false });
     }
 }
