@@ -71,6 +71,35 @@ static bool derive_momenta_and_forces(nh_mechanics *s)
     return !nh_graph_failed(g);
 }
 
+/* (de/dq) v + de/dt from de/dq; where there are rotations without it, which is shorter then. */
+static nh_expr moving_with(nh_mechanics *s, nh_expr e, const nh_partials *by_q, const nh_expr *v)
+{
+    if (s->problem->rotations > 0)
+        return nh_total_derivative(s->g, e);
+    nh_expr explicitly = time_derivative(s->g, e);
+    return nh_add(s->g, nh_row_apply(s->g, by_q, v), explicitly);
+}
+
+/* Takes what stands below the diagonal from above it: with rotations expressions of equal entries
+ * can differ. */
+static bool mirror(nh_matrix *a)
+{
+    for (int i = 1; i < a->rows; i++) {
+        nh_partials row = {0};
+        for (int j = 0; j < a->rows; j++) {
+            const nh_expr e = j < i ? nh_partial_of(a->row + j, (uint32_t)i)
+                                    : nh_partial_of(a->row + i, (uint32_t)j);
+            if (e != NH_ZERO && !nh_row_append(&row, (uint32_t)j, e)) {
+                nh_partials_free(&row);
+                return false;
+            }
+        }
+        nh_partials_free(a->row + i);
+        a->row[i] = row;
+    }
+    return true;
+}
+
 /* M = dp/dv and rate = F - (dp/dq) v - dp/dt. */
 static bool derive_mass_and_rate(nh_mechanics *s, const nh_expr *v)
 {
@@ -79,12 +108,11 @@ static bool derive_mass_and_rate(nh_mechanics *s, const nh_expr *v)
         nh_partials pq;
         if (!nh_gradient(g, s->p[i], NH_V, s->mass.row + i) || !nh_gradient(g, s->p[i], NH_Q, &pq))
             return false;
-        nh_expr explicitly = time_derivative(g, s->p[i]);
-        nh_expr moved = nh_add(g, nh_row_apply(g, &pq, v), explicitly);
+        nh_expr moved = moving_with(s, s->p[i], &pq, v);
         s->rate[i] = nh_subtract(g, s->F[i], moved);
         nh_partials_free(&pq);
     }
-    return !nh_graph_failed(g);
+    return !nh_graph_failed(g) && (s->problem->rotations == 0 || mirror(&s->mass));
 }
 
 /* K = dk/dv, dk/dq and drift = (dk/dq) v + dk/dt. */
@@ -96,8 +124,7 @@ static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
         if (!nh_gradient(g, s->k[i], NH_V, s->K.row + i) ||
             !nh_gradient(g, s->k[i], NH_Q, s->kq.row + i))
             return false;
-        nh_expr explicitly = time_derivative(g, s->k[i]);
-        s->drift[i] = nh_add(g, nh_row_apply(g, s->kq.row + i, v), explicitly);
+        s->drift[i] = moving_with(s, s->k[i], s->kq.row + i, v);
     }
     for (int i = 0; i < s->positions; i++)
         s->position[i] = s->problem->constraint[s->m - s->positions + i].position;

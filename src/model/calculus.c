@@ -2,7 +2,12 @@
  *
  * Derivatives run in reverse mode: the adjoint of a node is the sum over its users of (adjoint of
  * the user) x (partial of the user by the node). Users have larger handles, so going down through
- * the handles every adjoint is complete when its node is reached. */
+ * the handles every adjoint is complete when its node is reached.
+ *
+ * At a hinge (nh_make_hinge) the way down ends: its adjoint is multiplied by the hinge's own
+ * derivatives. By velocities the adjoint is a momentum, or a moment of inertia, and becomes a hinge
+ * itself. So the second derivatives of f(w(q)) are w_q^T f_ww w_q + f_w w_qq with f_ww found once,
+ * not once for every coordinate. */
 #include "model/graph_internal.h"
 
 #include <math.h>
@@ -89,6 +94,8 @@ static bool reach_from(dependent_nodes *r, const nh_graph *g, nh_expr f, nh_inpu
 
 /* ---- adjoints ---- */
 
+static nh_expr along(nh_graph *g, nh_expr f, const nh_rates *motion, bool with_time);
+
 typedef struct contribution {
     nh_expr value;
     uint32_t next; /* place + 1 of the next contribution to the same node */
@@ -101,6 +108,8 @@ typedef struct sweep {
     uint32_t *first; /* for every node of r, its contributions */
     contribution *pool;
     size_t used, room;
+    const nh_rates *motion; /* NULL: derivatives by inputs are wanted, else one along this */
+    nh_expr along;          /* what hinges add to the latter */
     bool failed;
 } sweep;
 
@@ -233,6 +242,81 @@ static void distribute(sweep *s, nh_expr e, nh_expr adjoint)
     }
 }
 
+/* ---- hinges ---- */
+
+static size_t kept_slot(const nh_graph *g, nh_expr e, nh_input kind)
+{
+    size_t slot = (e * UINT32_C(2654435761) + (uint32_t)kind) & (g->kept_room - 1);
+    while (g->kept[slot].node != NH_ZERO && (g->kept[slot].node != e || g->kept[slot].kind != kind))
+        slot = (slot + 1) & (g->kept_room - 1);
+    return slot;
+}
+
+/* Room for one more in the table, which is at most half full. */
+static bool make_kept_room(nh_graph *g)
+{
+    if (2 * g->kept_count < g->kept_room)
+        return true;
+    const size_t before = g->kept_room, room = before ? 2 * before : 64;
+    kept_partials *old = g->kept, *bigger = calloc(room, sizeof *bigger);
+    if (!bigger)
+        return false;
+    g->kept = bigger;
+    g->kept_room = room;
+    for (size_t i = 0; i < before; i++)
+        if (old[i].node != NH_ZERO)
+            g->kept[kept_slot(g, old[i].node, old[i].kind)] = old[i];
+    free(old);
+    return true;
+}
+
+/* The derivatives of a hinge, found once; NULL without memory. They stay where they are until those
+ * of another hinge are asked for. */
+static const nh_partials *partials_of_hinge(nh_graph *g, nh_expr e, nh_input kind)
+{
+    kept_partials made = {.node = e, .kind = kind};
+    if (g->kept_room > 0 && g->kept[kept_slot(g, e, kind)].node == e)
+        return &g->kept[kept_slot(g, e, kind)].partials;
+    if (!nh_gradient(g, e, kind, &made.partials))
+        return NULL;
+    if (!make_kept_room(g)) {
+        nh_partials_free(&made.partials);
+        return NULL;
+    }
+    size_t slot = kept_slot(g, e, kind);
+    g->kept[slot] = made;
+    g->kept_count++;
+    return &g->kept[slot].partials;
+}
+
+static nh_expr rate_of_hinge(nh_graph *g, nh_expr e, const nh_rates *motion)
+{
+    for (size_t i = 0; i < motion->known_count; i++)
+        if (motion->known[i].of == e)
+            return motion->known[i].rate;
+    return along(g, e, motion, false);
+}
+
+static void pass_hinge(sweep *s, nh_expr e, nh_expr adjoint)
+{
+    nh_graph *g = s->g;
+    if (s->kind == NH_V)
+        nh_make_hinge(g, adjoint);
+    if (s->motion) {
+        nh_expr rate = rate_of_hinge(g, e, s->motion);
+        s->along = nh_add(g, s->along, nh_multiply(g, adjoint, rate));
+        return;
+    }
+    const nh_partials *own = partials_of_hinge(g, e, s->kind);
+    s->failed |= !own;
+    for (size_t i = 0; !s->failed && i < own->count; i++) {
+        nh_expr to = nh_variable(g, s->kind, own->entry[i].index);
+        contribute(s, to, nh_multiply(g, adjoint, own->entry[i].value));
+    }
+}
+
+/* ---- gradients and derivatives along a motion ---- */
+
 static int by_index(const void *a, const void *b)
 {
     uint32_t x = ((const nh_partial *)a)->index, y = ((const nh_partial *)b)->index;
@@ -254,8 +338,12 @@ static bool run_sweep(sweep *s, nh_expr f, nh_partials *out)
         if (adjoint == NH_ZERO)
             continue;
         nh_node n = nh_look(g, s->r.node[i]);
+        if (g->hinges && n.kind != NH_INPUT) /* sharing matters more than combining like terms */
+            nh_keep_whole(g, adjoint);
         if (n.kind == NH_INPUT)
             out->entry[out->count++] = (nh_partial){n.index, adjoint};
+        else if (i > 0 && g->node[s->r.node[i]].hinge)
+            pass_hinge(s, s->r.node[i], adjoint);
         else
             distribute(s, s->r.node[i], adjoint);
     }
@@ -263,18 +351,18 @@ static bool run_sweep(sweep *s, nh_expr f, nh_partials *out)
     return !s->failed && !g->failed;
 }
 
-bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
+static bool sweep_down(sweep *s, nh_expr f, nh_partials *out)
 {
+    nh_graph *g = s->g;
     *out = (nh_partials){0};
-    if (!reaches(g, f, kind))
+    if (!reaches(g, f, s->kind))
         return !g->failed;
-    sweep s = {.g = g, .kind = kind};
-    bool ok = reach_from(&s.r, g, f, kind) &&
-              (s.first = calloc(s.r.count, sizeof *s.first)) != NULL && run_sweep(&s, f, out);
-    free(s.r.node);
-    free(s.r.place);
-    free(s.first);
-    free(s.pool);
+    bool ok = reach_from(&s->r, g, f, s->kind) &&
+              (s->first = calloc(s->r.count, sizeof *s->first)) != NULL && run_sweep(s, f, out);
+    free(s->r.node);
+    free(s->r.place);
+    free(s->first);
+    free(s->pool);
     if (!ok) {
         nh_partials_free(out);
         g->failed = true;
@@ -282,26 +370,40 @@ bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
     return ok;
 }
 
-nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_expr *rate)
+bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
 {
-    nh_partials dq = {0}, dt = {0};
+    sweep s = {.g = g, .kind = kind};
+    return sweep_down(&s, f, out);
+}
+
+/* (df/dq) q', and df/dt where that is wanted */
+static nh_expr along(nh_graph *g, nh_expr f, const nh_rates *motion, bool with_time)
+{
+    nh_partials dq, dt = {0};
     nh_expr sum = NH_ZERO;
-    if (nh_gradient(g, f, NH_Q, &dq) && nh_gradient(g, f, NH_TIME, &dt)) {
+    sweep s = {.g = g, .kind = NH_Q, .motion = motion};
+    if (sweep_down(&s, f, &dq) && (!with_time || nh_gradient(g, f, NH_TIME, &dt))) {
         sum = nh_partial_of(&dt, 0);
         for (size_t i = 0; i < dq.count; i++) {
             uint32_t at = dq.entry[i].index;
-            nh_expr moves = rate ? rate[at] : nh_variable(g, NH_V, at);
+            nh_expr moves = motion->rate ? motion->rate[at] : nh_variable(g, NH_V, at);
             sum = nh_add(g, sum, nh_multiply(g, dq.entry[i].value, moves));
         }
+        sum = nh_add(g, sum, s.along);
     }
     nh_partials_free(&dq);
     nh_partials_free(&dt);
     return nh_graph_failed(g) ? NH_ZERO : sum;
 }
 
+nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_rates *motion)
+{
+    return along(g, f, motion, true);
+}
+
 nh_expr nh_total_derivative(nh_graph *g, nh_expr f)
 {
-    return nh_derivative_along(g, f, NULL);
+    return nh_derivative_along(g, f, &(nh_rates){0});
 }
 
 void nh_partials_free(nh_partials *p)
@@ -345,6 +447,10 @@ static nh_expr rebuild(nh_graph *g, nh_expr e, const nh_expr *image, const nh_ex
         result = nh_call(g, (nh_function)n.which, list.item[0].expr);
     if (n.kind == NH_CALL2 && !g->failed)
         result = nh_call2(g, (nh_function)n.which, list.item[0].expr, list.item[1].expr);
+    if (g->node[e].whole)
+        nh_keep_whole(g, result);
+    if (g->node[e].hinge)
+        nh_make_hinge(g, result);
     free(list.item);
     return result;
 }

@@ -45,7 +45,7 @@ typedef struct nh_expander {
     bool *fixed;             /* those of them that decided something, so that numbers were needed */
     nh_family *coordinate, *velocity, *rotation;
     bool families_settled; /* before, a coordinate has no meaning yet */
-    nh_expr *rate;         /* of each coordinate, where a prime takes another than its velocity */
+    nh_rates rates;        /* what a prime takes for the rates of coordinates and rotations */
 
     nh_value *let; /* values found so far, and whether they are */
     bool *let_known;

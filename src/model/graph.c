@@ -164,6 +164,9 @@ void nh_graph_free(nh_graph *g)
     free(g->operand);
     free(g->table);
     free(g->input);
+    for (size_t i = 0; i < g->kept_room; i++)
+        nh_partials_free(&g->kept[i].partials);
+    free(g->kept);
     free(g);
 }
 
@@ -191,6 +194,23 @@ nh_expr nh_variable(nh_graph *g, nh_input kind, uint32_t index)
 {
     return nh_graph_intern(
         g, (stored_node){.kind = NH_INPUT, .which = (uint8_t)kind, .first = index}, NULL);
+}
+
+/* Not what is a number times something else: numbers are to meet other numbers. */
+static bool is_proper_sum(const stored_node *n)
+{
+    return n->kind == NH_SUM && (n->count > 1 || n->number != 0);
+}
+
+void nh_keep_whole(nh_graph *g, nh_expr e)
+{
+    g->node[e].whole |= is_proper_sum(g->node + e);
+}
+
+void nh_make_hinge(nh_graph *g, nh_expr e)
+{
+    if (g->node[e].kind == NH_SUM)
+        g->node[e].whole = g->node[e].hinge = g->hinges = true;
 }
 
 nh_node nh_look(const nh_graph *g, nh_expr e)

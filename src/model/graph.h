@@ -8,7 +8,7 @@
  *
  * Two kinds of nodes represent the algebra, each in a canonical form in which structural zeros
  * vanish and like terms are combined:
- *     SUM       c + c1 e1 + c2 e2 + ...      e in ascending order, no sums among the e
+ *     SUM       c + c1 e1 + c2 e2 + ...      e ascending; no sums but long and whole ones
  *     PRODUCT   c e1^p1 e2^p2 ...            c nonzero, p numbers, no products among the e
  *
  * After a failed allocation the graph remains in a failed state: constructors return NH_ZERO and
@@ -65,6 +65,11 @@ nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b);
 nh_expr nh_sum(nh_graph *g, const nh_expr *terms,
                size_t count); /* linear time, unlike repeated nh_add */
 
+/* Makes a sum a hinge: it stays one term of the sums that use it, and derivatives are taken through
+ * it by the chain rule with its own derivatives, which are found once. For what many expressions
+ * are made of, such as an angular velocity. What is no sum stays as it is. */
+void nh_make_hinge(nh_graph *g, nh_expr e);
+
 /* ---- looking at them ---- */
 typedef struct nh_operand {
     nh_expr expr;
@@ -108,10 +113,21 @@ bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
 void nh_partials_free(nh_partials *p);
 nh_expr nh_partial_of(const nh_partials *p, uint32_t index); /* NH_ZERO where there is none */
 
+/* How positions move: q' = rate, or v where that is NULL; and what is known of the derivatives of
+ * hinges. */
+typedef struct nh_known_rate {
+    nh_expr of, rate;
+} nh_known_rate;
+typedef struct nh_rates {
+    const nh_expr *rate;
+    const nh_known_rate *known;
+    size_t known_count;
+} nh_rates;
+
 /* The total time derivative of a function of time and positions: df/dq q' + df/dt, with q' = v, or
- * as given for each coordinate. NH_ZERO without memory. */
+ * as given. NH_ZERO without memory. */
 nh_expr nh_total_derivative(nh_graph *g, nh_expr f);
-nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_expr *rate);
+nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_rates *motion);
 
 /* f with inputs of one kind replaced: value[index] for index < count. */
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);

@@ -11,7 +11,17 @@ typedef struct stored_node {
     uint32_t first; /* into the operand pool; for an input its index */
     uint32_t count;
     uint8_t kind, which, depends;
+    /* No part of what makes nodes equal: a sum that is not taken apart in other sums; one at which
+     * derivatives by the chain rule stop (nh_make_hinge). */
+    bool whole, hinge;
 } stored_node;
+
+/* The derivatives of a hinge by the inputs of one kind. */
+typedef struct kept_partials {
+    nh_expr node;
+    nh_input kind;
+    nh_partials partials;
+} kept_partials;
 
 struct nh_graph {
     stored_node *node;
@@ -23,6 +33,9 @@ struct nh_graph {
     double *input; /* [inputs] as nh_graph_set_inputs gave them */
     uint32_t inputs;
     const double *parameter; /* values of NH_P, or NULL */
+    kept_partials *kept;     /* found so far: open addressing, node NH_ZERO where there is none */
+    size_t kept_count, kept_room;
+    bool hinges; /* there are some */
     bool failed;
 };
 
@@ -33,6 +46,9 @@ typedef struct operand_list {
     nh_operand *item;
     size_t count, room;
 } operand_list;
+
+/* e stays one term of the sums that use it, if it is a sum. */
+void nh_keep_whole(nh_graph *g, nh_expr e);
 
 bool nh_operands_push(nh_graph *g, operand_list *list, nh_expr e, double number);
 

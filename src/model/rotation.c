@@ -93,6 +93,14 @@ void nh_transpose_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_v
     give_quaternion(x, out, conjugate);
 }
 
+/* Expressions are made of these: they are kept as they are, not taken apart. */
+static void make_hinges(nh_expander *x, const nh_value *entry, int count)
+{
+    for (int i = 0; i < count && !x->status; i++)
+        if (entry[i].symbolic)
+            nh_make_hinge(x->graph, entry[i].expr);
+}
+
 /* The matrix of a quaternion: homogeneous, so that it is a polynomial off the sphere too. */
 static nh_value matrix_of(nh_expander *x, const nh_ast *ast, const nh_value *p)
 {
@@ -108,6 +116,7 @@ static nh_value matrix_of(nh_expander *x, const nh_ast *ast, const nh_value *p)
         entry[3 * i + j] = times(x, ast, two, two_products(x, ast, one, outer, minus_one, inner));
         entry[3 * j + i] = times(x, ast, two, two_products(x, ast, one, outer, one, inner));
     }
+    make_hinges(x, entry, 9);
     nh_value matrix = nh_vector(x, 3, 3, entry);
     give_quaternion(x, &matrix, p);
     return x->status ? zero : matrix;
@@ -161,8 +170,12 @@ static nh_value angular_velocity(nh_expander *x, const nh_ast *call, nh_value ma
         const nh_value left[] = {p[0], negated(x, call, p[1 + i]), times(x, call, side, p[1 + j]),
                                  negated(x, call, times(x, call, side, p[1 + k]))};
         const nh_value right[] = {rate[1 + i], rate[0], rate[1 + k], rate[1 + j]};
-        entry[i] = times(x, call, two, nh_sum_of_products(x, call, left, right, 1, 4));
+        entry[i] = nh_sum_of_products(x, call, left, right, 1, 4);
     }
+    if (!x->status && p[0].symbolic && nh_look(x->graph, p[0].expr).kind == NH_INPUT)
+        make_hinges(x, entry, 3); /* without the factor, which derivatives need not repeat */
+    for (int i = 0; i < 3 && !x->status; i++)
+        entry[i] = times(x, call, two, entry[i]);
     return x->status ? zero : nh_vector(x, 3, 0, entry);
 }
 
@@ -319,16 +332,36 @@ static void tangential_rate(nh_graph *g, uint32_t first, nh_expr *rate)
     }
 }
 
+/* R' = R [w]: every row of R changes by its cross product with the body rate. */
+static void matrix_rates(nh_builder *b, const nh_rotation *rotation, nh_known_rate *known)
+{
+    const nh_ast here = {.place = rotation->place};
+    nh_expander *x = &b->x;
+    nh_value R = nh_rotation_value(x, &here, rotation->first);
+    nh_value w = x->status ? zero : nh_body_rate(x, &here, &R);
+    for (int e = 0; e < 9 && !x->status; e++) {
+        const nh_value *row = R.entry + e / 3 * 3;
+        int j = (e + 1) % 3, k = (e + 2) % 3;
+        nh_expr rate =
+            two_by_two(x->graph, row[j].expr, w.entry[k].expr, row[k].expr, w.entry[j].expr);
+        known[e] = (nh_known_rate){R.entry[e].expr, rate};
+    }
+}
+
 void nh_build_rates(nh_builder *b)
 {
     nh_problem *p = b->problem;
     if (p->rotations == 0 || b->x.status)
         return;
-    b->x.rate = nh_build_take(b, p->coordinates, sizeof(nh_expr));
+    nh_expr *rate = nh_build_take(b, p->coordinates, sizeof *rate);
+    nh_known_rate *known = nh_build_take(b, 9 * p->rotations, sizeof *known);
     for (int i = 0; i < p->coordinates && !b->x.status; i++)
-        b->x.rate[i] = nh_variable(p->graph, NH_V, (uint32_t)i);
-    for (int r = 0; r < p->rotations && !b->x.status; r++)
-        tangential_rate(p->graph, (uint32_t)p->rotation[r].first, b->x.rate + p->rotation[r].first);
+        rate[i] = nh_variable(p->graph, NH_V, (uint32_t)i);
+    for (int r = 0; r < p->rotations && !b->x.status; r++) {
+        tangential_rate(p->graph, (uint32_t)p->rotation[r].first, rate + p->rotation[r].first);
+        matrix_rates(b, &p->rotation[r], known + 9 * r);
+    }
+    b->x.rates = (nh_rates){rate, known, 9 * (size_t)p->rotations};
 }
 
 static nh_expr square_of_sum(nh_graph *g, int first, nh_input with)

@@ -111,7 +111,7 @@ static void collect_term(nh_graph *g, operand_list *terms, double *constant, nh_
     const stored_node *n = g->node + e;
     if (n->kind == NH_NUMBER) {
         *constant += coefficient * n->number;
-    } else if (n->kind == NH_SUM && n->count <= FLATTEN_MAX) {
+    } else if (n->kind == NH_SUM && n->count <= FLATTEN_MAX && !n->whole) {
         *constant += coefficient * n->number;
         for (uint32_t i = 0, first = n->first, count = n->count; i < count; i++) {
             nh_operand o = g->operand[first + i];

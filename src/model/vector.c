@@ -149,7 +149,7 @@ static nh_value derivative_of_single(nh_expander *x, const nh_ast *of, nh_value 
     }
     if (!nh_inputs_have_rates(x, of, value.expr))
         return zero;
-    return nh_as_value(x, of, nh_derivative_along(x->graph, value.expr, x->rate));
+    return nh_as_value(x, of, nh_derivative_along(x->graph, value.expr, &x->rates));
 }
 
 nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value)
