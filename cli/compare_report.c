@@ -221,7 +221,8 @@ void compare_print_json(const contest *c)
 
 /* ---- the picture --------------------------------------------------------------------------- */
 
-/* An exact zero is drawn at the bottom of round-off rather than not at all. */
+/* An exact zero is drawn far below everything else rather than not at all; nothing else depends on
+ * that. */
 static void lift_zeros(const contest *c)
 {
     for (int m = 0; m < c->method_count; m++)

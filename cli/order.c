@@ -61,12 +61,29 @@ static int choose_step_sizes(survey *s, const options *given)
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-static double largest(const double *values, int count, const double *from)
+/* The largest component of a state, or of its difference from another one, in parts of what the
+ * component moves by: so units do not matter. */
+static double largest(const survey *s, const double *state, const double *from)
 {
     double found = 0;
-    for (int i = 0; i < count; i++)
-        found = fmax(found, fabs(from ? values[i] - from[i] : values[i]));
+    for (int i = 0; i < s->subject.coordinates + s->subject.velocities; i++)
+        if (s->scales[i] > 0)
+            found = fmax(found, fabs(from ? state[i] - from[i] : state[i]) / s->scales[i]);
     return found;
+}
+
+static int find_scales(survey *s)
+{
+    const subject *u = &s->subject;
+    nh_report report;
+    for (int i = 0; i < u->coordinates; i++)
+        s->scales[i] = fabs(s->q[i] - u->q[i]);
+    for (int i = 0; i < u->velocities; i++)
+        s->scales[u->coordinates + i] = fmax(fabs(s->v[i]), fabs(u->v[i]));
+    if (nh_system_motion_scales(u->system, u->t, u->q, u->v, s->scales, &report) != NH_OK)
+        return complain_report(&report);
+    s->scale = largest(s, s->q, NULL);
+    return 0;
 }
 
 static int find_reference(survey *s)
@@ -75,17 +92,18 @@ static int find_reference(survey *s)
     nh_report report;
     if (nh_system_check_start(u->system, u->t, u->q, u->v, &report) != NH_OK)
         return complain_report(&report);
-    s->q = calloc((size_t)u->coordinates + 1, sizeof *s->q);
-    s->v = calloc((size_t)u->velocities + 1, sizeof *s->v);
-    if (!s->q || !s->v) {
+    const size_t width = (size_t)(u->coordinates + u->velocities);
+    s->q = calloc(2 * width + 1, sizeof *s->q);
+    s->v = s->q ? s->q + u->coordinates : NULL;
+    s->scales = s->q ? s->q + width : NULL;
+    if (!s->q) {
         complain("out of memory");
         return FAILED;
     }
     if (nh_reference(u->system, u->t, u->q, u->v, u->t + s->time, s->tolerance, s->q, s->v,
                      &s->accuracy, &report) != NH_OK)
         return complain_report(&report);
-    s->scale = fmax(largest(s->q, u->coordinates, NULL), largest(s->v, u->velocities, NULL));
-    return 0;
+    return find_scales(s);
 }
 
 /* The end state's distance from the reference, or NaN with the reason. */
@@ -104,8 +122,7 @@ static double error_of(const survey *s, const options *given, const char *method
     double error = NAN, *q = calloc((size_t)(u->coordinates + u->velocities) + 1, sizeof *q);
     if (status == NH_OK && q) {
         nh_run_state(run, 0, NULL, q, q + u->coordinates);
-        error = fmax(largest(q, u->coordinates, s->q),
-                     largest(q + u->coordinates, u->velocities, s->v));
+        error = largest(s, q, s->q);
     } else {
         snprintf(failure, room, "%.*s", (int)room - 1, q ? report.text : "out of memory");
     }
@@ -197,7 +214,6 @@ static int run(const options *given)
     free(s.series);
     free(s.methods);
     free(s.q);
-    free(s.v);
     subject_free(&s.subject);
     return answer;
 }

@@ -11,7 +11,7 @@ enum { STEP_SIZES_MAX = 40 };
 /* One method at all step sizes. */
 typedef struct series {
     const candidate *method;
-    double error[STEP_SIZES_MAX]; /* largest over the components of the end state; NaN: failed */
+    double error[STEP_SIZES_MAX]; /* the largest of the end state's components; NaN: failed */
     nh_point mark[STEP_SIZES_MAX];
     char failure[STEP_SIZES_MAX][160]; /* why, or "" */
     nh_order order;
@@ -26,9 +26,10 @@ typedef struct survey {
     int sizes;                     /* of steps */
     int64_t steps[STEP_SIZES_MAX]; /* rising */
     double h[STEP_SIZES_MAX];
-    double *q, *v; /* the reference's end state */
+    double *q, *v;  /* the reference's end state, one behind the other */
+    double *scales; /* by which errors of its components are measured */
     nh_accuracy accuracy;
-    double tolerance, scale; /* scale: the larger of 1 and the largest component */
+    double tolerance, scale; /* scale: of the end state itself, in parts of what it moved by */
     series *series;
 } survey;
 

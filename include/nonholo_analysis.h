@@ -141,6 +141,11 @@ NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t 
 NH_API nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q,
                                       const double *v, double *integrals, double *constraints,
                                       nh_report *report);
+/* By what errors of a state are measured. `scales` has the largest |q - q0| and |v| of a motion from
+ * (t, q0, v0), coordinates first. An angle moves by a revolution at most, a rotation as a whole;
+ * what hardly moves is measured by the rest, which masses make comparable. */
+NH_API nh_status nh_system_motion_scales(const nh_system *system, double t, const double *q0,
+                                         const double *v0, double *scales, nh_report *report);
 /* Holonomic constraints that are written in velocities: a method keeps them as they are written,
  * but the condition on positions that they amount to drifts. nh_holonomic_create returns
  * NH_NOT_APPLICABLE if the system has none that are known, and above 64 coordinates. To be called

@@ -259,7 +259,8 @@ def order(
 ) -> list[Order]:
     """Measures the order of methods, as ``nonholo order`` does; without ``methods``, of all that apply.
 
-    The error is the largest difference from a reference solution at ``time``, for the step size ``step`` (a quarter
+    The error is the largest difference from a reference solution at ``time``, of each component in parts of what it
+    moves by, for the step size ``step`` (a quarter
     of ``time`` unless given) and ``halvings`` halvings of it, or for the numbers of steps in ``steps_list``;
     ``tolerance`` is the relative tolerance of the reference solution. The other arguments are those of
     :func:`simulate`.
@@ -273,7 +274,8 @@ def order(
     counts = [int(n) for n in steps_list] if steps_list is not None else [whole << i for i in range(halvings + 1)]
     call(lib.nh_system_check_start, beginning.system._handle, t0, _address(beginning.q), _address(beginning.v))
     reference, accuracy = _reference(beginning, time, tolerance)
-    scale = float(np.abs(reference).max())
+    scales = _scales(beginning, reference)
+    scale = float((np.abs(reference) / scales).max())
     sizes = [time / n for n in counts]
     level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
     bar, results, done = Bar(progress), [], 0
@@ -281,7 +283,7 @@ def order(
     for method in methods:
         errors, failures = [], []
         for n, h in zip(counts, sizes):
-            error, failure = _end_error(beginning, reference, n, method, h, n, compose, compensated, backend)
+            error, failure = _end_error(beginning, reference, scales, n, method, h, n, compose, compensated, backend)
             errors.append(error)
             failures.append(failure)
             done += n
@@ -291,7 +293,15 @@ def order(
     return results
 
 
-def _end_error(beginning: Beginning, reference: np.ndarray, steps: int, *how: Any) -> tuple[float, str]:
+def _scales(at: Beginning, reference: np.ndarray) -> np.ndarray:
+    """By what errors of the end state's components are measured; infinite for what does not move."""
+    n = len(at.q)
+    scales = np.concatenate([np.abs(reference[:n] - at.q), np.maximum(np.abs(reference[n:]), np.abs(at.v))])
+    call(lib.nh_system_motion_scales, at.system._handle, at.t0, _address(at.q), _address(at.v), _address(scales))
+    return np.where(scales > 0, scales, np.inf)
+
+
+def _end_error(beginning: Beginning, reference: np.ndarray, scales: np.ndarray, steps: int, *how: Any) -> tuple[float, str]:
     """The largest difference from the reference, or NaN and the reason of the failure."""
     q1, v1 = np.zeros_like(beginning.q), np.zeros_like(beginning.v)
     try:
@@ -300,7 +310,7 @@ def _end_error(beginning: Beginning, reference: np.ndarray, steps: int, *how: An
     except Error as error:
         return math.nan, str(error)
     lib.nh_run_state(run.handle, 0, None, _address(q1), _address(v1))
-    return float(np.abs(np.concatenate([q1, v1]) - reference).max()), ""
+    return float((np.abs(np.concatenate([q1, v1]) - reference) / scales).max()), ""
 
 
 def _fit(method: str, h: list[float], errors: list[float], level: list[float], failures: list[str]) -> Order:

@@ -261,7 +261,7 @@ static bool transform(nh_latitude *l, const rotation *t, const double *start)
         }
     }
     for (int e = 0; e < 2 * half * size; e++)
-        if (fabs(wave[e]) > 1e-16)
+        if (fabs(wave[e]) > 1e-16) /* of unit vectors: no units */
             l->modes = e / (2 * size) + 1;
     l->wave = wave;
     return true;

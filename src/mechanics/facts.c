@@ -429,12 +429,15 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     if (nh_graph_failed(g))
         return nh_fail_memory(report);
     nh_status status = nh_problem_start(s->problem, NULL, 0, start, start + s->n, report);
+    nh_graph_every_branch(g, true);
     if (status == NH_OK)
         status = nh_check_angles(s, report);
+    nh_graph_every_branch(g, false);
     if (status == NH_OK)
         status = check_rank(s, start, start + s->n, report);
     if (status == NH_OK)
         status = nh_check_frame(s, start, report);
+    nh_graph_every_branch(g, true);
     if (status == NH_OK) {
         f->constant_inertia = nh_has_constant_inertia(s);
         f->keeps_energy = !f->nonideal && keeps_energy(s);
@@ -443,5 +446,6 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
         if (!list_conserved(s) || nh_graph_failed(g))
             status = nh_fail_memory(report);
     }
+    nh_graph_every_branch(g, false);
     return status;
 }

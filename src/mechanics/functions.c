@@ -449,6 +449,7 @@ size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
     const size_t positions = (size_t)sizes->positions, observables = (size_t)sizes->observables;
     const size_t inputs = (size_t)sizes->inputs, rest = (size_t)sizes->rest;
     const size_t events = (size_t)sizes->events, changes = (size_t)sizes->changes;
+    const size_t kinks = (size_t)sizes->kinks;
     const size_t count[] = {
 #define FN(name, outputs, derive) outputs,
 #include "mechanics/functions.def"
@@ -471,6 +472,7 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
                                .nf = s->nf,
                                .events = s->problem->events,
                                .changes = s->problem->changes,
+                               .kinks = s->problem->kinks,
                                .observables = s->problem->observables +
                                               (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0),
                                .inputs = s->problem->open_values};
@@ -492,6 +494,7 @@ static bool stands_without_mass(const nh_mechanics *s, nh_fn fn)
     case NH_FN_END:
         return true;
     case NH_FN_OBSERVE:
+    case NH_FN_KINKS:
         return s->problem->reactions == 0;
     default:
         return false;

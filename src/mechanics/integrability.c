@@ -513,7 +513,10 @@ static bool find_out(nh_mechanics *s, double t, const double *q, const double *v
 bool nh_judge_integrability(nh_mechanics *s, double t, const double *q, const double *v,
                             nh_integrability *out)
 {
-    return find_out(s, t, q, v, out, NULL, false);
+    nh_graph_every_branch(s->g, true);
+    const bool ok = find_out(s, t, q, v, out, NULL, false);
+    nh_graph_every_branch(s->g, false);
+    return ok;
 }
 
 void nh_find_integrability(nh_mechanics *s)

@@ -94,9 +94,9 @@ nh_status nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list 
 
 /* Sizes of a system: velocities, constraints and how many of these are on positions, entries of K,
  * of B, of K's rows of positions and of the factors of M, observables, inputs, events and the
- * velocities that they change. */
+ * velocities that they change, and kinks. */
 typedef struct nh_fn_sizes {
-    int n, m, positions, nk, nb, ng, nf, observables, inputs, events, changes;
+    int n, m, positions, nk, nb, ng, nf, observables, inputs, events, changes, kinks;
     int rest; /* n where constraints are not ideal, else 0 */
 } nh_fn_sizes;
 

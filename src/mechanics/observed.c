@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* The multipliers that observables ask for, in the order of problem->reaction; NULL without memory.
+/* The multipliers that observables and forces ask for, in the order of problem->reaction; NULL
+ * without memory.
  */
 static nh_expr *find_reactions(nh_mechanics *s, nh_expr *work)
 {
@@ -102,6 +103,18 @@ bool nh_derive_changes(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     bool ok = true;
     for (int i = 0; ok && i < s->problem->changes; i++)
         ok = nh_expr_list_push(out, s->problem->change[i].value);
+    return ok;
+}
+
+bool nh_derive_kinks(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    const nh_problem *problem = s->problem;
+    nh_expr *reaction = find_reactions(s, work);
+    bool ok = reaction;
+    for (int i = 0; ok && i < problem->kinks; i++)
+        ok = nh_expr_list_push(out, nh_substitute(s->g, problem->kink[i].condition, NH_X, reaction,
+                                                  (size_t)problem->reactions));
+    free(reaction);
     return ok;
 }
 

@@ -407,11 +407,13 @@ bool nh_find_symmetries(nh_mechanics *s)
         return true;
     s->sought = true;
     search w = {.s = s, .field = calloc(COLUMNS_MAX, sizeof *w.field)};
+    nh_graph_every_branch(s->g, true);
     bool ok = w.field && nh_motion_init(&w.motion, s);
     if (ok) {
         list_fields(&w);
         ok = search_all(&w);
     }
+    nh_graph_every_branch(s->g, false);
     nh_motion_free(&w.motion);
     free(w.field);
     return ok;

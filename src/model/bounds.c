@@ -43,18 +43,17 @@ static nh_bounded product_value(nh_node n, const nh_bounded *at)
     return (nh_bounded){value, most - fabs(value) + 4 * (double)n.count * DBL_EPSILON * most};
 }
 
-static nh_bounded call_value(nh_node n, const nh_bounded *at)
+static nh_bounded call_value(const nh_graph *g, nh_node n, const nh_bounded *at)
 {
-    nh_function f = (nh_function)n.which;
     nh_bounded a = at[n.operand[0].expr], b = {0};
     if (n.count > 1)
         b = at[n.operand[1].expr];
-    double value = nh_function_value(f, a.value, b.value), error = 2 * DBL_EPSILON * fabs(value);
+    double value = nh_call_value(g, &n, a.value, b.value), error = 2 * DBL_EPSILON * fabs(value);
     for (int sign = -1; sign <= 1; sign += 2) {
         if (a.error > 0)
-            error += fabs(nh_function_value(f, a.value + sign * a.error, b.value) - value);
+            error += fabs(nh_call_value(g, &n, a.value + sign * a.error, b.value) - value);
         if (b.error > 0)
-            error += fabs(nh_function_value(f, a.value, b.value + sign * b.error) - value);
+            error += fabs(nh_call_value(g, &n, a.value, b.value + sign * b.error) - value);
     }
     return (nh_bounded){value, isnan(error) ? INFINITY : error};
 }
@@ -94,7 +93,7 @@ bool nh_evaluate_bounded(const nh_graph *g, const nh_expr *list, size_t count, c
             *here = product_value(n, at);
             break;
         default:
-            *here = call_value(n, at);
+            *here = call_value(g, n, at);
         }
     }
     for (size_t i = 0; at && i < count; i++)

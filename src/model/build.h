@@ -94,8 +94,8 @@ double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, 
 /* pace.c */
 void nh_build_pace(nh_builder *b, const nh_statement *s, int64_t index);
 
-/* kinks.c: the first place with a kink that the motion sees. */
-void nh_find_kink(nh_builder *b);
+/* kinks.c: the kinks that the motion sees. */
+void nh_find_kinks(nh_builder *b);
 
 /* event.c: the natural length of a run, and what changes at events; the latter when all events are
  * known. */

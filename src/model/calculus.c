@@ -488,12 +488,12 @@ static double input_value(const nh_graph *g, nh_node n, double t, const double *
     return n.which == NH_TIME ? t : array ? array[n.index] : nh_graph_given(g, &n, t);
 }
 
-static double node_value(nh_node n, const double *value)
+static double node_value(const nh_graph *g, nh_node n, const double *value)
 {
     double result = n.number;
     if (n.kind == NH_CALL1 || n.kind == NH_CALL2)
-        return nh_function_value((nh_function)n.which, value[n.operand[0].expr],
-                                 n.count > 1 ? value[n.operand[1].expr] : 0);
+        return nh_call_value(g, &n, value[n.operand[0].expr],
+                             n.count > 1 ? value[n.operand[1].expr] : 0);
     for (size_t i = 0; i < n.count; i++) {
         double x = value[n.operand[i].expr], c = n.operand[i].number;
         if (n.kind == NH_SUM)
@@ -516,7 +516,7 @@ bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t,
         for (size_t i = 0; i < reached; i++) {
             nh_node n = nh_look(g, order[i]);
             value[order[i]] =
-                n.kind == NH_INPUT ? input_value(g, n, t, q, v, x) : node_value(n, value);
+                n.kind == NH_INPUT ? input_value(g, n, t, q, v, x) : node_value(g, n, value);
         }
         for (size_t i = 0; i < count; i++)
             out[i] = value[list[i]];

@@ -142,6 +142,12 @@ void nh_graph_set_parameters(nh_graph *g, const double *value);
 /* Of an input of the graph that is neither time nor part of an array: NH_U, NH_P; else NAN. */
 double nh_graph_given(const nh_graph *g, const nh_node *input, double t);
 
+/* From here on nh_evaluate and nh_evaluate_bounded add up all branches of every choice (abs, if,
+ * tables), each with a weight of its own near 1, instead of the one that is chosen: what vanishes
+ * then vanishes in all of them, also in those that no state that is tried belongs to. Weights of c
+ * and -c are exchanged, so what is even or odd remains so. Until it is switched off. */
+void nh_graph_every_branch(nh_graph *g, bool on);
+
 /* Values of expressions, in plain double arithmetic; for facts and start states, not for speed.
  * Arrays of kinds that do not occur may be NULL. False without memory. */
 bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t, const double *q,

@@ -36,8 +36,12 @@ struct nh_graph {
     kept_partials *kept;     /* found so far: open addressing, node NH_ZERO where there is none */
     size_t kept_count, kept_room;
     bool hinges; /* there are some */
+    bool every_branch;
     bool failed;
 };
+
+/* The value of a call in a state; of a choice, with every branch, if that is asked for. */
+double nh_call_value(const nh_graph *g, const nh_node *call, double a, double b);
 
 /* The node equal to this one, made if need be. `operand` has n.count entries. */
 nh_expr nh_graph_intern(nh_graph *g, stored_node n, const nh_operand *operand);

@@ -3,16 +3,17 @@
  * of the two is 0, so that their sum has the bits of the value that is chosen. */
 #include "model/arithmetic.h"
 #include "model/build.h"
+#include "model/graph_internal.h"
 #include "model/vector.h"
 
 #include "base/status.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const nh_value zero = {0};
 
-/* Notes where the text has a kink, for the remark. */
-static void note_kink(nh_expander *x, const nh_ast *ast, nh_value condition)
+void nh_note_kink(nh_expander *x, const nh_ast *ast, nh_value condition)
 {
     nh_kink *kink = condition.symbolic ? nh_arena_take(x->arena, sizeof *kink) : NULL;
     if (!kink) {
@@ -59,7 +60,7 @@ nh_value nh_absolute(nh_expander *x, const nh_ast *call, const nh_value *a)
 {
     if (!check_single(x, call, a))
         return zero;
-    note_kink(x, call, *a);
+    nh_note_kink(x, call, *a);
     return choose(x, call, *a, *a, negative(x, call, *a));
 }
 
@@ -68,7 +69,7 @@ nh_value nh_sign(nh_expander *x, const nh_ast *call, const nh_value *a)
     static const nh_value one = {.number = 1}, minus_one = {.number = -1};
     if (!check_single(x, call, a))
         return zero;
-    note_kink(x, call, *a);
+    nh_note_kink(x, call, *a);
     nh_value below = choose(x, call, negative(x, call, *a), minus_one, zero);
     return choose(x, call, *a, one, below);
 }
@@ -78,7 +79,7 @@ nh_value nh_largest(nh_expander *x, const nh_ast *call, const nh_value *a)
     if (!check_single(x, call, a))
         return zero;
     nh_value more = difference(x, call, a[0], a[1]);
-    note_kink(x, call, more);
+    nh_note_kink(x, call, more);
     return choose(x, call, more, a[0], a[1]);
 }
 
@@ -87,7 +88,7 @@ nh_value nh_smallest(nh_expander *x, const nh_ast *call, const nh_value *a)
     if (!check_single(x, call, a))
         return zero;
     nh_value more = difference(x, call, a[0], a[1]);
-    note_kink(x, call, more);
+    nh_note_kink(x, call, more);
     return choose(x, call, more, a[1], a[0]);
 }
 
@@ -105,7 +106,7 @@ nh_value nh_expand_if(nh_expander *x, const nh_ast *ast)
     /* l > r is l - r > 0, l < r is r - l > 0, l >= r is not r - l > 0, l <= r is not l - r > 0 */
     bool less = ast->name[0] == '<', equal = ast->name[1] == '=';
     nh_value c = less == equal ? difference(x, ast, l, r) : difference(x, ast, r, l);
-    note_kink(x, ast, c);
+    nh_note_kink(x, ast, c);
     if (nh_is_single(a))
         return equal ? choose(x, ast, c, b, a) : choose(x, ast, c, a, b);
     nh_value chosen = nh_vector(x, a.rows, a.columns, a.entry);
@@ -116,35 +117,108 @@ nh_value nh_expand_if(nh_expander *x, const nh_ast *ast)
     return x->status ? zero : chosen;
 }
 
-/* ---- the remark ---- */
+/* ---- every branch ---- */
 
-/* Whether a function of the graph that the motion depends on changes with this condition. */
-static bool is_choice_of(const nh_graph *g, nh_expr e, nh_expr condition)
+/* Of the branch where x > 0, and with -x of the other one; the same in units that are powers of
+ * two. */
+static double weight(double x)
 {
-    nh_node n = nh_look(g, e);
-    return n.kind == NH_CALL2 && (n.which == NH_WHEN || n.which == NH_UNLESS) &&
-           n.operand[0].expr == condition;
+    int exponent;
+    const double side = x > 0 ? 1 : x < 0 ? -1 : 0;
+    return 1 + 0.4 * side * frexp(fabs(x), &exponent);
 }
 
-void nh_find_kink(nh_builder *b)
+double nh_call_value(const nh_graph *g, const nh_node *call, double a, double b)
+{
+    const nh_function f = (nh_function)call->which;
+    if (g->every_branch && (f == NH_WHEN || f == NH_UNLESS))
+        return weight(f == NH_WHEN ? a : -a) * b;
+    return nh_function_value(f, a, b);
+}
+
+void nh_graph_every_branch(nh_graph *g, bool on)
+{
+    g->every_branch = on;
+}
+
+/* ---- those that the motion sees ---- */
+
+/* More are not followed: a long table has hundreds. */
+enum { KINKS_MAX = 64 };
+
+static nh_place place_of(const nh_builder *b, nh_expr condition)
+{
+    nh_place place = {0};
+    for (const nh_kink *k = b->x.kinks; k; k = k->next)
+        if (k->condition == condition)
+            place = k->place; /* the list begins with the last one: the first one stays */
+    return place;
+}
+
+/* Each once; those of the text before others, in its order. */
+static void add_kink(nh_builder *b, nh_expr condition)
+{
+    nh_problem *p = b->problem;
+    const nh_problem_kink new = {condition, place_of(b, condition)};
+    if (nh_is_number(p->graph, condition, NULL))
+        return;
+    for (int i = 0; i < p->kinks; i++)
+        if (p->kink[i].condition == condition)
+            return;
+    int at = p->kinks;
+    for (; at > 0 && new.place.line; at--) {
+        const nh_place before = p->kink[at - 1].place;
+        if (before.line && (before.line < new.place.line ||
+                            (before.line == new.place.line &&before.column <= new.place.column)))
+            break;
+    }
+    if (at >= KINKS_MAX)
+        return;
+    p->kinks += p->kinks < KINKS_MAX;
+    for (int i = p->kinks - 1; i > at; i--)
+        p->kink[i] = p->kink[i - 1];
+    p->kink[at] = new;
+}
+
+/* sqrt(x^2) has a kink where x changes its sign. */
+static void add_roots_of_squares(nh_builder *b, nh_expr base, double exponent)
+{
+    const nh_graph *g = b->problem->graph;
+    const nh_node n = nh_look(g, base);
+    for (size_t i = 0; n.kind == NH_PRODUCT && i < n.count; i++) {
+        const double inner = n.operand[i].number, all = inner * exponent;
+        if (fmod(inner, 2) == 0 && fmod(all, 2) != 0)
+            add_kink(b, n.operand[i].expr);
+    }
+}
+
+static void add_kinks_of(nh_builder *b, nh_expr e)
+{
+    const nh_node n = nh_look(b->problem->graph, e);
+    /* atan2 jumps where its first argument changes its sign behind the origin */
+    if (n.kind == NH_CALL2 && (n.which == NH_WHEN || n.which == NH_UNLESS || n.which == NH_ATAN2))
+        add_kink(b, n.operand[0].expr);
+    for (size_t i = 0; n.kind == NH_PRODUCT && i < n.count; i++)
+        if (fmod(n.operand[i].number, 1) != 0)
+            add_roots_of_squares(b, n.operand[i].expr, n.operand[i].number);
+}
+
+void nh_find_kinks(nh_builder *b)
 {
     nh_problem *p = b->problem;
     size_t count = 1 + (size_t)p->velocities + (size_t)p->constraints, reached = 0;
-    if (!b->x.kinks || b->x.status)
+    if (b->x.status)
         return;
     nh_expr *root = malloc(count * sizeof *root), *order = NULL;
     for (size_t i = 0; root && i < count; i++)
         root[i] = i == 0                       ? p->lagrangian
                   : i <= (size_t)p->velocities ? p->force[i - 1]
                                                : p->constraint[i - 1 - (size_t)p->velocities].value;
-    if (!root || !nh_reach(p->graph, root, count, &order, &reached))
+    p->kink = nh_build_take(b, KINKS_MAX, sizeof *p->kink);
+    if (!root || !p->kink || !nh_reach(p->graph, root, count, &order, &reached))
         nh_build_memory(b);
-    for (const nh_kink *k = b->x.kinks; k && !b->x.status; k = k->next)
-        for (size_t i = 0; i < reached; i++)
-            if (is_choice_of(p->graph, order[i], k->condition)) {
-                p->kink = k->place; /* the list begins with the last one: the first one stays */
-                break;
-            }
+    for (size_t i = 0; i < reached && !b->x.status; i++)
+        add_kinks_of(b, order[i]);
     free(order);
     free(root);
 }

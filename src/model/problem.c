@@ -507,7 +507,7 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     nh_finish_inputs(b);
     nh_add_kinematics(b);
     nh_build_rotations(b);
-    nh_find_kink(b);
+    nh_find_kinks(b);
     if (p->positions > 0 && !b->x.status)
         nh_order_constraints(b);
     if (!b->x.status)

@@ -33,6 +33,12 @@ typedef struct nh_rotation { /* coordinates first .. first + 3, a unit quaternio
     nh_place place;
 } nh_rotation;
 
+/* A function that the motion depends on is not smooth where this changes its sign. */
+typedef struct nh_problem_kink {
+    nh_expr condition;
+    nh_place place; /* line 0: not known */
+} nh_problem_kink;
+
 typedef struct nh_named_expr {
     char *name;
     nh_expr value;
@@ -99,7 +105,8 @@ typedef struct nh_problem {
     nh_bracket *bracket;
     nh_expr pace; /* of the motion, where the model tells it: `paced` */
     bool paced;
-    nh_place kink; /* where the motion meets abs, min, max, sign or if; line 0: nowhere */
+    nh_problem_kink *kink; /* [kinks] that the motion meets, in the order of the text */
+    int kinks;
     int rotations;
     nh_rotation *rotation;
     nh_named_expr *observable; /* extra argument i of their values: the multiplier of reaction[i] */

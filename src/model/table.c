@@ -159,6 +159,12 @@ nh_value nh_expand_table(nh_expander *x, const nh_ast *call)
     if (!read_symbol(x, call->symbol, &s))
         return zero;
     x->work += s.points;
-    return at.symbolic ? nh_as_value(x, call, pieces(x, &s, 0, s.points, at.expr))
-                       : nh_number_value(number_at(&s, at.number));
+    if (!at.symbolic)
+        return nh_number_value(number_at(&s, at.number));
+    nh_value all = nh_as_value(x, call, pieces(x, &s, 0, s.points, at.expr));
+    for (int i = 0; i < s.points && !x->status; i++) { /* third derivatives jump there */
+        nh_expr beyond = nh_subtract(x->graph, at.expr, nh_number(x->graph, s.x[i]));
+        nh_note_kink(x, call, (nh_value){.symbolic = true, .expr = beyond});
+    }
+    return all;
 }

@@ -38,7 +38,8 @@ nh_value nh_component(nh_expander *x, const nh_ast *of, nh_value value, const nh
 /* The time derivative of a value that depends on time and positions only. */
 nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value);
 
-/* kinks.c and table.c */
+/* kinks.c and table.c; the text has a kink where the condition changes its sign */
+void nh_note_kink(nh_expander *x, const nh_ast *ast, nh_value condition);
 nh_value nh_expand_if(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_table(nh_expander *x, const nh_ast *call);
 /* Fails where the points of a table make none, whether it is used or not. */

@@ -26,14 +26,12 @@
 #include <string.h>
 
 enum {
-    FEW_STEPS = 8,     /* below, other solutions have more steps, not fewer */
-    FEW_POINTS = 16,   /* too few recorded points to show the size of the motion */
-    WEIGHED_MOST = 200 /* velocities whose masses are looked at, which takes that many energies */
+    FEW_STEPS = 8,  /* below, other solutions have more steps, not fewer */
+    FEW_POINTS = 16 /* too few recorded points to show the size of the motion */
 };
 
 static const double advised_seconds = 0.25, patience = 1;  /* of the simulation; of the estimate */
 static const double near_enough = 0.05, fine_enough = 0.5; /* for solutions that tell their order */
-static const double negligible = 1e-6;                     /* a motion beside the largest one */
 static const double unresolved = 0.1;                      /* an error that is worth a remark */
 static const double finest = 1e-14;                        /* tolerance */
 
@@ -76,92 +74,12 @@ void nh_simulation_note_motion(nh_simulation *s, const double *state)
         size[i] = fmax(size[i], fabs(i < n ? state[i] - start[i] : state[i]));
 }
 
-/* The mass that moves with velocity i: the second difference of the energy, which does not depend
- * on `by` if the kinetic energy is quadratic. 0 if it shows none. */
-static double mass_of(const nh_system *system, double t, const double *q, double *v, int i,
-                      double by)
-{
-    for (; by < 1e12; by *= 1e3) {
-        double energy[3], before = v[i];
-        for (int k = 0; k < 3; k++) {
-            v[i] = before + (k - 1) * by;
-            if (nh_system_energy(system, t, q, v, &energy[k], NULL) != NH_OK)
-                energy[k] = NAN;
-        }
-        v[i] = before;
-        double second = energy[0] - 2 * energy[1] + energy[2];
-        if (second > 1e-6 * (fabs(energy[0]) + fabs(energy[1]) + fabs(energy[2])))
-            return second / (by * by);
-    }
-    return 0;
-}
-
-/* What hardly moves beside the rest is measured by the rest, for it may be all rounding. Masses
- * make lengths and angles comparable, whatever their units. */
-static void raise_small(const double *weight, int count, double *scale)
-{
-    double largest = 0;
-    for (int i = 0; i < count; i++)
-        largest = fmax(largest, weight[i] * scale[i]);
-    for (int i = 0; i < count; i++)
-        if (weight[i] > 0)
-            scale[i] = fmax(scale[i], negligible * largest / weight[i]);
-}
-
-static double largest_of(const double *x, int count)
-{
-    double most = 0;
-    for (int i = 0; i < count; i++)
-        most = fmax(most, x[i]);
-    return most;
-}
-
-/* The components of an attitude, and of its rate, have one size: which of them moves is a matter of
- * axes. Coordinates get the weights of their velocities; |p'| is half of the body rate. */
-static void join_rotations(const estimator *e, double *weight, double *of_coordinate)
-{
-    const nh_shape *shape = &e->simulation->system->shape;
-    double *rate = e->scale + e->coordinates;
-    int rotation = 0, velocity = 0;
-    for (int i = 0; i < e->coordinates;) {
-        if (rotation == shape->rotations || shape->rotation[rotation] != i) {
-            of_coordinate[i++] = weight[velocity++];
-            continue;
-        }
-        double size = largest_of(e->scale + i, 4), rates = largest_of(rate + velocity, 3);
-        double most = largest_of(weight + velocity, 3);
-        for (int k = 0; k < 4; k++, i++) {
-            e->scale[i] = size;
-            of_coordinate[i] = 2 * most;
-        }
-        for (int k = 0; k < 3; k++)
-            rate[velocity++] = rates;
-        rotation++;
-    }
-}
-
 static nh_status find_scales(estimator *e)
 {
     const nh_simulation *s = e->simulation;
-    const nh_shape *shape = &s->system->shape;
-    int n = e->coordinates, velocities = e->width - n;
-    double *start = s->motion, *weight = malloc((size_t)(e->width + 1) * sizeof *weight);
-    if (!weight)
-        return nh_fail_memory(e->report);
     memcpy(e->scale, s->motion + e->width, (size_t)e->width * sizeof *e->scale);
-    for (int a = 0; a < shape->angles; a++) /* a revolution leads back to the same place */
-        e->scale[shape->angle[a]] = fmin(e->scale[shape->angle[a]], 6.283185307179586);
-    for (int i = 0; i < velocities; i++) {
-        double by = fmax(e->scale[n + i], 1e-12);
-        weight[i] = velocities > WEIGHED_MOST
-                        ? 1
-                        : sqrt(mass_of(s->system, s->options.t0, start, start + n, i, by));
-    }
-    join_rotations(e, weight, weight + velocities);
-    raise_small(weight, velocities, e->scale + n);
-    raise_small(weight + velocities, n, e->scale);
-    free(weight);
-    return NH_OK;
+    return nh_system_motion_scales(s->system, s->options.t0, s->motion, s->motion + e->coordinates,
+                                   e->scale, e->report);
 }
 
 /* ---- solutions ----------------------------------------------------------------------------- */

@@ -1,6 +1,4 @@
-/* Steps that are done again with half the size, beside the run, to see how good they are. There is
- * one step more than twice as many, so that no state in between is one that the run had: where a
- * pole is passed, the states beside it decide, and the same ones decide alike.
+/* Steps that are done again with half the size, beside the run, to see how good they are.
  *
  * Differences are measured in the metric of the mass matrix, in which they are the same in all
  * coordinates: near a pole of Euler's angles two angles may be far off while the body is not. */
@@ -34,9 +32,9 @@ static double difference(nh_health *h, const nh_run *run, double speed, double s
     return fmax(position, nh_condition_length(&h->condition, dv)) / speed;
 }
 
-/* The state is in health->block then. The run's own kernel does it where it can. */
-static bool advance_block(nh_run *run, int member, const double *q, const double *v, double t,
-                          double step, int64_t steps)
+/* The run's own kernel does it where it can. */
+bool nh_health_beside(nh_run *run, int member, const double *q, const double *v, double t,
+                      double step, int64_t steps)
 {
     nh_health *h = run->health;
     size_t n = (size_t)h->n;
@@ -53,32 +51,33 @@ static bool advance_block(nh_run *run, int member, const double *q, const double
 }
 
 double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,
-                       int64_t steps, int parts, const double *q1, const double *v1)
+                       int64_t steps, int64_t count, const double *q1, const double *v1)
 {
-    nh_health *h = run->health;
-    const nh_track *track = h->track + member;
-    double t = nh_health_time(run, from), span = (double)steps * run->step;
-    int64_t count = parts * steps + 1;
-    if (!(track->speed > 0) || !advance_block(run, member, q, v, t, span / (double)count, count) ||
-        !nh_condition_matrices(&h->condition, t + (double)steps * run->step, q1, v1))
+    const double t = nh_health_time(run, from), span = (double)steps * run->step;
+    if (!nh_health_beside(run, member, q, v, t, span / (double)count, count))
         return -1;
-    return difference(h, run, track->speed, span, q1, v1, h->block, h->block + h->n);
+    return nh_health_differ(run, member, t + span, span, q1, v1);
 }
 
-double nh_health_try(nh_run *run, int member)
+double nh_health_differ(nh_run *run, int member, double t, double span, const double *q1,
+                        const double *v1)
 {
     nh_health *h = run->health;
-    int n = h->n;
-    double *q = h->now, *v = q + n, *q1 = h->work + 2 * n, *v1 = q1 + n;
-    double t = nh_health_time(run, run->steps), speed = h->track[member].speed;
-    if (!advance_block(run, member, q, v, t, run->step, 1))
+    if (!nh_condition_matrices(&h->condition, t, q1, v1))
         return -1;
-    memcpy(q1, h->block, 2 * (size_t)n * sizeof *q1);
-    if (!advance_block(run, member, q, v, t, run->step / 2, 2) ||
-        !nh_condition_matrices(&h->condition, t + run->step, q1, v1))
+    const double speed = fmax(h->track[member].speed, nh_condition_length(&h->condition, v1));
+    return speed > 0 ? difference(h, run, speed, span, q1, v1, h->block, h->block + h->n) : -1;
+}
+
+double nh_health_try(nh_run *run, int member, int64_t from, const double *q, const double *v,
+                     int64_t steps)
+{
+    nh_health *h = run->health;
+    double *q1 = h->work + 2 * h->n, *v1 = q1 + h->n;
+    if (!nh_health_beside(run, member, q, v, nh_health_time(run, from), run->step, steps))
         return -1;
-    speed = fmax(speed, nh_condition_length(&h->condition, v1));
-    return speed > 0 ? difference(h, run, speed, run->step, q1, v1, h->block, h->block + n) : -1;
+    memcpy(q1, h->block, 2 * (size_t)h->n * sizeof *q1);
+    return nh_health_again(run, member, from, q, v, steps, 2 * steps, q1, v1);
 }
 
 bool nh_health_moves_evenly(nh_run *run, int member)

@@ -23,15 +23,20 @@ enum { SELDOM = 4096, FIRST_STEPS = 8 };
 
 const char *nh_concern_kind(nh_concern concern)
 {
-    static const char *const kinds[NH_CONCERNS] = {[NH_CONCERN_SINGULAR] = "singular",
-                                                   [NH_CONCERN_ABRUPT] = "abrupt",
-                                                   [NH_CONCERN_COARSE] = "coarse",
-                                                   [NH_CONCERN_ENERGY] = "energy",
-                                                   [NH_CONCERN_GROWTH] = "growth"};
+    static const char *const kinds[NH_CONCERNS] = {
+        [NH_CONCERN_SINGULAR] = "singular", [NH_CONCERN_ABRUPT] = "abrupt",
+        [NH_CONCERN_COARSE] = "coarse",     [NH_CONCERN_ENERGY] = "energy",
+        [NH_CONCERN_GROWTH] = "growth",     [NH_CONCERN_KINK] = "kink"};
     return kinds[concern];
 }
 
 /* ---- creation ---- */
+
+size_t nh_track_room(const nh_health *h)
+{
+    const size_t n = (size_t)h->n, m = (size_t)h->m, inputs = (size_t)h->inputs;
+    return 10 * n + 2 * m + (h->kinks ? (size_t)h->kinks + 2 * n + inputs : 0);
+}
 
 static void divide_room(nh_health *h, size_t each)
 {
@@ -49,12 +54,16 @@ static void divide_room(nh_health *h, size_t each)
         t->stretch.worst_q = t->stretch.v + n;
         t->stretch.worst_v = t->stretch.worst_q + n;
         t->start = t->stretch.worst_v + n;
+        t->kinks.value = t->start + 2 * n;
+        t->kinks.q = t->kinks.value + h->kinks;
+        t->kinks.v = t->kinks.q + n;
+        t->kinks.u = t->kinks.v + n;
     }
 }
 
 static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
 {
-    size_t n = (size_t)h->n, m = (size_t)h->m, each = NH_TRACK_ROOM(n, m);
+    size_t n = (size_t)h->n, m = (size_t)h->m, each = nh_track_room(h);
     h->track = calloc((size_t)h->members, sizeof *h->track);
     h->room = nh_aligned_doubles((size_t)h->members * each);
     h->block = nh_aligned_doubles(run->state_size);
@@ -62,9 +71,10 @@ static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
     h->work = nh_aligned_doubles(8 * n + 6 * m);
     h->zero = nh_aligned_doubles(n);
     h->observed = nh_aligned_doubles(nh_system_outputs(run->system, NH_FN_OBSERVE));
-    h->u = nh_aligned_doubles((size_t)run->system->shape.inputs + 1);
-    if (!h->u || !h->track || !h->room || !h->block || !h->now || !h->work || !h->zero ||
-        !h->observed)
+    h->u = nh_aligned_doubles((size_t)h->inputs + 1);
+    h->side = nh_aligned_doubles(2 * (size_t)h->kinks + 1);
+    if (!h->u || !h->side || !h->track || !h->room || !h->block || !h->now || !h->work ||
+        !h->zero || !h->observed)
         return nh_fail_memory(report);
     divide_room(h, each);
     for (int i = 0; i < h->members; i++)
@@ -80,13 +90,15 @@ nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report
     h->n = run->system->shape.n;
     h->m = run->system->shape.m;
     h->members = run->members;
+    h->inputs = run->system->shape.inputs;
+    h->kinks = nh_system_kinks(run->system);
     nh_status status = make_room(h, run, report);
     if (status == NH_OK)
         status = nh_condition_create(&h->condition, run->system, report);
     h->condition.u = h->u;
     if (status == NH_OK)
-        status = nh_engine_call(&h->engine, run->system, nh_variant_here(), 1, NH_FN_BIT(OBSERVE),
-                                report);
+        status = nh_engine_call(&h->engine, run->system, nh_variant_here(), 1,
+                                NH_FN_BIT(OBSERVE) | (h->kinks ? NH_FN_BIT(KINKS) : 0), report);
     return status; /* the run, which has it now, is freed after failures */
 }
 
@@ -96,7 +108,7 @@ void nh_health_free(nh_health *h)
         return;
     nh_condition_free(&h->condition);
     nh_engine_free(&h->engine);
-    double *all[] = {h->room, h->block, h->now, h->work, h->zero, h->observed, h->u};
+    double *all[] = {h->room, h->block, h->now, h->work, h->zero, h->observed, h->u, h->side};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     free(h->track);
@@ -113,6 +125,10 @@ void nh_health_forget(nh_health *h, int member)
     fresh.stretch.v = t->stretch.v;
     fresh.stretch.worst_q = t->stretch.worst_q;
     fresh.stretch.worst_v = t->stretch.worst_v;
+    fresh.kinks.value = t->kinks.value;
+    fresh.kinks.q = t->kinks.q;
+    fresh.kinks.v = t->kinks.v;
+    fresh.kinks.u = t->kinks.u;
     fresh.harmless = INFINITY;
     fresh.energy = NAN;
     *t = fresh;
@@ -184,13 +200,19 @@ static double rest_of(nh_health *h, double t, const double *q)
     return isfinite(rest) ? rest : 0;
 }
 
+/* A step from the state in health->now. */
+static double try_now(nh_run *run, int member)
+{
+    const double *now = run->health->now;
+    return nh_health_try(run, member, run->steps, now, now + run->health->n, 1);
+}
+
 static nh_status check_growth(nh_run *run, int member, double kinetic)
 {
     nh_track *track = run->health->track + member;
     if (!(kinetic > GROWN * track->first_kinetic) || !(track->first_kinetic > 0))
         return NH_OK;
-    double error =
-        nh_condition_has_matrices(&run->health->condition) ? nh_health_try(run, member) : -1;
+    double error = nh_condition_has_matrices(&run->health->condition) ? try_now(run, member) : -1;
     if (kinetic > GROWN_FAR * track->first_kinetic || error > MOVED || error < 0)
         nh_health_say(run, member, NH_CONCERN_GROWTH,
                       "the velocities have grown by a factor of %.1g until t = %.6g; if the motion "
@@ -311,6 +333,7 @@ static bool is_for_trying(const nh_health *h, int64_t since)
 static bool is_due(const nh_health *h, const nh_track *track, int64_t steps)
 {
     return is_seldom(h, track, steps) || (looks_often(h) && steps >= track->due) ||
+           (h->kinks && steps >= track->kinks.due) ||
            (track == h->track && is_for_trying(h, steps - track->first));
 }
 
@@ -339,7 +362,7 @@ static void try_a_step(nh_run *run, int member)
         return;
     if (!looks_often(run->health) && nh_health_moves_evenly(run, member))
         return;
-    double error = nh_health_try(run, member);
+    double error = try_now(run, member);
     if (error < 0)
         return;
     if (fmin(track->look.mass, track->look.rank) > NH_NEAR)
@@ -362,6 +385,8 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
     if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
         status = nh_health_pass(run, member, report);
+    if (status == NH_OK && h->kinks && run->steps >= track->kinks.due)
+        nh_kinks_look(run, member);
     if (status == NH_OK && member == 0 && is_for_trying(h, run->steps - track->first))
         try_a_step(run, member);
     return status;
@@ -377,6 +402,8 @@ static void meet(nh_run *run, int member)
         nh_health_take(run, member);
         memcpy(track->start, h->now, 2 * (size_t)h->n * sizeof *h->now);
     }
+    if (h->kinks)
+        nh_kinks_meet(run, member);
     if (looks_often(h))
         look_at(run, member, NULL); /* nothing is wrong with a first look */
     track->seen = true;
@@ -387,12 +414,15 @@ void nh_health_restart(nh_run *run, int member, int64_t steps)
     nh_health *h = run->health;
     nh_track *track = h->track + member;
     const unsigned said = track->said;
+    const nh_crossed_kinks kinks = track->kinks;
     if (run->unwatched)
         return;
     nh_health_start(run, member);
     track->first = track->step = steps;
     track->said = said;
-    track->seen = !looks_often(h); /* else the next call of nh_run_advance looks at it */
+    track->kinks = kinks;
+    track->kinks.lost = true;
+    track->seen = !looks_often(h); /* else the next look is the first */
 }
 
 /* The members that are not retired, each as `member`. */
@@ -407,6 +437,7 @@ void nh_health_begin(nh_run *run)
     nh_health *h = run->health;
     const bool moved = h->position != run->steps;
     h->position = run->steps;
+    h->begun = true;
     if (run->unwatched)
         return;
     EACH_MEMBER(run, i)
@@ -434,6 +465,7 @@ int64_t nh_health_next(const nh_run *run)
         }
         next = seldom < next ? seldom : next;
         next = often && track->due < next ? track->due : next;
+        next = h->kinks && track->kinks.due < next ? track->kinks.due : next;
     }
     if (is_for_trying(h, run->steps + 1 - h->track[0].first))
         return run->steps + 1;
@@ -463,6 +495,8 @@ void nh_health_end(nh_run *run)
         if (run->steps > track->first)
             look_at_energy(run, i, NULL); /* where it cannot go on, it has stopped already */
         conclude_energy(run, i);
+        if (h->kinks)
+            nh_kinks_conclude(run, i);
     }
 }
 

@@ -21,6 +21,7 @@ typedef enum nh_concern {
     NH_CONCERN_COARSE,   /* ... everywhere */
     NH_CONCERN_ENERGY,   /* a conserved energy that moves */
     NH_CONCERN_GROWTH,
+    NH_CONCERN_KINK, /* steps over kinks that are worse than all others together */
     NH_CONCERNS
 } nh_concern;
 
@@ -39,8 +40,15 @@ typedef struct nh_passage { /* steps that will be done again */
     double worst_t, *worst_q, *worst_v;
 } nh_passage;
 
-/* Numbers in the arrays of a track, which lie one behind the other from q on. */
-#define NH_TRACK_ROOM(n, m) (10 * (n) + 2 * (m))
+typedef struct nh_crossed_kinks { /* kinks.c */
+    int64_t begun, step, due;     /* looks: the first, the last and the next one */
+    int64_t crossings;            /* that were looked at */
+    bool lost;                    /* what was seen last: a jump lies between */
+    int64_t until;                /* the step of the last look, when they were enough; else 0 */
+    int64_t at, which;            /* the first one: the step before it, and the kink */
+    double error, usual;          /* of these steps together, and of one elsewhere */
+    double *value, *q, *v, *u;    /* at the last look: conditions, state, inputs */
+} nh_crossed_kinks;
 
 typedef struct nh_track { /* what is known of a member */
     bool seen;
@@ -63,12 +71,15 @@ typedef struct nh_track { /* what is known of a member */
     /* energy: at the start, its part at rest, and how they moved */
     double energy, rest, lowest_rest, rest_range, kinetic, first_kinetic;
     double moved, moved_at;
+    nh_crossed_kinks kinks;
 } nh_track;
 
 struct nh_health {
     nh_condition condition;
-    engine engine; /* OBSERVE */
+    engine engine; /* OBSERVE, KINKS */
     int n, m, members;
+    int kinks;  /* of the system; 0: none that is known */
+    int inputs; /* numbers of open ones */
     nh_track *track;
     double *room;     /* the arrays of all tracks */
     double *block;    /* a state beside the run, as a group's block of one lane */
@@ -77,9 +88,14 @@ struct nh_health {
     double *observed; /* what OBSERVE returns */
     double *zero;     /* [n] */
     double *u;        /* open inputs of the member that is looked at */
+    double *side;     /* [2][kinks] conditions there, and at another state */
     int64_t position; /* steps after which the run was left */
+    bool begun;       /* it has advanced since it was started */
     nh_doubt doubt[NH_CONCERNS];
 };
+
+/* Numbers in the arrays of a track, which lie one behind the other from q on. */
+size_t nh_track_room(const nh_health *health);
 
 nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report);
 void nh_health_free(nh_health *health);
@@ -131,12 +147,27 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report);
 /* Compares the open stretch of a member, which ends at the state in health->now, and closes it. */
 void nh_health_close(nh_run *run, int member);
 
-/* again.c: steps from a state, made so many times smaller; the difference to a state that the run
- * reached, relative to the speed of the motion. Negative: they could not be done. */
+/* kinks.c: the first look at a member, a later one, and what is said in the end. */
+void nh_kinks_meet(nh_run *run, int member);
+void nh_kinks_look(nh_run *run, int member);
+void nh_kinks_conclude(nh_run *run, int member);
+
+/* again.c: a state is advanced beside the run, and is in health->block then; false where that
+ * fails. */
+bool nh_health_beside(nh_run *run, int member, const double *q, const double *v, double t,
+                      double step, int64_t steps);
+/* How much it differs from a state at that time, relative to the speed of the motion and to what
+ * that covers in `span`. Negative: nobody can tell. */
+double nh_health_differ(nh_run *run, int member, double t, double span, const double *q1,
+                        const double *v1);
+/* So many steps from a state, done again as `count` of them; the difference to a state that
+ * the run reached, relative to the speed of the motion. Negative: they could not be done. */
 double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,
-                       int64_t steps, int parts, const double *q1, const double *v1);
-/* A step from the state in health->now, done as a whole and as two halves. */
-double nh_health_try(nh_run *run, int member);
+                       int64_t steps, int64_t count, const double *q1, const double *v1);
+/* Steps from a state, done as they are and as two halves each. The state that they lead to is in
+ * health->work then, behind 2n numbers. */
+double nh_health_try(nh_run *run, int member, int64_t from, const double *q, const double *v,
+                     int64_t steps);
 /* Whether the last step, which ended there, was too short for that to matter. */
 bool nh_health_moves_evenly(nh_run *run, int member);
 

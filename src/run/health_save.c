@@ -15,7 +15,13 @@
     X(done_again)                                                                                  \
     X(said)                                                                                        \
     X(look.negative)                                                                               \
-    X(look.directed) X(stretch.open) X(stretch.turned) X(stretch.from)
+    X(look.directed)                                                                               \
+    X(stretch.open)                                                                                \
+    X(stretch.turned)                                                                              \
+    X(stretch.from)                                                                                \
+    X(kinks.begun)                                                                                 \
+    X(kinks.step)                                                                                  \
+    X(kinks.due) X(kinks.lost) X(kinks.crossings) X(kinks.until) X(kinks.at) X(kinks.which)
 #define REALS(X)                                                                                   \
     X(rate)                                                                                        \
     X(speed)                                                                                       \
@@ -28,7 +34,10 @@
     X(rest_range)                                                                                  \
     X(kinetic)                                                                                     \
     X(first_kinetic)                                                                               \
-    X(moved) X(moved_at) X(look.mass) X(look.rank) X(stretch.worst) X(stretch.worst_t)
+    X(moved)                                                                                       \
+    X(moved_at)                                                                                    \
+    X(look.mass)                                                                                   \
+    X(look.rank) X(stretch.worst) X(stretch.worst_t) X(kinks.error) X(kinks.usual)
 
 #define ONE(field) +1
 enum { NUMBERS = 0 INTEGERS(ONE) REALS(ONE) };
@@ -36,14 +45,9 @@ enum { NUMBERS = 0 INTEGERS(ONE) REALS(ONE) };
 /* Larger numbers of steps are not to be believed. */
 static const int64_t steps_limit = INT64_C(1) << 60;
 
-static size_t room_of_one(const nh_health *h)
-{
-    return (size_t)NH_TRACK_ROOM(h->n, h->m);
-}
-
 size_t nh_health_bytes(const nh_health *h)
 {
-    size_t each = 8 * (NUMBERS + room_of_one(h));
+    size_t each = 8 * (NUMBERS + nh_track_room(h));
     return 8 + NH_CONCERNS * (16 + (size_t)NH_REMARK_LENGTH) + (size_t)h->members * each;
 }
 
@@ -63,9 +67,16 @@ void nh_health_pack(nh_pack *p, const nh_health *h)
 #define PACK(field) nh_pack_real(p, t->field);
         REALS(PACK)
 #undef PACK
-        for (size_t k = 0; k < room_of_one(h); k++)
+        for (size_t k = 0; k < nh_track_room(h); k++)
             nh_pack_real(p, t->q[k]); /* the first of its arrays; the others follow */
     }
+}
+
+static bool are_sound(const nh_crossed_kinks *k, const nh_health *h, int64_t steps)
+{
+    return k->begun >= 0 && k->begun <= k->step && k->step <= steps && k->due >= 0 &&
+           k->until >= 0 && k->until <= steps && k->crossings >= 0 && k->at >= 0 &&
+           k->at <= steps && k->which >= 0 && k->which <= (h->kinks ? h->kinks - 1 : 0);
 }
 
 /* Whether the numbers of a track can be those of a run after so many steps. */
@@ -100,9 +111,9 @@ bool nh_health_unpack(nh_pack *p, nh_health *h, int64_t steps)
 #define UNPACK(field) t->field = nh_unpack_real(p);
         REALS(UNPACK)
 #undef UNPACK
-        for (size_t k = 0; k < room_of_one(h); k++)
+        for (size_t k = 0; k < nh_track_room(h); k++)
             t->q[k] = nh_unpack_real(p);
-        sound = sound && is_sound(t, steps);
+        sound = sound && is_sound(t, steps) && are_sound(&t->kinks, h, steps);
     }
     if (!sound) /* nothing is known then, which does no harm to the motion */
         for (int i = 0; i < h->members; i++)

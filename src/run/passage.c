@@ -192,7 +192,10 @@ static double error_of(nh_run *run, int member, int parts)
 {
     nh_health *h = run->health;
     const nh_passage *s = &h->track[member].stretch;
-    return nh_health_again(run, member, s->from, s->q, s->v, run->steps - s->from, parts, h->now,
+    const int64_t steps = run->steps - s->from;
+    /* one more, so that no state in between is one that the run had: where a pole is passed, the
+     * states beside it decide, and the same ones decide alike */
+    return nh_health_again(run, member, s->from, s->q, s->v, steps, parts * steps + 1, h->now,
                            h->now + h->n);
 }
 
@@ -304,6 +307,7 @@ nh_status nh_health_pass(nh_run *run, int member, nh_report *report)
     if (!track->seen) {
         remember(run, track, &look);
         track->due = run->steps + 1;
+        track->seen = true;
         return NH_OK;
     }
     double change = change_of_velocity(h, track) / (double)(run->steps - track->step),

@@ -390,9 +390,10 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     if (run->crossings)
         nh_crossings_start(run, member);
     nh_health_start(run, member);
-    if (run->steps > 0) { /* what was said of the motion before */
+    if (run->steps > 0 || run->health->begun) { /* what was said of the motion before */
         nh_remarks_free(&run->remarks);
         memset(run->health->doubt, 0, sizeof run->health->doubt);
+        run->health->begun = false;
     }
     run->time = t;
     run->steps = 0;

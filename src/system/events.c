@@ -1,4 +1,5 @@
-/* What a model says about the course of a run, for users: its natural length, and its events. */
+/* What a model says about the course of a run, for users: its natural length, its
+ * events, and where it is not smooth. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,17 @@ int nh_system_events(const nh_system *system)
 {
     const nh_problem *problem = problem_of(system);
     return problem ? problem->events : 0;
+}
+
+int nh_system_kinks(const nh_system *system)
+{
+    const nh_problem *problem = problem_of(system);
+    return problem ? problem->kinks : 0;
+}
+
+int nh_system_kink_line(const nh_system *system, int index)
+{
+    return problem_of(system)->kink[index].place.line;
 }
 
 static const nh_problem_event *event_at(const nh_system *system, int index)

@@ -207,14 +207,6 @@ nh_status nh_system_build(nh_system **out, const nh_model *model, const char *co
         nh_system_free(system);
         return nh_fail_memory(report);
     }
-    nh_place kink = mechanics->problem->kink;
-    if (kink.line)
-        nh_remarks_add(
-            &system->remarks, "kinks",
-            "%s has a kink (line %d: abs, min, max, sign or if); in steps that cross it "
-            "every method loses order, down to 1: compare with smaller steps, or make it "
-            "smooth",
-            system->name, kink.line);
     if (mechanics->left_out[0])
         nh_remarks_add(&system->remarks, "redundant",
                        "left out, because they follow from the other constraints: %s",
@@ -382,7 +374,8 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
                                .inputs = s->inputs,
                                .events = nh_system_events(system),
                                .changes =
-                                   system->mechanics ? system->mechanics->problem->changes : 0};
+                                   system->mechanics ? system->mechanics->problem->changes : 0,
+                               .kinks = nh_system_kinks(system)};
     return nh_fn_outputs(fn, &sizes);
 }
 

@@ -31,6 +31,9 @@ nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn,
 
 /* How many numbers a function returns. */
 size_t nh_system_outputs(const nh_system *system, nh_fn fn);
+/* Kinks of the motion, and the lines of the model that have them; 0: not known. */
+int nh_system_kinks(const nh_system *system);
+int nh_system_kink_line(const nh_system *system, int index);
 
 /* Evaluates a function once, for one lane. Status of the user's functions as NH_CALLBACK_STOPPED.
  */

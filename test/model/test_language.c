@@ -166,10 +166,15 @@ static void test_kinks(void)
         2, 1e-14);
     nh_problem *p =
         build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nobserve b = a\n");
-    CHECK(p && p->kink.line == 0); /* the motion does not see it */
+    CHECK(p && p->kinks == 0); /* the motion does not see it */
     nh_problem_free(p);
     p = build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nforce x = -max(a, 1)\n");
-    CHECK(p && p->kink.line == 3);
+    CHECK(p && p->kinks == 2 && p->kink[0].place.line == 3 && p->kink[1].place.line == 5);
+    nh_problem_free(p);
+    p = build(
+        "model m\ncoordinate x, y\ntable f = (0, 1), (1, 3), (2, 2)\n"
+        "lagrangian x'^2 + y'^2 - f(x) - sqrt(y^2) - atan2(x, y) - sqrt(x^4) - sqrt(x^2 + 1)\n");
+    CHECK(p && p->kinks == 4); /* x, x - 1, x - 2, y */
     nh_problem_free(p);
 }
 

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""test_kinks.py NONHOLO: functions that are not smooth. A run that loses its order at a kink, or steps over one, says so;
+one that does not has no remark. Nothing is called conserved that a branch changes which no state near the start is in."""
+
+import math
+import sys
+
+from harness import Program, cases_in_folders, check, run_all, same
+
+OSCILLATOR = """model oscillator
+coordinate x
+lagrangian x'^2/2 - x^2/2
+force x = FORCE
+start x = 1.5, x' = V
+"""
+
+
+def write(folder, force, v=0.0, extra=""):
+    path = f"{folder}/model.nh"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(OSCILLATOR.replace("FORCE", force).replace("V", str(v)) + extra)
+    return path
+
+
+def end_of(program, path, *how):
+    found = program.json("run", path, "--time", 10, *how)
+    return found["q"][0], [r for r in found["remarks"] if "kink" in r]
+
+
+FIXED = ["--step", "0.05", "--method"]
+LOST = [  # a force, and methods that lose their order by it
+    ("-0.3*sign(x')", ["rk4", "dop853"]),
+    ("-if(x < 0.7, 0.3*x', 0)", ["gauss:stages=3", "dop853", "rk4"]),
+    ("-min(x, 0.31)", ["gauss:stages=3", "dop853"]),
+    ("-abs(x - 0.2)", ["gauss:stages=3", "dop853"]),
+    ("-sqrt((x - 0.2)^2)", ["gauss:stages=3", "dop853"]),
+    ("0.2*atan2(x + 0.1, -1 - x^2)", ["gauss", "rk4", "dop853"]),
+    ("if(t > 3.01, 0.2, 0)", ["gauss", "rk4", "dop853"]),
+    ("if(t > 5, if(t < 5.01, 50, 0), 0)", ["gauss", "rk4", "dop853"]),
+]
+KEPT = [  # not crossed, crossed where steps end, or smooth enough for the method
+    ("-0.01*abs(x + 9)*x'", ["gauss", "gauss:stages=3", "rk4", "dop853"]),
+    ("-0.01*max(x, -20)*x'", ["gauss", "gauss:stages=3", "rk4", "dop853"]),
+    ("if(t > 3, 0.2, 0)", ["gauss", "gauss:stages=3"]),
+    ("-0.3*abs(x)^3*x", ["gauss", "rk4"]),
+]
+
+
+def orders_that_are_lost_are_told(program, folder):
+    for force, methods in LOST:
+        for method in methods:
+            _, remarks = end_of(program, write(folder, force), *FIXED, method)
+            same(len(remarks), 1, f"{force}, {method}: remarks")
+            check("(line 4)" in remarks[0] or "sqrt" in force or "atan2" in force, remarks[0])
+            check("event" in remarks[0] and "dop853" in remarks[0], "what to try")
+
+
+def orders_that_are_kept_are_not_told(program, folder):
+    for force, methods in KEPT:
+        for method in methods:
+            same(end_of(program, write(folder, force), *FIXED, method)[1], [], f"{force}, {method}: remarks")
+
+
+def own_steps_meet_kinks(program, folder):
+    """Within 1000 times the tolerance of solutions in pieces, or a remark: the last force acts for less than a step."""
+    exact = 1.5 * math.cos(10) + 50 * (math.cos(4.99) - math.cos(5))
+    for force, _ in LOST + KEPT:
+        path = write(folder, force)
+        (rough, said), (fine, _) = (end_of(program, path, "--tolerance", x) for x in ("1e-7", "1e-11"))
+        check(abs(rough - fine) < 1e-4 or said, f"{force}: {rough} and {fine}, silently")
+    x, said = end_of(program, path := write(folder, LOST[-1][0]), "--tolerance", "1e-9")
+    same((abs(x - exact) > 0.4, len(said)), (True, 1), "a short force")
+    check("event" in said[0], said[0])
+    with open(path, "a", encoding="utf-8") as f:  # what the remark says
+        f.write("event on: t - 5\nevent off: t - 5.01\nwhen on: x' = x'\nwhen off: x' = x'\n")
+    for how in (["--tolerance", "1e-9"], [*FIXED, "gauss:stages=3"]):
+        x, said = end_of(program, path, *how)
+        check(abs(x - exact) < 1e-7 and not said, f"events: {x}, {exact}, {said}")
+
+
+def conserved(program, path):
+    return program.json("check", path)["conserved"]
+
+
+def nothing_is_conserved_that_a_branch_changes(program, folder):
+    for force in ("-if(x > 30, 0.5*x', 0)", "if(t > 5, if(t < 5.01, 50, 0), 0)", "-max(0, x - 1e6)*x'"):
+        same(conserved(program, write(folder, force)), [], force)
+    same(conserved(program, write(folder, "-x")), [], "a force along x, which is no potential to nonholo")
+    path = f"{folder}/free.nh"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("model free\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - abs(y)\n"
+                "force x = -if(x > 30, x', 0)\nstart x' = 5, y' = 1\n")
+    same(conserved(program, path), [], "x and y")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("model free\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - abs(y)\nstart x' = 5, y' = 1\n")
+    same(conserved(program, path), ["energy", "momentum of x'"], "a potential with a kink")
+
+
+def main():
+    return run_all(cases_in_folders(globals(), Program(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
