@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSEST = 4, HALVINGS = 7, SIZES_LEAST = 2 };
+enum { COARSEST = 4, HALVINGS = 7, SIZES_LEAST = 2, ON_THE_WAY = 16 };
 static const double standard_time = 1, standard_tolerance = 1e-13;
 static const double steps_max = 1e9; /* of one run; beyond, nobody would wait */
 
@@ -72,18 +72,43 @@ static double largest(const survey *s, const double *state, const double *from)
     return found;
 }
 
+/* How far the motion goes, by states on the way. */
+static nh_status follow_motion(survey *s, double *state, nh_report *report)
+{
+    const subject *u = &s->subject;
+    const int n = u->coordinates, width = n + u->velocities;
+    nh_run *run;
+    nh_run_options wanted = {.method = "reference", .step = s->time / ON_THE_WAY};
+    nh_status status = nh_run_create(&run, u->system, &wanted, report);
+    if (status == NH_OK)
+        status = nh_run_start(run, 0, u->t, u->q, u->v, report);
+    for (int k = 0; k <= ON_THE_WAY && status == NH_OK; k++) {
+        nh_run_state(run, 0, NULL, state, state + n);
+        for (int i = 0; i < width; i++)
+            s->scales[i] = fmax(s->scales[i], fabs(i < n ? state[i] - u->q[i] : state[i]));
+        status = k < ON_THE_WAY ? nh_run_advance(run, 1, report) : NH_OK;
+    }
+    nh_run_free(run);
+    return status;
+}
+
 static int find_scales(survey *s)
 {
     const subject *u = &s->subject;
     nh_report report;
-    for (int i = 0; i < u->coordinates; i++)
-        s->scales[i] = fabs(s->q[i] - u->q[i]);
-    for (int i = 0; i < u->velocities; i++)
-        s->scales[u->coordinates + i] = fmax(fabs(s->v[i]), fabs(u->v[i]));
-    if (nh_system_motion_scales(u->system, u->t, u->q, u->v, s->scales, &report) != NH_OK)
-        return complain_report(&report);
-    s->scale = largest(s, s->q, NULL);
-    return 0;
+    double *state = calloc((size_t)(u->coordinates + u->velocities) + 1, sizeof *state);
+    if (!state) {
+        complain("out of memory");
+        return FAILED;
+    }
+    if (follow_motion(s, state, &report) != NH_OK) /* then from its beginning to its end */
+        for (int i = 0; i < u->coordinates + u->velocities; i++)
+            s->scales[i] = i < u->coordinates ? fabs(s->q[i] - u->q[i])
+                                              : fmax(fabs(s->q[i]), fabs(u->v[i - u->coordinates]));
+    free(state);
+    nh_status status = nh_system_motion_scales(u->system, u->t, u->q, u->v, s->scales, &report);
+    s->scale = fmax(1, largest(s, s->q, NULL));
+    return status == NH_OK ? 0 : complain_report(&report);
 }
 
 static int find_reference(survey *s)

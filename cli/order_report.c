@@ -155,6 +155,7 @@ void order_print_json(const survey *s)
     json_boolean(&j, "tolerance_reached", s->accuracy.reached);
     json_reals(&j, "q", s->q, s->subject.coordinates);
     json_reals(&j, "v", s->v, s->subject.velocities);
+    json_reals(&j, "scales", s->scales, s->subject.coordinates + s->subject.velocities);
     json_close_object(&j);
     json_array(&j, "methods");
     for (int m = 0; m < s->method_count; m++)

@@ -29,7 +29,7 @@ typedef struct survey {
     double *q, *v;  /* the reference's end state, one behind the other */
     double *scales; /* by which errors of its components are measured */
     nh_accuracy accuracy;
-    double tolerance, scale; /* scale: of the end state itself, in parts of what it moved by */
+    double tolerance, scale; /* scale: of the end state itself, in those parts; at least 1 */
     series *series;
 } survey;
 

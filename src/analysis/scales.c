@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "system/system.h"
 
-enum { TRIES = 9, WEIGHED_MOST = 200 }; /* velocities whose masses are looked at */
-static const double negligible = 1e-6;  /* a motion beside the largest one */
+enum { TRIES = 20, WEIGHED_MOST = 200 }; /* velocities whose masses are looked at */
+static const double negligible = 1e-6;   /* a motion beside the largest one */
 
 typedef struct scaling {
     const nh_system *system;

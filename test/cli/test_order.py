@@ -116,8 +116,23 @@ def errors_are_those_of_runs(program, folder):
     for point in methods["dla01"]["points"]:
         run = program.json("run", "rolling-disk", "--method", "dla01", "--step", repr(point["step"]),
                            "--steps", point["steps"])
-        pairs = list(zip(run["q"] + run["v"], found["reference"]["q"] + found["reference"]["v"]))
-        same(point["error"], max(abs(a - b) for a, b in pairs), f"error at {point['steps']} steps")
+        end, scales = found["reference"]["q"] + found["reference"]["v"], found["reference"]["scales"]
+        error = max(abs(a - b) / s for a, b, s in zip(run["q"] + run["v"], end, scales) if s > 0)
+        same(point["error"], error, f"error at {point['steps']} steps")
+
+
+def orders_do_not_depend_on_units(program, folder):
+    """A slow coordinate in millimetres beside a fast one: each has its own scale."""
+    for unit in (1e-9, 1, 1e9):
+        path = f"{folder}/two.nh"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"model two\nparameter U = {unit}\ncoordinate x, y\n"
+                    "lagrangian (x'^2/U^2 + y'^2)/2 - (1 - cos(x/U)) - 2*(1 - cos(y)) - sin(x/U - y)^2/3\n"
+                    "start x = U, y = 0.4\n")
+        _, methods = measured(program, path, "dla01,gauss,rk4")
+        found = [p["error"] for m in methods.values() for p in m["points"]]
+        first = found if unit == 1e-9 else first
+        check(all(abs(a - b) < 1e-6 * a + 1e-12 for a, b in zip(first, found)), f"{unit}: {first} {found}")
 
 
 def round_off_is_said(program, folder):
