@@ -63,15 +63,16 @@ NH_API const char *nh_system_quantity_name(const nh_system *system, int index);
 
 /* How accurately a run returns to its start: advances `steps` steps, reverses the velocities (and
  * projects them onto the constraints, if the method violates them), and advances `steps` steps
- * again. `defect` is the largest difference from the start, relative to the larger of 1 and the
- * largest component. */
+ * again. `defect` is the largest difference from the start, of each component relative to how large
+ * it is and how far it moves (nh_system_motion_scales). */
 NH_API nh_status nh_reversibility_defect(const nh_system *system, const nh_run_options *options,
                                          int64_t steps, double t, const double *q, const double *v,
                                          double *defect, nh_report *report);
 
 /* A reference solution: nh_reference_method() with the step refined until two successive solutions
- * agree to `tolerance` (relative to the larger of 1 and the largest component), or until round-off
- * prevents better agreement. Returns NH_NOT_CONVERGED if they do not agree even to 1e-6. */
+ * agree to `tolerance` (relative to the largest of all positions or velocities, which masses make
+ * comparable), or until round-off prevents better agreement. Returns NH_NOT_CONVERGED if they do
+ * not agree even to 1e-6. */
 typedef struct nh_accuracy {
     double error;  /* estimate, relative in the same sense */
     int64_t steps; /* of the returned solution */
@@ -141,9 +142,9 @@ NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t 
 NH_API nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q,
                                       const double *v, double *integrals, double *constraints,
                                       nh_report *report);
-/* By what errors of a state are measured. `scales` has the largest |q - q0| and |v| of a motion from
- * (t, q0, v0), coordinates first. An angle moves by a revolution at most, a rotation as a whole;
- * what hardly moves is measured by the rest, which masses make comparable. */
+/* By what errors of a state are measured. `scales` has the largest |q - q0| and |v| of a motion
+ * from (t, q0, v0), coordinates first. An angle moves by a revolution at most, a rotation as a
+ * whole; what hardly moves is measured by the rest, which masses make comparable. */
 NH_API nh_status nh_system_motion_scales(const nh_system *system, double t, const double *q0,
                                          const double *v0, double *scales, nh_report *report);
 /* Holonomic constraints that are written in velocities: a method keeps them as they are written,

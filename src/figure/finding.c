@@ -67,7 +67,8 @@ static double of_series(const nh_outcome *o, const nh_series *s, nh_finding_kind
     }
 }
 
-/* The size of a quantity, against which rounding is small. */
+/* The size of a quantity, against which rounding is small. At least 1: a figure is about problems
+ * in units in which they are of that size, and a quantity that begins with 0 tells nothing. */
 static double size_of(const nh_outcome *o, const nh_chain *chain)
 {
     int name = nh_outcome_find(o, chain->quantity);
