@@ -128,14 +128,38 @@ static hid_t make_set(const nh_hdf5 *file, const char *name, hid_t type, int ran
     return set;
 }
 
-/* An axis with its labels. */
+/* Numbers one after another, a few at a time: there may be more than fit into the memory. */
+static bool put_numbers(hid_t set, int64_t first, int64_t count)
+{
+    enum { ROOM = 1 << 12 };
+    int64_t number[ROOM];
+    hid_t there = H5Dget_space(set);
+    bool done = there >= 0;
+    for (int64_t at = 0; done && at < count; at += ROOM) {
+        hsize_t from = (hsize_t)at, size = (hsize_t)(count - at < ROOM ? count - at : ROOM);
+        hid_t here = H5Screate_simple(1, &size, NULL);
+        for (int64_t i = 0; i < (int64_t)size; i++)
+            number[i] = first + at + i;
+        done = here >= 0 &&
+               H5Sselect_hyperslab(there, H5S_SELECT_SET, &from, NULL, &size, NULL) >= 0 &&
+               H5Dwrite(set, H5T_NATIVE_INT64, here, there, H5P_DEFAULT, number) >= 0;
+        if (here >= 0)
+            H5Sclose(here);
+    }
+    if (there >= 0)
+        H5Sclose(there);
+    return done;
+}
+
+/* An axis with its labels; NULL: they are the numbers of members. */
 static bool make_axis(const nh_hdf5 *file, const char *name, hid_t type, int64_t size,
                       const void *label)
 {
     hsize_t count = (hsize_t)size;
     hid_t set = make_set(file, name, type, 1, &count, NULL);
-    bool done = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, label) >= 0 &&
-                H5DSset_scale(set, name) >= 0;
+    bool done = set >= 0 && (label ? H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, label) >= 0
+                                   : put_numbers(set, file->plan.first_member, size));
+    done = done && H5DSset_scale(set, name) >= 0;
     return set >= 0 && H5Dclose(set) >= 0 && done;
 }
 
@@ -169,20 +193,10 @@ static bool make_times(const nh_hdf5 *file)
     return done;
 }
 
-static bool make_members(const nh_hdf5 *file)
-{
-    int64_t *member = malloc(((size_t)file->members + 1) * sizeof *member);
-    for (int64_t i = 0; member && i < file->members; i++)
-        member[i] = file->plan.first_member + i;
-    bool done = member && make_axis(file, "member", H5T_NATIVE_INT64, file->members, member);
-    free(member);
-    return done;
-}
-
 static bool make_axes(nh_hdf5 *file)
 {
     const nh_system *s = file->plan.system;
-    return make_members(file) && make_times(file) &&
+    return make_axis(file, "member", H5T_NATIVE_INT64, file->members, NULL) && make_times(file) &&
            make_names(file, "coordinate", nh_system_coordinates(s), nh_system_coordinate_name) &&
            make_names(file, "velocity", nh_system_velocities(s), nh_system_velocity_name) &&
            make_names(file, "constraint", nh_system_constraints(s), nh_system_constraint_name);

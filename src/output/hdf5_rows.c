@@ -40,12 +40,16 @@ static int64_t row_of(const nh_hdf5 *file, int64_t member)
     return member - file->plan.first_member;
 }
 
-/* The records of each member are consecutive, `width` numbers each. */
+/* The records of each member are consecutive, `width` numbers each; with all their records, so are
+ * the members. */
 static void put_rows(nh_hdf5 *file, int64_t place, const nh_rows *rows, int width,
                      const double *data)
 {
     size_t size = (size_t)rows->records * (size_t)width * sizeof *data;
-    for (int64_t i = 0; place > 0 && i < rows->members; i++) {
+    bool all = rows->records == file->records;
+    if (all)
+        size *= (size_t)rows->members;
+    for (int64_t i = 0; place > 0 && i < (all ? 1 : rows->members); i++) {
         int64_t record =
             (row_of(file, rows->first_member) + i) * file->records + rows->first_record;
         put(file, place + record * width * (int64_t)sizeof *data,
@@ -66,10 +70,11 @@ static void put_columns(nh_hdf5 *file, const nh_rows *rows)
 /* How many records are there: after the records themselves, for whom reads the file meanwhile. */
 static void put_counts(nh_hdf5 *file, const nh_rows *rows)
 {
-    int64_t count = rows->first_record + rows->records;
+    int64_t *count = (int64_t *)file->space;
     for (int64_t i = 0; i < rows->members; i++)
-        put(file, file->count + (row_of(file, rows->first_member) + i) * (int64_t)sizeof count,
-            &count, sizeof count);
+        count[i] = rows->first_record + rows->records;
+    put(file, file->count + row_of(file, rows->first_member) * (int64_t)sizeof *count, count,
+        (size_t)rows->members * sizeof *count);
 }
 
 nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report)
@@ -90,7 +95,8 @@ nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *s
 {
     signed char failed = member->status != NH_OK;
     int64_t row = row_of(file, member->member);
-    put(file, file->failed + row, &failed, sizeof failed);
+    if (failed) /* the file was made with 0, and a member that failed does so again */
+        put(file, file->failed + row, &failed, sizeof failed);
     for (int i = 0; i < file->plan.swept; i++)
         put(file, file->swept[i] + row * (int64_t)sizeof *swept, swept + i, sizeof *swept);
     return conclude(file, report);

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "run/starts.h"
 
-enum { WIDTH_MAX = 64, THREADS_MAX = 4096, USUAL_THREADS = 4 };
+enum { TEAM = 4 * NH_LANES, WIDTH_MAX = 64, THREADS_MAX = 4096, USUAL_THREADS = 4 };
 static const double statistics_limit = 4e9; /* bytes */
 static const double members_limit = 1e15;
 
@@ -44,15 +44,24 @@ nh_block nh_ensemble_block(const nh_ensemble *e, int64_t number)
     return b;
 }
 
-/* Enough blocks for every thread several times, of whole groups of lanes. Several processes cut the
- * members alike, whatever the threads of their machines; and each part gets a block at least. */
+static int64_t whole_groups(int64_t members, int64_t most)
+{
+    int64_t width = (members + NH_LANES - 1) / NH_LANES * NH_LANES;
+    return width < NH_LANES ? NH_LANES : width > most ? most : width;
+}
+
+/* Every thread gets several blocks, of whole groups of lanes; and where there are members enough
+ * for blocks that fill the processor, so many that one whose members are all slow is not waited for
+ * long. Larger blocks save only looks at the counter. Several processes cut the members alike,
+ * whatever the threads of their machines; and each part gets a block at least. */
 static int block_width(const nh_ensemble *e)
 {
     const nh_ensemble_options *o = &e->options;
     int64_t several = (int64_t)o->parts * o->processes;
-    int64_t shares = 4 * (several > 1 ? several * USUAL_THREADS : o->threads);
-    int64_t width = (e->each / shares + NH_LANES - 1) / NH_LANES * NH_LANES;
-    width = width < NH_LANES ? NH_LANES : width > WIDTH_MAX ? WIDTH_MAX : width;
+    int64_t shares = several > 1 ? several * USUAL_THREADS : o->threads;
+    int64_t filling = whole_groups(e->each / (4 * shares), TEAM);
+    int64_t fine = whole_groups(e->each / (128 * shares), WIDTH_MAX);
+    int64_t width = fine > filling ? fine : filling;
     int64_t parts_each = (o->parts + e->combinations - 1) / e->combinations;
     int64_t most = e->each / parts_each > 0 ? e->each / parts_each : 1;
     return (int)(width < most ? width : most);
