@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,12 @@ static double seconds_since(struct timespec then)
     return (double)(now.tv_sec - then.tv_sec) + 1e-9 * (double)(now.tv_nsec - then.tv_nsec);
 }
 
+static void lose_patience(void)
+{
+    if (has_timer)
+        timer_settime(patience, 0, &(struct itimerspec){.it_value.tv_nsec = PATIENCE}, NULL);
+}
+
 /* Batch systems and closing terminals send several signals at once, which ask for the same. Who
  * asks again later does not want to wait. */
 static void ask_to_stop(int number)
@@ -31,8 +38,7 @@ static void ask_to_stop(int number)
     if (!asked) {
         asked = number;
         clock_gettime(CLOCK_MONOTONIC, &first);
-        if (has_timer)
-            timer_settime(patience, 0, &(struct itimerspec){.it_value.tv_nsec = PATIENCE}, NULL);
+        lose_patience();
     } else if (seconds_since(first) > 1) {
         signal(number, SIG_DFL);
         raise(number);
@@ -63,6 +69,8 @@ bool interrupted(void)
 void work_is_to_be_saved(bool it_is)
 {
     saving = it_is;
+    if (asked && !it_is)
+        lose_patience();
 }
 
 static void listen_to(int number, void (*handler)(int))
@@ -79,6 +87,12 @@ int checkpointing_begin(checkpointing *c, const options *given)
     *c = (checkpointing){.given = given, .last_time = clock_seconds()};
     if (given->checkpoint_every && !given->checkpoint)
         return complain("--checkpoint-every is for --checkpoint FILE");
+    struct stat info;
+    if (given->checkpoint && stat(given->checkpoint, &info) == 0 && !S_ISREG(info.st_mode) &&
+        !S_ISDIR(info.st_mode)) { /* it would be replaced, and removed in the end */
+        complain("cannot write %s: a checkpoint needs a regular file", given->checkpoint);
+        return FAILED;
+    }
     const char *text = given->checkpoint_every ? given->checkpoint_every : "60s";
     nh_report report;
     if (nh_interval_parse(text, &c->seconds, &c->steps, &report) != NH_OK)

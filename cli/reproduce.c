@@ -170,8 +170,16 @@ static int list_figures(const options *given)
 
 static int make_folder(const char *path)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    struct stat info;
+    if (mkdir(path, 0777) == 0)
         return 0;
+    int error = errno;
+    if (error == EEXIST && stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode))
+            return 0;
+        error = ENOTDIR;
+    }
+    errno = error;
     complain("cannot create the folder %s: %s", path, strerror(errno));
     return FAILED;
 }

@@ -7,6 +7,8 @@
 #include "run_report.h"
 #include "timing.h"
 
+#include <math.h>
+
 /* Paths that cannot be written are found out before the computation, not after it. */
 static int check_paths(const options *given)
 {
@@ -163,7 +165,10 @@ static int finish(run_job *job, const options *given)
         return stop_here(job);
     int answer = write_files(job, given);
     report_beside(given->output);
-    estimate_error(job, given);
+    if (stopped) /* nobody waits for it */
+        job->estimate.error = NAN;
+    else
+        estimate_error(job, given);
     if (job->status != NH_OK) /* before what was merely remarked */
         answer = tell_failure(job);
     remark_run(job->run);

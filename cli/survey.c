@@ -139,6 +139,18 @@ static int survey(const options *given, const char *model, json *j)
     return answer;
 }
 
+/* Before anything is printed. */
+static int check_models(const options *given)
+{
+    int answer = 0;
+    for (int i = 0; i < given->operand_count && !answer; i++) {
+        options mine;
+        answer = prepare(given, &given->operands[i], &mine);
+        free(mine.methods);
+    }
+    return answer;
+}
+
 static int run(const options *given)
 {
     int count = given->operand_count > 0 ? given->operand_count : nh_shipped_model_count();
@@ -146,6 +158,8 @@ static int run(const options *given)
     json j = {0};
     if (!answer && given->steps >= 0 && !isnan(given->time))
         answer = complain("survey needs either --steps N or --time T, not both");
+    if (!answer)
+        answer = check_models(given);
     if (answer)
         return answer;
     if (given->json) {

@@ -3,6 +3,7 @@
 # and the undefined-behaviour sanitizer. Objects and the corpora that grow are kept in BUILD/fuzz. What a
 # target finds stays there as TARGET-crash-*, TARGET-leak-* or TARGET-timeout-*; the exit code is 1 then.
 # Findings belong, made small, into test/fuzz/corpus/TARGET: the test 'fuzz corpora' goes through those.
+# An input that takes longer than FUZZ_PATIENCE seconds (20) is a finding: a loaded machine needs more.
 # The target hdf5 is run when it is named: what it finds lies in HDF5's own library.
 set -eu
 build=$1 seconds=$2
@@ -76,8 +77,8 @@ for target in $targets; do
     esac
     longest=3000
     [ "$target" = hdf5 ] && longest=30000
-    patience=20 # seconds until an input counts as a hang
-    [ "$target" = emit ] && patience=120 # a compiler's work is in it: seconds of a quiet processor
+    patience=${FUZZ_PATIENCE:-20} # seconds until an input counts as a hang
+    [ "$target" = emit ] && patience=$((6 * patience)) # a compiler's work is in it: seconds of a quiet processor
     options="-max_total_time=$seconds -timeout=$patience -rss_limit_mb=2048 -max_len=$longest -print_final_stats=1 -verbosity=0"
     [ ! -f "test/fuzz/$words.dict" ] || options="$options -dict=$root/test/fuzz/$words.dict"
     echo "== $target, $seconds seconds"

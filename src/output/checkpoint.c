@@ -21,6 +21,15 @@ static const char magic[] = "nonholo checkpoint 1\n";
 enum { MAGIC = sizeof magic - 1, DIGEST = NH_DIGEST_TEXT - 1 };
 static const int64_t size_limit = INT64_C(1) << 40;
 
+/* It is replaced by the next one and removed in the end. */
+static nh_status check_path(const char *path, nh_report *report)
+{
+    if (!nh_file_is_special(path))
+        return NH_OK;
+    return nh_fail(report, NH_FILE_FAILED, "cannot write %s: a checkpoint needs a regular file",
+                   path);
+}
+
 nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, int pieces,
                               nh_report *report)
 {
@@ -32,7 +41,11 @@ nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, int piece
         nh_pack_bytes(&p, piece[i].bytes, piece[i].size);
     }
     nh_file *file;
-    nh_status status = p.failed ? nh_fail_memory(report) : nh_file_begin_part(&file, path, report);
+    nh_status status = p.failed ? nh_fail_memory(report) : NH_OK;
+    if (status == NH_OK)
+        status = check_path(path, report);
+    if (status == NH_OK)
+        status = nh_file_begin_part(&file, path, report);
     if (status == NH_OK) {
         char digest[NH_DIGEST_TEXT];
         nh_sha256_text(p.data, p.size, digest);
@@ -52,7 +65,7 @@ static nh_status damaged(const char *path, const char *how, nh_report *report)
 /* The whole file; NULL with a report. */
 static unsigned char *read_all(const char *path, size_t *size, nh_report *report)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe detains nobody */
     struct stat info;
     unsigned char *data = NULL;
     if (descriptor < 0 || fstat(descriptor, &info) != 0) {
@@ -135,7 +148,7 @@ nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_
 void nh_checkpoint_remove(const char *path)
 {
     char part[PATH_MAX];
-    if (!path)
+    if (!path || nh_file_is_special(path)) /* not ours */
         return;
     unlink(path);
     if (snprintf(part, sizeof part, "%s.part", path) < (int)sizeof part)

@@ -68,6 +68,15 @@ static herr_t close_file(H5FD_t *base)
     return 0;
 }
 
+/* For files that this one refers to; the library frees it. */
+static void *get_access(H5FD_t *base)
+{
+    nh_hdf5_channel **channel = malloc(sizeof *channel);
+    if (channel)
+        *channel = ((driven *)base)->channel;
+    return channel;
+}
+
 static herr_t query(const H5FD_t *base, unsigned long *flags)
 {
     (void)base;
@@ -139,6 +148,7 @@ static const H5FD_class_t driver = {
     .maxaddr = HADDR_MAX,
     .fc_degree = H5F_CLOSE_STRONG, /* closing a file closes what is open in it */
     .fapl_size = sizeof(nh_hdf5_channel *),
+    .fapl_get = get_access,
     .open = open_file,
     .close = close_file,
     .query = query,

@@ -114,6 +114,9 @@ nh_status nh_simulation_lock(nh_simulation *s, nh_report *report)
     nh_status status = NH_OK;
     if (o->checkpoint)
         status = nh_lock_take(&s->lock[0], o->checkpoint, report);
+    if (status == NH_OK && o->checkpoint && nh_file_is_special(o->checkpoint))
+        status = nh_fail(report, NH_FILE_FAILED,
+                         "cannot write %s: a checkpoint needs a regular file", o->checkpoint);
     /* one that cannot be written, nobody else writes either */
     bool other = o->resume && !nh_lock_covers(s->lock[0], o->resume);
     if (status == NH_OK && other && access(o->resume, W_OK) == 0)

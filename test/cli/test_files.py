@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import struct
+import stat
 import subprocess
 import sys
 import tempfile
@@ -394,6 +395,21 @@ def test_checkpoints_of_others_are_refused():
                           ("empty", b""), ("text", b"hello" * 100)):
             open(os.path.join(folder, name), "wb").write(bad)
             refused([*line[:-1], name], "checkpoint")
+
+
+def test_checkpoints_are_regular_files():
+    """What is replaced by each checkpoint, and removed after the last, is no pipe and no device."""
+    rest = ["pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "10"]
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkfifo(os.path.join(folder, "pipe"))
+        for line in (["run", *rest], ["ensemble", *rest, "--members", "2"]):
+            for path in ("pipe", "/dev/null"):
+                done = nonholo(*line, "--checkpoint", path, cwd=folder)
+                same((done.returncode, done.stderr), (1, f"nonholo: cannot write {path}: a checkpoint needs a regular file\n"))
+            done = nonholo(*line, "--resume", "pipe", cwd=folder)
+            check(done.returncode in (1, 2) and "pipe: this is not a checkpoint" in done.stderr, done.stderr)
+        same(os.listdir(folder), ["pipe"], "what is left")
+        check(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null is gone")
 
 
 def test_progress_json():

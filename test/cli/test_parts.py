@@ -75,6 +75,12 @@ def virtual_file(program, folder):
             "    assert list(x) == list(y) if x.dtype == object else x.tobytes() == y.tobytes(), n\n")
     done = subprocess.run(["/usr/bin/python3", "-c", code], cwd=folder, capture_output=True, encoding="utf-8")
     same(done.returncode, 0, done.stderr)
+    pictures = []  # our own reader follows the references, from anywhere
+    for name in ("one.h5", "all.h5"):
+        done = program("plot", os.path.join(folder, name), "--member", "11", "-o", os.path.join(folder, "o.html"))
+        same(done.returncode, 0, done.stderr)
+        pictures.append(read(folder, "o.html").replace(name.encode(), b""))
+    check(pictures[0] == pictures[1], "other numbers of a virtual file")
 
 
 def parts_that_do_not_fit(program, folder):
