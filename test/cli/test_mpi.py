@@ -25,8 +25,10 @@ SHORT = [*LINE, "--steps", "500", "--every", "50"]
 LONG = [*LINE, "--steps", "2000000", "--every", "50000", "-o", "two.h5"]  # a second
 ENDLESS = [*LINE, "--steps", "1e11", "--every", "5e10", "-o", "two.h5"]
 # of Open MPI: root may, and more ranks than cores may, who let others go first while they wait
+# (PMIX_MCA_gds: mpirun itself waits for ever for a lock in shared memory if a rank is killed that holds it)
 ENVIRONMENT = dict(os.environ, NO_COLOR="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1",
+                   PMIX_MCA_gds="hash")
 LAUNCHERS = [name for name in ("openmpi", "mpich") if shutil.which("mpiexec." + name) and
              any(os.path.exists(os.path.join(os.path.dirname(nonholo.path), folder, f"libnonholo-mpi-{name}.so"))
                  for folder in ("", "mpi", "../lib"))]
