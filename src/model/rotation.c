@@ -385,6 +385,7 @@ static void add_rotation(nh_builder *b, const nh_partials *momenta, const double
      */
     double mu = nh_mean_mass(b, momenta, q, v, rotation->first, 4);
     nh_expr radial = square_of_sum(g, rotation->first, NH_V);
+    nh_make_hinge(g, radial);
     p->lagrangian = nh_add(g, p->lagrangian, nh_scale(g, 2 * mu, nh_multiply(g, radial, radial)));
     nh_expr length = square_of_sum(g, rotation->first, NH_Q);
     nh_expr condition = nh_scale(g, 0.5, nh_subtract(g, length, NH_ONE));
