@@ -169,7 +169,6 @@ static int show_progress(void *user, int64_t done, int64_t all)
     bool nothing = done == 0 && !c->ranks.mpi; /* for a checkpoint; perhaps the compiler works */
     (void)all;
     progress_update(&c->bar, ranks_steps(&c->ranks, done));
-    work_is_to_be_saved(!nothing);
     return interrupted() && (!c->checkpointing.given->checkpoint || nothing);
 }
 
@@ -215,6 +214,7 @@ static int compute(ensemble_job *c, const options *given)
     nh_report report;
     progress_begin(&c->bar, c->wanted.steps * nh_ensemble_own_members(c->ensemble),
                    given->quiet || c->ranks.rank > 0);
+    work_is_to_be_saved(true);
     c->status = nh_ensemble_run(c->ensemble, &hooks, &report);
     progress_end(&c->bar);
     int answer = c->status == NH_OK ? ranks_finish(c) : RANKS_STOPPED;

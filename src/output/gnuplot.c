@@ -147,7 +147,8 @@ static nh_status fail_drawing(nh_gnuplot *gnuplot, int code, nh_report *report)
     return nh_fail(report, NH_FILE_FAILED, "gnuplot failed (exit code %d): %s", code, found);
 }
 
-static void copy_picture(nh_gnuplot *gnuplot, int pipe_end)
+/* 0, or why it is not the whole picture. */
+static int copy_picture(nh_gnuplot *gnuplot, int pipe_end)
 {
     char block[1 << 16];
     for (;;) {
@@ -155,7 +156,7 @@ static void copy_picture(nh_gnuplot *gnuplot, int pipe_end)
         if (count > 0)
             nh_file_write(gnuplot->file, block, (size_t)count);
         else if (count == 0 || errno != EINTR)
-            return;
+            return count == 0 ? 0 : errno;
     }
 }
 
@@ -181,12 +182,14 @@ static nh_status draw(nh_gnuplot *gnuplot, nh_report *report)
     pid_t child;
     int error = spawn(&child, fileno(gnuplot->script), ends[1], fileno(gnuplot->complaints));
     close(ends[1]);
-    if (!error)
-        copy_picture(gnuplot, ends[0]);
+    int lost = error ? 0 : copy_picture(gnuplot, ends[0]);
     close(ends[0]);
     if (error)
         return fail_missing(report, error);
     int code = wait_for(child);
+    if (lost)
+        return nh_fail(report, NH_FILE_FAILED, "cannot read the picture from gnuplot: %s",
+                       strerror(lost));
     return code == 0 ? NH_OK : fail_drawing(gnuplot, code, report);
 }
 

@@ -22,21 +22,32 @@ static nh_status bad(const nh_recorded *t, nh_report *report)
     return nh_fail(report, NH_BAD_ARGUMENT, "%s: not an array as nonholo writes it", t->path);
 }
 
+/* What could not be read, or is not what it should be. */
+static nh_status bad_or_lost(const nh_recorded *t, FILE *file, nh_report *report)
+{
+    return ferror(file) ? nh_fail(report, NH_FILE_FAILED, "cannot read %s", t->path)
+                        : bad(t, report);
+}
+
 /* The head of an array; the numbers follow in the file. */
 static nh_status read_head(const nh_recorded *t, FILE *file, array *a, nh_report *report)
 {
     unsigned char start[12];
     if (fread(start, 1, 10, file) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
-        return bad(t, report);
+        return bad_or_lost(t, file, report);
     size_t length = start[8] | (size_t)start[9] << 8;
     if (start[6] > 1) {
         if (fread(start + 10, 1, 2, file) != 2)
-            return bad(t, report);
+            return bad_or_lost(t, file, report);
         length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
     }
-    a->header = length < HEADER_MOST ? calloc(1, length + 1) : NULL;
-    if (!a->header || fread(a->header, 1, length, file) != length)
+    if (length >= HEADER_MOST)
         return bad(t, report);
+    a->header = calloc(1, length + 1);
+    if (!a->header)
+        return nh_fail_memory(report);
+    if (fread(a->header, 1, length, file) != length)
+        return bad_or_lost(t, file, report);
     a->kind = strstr(a->header, "'descr': ");
     const char *shape = strstr(a->header, "'shape': (");
     if (!a->kind || !shape)
@@ -104,7 +115,7 @@ static nh_status read_numbers(nh_recorded *t, FILE *file, const array *a, const 
         return NH_OK;
     for (int64_t c = 0; c < width; c++)
         if (!nh_recorded_add(t, name, strlen(name), a->shape[0]))
-            return t->beyond ? nh_recorded_refuse(t, report) : bad(t, report);
+            return nh_recorded_refuse(t, report);
     if (which >= 0) {
         n->first[which] = first;
         n->count[which] = (int)width;
