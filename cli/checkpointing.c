@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t asked, saving;
+static volatile sig_atomic_t asked, taken_up, saving;
 static struct timespec first; /* when */
 static timer_t patience;
 static bool has_timer;
@@ -54,7 +54,10 @@ static void insist(int number)
     (void)number;
     if (saving) {
         ssize_t told = write(STDERR_FILENO, words, sizeof words - 1);
-        (void)told; /* nobody listens then */
+        (void)told;        /* nobody listens then */
+    } else if (taken_up) { /* who waits for the compiler stops it */
+        taken_up = false;
+        lose_patience();
     } else {
         signal(asked, SIG_DFL);
         raise(asked);
@@ -63,7 +66,8 @@ static void insist(int number)
 
 bool interrupted(void)
 {
-    return asked != 0;
+    taken_up = asked != 0;
+    return taken_up;
 }
 
 void work_is_to_be_saved(bool it_is)
