@@ -17,7 +17,8 @@ HABITS = {
     "dt": "step", "h": "step", "step_size": "step", "stepsize": "step", "timestep": "step", "time_step": "step",
     "n_steps": "steps", "nsteps": "steps", "num_steps": "steps", "n": "steps",
     "t_end": "time", "tend": "time", "t_final": "time", "tf": "time", "t_max": "time", "tmax": "time", "T": "time",
-    "duration": "time", "t_span": "time", "until": "time", "length": "time", "t_start": "t0", "tstart": "t0",
+    "duration": "time", "t_span": "time", "until": "time", "length": "time",
+    "tspan": "time", "t_eval": "times", "teval": "times", "saveat": "times", "t_start": "t0", "tstart": "t0",
     "tol": "tolerance", "rtol": "tolerance", "reltol": "tolerance", "rel_tol": "tolerance", "atol": "absolute", "abstol": "absolute",
     "abs_tol": "absolute", "initial": "start", "initial_state": "start", "initial_conditions": "start", "ic": "start", "x0": "start",
     "y0": "start", "state": "start", "q0": "q", "v0": "v", "qdot": "v", "qd": "v", "dq": "v",
@@ -46,7 +47,7 @@ def _meant(name: str, known: list[str], options: Iterable[str]) -> str | None:
     habit = HABITS.get(name, HABITS.get(name.lower()))
     if habit in known:
         return habit
-    near = difflib.get_close_matches(name.lower(), [*options, *known], n=1)
+    near = difflib.get_close_matches(name.lower(), [*options, *known], n=1, cutoff=0.7)
     return "" if not near else near[0] if near[0] in known else None
 
 

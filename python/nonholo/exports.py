@@ -9,10 +9,13 @@ from typing import Any
 
 from . import _header as H
 from ._library import Remark, UsageError, call, create, lib
+from ._names import helpful
+from .inputs import Inputs, functions
 from .system import Projection, Setting, Start, _address, as_system, choose_start
 from .trajectory import SWITCH, Path, choose, method_text
 
 
+@helpful
 def export(
     model: Any,
     path: Path = None,
@@ -21,6 +24,8 @@ def export(
     step: float | None = None,
     *,
     set: Setting | None = None,
+    input: Inputs | None = None,
+    input_period: float | None = None,
     start: Start = None,
     q: Any = None,
     v: Any = None,
@@ -41,8 +46,9 @@ def export(
     An FMU (``format="fmu"``, of version ``fmi``) is a file; it is written without a binary, and a warning says so, where
     there is no C compiler. ``single`` gives a C program single precision, and ``name`` is what public names begin with.
     Formats ``python`` (numpy code), ``sympy``, ``json`` and ``latex`` have the equations instead, in which parameters
-    have their names; ``excerpt`` leaves out the document around those in LaTeX. ``set``, ``start``, ``q``,
-    ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`.
+    have their names; ``excerpt`` leaves out the document around those in LaTeX. ``set``, ``input``, ``input_period``,
+    ``start``, ``q``, ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`;
+    ``input={"u:held": None}`` leaves the input ``u`` open, to be set from outside.
 
     >>> import nonholo
     >>> text = nonholo.export("rolling-disk", format="c", method="leapfrog", step=0.1)
@@ -51,12 +57,14 @@ def export(
     >>> print(nonholo.export("knife-edge", format="latex", excerpt=True).splitlines()[2])
     \\mathcal{L} &= \\frac{\\dot{x}_{1}^{2} + \\dot{x}_{2}^{2} + \\dot{\\xi}^{2}}{2} + x_{1}
     """
-    system = as_system(model, set)
+    if functions(input):
+        raise ValueError(f"an exported model cannot call Python: leave the input open, {{{next(iter(functions(input)))!r}: None}}")
+    system = as_system(model, set, input, input_period)
     first, second = choose_start(system, t0, start, q, v, project)
     want = H.nh_export_options(size=C.sizeof(H.nh_export_options))
     want.format = format.encode()
     want.name = name.encode() if name else None
-    want.method = method_text(method, options).encode() if method else None
+    want.method = method_text(method or "gauss", options).encode() if method or options else None
     want.compose = compose.encode() if compose else None
     want.step, want.t0 = step or 0.0, t0
     want.q, want.v = _address(first), _address(second)

@@ -71,6 +71,11 @@ class Stepper:
     set by hand then. An input that is never set keeps its default at the start.
     """
 
+    #: so that an input that is misspelt is an error
+    __slots__ = ("model", "members", "system", "inputs", "names", "_many", "_method", "_options", "_parameters", "_given", "_period",
+                 "_one", "_handle", "_memory", "_asks", "_q", "_v", "_single", "_time", "_pointer", "_report", "_report_pointer",
+                 "__weakref__")
+
     @helpful
     def __init__(
         self, model: Any, method: str | None = None, *, step: float, members: int | None = None,
@@ -80,7 +85,7 @@ class Stepper:
     ):
         if isinstance(model, System):
             raise ValueError("a stepper needs a model, whose inputs it can leave open, not a system")
-        if members is not None and not members >= 1:
+        if members is not None and not (members >= 1 and members == int(members)):
             raise ValueError(f"members must be a whole number from 1 on, not {members!r}")
         self.model: Model = model if isinstance(model, Model) else load(model)
         self.members = members
@@ -126,11 +131,13 @@ class Stepper:
         self._report_pointer = C.byref(self._report)
 
     def _define_inputs(self) -> None:
-        """Inputs become attributes of a class of this stepper's own, unless it has something of that name."""
+        """Inputs become attributes of a class of this stepper's own, unless it has something of that name; so do
+        parameters, to be read."""
         names = {name.partition("[")[0]: None for name in self.names}
-        free = {name: _input(name, members_of(self.names, name), name in self.names, self.members is None)
-                for name in names if not hasattr(type(self), name)}
-        self.__class__ = type("Stepper", (type(self),), free)
+        attributes = {name: _parameter(name) for name in self.system.parameters}
+        attributes.update({name: _input(name, members_of(self.names, name), name in self.names, self.members is None) for name in names})
+        free = {name: what for name, what in attributes.items() if not hasattr(type(self), name)}
+        self.__class__ = type("Stepper", (type(self),), {"__slots__": (), **free})
 
     # ---- steps ----
 
@@ -283,6 +290,18 @@ class Stepper:
     def __repr__(self) -> str:
         many = "" if self.members is None else f", {self.members} members"
         return f"<stepper of {self.model.name}: {self._method}, step {self._options[0]:g}, t = {self.t:g}{many}>"
+
+
+def _parameter(name: str) -> property:
+    """The attribute of a parameter, which is read."""
+
+    def get(self: Stepper) -> float:
+        return self.system.parameters[name]
+
+    def put(self: Stepper, value: Any) -> None:
+        raise AttributeError(f"{name} is a parameter: set({name}={value!r}) changes it")
+
+    return property(get, put, doc=f"The parameter {name}.")
 
 
 def _input(name: str, places: list[int], alone: bool, single: bool) -> property:

@@ -63,7 +63,12 @@ static const format *find_format(const char *name, nh_report *report)
     for (int i = 0; i < FORMATS; i++)
         if (!name || strcmp(formats[i].name, name) == 0)
             return formats + i;
-    nh_fail(report, NH_BAD_ARGUMENT, "there is no format '%.40s'", name);
+    char list[200] = "";
+    size_t used = 0;
+    for (int i = 0; i < FORMATS && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                 formats[i].name);
+    nh_fail(report, NH_BAD_ARGUMENT, "there is no format '%.40s'; there are %s", name, list);
     return NULL;
 }
 

@@ -134,6 +134,40 @@ class Inputs(unittest.TestCase):
                 s.step()
             self.assertEqual((s.q[0], s.v[0]), (runs[0].q[-1, 0], runs[0].v[-1, 0]))
 
+    def test_stepper_mistakes(self):
+        """What is misspelt, closed, no whole number of steps, or raised by a function is told, and goes no further."""
+        cart = "model cart\nparameter m = 1\ncoordinate x\ninput u = 0\nlagrangian m*x'^2/2\nforce x = u\n"
+        s = nonholo.Stepper(cart, "gauss", step=0.1)
+        self.assertEqual(s.m, 1)
+        for wrong in (lambda: setattr(s, "w", 1), lambda: setattr(s, "m", 2)):
+            self.assertRaises(AttributeError, wrong)
+        self.assertRaisesRegex(TypeError, "whole number", s.step, 0.5)
+        s.u = 1
+        s.step(3)
+        last = s.q.copy()
+        s.close()
+        s.close()
+        for wrong in (s.step, s.reset, lambda: s.set(m=2), lambda: s.backend, lambda: setattr(s, "q", [1])):
+            self.assertRaisesRegex((ValueError, RuntimeError), "closed", wrong)
+        s.u = 2
+        self.assertEqual((s.u, s.q, s.t), (2, last, 3 * 0.1))
+        asked = []
+
+        def give(t, q, v):
+            asked.append(t)
+            return 1 / (t != 0.2 or asked.count(0.2) > 1)
+
+        s = nonholo.Stepper(cart, "gauss", step=0.1, input={"u": give})
+        s.step()
+        with self.assertRaises(nonholo.ComputationError) as told:
+            s.step()
+        self.assertIsInstance(told.exception.__cause__, ZeroDivisionError)
+        nonholo.load(cart)
+        s.step()
+        text = nonholo.export(cart, format="c", method="leapfrog", step=0.1, input={"u:held": None})
+        self.assertIn("cart_set_input", text)
+        self.assertRaises(TypeError, nonholo.export, cart, params={"m": 2})
+
     def test_members_of_any_size(self):
         """Rows of members are what single steppers give, for every number of coordinates and with lanes that are not full;
         after a step that one member cannot do, all are where they were."""
