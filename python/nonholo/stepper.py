@@ -246,6 +246,7 @@ class Stepper:
 
     def set(self, **parameters: Any) -> None:
         """Changes parameters and goes on from the present state. The equations are derived anew."""
+        self._open()
         t, q, v, u = self.t, self._q.copy(), self._v.copy(), self.inputs.copy()
         before, self._parameters = self._parameters, {**self._parameters, **parameters}
         try:
