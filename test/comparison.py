@@ -104,3 +104,15 @@ def compare(program, name, text, seed=1):
         for key, value in at_state(model, state, here, told["observables"]).items():
             worst[key] = max(worst.get(key, 0.0), value if value == value else float("inf"))
     return worst
+
+
+def condition(text, seed=1):
+    """By how much accelerations and multipliers change, relative to the largest, when every number of a state is rounded
+    the other way: what no computation in double precision can be held to."""
+    model, chance, worst = independent.Model(text), random.Random(seed), 0.0
+    for t, q, v in state_list(model, seed):
+        _, _, solution = model.equations(t, q, v)
+        for _ in range(8):
+            moved = [[x * (1 + chance.choice((-1, 1)) * 2.0 ** -53) for x in values] for values in (q, v)]
+            worst = max(worst, difference(model.equations(t, *moved)[2], solution))
+    return worst
