@@ -45,20 +45,25 @@ static void ask_to_stop(int number)
     }
 }
 
+static void say(const char *words)
+{
+    ssize_t told = write(STDERR_FILENO, words, strlen(words));
+    (void)told; /* nobody listens then */
+}
+
 /* Soon after the request: whoever computes may be deep in a derivation or in a long step, or
  * write what was computed to a slow disk. */
 static void insist(int number)
 {
-    static const char words[] = "nonholo: stopping as soon as what was computed is safe; another "
-                                "signal ends the process at once\n";
     (void)number;
-    if (saving) {
-        ssize_t told = write(STDERR_FILENO, words, sizeof words - 1);
-        (void)told;        /* nobody listens then */
-    } else if (taken_up) { /* who waits for the compiler stops it */
+    if (saving)
+        say("nonholo: stopping as soon as what was computed is safe; another signal ends the "
+            "process at once\n");
+    else if (taken_up) { /* who waits for the compiler stops it */
         taken_up = false;
         lose_patience();
     } else {
+        say("nonholo: stopped by a signal; there was nothing to save\n");
         signal(asked, SIG_DFL);
         raise(asked);
     }

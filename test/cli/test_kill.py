@@ -218,7 +218,7 @@ def interrupted(line, folder, number, second=None, delay=0.0):
             time.sleep(delay)
             child.send_signal(second)
         out, err = child.communicate()
-        if child.returncode not in (0, -number, -(second or number)):  # it had ended, or had not begun to compute
+        if child.returncode != 0 and "there was nothing to save" not in err:  # or it had ended, or not begun to compute
             break
         for name in set(os.listdir(folder)) - before:
             os.remove(os.path.join(folder, name))
