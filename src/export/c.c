@@ -25,8 +25,7 @@ static void add_named(nh_text *out, const char *text, const char *name)
 
 static void add_prologue(nh_text *out, const nh_export_job *job)
 {
-    const nh_filling fill[] = {
-        {"PREFIX", job->name}, {"@fma@", job->single ? "fmaf" : "fma"}, {0}};
+    const nh_filling fill[] = {{"PREFIX", job->name}, {"@fma@", job->single ? "fmaf" : "fma"}, {0}};
     nh_fill(out, nh_template("prologue.c"), fill);
 }
 

@@ -1,5 +1,5 @@
-/* Vectors of a Cortex-M4F for a program of the C library newlib: the floating-point unit is switched
- * on, then everything begins as usual. */
+/* Vectors of a Cortex-M4F for a program of the C library newlib: the floating-point unit is
+ * switched on, then everything begins as usual. */
 void _start(void);
 void reset(void);
 
