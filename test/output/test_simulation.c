@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { STEPS = 12000 };
@@ -209,22 +210,29 @@ static void test_refusals(const nh_system *system)
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
 }
 
-/* A disk without room: the run stops and leaves no half of a file. */
-static void test_full_disk(const nh_system *system)
+/* A checkpoint whose folder has gone: the run stops and leaves no half of a file. A device, which
+ * would be replaced and removed, is refused before the run. */
+static void test_lost_checkpoint(const nh_system *system)
 {
     nh_report report;
     nh_simulation *s;
     nh_simulation_options o = options();
-    o.checkpoint = "/dev/full";
+    o.output = in_folder("lost.csv");
     o.checkpoint_steps = 100;
-    o.output = in_folder("full.csv");
-    CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
+    o.checkpoint = "/dev/full";
+    CHECK(create_only(system, &o, &report) == NH_FILE_FAILED);
+    const char *there = in_folder("there"), *moved = in_folder("moved");
+    CHECK(mkdir(there, 0777) == 0);
+    o.checkpoint = in_folder("there/checkpoint");
+    CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK && rename(there, moved) == 0);
     CHECK(nh_simulation_advance(s, &report) == NH_FILE_FAILED);
     CHECK(nh_run_steps(nh_simulation_run(s)) < STEPS);
     CHECK(nh_simulation_finish(s, &report) == NH_OK && !nh_simulation_output(s));
     nh_simulation_free(s);
     CHECK(access(o.output, F_OK) != 0);
-    unlink(in_folder("full.csv.part"));
+    unlink(in_folder("lost.csv.part"));
+    unlink(in_folder("moved/.checkpoint.lock"));
+    CHECK(rmdir(moved) == 0);
 }
 
 /* The estimate: of a complete simulation, on request or if it is short, and never of one that was
@@ -335,7 +343,7 @@ int main(void)
         test_resuming(system, ".h5");
     test_pauses(system);
     test_refusals(system);
-    test_full_disk(system);
+    test_lost_checkpoint(system);
     test_estimate(system);
     test_intervals();
     CHECK(rmdir(folder) == 0); /* nothing was left in it */
