@@ -252,10 +252,11 @@ static void put_note(const page *p, const char *note)
         note += length;
         fprintf(p->script, "set label %d ", i);
         quote(p, line);
-        nh_print_to(p->script,
-                    " at graph 0.5, graph 0 center offset character 0, character %.2f font ',8' "
-                    "textcolor rgb '#555555'\n",
-                    -3.1 - 0.8 * i);
+        nh_print_to(
+            p->script,
+            " at graph 0.5, graph 0 center offset screen 0, screen %.4f font ',8' textcolor "
+            "rgb '#555555'\n",
+            -(47.0 + NOTE_ROW * i) / p->height);
     }
 }
 
