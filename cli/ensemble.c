@@ -214,7 +214,7 @@ static int compute(ensemble_job *c, const options *given)
     nh_report report;
     progress_begin(&c->bar, c->wanted.steps * nh_ensemble_own_members(c->ensemble),
                    given->quiet || c->ranks.rank > 0);
-    work_is_to_be_saved(true);
+    work_is_to_be_saved(given->output || given->checkpoint);
     c->status = nh_ensemble_run(c->ensemble, &hooks, &report);
     progress_end(&c->bar);
     int answer = c->status == NH_OK ? ranks_finish(c) : RANKS_STOPPED;

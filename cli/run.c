@@ -84,7 +84,7 @@ static void compute(run_job *job, hook_view *shown, bool quiet)
 {
     progress_begin(&shown->bar, job->plan->steps, quiet);
     shown->bar.first = nh_run_steps(job->run);
-    work_is_to_be_saved(true);
+    work_is_to_be_saved(job->wanted.output || job->wanted.checkpoint);
     job->status = nh_simulation_advance(job->simulation, &job->failure);
     progress_end(&shown->bar);
 }
