@@ -124,8 +124,8 @@ static void fill_streams(void)
 int main(int argc, char **argv)
 {
     fill_streams();
-    signal(SIGXFSZ,
-           SIG_IGN); /* a file that grew too large is a write that failed, with a message */
+    /* a file that grew too large is a write that failed, with a message */
+    signal(SIGXFSZ, SIG_IGN);
     int answer = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         complain("cannot write to standard output: %s", strerror(errno));

@@ -291,8 +291,7 @@ static void velocity_rows_end(velocity_rows *r)
 }
 
 /* The rank of the first `count` rows but for `without`, with their values or without. */
-static int rank_of_rows(const velocity_rows *r, int count, int without, bool with_values,
-                        double tolerance)
+static int rank_of_rows(const velocity_rows *r, int count, int without, bool with_values)
 {
     const int columns = r->columns - !with_values;
     int taken = 0;
@@ -300,10 +299,11 @@ static int rank_of_rows(const velocity_rows *r, int count, int without, bool wit
         if (r->affine[i] && i != without)
             memcpy(r->work + taken++ * columns, r->at + i * r->columns,
                    (size_t)columns * sizeof *r->at);
-    return nh_dense_rank(taken, columns, r->work, tolerance, NULL);
+    return nh_dense_rank(taken, columns, r->work, 1e-7, NULL); /* as of conditions */
 }
 
-/* Values at positions of a place and at a time where all conditions hold. */
+/* Values at positions of a place where all conditions hold, each at another time: what agrees at
+ * the start only, in whatever units, does not follow. */
 static bool evaluate_rows(search *s, velocity_rows *r, int place)
 {
     const double times[PLACES] = {0, 0.37, 1.3};
@@ -368,8 +368,8 @@ static int find_implied(const velocity_rows *r, int on_velocities)
     int affine = 0;
     for (int i = 0; i < on_velocities; i++)
         affine += r->affine[i];
-    if (rank_of_rows(r, r->rows, -1, false, 1e-7) == affine + r->rows - on_velocities ||
-        rank_of_rows(r, on_velocities, -1, false, 1e-7) < affine)
+    if (rank_of_rows(r, r->rows, -1, false) == affine + r->rows - on_velocities ||
+        rank_of_rows(r, on_velocities, -1, false) < affine)
         return -1;
     return largest_share(r, on_velocities);
 }
@@ -381,7 +381,7 @@ static nh_answer follows(const velocity_rows *r, int i)
     int rank[2][2]; /* without and with values, of all rows and of those but for i */
     for (int with = 0; with < 2; with++)
         for (int but = 0; but < 2; but++)
-            rank[with][but] = rank_of_rows(r, r->rows, but ? i : -1, with, 1e-7);
+            rank[with][but] = rank_of_rows(r, r->rows, but ? i : -1, with);
     return rank[0][0] != rank[0][1] ? NH_UNKNOWN : rank[1][0] == rank[1][1] ? NH_YES : NH_NO;
 }
 

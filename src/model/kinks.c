@@ -155,6 +155,11 @@ static nh_place place_of(const nh_builder *b, nh_expr condition)
     return place;
 }
 
+static bool comes_before(nh_place a, nh_place b)
+{
+    return a.line && (a.line < b.line || (a.line == b.line && a.column <= b.column));
+}
+
 /* Each once; those of the text before others, in its order. */
 static void add_kink(nh_builder *b, nh_expr condition)
 {
@@ -166,12 +171,8 @@ static void add_kink(nh_builder *b, nh_expr condition)
         if (p->kink[i].condition == condition)
             return;
     int at = p->kinks;
-    for (; at > 0 && new.place.line; at--) {
-        const nh_place before = p->kink[at - 1].place;
-        if (before.line && (before.line < new.place.line ||
-                            (before.line == new.place.line &&before.column <= new.place.column)))
-            break;
-    }
+    while (at > 0 && new.place.line && !comes_before(p->kink[at - 1].place, new.place))
+        at--;
     if (at >= KINKS_MAX)
         return;
     p->kinks += p->kinks < KINKS_MAX;
