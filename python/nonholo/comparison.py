@@ -274,7 +274,7 @@ def order(
     counts = [int(n) for n in steps_list] if steps_list is not None else [whole << i for i in range(halvings + 1)]
     call(lib.nh_system_check_start, beginning.system._handle, t0, _address(beginning.q), _address(beginning.v))
     reference, accuracy = _reference(beginning, time, tolerance)
-    scales = _scales(beginning, time)
+    scales = _scales(beginning, reference, time)
     scale = max(1.0, float((np.abs(reference) / scales).max()))
     sizes = [time / n for n in counts]
     level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
@@ -293,15 +293,18 @@ def order(
     return results
 
 
-def _scales(at: Beginning, time: float) -> np.ndarray:
+def _scales(at: Beginning, reference: np.ndarray, time: float) -> np.ndarray:
     """By what errors of the end state's components are measured; infinite for what does not move."""
     q, v, points = np.zeros_like(at.q), np.zeros_like(at.v), 16
-    run, scales = at.run("reference", time / points, points, None, None, "auto"), np.zeros(len(q) + len(v))
-    for point in range(points + 1):
-        lib.nh_run_state(run.handle, 0, None, _address(q), _address(v))
-        scales = np.maximum(scales, np.abs(np.concatenate([q - at.q, v])))
-        if point < points:
+    scales = np.abs(np.concatenate([np.zeros_like(at.q), at.v]))
+    try:
+        run = at.run("reference", time / points, points, None, None, "auto")
+        for _ in range(points):
             run.advance(1)
+            lib.nh_run_state(run.handle, 0, None, _address(q), _address(v))
+            scales = np.maximum(scales, np.abs(np.concatenate([q - at.q, v])))
+    except Error:  # then from its beginning to its end
+        scales = np.maximum(scales, np.abs(reference - np.concatenate([at.q, np.zeros_like(at.v)])))
     call(lib.nh_system_motion_scales, at.system._handle, at.t0, _address(at.q), _address(at.v), _address(scales))
     return np.where(scales > 0, scales, np.inf)
 
