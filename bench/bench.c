@@ -126,6 +126,25 @@ static void add_problem(const problem *p)
     add_every_method(p);
 }
 
+/* The pendulum's potential with sin(2 xi), which costs no sine of its own. */
+static void add_double_angle(const problem *p)
+{
+    static const char *const methods[] = {"dla01", "leapfrog"};
+    for (int i = 0; i < 2; i++) {
+        char what[96];
+        contestant c[] = {
+            {"hand-written", .by_hand = i ? p->leapfrog : p->dla01},
+            {"compiled", .run = make_run(p->model, methods[i], NH_BACKEND_COMPILED, 1)},
+            {"compiled, 1024 trajectories, each",
+             .run = make_run(p->model, methods[i], NH_BACKEND_COMPILED, ENSEMBLE_MEMBERS),
+             .members = ENSEMBLE_MEMBERS},
+        };
+        snprintf(what, sizeof what, "eps = 0.1, %s: time a step, multiple of hand-written",
+                 methods[i]);
+        add(p, what, c, 3);
+    }
+}
+
 /* Two rolling disks, n = 8, m = 4. */
 static void add_disks(const problem *p)
 {
@@ -177,6 +196,7 @@ static nh_system *from_functions(const nh_functions *functions)
 int main(void)
 {
     static const char *const three[] = {"N=3"}, *const two[] = {"N=2"};
+    static const char *const skewed[] = {"eps=0.1"};
     problem cvt = {.functions = from_functions(&user_cvt),
                    .n = 3,
                    .dla01 = hand_dla01_cvt,
@@ -192,17 +212,20 @@ int main(void)
                        .scalar = hand_dla01_chaotic,
                        .scalar_label = "hand-written"};
     problem chain = {.n = DISK_SIZE, .dla01 = hand_dla01_disks, .leapfrog = hand_leapfrog_disks};
+    problem skew = {.n = 3, .dla01 = hand_dla01_cvt_eps, .leapfrog = hand_leapfrog_cvt_eps};
     cvt.model = load("pendulum-cvt", NULL, 0, cvt.q, cvt.v);
+    skew.model = load("pendulum-cvt", skewed, 1, skew.q, skew.v);
     chaotic.model = load("chaotic-particle", three, 1, chaotic.q, chaotic.v);
     chain.model = load("disk-chain", two, 1, chain.q, chain.v);
     add_problem(&cvt);
     add_compensation(&cvt);
+    add_double_angle(&skew);
     add_problem(&chaotic);
     add_disks(&chain);
     hold_contests();
     nh_system_free(cvt.model), nh_system_free(cvt.functions);
     nh_system_free(chaotic.model), nh_system_free(chaotic.functions);
-    nh_system_free(chain.model);
+    nh_system_free(chain.model), nh_system_free(skew.model);
     bench_size();
     bench_chain();
     bench_output();

@@ -48,6 +48,58 @@ static long hand_dla01_cvt_libm(double *state, double h, long steps)
     return hand_dla01_cvt_with(sin, state, h, steps);
 }
 
+/* With eps = 0.1: the pendulum's torque has eps cos(2 xi) = eps (1 - 2 sin(xi)^2) in it. */
+#define CVT_EPS 0.1
+#define CVT_TORQUE(s) ((s) + CVT_EPS * (1 - 2 * (s) * (s)))
+
+static long hand_dla01_cvt_eps(double *state, double h, long steps)
+{
+    CVT_FROM(state);
+    for (long i = 0; i < steps; i++) {
+        x += h / 2 * vx;
+        y += h / 2 * vy;
+        xi += h / 2 * w;
+        double sm = sin_(xi);
+        vx -= h * x;
+        vy -= h * y;
+        w += h * CVT_TORQUE(sm);
+        xi += h / 2 * w;
+        double s1 = sin_(xi);
+        double l = (vy + s1 * vx) / (1 + s1 * sm);
+        vx -= sm * l;
+        vy -= l;
+        x += h / 2 * vx;
+        y += h / 2 * vy;
+    }
+    CVT_TO(state);
+    return steps;
+}
+
+static long hand_leapfrog_cvt_eps(double *state, double h, long steps)
+{
+    CVT_FROM(state);
+    double s = sin_(xi);
+    double l = (cos_(xi) * w * vx - y - s * x) / (1 + s * s); /* the continuous one */
+    for (long i = 0; i < steps; i++) {
+        vx -= h / 2 * (x + s * l);
+        vy -= h / 2 * (y + l);
+        w += h / 2 * CVT_TORQUE(s);
+        x += h * vx;
+        y += h * vy;
+        xi += h * w;
+        s = sin_(xi);
+        vx -= h / 2 * x;
+        vy -= h / 2 * y;
+        w += h / 2 * CVT_TORQUE(s);
+        double d = (vy + s * vx) / (1 + s * s);
+        vx -= s * d;
+        vy -= d;
+        l = 2 / h * d;
+    }
+    CVT_TO(state);
+    return steps;
+}
+
 static long hand_leapfrog_cvt(double *state, double h, long steps)
 {
     CVT_FROM(state);

@@ -266,6 +266,11 @@ static void print_conserved(const finding *f)
     for (int i = 0; i < nh_system_integrals(f->system); i++)
         printf("%s%s", i ? ", " : "", nh_system_integral_name(f->system, i));
     printf("%s\n", f->facts->symmetries ? "" : " (symmetries not looked for)");
+    if (!f->facts->quadratic)
+        return;
+    put_label("");
+    printf("by leapfrog also a discrete energy%s, to round-off\n",
+           f->facts->coupled ? " of the passengers" : "");
 }
 
 static void print_start(const finding *f)
@@ -414,6 +419,7 @@ static void put_facts(json *j, const finding *f)
     json_boolean(j, "linear", facts->linear);
     json_boolean(j, "reaction_is_linear", facts->reaction_is_linear);
     json_boolean(j, "nonideal", facts->nonideal);
+    json_boolean(j, "quadratic", facts->quadratic);
     json_boolean(j, "keeps_energy", facts->keeps_energy);
     put_answer(j, "reversible", facts->reversible);
     put_integrability(j, f);

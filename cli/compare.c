@@ -24,7 +24,7 @@ typedef struct bench {
     const options *given;
     contest *c;
     course *one;
-    double *values, *k;
+    double *values, *k, *state;
     progress bar;
     int64_t done; /* steps of the methods before */
 } bench;
@@ -44,6 +44,11 @@ static void fill_bin(const contest *c, course *one, int quantity, double t, doub
 int integrated_constraints(const contest *c)
 {
     return c->integrals + 1;
+}
+
+static int discrete_energy(const contest *c)
+{
+    return c->integrals - 1;
 }
 
 /* The integrated constraints, at some of the points and at the end. A surface that cannot be
@@ -98,20 +103,35 @@ static nh_status take_sizes(const bench *b, course *one, double t, const double 
     return status;
 }
 
-/* Takes the errors at a state. */
-static nh_status take_errors(bench *b, course *one, double t, const double *q,
-                             const double *wrapped_q, const double *v)
+/* Takes the errors of the integrals at a state; `before` is the one a step earlier, or NULL. */
+static nh_status take_integrals(bench *b, course *one, const nh_state *now, const nh_state *before)
 {
-    contest *c = b->c;
-    int often = c->quantities - c->holonomic; /* looked at here */
-    nh_status status =
-        nh_system_integral_values(c->subject.system, t, wrapped_q, v, b->values, NULL);
+    const contest *c = b->c;
+    nh_status status = nh_system_integral_values(c->subject.system, now->t, now->wrapped_q, now->v,
+                                                 b->values, NULL);
     if (c->latitude)
-        b->values[c->conserved] = nh_latitude_value(c->latitude, wrapped_q, v);
+        b->values[c->conserved] = nh_latitude_value(c->latitude, now->wrapped_q, now->v);
+    if (c->discrete) { /* the start has no step before it */
+        double *value = &b->values[discrete_energy(c)], *size = &one->size[discrete_energy(c)];
+        *value = one->start[discrete_energy(c)];
+        if (before && status == NH_OK)
+            status =
+                nh_leapfrog_invariant(c->subject.system, c->step, now, before, value, size, NULL);
+    }
     for (int i = 0; status == NH_OK && i < c->integrals; i++)
-        one->last[i] = b->values[i] - c->start[i];
+        one->last[i] = b->values[i] - one->start[i];
+    return status;
+}
+
+/* Takes all errors at a state. */
+static nh_status take_errors(bench *b, course *one, const nh_state *now, const nh_state *before)
+{
+    const contest *c = b->c;
+    const double t = now->t;
+    int often = c->quantities - c->holonomic; /* looked at here */
+    nh_status status = take_integrals(b, one, now, before);
     if (status == NH_OK && often > c->integrals)
-        status = nh_system_largest_residual(c->subject.system, t, wrapped_q, v,
+        status = nh_system_largest_residual(c->subject.system, t, now->wrapped_q, now->v,
                                             &one->last[c->integrals], NULL);
     for (int i = 0; status == NH_OK && i < often; i++) {
         nh_trend_add(&one->trend[i], t - c->subject.t, one->last[i]);
@@ -119,9 +139,9 @@ static nh_status take_errors(bench *b, course *one, double t, const double *q,
     }
     if (status == NH_OK && c->quantities > 0) {
         keep_point(b, one, t - c->subject.t);
-        status = take_sizes(b, one, t, wrapped_q, v);
+        status = take_sizes(b, one, t, now->wrapped_q, now->v);
         if (c->holonomic)
-            follow_surface(b, one, t, q);
+            follow_surface(b, one, t, now->q);
     }
     return status;
 }
@@ -142,11 +162,17 @@ static void judge(const contest *c, course *one)
                                                     one->size[surface], 1e-10 * one->size[surface]);
     for (int i = 0; i < judged(c) && i < surface; i++) {
         bool is_latitude = c->latitude && i == c->conserved;
-        double start = i < c->integrals ? c->start[i] : 0;
+        double start = i < c->integrals ? one->start[i] : 0;
         double size = is_latitude ? fmax(1, fabs(start)) : one->size[i];
         one->judgement[i] = nh_judge_quantity(times, one->series + i * JUDGED_POINTS, one->points,
                                               start, size, nh_round_off_level(size, one->steps));
     }
+}
+
+static nh_state state_in(const double *row, const double *wrapped_q, int coordinates)
+{
+    return (nh_state){
+        .t = row[0], .q = row + 1, .wrapped_q = wrapped_q, .v = row + 1 + coordinates};
 }
 
 static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
@@ -156,8 +182,10 @@ static nh_status take_samples(void *user, const nh_samples *samples, nh_report *
     int n = b->c->subject.coordinates, width = 1 + n + b->c->subject.velocities;
     nh_status status = NH_OK;
     for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
-        const double *row = samples->row + i * width;
-        status = take_errors(b, b->one, row[0], row + 1, samples->wrapped + i * n, row + 1 + n);
+        nh_state before, now = state_in(samples->row + i * width, samples->wrapped + i * n, n);
+        if (samples->before)
+            before = state_in(samples->before + i * width, samples->wrapped_before + i * n, n);
+        status = take_errors(b, b->one, &now, samples->before ? &before : NULL);
     }
     return status;
 }
@@ -175,6 +203,7 @@ static nh_status follow(bench *b, course *one, nh_run *run)
     nh_sample_options wanted = {.steps = c->steps,
                                 .every = c->every,
                                 .first = true,
+                                .look_back = c->discrete,
                                 .user = b,
                                 .samples = take_samples,
                                 .pause = show_progress};
@@ -185,6 +214,23 @@ static nh_status follow(bench *b, course *one, nh_run *run)
     return status;
 }
 
+/* The discrete energy of the first step, with which that of others is compared. A step that fails
+ * is not told here: it will fail again. */
+static nh_status take_first_step(const bench *b, course *one, nh_run *run, nh_report *report)
+{
+    const subject *s = &b->c->subject;
+    int n = s->coordinates, k = discrete_energy(b->c);
+    double *q = b->state, *wrapped_q = q + n, *v = wrapped_q + n;
+    nh_state before = {.t = s->t, .q = s->q, .wrapped_q = s->q, .v = s->v};
+    nh_state now = {.t = s->t + b->c->step, .q = q, .wrapped_q = wrapped_q, .v = v};
+    if (nh_run_advance(run, 1, NULL) == NH_OK) {
+        nh_run_state(run, 0, NULL, q, v);
+        nh_run_wrapped_state(run, 0, NULL, wrapped_q, NULL);
+        nh_leapfrog_invariant(s->system, b->c->step, &now, &before, &one->start[k], NULL, NULL);
+    }
+    return nh_run_start(run, 0, s->t, s->q, s->v, report);
+}
+
 static nh_status begin(const bench *b, course *one, nh_run **run, nh_report *report)
 {
     const subject *s = &b->c->subject;
@@ -192,7 +238,12 @@ static nh_status begin(const bench *b, course *one, nh_run **run, nh_report *rep
     nh_status status = nh_run_create(run, s->system, &wanted, report);
     if (status == NH_OK && b->c->holonomic)
         status = nh_holonomic_create(&one->holonomic, s->system, s->t, s->q, report);
-    return status == NH_OK ? nh_run_start(*run, 0, s->t, s->q, s->v, report) : status;
+    if (status == NH_OK)
+        status = nh_run_start(*run, 0, s->t, s->q, s->v, report);
+    memcpy(one->start, b->c->start, (size_t)b->c->integrals * sizeof *one->start);
+    if (status == NH_OK && b->c->discrete)
+        status = take_first_step(b, one, *run, report);
+    return status;
 }
 
 static double cost_of(const nh_run *run)
@@ -249,6 +300,7 @@ static bool allocate_course(const contest *c, course *one, bool drawn)
     one->trend = calloc(count, sizeof *one->trend);
     one->last = calloc(count, sizeof *one->last);
     one->size = calloc(count, sizeof *one->size);
+    one->start = calloc(count, sizeof *one->start);
     one->series = malloc((JUDGED + 1) * JUDGED_POINTS * sizeof *one->series);
     one->surface = malloc(2 * SURFACE_POINTS * sizeof *one->surface);
     one->judgement = calloc(JUDGED, sizeof *one->judgement);
@@ -258,8 +310,8 @@ static bool allocate_course(const contest *c, course *one, bool drawn)
         for (int i = 0; one->bins && i < (PANELS_MAX + 1) * BINS; i++)
             one->bins[i] = NAN;
     }
-    return one->trend && one->last && one->size && one->surface && one->series && one->judgement &&
-           (one->bins || !drawn);
+    return one->trend && one->last && one->size && one->start && one->surface && one->series &&
+           one->judgement && (one->bins || !drawn);
 }
 
 static bool allocate(contest *c, bench *b, const options *given)
@@ -267,7 +319,8 @@ static bool allocate(contest *c, bench *b, const options *given)
     const subject *s = &c->subject;
     int constraints = nh_system_constraints(s->system);
     c->conserved = nh_system_integrals(s->system);
-    c->integrals = c->conserved + (c->latitude != NULL);
+    c->discrete = nh_system_facts(s->system)->quadratic;
+    c->integrals = c->conserved + (c->latitude != NULL) + c->discrete;
     nh_holonomic *probe;
     nh_status found = nh_holonomic_create(&probe, s->system, s->t, s->q, NULL);
     c->holonomic = found == NH_OK;
@@ -279,7 +332,8 @@ static bool allocate(contest *c, bench *b, const options *given)
     c->courses = calloc((size_t)c->method_count, sizeof *c->courses);
     b->values = calloc((size_t)c->integrals + 1, sizeof(double));
     b->k = calloc((size_t)constraints + 1, sizeof(double));
-    bool ok = c->start && c->courses && b->values && b->k;
+    b->state = calloc((size_t)(2 * s->coordinates + s->velocities + 1), sizeof(double));
+    bool ok = c->start && c->courses && b->values && b->k && b->state;
     for (int i = 0; ok && i < c->method_count; i++) {
         c->courses[i].method = &c->methods[i];
         ok = allocate_course(c, &c->courses[i], given->plot);
@@ -293,6 +347,7 @@ void contest_free(contest *c)
         free(c->courses[i].trend);
         free(c->courses[i].last);
         free(c->courses[i].size);
+        free(c->courses[i].start);
         free(c->courses[i].surface);
         free(c->courses[i].series);
         free(c->courses[i].judgement);
@@ -384,6 +439,7 @@ int contest_run(contest *c, const options *given)
         answer = contend(c, &b, given);
     free(b.values);
     free(b.k);
+    free(b.state);
     return answer;
 }
 

@@ -17,6 +17,8 @@ const char *quantity_name(const contest *c, int quantity)
         return nh_system_integral_name(c->subject.system, quantity);
     if (c->holonomic && quantity == integrated_constraints(c))
         return "integrated constraints";
+    if (c->discrete && quantity == c->integrals - 1)
+        return "leapfrog_invariant";
     return quantity < c->integrals ? "latitude" : "constraints";
 }
 
@@ -30,15 +32,37 @@ static void describe_contest(const contest *c, char *text, size_t size)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
+/* Leapfrog's discrete energy means something beside a method that keeps it. */
+static bool is_told(const contest *c, int quantity)
+{
+    bool kept = !c->discrete || quantity != c->integrals - 1 || quantity >= JUDGED;
+    for (int m = 0; m < c->method_count && !kept; m++)
+        kept = c->courses[m].status == NH_OK &&
+               c->courses[m].judgement[quantity].verdict == NH_VERDICT_ROUND_OFF;
+    return kept;
+}
+
+static int told_count(const contest *c)
+{
+    return c->quantities - !is_told(c, c->integrals - 1);
+}
+
+/* The quantity with this number among those that are told. */
+static int told_quantity(const contest *c, int number)
+{
+    return number + (number >= c->integrals - 1 && !is_told(c, c->integrals - 1));
+}
+
 /* The quantities that have a column: the first ones, and always the last, the constraints. */
 static int shown_quantity(const contest *c, int column)
 {
-    return c->quantities > SHOWN && column == SHOWN - 1 ? c->quantities - 1 : column;
+    return told_count(c) > SHOWN && column == SHOWN - 1 ? c->quantities - 1
+                                                        : told_quantity(c, column);
 }
 
 static int shown_count(const contest *c)
 {
-    return c->quantities < SHOWN ? c->quantities : SHOWN;
+    return told_count(c) < SHOWN ? told_count(c) : SHOWN;
 }
 
 static int first_width(const contest *c)
@@ -134,8 +158,8 @@ void compare_print_text(const contest *c)
         print_drifts(c);
         print_verdicts(c);
     }
-    if (c->quantities > SHOWN)
-        printf("(%d more quantities; --json shows all)\n", c->quantities - SHOWN);
+    if (told_count(c) > SHOWN)
+        printf("(%d more quantities; --json shows all)\n", told_count(c) - SHOWN);
     if (c->plot)
         printf("\npicture  %s\n", c->plot);
 }
@@ -147,7 +171,7 @@ static void put_quantity(json *j, const contest *c, const course *one, int i)
     nh_line line = drift_of(one, i);
     json_object(j, quantity_name(c, i));
     if (i < c->integrals)
-        json_real(j, "start", c->start[i]);
+        json_real(j, "start", one->start[i]);
     json_real(j, "max", one->trend[i].largest);
     json_real(j, "mean", one->trend[i].mean_y);
     json_real(j, "last", one->last[i]);
@@ -247,16 +271,18 @@ static nh_status draw_panels(const contest *c, nh_panel *panel, nh_curve *curve,
                              const char *path, nh_report *report)
 {
     char title[512];
-    int panels = c->quantities < PANELS_MAX ? c->quantities : PANELS_MAX;
+    int panels = told_count(c) < PANELS_MAX ? told_count(c) : PANELS_MAX;
+    panels -= panels > 0 && told_quantity(c, panels - 1) >= PANELS_MAX; /* not measured in bins */
     for (int i = 0; i < panels; i++) {
-        panel[i] = (nh_panel){.title = quantity_name(c, i),
+        const int quantity = told_quantity(c, i);
+        panel[i] = (nh_panel){.title = quantity_name(c, quantity),
                               .x_label = "t",
-                              .y_label = i < c->integrals ? "|error|" : "largest residual",
+                              .y_label = quantity < c->integrals ? "|error|" : "largest residual",
                               .y_log = true,
                               .curve = curve + i * c->method_count,
                               .curves = c->method_count};
         for (int m = 0; m < c->method_count; m++, data += 2 * BINS) {
-            int64_t count = pack(&c->courses[m], i, data, data + BINS);
+            int64_t count = pack(&c->courses[m], quantity, data, data + BINS);
             curve[i * c->method_count + m] =
                 (nh_curve){.name = c->methods[m].text, .x = data, .y = data + BINS, .count = count};
         }

@@ -13,12 +13,14 @@ enum { SURFACE_POINTS = 512 };               /* where integrated constraints are
 enum { SIZED_POINTS = 64 };                  /* where the size of their terms is looked at */
 
 /* One method: the errors of each quantity. The quantities are the integrals of the system, the
- * latitude if there is one, the largest |k| if there are constraints, whose error is its value, and
- * if they are holonomic the largest integrated constraint, which is looked at less often. */
+ * latitude if there is one, leapfrog's discrete energy if there is one, the largest |k| if there
+ * are constraints, whose error is its value, and if they are holonomic the largest integrated
+ * constraint, which is looked at less often. */
 typedef struct course {
     const candidate *method;
     nh_trend *trend; /* [quantities] of the error in time */
     double *last;    /* [quantities] the error at the end */
+    double *start;   /* [integrals] their values at the start */
     double *size;    /* [quantities] of the terms they consist of; of all constraints the last */
     double *series;  /* [JUDGED + 1][JUDGED_POINTS]: the errors, and last the times */
     int64_t points;
@@ -44,11 +46,13 @@ typedef struct contest {
     bool brief;        /* only verdicts are wanted: no second run for the cost, and no remarks */
     double step, time; /* time: the length of a run */
     int64_t steps, every;
-    int conserved;             /* integrals that have a formula */
-    int integrals, quantities; /* with the latitude; and with those of the constraints */
-    bool holonomic;            /* the last quantity is the integrated constraints */
-    nh_latitude *latitude;     /* NULL: there is none */
-    double *start;             /* [integrals] their values at the start */
+    int conserved;         /* integrals that have a formula */
+    int integrals;         /* with latitude and discrete energy */
+    int quantities;        /* and with those of constraints */
+    bool discrete;         /* the last of the integrals is leapfrog's discrete energy */
+    bool holonomic;        /* the last quantity is the integrated constraints */
+    nh_latitude *latitude; /* NULL: there is none */
+    double *start;         /* [integrals] at the start, which the discrete energy has none of */
     course *courses;
 } contest;
 

@@ -60,6 +60,11 @@ static int open_archive(ensemble_job *c, const options *given, bool resumed)
                             .first_member = nh_ensemble_first_member(c->ensemble),
                             .identity = nh_ensemble_identity(c->ensemble)};
     nh_report report;
+    if (!plan.identity) {
+        free(names);
+        complain("out of memory");
+        return FAILED;
+    }
     nh_status status = nh_archive_create(&c->archive, given->output, &plan, &report);
     nh_bytes_free((char *)plan.identity);
     free(names);

@@ -22,7 +22,7 @@ static int write_export(const subject *s, const options *given)
     wanted.q = s->q;
     wanted.v = s->v;
     wanted.single = given->real == 1;
-    wanted.fmi = given->fmi == 1 ? 2 : 3;
+    wanted.fmi = given->fmi % 2 ? 2 : 3; /* the choices are 3|2|3.0|2.0 */
     const char *path = given->output ? given->output : "-";
     if (nh_export(s->system, &wanted, path, &report) != NH_OK)
         return complain_report(&report);

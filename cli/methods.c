@@ -194,13 +194,19 @@ static void print_options(const nh_method *method)
 static void print_composed(const nh_choice *choice)
 {
     const char *before = "compose    ";
+    nh_report why = {0};
+    for (int i = nh_composition_count() - 1; i >= 0; i--) /* of the first, if all refuse */
+        nh_composition_order(nh_composition_name(i), choice, &why);
     for (int i = 0; i < nh_composition_count(); i++) {
         int order = nh_composition_order(nh_composition_name(i), choice, NULL);
         if (order > 0)
             printf("%s%s (order %d)", before, nh_composition_name(i), order);
         before = order > 0 ? ", " : before;
     }
-    puts(strcmp(before, ", ") == 0 ? "" : "compose    no, it is not symmetric");
+    if (strcmp(before, ", ") == 0)
+        puts("");
+    else
+        printf("compose    no: %s\n", why.text);
 }
 
 /* The option that all symmetric methods share. */
@@ -210,7 +216,7 @@ static void print_pace(const nh_choice *choice)
         printf("pace       %s:pace=0.2 takes steps of 0.2 of the motion's own time, reversibly\n",
                nh_method_name(choice->method));
     else
-        puts("pace       no, it is not symmetric");
+        puts("pace       no: that needs a method that may be composed");
 }
 
 /* `text` is what the user typed: a name, perhaps with options. */

@@ -25,7 +25,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_VIEW = 1 << 20,      /* --port, --no-open */
        OPTIONS_COLUMNS = 1 << 21,   /* --columns, -o */
        OPTIONS_STOP = 1 << 18,      /* --stop */
-       OPTIONS_SECTION = 1 << 19,   /* --section */
+       OPTIONS_SECTION = 1 << 19,   /* --section, --observe */
        OPTIONS_EXPORT = 1 << 24,    /* --format, --step, --real, --fmi, --name, -o */
        OPTIONS_CHECK = 1 << 25,     /* --latex */
        OPTIONS_ENSEMBLE =
@@ -53,7 +53,7 @@ typedef struct options {
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
     const char *part;                                                  /* NULL when not given */
     const char *columns;                                               /* NULL when not given */
-    const char *times, *until, *section;                               /* NULL when not given */
+    const char *times, *until, *section, *observe;                     /* NULL when not given */
     double step, time, tolerance, absolute, every_time, energy;        /* NaN when not given */
     double t0;
     int64_t steps, every, threads, halvings, members, seed, port; /* -1 when not given */

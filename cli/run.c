@@ -62,6 +62,7 @@ static int prepare(run_job *job, hook_view *shown, const options *given)
     wanted.v = s->v;
     wanted.until = given->until;
     wanted.section = given->section;
+    wanted.observe = given->observe;
     wanted.keep = given->plot ? NH_KEEP_ROWS : NH_KEEP_LAST_ROW;
     wanted.output = given->output;
     wanted.model_text = nh_model_text(s->model);

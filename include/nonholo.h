@@ -329,6 +329,9 @@ typedef struct nh_facts {
     int passenger_rank;      /* with linear passengers, U = x.K x/2 - f.x: the rank of K */
     bool passenger_pull;     /* ... and f is not K times anything: they have no equilibrium */
     bool nonideal;           /* forces depend on reactions: the constraints do work */
+    bool quadratic;          /* L = v.M v/2 - x.K x/2 + f.x with constant M, K, f, and linear
+                                constraints on velocities only; if coupled, of the passengers:
+                                there is a leapfrog_invariant */
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
 
@@ -1172,6 +1175,10 @@ typedef struct nh_simulation_options {
     /* As in nh_run_options. */
     const nh_event_function *event_functions;
     int event_function_count;
+    /* Names of quantities (nh_system_quantities in nonholo_analysis.h), separated by commas, which
+     * become further columns; NULL: none. Those of two states one step apart need a fixed step, and
+     * are NaN where no whole step came before: at the start and after a shorter last step. */
+    const char *observe;
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 

@@ -36,8 +36,7 @@ NH_API bool nh_system_may_have_latitude(const nh_system *system);
  * Where the energy is not an integral, "power": its rate of change, which is what forces,
  * constraints that move and terms that depend on time do to it. Quantities of two states one step
  * apart: "midpoint_constraint" and "midpoint:NAME", k at the midpoint, and "leapfrog_invariant",
- * which leapfrog preserves exactly for a coupled system with linear passengers: |v_half|^2/2 and
- * the potential at both states; "energy_balance", the change of the energy minus the work of that
+ * see nh_leapfrog_invariant; "energy_balance", the change of the energy minus the work of that
  * power, per unit of time: the energy that the method itself makes or loses. */
 typedef struct nh_watch nh_watch;
 typedef struct nh_state {
@@ -60,6 +59,16 @@ NH_API nh_status nh_watch_values(const nh_watch *watch, const nh_state *now, con
  * not exist for a particular start. A name is valid until the next call in the same thread. */
 NH_API int nh_system_quantities(const nh_system *system);
 NH_API const char *nh_system_quantity_name(const nh_system *system, int index);
+
+/* Leapfrog's invariant of two states one step apart: v.M v/2 + x0.K x1/2 - f.(x0 + x1)/2 with
+ * v = (x1 - x0)/step. Leapfrog keeps it exactly where the mass is constant, the potential is
+ * U = x.K x/2 - f.x and the constraints are linear in the velocities (`quadratic` of nh_facts); x
+ * are all coordinates, of a coupled system the passengers. It can be evaluated along runs of any
+ * method. `size` is raised to the size of its terms, with the rounding errors of x1 - x0 in view;
+ * it may be NULL. Other systems: NH_NOT_APPLICABLE. */
+NH_API nh_status nh_leapfrog_invariant(const nh_system *system, double step, const nh_state *now,
+                                       const nh_state *before, double *value, double *size,
+                                       nh_report *report);
 
 /* How accurately a run returns to its start: advances `steps` steps, reverses the velocities (and
  * projects them onto the constraints, if the method violates them), and advances `steps` steps

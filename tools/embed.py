@@ -42,8 +42,9 @@ def inline(src, name, seen):
 
 def kernel_text(src, file):
     """The text of an emitted kernel begins after real.h and trig.h: the emitter puts those, and the
-    system's functions, in front."""
-    return inline(src, "method/" + file, {"mechanics/mechanics.h", "base/dense.h", "method/method.h"})
+    system's functions, in front. What general kernels alone have stays out."""
+    return inline(src, "method/" + file,
+                  {"mechanics/mechanics.h", "base/dense.h", "method/method.h", "method/spark_fused.h"})
 
 
 def quad_text(src):

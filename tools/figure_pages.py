@@ -62,7 +62,7 @@ def table(rows):
     return "\n".join(HEAD + [("| %s |" % " | ".join(r)).replace("|E", "E") for r in merged(rows)])
 
 
-BADNESS = ["round-off", "bounded", "random walk", "linear drift", "exponential growth", "not finite"]
+BADNESS = ["round-off", "bounded", "random walk", "linear drift", "lost", "exponential growth", "not finite"]
 
 
 def short(number):

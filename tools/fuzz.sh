@@ -37,13 +37,13 @@ compile() { # source object flags...
 cd "$root"
 newest=$(ls -t include/*.h src/*/*.h | head -1)
 {
-    for source in $(python3 tools/sources.py rooms) $(python3 tools/sources.py rooms-run-once); do
+    for source in $(python3 tools/sources.py rooms) $(python3 tools/sources.py rooms-run-once) $(python3 tools/sources.py rooms-of-text); do
         compile "$source" "$(echo "$source" | tr / _)"
     done
     for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c "$build"/templates.c; do
         compile "$source" "$(basename "$source")"
     done
-    for source in $(python3 tools/sources.py kernels) src/code/interpret.c; do
+    for source in $(python3 tools/sources.py kernels) $(python3 tools/sources.py kernels-of-stages) src/code/interpret.c; do
         name=$(echo "$source" | tr / _)
         for level in $levels; do
             one=-DNH_DESCRIBE

@@ -13,5 +13,8 @@ unset EM_CACHE
 # meson knows no gnu17 for emcc, which has it
 [ -f "$folder/build.ninja" ] || meson setup "$folder" "$source" --cross-file "$source/tools/emscripten.ini" --buildtype=release \
     -Dc_std=none -Dc_args=-std=gnu17 -Ddefault_library=static -Dhdf5=disabled -Db_staticpic=false >/dev/null
+# a folder that changed may hold new files, which meson.build lists when it configures
+(cd "$source" && test -z "$(find src cli models figures playground -type d -newer "$folder/build.ninja")") ||
+    meson setup --reconfigure "$folder" >/dev/null
 ninja -C "$folder"
 "$source/playground/page.py" "$source" "$folder/playground" "$build/playground"

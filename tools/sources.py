@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sources.py models | figures | templates | methods | kernels | kernel-headers | rooms | rooms-run-once | cli | python: lists files for
-meson.build, a line each, so that a new model, method or room is built without being listed by hand."""
+"""sources.py models | figures | templates | methods | kernels | kernels-of-stages | kernel-headers | rooms | rooms-run-once | rooms-of-text |
+cli | python: lists files for meson.build, a line each, so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
 import re
@@ -12,18 +12,29 @@ methods = ["src/method/" + f for f in dict.fromkeys(
     re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
 # what is compiled for every kind of lanes and processor
 kernels = methods + ["src/method/spark.c"]
+# those with loops over stages, or inside an iteration, that -O3 makes shorter by more than 3%
+staged = {"src/method/%s.c" % f for f in ("spark", "reference", "dop853", "verner98", "discrete-gradient", "gonzalez-f")}
+assert staged <= set(kernels), staged - set(kernels)
 rooms = set(glob.glob("src/*/*.c")) - set(kernels) - {"src/code/interpret.c"}
-# what reads, derives, exports or judges: short loops, once for each command
-once = {f for f in rooms if f.split("/")[1] in ("model", "mechanics", "code", "system", "method", "analysis", "export", "figure")}
+def of(*folders):
+    return {f for f in rooms if f.split("/")[1] in folders}
+
+
+# what writes texts for elsewhere, or reads and judges figures
+text = of("export", "figure")
+# what reads, derives or judges: short loops, once for each command
+once = of("model", "mechanics", "code", "system", "method", "analysis")
 lists = {
     "models": lambda: glob.glob("models/*.nh"),
     "templates": lambda: glob.glob("src/export/template/*"),
     "figures": lambda: glob.glob("figures/*.fig"),
     "methods": lambda: methods,
-    "kernels": lambda: kernels,
+    "kernels": lambda: set(kernels) - staged,
+    "kernels-of-stages": lambda: staged,
     "kernel-headers": lambda: glob.glob("src/kernel/*.h") + glob.glob("src/method/*.h") + glob.glob("src/system/callback*.h") + ["src/base/dense.c"],
-    "rooms": lambda: rooms - once,
+    "rooms": lambda: rooms - once - text,
     "rooms-run-once": lambda: once,
+    "rooms-of-text": lambda: text,
     "cli": lambda: glob.glob("cli/*.c"),
     "python": lambda: [os.path.basename(f) for f in glob.glob("python/nonholo/*") if not f.endswith(("__", ".in"))],
 }

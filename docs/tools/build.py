@@ -106,8 +106,9 @@ def local_links(body):
         if re.match(r"[a-z]+:|#", target):
             return match[0]
         path, _, anchor = target.partition("#")
+        path = path.removeprefix("../")  # from the folder of papers
         if re.fullmatch(r"(docs/)?papers/\w[\w-]*\.md", path):
-            return f'<a href="papers.html#{paper_place(os.path.basename(path))}">{text}</a>'
+            return f'<a href="papers.html#{anchor or paper_place(os.path.basename(path))}">{text}</a>'
         if path.endswith(".md") and "/" not in path.removeprefix("docs/"):
             name = os.path.basename(path)[:-3].lower()
             return f'<a href="{name}.html{"#" + anchor if anchor else ""}">{text}</a>'

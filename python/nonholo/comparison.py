@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as C
 import math
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ VERDICTS = {
 
 @dataclass
 class Comparison:
-    """The result of :func:`compare` for one method: for each conserved quantity, for ``constraints``, and for
+    """The result of :func:`compare` for one method: for each conserved quantity, for ``leapfrog_invariant`` where there is one, for ``constraints``, and for
     ``integrated constraints`` if they are holonomic, the largest error, the drift (the slope, without the effect of oscillations, and its standard deviation), and a
     verdict: "round-off", "bounded", "linear drift", "exponential growth", "random walk", "lost", "not finite" or "unclear".
     ``failure`` is the error that ended the run, or None."""
@@ -71,17 +72,55 @@ class Order:
         return facts_table({"method": self.method, "order": f"{self.order:.2f}", "verdict": self.verdict}) + table(["step", "error"], rows)
 
 
+class _State:
+    """A state of a run as nh_state has it: with angles that count revolutions, and with wrapped ones."""
+
+    def __init__(self, at: Beginning):
+        self.q, self.wrapped_q, self.v = at.q.copy(), at.q.copy(), at.v.copy()
+        self.view = H.nh_state(at.t0, _address(self.q), _address(self.wrapped_q), _address(self.v))
+
+    def take(self, run: _Run) -> None:
+        t = C.c_double()
+        lib.nh_run_state(run.handle, 0, C.byref(t), _address(self.q), _address(self.v))
+        lib.nh_run_wrapped_state(run.handle, 0, None, _address(self.wrapped_q), None)
+        self.view.t = t.value
+
+
+class _DiscreteEnergy:
+    """What leapfrog keeps: a quantity of two states one step apart. A run is compared with its own first step."""
+
+    def __init__(self, at: Beginning, run: _Run, step: float):
+        self.system, self.step, self.size = at.system, step, C.c_double()
+        self.before, self.now = _State(at), _State(at)
+        with contextlib.suppress(Error):  # a step that fails will fail again
+            run.advance(1)
+        self.start = self._value(run) if lib.nh_run_steps(run.handle) else 0.0
+        self.size.value = 0.0
+        call(lib.nh_run_start, run.handle, 0, at.t0, _address(at.q), _address(at.v))
+
+    def _value(self, run: _Run) -> float:
+        value = C.c_double()
+        self.now.take(run)
+        states = C.byref(self.now.view), C.byref(self.before.view)
+        call(lib.nh_leapfrog_invariant, self.system._handle, self.step, *states, C.byref(value), C.byref(self.size))
+        return value.value
+
+    def value(self, run: _Run) -> float:
+        return self._value(run) if lib.nh_run_steps(run.handle) else self.start
+
+
 class _Watcher:
     """Measures the errors of all quantities at the current state of a run."""
 
-    def __init__(self, beginning: Beginning):
+    def __init__(self, beginning: Beginning, run: _Run, step: float):
         system = self.system = beginning.system
         self.t0, self.stride = beginning.t0, 1
         self.q, self.v = beginning.q.copy(), beginning.v.copy()
         self.latitude = C.c_void_p()  # exists only for some systems and some of their start states
         self._make(lib.nh_latitude_create, self.latitude, _address(self.q), _address(self.v))
         own(self, lib.nh_latitude_free, self.latitude.value)
-        self.names = system.conserved + (["latitude"] if self.latitude else [])
+        self.discrete = _DiscreteEnergy(beginning, run, step) if lib.nh_system_facts(system._handle).contents.quadratic else None
+        self.names = system.conserved + (["latitude"] if self.latitude else []) + (["leapfrog_invariant"] if self.discrete else [])
         self.values = np.zeros(len(self.names))
         self.names += ["constraints"] if system.constraints else []
         self.holonomic = C.c_void_p()  # exists if the constraints are known to be holonomic
@@ -94,7 +133,7 @@ class _Watcher:
         self.sized = 1  # at each so-manieth point the size of the terms is looked at
         self.times: list[float] = []
         self.errors: list[list[float]] = []
-        self.start = self._integrals(self.t0)
+        self.start = self._integrals(self.t0, run)
 
     def _make(self, create: Any, out: C.c_void_p, *state: Any) -> None:
         """What only some systems and starts have; that memory was missing is another reason."""
@@ -102,16 +141,26 @@ class _Watcher:
         if attempt(report, create, C.byref(out), self.system._handle, *state, C.byref(report)) == H.NH_NO_MEMORY:
             check(H.NH_NO_MEMORY, report)
 
-    def _integrals(self, t: float) -> np.ndarray:
+    def _integrals(self, t: float, run: _Run) -> np.ndarray:
         call(lib.nh_system_integral_values, self.system._handle, t, _address(self.q), _address(self.v), _address(self.values))
         if self.latitude:
-            self.values[-1] = lib.nh_latitude_value(self.latitude, _address(self.q), _address(self.v))
+            self.values[len(self.system.conserved)] = lib.nh_latitude_value(self.latitude, _address(self.q), _address(self.v))
+        if self.discrete:
+            self.values[-1] = self.discrete.value(run)
         return self.values.copy()
+
+    def advance(self, run: _Run, steps: int) -> None:
+        """Stops a step earlier for what is measured of two states."""
+        if self.discrete and steps > 1:
+            run.advance(steps - 1)
+        if self.discrete:
+            self.discrete.before.take(run)
+        run.advance(1 if self.discrete else steps)
 
     def take(self, run: _Run) -> None:
         t = C.c_double()
         lib.nh_run_wrapped_state(run.handle, 0, C.byref(t), _address(self.q), _address(self.v))
-        errors = (self._integrals(t.value) - self.start).tolist()
+        errors = (self._integrals(t.value, run) - self.start).tolist()
         if len(self.k):
             call(lib.nh_system_residual, self.system._handle, t.value, _address(self.q), _address(self.v), _address(self.k))
             errors.append(float(np.abs(self.k).max()))
@@ -145,6 +194,8 @@ class _Watcher:
         for name, y, start, size in zip(self.names, np.array(self.errors[:: self.stride]).T.copy(), starts, self.sizes.tolist()):
             if name == "latitude":
                 size = max(1.0, abs(start))
+            elif name == "leapfrog_invariant" and self.discrete:
+                size = self.discrete.size.value
             level = lib.nh_round_off_level(size, steps)
             verdict = lib.nh_judge_quantity(_address(x), _address(y), len(x), start, size, level).verdict
             judged[name] = _text(lib.nh_verdict_name(verdict))
@@ -208,7 +259,7 @@ def compare(
         for number, method in enumerate(methods):
             run = beginning.run(method, step, count, compose, compensated, backend)
             share = lambda done, number=number: bar.update((number + done / count) / len(methods))
-            results.append(_watched(beginning, run, count, every, share))
+            results.append(_watched(beginning, run, step, count, every, share))
     bar.end()
     return results
 
@@ -217,9 +268,11 @@ def _methods(given: Sequence[str] | None, system: System) -> Sequence[str]:
     return given if given is not None else [name for name in system.check().methods if name != "reference"]
 
 
-def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, progress: Callable[[int], None]) -> Comparison:
+def _watched(
+    beginning: Beginning, run: _Run, step: float, count: int, every: int | None, progress: Callable[[int], None]
+) -> Comparison:
     """Follows a run to its end, or to the step at which it fails."""
-    watcher = _Watcher(beginning)
+    watcher = _Watcher(beginning, run, step)
     spacing = record_every(every, count, len(watcher.names) + 1)
     watcher.stride = (count // spacing + 2) // JUDGED_POINTS + 1
     watcher.surface_stride = (count // spacing + 2) // SURFACE_POINTS + 1
@@ -229,7 +282,7 @@ def _watched(beginning: Beginning, run: _Run, count: int, every: int | None, pro
         watcher.take(run)
         while done < count:
             now = min(spacing, count - done)
-            run.advance(now)
+            watcher.advance(run, now)
             done += now
             watcher.take(run)
             progress(done)

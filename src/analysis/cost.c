@@ -43,6 +43,8 @@ nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wa
             c.call[fn] = run->careful.call[fn];
             run->careful.call[fn] = count_call;
         }
+        for (int fn = NH_FN_COUNT; fn < NH_CALLS; fn++) /* these have several evaluations each */
+            run->careful.call[fn] = NULL;
         run->careful.self = &c;
         status = nh_run_advance(run, COUNTED, report);
         *per_step = (double)count / COUNTED;

@@ -3,7 +3,8 @@
  *
  * A quantity is evaluated at the state, at rest, and with only those velocities whose index has a
  * certain bit set or not set. Two velocities differ in some bit, so terms that cancel each other
- * are seen apart, after 2 log2(n) evaluations. */
+ * are seen apart, after 2 log2(n) evaluations. Conditions on positions are looked at in the same
+ * way with some of the coordinates. */
 #include <nonholo_analysis.h>
 
 #include <math.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "mechanics/mechanics.h"
 #include "system/system.h"
 
 typedef struct terms {
@@ -18,7 +20,7 @@ typedef struct terms {
     double t;
     const double *q;
     double *sizes, *rows;   /* what is found; either may be NULL */
-    double *values, *k, *v; /* space */
+    double *values, *k, *v; /* space, v also for coordinates */
 } terms;
 
 static void take_larger(double *sizes, const double *values, int count)
@@ -37,30 +39,71 @@ static void look_at(const terms *w, const double *v)
         take_larger(w->rows, w->k, nh_system_constraints(w->system));
 }
 
-static void look_at_parts(const terms *w, const double *v)
+/* A condition on positions g = 0, whose row of k is its derivative: its own terms. */
+static void look_at_positions(const terms *w, const double *q)
 {
-    int n = nh_system_velocities(w->system);
-    look_at(w, v);
+    int count = nh_system_positions(w->system);
+    double *last = w->rows + nh_system_constraints(w->system) - count;
+    if (nh_system_position_residual(w->system, w->t, q, w->k, NULL) == NH_OK)
+        take_larger(last, w->k, count);
+}
+
+/* `look` at all n numbers, at none of them, and at parts. */
+static void look_at_parts(const terms *w, const double *x, int n,
+                          void (*look)(const terms *, const double *))
+{
+    look(w, x);
     memset(w->v, 0, (size_t)n * sizeof *w->v);
-    look_at(w, w->v);
+    look(w, w->v);
     for (int bit = 1; bit < n; bit *= 2)
         for (int set = 0; set < 2; set++) {
             for (int i = 0; i < n; i++)
-                w->v[i] = !(i & bit) == !set ? v[i] : 0;
-            look_at(w, w->v);
+                w->v[i] = !(i & bit) == !set ? x[i] : 0;
+            look(w, w->v);
         }
+}
+
+/* Velocities of a constraint that do not move have no size of their own. They are as large as the
+ * kinetic energy could make them: |K_ij| sqrt(2 T/M_jj), of which what is called a movement is a
+ * hundred millionth at least. */
+static nh_status add_sizes_at_rest(const terms *w, const double *v, nh_report *report)
+{
+    const nh_system *s = w->system;
+    const int n = s->velocities, m = s->constraints;
+    double *M = calloc(nh_system_outputs(s, NH_FN_MATRICES) + 1, sizeof *M), twice = 0;
+    if (!M)
+        return nh_fail_memory(report);
+    bool known = nh_system_evaluate(s, NH_FN_MATRICES, w->t, w->q, v, NULL, M, NULL) == NH_OK;
+    for (int i = 0; i < n * n; i++)
+        twice += v[i / n] * M[i] * v[i % n];
+    for (int i = 0; i < m && known; i++) {
+        double size = 0;
+        for (int j = 0; j < n; j++)
+            if (M[j * n + j] > 0 && twice > 0)
+                size += fabs(M[n * n + i * n + j]) * sqrt(twice / M[j * n + j]);
+        if (w->rows[i] < 1e-8 * size)
+            w->rows[i] = size;
+    }
+    free(M);
+    return NH_OK;
 }
 
 nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q, const double *v,
                                double *integrals, double *constraints, nh_report *report)
 {
-    size_t n = (size_t)nh_system_velocities(system), m = (size_t)nh_system_constraints(system);
-    size_t count = (size_t)nh_system_integrals(system);
-    double *space = malloc((n + m + count + 1) * sizeof *space);
+    int n = nh_system_coordinates(system), nv = nh_system_velocities(system);
+    size_t m = (size_t)nh_system_constraints(system), count = (size_t)nh_system_integrals(system);
+    double *space =
+        malloc((size_t)(n > nv ? n : nv) * sizeof *space + (m + count + 1) * sizeof *space);
     if (!space)
         return nh_fail_memory(report);
     terms w = {system, t, q, integrals, constraints, space, space + count, space + count + m};
-    look_at_parts(&w, v);
+    look_at_parts(&w, v, nv, look_at);
+    if (constraints && nh_system_positions(system) > 0)
+        look_at_parts(&w, q, n, look_at_positions);
     free(space);
+    const bool rotates = system->shown != system->velocities;
+    if (constraints && m > 0 && !rotates && nv <= NH_DENSE_LOOKS_MAX)
+        return add_sizes_at_rest(&w, v, report);
     return NH_OK;
 }

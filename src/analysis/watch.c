@@ -66,7 +66,6 @@ static void list_families(const nh_system *system, quantity_family *list)
 {
     const nh_facts *f = &system->facts;
     int m = system->constraints, built_in = f->coupled ? 2 : 0;
-    bool leapfrog = f->coupled && f->linear_passengers;
     bool worked = !f->keeps_energy && system->mechanics;
     const quantity_family all[FAMILIES] = {{TIME, 1},
                                            {COORDINATE, system->coordinates},
@@ -82,7 +81,7 @@ static void list_families(const nh_system *system, quantity_family *list)
                                            {POWER, worked},
                                            {MIDPOINTS, m > 0},
                                            {MIDPOINT, m},
-                                           {LEAPFROG, leapfrog},
+                                           {LEAPFROG, f->quadratic},
                                            {BALANCE, worked}};
     memcpy(list, all, sizeof all);
 }
@@ -244,7 +243,7 @@ void nh_watch_free(nh_watch *watch)
 
 bool nh_watch_looks_back(const nh_watch *watch)
 {
-    for (int i = 0; i < watch->count; i++)
+    for (int i = 0; watch && i < watch->count; i++)
         if (watch->wanted[i].kind >= MIDPOINTS)
             return true;
     return false;
@@ -279,37 +278,6 @@ static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *n
     for (int i = 0; i < nv; i++)
         v[i] = (now->v[i] + before->v[i]) / 2;
     return constraint_value(w, q, (now->t + before->t) / 2, x, v, value, report);
-}
-
-/* |v_half|^2/2 + (x1.gradU(x0) + x0.gradU(0))/2, of the passengers: for quadratic U = x.Kx/2 - f.x
- * this is x0.K x1/2 - f.(x0 + x1)/2. */
-static nh_status leapfrog_value(const nh_watch *w, const nh_state *now, const nh_state *before,
-                                double *value, nh_report *report)
-{
-    const nh_system *s = w->system;
-    int n = s->coordinates, driver = s->facts.driver;
-    size_t sizes = nh_system_outputs(s, NH_FN_MATRICES) + (size_t)(4 * n + 4);
-    double *space = calloc(sizes, sizeof *space), kinetic = 0, potential = 0;
-    if (!space)
-        return nh_fail_memory(report);
-    double *there = space, *at_zero = there + n + 1, *zero = at_zero + n + 1, *M = zero + 2 * n;
-    nh_status status =
-        nh_system_evaluate(s, NH_FN_POTENTIAL, 0, before->wrapped_q, zero, NULL, there, report);
-    if (status == NH_OK)
-        status = nh_system_evaluate(s, NH_FN_POTENTIAL, 0, zero, zero, NULL, at_zero, report);
-    if (status == NH_OK)
-        status = nh_system_evaluate(s, NH_FN_MATRICES, 0, zero, zero, NULL, M, report);
-    for (int i = 0; i < n && status == NH_OK; i++) {
-        if (i == driver)
-            continue;
-        for (int j = 0; j < n; j++)
-            if (j != driver)
-                kinetic += (now->q[i] - before->q[i]) * M[i * n + j] * (now->q[j] - before->q[j]);
-        potential += now->q[i] * there[1 + i] + before->q[i] * at_zero[1 + i];
-    }
-    *value = kinetic / (2 * w->step * w->step) + potential / 2;
-    free(space);
-    return status;
 }
 
 static nh_status power_at(const nh_watch *w, double t, const double *q, const double *v,
@@ -427,7 +395,7 @@ static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, con
     case MIDPOINT:
         return midpoint_value(w, q, now, before, value, report);
     case LEAPFROG:
-        return leapfrog_value(w, now, before, value, report);
+        return nh_leapfrog_invariant(s, w->step, now, before, value, NULL, report);
     case POWER:
         return power_at(w, now->t, now->wrapped_q, now->v, value, report);
     case BALANCE:

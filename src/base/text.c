@@ -60,3 +60,9 @@ void nh_text_free(nh_text *text)
     free(text->data);
     *text = (nh_text){0};
 }
+
+void nh_text_end(nh_text *part, nh_text *whole)
+{
+    whole->failed |= part->failed;
+    nh_text_free(part);
+}

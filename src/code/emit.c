@@ -313,6 +313,7 @@ static void sizes(nh_text *out, const nh_emission *what)
     if (what->with_newton)
         nh_text_add_plain(out, "#define NH_WITH_NEWTON 1\n");
     angles(out, s);
+    nh_text_add(out, "#define ANGLES %d\n", s->angles);
     nh_text_add(out, "#define ROTATIONS %d\n#define ROTATION(r) (nh_rotation[r])\n", s->rotations);
     integers(out, "nh_rotation", s->rotation, s->rotations);
     nh_text_add_plain(out, "#define OPTION(i) (nh_option_values[i])\n#define TABLE (kernel_table)\n"

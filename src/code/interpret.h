@@ -10,8 +10,8 @@
  * says. Constants are put into the slots when the workspace is made and are never written
  * again. */
 typedef struct nh_interpreter {
-    const nh_tape *tape[NH_FN_COUNT];
-    void *slots[NH_FN_COUNT];
+    const nh_tape *tape[NH_CALLS];
+    void *slots[NH_CALLS];
     int missing; /* 1 + a function that was called and has no tape, or 0: nh_call_missing */
 } nh_interpreter;
 

@@ -25,7 +25,8 @@ typedef struct lowering {
     uint32_t *sine, *cosine;       /* their values, once made */
     bool *derived;                 /* they are made from those of other nodes: lower_angles.h */
     bool *paired;                  /* others are made from both */
-    bool *fused;     /* a product that only one sum uses: taken into its multiply-adds */
+    bool *fused;     /* a product that only one sum uses: taken into its multiply-adds; those of
+                      * several are rounded once, so that what they contribute cancels */
     bool *plain;     /* something needs the very value, with its sign */
     bool *negated;   /* a sum of negative terms that is made without their signs: see survey() */
     uint32_t *known; /* instructions by hash, each plus one; 0: none */
@@ -307,6 +308,14 @@ static size_t best_first(const lowering *w, double sign, const nh_operand *term,
     return best;
 }
 
+static bool all_negative(const lowering *w, double sign, const nh_operand *term, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sign * sign_of(w, place_of(w, term[i].expr)) * term[i].number > 0)
+            return false;
+    return true;
+}
+
 /* sign (number + terms) */
 static uint32_t sum_terms(lowering *w, double sign, double number, const nh_operand *term,
                           size_t count)
@@ -316,7 +325,9 @@ static uint32_t sum_terms(lowering *w, double sign, double number, const nh_oper
         while (2 * half < count)
             half *= 2;
         uint32_t left = sum_terms(w, sign, number, term, half);
-        return emit(w, NH_OP_ADD, left, sum_terms(w, sign, 0, term + half, count - half), 0);
+        const bool less = all_negative(w, sign, term + half, count - half);
+        uint32_t right = sum_terms(w, less ? -sign : sign, 0, term + half, count - half);
+        return emit(w, less ? NH_OP_SUB : NH_OP_ADD, left, right, 0);
     }
     size_t first = count;
     uint32_t sum = NONE;
@@ -475,36 +486,6 @@ static uint32_t numbered(const nh_tape *t, uint32_t value)
     if (value & INPUT_BIT)
         return value & ~INPUT_BIT;
     return (uint32_t)(t->inputs + t->constants) + value;
-}
-
-bool nh_tape_reads(const nh_tape *t, nh_input kind)
-{
-    for (size_t i = 0; i < t->inputs; i++)
-        if (t->input[i].kind == (uint32_t)kind)
-            return true;
-    return false;
-}
-
-size_t nh_tape_given(const nh_tape *t)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < t->inputs; i++)
-        if (t->input[i].kind == NH_U && t->input[i].index >= count)
-            count = (size_t)t->input[i].index + 1;
-    return count;
-}
-
-size_t nh_tape_room(const nh_tape *t)
-{
-    return t->slots + 1 + nh_tape_given(t);
-}
-
-bool nh_tape_has_loops(const nh_tape *t)
-{
-    for (size_t i = 0; i < t->stretches; i++)
-        if (t->stretch[i].iterations > 1)
-            return true;
-    return false;
 }
 
 static void number_values(nh_tape *t)

@@ -388,7 +388,7 @@ static bool wanted(const nh_interpreter *in, nh_variant variant)
 {
     const char *asked = getenv("NONHOLO_MACHINE_CODE");
     size_t lines = 0;
-    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+    for (int fn = 0; fn < NH_CALLS; fn++)
         lines += in->tape[fn] ? in->tape[fn]->lines : 0;
     return (variant == NH_AVX_ONE || variant == NH_WIDE) && lines <= LINES_MAX &&
            !(asked && strcmp(asked, "0") == 0);
@@ -417,14 +417,14 @@ void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *i
     if (!wanted(in, variant))
         return;
     writer w = {.x = {.lanes = lanes}, .operation = operations_of(variant)};
-    size_t first[NH_FN_COUNT] = {0};
-    for (int fn = 0; fn < NH_FN_COUNT && !w.x.failed; fn++) {
+    size_t first[NH_CALLS] = {0};
+    for (int fn = 0; fn < NH_CALLS && !w.x.failed; fn++) {
         first[fn] = w.x.length;
         if (in->tape[fn])
             translate(&w, in->tape[fn], in->slots[fn]);
     }
     if (!w.x.failed && w.x.length > 0 && make_executable(out, &w.x))
-        for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        for (int fn = 0; fn < NH_CALLS; fn++)
             if (in->tape[fn]) { /* a pointer to data becomes one to a function, as with dlsym */
                 void *at = (char *)out->memory + first[fn];
                 memcpy(call + fn, &at, sizeof at);

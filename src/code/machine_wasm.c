@@ -49,10 +49,10 @@ void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *i
                      nh_variant variant, int lanes)
 {
     const char *asked = getenv("NONHOLO_MACHINE_CODE");
-    uint32_t slots[NH_FN_COUNT];
+    uint32_t slots[NH_CALLS];
     nh_wasm module;
     *out = (nh_machine){0};
-    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+    for (int fn = 0; fn < NH_CALLS; fn++)
         slots[fn] = (uint32_t)(uintptr_t)in->slots[fn];
     if (lanes != 1 || variant != NH_BASE_ONE || (asked && strcmp(asked, "0") == 0) ||
         !nh_wasm_encode(&module, in->tape, slots))

@@ -346,8 +346,9 @@ static bool order_in_loops(nh_schedule *out, rolling *w)
     return true;
 }
 
-static bool plain_order(nh_schedule *out, const nh_tape *t)
+bool nh_tape_in_order(nh_schedule *out, const nh_tape *t)
 {
+    *out = (nh_schedule){0};
     if (!new_order(out, t->instructions, 1))
         return false;
     for (size_t i = 0; i < t->instructions; i++)
@@ -399,14 +400,14 @@ bool nh_tape_roll(nh_schedule *out, nh_tape *tape)
 {
     *out = (nh_schedule){0};
     if (tape->in_place || tape->instructions < INSTRUCTIONS_MIN)
-        return plain_order(out, tape);
+        return nh_tape_in_order(out, tape);
     rolling w = {.t = tape};
     bool ok = prepare(&w);
     for (size_t l = 0; ok && l < w.levels; l++)
         roll_level(&w, w.level + w.level_first[l], w.level_first[l + 1] - w.level_first[l]);
     if (ok)
         ok = SHORTER * w.family_count <= tape->instructions ? order_in_loops(out, &w)
-                                                            : plain_order(out, tape);
+                                                            : nh_tape_in_order(out, tape);
     finish(&w);
     return ok;
 }

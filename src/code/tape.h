@@ -111,6 +111,7 @@ typedef struct nh_schedule {
 /* Finds an order with loops where that pays, else the plain one; may exchange the operands of sums
  * and products. Freed by the caller with nh_schedule_free also after failures. */
 bool nh_tape_roll(nh_schedule *out, nh_tape *tape);
+bool nh_tape_in_order(nh_schedule *out, const nh_tape *tape); /* the plain one */
 void nh_schedule_free(nh_schedule *schedule);
 
 /* Choose the places, and find which reads of them are the last; parts of nh_tape_lower. */

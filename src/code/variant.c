@@ -8,11 +8,16 @@
 #include <string.h>
 
 #ifdef NH_HAVE_AVX2_VARIANTS
-/* NONHOLO_LEVEL=basic asks for the bits of machines without AVX2 and FMA. */
+/* NONHOLO_LEVEL=basic asks for the bits of machines without AVX2 and FMA. The environment is read
+ * once: looking takes longer than many an evaluation. */
 static bool basic_is_wanted(void)
 {
-    const char *level = getenv("NONHOLO_LEVEL");
-    return level && strcmp(level, "basic") == 0;
+    static _Atomic signed char wanted = -1;
+    if (wanted < 0) {
+        const char *level = getenv("NONHOLO_LEVEL");
+        wanted = level && strcmp(level, "basic") == 0;
+    }
+    return wanted;
 }
 #endif
 

@@ -419,7 +419,7 @@ static void put_exports(wasm_bytes *module, const nh_tape *const *tape, uint32_t
     wasm_bytes functions = {0}, exports = {0};
     put_unsigned(&functions, count);
     put_unsigned(&exports, count);
-    for (uint32_t fn = 0; fn < NH_FN_COUNT; fn++)
+    for (uint32_t fn = 0; fn < NH_CALLS; fn++)
         if (tape[fn]) {
             char number[16];
             snprintf(number, sizeof number, "%u", fn);
@@ -439,7 +439,7 @@ static void put_code(wasm_bytes *module, encoder *e, const nh_tape *const *tape,
 {
     wasm_bytes code = {0};
     put_unsigned(&code, count);
-    for (int fn = 0; fn < NH_FN_COUNT && !code.failed; fn++)
+    for (int fn = 0; fn < NH_CALLS && !code.failed; fn++)
         if (tape[fn]) {
             e->slots = slots[fn];
             code.failed |= !look_at(e, tape[fn]);
@@ -456,7 +456,7 @@ static int count_functions(const nh_tape *const *tape, bool *is_called)
 {
     int count = 0;
     size_t lines = 0;
-    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+    for (int fn = 0; fn < NH_CALLS; fn++) {
         for (size_t i = 0; tape[fn] && i < tape[fn]->lines; i++)
             is_called[tape[fn]->placed[i].op] |= is_call(tape[fn]->placed[i].op);
         lines += tape[fn] ? tape[fn]->lines : 0;
@@ -467,8 +467,8 @@ static int count_functions(const nh_tape *const *tape, bool *is_called)
     return lines <= LINES_MAX ? count : -1;
 }
 
-bool nh_wasm_encode(nh_wasm *out, const nh_tape *const tape[NH_FN_COUNT],
-                    const uint32_t slots[NH_FN_COUNT])
+bool nh_wasm_encode(nh_wasm *out, const nh_tape *const tape[NH_CALLS],
+                    const uint32_t slots[NH_CALLS])
 {
     static const unsigned char head[] = {0, 'a', 's', 'm', 1, 0, 0, 0};
     bool is_called[NH_OP_COUNT] = {false};

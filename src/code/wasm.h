@@ -17,7 +17,7 @@ typedef struct nh_wasm {
  * where those of tape[fn] begin; constants are there already.
  *
  * False without memory, and for tapes that are longer than engines take. */
-bool nh_wasm_encode(nh_wasm *out, const nh_tape *const tape[NH_FN_COUNT],
-                    const uint32_t slots[NH_FN_COUNT]);
+bool nh_wasm_encode(nh_wasm *out, const nh_tape *const tape[NH_CALLS],
+                    const uint32_t slots[NH_CALLS]);
 
 #endif

@@ -94,6 +94,21 @@ static void add_tables(nh_text *out, const nh_export_job *job)
     add_integers(out, "b_column", s->b_column, s->nb);
 }
 
+/* Whether accelerations are found by dense algebra in numbers, which takes less room than formulas
+ * that are solved for them; but then the work grows with the cube of the size, and forces must not
+ * depend on reactions. */
+enum { DENSE_MOST = 64 };
+static bool is_dense(const nh_export_job *job)
+{
+    const nh_shape *s = &job->system->shape;
+    return s->n + s->m <= DENSE_MOST && !s->nonideal;
+}
+
+bool nh_export_has_directions(const nh_export_job *job)
+{
+    return is_dense(job);
+}
+
 static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail, bool with_newton)
 {
     const nh_system *system = job->system;
@@ -106,8 +121,12 @@ static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail,
     nh_text_add(out, "#define INPUTS %d\n#define INPUTS_MOVE_CONSTRAINTS %d\n",
                 system->shape.inputs,
                 system->shape.inputs > 0 && nh_inputs_move_constraints(system));
-    nh_text_add(out, "#define FOR_EXCHANGE %d\n#define OWN_STEPS %d\n", job->exchange,
-                nh_run_adapts(job->run));
+    nh_text_add(out, "#define FOR_EXCHANGE %d\n#define OWN_STEPS %d\n",
+                job->exchange && !job->steps_only, nh_run_adapts(job->run));
+    nh_text_add(out, "#define GIVEN_PARAMETERS %d\n",
+                system->shape.inputs - system->mechanics->problem->open_values);
+    nh_text_add(out, "#define DENSE_MOTION %d\n#define DIRECTIONS %d\n", is_dense(job),
+                job->directions);
     nh_text_add(out, "#define OBSERVED %zu\n", nh_system_outputs(system, NH_FN_OBSERVE));
     nh_text_add_plain(out, "#define START_Q ");
     add_numbers(out, job->q, (size_t)system->coordinates);
@@ -130,12 +149,15 @@ static nh_fn_set also_called(const nh_export_job *job)
     const nh_problem *problem = job->system->mechanics->problem;
     const bool moved = s->inputs > 0 && nh_inputs_move_constraints(job->system);
     nh_fn_set all = NH_FN_BIT(OBSERVE) | NH_FN_BIT(INPUTS);
-    if (s->m > 0 && (moved || job->exchange))
+    const bool exchange = job->exchange && !job->steps_only, dense = exchange && is_dense(job);
+    if (s->m > 0 && (moved || (exchange && !dense)))
         all |= NH_FN_BIT(KICK) | NH_FN_BIT(CLOSE);
-    if (!job->exchange)
+    if (!exchange)
         return all;
-    all |= NH_FN_BIT(ACCELERATION);
-    if (s->positions > 0)
+    all |= dense ? NH_FN_BIT(BALANCE) | NH_FN_BIT(MATRICES) : NH_FN_BIT(ACCELERATION);
+    if (job->directions)
+        all |= NH_FN_BIT(BALANCE_ALONG) | NH_FN_BIT(OBSERVE_ALONG);
+    if (s->positions > 0 && !dense)
         all |= NH_FN_BIT(LAND);
     if (problem->events > 0)
         all |= NH_FN_BIT(EVENTS);
@@ -169,15 +191,17 @@ static nh_status add_kernel(nh_text *out, const nh_export_job *job, bool with_ne
 /* ---- names ---- */
 
 /* What PREFIX.h declares. */
-static const char *const entries[] = {
-    "init",        "set_state", "step",      "advance",    "time",      "energy", "residual",
-    "state_of",    "observe",   "set_input", /* exchange.h: */
-    "derivatives", "outputs",   "settle",    "indicators", "direction", "act",    "advance_by"};
+static const char *const entries[] = {"init",       "set_state",   "step",     "advance",
+                                      "time",       "energy",      "residual", "state_of",
+                                      "observe",    "set_input", /* exchange.h: */
+                                      "advance_by", "derivatives", "outputs",  "settle",
+                                      "indicators", "direction",   "act",      "change"};
 enum { ENTRIES = sizeof entries / sizeof *entries, PLAIN_ENTRIES = 10 };
 
 static void add_roots(nh_text *out, const nh_export_job *job)
 {
-    for (int i = 0; i < (job->exchange ? ENTRIES : PLAIN_ENTRIES); i++)
+    const int steps = PLAIN_ENTRIES + job->exchange;
+    for (int i = 0; i < (job->exchange && !job->steps_only ? ENTRIES : steps); i++)
         nh_text_add(out, "%s_%s ", job->name, entries[i]);
 }
 
@@ -222,7 +246,7 @@ static nh_status make_version(version *out, const nh_export_job *job, bool can_f
     if (job->single)
         nh_text_add_plain(&all, nh_template("single.h"));
     nh_text_add_plain(&all, nh_template("arithmetic.h"));
-    if (with_newton)
+    if (with_newton || job->exchange)
         nh_text_add_plain(&all, nh_embedded_kernel("dense.c"));
     nh_status status = add_kernel(&all, job, with_newton, report);
     for (; *last && status == NH_OK; last++)
@@ -373,9 +397,12 @@ static sizes sizes_of(const nh_export_job *job, bool with_newton)
     return x;
 }
 
-/* An open input of the model, by its place among these. */
+/* An open input of the model, by its place among these; behind them parameters that are given. */
 static const char *open_input_name(const nh_system *system, int index)
 {
+    const int inputs = system->mechanics->problem->open_values;
+    if (index >= inputs)
+        return nh_system_parameter_name(system, index - inputs);
     for (int i = 0; i < nh_system_inputs(system); i++)
         if (nh_system_input_signal(system, i) != NH_SIGNAL_FORMULA && index-- == 0)
             return nh_system_input_name(system, i);
@@ -384,12 +411,22 @@ static const char *open_input_name(const nh_system *system, int index)
 
 static void add_exchange(nh_text *out, const nh_export_job *job)
 {
+    static const char change[] =
+        "/* How these, and the outputs below, change with `by`: changes of q, v and u. */\n"
+        "void PREFIX_change(double t, const double *q, const double *v, const double *u,\n"
+        "                   const double *by, double *dq, double *dv, double *values);\n";
     char events[16];
+    nh_text text = {0};
     if (!job->exchange)
         return;
     nh_print(events, sizeof events, "%d", job->system->mechanics->problem->events);
-    const nh_filling fill[] = {{"PREFIX", job->name}, {"@events@", events}, {0}};
-    nh_fill(out, nh_template("exchange.h"), fill);
+    const nh_filling fill[] = {{"PREFIX", job->name},
+                               {"@events@", events},
+                               {"@change@", job->directions ? change : ""},
+                               {0}};
+    nh_fill(&text, nh_template("exchange.h"), fill);
+    add_named(out, text.failed ? "" : text.data, job->name);
+    nh_text_end(&text, out);
 }
 
 static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
@@ -428,10 +465,9 @@ static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
                                {0}};
     add_about(out, job, "h");
     nh_fill(out, nh_template("program.h"), fill);
-    out->failed = out->failed || indices.failed || setter.failed || exchange.failed;
-    nh_text_free(&indices);
-    nh_text_free(&exchange);
-    nh_text_free(&setter);
+    nh_text_end(&indices, out);
+    nh_text_end(&exchange, out);
+    nh_text_end(&setter, out);
 }
 
 nh_status nh_export_c(nh_text *source, nh_text *header, const nh_export_job *job, nh_report *report)

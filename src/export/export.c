@@ -37,11 +37,12 @@ typedef struct format {
     bool steps; /* takes steps, by a method */
     bool acts;  /* events that act are no obstacle */
     bool bytes; /* is no text */
+    bool opens; /* parameters can be set where it is used */
 } format;
 
 static const format formats[] = {
     {"c", ".c", nh_export_c, .steps = true},
-    {"fmu", ".fmu", nh_export_fmu, .steps = true, .acts = true, .bytes = true},
+    {"fmu", ".fmu", nh_export_fmu, .steps = true, .acts = true, .bytes = true, .opens = true},
     {"python", ".py", nh_export_python, .acts = true},
     {"sympy", ".py", nh_export_sympy, .acts = true},
     {"json", ".json", nh_export_json, .acts = true},
@@ -109,7 +110,8 @@ typedef struct workplace {
     char name[64];
     double *start; /* q, then v */
     nh_plan plan;
-    nh_run *run;
+    nh_run *run, *open_run;
+    nh_system *open_system;
     nh_export_job job;
 } workplace;
 
@@ -153,17 +155,49 @@ static nh_status choose_step(workplace *w, const nh_system *system, nh_report *r
     return nh_plan_make(&w->plan, system, &open, report);
 }
 
-static nh_status make_run(workplace *w, const nh_system *system, nh_report *report)
+static nh_run_options run_options(const workplace *w)
 {
-    nh_status status = choose_step(w, system, report);
-    if (status != NH_OK)
-        return status;
     nh_run_options run = nh_run_options_default();
     run.method = w->plan.method;
     run.compose = w->given.compose;
     run.step = w->plan.step;
     run.compensated = w->given.compensated;
     run.backend = NH_BACKEND_TAPE;
+    return run;
+}
+
+/* Both systems have the same variables, though what is found out about them may differ. */
+static bool are_alike(const nh_system *a, const nh_system *b)
+{
+    return a->shape.n == b->shape.n && a->shape.m == b->shape.m &&
+           a->shape.positions == b->shape.positions && a->shape.angles == b->shape.angles &&
+           a->mechanics->problem->observables == b->mechanics->problem->observables &&
+           nh_system_events(a) == nh_system_events(b);
+}
+
+/* Where the method does not apply to all values of the parameters, they remain what they are.
+ * Without parameters this is a copy of the system: what is derived of it for the FMU alone would
+ * change the bits of what others derive later. */
+static nh_status open_parameters(workplace *w, const nh_system *system, nh_report *report)
+{
+    nh_report ignored = {0};
+    const nh_run_options run = run_options(w);
+    nh_status status = nh_system_build_named(&w->open_system, system, &ignored);
+    if (status == NH_OK && are_alike(system, w->open_system))
+        status = nh_run_create(&w->open_run, w->open_system, &run, &ignored);
+    if (status == NH_NO_MEMORY)
+        return nh_fail_memory(report);
+    w->job.open_system = w->open_run ? w->open_system : NULL;
+    w->job.open_run = w->open_run;
+    return NH_OK;
+}
+
+static nh_status make_run(workplace *w, const nh_system *system, nh_report *report)
+{
+    nh_status status = choose_step(w, system, report);
+    if (status != NH_OK)
+        return status;
+    const nh_run_options run = run_options(w);
     w->job.method = w->plan.method;
     if (w->plan.pace > 0)
         return nh_fail(report, NH_NOT_APPLICABLE,
@@ -171,7 +205,7 @@ static nh_status make_run(workplace *w, const nh_system *system, nh_report *repo
                        "the motion");
     status = nh_run_create(&w->run, system, &run, report);
     w->job.run = w->run;
-    return status;
+    return status == NH_OK && w->format->opens ? open_parameters(w, system, report) : status;
 }
 
 static nh_status open_workplace(workplace *w, const nh_system *system,
@@ -216,6 +250,8 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
 
 static void close_workplace(workplace *w)
 {
+    nh_run_free(w->open_run);
+    nh_system_free(w->open_system);
     nh_run_free(w->run);
     free(w->start);
 }

@@ -5,6 +5,9 @@
 #include "export/job.h"
 #include "export/source.h"
 
+/* Whether an exported program can tell how accelerations and outputs change with the state. */
+bool nh_export_has_directions(const nh_export_job *job);
+
 /* ---- parts of it ---- */
 
 /* What is written of two sources: what `first` is asked for by `roots`, and what `second` is asked

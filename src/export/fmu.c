@@ -43,15 +43,23 @@ enum { FLAGS = sizeof flags / sizeof *flags };
 
 enum { TOKEN_SIZE = 39 }; /* {8-4-4-4-12} and a NUL */
 
+/* Sources of so many bytes make an FMU of about 200 kB. Larger ones do without derivatives, or also
+ * without parameters that can be set. */
+enum { SOURCE_MOST = 520000 };
+/* From so many on the compiler is asked for short code. */
+enum { SOURCE_LARGE = 400000 };
+
 typedef struct parts {
-    nh_text program, header, interface, description, build, binary;
+    nh_text program, header, open_program, open_header, interface, description, build, binary;
     char token[TOKEN_SIZE];
+    char open_name[80];
+    nh_export_job open; /* of open_program */
 } parts;
 
 static void free_parts(parts *p)
 {
-    nh_text *const all[] = {&p->program,     &p->header, &p->interface,
-                            &p->description, &p->build,  &p->binary};
+    nh_text *const all[] = {&p->program,   &p->header,      &p->open_program, &p->open_header,
+                            &p->interface, &p->description, &p->build,        &p->binary};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         nh_text_free(all[i]);
 }
@@ -85,23 +93,29 @@ static void add_definitions(nh_text *out, const nh_fmu *fmu, const char *token)
     nh_text_add(out, "#define %s_HAS_INPUTS %d\n", job->name, system->shape.inputs > 0);
     define_numbers(out, "START_Q", job->q, system->coordinates);
     define_numbers(out, "START_V", job->v, system->shown);
-    define_numbers(out, "START_U", fmu->input, system->shape.inputs);
+    define_numbers(out, "START_U", fmu->input, system->shape.inputs + parameters);
     define_number(out, "START_TIME", job->t);
     define_number(out, "START_STEP", job->run->step);
     define_number(out, "START_TOLERANCE", NH_FMU_TOLERANCE);
-    nh_text_add(out, "#define PARAMETERS %d\n#define PARAMETER_VALUES {", parameters);
-    for (int i = 0; i < parameters; i++) {
-        nh_emit_number(out, nh_system_parameter_value(system, i));
-        nh_text_add_plain(out, ", ");
-    }
+    nh_text_add(out, "#define OPEN_PARAMETERS %d\n#define DIRECTIONS %d\n", fmu->open != NULL,
+                fmu->directions);
+    nh_text_add(out, "#define LEFT_OUT %d\n", nh_fmu_left_out(fmu));
+    nh_text_add(out, "#define PARAMETERS %d\n#define CAN_BE_SET {", parameters);
+    for (int i = 0; i < parameters; i++)
+        nh_text_add(out, "%d, ", nh_fmu_can_be_set(fmu, i));
     nh_text_add_plain(out, "0}\n");
 }
 
 static void add_interface(nh_text *out, const nh_fmu *fmu, const char *token)
 {
     const bool is_3 = fmu->version == 3;
+    char include[96] = "";
+    if (fmu->open)
+        snprintf(include, sizeof include, "#include \"%s.h\"\n", fmu->open->name);
     const nh_filling fill[] = {
         {"PREFIX", fmu->job->name},
+        {"@open@", fmu->open ? fmu->open->name : fmu->job->name},
+        {"@include@", include},
         {"@OVERRIDE@", is_3 ? "FMI3_OVERRIDE_FUNCTION_PREFIX" : "FMI2_OVERRIDE_FUNCTION_PREFIX"},
         {0}};
     nh_text_add(out, "/* %s: the functions of FMI %d.0 for %s.\n", is_3 ? "fmi3.c" : "fmi2.c",
@@ -121,6 +135,7 @@ static bool make_token(parts *p, const nh_fmu *fmu)
     char digest[NH_DIGEST_TEXT];
     nh_text_add_plain(&all, p->program.data);
     nh_text_add_plain(&all, p->header.data);
+    nh_text_add_plain(&all, p->open_program.data ? p->open_program.data : "");
     add_interface(&all, fmu, "");
     nh_fmu_describe(&all, fmu, "");
     const bool good = !all.failed;
@@ -137,34 +152,40 @@ static bool make_token(parts *p, const nh_fmu *fmu)
 
 /* For processors as this one, by whose arithmetic the sources were made: fused multiply-adds are
  * calls of functions elsewhere. The functions of the standard look before they begin. */
-static nh_status compile(nh_text *out, const nh_source_file *file, nh_report *report)
+static nh_status compile(nh_text *out, const nh_source_file *file, bool large, nh_report *report)
 {
-    const char *all[FLAGS + 8];
+    const char *all[FLAGS + 9];
     int levels;
     const char *const *level = nh_variant_flags(nh_variant_here(), &levels);
     memcpy(all, flags, sizeof flags);
     memcpy(all + FLAGS, level, (size_t)levels * sizeof *level);
-    all[FLAGS + levels] = NULL;
+    all[FLAGS + levels] = large ? "-Os" : NULL;
+    all[FLAGS + levels + 1] = NULL;
     return nh_compile_library(out, file, all, report);
 }
 
 /* Without a compiler the FMU has none, which is told but is no failure. */
 static nh_status add_binary(parts *p, const nh_fmu *fmu, nh_report *report)
 {
-    char program[80], header[80];
+    char program[80], header[80], open_program[80], open_header[80];
     nh_report why = {0};
     const char *interface = fmu->version == 3 ? "fmi3.c" : "fmi2.c";
     snprintf(program, sizeof program, "%s.c", fmu->job->name);
     snprintf(header, sizeof header, "%s.h", fmu->job->name);
+    snprintf(open_program, sizeof open_program, "%s.c", fmu->open ? fmu->open->name : "");
+    snprintf(open_header, sizeof open_header, "%s.h", fmu->open ? fmu->open->name : "");
     const nh_source_file file[] = {
-        {program, &p->program}, {header, &p->header}, {interface, &p->interface}, {NULL, NULL}};
+        {program, &p->program},         {header, &p->header},
+        {interface, &p->interface},     {fmu->open ? open_program : NULL, &p->open_program},
+        {open_header, &p->open_header}, {NULL, NULL}};
     nh_status status = NH_NO_COMPILER;
     if (!folders[fmu->version - 2])
         nh_fail(&why, status, "FMI %d.0 has no name for this kind of machine", fmu->version);
     else if (!nh_compiler_exists())
         nh_fail(&why, status, "there is no C compiler '%s'", nh_compiler());
     else
-        status = compile(&p->binary, file, &why);
+        status = compile(&p->binary, file,
+                         p->program.length + p->open_program.length > SOURCE_LARGE, &why);
     if (status == NH_NO_COMPILER && report)
         snprintf(report->text, sizeof report->text,
                  "%.1000s: the FMU has sources but no binary, and importers have to compile it",
@@ -176,11 +197,62 @@ static nh_status add_binary(parts *p, const nh_fmu *fmu, nh_report *report)
 
 /* ---- the whole ---- */
 
-static nh_status make_parts(parts *p, nh_fmu *fmu, nh_report *report)
+static void replace(nh_text *old, nh_text *by)
+{
+    nh_text_free(old);
+    *old = *by;
+    *by = (nh_text){0};
+}
+
+/* Steps with the parameters of the description are those of a run, bit for bit; with others they
+ * are done by a second program, in which parameters are no numbers. It also has all that other
+ * solvers need, and the derivatives. */
+static nh_status make_open_program(parts *p, nh_fmu *fmu, nh_report *report)
+{
+    nh_export_job steps = *fmu->job;
+    nh_text program = {0}, header = {0};
+    bool small = false;
+    steps.exchange = steps.steps_only = true;
+    nh_status status = nh_export_c(&program, &header, &steps, report);
+    for (int with = 1; with >= 0 && status == NH_OK && !small; with--) {
+        p->open.directions = with && nh_export_has_directions(&p->open);
+        nh_text_free(&p->open_program);
+        nh_text_free(&p->open_header);
+        status = nh_export_c(&p->open_program, &p->open_header, &p->open, report);
+        small = program.length + p->open_program.length <= SOURCE_MOST;
+    }
+    if (status == NH_OK && small) {
+        replace(&p->program, &program);
+        replace(&p->header, &header);
+        fmu->open = &p->open;
+        fmu->directions = p->open.directions;
+    } else {
+        nh_text_free(&p->open_program);
+        nh_text_free(&p->open_header);
+    }
+    nh_text_free(&program);
+    nh_text_free(&header);
+    return status;
+}
+
+static nh_status make_programs(parts *p, nh_fmu *fmu, nh_report *report)
 {
     nh_export_job job = *fmu->job;
     job.exchange = true;
     nh_status status = nh_export_c(&p->program, &p->header, &job, report);
+    if (status != NH_OK || !job.open_run || p->program.length > SOURCE_MOST / 2)
+        return status;
+    snprintf(p->open_name, sizeof p->open_name, "%s_p", job.name);
+    p->open = job;
+    p->open.name = p->open_name;
+    p->open.system = job.open_system;
+    p->open.run = job.open_run;
+    return make_open_program(p, fmu, report);
+}
+
+static nh_status make_parts(parts *p, nh_fmu *fmu, nh_report *report)
+{
+    nh_status status = make_programs(p, fmu, report);
     if (status != NH_OK)
         return status;
     nh_fmu_list(fmu);
@@ -197,8 +269,8 @@ static nh_status make_parts(parts *p, nh_fmu *fmu, nh_report *report)
 static void write_archive(nh_text *out, const parts *p, const nh_fmu *fmu)
 {
     const char *name = fmu->job->name;
-    char program[80], header[80], binary[120] = "";
-    nh_zip_entry entry[8];
+    char program[80], header[80], open_program[90], open_header[90], binary[120] = "";
+    nh_zip_entry entry[10];
     int count = 0;
     snprintf(program, sizeof program, "sources/%s.c", name);
     snprintf(header, sizeof header, "sources/%s.h", name);
@@ -207,6 +279,12 @@ static void write_archive(nh_text *out, const parts *p, const nh_fmu *fmu)
     entry[count++] = (nh_zip_entry){header, &p->header};
     entry[count++] =
         (nh_zip_entry){fmu->version == 3 ? "sources/fmi3.c" : "sources/fmi2.c", &p->interface};
+    if (fmu->open) {
+        snprintf(open_program, sizeof open_program, "sources/%s_p.c", name);
+        snprintf(open_header, sizeof open_header, "sources/%s_p.h", name);
+        entry[count++] = (nh_zip_entry){open_program, &p->open_program};
+        entry[count++] = (nh_zip_entry){open_header, &p->open_header};
+    }
     if (fmu->version == 3)
         entry[count++] = (nh_zip_entry){"sources/buildDescription.xml", &p->build};
     if (p->binary.length > 0) {
@@ -242,6 +320,8 @@ static nh_status find_inputs(nh_fmu *fmu, double *input, nh_report *report)
     nh_status status =
         inner ? nh_system_default_inputs(job->system, job->t, job->q, inner, input, report)
               : NH_NO_MEMORY;
+    for (int i = 0; i < nh_system_parameters(job->system); i++)
+        input[job->system->shape.inputs + i] = nh_system_parameter_value(job->system, i);
     fmu->input = input;
     free(own);
     return status;
@@ -259,7 +339,9 @@ nh_status nh_export_fmu(nh_text *out, nh_text *header, const nh_export_job *job,
     for (int i = 0; i < nh_system_events(job->system); i++)
         fmu.co_simulation = fmu.co_simulation && !nh_system_event_acts(job->system, i);
     parts *p = calloc(1, sizeof *p);
-    double *input = calloc((size_t)job->system->shape.inputs + 1, sizeof *input);
+    double *input =
+        calloc((size_t)job->system->shape.inputs + (size_t)nh_system_parameters(job->system) + 1,
+               sizeof *input);
     status = p && input ? find_inputs(&fmu, input, report) : nh_fail_memory(report);
     if (status == NH_OK)
         status = make_parts(p, &fmu, report);

@@ -12,7 +12,8 @@ typedef enum nh_fmu_role { /* of a variable: causality, variability and initial 
                            NH_FMU_LOCAL,     /* the same, of less interest */
                            NH_FMU_INDICATOR, /* of an event */
                            NH_FMU_INPUT,
-                           NH_FMU_SETTING, /* a parameter that may be changed at any time */
+                           NH_FMU_SETTING,   /* a parameter that may be changed at any time */
+                           NH_FMU_PARAMETER, /* one that may be set before the start */
                            NH_FMU_CONSTANT
 } nh_fmu_role;
 
@@ -28,9 +29,11 @@ typedef struct nh_fmu_variable {
 
 typedef struct nh_fmu {
     const nh_export_job *job;
-    int version;         /* 2 or 3 */
-    bool co_simulation;  /* there are no events that act */
-    const double *input; /* [job->system->shape.inputs] at the start */
+    int version;               /* 2 or 3 */
+    bool co_simulation;        /* there are no events that act */
+    const nh_export_job *open; /* of the program with other parameters; NULL: they are constants */
+    bool directions;           /* there are directional derivatives */
+    const double *input;       /* at the start; behind them the parameters */
     nh_fmu_variable *variable;
     int variables;
     bool failed; /* without memory */
@@ -38,6 +41,13 @@ typedef struct nh_fmu {
 
 /* The violation of a constraint from which on a state is moved back, unless it is set. */
 #define NH_FMU_TOLERANCE 1e-9
+
+/* Whether a parameter may be set: sizes, exponents and the like are constants. */
+bool nh_fmu_can_be_set(const nh_fmu *fmu, int parameter);
+
+/* How many of the first observables are not told: a driver's and its passengers' energies, where
+ * they are conserved only with the parameters of the export. */
+int nh_fmu_left_out(const nh_fmu *fmu);
 
 /* Lists the variables; their references are those that template/fmu.c counts. */
 void nh_fmu_list(nh_fmu *fmu);

@@ -18,6 +18,7 @@ static const words words_of[] = {
     [NH_FMU_INDICATOR] = {"local", "continuous", "calculated", false},
     [NH_FMU_INPUT] = {"input", "continuous", NULL, true},
     [NH_FMU_SETTING] = {"parameter", "tunable", "exact", true},
+    [NH_FMU_PARAMETER] = {"parameter", "fixed", "exact", true},
     [NH_FMU_CONSTANT] = {"local", "constant", "exact", true},
 };
 
@@ -72,6 +73,8 @@ static void add_abilities(nh_text *out, const nh_fmu *fmu)
     nh_text_add(out, " canGetAndSetFMU%s=\"true\" canSerializeFMU%s=\"true\"", state, state);
     if (fmu->version == 2)
         nh_text_add_plain(out, " canNotUseMemoryManagementFunctions=\"true\"");
+    if (fmu->directions)
+        nh_text_add(out, " providesDirectionalDerivative%s=\"true\"", fmu->version == 3 ? "s" : "");
 }
 
 /* The end of an interface; in version 2.0 with the sources. */
@@ -79,11 +82,12 @@ static void add_sources(nh_text *out, const nh_fmu *fmu, const char *interface)
 {
     if (fmu->version == 3)
         nh_text_add_plain(out, "/>\n");
-    else
-        nh_text_add(out,
-                    ">\n    <SourceFiles>\n      <File name=\"%s.c\"/>\n      <File "
-                    "name=\"fmi2.c\"/>\n    </SourceFiles>\n  </%s>\n",
-                    fmu->job->name, interface);
+    else {
+        nh_text_add(out, ">\n    <SourceFiles>\n      <File name=\"%s.c\"/>\n", fmu->job->name);
+        if (fmu->open)
+            nh_text_add(out, "      <File name=\"%s.c\"/>\n", fmu->open->name);
+        nh_text_add(out, "      <File name=\"fmi2.c\"/>\n    </SourceFiles>\n  </%s>\n", interface);
+    }
 }
 
 static void add_interfaces(nh_text *out, const nh_fmu *fmu)
@@ -292,7 +296,11 @@ void nh_fmu_describe_build(nh_text *out, const nh_fmu *fmu)
                 "<fmiBuildDescription fmiVersion=\"3.0\">\n"
                 "  <BuildConfiguration modelIdentifier=\"%s\">\n"
                 "    <SourceFileSet language=\"C11\">\n"
-                "      <SourceFile name=\"%s.c\"/>\n"
+                "      <SourceFile name=\"%s.c\"/>\n",
+                name, name);
+    if (fmu->open)
+        nh_text_add(out, "      <SourceFile name=\"%s.c\"/>\n", fmu->open->name);
+    nh_text_add(out,
                 "      <SourceFile name=\"fmi3.c\"/>\n"
                 "      <PreprocessorDefinition name=\"FMI3_OVERRIDE_FUNCTION_PREFIX\" "
                 "optional=\"true\" description=\"for shared libraries: names without %s_\"/>\n"
@@ -301,5 +309,5 @@ void nh_fmu_describe_build(nh_text *out, const nh_fmu *fmu)
                 "mathematical functions\"/>\n"
                 "  </BuildConfiguration>\n"
                 "</fmiBuildDescription>\n",
-                name, name, name);
+                name);
 }

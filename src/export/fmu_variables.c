@@ -173,7 +173,7 @@ static void list_outputs(nh_fmu *fmu, int *reference)
 {
     const nh_system *system = fmu->job->system;
     const int energy = (*reference)++, violation = (*reference)++;
-    for (int i = 0; i < nh_system_observables(system); i++, (*reference)++)
+    for (int i = nh_fmu_left_out(fmu); i < nh_system_observables(system); i++, (*reference)++)
         if (!is_open_input(system, nh_system_observable_name(system, i)))
             add_plain(fmu, nh_system_observable_name(system, i), NH_FMU_OUTPUT, *reference);
     explain(fmu, add_plain(fmu, "energy", NH_FMU_OUTPUT, energy), "v dL/dv - L", "");
@@ -200,6 +200,18 @@ static void list_inputs(nh_fmu *fmu, int *reference)
     *reference += fmu->job->system->shape.inputs;
 }
 
+int nh_fmu_left_out(const nh_fmu *fmu)
+{
+    return fmu->open
+               ? nh_system_observables(fmu->job->system) - nh_system_observables(fmu->open->system)
+               : 0;
+}
+
+bool nh_fmu_can_be_set(const nh_fmu *fmu, int parameter)
+{
+    return fmu->open && !fmu->open->system->mechanics->problem->fixed[parameter];
+}
+
 void nh_fmu_list(nh_fmu *fmu)
 {
     const nh_system *system = fmu->job->system;
@@ -219,8 +231,9 @@ void nh_fmu_list(nh_fmu *fmu)
     list_inputs(fmu, &reference);
     const int tolerance = reference++;
     for (int i = 0; i < parameters; i++)
-        add_plain(fmu, nh_system_parameter_name(system, i), NH_FMU_CONSTANT, reference++)->start =
-            nh_system_parameter_value(system, i);
+        add_plain(fmu, nh_system_parameter_name(system, i),
+                  nh_fmu_can_be_set(fmu, i) ? NH_FMU_PARAMETER : NH_FMU_CONSTANT, reference++)
+            ->start = nh_system_parameter_value(system, i);
     nh_fmu_variable *v = add_plain(fmu, "constraint_tolerance", NH_FMU_SETTING, tolerance);
     v->start = NH_FMU_TOLERANCE;
     explain(fmu, v, "violation from which on a state is moved back to the constraints", "");

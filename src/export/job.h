@@ -23,8 +23,14 @@ typedef struct nh_export_job {
     const double *q, *v; /* the start state */
     bool single;         /* precision */
     bool excerpt;        /* of LaTeX: no document around the equations */
-    bool exchange;       /* with the functions of template/exchange.h */
+    bool exchange;       /* with the functions of template/exchange.h, */
+    bool steps_only;     /* of them only what belongs to steps */
+    bool directions;     /* and the derivatives */
     int fmi;             /* version of an FMU */
+    /* The same with parameters that are given from outside (system/system.h); NULL where that is
+     * not possible. Of FMUs. */
+    const nh_system *open_system;
+    const nh_run *open_run;
 } nh_export_job;
 
 /* Appends a text, and the header of a program. */

@@ -36,7 +36,7 @@ static void put_mass(nh_latex *w)
             nh_text entry = {0};
             nh_tex_graph_put(&w->graph, &entry, e->mass[i]);
             nh_tex_flat(w->out, entry.data);
-            nh_text_free(&entry);
+            nh_text_end(&entry, w->out);
             nh_text_add_plain(w->out, i % n < n - 1 ? " & " : i + 1 < n * n ? " \\\\\n" : "\n");
         }
         nh_text_add_plain(w->out, "\\end{pmatrix}\n\\]\n");
@@ -52,8 +52,8 @@ static void put_mass(nh_latex *w)
             nh_text_add(&left, "M_{%d,%d}", i + 1, j + 1);
             nh_tex_graph_put(&w->graph, &right, e->mass[i * n + j]);
             nh_tex_equation(w->out, left.data, "=", right.data);
-            nh_text_free(&left);
-            nh_text_free(&right);
+            nh_text_end(&left, w->out);
+            nh_text_end(&right, w->out);
         }
     nh_latex_end(w);
 }
@@ -72,7 +72,7 @@ static void add_product(nh_latex *w, nh_text *out, nh_expr factor, const char *s
             nh_text inner = text;
             text = (nh_text){0};
             nh_text_add(&text, "(%s)", inner.data);
-            nh_text_free(&inner);
+            nh_text_end(&inner, w->out);
         }
         sign = text.data && *text.data == '-' ? "-" : "";
     }
@@ -82,7 +82,7 @@ static void add_product(nh_latex *w, nh_text *out, nh_expr factor, const char *s
     else
         nh_text_add_plain(out, sign);
     nh_text_add(out, "%s%s%s", rest, *rest ? "\\," : "", symbol);
-    nh_text_free(&text);
+    nh_text_end(&text, w->out);
 }
 
 static nh_text multiplier_name(const nh_latex *w, int j)
@@ -104,7 +104,7 @@ static void put_motion(nh_latex *w, int i)
         const nh_partial *entry = s->mass.row[i].entry + k;
         nh_text symbol = nh_latex_name(s->problem->velocity_name[entry->index], 1);
         add_product(w, &left, entry->value, symbol.data);
-        nh_text_free(&symbol);
+        nh_text_end(&symbol, w->out);
     }
     if (s->rate[i] != NH_ZERO)
         nh_tex_graph_put(&w->graph, &right, s->rate[i]);
@@ -113,11 +113,11 @@ static void put_motion(nh_latex *w, int i)
         nh_text symbol = multiplier_name(w, j);
         if (entry != NH_ZERO)
             add_product(w, &right, entry, symbol.data);
-        nh_text_free(&symbol);
+        nh_text_end(&symbol, w->out);
     }
     nh_tex_equation(w->out, left.length ? left.data : "0", "=", right.length ? right.data : "0");
-    nh_text_free(&left);
-    nh_text_free(&right);
+    nh_text_end(&left, w->out);
+    nh_text_end(&right, w->out);
 }
 
 static double motion_width(const nh_latex *w, int i)
@@ -142,7 +142,7 @@ static void put_rows_of_constraints(nh_latex *w)
         nh_text_add(w->out, "%s$%s$ to \\textit{", j ? ", " : "", symbol.data);
         nh_tex_words(w->out, e->problem->constraint[j].name);
         nh_text_add_plain(w->out, "}");
-        nh_text_free(&symbol);
+        nh_text_end(&symbol, w->out);
     }
     nh_text_add_plain(w->out, ".\n");
 }
@@ -209,8 +209,8 @@ static void put_reduced(nh_latex *w)
         nh_text left = nh_latex_name(nh_system_velocity_name(e->system, i), 1), right = {0};
         nh_tex_graph_put(&w->graph, &right, e->acceleration[i]);
         nh_tex_equation(w->out, left.data, "=", right.data);
-        nh_text_free(&left);
-        nh_text_free(&right);
+        nh_text_end(&left, w->out);
+        nh_text_end(&right, w->out);
     }
     nh_latex_end(w);
 }
@@ -258,7 +258,7 @@ static nh_text matrix_text(const nh_latex *w, const nh_expr *a, const double *va
             nh_tex_number(&entry, nh_decimal(digits, NULL));
         nh_tex_flat(&text, entry.data);
         row += nh_tex_width(entry.data) + 3;
-        nh_text_free(&entry);
+        nh_text_end(&entry, w->out);
         *widest = row > *widest ? row : *widest;
         row = (i + 1) % size ? row : 0;
         nh_text_add_plain(&text, (i + 1) % size ? " & " : i + 1 < size * size ? " \\\\\n" : "\n");
@@ -274,7 +274,7 @@ static void put_matrix(nh_latex *w, const nh_expr *a, const double *value, int s
     nh_text_add(w->out, "\\[\n%sA = \\begin{pmatrix}\n%s\\end{pmatrix}%s\n\\]\n",
                 wide ? "\\resizebox{\\textwidth}{!}{$\\displaystyle " : "",
                 text.data ? text.data : "", wide ? "$}" : "");
-    nh_text_free(&text);
+    nh_text_end(&text, w->out);
 }
 
 static bool put_linearisation(nh_latex *w)

@@ -42,7 +42,7 @@ static void put_statement(nh_latex *w, const nh_statement *s, const char *left, 
         nh_text_add_plain(&text, ")");
     }
     nh_tex_equation(w->out, left, sign, text.data ? text.data : "");
-    nh_text_free(&text);
+    nh_text_end(&text, w->out);
 }
 
 /* A definition: its name with arguments or an index, and its body. */
@@ -52,7 +52,7 @@ static void put_definition(nh_latex *w, const nh_symbol *s)
     if (s->indexed && s->argument) {
         nh_text index = nh_latex_name(s->argument->name, 0);
         nh_tex_name(&left, s->name, index.data, 0);
-        nh_text_free(&index);
+        nh_text_end(&index, w->out);
     } else {
         nh_tex_name(&left, s->name, NULL, 0);
         for (const nh_ast *a = s->argument; a; a = a->next) {
@@ -71,10 +71,10 @@ static void put_definition(nh_latex *w, const nh_symbol *s)
             nh_text_add_plain(&points, ")");
         }
         nh_tex_equation(w->out, left.data, "\\text{ through }", points.data ? points.data : "");
-        nh_text_free(&points);
+        nh_text_end(&points, w->out);
     } else
         put_statement(w, NULL, left.data, "=", s->body);
-    nh_text_free(&left);
+    nh_text_end(&left, w->out);
 }
 
 static void put_definitions(nh_latex *w, int from)
@@ -117,7 +117,7 @@ static nh_text left_side(const nh_statement *s, const nh_item *item)
         nh_text point = {0};
         nh_tex_written(&point, item->left);
         nh_tex_flat(&left, point.data ? point.data : "");
-        nh_text_free(&point);
+        nh_text_end(&point, &left);
         nh_text_add_plain(&left, "}");
     } else
         nh_tex_written(&left, item->left);
@@ -142,7 +142,7 @@ static void put_statements(nh_latex *w, const char *title, unsigned kinds)
             put_statement(w, s, left.data, "=", item->right);
             use(w, item->left);
             use(w, item->right);
-            nh_text_free(&left);
+            nh_text_end(&left, w->out);
         }
     }
     if (!any)

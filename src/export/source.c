@@ -1,8 +1,9 @@
 /* Dividing C source into its top-level items. */
 #include "export/source.h"
 
-#include <stdint.h>
 #include <string.h>
+
+#include "base/hash.h"
 
 typedef struct nh_name {
     const char *text; /* ended by NUL; NULL: free */
@@ -13,10 +14,8 @@ typedef struct nh_name {
 
 static size_t hash(const char *text, size_t length)
 {
-    uint64_t h = 1469598103934665603u;
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
-    return (size_t)(h ^ h >> 29);
+    const uint64_t h = nh_hash(NH_HASH_START, text, length);
+    return (size_t)(h ^ h >> 32);
 }
 
 static nh_name *place_of(const nh_source *s, const char *text, size_t length)

@@ -74,7 +74,7 @@ static void put_flat(const nh_tex_graph *t, nh_text *out, nh_expr e)
 {
     nh_text text = written(t, e, IN_SUM);
     nh_tex_flat(out, text.data);
-    nh_text_free(&text);
+    nh_text_end(&text, out);
 }
 
 /* Small fractions are printed as such; numbers that were computed may be off in the last digit. */
@@ -109,7 +109,7 @@ static void put_sum(const nh_tex_graph *t, nh_text *out, const nh_node *n)
                                                                                        : "\\,");
         }
         nh_text_add_plain(out, term.data);
-        nh_text_free(&term);
+        nh_text_end(&term, out);
     }
     if (n->number != 0) {
         nh_text_add(out, "%c %s ", NH_TEX_BREAK, n->number < 0 ? "-" : "+");
@@ -146,7 +146,7 @@ static void put_call(const nh_tex_graph *t, nh_text *out, const nh_node *n, cons
     }
     nh_text_add(out, "%s%s", function_name[n->which], power);
     enclose(out, argument.data ? argument.data : "");
-    nh_text_free(&argument);
+    nh_text_end(&argument, out);
 }
 
 /* A positive power of one factor. */
@@ -175,7 +175,7 @@ static void put_power(const nh_tex_graph *t, nh_text *out, nh_operand o, double 
         put(t, out, o.expr, power != 1 ? IN_POWER : alone ? IN_SUM : IN_PRODUCT);
         nh_text_add_plain(out, exponent.data);
     }
-    nh_text_free(&exponent);
+    nh_text_end(&exponent, out);
 }
 
 /* The factors above (sign 1) or below (sign -1) the line. Numbers and parameters stand first, sums
@@ -213,7 +213,7 @@ static void put_slash(const nh_tex_graph *t, nh_text *out, const nh_node *n, int
         enclose(out, below.data ? below.data : "");
     else
         nh_text_add_plain(out, below.data ? below.data : "");
-    nh_text_free(&below);
+    nh_text_end(&below, out);
 }
 
 static void put_product(const nh_tex_graph *t, nh_text *out, const nh_node *n)
@@ -245,8 +245,8 @@ static void put_product(const nh_tex_graph *t, nh_text *out, const nh_node *n)
         nh_text_add_plain(out, "}");
     } else
         put_slash(t, out, n, tops, bottoms);
-    nh_text_free(&above);
-    nh_text_free(&below);
+    nh_text_end(&above, out);
+    nh_text_end(&below, out);
 }
 
 static void put_input(const nh_tex_graph *t, nh_text *out, const nh_node *n)
@@ -294,7 +294,7 @@ static void put(const nh_tex_graph *t, nh_text *out, nh_expr e, binding around)
         put_call(t, to, &n, "");
     if (enclosed)
         enclose(out, inner.data ? inner.data : "");
-    nh_text_free(&inner);
+    nh_text_end(&inner, out);
 }
 
 void nh_tex_graph_put(const nh_tex_graph *t, nh_text *out, nh_expr e)

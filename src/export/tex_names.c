@@ -80,8 +80,8 @@ void nh_tex_name(nh_text *out, const char *name, const char *index, int dots)
         nh_text whole = {0};
         nh_text_add(&whole, "%s%s%s,%s", main.data ? main.data : "", sub.length ? "_" : "",
                     sub.length ? sub.data : "", rest + 2);
-        nh_text_free(&main);
-        nh_text_free(&sub);
+        nh_text_end(&main, out);
+        nh_text_end(&sub, out);
         nh_text_add_plain(&main, "\\omega");
         sub = whole;
     } else if (rest[0] == '.')
@@ -92,8 +92,8 @@ void nh_tex_name(nh_text *out, const char *name, const char *index, int dots)
     nh_text_add(out, "%s%s%s", above[dots], main.data ? main.data : "", dots ? "}" : "");
     if (sub.length)
         nh_text_add(out, "_{%s}", sub.data);
-    nh_text_free(&main);
-    nh_text_free(&sub);
+    nh_text_end(&main, out);
+    nh_text_end(&sub, out);
 }
 
 void nh_tex_number(nh_text *out, double value)

@@ -44,7 +44,7 @@ static void put_enclosed(nh_text *out, const nh_ast *ast)
 {
     nh_text text = written(ast, IN_SUM);
     enclose(out, text.data);
-    nh_text_free(&text);
+    nh_text_end(&text, out);
 }
 
 /* Between braces nothing can be broken. */
@@ -52,7 +52,7 @@ static void put_flat(nh_text *out, const nh_ast *ast, binding around)
 {
     nh_text text = written(ast, around);
     nh_tex_flat(out, text.data);
-    nh_text_free(&text);
+    nh_text_end(&text, out);
 }
 
 /* ---- sums and products ---- */
@@ -88,7 +88,7 @@ static void put_factor(nh_text *out, const nh_ast *factor, const nh_ast *first, 
                 : begins_with_digit(text.data) ? " \\cdot "
                                                : "\\,",
                 text.data);
-    nh_text_free(&text);
+    nh_text_end(&text, out);
 }
 
 /* above/below, with a line between them unless they are long. */
@@ -148,9 +148,9 @@ static void put_product(nh_text *out, const nh_ast *ast)
                     : text && begins_with_digit(text) ? " \\cdot "
                                                       : "\\,",
                     text ? text : "");
-        nh_text_free(&above);
-        nh_text_free(&below);
-        nh_text_free(&part);
+        nh_text_end(&above, out);
+        nh_text_end(&below, out);
+        nh_text_end(&part, out);
     }
 }
 
@@ -182,7 +182,7 @@ static void put_arguments(nh_text *out, const nh_ast *child)
         put(&text, a, IN_SUM);
     }
     enclose(out, text.data ? text.data : "");
-    nh_text_free(&text);
+    nh_text_end(&text, out);
 }
 
 /* The angular velocity of a rotation, in body axes or (superscript s) in those of space. */
@@ -204,7 +204,7 @@ static void put_root(nh_text *out, const nh_ast *of)
         enclose(out, text.data);
         nh_text_add_plain(out, "^{1/2}");
     }
-    nh_text_free(&text);
+    nh_text_end(&text, out);
 }
 
 static void put_builtin(nh_text *out, const nh_ast *ast, const char *power)
@@ -252,7 +252,7 @@ static void put_power(nh_text *out, const nh_ast *ast)
         put(out, ast->child, IN_POWER);
         nh_text_add_plain(out, exponent.data ? exponent.data : "");
     }
-    nh_text_free(&exponent);
+    nh_text_end(&exponent, out);
 }
 
 /* ---- the rest ---- */
@@ -310,7 +310,7 @@ static void put_name(nh_text *out, const nh_ast *ast)
         put_flat(&index, i, IN_SUM);
     }
     nh_tex_name(out, ast->name, index.length ? index.data : NULL, ast->prime);
-    nh_text_free(&index);
+    nh_text_end(&index, out);
 }
 
 /* Whether a text ends with a subscript, to which more can be added. */
@@ -336,7 +336,7 @@ static void put_part(nh_text *out, const nh_ast *ast)
         }
     }
     nh_text_add_plain(out, base.data);
-    nh_text_free(&base);
+    nh_text_end(&base, out);
 }
 
 static void put_application(nh_text *out, const nh_ast *ast)

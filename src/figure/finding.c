@@ -76,6 +76,20 @@ static double size_of(const nh_outcome *o, const nh_chain *chain)
     return fmax(1, isfinite(size) ? size : 1);
 }
 
+/* The error of a quantity knows how large that was, so that it can be lost. What is measured of two
+ * states has no first value. */
+static nh_judgement judge(const nh_outcome *o, const nh_chain *chain, const nh_series *s)
+{
+    const double size = size_of(o, chain), level = nh_round_off_level(size, o->steps);
+    const int name = nh_outcome_find(o, chain->quantity);
+    const int64_t first = s->count > 0 && isnan(s->y[0]);
+    const bool is_error = chain->ops == 1 && chain->op[0] == NH_SERIES_ERROR;
+    if (!is_error || name < 0 || o->points <= first)
+        return nh_judge(s->x + first, s->y + first, s->count - first, level);
+    const double start = o->data[(int64_t)name * o->points + first];
+    return nh_judge_quantity(s->x + first, s->y + first, s->count - first, start, size, level);
+}
+
 /* Over several members the largest counts. A run that did not come to its end has no number. */
 double nh_measure_outcome(const nh_outcome *o, nh_finding_kind measure, const nh_chain *chain,
                           nh_judgement *judgement)
@@ -95,7 +109,7 @@ double nh_measure_outcome(const nh_outcome *o, nh_finding_kind measure, const nh
         double one = of_series(o, &s, measure);
         value = m == 0 || fabs(one) > fabs(value) || isnan(one) ? one : value;
         if (m == 0)
-            *judged = nh_judge(s.x, s.y, s.count, nh_round_off_level(size_of(o, chain), o->steps));
+            *judged = judge(o, chain, &s);
         nh_series_free(&s);
         if (nh_chain_has(chain, NH_SERIES_VARIANCE) || nh_chain_has(chain, NH_SERIES_MEAN_SQUARE))
             break;

@@ -184,9 +184,11 @@ nh_status nh_figure_draw_table(const nh_figure *f, const char *path, nh_report *
         grid.shade_name[NH_VERDICT_RANDOM_WALK] = "higher";
         grid.shade_name[NH_VERDICT_LINEAR] = "lower";
         grid.shade_name[NH_VERDICT_UNKNOWN] = "no order seen";
-    } else
+    } else {
         for (int i = 0; i < NH_VERDICT_UNKNOWN; i++)
             grid.shade_name[i] = nh_verdict_name((nh_verdict)i);
+        grid.shade_name[NH_VERDICT_LOST] = nh_verdict_name(NH_VERDICT_LOST);
+    }
     status = nh_grid_plot(&grid, path, f->title, report);
     release(&s);
     return status;

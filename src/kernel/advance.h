@@ -65,35 +65,47 @@ static inline void lay_weights(weights *w)
 #define WEIGHTS_OF(k) (void)0
 #endif
 
-/* What `count` kernels need beside them: room for their memory, and the weights. */
-#define WITH_ROOM(count)                                                                           \
-    real memory_[count][SOME(MEMORY)];                                                             \
+/* What a kernel needs beside it: room for its memory, and the weights. */
+#define WITH_ROOM                                                                                  \
+    real memory_[SOME(MEMORY)];                                                                    \
     WITH_WEIGHTS
-#define ROOM_OF(k, place) ((k)->memory = memory_[place], WEIGHTS_OF(k))
+#define ROOM_OF(k) ((k)->memory = memory_, WEIGHTS_OF(k))
+
+static inline void load_state(kernel *k, const real *q, const real *v, const real *q_low,
+                              const real *v_low)
+{
+    copy_reals(k->q, q, N);
+    copy_reals(k->v, v, N);
+    if (COMPENSATED) {
+        copy_reals(k->q_low, q_low, N);
+        copy_reals(k->v_low, v_low, N);
+    }
+}
+
+static inline void store_state(const kernel *k, real *q, real *v, real *q_low, real *v_low)
+{
+    copy_reals(q, k->q, N);
+    copy_reals(v, k->v, N);
+    if (COMPENSATED) {
+        copy_reals(q_low, k->q_low, N);
+        copy_reals(v_low, k->v_low, N);
+    }
+}
 
 static inline void load(kernel *k, nh_kernel_io *io, double h)
 {
     k->io = io;
     k->h = h;
     k->u = (const real *)io->u;
-    copy_reals(k->q, (const real *)io->q, N);
-    copy_reals(k->v, (const real *)io->v, N);
-    if (COMPENSATED) {
-        copy_reals(k->q_low, (const real *)io->q_low, N);
-        copy_reals(k->v_low, (const real *)io->v_low, N);
-    }
+    load_state(k, (const real *)io->q, (const real *)io->v, (const real *)io->q_low,
+               (const real *)io->v_low);
     copy_reals(k->memory, (const real *)io->memory, MEMORY);
 }
 
 static inline void store(const kernel *k)
 {
-    nh_kernel_io *io = k->io;
-    copy_reals((real *)io->q, k->q, N);
-    copy_reals((real *)io->v, k->v, N);
-    if (COMPENSATED) {
-        copy_reals((real *)io->q_low, k->q_low, N);
-        copy_reals((real *)io->v_low, k->v_low, N);
-    }
+    const nh_kernel_io *io = k->io;
+    store_state(k, (real *)io->q, (real *)io->v, (real *)io->q_low, (real *)io->v_low);
     copy_reals((real *)io->memory, k->memory, MEMORY);
 }
 
@@ -111,8 +123,8 @@ static inline void wrap_angles(kernel *k)
 
 #else
 
-#define WITH_ROOM(count) (void)0
-#define ROOM_OF(k, place) (void)0
+#define WITH_ROOM (void)0
+#define ROOM_OF(k) (void)0
 
 static inline void load(kernel *k, nh_kernel_io *io, double h)
 {
@@ -214,8 +226,8 @@ static inline long long next_row(const nh_kernel_io *io)
         long long index = io->index, last = index + steps, due = next_row(io);                     \
         double time = io->time;                                                                    \
         (void)groups;                                                                              \
-        WITH_ROOM(1);                                                                              \
-        ROOM_OF(&k, 0);                                                                            \
+        WITH_ROOM;                                                                                 \
+        ROOM_OF(&k);                                                                               \
         load(&k, io, io->step);                                                                    \
         for (; index < last; index++) {                                                            \
             status = whole_##body(&k, io, time + (double)index * io->step);                        \
@@ -236,82 +248,78 @@ static inline long long next_row(const nh_kernel_io *io)
     }
 
 /* Advances several groups, one step of each after the other: a step waits for the one before it,
- * but not for those of other groups, so while one waits another computes. Their states stay side by
- * side in `team`, from which an emitted kernel takes the present one into registers; where they are
- * too large for that, each lies where the caller has it and is loaded for each step. */
-#if defined(NH_EMITTED)
-#if (4 * N + MEMORY) * LANES <= 4096
-#define STATES_ARE_SMALL
-#endif
-#endif
-#ifdef STATES_ARE_SMALL
-enum { TEAM = NH_TEAM_MAX };
-static inline void copy_state(kernel *to, const kernel *from)
-{
-    to->io = from->io;
-    to->u = from->u;
-    copy_reals(to->q, from->q, N);
-    copy_reals(to->v, from->v, N);
-    if (COMPENSATED) {
-        copy_reals(to->q_low, from->q_low, N);
-        copy_reals(to->v_low, from->v_low, N);
-    }
-    to->memory = from->memory; /* is read and written once a step */
-    to->weight = from->weight;
-}
-#define TAKE(k, place)                                                                             \
-    kernel present, *k = &present;                                                                 \
-    copy_state(k, place)
-#define PUT_BACK(place, k) copy_state(place, k)
-#else
+ * but not for those of other groups, so while one waits another computes. States are where the
+ * caller has them, and an emitted kernel takes the present one into registers, from places that
+ * follow each other (kernel_io.h): with a second pointer, to its memory, leapfrog took a tenth
+ * longer. */
 #ifdef NH_EMITTED
-enum { TEAM = 1 };
-#else
-enum { TEAM = NH_TEAM_MAX };
-#endif
-#define TAKE(k, place) kernel *k = (place)
-#define PUT_BACK(place, k) (void)0
-#endif
 #define ADVANCE_TEAM(body)                                                                         \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \
-        kernel team[TEAM];                                                                         \
+        real *state[NH_TEAM_MAX];                                                                  \
         const double time = io->time, h = io->step;                                                \
         int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
-        long long index = io->index, last = index + steps;                                         \
-        WITH_ROOM(TEAM);                                                                           \
-        for (int g = 0; g < TEAM; g++)                                                             \
-            ROOM_OF(team + g, g);                                                                  \
-        for (int g = 0; g < groups && TEAM > 1; g++)                                               \
-            load(team + g, io + g, h);                                                             \
+        const long long last = io->index + steps;                                                  \
+        long long index = io->index;                                                               \
+        WITH_WEIGHTS;                                                                              \
+        for (int g = 0; g < groups; g++)                                                           \
+            state[g] = (real *)io[g].q;                                                            \
         for (; index < last; index++) {                                                            \
             for (done = 0; done < groups; done++) {                                                \
-                kernel *place = team + (TEAM > 1 ? done : 0);                                      \
-                if (TEAM == 1)                                                                     \
-                    load(place, io + done, h);                                                     \
-                TAKE(k, place);                                                                    \
+                kernel present, *k = &present;                                                     \
+                real *at = state[done];                                                            \
+                k->io = io + done;                                                                 \
                 k->h = h;                                                                          \
+                k->memory = at + 4 * N + ANGLES;                                                   \
+                k->u = k->memory + MEMORY;                                                         \
+                WEIGHTS_OF(k);                                                                     \
+                load_state(k, at, at + N, at + 2 * N, at + 3 * N);                                 \
                 status = whole_##body(k, io, time + (double)index * h);                            \
+                if (__builtin_expect(status, 0))                                                   \
+                    break;                                                                         \
+                if ((index & 15) == 15)                                                            \
+                    wrap_angles(k);                                                                \
+                store_state(k, at, at + N, at + 2 * N, at + 3 * N);                                \
+            }                                                                                      \
+            if (__builtin_expect(status, 0))                                                       \
+                break;                                                                             \
+        }                                                                                          \
+        for (int g = 0; g < groups; g++)                                                           \
+            io[g].index = index + (status && g < done);                                            \
+        return status;                                                                             \
+    }
+#else
+#define ADVANCE_TEAM(body)                                                                         \
+    static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
+    {                                                                                              \
+        kernel team[NH_TEAM_MAX];                                                                  \
+        int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
+        const long long last = io->index + steps;                                                  \
+        long long index = io->index;                                                               \
+        for (int g = 0; g < groups; g++)                                                           \
+            load(team + g, io + g, io->step);                                                      \
+        for (; index < last; index++) {                                                            \
+            for (done = 0; done < groups; done++) {                                                \
+                kernel *k = team + done;                                                           \
+                k->h = io->step;                                                                   \
+                status = whole_##body(k, io, io->time + (double)index * io->step);                 \
                 if (__builtin_expect(status, 0))                                                   \
                     break;                                                                         \
                 if ((index & 15) == 15) {                                                          \
                     wrap_angles(k);                                                                \
                     NOTE_SCRATCH(k);                                                               \
                 }                                                                                  \
-                PUT_BACK(place, k);                                                                \
-                if (TEAM == 1)                                                                     \
-                    store(place);                                                                  \
             }                                                                                      \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
         }                                                                                          \
         for (int g = 0; g < groups; g++) {                                                         \
             io[g].index = index + (status && g < done);                                            \
-            if (TEAM > 1)                                                                          \
-                store(team + g);                                                                   \
+            store(team + g);                                                                       \
         }                                                                                          \
         return status;                                                                             \
     }
+#endif
 
 #if LANES > 1
 #define ADVANCE ADVANCE_TEAM
@@ -338,8 +346,8 @@ enum { TEAM = NH_TEAM_MAX };
     static int start_##body(nh_kernel_io *io)                                                      \
     {                                                                                              \
         kernel k;                                                                                  \
-        WITH_ROOM(1);                                                                              \
-        ROOM_OF(&k, 0);                                                                            \
+        WITH_ROOM;                                                                                 \
+        ROOM_OF(&k);                                                                               \
         load(&k, io, io->step);                                                                    \
         ENTER(&k);                                                                                 \
         k.t = io->time + (double)io->index * io->step;                                             \

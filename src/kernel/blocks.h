@@ -20,6 +20,8 @@ static inline block block_of(double x)
     return (block){x, x, x, x};
 }
 
+#define block_spread block_of /* a `real` to all places */
+
 static inline block block_fma(block a, block b, block c)
 {
     return __builtin_ia32_vfmaddpd256(a, b, c);
@@ -43,6 +45,13 @@ static inline block block_get(const real *x)
     return b;
 }
 
+/* The same of numbers that were stored one by one a moment ago: a load of all four would have to
+ * wait until they have left the store buffer. */
+static inline block block_gather(const real *x)
+{
+    return (block){x[0], x[1], x[2], x[3]};
+}
+
 static inline void block_put(real *x, block b)
 {
     __builtin_memcpy(x, &b, sizeof b);
@@ -56,6 +65,8 @@ typedef real block;
 #define block_max max_
 #define block_abs abs_
 #define block_get(x) (*(x))
+#define block_gather block_get
+#define block_spread(x) (x)
 #define block_put(x, b) (*(x) = (b))
 #endif
 
@@ -90,6 +101,15 @@ static inline void less_blocks(real *to, const real *x, const real *y, int count
         EACH(c, count) to[c] = x[c] - y[c];
 }
 
+static inline real block_sum(block b)
+{
+#if BLOCK == 4
+    return (b[0] + b[1]) + (b[2] + b[3]);
+#else
+    return b;
+#endif
+}
+
 /* 0, or not a number if some component is none. */
 static inline real zero_of(int count, const real *y)
 {
@@ -100,50 +120,63 @@ static inline real zero_of(int count, const real *y)
     }
     block all = block_of(0);
     EACH_BLOCK(c, count) all = block_fma(block_get(y + c), block_of(0), all);
-#if BLOCK == 4
-    return (all[0] + all[1]) + (all[2] + all[3]);
-#else
-    return all;
-#endif
+    return block_sum(all);
 }
 
 /* A sum over the components goes in four chains, as a register adds them. Those behind the last
  * whole block of four belong to the last places of a block that ends with them. */
 #define CHAIN_OF(c, count) (((c) < (count) / 4 * 4 ? (c) : (c) - (count)) & 3)
 
-/* The sum of the squares of x_c y_c. */
-static inline real squares(int count, const real *x, const real *y)
+typedef struct chains {
+    block of[4 / BLOCK];
+} chains;
+
+static inline chains chains_begin(void)
+{
+    chains s;
+    EACH(i, 4 / BLOCK) s.of[i] = block_of(0);
+    return s;
+}
+
+/* The squares of a block of `count` components that begins with component c. */
+static inline void chains_add(chains *s, int c, int count, block part)
 {
 #if BLOCK == 4
     typedef long long places __attribute__((vector_size(32)));
-    block sum = block_of(0);
-    int rest = 0;
-    UNROLLED for (int c = 0; c + 4 <= count; c += 4)
-    {
-        const block part = block_get(x + c) * block_get(y + c);
-        sum = block_fma(part, part, sum);
-    }
-    if ((rest = count & 3) && count > 3) {
-        const places behind = (places){0, 1, 2, 3} >= 4 - rest;
-        block part = block_get(x + count - 4) * block_get(y + count - 4);
-        part = (block)((places)part & behind);
-        sum = block_fma(part, part, sum);
-    } else
-        EACH(c, rest)
-        {
-            const real part = x[c] * y[c];
-            sum[c + 4 - rest] = fma_(part, part, 0.0);
-        }
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    (void)count;
+    if (c & 3) /* it overlaps the one before */
+        part = (block)((places)part & ((places){0, 1, 2, 3} >= 4 - (c & 3)));
+    s->of[0] = block_fma(part, part, s->of[0]);
 #else
-    real sum[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+    s->of[CHAIN_OF(c, count)] = fma_(part, part, s->of[CHAIN_OF(c, count)]);
+#endif
+}
+
+static inline real chains_sum(const chains *s)
+{
+#if BLOCK == 4
+    return block_sum(s->of[0]);
+#else
+    return (s->of[0] + s->of[1]) + (s->of[2] + s->of[3]);
+#endif
+}
+
+/* The sum of the squares of x_c y_c. */
+static inline real squares(int count, const real *x, const real *y)
+{
+    chains sum = chains_begin();
+    if (IN_BLOCKS(count)) {
+        EACH_BLOCK(c, count) chains_add(&sum, c, count, block_get(x + c) * block_get(y + c));
+        return chains_sum(&sum);
+    }
+#if BLOCK == 4
     EACH(c, count)
     {
         const real part = x[c] * y[c];
-        sum[CHAIN_OF(c, count)] = fma_(part, part, sum[CHAIN_OF(c, count)]);
+        sum.of[0][c + 4 - count] = fma_(part, part, 0.0);
     }
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 #endif
+    return chains_sum(&sum);
 }
 
 #endif

@@ -34,10 +34,11 @@ typedef int nh_call_fn(const void *self, int fn, double t, const void *q, const 
                        const void *x, void *out, const void *u);
 
 typedef struct nh_kernel_io {
-    double step, time;       /* h, and t when index was 0 */
-    int parts;               /* of a composed step, else 1 */
-    const double *part;      /* their lengths in units of h, then where they begin */
-    long long index;         /* steps done */
+    double step, time;  /* h, and t when index was 0 */
+    int parts;          /* of a composed step, else 1 */
+    const double *part; /* their lengths in units of h, then where they begin */
+    long long index;    /* steps done */
+    /* the state; of several lanes, its parts follow each other without a gap, to the inputs */
     double *q, *v;           /* [n] */
     double *q_low, *v_low;   /* [n], what rounding left out; used when compensated */
     double *revolutions;     /* [angles], full revolutions taken off */

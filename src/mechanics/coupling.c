@@ -66,23 +66,45 @@ static bool decoupled(const nh_mechanics *s, int driver)
     return true;
 }
 
-/* Whether the forces on the passengers are linear in their coordinates: U is quadratic. */
-static bool linear_passengers(const nh_mechanics *s, int driver)
+/* Whether a function is applied to coordinates on the way to the expressions. Derivatives do not
+ * tell: they do not show the jumps of sign(x). */
+static bool call_with_coordinates(nh_graph *g, const nh_expr *e, size_t roots)
 {
-    for (int i = 0; i < s->n; i++) {
-        nh_partials d;
-        if (i == driver)
-            continue;
-        if (!nh_gradient(s->g, s->F[i], NH_Q, &d))
-            return false;
-        bool constant = true;
-        for (size_t e = 0; e < d.count; e++)
-            constant = constant && !nh_depends(s->g, d.entry[e].value, NH_Q);
-        nh_partials_free(&d);
-        if (!constant)
-            return false;
+    nh_expr *below;
+    size_t count;
+    bool found = false;
+    if (!nh_reach(g, e, roots, &below, &count)) {
+        nh_graph_fail(g);
+        return true;
     }
-    return true;
+    for (size_t i = 0; i < count && !found; i++) {
+        nh_kind kind = nh_look(g, below[i]).kind;
+        found = (kind == NH_CALL1 || kind == NH_CALL2) && nh_depends(g, below[i], NH_Q);
+    }
+    free(below);
+    return found;
+}
+
+static bool has_constant_gradient(nh_graph *g, nh_expr e)
+{
+    nh_partials d;
+    if (!nh_gradient(g, e, NH_Q, &d))
+        return false;
+    bool constant = true;
+    for (size_t i = 0; i < d.count; i++)
+        constant = constant && !nh_depends(g, d.entry[i].value, NH_Q);
+    nh_partials_free(&d);
+    return constant;
+}
+
+bool nh_forces_are_linear(const nh_mechanics *s, int apart)
+{
+    bool linear = true;
+    for (int i = 0; i < s->n && linear; i++)
+        linear = i == apart || has_constant_gradient(s->g, s->F[i]);
+    size_t before = apart < 0 ? 0 : (size_t)apart, after = (size_t)(apart + 1);
+    return linear && !call_with_coordinates(s->g, s->F, before) &&
+           !call_with_coordinates(s->g, s->F + after, (size_t)s->n - after);
 }
 
 /* One number of the passengers' potential: of K, and of f with all coordinates zero. */
@@ -168,7 +190,7 @@ bool nh_find_coupling(nh_mechanics *s)
     if (driver < 0 || !decoupled(s, driver))
         return false;
     s->facts.driver = driver;
-    s->facts.linear_passengers = linear_passengers(s, driver);
+    s->facts.linear_passengers = nh_forces_are_linear(s, driver);
     if (s->facts.linear_passengers && !find_stiffness(s, driver))
         return false;
     nh_graph *g = s->g;

@@ -53,12 +53,23 @@ static void lines_free(sparse_line *l, int n)
 
 typedef struct work_matrix { /* rows by content, columns by pattern, kept in step */
     sparse_line *row, *column;
+    bool symmetric; /* entries below the diagonal are those above it, also as expressions */
 } work_matrix;
+
+static bool is_symmetric(const nh_matrix *a)
+{
+    for (int i = 0; i < a->rows; i++)
+        for (size_t e = 0; e < a->row[i].count; e++)
+            if (nh_matrix_at(a, (int)a->row[i].entry[e].index, i) != a->row[i].entry[e].value)
+                return false;
+    return true;
+}
 
 static bool fill_work(work_matrix *w, const nh_matrix *a)
 {
     w->row = calloc((size_t)a->rows + 1, sizeof *w->row);
     w->column = calloc((size_t)a->rows + 1, sizeof *w->column);
+    w->symmetric = is_symmetric(a);
     bool ok = w->row && w->column;
     for (int i = 0; ok && i < a->rows; i++)
         for (size_t e = 0; ok && e < a->row[i].count; e++) {
@@ -69,15 +80,21 @@ static bool fill_work(work_matrix *w, const nh_matrix *a)
     return ok;
 }
 
-static bool subtract_from(nh_graph *g, work_matrix *w, int i, int j, nh_expr what)
+static bool set_entry(work_matrix *w, int i, int j, nh_expr value)
 {
     nh_expr *at = line_find(w->row + i, j);
     if (at) {
-        *at = nh_subtract(g, *at, what);
+        *at = value;
         return true;
     }
-    return nh_elimination_put(w->row + i, j, nh_negate(g, what)) &&
-           nh_elimination_put(w->column + j, i, 0);
+    return nh_elimination_put(w->row + i, j, value) && nh_elimination_put(w->column + j, i, 0);
+}
+
+static bool subtract_from(nh_graph *g, work_matrix *w, int i, int j, nh_expr what)
+{
+    const nh_expr *at = line_find(w->row + i, j);
+    const nh_expr value = nh_subtract(g, at ? *at : NH_ZERO, what);
+    return set_entry(w, i, j, value) && (!w->symmetric || i == j || set_entry(w, j, i, value));
 }
 
 /* One step of the elimination: row k becomes a row of U, column k a column of L, the rest is
@@ -105,6 +122,8 @@ static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k
         line_remove(w->column + u.at, k);
         for (int a = 0; a < lu->lower[k].count; a++) {
             line_entry l = lu->lower[k].item[a];
+            if (w->symmetric && l.at > u.at)
+                continue;
             if (!subtract_from(g, w, l.at, u.at, nh_multiply(g, l.value, u.value)))
                 return false;
         }

@@ -54,7 +54,7 @@ static bool scatter_gradient(nh_graph *g, nh_expr e, nh_input kind, nh_expr *out
 }
 
 /* p = dL/dv, F = dL/dq + f, and on a Lie algebra F_a gains c_ba^d w_b p_d. */
-static bool derive_momenta_and_forces(nh_mechanics *s)
+static bool derive_momenta_and_forces(nh_mechanics *s, nh_expr *others)
 {
     nh_graph *g = s->g;
     const nh_problem *problem = s->problem;
@@ -62,12 +62,14 @@ static bool derive_momenta_and_forces(nh_mechanics *s)
         !scatter_gradient(g, problem->lagrangian, NH_Q, s->F))
         return false;
     for (int i = 0; i < s->n; i++)
-        s->F[i] = nh_add(g, s->F[i], problem->force[i]);
+        others[i] = problem->force[i];
     for (int i = 0; i < problem->brackets; i++) {
         nh_bracket c = problem->bracket[i];
         nh_expr w = nh_variable(g, NH_V, (uint32_t)c.a);
-        s->F[c.b] = nh_add(g, s->F[c.b], nh_scale(g, c.c, nh_multiply(g, w, s->p[c.result])));
+        others[c.b] = nh_add(g, others[c.b], nh_scale(g, c.c, nh_multiply(g, w, s->p[c.result])));
     }
+    for (int i = 0; i < s->n; i++)
+        s->F[i] = nh_add(g, s->F[i], others[i]);
     return !nh_graph_failed(g);
 }
 
@@ -128,7 +130,7 @@ static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
     }
     for (int i = 0; i < s->positions; i++)
         s->position[i] = s->problem->constraint[s->m - s->positions + i].position;
-    return !nh_graph_failed(g);
+    return !nh_graph_failed(g) && nh_shorten_drift(s);
 }
 
 /* Energy v.p - L. */
@@ -200,10 +202,12 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
     s->n = problem->velocities;
     s->m = problem->constraints;
     s->positions = problem->positions;
-    nh_expr *v = inputs(s->g, NH_V, s->n);
-    if (!v || !allocate(s) || !nh_split_friction(s) || !derive_momenta_and_forces(s) ||
-        !derive_mass_and_rate(s, v) || !derive_constraints(s, v) || !find_start(s))
+    nh_expr *v = inputs(s->g, NH_V, s->n), *others = calloc((size_t)s->n + 1, sizeof *others);
+    if (!v || !others || !allocate(s) || !nh_split_friction(s) ||
+        !derive_momenta_and_forces(s, others) || !derive_mass_and_rate(s, v) ||
+        !nh_shorten_rate(s, others) || !derive_constraints(s, v) || !find_start(s))
         status = nh_fail_memory(report);
+    free(others);
     if (status == NH_OK)
         status = nh_solve_for_mass(s, report);
     if (status == NH_OK && (!nh_pad_reactions(s) || !derive_energy(s, v)))

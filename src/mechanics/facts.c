@@ -400,6 +400,16 @@ static bool list_conserved(nh_mechanics *s)
     return ok;
 }
 
+/* What leapfrog's invariant needs; conditions on positions have multipliers that it does not carry
+ * from step to step. */
+static bool is_quadratic(const nh_mechanics *s)
+{
+    const nh_facts *f = &s->facts;
+    return f->separable && f->mechanical && f->autonomous && f->conservative && f->linear &&
+           s->problem->coordinates == s->n && s->problem->positions == 0 &&
+           nh_forces_are_linear(s, -1);
+}
+
 nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
 {
     nh_facts *f = &s->facts;
@@ -423,6 +433,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     f->constraint_entries = (int)nh_matrix_entries(&s->K);
     f->driver = -1;
     f->coupled = nh_find_coupling(s);
+    f->quadratic = f->coupled ? f->linear_passengers : is_quadratic(s);
     s->regular = nh_find_regularity(s);
 
     double *start = s->start;

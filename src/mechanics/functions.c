@@ -94,8 +94,10 @@ static int list_met(const users *u, const nh_partials *row, int pass, int *last,
     return count;
 }
 
-/* rows . columns^T for sparse rows, only where they meet. */
-static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh_matrix *columns)
+/* rows . columns^T for sparse rows, only where they meet. If the product is known to be symmetric,
+ * what stands below the diagonal is taken from above it: its expressions would differ. */
+static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh_matrix *columns,
+                    bool symmetric)
 {
     size_t m = (size_t)columns->rows;
     users u = {0};
@@ -103,9 +105,12 @@ static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh
     bool ok = last && met && list_users(&u, columns) && nh_matrix_init(out, rows->rows, (int)m);
     for (int i = 0; ok && i < rows->rows; i++) {
         int count = list_met(&u, rows->row + i, i + 1, last, met);
-        for (int e = 0; ok && e < count; e++)
-            ok = nh_row_append(out->row + i, (uint32_t)met[e],
-                               nh_row_dot(g, rows->row + i, columns->row + met[e]));
+        for (int e = 0; ok && e < count; e++) {
+            const int j = met[e];
+            nh_expr entry = symmetric && j < i ? nh_matrix_at(out, j, i)
+                                               : nh_row_dot(g, rows->row + i, columns->row + j);
+            ok = nh_row_append(out->row + i, (uint32_t)j, entry);
+        }
     }
     free(u.first);
     free(u.row);
@@ -116,7 +121,7 @@ static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh
 
 bool nh_schur_matrix(nh_mechanics *s, nh_matrix *out)
 {
-    return product(s->g, out, &s->K, &s->B);
+    return product(s->g, out, &s->K, &s->B, true);
 }
 
 static bool solve_with(nh_mechanics *s, const nh_matrix *S, nh_expr *x)
@@ -199,7 +204,7 @@ static bool schur_solve(nh_mechanics *s, const nh_matrix *R, const nh_matrix *B,
 {
     nh_matrix S = {0};
     memcpy(d, k, (size_t)s->m * sizeof *d);
-    bool ok = product(s->g, &S, R, B) && solve_with(s, &S, d);
+    bool ok = product(s->g, &S, R, B, false) && solve_with(s, &S, d);
     nh_matrix_free(&S);
     return ok;
 }
@@ -475,7 +480,7 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
                                .kinks = s->problem->kinks,
                                .observables = s->problem->observables +
                                               (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0),
-                               .inputs = s->problem->open_values};
+                               .inputs = nh_problem_given(s->problem)};
     size_t expected = nh_fn_outputs(fn, &sizes);
     assert(count == expected && "functions.def tells another number of outputs");
     return count == expected;
@@ -488,6 +493,9 @@ static bool stands_without_mass(const nh_mechanics *s, nh_fn fn)
     case NH_FN_CONSTRAINT:
     case NH_FN_INPUTS:
     case NH_FN_MATRICES:
+    case NH_FN_BALANCE:
+    case NH_FN_BALANCE_ALONG:
+    case NH_FN_OBSERVE_ALONG:
     case NH_FN_ENERGY:
     case NH_FN_POTENTIAL:
     case NH_FN_SURFACE:

@@ -39,11 +39,15 @@ static inline bool nh_fn_in(nh_fn_set set, int fn)
 
 extern const char *const nh_fn_name[NH_FN_COUNT]; /* "KICK" */
 
+/* Behind the functions of a system a kernel may call some of its method's own, which are made of
+ * them (method.h). */
+enum { NH_OWN_MAX = 4, NH_CALLS = NH_FN_COUNT + NH_OWN_MAX };
+
 /* Coupled systems have their driver's and their passengers' energy before the model's observables.
  */
 enum { NH_COUPLED_OBSERVABLES = 2 };
 
-/* Runs look at dense matrices of so many velocities at most while they advance. */
+/* Dense matrices of so many velocities at most are looked at in runs and in what judges them. */
 enum { NH_DENSE_LOOKS_MAX = 40 };
 
 typedef struct nh_mechanics {
@@ -91,6 +95,11 @@ void nh_mechanics_free(nh_mechanics *mechanics);
  */
 nh_status nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list *out,
                                 nh_report *report);
+
+/* Replace rate and drift by shorter expressions of them, if there are any; `others` are the forces
+ * that do not come from the Lagrangian (rate.c). False without memory. */
+bool nh_shorten_rate(nh_mechanics *mechanics, const nh_expr *others);
+bool nh_shorten_drift(nh_mechanics *mechanics);
 
 /* Sizes of a system: velocities, constraints and how many of these are on positions, entries of K,
  * of B, of K's rows of positions and of the factors of M, observables, inputs, events and the
@@ -163,6 +172,10 @@ bool nh_list_deciding(const nh_mechanics *mechanics, nh_expr_list *list);
 /* Whether the mass of x' and of the body rates of rotations is the same everywhere (inertia.c). */
 bool nh_has_constant_inertia(nh_mechanics *mechanics);
 bool nh_find_coupling(nh_mechanics *mechanics);
+
+/* Whether the forces are linear in the coordinates: the potential is quadratic. That on coordinate
+ * `apart` does not count; -1: all count. */
+bool nh_forces_are_linear(const nh_mechanics *mechanics, int apart);
 bool nh_find_regularity(nh_mechanics *mechanics);
 bool nh_find_degrees(nh_mechanics *mechanics);
 

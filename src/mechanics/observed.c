@@ -53,6 +53,8 @@ bool nh_derive_inputs(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
         value[input->first] = input->given;
     }
     bool ok = value && nh_expr_list_push_all(out, value, p->open_values);
+    for (int i = p->open_values; ok && i < nh_problem_given(p); i++)
+        ok = nh_expr_list_push(out, nh_number(s->g, p->parameter[i - p->open_values].value));
     free(value);
     return ok;
 }

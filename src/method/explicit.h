@@ -41,6 +41,14 @@
 #define ADAPTS (TOLERANCE > 0)
 #define SCALES (ENERGY_SCALES && OPTION_INT(2) == 0)
 
+/* What general kernels have once, however often it is called: it takes long to compile. Emitted
+ * ones inline it. */
+#ifdef NH_EMITTED
+#define ONCE inline
+#else
+#define ONCE __attribute__((noinline))
+#endif
+
 #define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)
 
 #define STATE (2 * N)     /* q, then v */
@@ -120,7 +128,7 @@ static inline real tolerated(const kernel *k, int c, real size)
 static inline mask may_scale(const kernel *k, const real *w, real by, real before)
 {
     const mask calm = ~less(w[N], before * 0.25);
-    if (!ADAPTS)
+    if (!ADAPTS || !any(~calm))
         return calm;
     real most = broadcast(0);
     EACH(i, N) most = max_(most, abs_(w[i] * by) / tolerated(k, N + i, abs_(w[i])));
@@ -128,17 +136,21 @@ static inline mask may_scale(const kernel *k, const real *w, real by, real befor
 }
 
 /* w = (v on the constraints, kinetic energy, potential energy), scaled to the energy. What is no
- * more than round-off of the energies is left alone. */
+ * more than round-off of the energies is left alone; `missing`, if it is not NULL, becomes what is
+ * missing after that. */
 static inline void scale_velocity(kernel *k, real energy, real before, const real *w, real *v,
-                                  real *kinetic)
+                                  real *kinetic, real *missing)
 {
-    const real T = w[N], V = w[N + 1], missing = (energy - V) - T;
+    const real T = w[N], V = w[N + 1], gap = (energy - V) - T;
     const real size = abs_(energy) + abs_(V) + T, square = (energy - V) / T;
-    const mask wanted = less(size * ROUND_OFF, abs_(missing)) & less(broadcast(0.25), square) &
-                        less(square, broadcast(4)) & may_scale(k, w, sqrt_(square) - 1.0, before);
+    const mask off = less(size * ROUND_OFF, abs_(gap));
+    const mask wanted = off & less(broadcast(0.25), square) & less(square, broadcast(4)) &
+                        may_scale(k, w, sqrt_(square) - 1.0, before);
     const real factor = select_(wanted, sqrt_(square), broadcast(1));
     EACH(i, N) v[i] = w[i] * factor;
     *kinetic = select_(wanted, energy - V, T);
+    if (missing)
+        *missing = select_(off & ~wanted, gap, broadcast(0));
 }
 
 /* q to the conditions on positions, in directions that the constraints on velocities allow. */
@@ -159,7 +171,8 @@ static inline int settle_positions(kernel *k, double t, real *q, const real *v, 
 }
 
 /* A state to where it belongs. `before` is the kinetic energy at the start of the step. */
-static inline int settle(kernel *k, double t, real *q, real *v, real before, real *kinetic)
+static ONCE int settle(kernel *k, double t, real *q, real *v, real before, real *kinetic,
+                       real *missing)
 {
     HOLD(k);
     LOCAL(room, SETTLE_ROOM(N, M, NB));
@@ -167,7 +180,7 @@ static inline int settle(kernel *k, double t, real *q, real *v, real before, rea
         TRY_(settle_positions(k, t, q, v, room));
     if (SCALES) {
         CALL(SETTLE, t, q, v, 0, room);
-        scale_velocity(k, k->memory[ENERGY_AT_START], before, room, v, kinetic);
+        scale_velocity(k, k->memory[ENERGY_AT_START], before, room, v, kinetic, missing);
     } else if (M > 0 && AFFINE) {
         CALL(KICK, t, q, v, 0, room);
         CALL(PROJECT, t, q, v, room + N, room + N + NB + 1);
@@ -254,14 +267,15 @@ static OFTEN int slope_at(kernel *k, double t, const real *at, real *out)
 }
 
 /* The slopes of points `first` to `last`, none of which is the new state. `late`, or NULL, gets the
- * last stage. All that does not wait for the slope of a point is done for the next one before it is
- * computed, so that the processor can do both at once. */
-static inline int reach(kernel *k, double t, real h, const real *y, int first, int last,
-                        real *slope, real *late)
+ * last stage, if that is the last point. All that does not wait for the slope of a point is done
+ * for the next one before it is computed, so that the processor can do both at once. */
+static ONCE int reach(kernel *k, double t, real h, const real *y, int first, int last, real *slope,
+                      real *late)
 {
     HOLD(k);
     LOCAL(sum, STATE);
-    LOCAL(at, STATE);
+    LOCAL(room, STATE);
+    real *at = room;
     const real *newest = slope + (first - 1) * WIDTH;
     combine(k, ROW(first), first - 1, slope, sum);
     complete(k, ROW(first) + first - 1, newest, h, y, sum, at);
@@ -269,22 +283,22 @@ static inline int reach(kernel *k, double t, real h, const real *y, int first, i
     {
         real *out = slope + i * WIDTH;
         complete(k, ROW(i) + i - 1, out - WIDTH + N, h, y + N, sum + N, at + N);
-        if (late && i == STAGES - 1)
-            copy_blocks(late, at, STATE);
         EACH(c, N) out[c] = at[N + c];
         if (i < last)
             combine(k, ROW(i + 1), i, slope, sum);
         TRY_(slope_at(k, t + NODE(i) * LANE(h, 0), at, out + N));
-        if (i < last)
+        if (i < last) {
+            at = late && i + 1 == last ? late : room;
             complete(k, ROW(i + 1) + i, out, h, y, sum, at);
+        }
     }
     RELEASE(k);
     return NH_KERNEL_OK;
 }
 
 /* The new state as the stages tell it, and h^-1 times its distance from y. */
-static inline void propose(const kernel *k, real h, const real *y, const real *slope, real *rise,
-                           real *y1)
+static ONCE void propose(const kernel *k, real h, const real *y, const real *slope, real *rise,
+                         real *y1)
 {
     combine(k, ROW(STAGES), STAGES - 1, slope, rise);
     const real *newest = slope + (STAGES - 1) * WIDTH;
@@ -293,16 +307,19 @@ static inline void propose(const kernel *k, real h, const real *y, const real *s
     complete(k, weight, newest + N, h, y + N, rise + N, y1 + N);
 }
 
-/* Settles what was proposed, `rise` becoming how far it is from y, and computes its slope. */
-static inline int arrive(kernel *k, double t, real h, real *y1, real *rise, real *slope,
-                         real *kinetic)
+/* Settles what was proposed and computes its slope; `rise`, if it is not NULL, becomes how far that
+ * is from y. */
+static ONCE int arrive(kernel *k, double t, real h, real *y1, real *rise, real *slope,
+                       real *kinetic)
 {
     HOLD(k);
     LOCAL(told, STATE);
     real *out = slope + STAGES * WIDTH;
-    copy_blocks(told, y1, STATE);
-    TRY_(settle(k, t + LANE(h, 0), y1, y1 + N, k->memory[KINETIC], kinetic));
-    EACH(c, STATE) rise[c] = fma_(h, rise[c], y1[c] - told[c]);
+    if (rise)
+        copy_blocks(told, y1, STATE);
+    TRY_(settle(k, t + LANE(h, 0), y1, y1 + N, k->memory[KINETIC], kinetic, 0));
+    if (rise)
+        EACH(c, STATE) rise[c] = fma_(h, rise[c], y1[c] - told[c]);
     EACH(c, N) out[c] = y1[N + c];
     TRY_(slope_at(k, t + LANE(h, 0), y1, out + N));
     RELEASE(k);

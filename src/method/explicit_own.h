@@ -31,25 +31,35 @@ enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
     ((real *)k->io->revolutions)[place] = f->turns[2 * (place) + 1];
 #define BEGIN_TURNS(place, coordinate) f.turns[2 * (place)] = ((real *)k->io->revolutions)[place];
 
+static inline block unit_of_block(const kernel *k, block y, block y1)
+{
+    (void)k;
+    const block size = block_max(block_abs(y), block_abs(y1));
+    const block most = block_fma(block_of(TOLERANCE), size, block_of(ABSOLUTE));
+    return block_of(1) / block_max(most, block_of(LEAST_TOLERATED));
+}
+
 /* unit = 1 / what is tolerated of each component */
 static inline void units_of(kernel *k, const real *y, const real *y1, real *unit)
 {
-    if (SCALED || !IN_BLOCKS(STATE)) {
+    if (SCALED || !IN_BLOCKS(STATE))
         EACH(c, STATE)
-        unit[c] = broadcast(1) / tolerated(k, c, max_(abs_(y[c]), abs_(y1[c])));
-        return;
-    }
-    const block relative = block_of(TOLERANCE), least = block_of(LEAST_TOLERATED);
-    EACH_BLOCK(c, STATE)
-    {
-        const block size = block_max(block_abs(block_get(y + c)), block_abs(block_get(y1 + c)));
-        block_put(unit + c,
-                  block_of(1) / block_max(block_fma(relative, size, block_of(ABSOLUTE)), least));
-    }
+    unit[c] = broadcast(1) / tolerated(k, c, max_(abs_(y[c]), abs_(y1[c])));
+    else EACH_BLOCK(c, STATE)
+        block_put(unit + c, unit_of_block(k, block_get(y + c), block_get(y1 + c)));
 }
 
 /* The root mean square of the estimated errors, in units of what is tolerated; with two estimates
- * of different orders the way they are combined by Hairer, Norsett & Wanner (1993, II.10). */
+ * of different orders the way they are combined by Hairer, Norsett & Wanner (1993, II.10). Given
+ * are the sums of their squares, for a step of one. */
+static inline real error_size(const kernel *k, real h, real first, real second)
+{
+    (void)k;
+    const real of_both = sqrt_(fma_(second, broadcast(0.01), first));
+    const real worst = ESTIMATES == 1 ? of_both : first / max_(of_both, broadcast(1e-300));
+    return abs_(h) * (1 / __builtin_sqrt(STATE)) * worst;
+}
+
 static inline real error_of(kernel *k, real h, const real *slope, const real *unit)
 {
     HOLD(k);
@@ -61,9 +71,44 @@ static inline real error_of(kernel *k, real h, const real *slope, const real *un
         square[i] = squares(STATE, e, unit);
     }
     RELEASE(k);
-    const real of_both = sqrt_(fma_(square[1], broadcast(0.01), square[0]));
-    const real worst = ESTIMATES == 1 ? of_both : square[0] / max_(of_both, broadcast(1e-300));
-    return abs_(h) * (1 / __builtin_sqrt(STATE)) * worst;
+    return error_size(k, h, square[0], square[1]);
+}
+
+/* What the stages alone tell: the new state, with h^-1 times its distance from y, its error, which
+ * is not a number where the state is not one, and unit. It is `propose`, `units_of` and `error_of`,
+ * a block of components at a time: nothing is read back from memory on the way. */
+static inline real judge(kernel *k, real h, const real *y, const real *slope, real *rise, real *y1,
+                         real *unit)
+{
+    if (SCALED || !IN_BLOCKS(STATE)) {
+        propose(k, h, y, slope, rise, y1);
+        units_of(k, y, y1, unit);
+        return error_of(k, h, slope, unit) + zero_of(STATE, y1);
+    }
+    const double *row[3] = {ROW(STAGES), ESTIMATE(0), ESTIMATE(ESTIMATES - 1)};
+    chains square[2] = {chains_begin(), chains_begin()};
+    block zero = block_of(0);
+    EACH_BLOCK(c, STATE)
+    {
+        block sum[3] = {block_of(0), block_of(0), block_of(0)};
+        ROWS for (int j = 0; j < STAGES; j++)
+        {
+            const real *of = slope + j * WIDTH + c;
+            const block newest = j == STAGES - 1 ? block_gather(of) : block_get(of);
+            EACH(i, 1 + ESTIMATES)
+            if (row[i][j] != 0)
+                sum[i] = block_fma(WEIGHT_BLOCK(row[i] + j), newest, sum[i]);
+        }
+        const block from = block_get(y + c), to = block_fma(block_spread(h), sum[0], from);
+        const block here = unit_of_block(k, from, to);
+        block_put(rise + c, sum[0]);
+        block_put(y1 + c, to);
+        block_put(unit + c, here);
+        zero = block_fma(to, block_of(0), zero);
+        EACH(i, ESTIMATES) chains_add(square + i, c, STATE, sum[1 + i] * here);
+    }
+    const real second = ESTIMATES > 1 ? chains_sum(square + 1) : broadcast(0);
+    return error_size(k, h, chains_sum(square), second) + block_sum(zero);
 }
 
 /* The first step, from how fast the state and its slope change (the same, II.4). */
@@ -109,7 +154,7 @@ static inline real stretch_of(const kernel *k, real error, real size, mask good)
     real factor =
         rough_exp2(fma_(size, broadcast(-1.0 / ERROR_ORDER + 0.75 * DAMPING), held)) * 0.9;
     const mask calm = good & less(k->memory[HELD], broadcast(1));
-    const real most = select_(calm, broadcast(6), broadcast(1));
+    const real most = select_(calm, broadcast(10), broadcast(1));
     factor = select_(less(factor, most), factor, most);
     const mask usable = less(broadcast(LEAST_STRETCH), factor) & less(error, broadcast(1e10));
     return select_(usable, factor, broadcast(LEAST_STRETCH));
@@ -179,7 +224,7 @@ static inline void interpolate(const kernel *k, const flow *f, real x, real *y)
 }
 
 /* An attempt that was good, in some lane, becomes the present step. */
-static inline void take_step(kernel *k, const flow *f, mask good, real h, const real *slope,
+static inline void take_step(kernel *k, const flow *f, mask good, real h, real *slope,
                              const real *y1, const real *rise, real kinetic)
 {
     real *m = k->memory;
@@ -187,13 +232,13 @@ static inline void take_step(kernel *k, const flow *f, mask good, real h, const 
     m[LENGTH] = select_(good, h, m[LENGTH]);
     m[KINETIC_BEFORE] = select_(good, m[KINETIC], m[KINETIC_BEFORE]);
     m[KINETIC] = select_(good, kinetic, m[KINETIC]);
+    EACH(c, WIDTH)
+    slope[c] = f->slope[c] = select_(good, slope[STAGES * WIDTH + c], f->slope[c]);
     if (LANES == 1 && !COMPENSATED) {
-        copy_blocks(f->slope, slope + STAGES * WIDTH, WIDTH);
-        copy_blocks(f->y, y1, STATE);
+        EACH(c, STATE) f->y[c] = y1[c];
         EACH_ANGLE(WRAP_OWN)
         return;
     }
-    EACH(c, WIDTH) f->slope[c] = select_(good, slope[STAGES * WIDTH + c], f->slope[c]);
     EACH(c, STATE)
     {
         real y = f->y[c], low = f->low[c];
@@ -260,21 +305,24 @@ static inline void learn(kernel *k, mask open, mask good, mask blurred, real h, 
 #define ERROR_IS_EARLY (ESTIMATE(0)[STAGES] == 0)
 
 /* The stages of an attempt, and the new state with its error; with its slope where the error is not
- * told before. */
+ * told before. The first slope is there. */
 static inline int explore(kernel *k, const flow *f, double t, real h, real *slope, real *rise,
                           real *y1, real *late, real *unit, real *kinetic, real *error)
 {
-    copy_blocks(slope, f->slope, WIDTH);
     TRY_(reach(k, t, h, f->y, 1, STAGES - 1, slope, late));
+    if (ERROR_IS_EARLY) {
+        *error = judge(k, h, f->y, slope, rise, y1, unit);
+        return NH_KERNEL_OK;
+    }
     propose(k, h, f->y, slope, rise, y1);
     units_of(k, f->y, y1, unit);
-    if (!ERROR_IS_EARLY)
-        TRY_(arrive(k, t, h, y1, rise, slope, kinetic));
+    TRY_(arrive(k, t, h, y1, COMPENSATED ? rise : 0, slope, kinetic));
     *error = error_of(k, h, slope, unit) + zero_of(STATE, y1);
     return NH_KERNEL_OK;
 }
 
-/* One attempt, in the lanes that have not come as far as the run wants. */
+/* One attempt, in the lanes that have not come as far as the run wants. What waits for the error,
+ * save the branch, comes behind what waits for the new state, which takes longer. */
 static inline int attempt(kernel *k, const flow *f, mask open, real end, real *slope)
 {
     HOLD(k);
@@ -286,18 +334,20 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     const real h = k->memory[NEXT], begin = k->memory[BEGIN] + k->memory[LENGTH];
     const double t = k->t + LANE(begin, 0);
     TRY_(explore(k, f, t, h, slope, rise, y1, late, unit, &kinetic, &error));
-    const mask fine = open & less(error, broadcast(1));
-    mask blurred = open & ~fine & is_blurred(k, h, error), good = fine | blurred;
-    const real size = rough_log2(max_(error, broadcast(1e-10)));
-    real stretch = stretch_of(k, error, size, good);
-    if (ERROR_IS_EARLY && any(good)) {
-        TRY_(arrive(k, t, h, y1, rise, slope, &kinetic));
-        const mask lost = good & ~less(zero_of(STATE, y1), broadcast(1)); /* it was not settled */
-        error = select_(lost, broadcast(__builtin_nan("")), error);
-        stretch = select_(lost, broadcast(LEAST_STRETCH), stretch);
-        good = good & ~lost;
-        blurred = blurred & ~lost;
+    const mask fine = open & less(error, broadcast(1)), coarse = open & ~fine;
+    mask blurred = any(coarse) ? coarse & is_blurred(k, h, error) : coarse;
+    const mask passed = fine | blurred;
+    mask lost = open & ~open;
+    if (ERROR_IS_EARLY && any(passed)) {
+        TRY_(arrive(k, t, h, y1, COMPENSATED ? rise : 0, slope, &kinetic));
+        lost = passed & ~less(zero_of(STATE, y1), broadcast(1)); /* it was not settled */
     }
+    const mask good = passed & ~lost;
+    const real size = rough_log2(max_(error, broadcast(1e-10)));
+    real stretch = stretch_of(k, error, size, passed);
+    error = select_(lost, broadcast(__builtin_nan("")), error);
+    stretch = select_(lost, broadcast(LEAST_STRETCH), stretch);
+    blurred = blurred & ~lost;
     if (any(good)) {
         const mask arrived = good & ~less(begin + h, end);
         const real stable = stable_stretch(k, stretch, h, slope, y1, late, unit);
@@ -313,13 +363,36 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     return NH_KERNEL_OK;
 }
 
+/* A state near rest, which velocities cannot bring to the energy, is moved along its acceleration:
+ * that way the potential energy falls by twice the kinetic energy which the acceleration would have
+ * as a velocity. Not further than an interpolation may be off. */
+static inline int rest_at_energy(kernel *k, double t, real *q, real *v, real missing)
+{
+    HOLD(k);
+    LOCAL(a, N + M);
+    LOCAL(w, N + 2);
+    CALL(ACCELERATION, t, q, v, 0, a);
+    CALL(SETTLE, t, q, a, 0, w);
+    const real s = missing * -0.5 / w[N];
+    real most = broadcast(0);
+    EACH(i, N) most = max_(most, abs_(s * a[i]) / tolerated(k, i, abs_(q[i])));
+    const mask moves = less(broadcast(0), abs_(missing)) & less(most, broadcast(10));
+    EACH(i, N) q[i] = select_(moves, fma_(s, a[i], q[i]), q[i]);
+    CALL(SETTLE, t, q, v, 0, w);
+    EACH(i, N) v[i] = select_(moves, w[i], v[i]);
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
 /* The state that the run wants, `end` after its step began. */
 static inline int show(kernel *k, const flow *f, real end, real *y)
 {
     const real a = k->memory[KINETIC_BEFORE], b = k->memory[KINETIC];
-    real kinetic, least = select_(less(a, b), a, b);
+    real kinetic, missing = broadcast(0), least = select_(less(a, b), a, b);
     interpolate(k, f, (end - k->memory[BEGIN]) / k->memory[LENGTH], y);
-    TRY_(settle(k, k->t + k->h, y, y + N, least, &kinetic));
+    TRY_(settle(k, k->t + k->h, y, y + N, least, &kinetic, &missing));
+    if (SCALES && any(less(broadcast(0), abs_(missing))))
+        TRY_(rest_at_energy(k, k->t + k->h, y, y + N, missing));
     EACH(i, N)
     {
         k->q[i] = y[i];
@@ -339,6 +412,7 @@ static inline int own_steps(kernel *k)
     LOCAL(y, STATE);
     const flow f = flow_of(k);
     const real end = broadcast(k->h), least = abs_(end) * SHORTEST;
+    EACH(c, WIDTH) slope[c] = f.slope[c];
     for (int attempts = 0;; attempts++) {
         const mask open = less(k->memory[BEGIN] + k->memory[LENGTH], end);
         if (!any(open))

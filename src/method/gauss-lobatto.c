@@ -21,9 +21,14 @@
 #include "kernel/small.h"
 #include "method/gauss-lobatto.h"
 
+#ifdef NH_EMITTED
 #define S OPTION_INT(0)
-#define POINTS (S + 1)     /* the stages, and the end of the step */
-#define NODES (2 * S + 1)  /* where reactions act: the stages, and the Lobatto nodes */
+#else
+#define S (k->size[0]) /* an integer, which no store of a number can have changed */
+#endif
+#define POINTS (S + 1)    /* the stages, and the end of the step */
+#define NODES (2 * S + 1) /* where reactions act: the stages, and the Lobatto nodes */
+#define ACTING (POSITIONS > 0 ? NODES : S)
 #define MA (M - POSITIONS) /* constraints on velocities */
 #define IMPULSES (S * MA + (S + 1) * POSITIONS)
 #define IMPULSE(j) ((j) < S ? (j)*MA : S * MA + ((j)-S) * POSITIONS) /* of node j, in Z */
@@ -71,9 +76,10 @@ typedef struct work {
 } work;
 
 /* sum_j c_j x_j of the first components of `count` vectors that lie so far apart */
-static inline real sum_of(const double *c, int count, const real *x, int apart)
+static inline real sum_of(const kernel *k, const double *c, int count, const real *x, int apart)
 {
     real sum = broadcast(0);
+    (void)k;
     for (int j = 0; j < count; j++)
         sum = fma_(WEIGHT(c + j), x[j * apart], sum);
     return sum;
@@ -88,15 +94,17 @@ static inline void place_points(kernel *k, const work *w)
         EACH(n, N)
         {
             w->V[i * N + n] = k->v[n] + w->x[i * N + n];
+            if (POSITIONS == 0 && i < S)
+                continue; /* nothing is asked for at the Lobatto nodes but the end */
             const real from = fma_(broadcast(TABLE_CT[i] * h), k->v[n], k->q[n]);
-            const real moved = sum_of(TABLE_ABAR(i), S, w->x + n, N);
+            const real moved = sum_of(k, TABLE_ABAR(i), S, w->x + n, N);
             w->Qt[i * N + n] = fma_(broadcast(h), moved, from);
         }
     for (int i = 0; i < S; i++)
         EACH(n, N)
         {
             const real from = fma_(broadcast(TABLE_C[i] * h), k->v[n], k->q[n]);
-            const real moved = sum_of(TABLE_A(i), S, w->x + n, N);
+            const real moved = sum_of(k, TABLE_A(i), S, w->x + n, N);
             w->Q[i * N + n] = fma_(broadcast(h), moved, from);
         }
 }
@@ -125,13 +133,13 @@ static int evaluate(kernel *k, const work *w)
     CALL(END, t + h, w->Qt + S * N, w->V + S * N, 0, END_P);
     for (int i = 1; i <= S && POSITIONS > 0; i++)
         CALL(SURFACE, t + TABLE_CT[i] * h, w->Qt + i * N, k->v, 0, NODE_g(i));
-    for (int j = 0; j < (POSITIONS > 0 ? NODES : S); j++)
+    for (int j = 0; j < ACTING; j++)
         push_node(k, w, j);
     for (int i = 0; i < POINTS; i++)
         EACH(n, N)
         {
             real gap = w->p0[n] - POINT_P(i)[n];
-            for (int j = 0; j < (POSITIONS > 0 ? NODES : S); j++)
+            for (int j = 0; j < ACTING; j++)
                 gap = fma_(WEIGHT(TABLE_R(i) + j), w->push[j * N + n], gap);
             w->dx[i * N + n] = gap;
         }
@@ -144,8 +152,9 @@ static inline void find_defects(kernel *k, const work *w, real *defect)
 {
     EACH(e, IMPULSES) defect[e] = broadcast(0);
     for (int i = 0; i < POINTS; i++) {
-        EACH(d, M) w->rows[d] = POINT_k(i)[d];
-        apply_K(k, w->rows, POINT_K(i), w->dx + i * N);
+        const real *k_at = POINT_k(i);
+        EACH(d, M) w->rows[d] = k_at[d];
+        apply_K(k, w->rows, k_at + M, w->dx + i * N);
         for (int r = 0; r < S - 1 && i < S; r++)
             EACH(d, MA)
         defect[r * MA + d] = fma_(WEIGHT(TABLE_MOMENT(r) + i), w->rows[d], defect[r * MA + d]);
@@ -155,7 +164,7 @@ static inline void find_defects(kernel *k, const work *w, real *defect)
     for (int i = 1; i <= S && POSITIONS > 0; i++) {
         real *to = defect + IMPULSE(S + i - 1);
         EACH(d, POSITIONS) to[d] = NODE_g(i)[d] / k->h;
-        EACH(n, N) w->vector[n] = sum_of(TABLE_ABAR(i), S, w->dx + n, N);
+        EACH(n, N) w->vector[n] = sum_of(k, TABLE_ABAR(i), S, w->dx + n, N);
         apply_G(k, to, NODE_G(i), w->vector);
     }
 }
@@ -227,7 +236,7 @@ static int correct(kernel *k, const work *w)
     find_defects(k, w, w->dZ);
     EACH(e, IMPULSES) w->dZ[e] = -w->dZ[e];
     orthogonal_solve(IMPULSES, w->matrix, w->reflection, w->beta, w->dZ);
-    for (int j = 0; j < NODES; j++)
+    for (int j = 0; j < ACTING; j++)
         EACH(n, N)
         {
             real sum = broadcast(0);
@@ -237,8 +246,12 @@ static int correct(kernel *k, const work *w)
         }
     for (int i = 0; i < POINTS; i++)
         EACH(n, N)
-    for (int j = 0; j < NODES; j++)
-        w->dx[i * N + n] = fma_(WEIGHT(TABLE_R(i) + j), w->push[j * N + n], w->dx[i * N + n]);
+        {
+            real dx = w->dx[i * N + n];
+            for (int j = 0; j < ACTING; j++)
+                dx = fma_(WEIGHT(TABLE_R(i) + j), w->push[j * N + n], dx);
+            w->dx[i * N + n] = dx;
+        }
     return NH_KERNEL_OK;
 }
 
@@ -324,12 +337,12 @@ static inline void predict(kernel *k, const work *w)
 {
     const real *Z = k->memory + POINTS * N;
     for (int i = 0; i < POINTS; i++)
-        EACH(n, N) w->x[i * N + n] = sum_of(TABLE_EX(i), POINTS, k->memory + n, N);
+        EACH(n, N) w->x[i * N + n] = sum_of(k, TABLE_EX(i), POINTS, k->memory + n, N);
     for (int j = 0; j < S; j++)
-        EACH(d, MA) w->Z[IMPULSE(j) + d] = sum_of(TABLE_EPSI(j), S, Z + d, MA);
+        EACH(d, MA) w->Z[IMPULSE(j) + d] = sum_of(k, TABLE_EPSI(j), S, Z + d, MA);
     for (int j = 0; j <= S && POSITIONS > 0; j++)
         EACH(d, POSITIONS)
-    w->Z[IMPULSE(S + j) + d] = sum_of(TABLE_EMU(j), S + 1, Z + IMPULSE(S) + d, POSITIONS);
+    w->Z[IMPULSE(S + j) + d] = sum_of(k, TABLE_EMU(j), S + 1, Z + IMPULSE(S) + d, POSITIONS);
 }
 
 static int solve(kernel *k, work *w)
@@ -354,7 +367,7 @@ static inline void finish(kernel *k, const work *w)
     const real *dv = w->x + S * N;
     EACH(n, N)
     {
-        dq[n] = fma_(broadcast(k->h), sum_of(TABLE_ABAR(S), S, w->x + n, N), k->v[n] * k->h);
+        dq[n] = fma_(broadcast(k->h), sum_of(k, TABLE_ABAR(S), S, w->x + n, N), k->v[n] * k->h);
         q1[n] = k->q[n] + dq[n];
         v1[n] = k->v[n] + dv[n];
     }
@@ -421,6 +434,11 @@ static size_t scratch(const nh_shape *shape, const double *option)
     return points + values + surface + system + newton_scratch((s + 1) * n + z);
 }
 
+static void sizes(const double *option, int *size)
+{
+    size[0] = (int)option[0];
+}
+
 static size_t table_size(const double *option)
 {
     return (size_t)gauss_lobatto_layout_of((int)option[0]).size;
@@ -455,6 +473,7 @@ const nh_method nh_method_gauss_lobatto = {
     .compensate = true,
     .memory = memory,
     .scratch = scratch,
+    .sizes = sizes,
     .table_size = table_size,
     .table = gauss_lobatto_table,
 };

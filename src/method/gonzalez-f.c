@@ -300,6 +300,8 @@ const nh_method nh_method_gonzalez_f = {
     .order = 2,
     .keeps = NH_KEEPS_ENERGY,
     .without_positions = "no constraint is kept to round-off",
+    .without_composition = "what is off the constraint at the ends of steps changes sign from step "
+                           "to step, so that compositions stay at order 2",
     .needs = NH_NEEDS_LINEAR_CONSTRAINTS | NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
     .compensate = true,
     .scratch = scratch,

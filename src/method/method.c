@@ -297,6 +297,10 @@ nh_status nh_choice_parse(nh_choice *out, const char *text, nh_report *report)
     if (status != NH_OK)
         return status;
     fill_defaults(out, given);
+    if (nh_choice_pace(out) > 0 && out->method->without_composition)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "steps of method '%s' cannot follow the pace of the motion reversibly: %s",
+                       name, out->method->without_composition);
     if (nh_choice_pace(out) > 0 && !(nh_choice_keeps(out) & NH_KEEPS_SYMMETRY))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "method '%s' is not symmetric%s: its steps cannot follow the pace of the "

@@ -4,6 +4,7 @@
 
 #include "mechanics/mechanics.h"
 #include "kernel/kernel_io.h"
+#include "code/tape.h"
 #include "code/variant.h"
 
 struct nh_method {
@@ -45,6 +46,11 @@ struct nh_method {
     /* Coefficients, computed once a run. */
     size_t (*table_size)(const double *option);
     void (*table)(const double *option, double *table);
+    /* Functions of its own, as tapes made of those of the system (code/fuse.h): own[NH_OWN_MAX],
+     * which the kernel calls in place of doing the same by calls of the system's. It does without
+     * where they are NULL. False without memory; NULL: there are none. */
+    bool (*fuse)(nh_tape **own, const nh_shape *shape, const double *option, double *table,
+                 const nh_tape *const *tape);
 };
 
 /* nh_choice_parse, or where there is no text the method that is advised for the system. */

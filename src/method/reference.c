@@ -163,6 +163,13 @@ static void table(const double *option, double *out)
     spark_gauss(kind, spark_parts_of(kind, out), NULL);
 }
 
+static bool fuse(nh_tape **own, const nh_shape *shape, const double *option, double *coefficients,
+                 const nh_tape *const *tape)
+{
+    (void)option;
+    return nh_spark_fuse(own, kind, shape, coefficients, tape);
+}
+
 const nh_method nh_method_adaptive_gauss = {
     .name = "reference",
     .summary = "the yardstick: Gauss of order 16 in as many parts as the tolerance asks for",

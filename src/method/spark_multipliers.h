@@ -82,10 +82,7 @@ static inline void substitute(kernel *k, const real *matrix, real *x)
     }
 }
 
-/* Of few conditions the answer to each point's defect, -matrix^-1 u, is made once a step: an
- * iteration then multiplies, where it would substitute in a chain that takes three times as long.
- */
-#define DIRECT (S * M <= 8)
+#define DIRECT SPARK_IS_DIRECT(S *M)
 
 /* A point's defects: those of all constraints, then those of g / h. */
 #define DEFECTS (M + POSITIONS)

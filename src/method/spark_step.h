@@ -339,9 +339,8 @@ static inline void set_base(kernel *k, const spark *s)
 }
 
 /* Where the last step points to, or the last two: of a young trajectory there is one at most. */
-static inline void predict(kernel *k, const spark *s)
+static inline void continue_steps(kernel *k, const spark *s)
 {
-    set_base(k, s);
     EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, i, 0, MEMORY_X + e, M);
     EACH_UNKNOWN(i) EACH(n, N) s->x[i * N + n] = IN_ITS_WAY(continued, k, i, 0, n);
     if (!TWO_REMEMBERED)
@@ -359,6 +358,12 @@ static inline void predict(kernel *k, const spark *s)
         real *x = s->x + i * N + n;
         *x = select_(young, IN_ITS_WAY(continued, k, i, 1, n), *x);
     }
+}
+
+static inline void predict(kernel *k, const spark *s)
+{
+    set_base(k, s);
+    continue_steps(k, s);
 }
 
 #ifdef NH_CAREFUL
@@ -481,13 +486,32 @@ static int step_plain(kernel *k)
 
 /* One trajectory of an emitted kernel: with enough stages, four of them at a time. */
 #ifdef NH_QUADS
-#if S >= (PLAIN_MOMENTUM ? 3 : 2) && S * M <= 8 && SPLIT == 0 && BETWEEN == 0 && !NONIDEAL &&      \
+#if S >= (PLAIN_MOMENTUM ? 3 : 2) && DIRECT && SPLIT == 0 && BETWEEN == 0 && !NONIDEAL &&          \
     (POSITIONS == 0 || !PLAIN_MOMENTUM)
 #define IN_QUADS
 #include "method/spark_quads.h"
 #endif
 #endif
 
+#ifndef NH_EMITTED
+#include "method/spark_fused.h"
+
+/* Where the iteration fails the careful kernel does it again, and goes on by Newton's method. */
+static int step(kernel *k)
+{
+    if (!IS_FUSED)
+        return step_plain(k);
+    real *top = k->top;
+    const int status = step_fused(k);
+    note_scratch(k);
+    k->top = top;
+#ifdef NH_CAREFUL
+    return status == NH_KERNEL_NOT_CONVERGED ? step_plain(k) : status;
+#else
+    return status;
+#endif
+}
+#else
 static int step(kernel *k)
 {
 #ifdef IN_QUADS
@@ -496,5 +520,6 @@ static int step(kernel *k)
     return step_plain(k);
 #endif
 }
+#endif
 
 #endif

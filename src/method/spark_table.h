@@ -7,25 +7,11 @@
 #include "base/dense.h"
 #include "base/quadrature.h"
 #include "method/method.h"
-#include "method/spark_layout.h"
+#include "method/spark_fuse.h"
+#include "method/spark_parts.h"
 #include "kernel/newton.h"
 
 enum { SPARK_STAGES_MAX = 16, SPARK_POINTS_MAX = SPARK_STAGES_MAX + 2, SPARK_DEGREE_MAX = 7 };
-
-/* The parts of a table (spark_layout.h). */
-typedef struct spark_parts {
-#define SPARK_POINTER(name, rows, columns) double *name;
-    SPARK_PARTS(SPARK_POINTER)
-#undef SPARK_POINTER
-} spark_parts;
-
-static spark_parts spark_parts_of(spark_kind kind, double *out)
-{
-    const spark_layout at = spark_layout_of(kind);
-#define SPARK_POINT_AT(name, rows, columns) .name = out + at.name,
-    return (spark_parts){SPARK_PARTS(SPARK_POINT_AT)};
-#undef SPARK_POINT_AT
-}
 
 static inline size_t spark_table_size(spark_kind kind)
 {
@@ -54,7 +40,7 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
                         : p * (2 * n + m + nk + rest);
     size_t frozen = shape->plain_momentum ? 0 : p * (nk + n) + (p + 1) * (nb + (size_t)shape->nf);
     size_t positions = (size_t)shape->positions;
-    size_t answer = s * m <= 8 ? p * (m + positions) * s * m : 0;
+    size_t answer = SPARK_IS_DIRECT(s * m) ? p * (m + positions) * s * m : 0;
     size_t surface = p * (positions + (size_t)shape->ng) + (positions > 0 ? n + m * m : 0);
     size_t push = shape->plain_momentum ? 0 : (1 + (size_t)kind.split) * s * n;
     size_t unknowns = spark_unknowns(kind, shape) * n;
@@ -62,7 +48,10 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
     size_t step = 2 * unknowns + 3 * s * m + V + 2 * p * n + values + frozen + s * m * s * m +
                   answer + m + (n + m + nk) + push + surface;
     size_t d = unknowns + s * m;
-    return step + newton_scratch(d) + d; /* follow() keeps d */
+    const spark_fuse_sizes of = spark_fuse_sizes_of(kind, shape);
+    size_t fused = (size_t)(of.in + of.out + of.frozen) + 4 * n;
+    size_t whole = step + newton_scratch(d) + d; /* follow() keeps d */
+    return fused > whole ? fused : whole;
 }
 
 /* s conditions as rows of p weights: on the constraints, and on g / h, where positions are meant
@@ -287,6 +276,11 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
     static size_t table_size(const double *option)                                                 \
     {                                                                                              \
         return spark_table_size(kind(option));                                                     \
+    }                                                                                              \
+    static bool fuse(nh_tape **own, const nh_shape *shape, const double *option,                   \
+                     double *coefficients, const nh_tape *const *tape)                             \
+    {                                                                                              \
+        return nh_spark_fuse(own, kind(option), shape, coefficients, tape);                        \
     }
 
 /* One of Lobatto's tables for positions and one for forces and reactions; the options are
@@ -320,7 +314,7 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
 
 #define SPARK_SHARED                                                                               \
     .takes_nonideal = true, .compensate = true, .skips = spark_skips, .memory = memory,            \
-    .scratch = scratch, .table_size = table_size, .table = table
+    .scratch = scratch, .table_size = table_size, .table = table, .fuse = fuse
 
 /* ... and of those whose general kernel is spark.c. */
 #define SPARK_METHOD SPARK_SHARED, .sizes = sizes

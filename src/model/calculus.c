@@ -43,6 +43,11 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+static int ascending(const void *a, const void *b)
+{
+    return descending(b, a);
+}
+
 static bool index_places(dependent_nodes *r, size_t room)
 {
     free(r->place);
@@ -110,6 +115,9 @@ typedef struct sweep {
     size_t used, room;
     const nh_rates *motion; /* NULL: derivatives by inputs are wanted, else one along this */
     nh_expr along;          /* what hinges add to the latter */
+    const nh_expr *stop;    /* nodes that count as inputs */
+    size_t stops;
+    nh_expr *adjoint; /* of those; NULL: there are none */
     bool failed;
 } sweep;
 
@@ -152,8 +160,8 @@ static nh_expr adjoint_of(sweep *s, size_t place)
     return sum;
 }
 
-/* The partial of a product by its operand `which`: the same product with one power less. */
-static nh_expr product_partial(nh_graph *g, nh_expr product, size_t which)
+/* The same product with one power less. */
+nh_expr nh_product_partial(nh_graph *g, nh_expr product, size_t which)
 {
     nh_node n = nh_look(g, product);
     operand_list list = {0};
@@ -168,9 +176,10 @@ static nh_expr product_partial(nh_graph *g, nh_expr product, size_t which)
     return e;
 }
 
-/* The derivative of a function of one operand; f is the call itself. */
-static nh_expr call_partial(nh_graph *g, nh_function which, nh_expr f, nh_expr a)
+nh_expr nh_call_partial(nh_graph *g, nh_expr f)
 {
+    const nh_function which = (nh_function)nh_look(g, f).which;
+    const nh_expr a = nh_look(g, f).operand[0].expr;
     nh_expr square = nh_multiply(g, a, a);
     switch (which) {
 #define FUNCTION1(NAME, name, symmetry, derivative)                                                \
@@ -198,24 +207,30 @@ static void choice_contribute(sweep *s, nh_function f, nh_expr condition, nh_exp
     nh_partials_free(&inner);
 }
 
+nh_expr nh_call2_partial(nh_graph *g, nh_expr f, int which)
+{
+    const nh_node n = nh_look(g, f);
+    const nh_expr a = n.operand[0].expr, b = n.operand[1].expr;
+    if (n.which == NH_ATAN2) {
+        nh_expr square = nh_multiply(g, b, b);
+        square = nh_add(g, nh_multiply(g, a, a), square);
+        return which == 0 ? nh_divide(g, b, square) : nh_negate(g, nh_divide(g, a, square));
+    }
+    return which == 0 ? nh_divide(g, nh_multiply(g, f, b), a)
+                      : nh_multiply(g, f, nh_call(g, NH_LOG, a));
+}
+
 static void call2_contribute(sweep *s, nh_expr f, nh_node n, nh_expr adjoint)
 {
     nh_graph *g = s->g;
-    nh_expr a = n.operand[0].expr, b = n.operand[1].expr;
+    const nh_expr operand[2] = {n.operand[0].expr, n.operand[1].expr};
     if (n.which == NH_WHEN || n.which == NH_UNLESS) {
-        choice_contribute(s, (nh_function)n.which, a, b, adjoint);
-    } else if (n.which == NH_ATAN2) {
-        nh_expr square = nh_multiply(g, b, b);
-        nh_expr scale = nh_divide(g, adjoint, nh_add(g, nh_multiply(g, a, a), square));
-        contribute(s, a, nh_multiply(g, scale, b));
-        contribute(s, b, nh_negate(g, nh_multiply(g, scale, a)));
-    } else {
-        nh_expr scaled = nh_multiply(g, adjoint, f);
-        if (reaches(g, a, s->kind))
-            contribute(s, a, nh_divide(g, nh_multiply(g, scaled, b), a));
-        if (reaches(g, b, s->kind))
-            contribute(s, b, nh_multiply(g, scaled, nh_call(g, NH_LOG, a)));
+        choice_contribute(s, (nh_function)n.which, operand[0], operand[1], adjoint);
+        return;
     }
+    for (int i = 0; i < 2; i++)
+        if (reaches(g, operand[i], s->kind))
+            contribute(s, operand[i], nh_multiply(g, adjoint, nh_call2_partial(g, f, i)));
 }
 
 /* Hands the adjoint of a node down to its operands. The node is looked at anew for every operand:
@@ -235,10 +250,9 @@ static void distribute(sweep *s, nh_expr e, nh_expr adjoint)
         if (n.kind == NH_SUM)
             contribute(s, o.expr, nh_scale(g, o.number, adjoint));
         else if (n.kind == NH_PRODUCT)
-            contribute(s, o.expr, nh_multiply(g, adjoint, product_partial(g, e, i)));
+            contribute(s, o.expr, nh_multiply(g, adjoint, nh_product_partial(g, e, i)));
         else
-            contribute(s, o.expr,
-                       nh_multiply(g, adjoint, call_partial(g, (nh_function)n.which, e, o.expr)));
+            contribute(s, o.expr, nh_multiply(g, adjoint, nh_call_partial(g, e)));
     }
 }
 
@@ -323,6 +337,15 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Whether the way down ends here, its adjoint being wanted. */
+static bool take_stop(sweep *s, nh_expr e, nh_expr adjoint)
+{
+    const nh_expr *found = s->stops ? bsearch(&e, s->stop, s->stops, sizeof e, ascending) : NULL;
+    if (found)
+        s->adjoint[found - s->stop] = adjoint;
+    return found;
+}
+
 static bool run_sweep(sweep *s, nh_expr f, nh_partials *out)
 {
     nh_graph *g = s->g;
@@ -342,6 +365,8 @@ static bool run_sweep(sweep *s, nh_expr f, nh_partials *out)
             nh_keep_whole(g, adjoint);
         if (n.kind == NH_INPUT)
             out->entry[out->count++] = (nh_partial){n.index, adjoint};
+        else if (take_stop(s, s->r.node[i], adjoint))
+            continue;
         else if (i > 0 && g->node[s->r.node[i]].hinge)
             pass_hinge(s, s->r.node[i], adjoint);
         else
@@ -373,6 +398,15 @@ static bool sweep_down(sweep *s, nh_expr f, nh_partials *out)
 bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
 {
     sweep s = {.g = g, .kind = kind};
+    return sweep_down(&s, f, out);
+}
+
+bool nh_gradient_beside(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *stop, size_t stops,
+                        nh_expr *adjoint, nh_partials *out)
+{
+    sweep s = {.g = g, .kind = kind, .stop = stop, .stops = stops, .adjoint = adjoint};
+    for (size_t i = 0; i < stops; i++)
+        adjoint[i] = NH_ZERO;
     return sweep_down(&s, f, out);
 }
 

@@ -167,6 +167,7 @@ void nh_graph_free(nh_graph *g)
     for (size_t i = 0; i < g->kept_room; i++)
         nh_partials_free(&g->kept[i].partials);
     free(g->kept);
+    free(g->noted);
     free(g);
 }
 
@@ -211,6 +212,29 @@ void nh_make_hinge(nh_graph *g, nh_expr e)
 {
     if (g->node[e].kind == NH_SUM)
         g->node[e].whole = g->node[e].hinge = g->hinges = true;
+}
+
+void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate)
+{
+    if (g->failed || g->node[rate].kind != NH_SUM)
+        return;
+    if (g->noted_count == g->noted_room) {
+        const size_t room = g->noted_room ? 2 * g->noted_room : 16;
+        nh_known_rate *bigger = realloc(g->noted, room * sizeof *bigger);
+        if (!bigger) {
+            g->failed = true;
+            return;
+        }
+        g->noted = bigger;
+        g->noted_room = room;
+    }
+    g->noted[g->noted_count++] = (nh_known_rate){function, rate};
+}
+
+size_t nh_noted_rates(const nh_graph *g, const nh_known_rate **out)
+{
+    *out = g->noted;
+    return g->noted_count;
 }
 
 nh_node nh_look(const nh_graph *g, nh_expr e)

@@ -110,6 +110,10 @@ typedef struct nh_partials {
 /* All first derivatives of f with respect to one kind of input, in reverse mode: the cost is a
  * small multiple of the size of f, whatever the number of inputs. False without memory. */
 bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
+/* The same for f as a function of the inputs and of the nodes `stop` (ascending), each of which
+ * counts as an input of its own: adjoint[i] is the derivative by stop[i]. */
+bool nh_gradient_beside(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *stop, size_t stops,
+                        nh_expr *adjoint, nh_partials *out);
 void nh_partials_free(nh_partials *p);
 nh_expr nh_partial_of(const nh_partials *p, uint32_t index); /* NH_ZERO where there is none */
 
@@ -128,6 +132,18 @@ typedef struct nh_rates {
  * as given. NH_ZERO without memory. */
 nh_expr nh_total_derivative(nh_graph *g, nh_expr f);
 nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_rates *motion);
+
+/* A sum is remembered as the time derivative of a function of time and positions, with q' = v. */
+void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate);
+/* What was noted, in the order in which it was. */
+size_t nh_noted_rates(const nh_graph *g, const nh_known_rate **out);
+
+/* How expressions change with their inputs, all at once (directional.c): `change` tells it of an
+ * input, NH_ZERO where that stays as it is. What they have in common is found once, whatever their
+ * number. False without memory. */
+typedef nh_expr nh_input_change(void *self, nh_graph *g, nh_input kind, uint32_t index);
+bool nh_tangents(nh_graph *g, const nh_expr *f, size_t count, nh_input_change *change, void *self,
+                 nh_expr *out);
 
 /* f with inputs of one kind replaced: value[index] for index < count. */
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);

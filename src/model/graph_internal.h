@@ -35,6 +35,8 @@ struct nh_graph {
     const double *parameter; /* values of NH_P, or NULL */
     kept_partials *kept;     /* found so far: open addressing, node NH_ZERO where there is none */
     size_t kept_count, kept_room;
+    nh_known_rate *noted; /* by nh_note_rate */
+    size_t noted_count, noted_room;
     bool hinges; /* there are some */
     bool every_branch;
     bool failed;
@@ -59,5 +61,11 @@ bool nh_operands_push(nh_graph *g, operand_list *list, nh_expr e, double number)
 /* Canonical nodes from loose operands; the lists are reordered and used up, not freed. */
 nh_expr nh_sum_of(nh_graph *g, double constant, operand_list *terms);
 nh_expr nh_product_of(nh_graph *g, double factor, operand_list *factors);
+
+/* Partial derivatives of a node: of a product by an operand, of a function of one, and of ATAN2 or
+ * POW by one of two. */
+nh_expr nh_product_partial(nh_graph *g, nh_expr product, size_t which);
+nh_expr nh_call_partial(nh_graph *g, nh_expr call);
+nh_expr nh_call2_partial(nh_graph *g, nh_expr call, int which);
 
 #endif

@@ -6,7 +6,7 @@
  *     let                      NAME[NAME] = expression {, ...}
  *     let | observe            for NAME in a..b: NAME[NAME] = expression {, ...}
  *     observe                  NAME = expression {, ...}
- *     coordinate | velocity    NAME [[a..b]] {, NAME [[a..b]]} [angle]
+ *     coordinate | velocity    NAME [[a..b]] [angle] {, NAME [[a..b]] [angle]}
  *     rotation                 NAME [[a..b]] {, NAME [[a..b]]}
  *     lagrangian               expression
  *     constraint               [NAME] [:] [for NAME in a..b:] expression = expression

@@ -556,6 +556,11 @@ nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
     return build_problem(out, model, true, settings, setting_count, report);
 }
 
+int nh_problem_given(const nh_problem *problem)
+{
+    return problem->open_values + (problem->fixed ? problem->parameters : 0);
+}
+
 void nh_problem_free(nh_problem *problem)
 {
     if (!problem)

@@ -139,11 +139,16 @@ nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *
                            size_t setting_count, nh_report *report);
 /* The same with parameters that keep their names, inputs NH_P of the graph, for equations that are
  * shown: wherever a number decides (a bound, an index, an exponent, a condition), the parameter is
- * `fixed`. Such a problem has no drawing, and tapes cannot be made of it. */
+ * `fixed`. Such a problem has no drawing. For tapes parameters are inputs NH_U behind those of open
+ * inputs (nh_system_build_named). */
 nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
                                  const char *const *settings, size_t setting_count,
                                  nh_report *report);
 void nh_problem_free(nh_problem *problem);
+
+/* Numbers that functions of the problem are given from outside: of open inputs, and of parameters
+ * that have names. */
+int nh_problem_given(const nh_problem *problem);
 
 /* Numbers that a run is given for an open input: the coefficients of its polynomial and, unless it
  * is held, the time at which this begins. */

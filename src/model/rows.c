@@ -113,7 +113,25 @@ void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
         p->constraint[p->constraints++] = c;
 }
 
-/* An equation between vectors is one constraint a component. */
+/* Left minus right, component i. */
+static nh_expr difference_of(nh_builder *b, nh_value left, nh_value right, int64_t i)
+{
+    nh_expr minuend = entry_of(b, left, i), subtrahend = entry_of(b, right, i);
+    return nh_subtract(b->problem->graph, minuend, subtrahend);
+}
+
+/* Of v + w x r = 0 on level ground the third component is 0 = 0, which is no reason to refuse the
+ * other two. */
+static bool any_differ(nh_builder *b, nh_value left, nh_value right)
+{
+    for (int64_t i = 0; i < entries_of(left); i++)
+        if (difference_of(b, left, right, i) != NH_ZERO)
+            return true;
+    return false;
+}
+
+/* An equation between vectors is one constraint a component; components that are equal on both
+ * sides are left out. */
 void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
 {
     const nh_item *item = s->item;
@@ -122,13 +140,15 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
         b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
                                  "%s stands on the left of this equation, %s on the right",
                                  nh_value_shape(left).text, nh_value_shape(right).text);
+    const bool leave_out = !b->x.status && any_differ(b, left, right);
     for (int64_t i = 0; i < entries_of(left) && !b->x.status; i++) {
+        nh_expr value = difference_of(b, left, right, i);
+        if (leave_out && value == NH_ZERO)
+            continue;
         char number[32];
         snprintf(number, sizeof number, "constraint %d", b->problem->constraints + 1);
         char *name = item->symbol ? entry_name(b, item->symbol->name, s, index, left, i)
                                   : nh_build_copy(b, number);
-        nh_expr value = entry_of(b, right, i);
-        value = nh_subtract(b->problem->graph, entry_of(b, left, i), value);
         if (!b->x.status)
             nh_add_constraint(b, name, value, item->place);
     }

@@ -215,8 +215,41 @@ void nh_read_definitions(nh_parser *p, nh_statement *s)
         s->loop = NULL; /* each has the bounds now, and is expanded where it is used */
 }
 
+/* Where the word `angle` was seen among the coordinates of a statement. */
+typedef struct seen_angle {
+    nh_place first;
+    int count;
+    bool last; /* the last coordinate so far has it */
+} seen_angle;
+
+static void see_angle(nh_parser *p, seen_angle *angle)
+{
+    angle->last = nh_at_word(p, 0, "angle");
+    if (!angle->last)
+        return;
+    nh_place place = nh_take(p).place;
+    if (!angle->count++)
+        angle->first = place;
+}
+
+/* `a, b angle` and `a angle, b angle` say the same; what mixes the two could mean either. */
+static void mark_angles(nh_parser *p, nh_statement *s, const seen_angle *angle)
+{
+    if (!angle->count)
+        return;
+    int coordinates = 0;
+    for (nh_item *item = s->item; item; item = item->next, coordinates++)
+        item->symbol->angle = true;
+    if (!angle->last || (angle->count > 1 && angle->count < coordinates))
+        p->lexer.status =
+            nh_fail_at(p->lexer.report, p->lexer.source, angle->first,
+                       "'angle' applies to every coordinate of its statement; expected it once, at "
+                       "the end, or after each of them");
+}
+
 void nh_read_declarations(nh_parser *p, nh_statement *s)
 {
+    seen_angle angle = {0};
     nh_symbol_kind kind = s->kind == STATEMENT_COORDINATE ? SYMBOL_COORDINATE
                           : s->kind == STATEMENT_ROTATION ? SYMBOL_ROTATION
                                                           : SYMBOL_VELOCITY;
@@ -236,12 +269,10 @@ void nh_read_declarations(nh_parser *p, nh_statement *s)
                 return;
             symbol->to = symbol->from->next;
         }
+        if (kind == SYMBOL_COORDINATE)
+            see_angle(p, &angle);
     } while (nh_accept(p, ','));
-    if (kind == SYMBOL_COORDINATE && nh_at_word(p, 0, "angle")) {
-        nh_take(p);
-        for (nh_item *item = s->item; item; item = item->next)
-            item->symbol->angle = true;
-    }
+    mark_angles(p, s, &angle);
 }
 
 void nh_read_lagrangian(nh_parser *p, nh_statement *s)

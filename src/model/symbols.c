@@ -4,11 +4,11 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 static size_t hash(const char *name)
 {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    const uint64_t h = nh_hash(NH_HASH_START, name, strlen(name));
     return (size_t)(h ^ h >> 32);
 }
 

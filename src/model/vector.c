@@ -136,6 +136,21 @@ nh_value nh_component(nh_expander *x, const nh_ast *of, nh_value value, const nh
 
 /* ---- derivatives ---- */
 
+/* Whether q' = v for all that e depends on: quaternions only move across themselves. */
+static bool moves_with_velocities(const nh_expander *x, nh_expr e)
+{
+    nh_partials d;
+    if (!x->rates.rate)
+        return true;
+    bool plain = nh_gradient(x->graph, e, NH_Q, &d);
+    for (size_t i = 0; plain && i < d.count; i++) {
+        const uint32_t at = d.entry[i].index;
+        plain = x->rates.rate[at] == nh_variable(x->graph, NH_V, at);
+    }
+    nh_partials_free(&d);
+    return plain;
+}
+
 static nh_value derivative_of_single(nh_expander *x, const nh_ast *of, nh_value value)
 {
     if (x->status || !value.symbolic)
@@ -149,7 +164,10 @@ static nh_value derivative_of_single(nh_expander *x, const nh_ast *of, nh_value 
     }
     if (!nh_inputs_have_rates(x, of, value.expr))
         return zero;
-    return nh_as_value(x, of, nh_derivative_along(x->graph, value.expr, &x->rates));
+    nh_expr rate = nh_derivative_along(x->graph, value.expr, &x->rates);
+    if (!nh_depends(x->graph, value.expr, NH_U) && moves_with_velocities(x, value.expr))
+        nh_note_rate(x->graph, value.expr, rate);
+    return nh_as_value(x, of, rate);
 }
 
 nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value)

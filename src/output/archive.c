@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "output/archive.h"
@@ -342,15 +343,6 @@ static nh_status open_file(nh_archive *a, const char *path, const nh_hdf5_source
     return nh_hdf5_open(&a->hdf5, path, &a->plan, a->planned, sources, report);
 }
 
-/* FNV-1a, 64 bits. */
-static uint64_t digest(const void *data, size_t size)
-{
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
-    return sum;
-}
-
 nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_report *report)
 {
     char end[4096];
@@ -365,7 +357,7 @@ nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_re
     else
         status = nh_hdf5_read(a->hdf5, position - 1, end, sizeof end, &size, report);
     if (status == NH_OK)
-        *mark = digest(end, size);
+        *mark = nh_hash(NH_HASH_START, end, size);
     return status;
 }
 

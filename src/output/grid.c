@@ -7,11 +7,11 @@
 
 #include "base/decimal.h"
 
-enum { CELL_WIDTH = 64, CELL_HEIGHT = 23, SIDE = 190, HEAD = 150, FOOT = 45 };
+enum { CELL_WIDTH = 64, CELL_HEIGHT = 23, SIDE = 190, HEAD = 165, FOOT = 45 };
 
 const nh_shade nh_shades[NH_SHADES] = {
     {"#2166ac", "white"}, {"#bcd9ea", "black"}, {"#f7b799", "black"}, {"#b2182b", "white"},
-    {"#fdefb2", "black"}, {"#222222", "white"}, {"#e6e6e6", "black"}};
+    {"#fdefb2", "black"}, {"#222222", "white"}, {"#e6e6e6", "black"}, {"#8c6bb1", "white"}};
 
 typedef struct grid_page {
     const nh_grid *grid;
@@ -50,15 +50,15 @@ static void put_cell(const grid_page *s, int row, int column)
     put_label(s, x + CELL_WIDTH / 2.0, y + CELL_HEIGHT / 2.0, cell->text, more);
 }
 
-/* The names of the columns, standing up; above them those of their groups, and a line between
- * groups. */
+/* The names of the columns, so steep that they stay above their columns; above them those of their
+ * groups, and a line between groups. */
 static void put_heads(const grid_page *s)
 {
     const nh_grid *g = s->grid;
     for (int c = 0; c < g->columns; c++) {
         double x = SIDE + c * CELL_WIDTH;
         bool begins = g->group && (c == 0 || strcmp(g->group[c], g->group[c - 1]) != 0);
-        put_label(s, x + CELL_WIDTH / 2.0, HEAD - 8, g->column[c], "left rotate by 35 font ',9'");
+        put_label(s, x + CELL_WIDTH / 2.0, HEAD - 8, g->column[c], "left rotate by 70 font ',9'");
         if (begins)
             put_label(s, x + 4, 55, g->group[c], "left font ',10'");
         if (begins)

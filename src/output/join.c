@@ -128,21 +128,19 @@ static nh_status check_members(joining *j, nh_report *report)
 
 /* ---- the file ---- */
 
-/* The path of a part as seen from the folder of the file that refers to it. */
+/* The path of a part as seen from the folder of the file that refers to it; NULL without memory. */
 static char *relative_path(const char *path, const char *part)
 {
-    char *folder = realpath(path, NULL), *there = realpath(part, NULL), *name = NULL;
-    char *above = strdup(path);
+    char *there = realpath(part, NULL), *above = strdup(path), *name = NULL;
     char *slash = above ? strrchr(above, '/') : NULL;
     if (slash)
         slash[slash == above] = '\0';
-    free(folder);
-    folder = above ? realpath(slash ? above : ".", NULL) : NULL;
-    size_t length = folder ? strlen(folder) : 0;
-    if (there && length && strncmp(there, folder, length) == 0 && there[length] == '/')
-        name = strdup(there + length + 1);
-    else if (there)
-        name = strdup(there);
+    char *folder = above ? realpath(slash ? above : ".", NULL) : NULL;
+    if (there && folder) {
+        const size_t length = strlen(folder);
+        const bool below = strncmp(there, folder, length) == 0 && there[length] == '/';
+        name = strdup(below ? there + length + 1 : there);
+    }
     free(above);
     free(folder);
     free(there);

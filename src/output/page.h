@@ -37,7 +37,7 @@ nh_status nh_page_of_record(const nh_record *record, const char *path, const cha
 /* Colours of the cells of a grid, in the order of nh_verdict: blue for what is kept, red for what
  * is lost (Brewer's RdBu: told apart by colour-blind eyes too); the ink is white on the dark ones.
  */
-enum { NH_SHADES = 7 };
+enum { NH_SHADES = 8 };
 typedef struct nh_shade {
     const char *fill, *ink;
 } nh_shade;

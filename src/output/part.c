@@ -19,6 +19,8 @@ struct nh_part_file {
 static nh_status refuse(const nh_part *part, const char *why, nh_report *report)
 {
     int error = part->file->channel.error;
+    if (part->out_of_memory)
+        return nh_fail_memory(report);
     if (error)
         return nh_fail(report, NH_FILE_FAILED, "cannot read %s: %s", part->path, strerror(error));
     return nh_fail(report, NH_FILE_FAILED, "%s: %s", part->path, why);
@@ -45,8 +47,8 @@ static hid_t text_type(void)
     return type;
 }
 
-/* A text, from an attribute or, if it is long, a variable; freed by the caller. */
-static char *get_text(hid_t file, const char *name)
+/* A text, from an attribute or, if it is long, a variable; NULL where there is none. */
+static char *get_text(nh_part *part, hid_t file, const char *name)
 {
     hid_t type = text_type();
     char *found = NULL, *copy = NULL;
@@ -59,6 +61,7 @@ static char *get_text(hid_t file, const char *name)
     }
     if (found) {
         copy = strdup(found);
+        part->out_of_memory |= !copy;
         H5free_memory(found);
     }
     H5Tclose(type);
@@ -72,12 +75,12 @@ static bool get_head(nh_part *part, hid_t file)
         get(file, "part", H5T_NATIVE_INT64, &number) && get(file, "parts", H5T_NATIVE_INT64, &all);
     part->part = divided ? (int)number : 1;
     part->parts = divided ? (int)all : 1;
-    char *identity = get_text(file, "identity");
+    char *identity = get_text(part, file, "identity");
     snprintf(part->identity, sizeof part->identity, "%s", identity ? identity : "");
     free(identity);
-    part->model_text = get_text(file, "model_text");
-    part->method = get_text(file, "method");
-    part->compose = get_text(file, "compose");
+    part->model_text = get_text(part, file, "model_text");
+    part->method = get_text(part, file, "method");
+    part->compose = get_text(part, file, "compose");
     part->random = get(file, "seed", H5T_NATIVE_INT64, &part->seed);
     return part->model_text && part->method && get(file, "step", H5T_NATIVE_DOUBLE, &part->step) &&
            get(file, "steps", H5T_NATIVE_INT64, &part->steps) &&
@@ -85,16 +88,19 @@ static bool get_head(nh_part *part, hid_t file)
            part->part <= part->parts;
 }
 
-static bool add_name(char ***list, int *count, char *name)
+/* Returns what tells HDF5 to go on, or to stop. */
+static herr_t add_name(nh_part *part, char ***list, int *count, const char *name)
 {
-    char **more = name ? realloc(*list, (size_t)(*count + 1) * sizeof *more) : NULL;
+    char *copy = strdup(name);
+    char **more = copy ? realloc(*list, (size_t)(*count + 1) * sizeof *more) : NULL;
     if (!more) {
-        free(name);
-        return false;
+        part->out_of_memory = true;
+        free(copy);
+        return -1;
     }
     *list = more;
-    more[(*count)++] = name;
-    return true;
+    more[(*count)++] = copy;
+    return 0;
 }
 
 static herr_t see_attribute(hid_t file, const char *name, const H5A_info_t *info, void *user)
@@ -108,7 +114,7 @@ static herr_t see_attribute(hid_t file, const char *name, const H5A_info_t *info
         return 0;
     char text[512];
     nh_print(text, sizeof text, "%s=%.17g", name + sizeof prefix - 1, value);
-    return add_name(&part->setting, &part->settings, strdup(text)) ? 0 : -1;
+    return add_name(part, &part->setting, &part->settings, text);
 }
 
 /* ---- variables ---- */
@@ -136,9 +142,9 @@ static herr_t see_variable(hid_t file, const char *name, const H5L_info_t *info,
     (void)info;
     int rank = get_size(file, name, size);
     if (rank == 2)
-        return add_name(&part->column, &part->columns, strdup(name)) ? 0 : -1;
+        return add_name(part, &part->column, &part->columns, name);
     if (rank == 1 && strncmp(name, prefix, sizeof prefix - 1) == 0)
-        return add_name(&part->swept, &part->sweeps, strdup(name + sizeof prefix - 1)) ? 0 : -1;
+        return add_name(part, &part->swept, &part->sweeps, name + sizeof prefix - 1);
     return 0;
 }
 
@@ -183,8 +189,10 @@ static bool get_variables(nh_part *part, hid_t file)
     part->coordinates = width_of(part, file, "q");
     part->velocities = width_of(part, file, "v");
     part->constraints = width_of(part, file, "multiplier");
-    if (H5Literate(file, H5_INDEX_CRT_ORDER, H5_ITER_INC, NULL, see_variable, part) < 0 ||
-        H5Aiterate2(file, H5_INDEX_CRT_ORDER, H5_ITER_INC, NULL, see_attribute, part) < 0 ||
+    /* The native order of creation is that of creation. Asked for in increasing order, HDF5 makes a
+     * list first, and frees what it never made when a read fails. */
+    if (H5Literate(file, H5_INDEX_CRT_ORDER, H5_ITER_NATIVE, NULL, see_variable, part) < 0 ||
+        H5Aiterate2(file, H5_INDEX_CRT_ORDER, H5_ITER_NATIVE, NULL, see_attribute, part) < 0 ||
         part->columns == 0)
         return false;
     snprintf(name, sizeof name, "%.280s_mean", part->column[0]); /* a single trajectory has none */
@@ -205,7 +213,7 @@ nh_status nh_part_open(nh_part *part, const char *path, nh_report *report)
     nh_hdf5_exit(&quiet);
     if (!opened)
         return refuse(part, "cannot be read as an HDF5 file", report);
-    return ours && !part->file->channel.error
+    return ours && !part->file->channel.error && !part->out_of_memory
                ? NH_OK
                : refuse(part, "this is not an ensemble written by nonholo", report);
 }

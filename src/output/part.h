@@ -17,7 +17,7 @@ typedef struct nh_part {
     char *model_text, *method, *compose; /* compose NULL: none */
     double step, t0;
     int64_t steps, every, seed;
-    bool random;
+    bool random, out_of_memory;
     char **setting; /* "NAME=VALUE", all parameters of the model */
     char **column, **swept;
     int settings, columns, sweeps;

@@ -41,6 +41,7 @@ void nh_record_free(nh_record *record)
 {
     if (!record)
         return;
+    nh_record_forget_observed(record);
     free(record->table);
     free(record->seen);
     free(record->inner);
@@ -128,9 +129,10 @@ static nh_status look(const nh_record *record, double t, const double *q, const 
 
 /* Energies and residuals are the same for wrapped angles, and exact; the model's own observables
  * may count revolutions. They come behind the latitude, where there is one. */
-static nh_status measure(nh_record *record, double *row, const double *q, const double *v,
-                         const double *wrapped_q)
+static nh_status measure(nh_record *record, double *row, const nh_state *now,
+                         const nh_state *before, nh_report *report)
 {
+    const double *q = now->q, *v = now->v, *wrapped_q = now->wrapped_q;
     const int residuals = record->constraints + nh_system_positions(record->system);
     const double *seen = record->seen, *values = seen + 1 + residuals;
     double t = row[0], *energy = row + nh_record_energy_column(record), *to = energy + 1;
@@ -152,6 +154,8 @@ static nh_status measure(nh_record *record, double *row, const double *q, const 
         status = look(record, t, q, v);
     for (int i = 0; i < own; i++)
         to[i] = values[built_in + i];
+    if (record->watch && status == NH_OK)
+        status = nh_watch_values(record->watch, now, before, to + own, report);
     return status;
 }
 
@@ -164,25 +168,41 @@ nh_status nh_record_add(nh_record *record, double t, const double *q, const doub
 nh_status nh_record_add_with(nh_record *record, double t, const double *q, const double *v,
                              const double *wrapped_q, const double *u, nh_report *report)
 {
+    const nh_state now = {.t = t, .q = q, .wrapped_q = wrapped_q ? wrapped_q : q, .v = v};
+    return nh_record_add_step(record, &now, NULL, u, report);
+}
+
+/* Room for a row, and the open inputs of it. */
+static nh_status prepare_row(nh_record *record, const nh_state *now, const double *u,
+                             nh_report *report)
+{
     nh_status status = grow(record, report);
     if (u)
         memcpy(record->u, u, (size_t)record->system->shape.inputs * sizeof *u);
     else if (status == NH_OK && record->system->shape.inputs > 0) {
-        nh_inner_velocities(record->system, q, v, record->inner, 1);
-        status = nh_system_default_inputs(record->system, t, q, record->inner, record->u, report);
+        nh_inner_velocities(record->system, now->q, now->v, record->inner, 1);
+        status = nh_system_default_inputs(record->system, now->t, now->q, record->inner, record->u,
+                                          report);
     }
+    return status;
+}
+
+nh_status nh_record_add_step(nh_record *record, const nh_state *now, const nh_state *before,
+                             const double *u, nh_report *report)
+{
+    nh_status status = prepare_row(record, now, u, report);
     if (status != NH_OK)
         return status;
     double *row = record->table + (record->keep ? record->rows * record->width : 0);
-    row[0] = t;
+    row[0] = now->t;
     for (int i = 0; i < record->coordinates; i++)
-        row[1 + i] = q[i];
+        row[1 + i] = now->q[i];
     for (int i = 0; i < record->velocities; i++)
-        row[1 + record->coordinates + i] = v[i];
-    status = measure(record, row, q, v, wrapped_q ? wrapped_q : q);
+        row[1 + record->coordinates + i] = now->v[i];
+    status = measure(record, row, now, before, report);
     if (status != NH_OK)
         return nh_fail(report, status,
-                       "t = %.10g: energy and observables could not be computed: %s", t,
+                       "t = %.10g: energy and observables could not be computed: %s", now->t,
                        nh_status_name(status));
     double energy = row[nh_record_energy_column(record)];
     if (record->rows == 0)
@@ -252,6 +272,8 @@ const char *nh_record_column_name(const nh_record *record, int column)
     if (column == 0)
         return "energy";
     column -= 1;
+    if (column >= record->observables)
+        return record->watched_name[column - record->observables];
     if (record->may_have_latitude && column == NH_RECORD_BUILT_IN)
         return "latitude";
     column -= record->may_have_latitude && column > NH_RECORD_BUILT_IN;

@@ -13,17 +13,20 @@ struct nh_record {
     int observables; /* with the latitude, where there may be one */
     bool may_have_latitude;
     nh_latitude *latitude; /* of the first row's driver energy; NULL: NaN in its column */
-    int columns;           /* t, q, v, energy, observables */
-    int width;             /* columns and one more: the largest |k| of the row */
-    bool section;          /* rows are states at events and follow no path */
-    bool keep;             /* false: rows are counted, the table holds only the last */
-    int64_t rows;          /* recorded */
-    int64_t room;          /* rows the table has memory for */
-    double *table;         /* [rows][width] */
-    engine engine;         /* of NH_FN_OBSERVE */
-    double *seen;          /* what it returned: energy, k, observables */
-    double *inner;         /* [velocities of the system] at that state */
-    double *u;             /* open inputs there */
+    nh_watch *watch;       /* of the quantities that were asked for; NULL: none */
+    char **watched_name;   /* [watched] */
+    int watched;
+    int columns;   /* t, q, v, energy, observables, what was asked for */
+    int width;     /* columns and one more: the largest |k| of the row */
+    bool section;  /* rows are states at events and follow no path */
+    bool keep;     /* false: rows are counted, the table holds only the last */
+    int64_t rows;  /* recorded */
+    int64_t room;  /* rows the table has memory for */
+    double *table; /* [rows][width] */
+    engine engine; /* of NH_FN_OBSERVE */
+    double *seen;  /* what it returned: energy, k, observables */
+    double *inner; /* [velocities of the system] at that state */
+    double *u;     /* open inputs there */
     double first_energy, energy_error, constraint_max;
 };
 
@@ -32,6 +35,16 @@ enum { NH_RECORD_BUILT_IN = 2 };
 
 /* Makes room for so many rows, where they are kept; before the first one. More may be added. */
 nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report);
+
+/* Adds columns for quantities by name, separated by commas; before the first row. */
+nh_status nh_record_observe(nh_record *record, const char *names, double step,
+                            const nh_state *start, nh_report *report);
+void nh_record_forget_observed(nh_record *record);
+
+/* Adds a row. `before` is the state one step earlier, NULL: unknown, and then what is observed of
+ * two states is NaN. `u` as below. */
+nh_status nh_record_add_step(nh_record *record, const nh_state *now, const nh_state *before,
+                             const double *u, nh_report *report);
 
 /* nh_record_add with the open inputs of the row; NULL: those that are theirs by default. */
 nh_status nh_record_add_with(nh_record *record, double t, const double *q, const double *v,

@@ -12,7 +12,7 @@ typedef struct reader {
     nh_recorded *table;
     hid_t file;
     int64_t member;
-    bool failed;
+    bool failed, out_of_memory;
 } reader;
 
 static int axes_of(hid_t data, hsize_t shape[3])
@@ -56,13 +56,15 @@ static void rename_columns(reader *r, const char *list, int first, int count)
     hsize_t shape[3] = {0};
     H5Tset_size(type, H5T_VARIABLE);
     H5Tset_cset(type, H5T_CSET_UTF8);
-    if (text && data >= 0 && axes_of(data, shape) == 1 && shape[0] == (hsize_t)count &&
-        H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0)
-        for (int i = 0; i < count; i++) {
-            char *copy = text[i] ? nh_arena_text(&t->arena, text[i], strlen(text[i])) : NULL;
-            t->name[first + i] = copy ? copy : t->name[first + i];
-            H5free_memory(text[i]);
-        }
+    const bool named = data >= 0 && axes_of(data, shape) == 1 && shape[0] == (hsize_t)count;
+    r->out_of_memory |= !text;
+    r->failed |= named && text && H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
+    for (int i = 0; text && i < count; i++) {
+        char *copy = text[i] ? nh_arena_text(&t->arena, text[i], strlen(text[i])) : NULL;
+        r->out_of_memory |= text[i] && !copy;
+        t->name[first + i] = copy ? copy : t->name[first + i];
+        H5free_memory(text[i]);
+    }
     free(text);
     H5Tclose(type);
     if (data >= 0)
@@ -149,7 +151,7 @@ nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *repor
     if (good && !exists)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has members 0 to %lld; there is no member %lld",
                        t->path, (long long)t->members - 1, (long long)member);
-    if (t->beyond)
+    if (t->beyond || r.out_of_memory)
         return nh_recorded_refuse(t, report);
     if (!good || r.failed)
         return nh_fail(report, NH_FILE_FAILED,

@@ -48,6 +48,22 @@ static nh_status read_row(nh_recorded *t, char *line, int64_t row, nh_report *re
     return NH_OK;
 }
 
+/* The next line; NULL at the end of the file, or with a status where it could not be read. */
+static char *next_line(const nh_recorded *t, FILE *file, char **line, size_t *room,
+                       nh_status *status, nh_report *report)
+{
+    if (*status != NH_OK)
+        return NULL;
+    errno = 0;
+    if (getline(line, room, file) > 0)
+        return *line;
+    if (errno == ENOMEM)
+        *status = nh_fail_memory(report);
+    else if (!feof(file))
+        *status = nh_fail(report, NH_FILE_FAILED, "cannot read %s: %s", t->path, strerror(errno));
+    return NULL;
+}
+
 nh_status nh_recorded_read_csv(nh_recorded *t, int64_t member, nh_report *report)
 {
     (void)member;
@@ -57,12 +73,13 @@ nh_status nh_recorded_read_csv(nh_recorded *t, int64_t member, nh_report *report
     int64_t lines = count_lines(file), row = 0;
     char *line = NULL;
     size_t room = 0;
+    nh_status status = NH_OK;
     rewind(file);
-    nh_status status =
-        lines > 1 && getline(&line, &room, file) > 0
-            ? read_names(t, line, lines - 1, report)
-            : nh_fail(report, NH_BAD_ARGUMENT, "%s: there is no data in it", t->path);
-    while (status == NH_OK && row < t->rows && getline(&line, &room, file) > 0)
+    if (next_line(t, file, &line, &room, &status, report) && lines > 1)
+        status = read_names(t, line, lines - 1, report);
+    else if (status == NH_OK)
+        status = nh_fail(report, NH_BAD_ARGUMENT, "%s: there is no data in it", t->path);
+    while (row < t->rows && next_line(t, file, &line, &room, &status, report))
         if (line[strspn(line, "\r\n")])
             status = read_row(t, line, row++, report);
     free(line);

@@ -91,6 +91,29 @@ static int ask_to_stop(void *simulation)
     return s->options.stop(s->options.user);
 }
 
+/* The columns that were asked for. Two states one step apart exist only where all steps are alike
+ * and every one of them is one of the run. */
+static nh_status observe(nh_simulation *s, nh_report *report)
+{
+    const nh_simulation_options *o = &s->options;
+    const int n = nh_system_coordinates(s->system);
+    nh_state start = {.t = o->t0, .q = s->motion, .wrapped_q = s->motion, .v = s->motion + n};
+    nh_status status = nh_record_observe(s->record, o->observe, o->step, &start, report);
+    if (status != NH_OK || !nh_watch_looks_back(s->record->watch))
+        return status;
+    if (s->in_section)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "what is observed of two states one step apart does not exist in a section");
+    if (s->plan.tolerance > 0 || s->plan.pace > 0)
+        return nh_fail_about(report,
+                             nh_fail(report, NH_BAD_ARGUMENT,
+                                     "what is observed of two states one step apart needs a fixed "
+                                     "step; %s chooses its own",
+                                     o->method),
+                             "step");
+    return NH_OK;
+}
+
 static nh_status begin(nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
@@ -127,6 +150,8 @@ static nh_status begin(nh_simulation *s, nh_report *report)
     }
     if (status == NH_OK)
         status = nh_record_create(&s->record, s->system, report);
+    if (status == NH_OK && o->observe)
+        status = observe(s, report);
     if (status != NH_OK)
         return status;
     fill_in(s);
@@ -219,6 +244,12 @@ static void remark_drift(nh_simulation *s)
                        s->surface_drift, part);
 }
 
+static nh_state state_in(const double *row, const double *wrapped_q, int coordinates)
+{
+    return (nh_state){
+        .t = row[0], .q = row + 1, .wrapped_q = wrapped_q, .v = row + 1 + coordinates};
+}
+
 static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
 {
     nh_simulation *s = ((stretch *)user)->simulation;
@@ -230,7 +261,10 @@ static nh_status take_samples(void *user, const nh_samples *samples, nh_report *
     nh_status status = NH_OK;
     for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
         const double *row = samples->row + i * width, *wrapped = samples->wrapped + i * n;
-        status = nh_record_add_with(s->record, row[0], row + 1, row + 1 + n, wrapped,
+        nh_state before, now = state_in(row, wrapped, n);
+        if (samples->before)
+            before = state_in(samples->before + i * width, samples->wrapped_before + i * n, n);
+        status = nh_record_add_step(s->record, &now, samples->before ? &before : NULL,
                                     samples->inputs, report);
         if (status == NH_OK && s->archive)
             status = nh_simulation_write_row(s, wrapped, report);
@@ -288,6 +322,7 @@ nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
     nh_sample_options options = {.steps = is_asked_to_stop(s) ? 0 : s->options.steps - done,
                                  .every = s->options.every,
                                  .first = s->recorded < 0,
+                                 .look_back = nh_watch_looks_back(s->record->watch),
                                  .user = &now,
                                  .samples = take_samples,
                                  .pause = look_around};

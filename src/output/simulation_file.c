@@ -4,6 +4,7 @@
 #include "output/simulation.h"
 #include "run/inputs.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "output/file.h"
 
 #include <limits.h>
@@ -17,8 +18,9 @@
 typedef struct notes {
     int64_t steps, every, recorded, position, has_output;
     nh_record_state record;
-    uint64_t mark; /* of the output's last rows */
-    int64_t ended; /* the last, shorter step has been taken */
+    uint64_t mark;    /* of the output's last rows */
+    int64_t ended;    /* the last, shorter step has been taken */
+    uint64_t columns; /* a digest of their names */
 } notes;
 
 /* ---- the output ---------------------------------------------------------------------------- */
@@ -158,6 +160,17 @@ bool nh_simulation_checkpoint_is_due(nh_simulation *s)
     return due;
 }
 
+/* Of the names of the columns, with the NUL at the end of each. */
+static uint64_t digest_columns(const nh_record *record)
+{
+    uint64_t digest = NH_HASH_START;
+    for (int i = 0; i < record->columns; i++) {
+        const char *name = nh_record_column_name(record, i);
+        digest = nh_hash(digest, name, strlen(name) + 1);
+    }
+    return digest;
+}
+
 nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
 {
     notes now = {.steps = s->options.steps,
@@ -165,7 +178,8 @@ nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
                  .recorded = s->recorded,
                  .has_output = s->archive != NULL,
                  .record = nh_record_save(s->record),
-                 .ended = s->ended};
+                 .ended = s->ended,
+                 .columns = digest_columns(s->record)};
     nh_status status = NH_OK;
     if (s->archive)
         status = nh_archive_flush(s->archive, &now.position, report);
@@ -193,6 +207,11 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
                        "%s is of a run of %lld steps, recorded every %lld; with an output file "
                        "these must stay the same",
                        o->resume, (long long)before->steps, (long long)before->every);
+    if (o->output && before->columns != digest_columns(s->record))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s is of a run with other columns; with an output file what is observed "
+                       "must stay the same",
+                       o->resume);
     if (before->ended && before->steps != o->steps)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s was written after a last, shorter step; such a run cannot become longer",

@@ -3,7 +3,8 @@
  * Such a call may take less time than reading a clock does. So what the kernel is handed is kept
  * from one call to the next, and a call only asks whether everything is still as it was then and
  * nothing has to be looked at before its last step. At the latest after BRIEF_STEPS steps a call
- * goes the long way again (advance.c), as does one that fails here: the state is put back first. */
+ * goes the long way again (advance.c), as does one that fails here: the states are put back first.
+ */
 #include <string.h>
 
 #include "base/clock.h"
@@ -31,6 +32,7 @@ void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io)
     nh_brief *b = &run->brief;
     const group *g = run->group;
     b->until = 0;
+    b->calls = 0;
     /* a user's function may ask to stop, and must not be called again then; events are looked for
      * in every step */
     if (g->retired || run->trial.open || run->solution || run->crossings ||
@@ -106,46 +108,146 @@ static bool team_finite(const nh_run *run, int from, int to)
     return true;
 }
 
-static void save(const group *g, size_t rows)
+/* The rows of a block that steps change: q and v, what rounding left out if that is kept, then
+ * revolutions and memory. */
+typedef struct changing {
+    size_t first, second, rows; /* [0, first), [second, second + rows) */
+} changing;
+
+static changing changing_of(const nh_run *run)
 {
-    if (g->lanes == NH_LANES)
-        nh_lanes_save(g->saved, g->block, rows);
-    else
-        memcpy(g->saved, g->block, rows * (size_t)g->lanes * sizeof(double));
+    const size_t n = (size_t)run->system->shape.n;
+    return (changing){(run->compensated ? 4 : 2) * n, 4 * n,
+                      (size_t)run->system->shape.angles + run->memory};
 }
 
-/* Several groups, a team at a time while its states are at hand. What comes before the steps of a
- * team is done a team ahead: numbers stored one by one can be loaded together only some time later.
- */
+static void copy_rows(double *to, const double *from, size_t rows, size_t lanes)
+{
+    if (lanes == NH_LANES)
+        nh_lanes_save(to, from, rows);
+    else
+        memcpy(to, from, rows * lanes * sizeof(double));
+}
+
+static void copy_changing(double *to, const double *from, const changing *what, size_t lanes)
+{
+    copy_rows(to, from, what->first, lanes);
+    if (what->rows > 0)
+        copy_rows(to + what->second * lanes, from + what->second * lanes, what->rows, lanes);
+}
+
+/* ---- several groups ---- */
+
+/* To save the states before every call would take as long as a step does. They are saved before one
+ * call of NH_BRIEF_CALLS; of the others it is noted how many steps they took, and with which
+ * inputs, so that they can be done once more if a later one fails. */
+
+static double *noted_inputs(const nh_run *run, int call, const group *g)
+{
+    const size_t members = (size_t)run->groups * (size_t)g->lanes;
+    return run->brief.inputs +
+           ((size_t)call * members + (size_t)g->first_member) * (size_t)run->system->shape.inputs;
+}
+
+static double *inputs_of(const nh_run *run, const group *g)
+{
+    const size_t inputs = (size_t)run->system->shape.inputs;
+    return g->block + (run->state_size - inputs) * (size_t)g->lanes;
+}
+
+static void note_inputs(const nh_run *run, int call, int from, int to)
+{
+    const size_t inputs = (size_t)run->system->shape.inputs, lanes = (size_t)run->group->lanes;
+    if (lanes == NH_LANES && to > from) {
+        nh_lanes_note(noted_inputs(run, call, run->group + from), run->group + from, to - from,
+                      run->state_size - inputs, inputs);
+        return;
+    }
+    for (const group *g = run->group + from; g < run->group + to; g++)
+        copy_rows(noted_inputs(run, call, g), inputs_of(run, g), inputs, lanes);
+}
+
+static void put_noted_inputs(const nh_run *run, int call, const group *g)
+{
+    copy_rows(inputs_of(run, g), noted_inputs(run, call, g), (size_t)run->system->shape.inputs,
+              (size_t)g->lanes);
+}
+
+/* A team of groups, from step `index` on; `io` has what the kernel was handed last. */
+static bool advance_team(const nh_run *run, nh_kernel_io *io, int from, int to, int64_t index,
+                         int64_t steps)
+{
+    for (int g = from; g < to; g++) {
+        point_at(io + g - from, run->group[g].block);
+        io[g - from].index = index;
+    }
+    return run->brief.kernel->advance(io, to - from, steps) == NH_KERNEL_OK;
+}
+
+static int team_end(const nh_run *run, int from)
+{
+    const int most = run->group->lanes > 1 ? NH_TEAM_MAX : 1;
+    return from + most < run->groups ? from + most : run->groups;
+}
+
+/* A call failed when it had come to group `end`: the states before it, and its inputs. */
+static void go_back(nh_run *run, nh_kernel_io *io, int end)
+{
+    const nh_brief *b = &run->brief;
+    const changing what = changing_of(run);
+    const size_t lanes = (size_t)run->group->lanes;
+    const int changed = b->calls > 0 ? run->groups : end; /* the others were not saved yet */
+    int64_t index = run->steps;
+    if (b->inputs)
+        note_inputs(run, b->calls, end, run->groups);
+    for (int g = 0; g < changed; g++)
+        copy_changing(run->group[g].block, run->group[g].saved, &what, lanes);
+    for (int call = 0; call < b->calls; call++)
+        index -= b->taken[call];
+    for (int call = 0; call < b->calls; index += b->taken[call++])
+        for (int from = 0, to; from < run->groups; from = to) {
+            to = team_end(run, from);
+            for (int g = from; b->inputs && g < to; g++)
+                put_noted_inputs(run, call, run->group + g);
+            (void)advance_team(run, io, from, to, index, b->taken[call]); /* as before */
+        }
+    for (int g = 0; b->inputs && g < run->groups; g++)
+        put_noted_inputs(run, b->calls, run->group + g);
+}
+
+/* A team at a time while its states are at hand. What comes before the steps of a team is done a
+ * team ahead: numbers stored one by one can be loaded together only some time later. */
 static bool advance_groups(nh_run *run, int64_t steps, const nh_around *around)
 {
     nh_brief *b = &run->brief;
-    const size_t lanes = (size_t)run->group->lanes, size = run->state_size * lanes;
-    const int groups = run->groups, most = lanes > 1 ? NH_TEAM_MAX : 1;
+    const size_t lanes = (size_t)run->group->lanes;
+    const changing what = changing_of(run);
     nh_kernel_io io[NH_TEAM_MAX];
     bool done = true;
-    int last = most < groups ? most : groups;
-    for (int i = 0; i < most; i++)
+    int last = team_end(run, 0);
+    b->calls = b->calls < NH_BRIEF_CALLS ? b->calls : 0;
+    for (int i = 0; i < NH_TEAM_MAX; i++)
         io[i] = b->io;
     if (around)
         around->before(around->self, run->group, last);
-    for (int i = 0; i < groups && done;) {
-        const int next = last + most < groups ? last + most : groups;
+    for (int i = 0; i < run->groups && done;) {
+        const int next = team_end(run, last);
         if (around && next > last)
             around->before(around->self, run->group + last, next - last);
-        for (int g = i; g < last; g++) {
-            save(run->group + g, run->state_size);
-            point_at(io + g - i, run->group[g].block);
-            io[g - i].index = run->steps;
-        }
-        done = b->kernel->advance(io, last - i, steps) == NH_KERNEL_OK && team_finite(run, i, last);
-        if (done && around)
-            around->after(around->self, run->group + i, last - i);
+        for (int g = i; b->calls == 0 && g < last; g++)
+            copy_changing(run->group[g].saved, run->group[g].block, &what, lanes);
+        if (b->inputs)
+            note_inputs(run, b->calls, i, last);
+        done = advance_team(run, io, i, last, run->steps, steps) &&
+               (around ? around->after(around->self, run->group + i, last - i)
+                       : team_finite(run, i, last));
         i = done ? last : i;
         last = done ? next : last;
     }
-    for (int g = 0; g < last && !done; g++)
-        memcpy(run->group[g].block, run->group[g].saved, size * sizeof(double));
+    if (done)
+        b->taken[b->calls++] = steps;
+    else
+        go_back(run, io, last);
     return done;
 }
 

@@ -11,7 +11,9 @@
 #include "system/start.h"
 
 /* Two events of one kind come soon after each other if the time between them is so small a part of
- * a step; so many of them in a row accumulate. */
+ * a step; so many of them in a row accumulate. So do events that come ever faster, when the time
+ * between them has become so small a part of what it was: steps that a method chooses itself become
+ * shorter with it. */
 static const double soon = 1e-6;
 enum { SOON_MAX = 3 };
 
@@ -22,6 +24,7 @@ typedef struct walk { /* a member between two steps of the run */
     int member;
     double *kept;
     int64_t index; /* steps of the run that are behind it */
+    bool changed;  /* an event changed its velocities since the last whole step */
     nh_failure *f;
 } walk;
 
@@ -133,9 +136,15 @@ static bool change_velocities(walk *k, int event, double *node)
 static bool accumulates(walk *k, const nh_root *root, double t, double length)
 {
     double *of = nh_crossings_of(k->kept, root->event);
-    const bool again = of[OF_COUNT] > 0 && t - of[OF_LAST] < soon * length;
-    of[OF_SHORT] = again ? of[OF_SHORT] + 1 : 0;
-    return of[OF_SHORT] >= SOON_MAX;
+    const double gap = t - of[OF_LAST];
+    if (of[OF_COUNT] == 0)
+        return false;
+    const bool faster = of[OF_FASTER] > 0 && gap < of[OF_GAP];
+    of[OF_SHORT] = gap < soon * length ? of[OF_SHORT] + 1 : 0;
+    of[OF_FASTER] = faster ? of[OF_FASTER] + 1 : 1;
+    of[OF_WIDE] = faster ? of[OF_WIDE] : gap;
+    of[OF_GAP] = gap;
+    return of[OF_SHORT] >= SOON_MAX || (of[OF_FASTER] > SOON_MAX && gap < soon * of[OF_WIDE]);
 }
 
 /* Where the member is after an event that acted: on the side from which it came, unless it goes
@@ -214,6 +223,7 @@ static bool happen_one(walk *k, const nh_root *root, double h)
         end_member(k, root->event);
     if (acts)
         choose_side(k, root, w->fresh);
+    k->changed = k->changed || acts;
     return true;
 }
 
@@ -237,9 +247,17 @@ static bool happen(walk *k, int first, const double *from, const double *to)
     put_state(k, w->fresh);
     double *node = nh_crossings_node(w, k->kept, 0);
     memcpy(node, w->fresh, w->node_size * sizeof *node);
+    nh_crossings_slope(w, node); /* the velocities are others */
     k->kept[KEPT_NODES] = 1;
     k->kept[KEPT_SEEN] = -INFINITY;
     return true;
+}
+
+/* What the motion conserves is compared with the state behind the event from now on. */
+static void watch_anew(walk *k)
+{
+    nh_health_restart(k->run, k->member, k->index);
+    k->changed = false;
 }
 
 static bool look_through(walk *k, double *from, double *to, double until, int *event)
@@ -393,7 +411,7 @@ static bool advance_given(walk *k, int64_t to)
     if (k->kept[KEPT_ENDED] == 0) {
         k->index++;
         hand_state(k);
-        nh_health_restart(run, k->member, k->index);
+        watch_anew(k);
     }
     return true;
 }
@@ -532,7 +550,7 @@ static bool advance_own(walk *k, int64_t to)
         if (done && !happened) {
             k->index++;
             hand_state(k);
-            nh_health_restart(run, k->member, k->index);
+            watch_anew(k);
         }
     }
     if (done && k->kept[KEPT_ENDED] != 0)
@@ -559,6 +577,8 @@ bool nh_crossings_advance(nh_run *run, group *g, int64_t from, int64_t to, nh_fa
     while (done && k.index < to && k.kept[KEPT_ENDED] == 0 && !w->no_memory)
         done = w->own ? advance_own(&k, to) : advance_given(&k, to);
     run->trace = w->wanted;
+    if (k.changed) /* it ended there */
+        watch_anew(&k);
     if (w->stopped) {
         w->stopped = false;
         return fails(&k, NH_KERNEL_STOPPED, 0, 0);

@@ -18,6 +18,8 @@ enum { PIECES_MAX = 1000000, NEWTON_MAX = 8, BISECTIONS_MAX = 200, WIDTHS = 6 };
 static const double narrow = 0x1p-24; /* pieces are not divided any more */
 static const double clear = 0.25;     /* how far from zero, relative to how much g changes */
 static const double believable = 8;   /* a cubic whose error is so many times smaller than it */
+static const double certain = 64;     /* ... so that its shape is that of g: the error was measured
+                                         in one place, and may be larger in others */
 static const double near = 1e-3;      /* an extremum so near zero is computed exactly */
 static const double touching = 1e-12; /* ... and is remarked */
 
@@ -138,12 +140,16 @@ static double height(point p, bool of_rate)
     return of_rate ? p.rate : p.g;
 }
 
+/* A value that stands for a side: that of a start on zero, which is itself not the zero that is
+ * looked for. */
+static const double on_side = DBL_MIN;
+
 /* A zero between two points of different signs: regula falsi as Anderson and Bjoerck have it, and
  * halving where that is slow. Ends where no number lies in between, or within `tolerance`. */
 static point bracketed(search *s, sampler *sample, bool of_rate, point a, point b, double tolerance)
 {
     double fa = height(a, of_rate), fb = height(b, of_rate), width = fabs(b.x - a.x);
-    point best = fabs(fa) < fabs(fb) ? a : b;
+    point best = fabs(fa) < fabs(fb) && fabs(fa) > on_side ? a : b;
     for (int i = 0; i < BISECTIONS_MAX && !s->failed; i++) {
         double x = a.x - fa * (b.x - a.x) / (fb - fa);
         const bool slow = i % 4 == 3 && fabs(b.x - a.x) > width / 4;
@@ -227,7 +233,7 @@ static void cross(search *s, point a, point b)
     a = exact(s, fmax(0, a.x - (s->w->exactly ? 0 : room)));
     b = exact(s, fmin(1, b.x + (s->w->exactly ? 0 : room)));
     if (a.x == 0 && sign_of(a.g) != s->side)
-        a.g = s->side * DBL_MIN;
+        a.g = s->side * on_side;
     if (s->failed || sign_of(a.g) == sign_of(b.g))
         return;
     add_root(s, bracketed(s, exact, false, a, b, 0).x);
@@ -328,18 +334,18 @@ static void look_between(search *s, point a, point b, double error)
                  away = fmax(low, -high); /* from zero; below 0: on both sides */
     if (away > fmax(clear * change, believable * error))
         return;
-    const bool known = error < change / believable;
+    const bool known = error < change / certain;
     const double slow = fmin(fmin(fabs(d[0]), fabs(d[1])), fabs(d[2]));
     const bool monotone = sign_of(d[0]) == sign_of(d[1]) && sign_of(d[1]) == sign_of(d[2]);
     const double bend[2] = {d[1] - d[0], d[2] - d[1]};
     const bool turns = sign_of(a.rate) * sign_of(b.rate) < 0;
-    if (w < narrow || (known && monotone && slow > error)) {
+    if (w < narrow || (known && monotone && slow > believable * error)) {
         if (w < narrow && turns)
             around_extremum(s, a, b);
         else if (sign_of(a.g) * sign_of(b.g) < 0)
             cross(s, a, b);
     } else if (known && turns && sign_of(bend[0]) == sign_of(bend[1]) &&
-               fmin(fabs(bend[0]), fabs(bend[1])) > error)
+               fmin(fabs(bend[0]), fabs(bend[1])) > believable * error)
         around_extremum(s, a, b);
     else
         divide(s, a, b, error);
@@ -422,7 +428,7 @@ static void look_at_event(search *s, double *of)
     if (s->side == 0 || is_clear(s, a, b))
         return;
     if (sign_of(a.g) != s->side) /* it went through, or was thrown back, just here */
-        a.g = s->side * DBL_MIN;
+        a.g = s->side * on_side;
     s->pieces = 0;
     const int before = w->roots;
     divide(s, a, b, 32 * error_within(s, a, b));
@@ -435,7 +441,7 @@ static void look_at_event(search *s, double *of)
         return;
     const double last = w->roots > before ? w->root[w->roots - 1].x : 0; /* one is missing */
     a = exact(s, last);
-    a.g = s->side * fmax(DBL_MIN, fabs(a.g));
+    a.g = s->side * on_side;
     add_root(s, bracketed(s, exact, false, a, b, 0).x);
 }
 

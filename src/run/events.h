@@ -32,6 +32,9 @@ enum {
     OF_SIDE,  /* the sign of g at the first node, just after an event there; 0: not known yet */
     OF_LAST,  /* time of the last one */
     OF_SHORT, /* how many came one soon after the other */
+    OF_GAP,   /* the time between the last two */
+    OF_WIDE,  /* ... and between the first two of those that came ever faster; how many these are */
+    OF_FASTER,
     OF_COUNT,
     OF_ALL
 };

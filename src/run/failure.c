@@ -61,13 +61,11 @@ static nh_status describe_event(const nh_run *run, const nh_failure *f, const ch
                                 nh_report *report)
 {
     const bool many = f->kernel_status == NH_FAILED_ACCUMULATION;
-    const long long count = nh_run_event_count(run, f->member, f->iterations);
     if (many)
         nh_fail(report, NH_NOT_CONVERGED,
-                "%st = %.10g: the events '%s' accumulate there (%lld so far), and the model does "
-                "not say "
-                "how the motion goes on after that; end the run at one of them",
-                who, f->residual, nh_system_event_name(run->system, f->iterations), count);
+                "%st = %.10g: the events '%s' accumulate there, and the model does not say how the "
+                "motion goes on after that; end the run at one of them",
+                who, f->residual, nh_system_event_name(run->system, f->iterations));
     else
         nh_fail(report, NH_BAD_START,
                 "%st = %.10g: no velocities near those that 'when %s' gives satisfy the "

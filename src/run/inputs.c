@@ -448,7 +448,10 @@ nh_status nh_run_check_inputs(const nh_run *run, int members, const double *valu
     const nh_run_inputs *in = run->inputs;
     const size_t stride = in ? (size_t)run->system->mechanics->problem->inputs : 0;
     /* those that are not the caller's are finite, too */
-    if (!in || nh_numbers_finite(value, (size_t)members * stride))
+    const size_t count = (size_t)members * stride;
+    if (!in || (run->group->lanes == NH_LANES && count % NH_LANES == 0
+                    ? nh_lanes_finite(value, count / NH_LANES)
+                    : nh_numbers_finite(value, count)))
         return NH_OK;
     for (int i = 0; i < in->sources; i++)
         for (int m = 0; in->source[i].free && m < members; m++) {

@@ -6,17 +6,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kernel/kernel_io.h"
+#include "run/run.h"
 
 void nh_lanes_save(double *to, const double *from, size_t rows);
-/* False where a number is not finite, or some are so large that their sum is not. */
+/* False where a number is not finite, or some are so large that their sum is not. The numbers lie
+ * anywhere. */
 bool nh_lanes_finite(const double *from, size_t rows);
-/* The same of numbers anywhere, on every machine. */
+/* The same of any number of numbers, on every machine. */
 bool nh_numbers_finite(const double *x, size_t count);
+/* Some rows of the groups' blocks, those of a group behind those of the one before. */
+void nh_lanes_note(double *to, const group *first, int count, size_t row, size_t rows);
 /* Sets a row: one number of each member, `stride` apart in `value`. */
 void nh_lanes_put(double *row, const double *value, size_t stride);
-/* Coordinates, with full revolutions, and velocities of a block: shape->n for each member. Returns
- * what nh_lanes_finite does. */
-bool nh_lanes_show(const nh_shape *shape, const double *block, double *q, double *v);
+/* Coordinates, with full revolutions, and velocities of some groups: shape->n for each member.
+ * Returns what nh_lanes_finite does. */
+bool nh_lanes_show(const nh_shape *shape, const group *first, int count, double *q, double *v);
 
 #endif

@@ -25,6 +25,7 @@
 #define WRONG 0.003   /* error of all stretches that matters */
 #define UNUSUAL 4     /* ... if it is so many times that of other steps, */
 #define SURELY 0.008  /* or so large */
+#define RESOLVED 3    /* steps within the smallest distance from a pole */
 enum { BETWEEN = 32, BETWEEN_NEAR = 2, FREE_STEPS = 600, SHARE = 64 };
 
 static double measure_of(const nh_reading *look)
@@ -120,6 +121,12 @@ static double change_of_velocity(const nh_health *h, const nh_track *track)
 
 /* ---- stretches ---- */
 
+/* Whether so few steps were done again that some more cost little. */
+static bool can_spare(const nh_run *run, const nh_track *track)
+{
+    return track->done_again < (run->steps - track->first) / SHARE;
+}
+
 static bool may_open(const nh_run *run, const nh_track *track, double measure)
 {
     bool affordable = track->done_again < FREE_STEPS + (run->steps - track->first) / SHARE;
@@ -150,6 +157,31 @@ static void note_worst(nh_run *run, nh_track *track, double measure)
     memcpy(s->worst_v, run->health->now + n, n * sizeof(double));
 }
 
+static nh_concern concern_of(const nh_passage *s)
+{
+    return s->worst >= DOUBTFUL ? NH_CONCERN_ABRUPT : NH_CONCERN_SINGULAR;
+}
+
+/* There is nothing to learn from a stretch whose remark has been made, and little from one that is
+ * no closer to a singular state than another whose steps were good. */
+static bool is_worth_repeating(const nh_run *run, const nh_track *track)
+{
+    const nh_passage *s = &track->stretch;
+    const nh_concern concern = concern_of(s);
+    if (track->said >> concern & 1)
+        return false;
+    return concern == NH_CONCERN_ABRUPT || s->turned || s->worst < track->harmless ||
+           can_spare(run, track);
+}
+
+/* Close to a pole, measures grow with the square of the distance. Where the run took several steps
+ * within the smallest distance, it did not jump across. */
+static bool is_resolved(const nh_passage *s, int64_t steps)
+{
+    const double apart = 2 * sqrt(DOUBTFUL) / (double)steps;
+    return s->worst > RESOLVED * RESOLVED * apart * apart;
+}
+
 static void remark_stretch(nh_run *run, int member, double error)
 {
     nh_health *h = run->health;
@@ -163,7 +195,7 @@ static void remark_stretch(nh_run *run, int member, double error)
     else if (error >= 0)
         nh_print(halved, sizeof halved, "smaller steps change the state by %.2g%% of the motion",
                  100 * error);
-    if (s->worst >= DOUBTFUL) {
+    if (concern_of(s) == NH_CONCERN_ABRUPT) {
         nh_health_say(run, member, NH_CONCERN_ABRUPT,
                       "the velocities change abruptly between t = %.6g and %.6g (steps %lld to "
                       "%lld): %s; try a smaller step, now %g",
@@ -208,8 +240,11 @@ void nh_health_close(nh_run *run, int member)
     s->open = false;
     if (run->inputs) /* they may have changed on the way, so it cannot be done again */
         return;
+    if (!is_worth_repeating(run, track))
+        return;
     double error = error_of(run, member, 2);
-    if (error >= 0 && error < WRONG && s->worst < DOUBTFUL / 5) { /* two steps may be wrong alike */
+    if (error >= 0 && error < WRONG && s->worst < DOUBTFUL / 5 && !is_resolved(s, steps)) {
+        /* two steps may be wrong alike */
         double other = error_of(run, member, 3);
         error = other < 0 ? other : fmax(error, other);
     }

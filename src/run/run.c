@@ -25,23 +25,37 @@ void *nh_aligned_doubles(size_t count)
 
 /* ---- engines ---- */
 
-/* Slots for every tape that the kernel calls, constants in place. */
-static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, nh_fn_set functions,
-                               nh_report *report)
+/* The tapes that the kernel calls: those of the system, and the method's own if there are any. */
+static nh_status find_tapes(engine *e, const nh_system *system, nh_fn_set functions,
+                            const nh_run *run, nh_report *report)
 {
-    size_t total = 0, used = 0, width = (size_t)lanes;
     for (int fn = 0; fn < NH_FN_COUNT; fn++) {
         if (!nh_fn_in(functions, fn))
             continue;
         nh_status status = nh_system_tape(e->interpreter.tape + fn, system, (nh_fn)fn, report);
         if (status != NH_OK)
             return status;
-        total += nh_tape_room(e->interpreter.tape[fn]) * width;
     }
+    const nh_method *method = run ? run->choice.method : NULL;
+    if (method && method->fuse &&
+        !method->fuse(e->own, &system->shape, run->choice.option, run->table, e->interpreter.tape))
+        return nh_fail_memory(report);
+    for (int i = 0; i < NH_OWN_MAX; i++)
+        e->interpreter.tape[NH_FN_COUNT + i] = e->own[i];
+    return NH_OK;
+}
+
+/* Slots for all of them, constants in place. */
+static nh_status make_slots(engine *e, int lanes, nh_report *report)
+{
+    size_t total = 0, used = 0, width = (size_t)lanes;
+    for (int fn = 0; fn < NH_CALLS; fn++)
+        if (e->interpreter.tape[fn])
+            total += nh_tape_room(e->interpreter.tape[fn]) * width;
     double *slots = e->slots = nh_aligned_doubles(total);
     if (!slots)
         return nh_fail_memory(report);
-    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+    for (int fn = 0; fn < NH_CALLS; fn++) {
         const nh_tape *tape = e->interpreter.tape[fn];
         if (!tape)
             continue;
@@ -54,19 +68,24 @@ static nh_status prepare_tapes(engine *e, const nh_system *system, int lanes, nh
     return NH_OK;
 }
 
-/* Functions without a tape are those that the method skips. */
+/* Functions of the system without a tape are those that the method skips. */
 static void fill_calls(engine *e, nh_call_fn *call)
 {
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         e->call[fn] = e->callbacks || e->interpreter.tape[fn] ? call : nh_call_missing;
+    for (int fn = NH_FN_COUNT; fn < NH_CALLS; fn++)
+        e->call[fn] = e->interpreter.tape[fn] ? call : NULL;
 }
 
-nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
-                         nh_fn_set functions, nh_report *report)
+/* With functions of the method of a run, or without a run. */
+static nh_status prepare_calls(engine *e, const nh_system *system, nh_variant variant, int lanes,
+                               nh_fn_set functions, const nh_run *run, nh_report *report)
 {
     if (system->mechanics) {
         e->self = &e->interpreter;
-        nh_status status = prepare_tapes(e, system, lanes, functions, report);
+        nh_status status = find_tapes(e, system, functions, run, report);
+        if (status == NH_OK)
+            status = make_slots(e, lanes, report);
         fill_calls(e, nh_interpreter_of(variant));
         if (status == NH_OK)
             nh_machine_make(&e->machine, e->call, &e->interpreter, variant, lanes);
@@ -75,6 +94,12 @@ nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant,
     e->self = e->callbacks = nh_callback_space_create(system);
     fill_calls(e, nh_callbacks_call);
     return e->callbacks ? NH_OK : nh_fail_memory(report);
+}
+
+nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
+                         nh_fn_set functions, nh_report *report)
+{
+    return prepare_calls(e, system, variant, lanes, functions, NULL, report);
 }
 
 /* Twice what the method asks for, so that one that takes more than it asked for is found before it
@@ -91,8 +116,9 @@ static bool make_scratch(engine *e, size_t size, int lanes)
     return true;
 }
 
+/* `often`: so many steps will be done that functions of the method's own may pay. */
 static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant, int lanes,
-                                nh_report *report)
+                                bool often, nh_report *report)
 {
     const nh_method *method = run->choice.method;
     size_t scratch = method->scratch ? method->scratch(&run->system->shape, run->choice.option) : 0;
@@ -104,8 +130,9 @@ static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant
     e->kernel = nh_method_kernel(method, variant);
     if (!make_scratch(e, scratch, lanes))
         return nh_fail_memory(report);
-    return nh_engine_call(e, run->system, variant, lanes,
-                          nh_choice_functions(&run->choice, &run->system->shape), report);
+    return prepare_calls(e, run->system, variant, lanes,
+                         nh_choice_functions(&run->choice, &run->system->shape), often ? run : NULL,
+                         report);
 }
 
 void nh_engine_free(engine *e)
@@ -114,6 +141,8 @@ void nh_engine_free(engine *e)
     free(e->slots);
     nh_machine_free(&e->machine);
     nh_callback_space_free(e->callbacks);
+    for (int i = 0; i < NH_OWN_MAX; i++)
+        nh_tape_free(e->own[i]);
 }
 
 /* ---- groups ---- */
@@ -121,43 +150,51 @@ void nh_engine_free(engine *e)
 static bool make_groups(nh_run *run, int lanes)
 {
     int groups = (run->members + lanes - 1) / lanes;
+    /* blocks begin at lines of the cache and lie side by side: few steps of many groups are mostly
+     * a walk through memory */
+    const size_t size = (run->state_size * (size_t)lanes + 7) / 8 * 8;
     run->group = calloc((size_t)groups, sizeof *run->group);
     run->lane_state = nh_aligned_doubles(2 * run->state_size);
-    if (!run->group || !run->lane_state)
+    run->blocks = nh_aligned_doubles(2 * (size_t)groups * size);
+    if (!run->group || !run->lane_state || !run->blocks)
         return false;
     for (; run->groups < groups; run->groups++) {
         group *g = run->group + run->groups;
         *g = (group){.lanes = lanes, .first_member = run->groups * lanes};
         int used = run->members - g->first_member;
         g->retired = used < lanes ? (1u << lanes) - (1u << used) : 0;
-        g->block = nh_aligned_doubles(2 * run->state_size * (size_t)lanes);
-        if (!g->block)
-            return false;
-        g->saved = g->block + run->state_size * (size_t)lanes;
+        g->block = run->blocks + (size_t)run->groups * size;
+        g->saved = g->block + (size_t)groups * size;
     }
-    return true;
+    const size_t inputs = (size_t)run->system->shape.inputs;
+    if (run->members > 1 && inputs > 0)
+        run->brief.inputs =
+            nh_aligned_doubles(NH_BRIEF_CALLS * (size_t)groups * (size_t)lanes * inputs);
+    return run->members == 1 || inputs == 0 || run->brief.inputs;
 }
 
 static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_report *report)
 {
     nh_variant one = nh_variant_here(), wide = nh_variant_wide();
-    nh_status status = prepare_engine(&run->careful, run, one, 1, report);
-    if (status != NH_OK)
-        return status;
     /* lanes with steps of their own are at different times, and functions get one time for all;
      * steps that follow the pace of the motion have different lengths, and kernels get one */
     bool in_step = !run->pace && (run->system->facts.autonomous || !nh_choice_adapts(&run->choice));
     bool in_lanes = run->members > 1 && run->system->mechanics && in_step && !run->crossings;
     int lanes = in_lanes ? nh_variant_lanes(wide) : 1;
+    const bool is_compiled = options->backend == NH_BACKEND_COMPILED;
+    const bool often = lanes > 1 ? nh_choice_adapts(&run->choice) : !is_compiled;
+    nh_status status = prepare_engine(&run->careful, run, one, 1, often, report);
+    if (status != NH_OK)
+        return status;
     if (!make_groups(run, lanes))
         return nh_fail_memory(report);
     run->backend = NH_BACKEND_TAPE;
     run->trial.open = options->backend == NH_BACKEND_AUTO;
     run->trial.expected = options->steps;
     run->patience = (nh_patience){options->stop, options->user};
-    if (options->backend == NH_BACKEND_COMPILED)
+    if (is_compiled)
         return nh_run_compile(run, report);
-    return lanes > 1 ? prepare_engine(&run->fast, run, wide, lanes, report) : NH_OK;
+    return lanes > 1 ? prepare_engine(&run->fast, run, wide, lanes, true, report) : NH_OK;
 }
 
 /* ---- creation ---- */
@@ -278,8 +315,8 @@ void nh_run_free(nh_run *run)
     if (!run)
         return;
     nh_solution_leave(run);
-    for (int i = 0; run->group && i < run->groups; i++)
-        free(run->group[i].block);
+    free(run->blocks);
+    free(run->brief.inputs);
     free(run->group);
     free(run->lane_state);
     free(run->table);

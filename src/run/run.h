@@ -19,9 +19,9 @@ typedef struct group { /* `lanes` trajectories side by side, in one block of mem
 
 /* What evaluates the system for kernels of one variant. */
 typedef struct engine {
-    const nh_kernel *kernel; /* NULL: none */
-    nh_call_fn *call[NH_FN_COUNT];
-    void *self; /* nh_interpreter or nh_callback_space */
+    const nh_kernel *kernel;    /* NULL: none */
+    nh_call_fn *call[NH_CALLS]; /* NULL: the method does without this function of its own */
+    void *self;                 /* nh_interpreter or nh_callback_space */
     nh_interpreter interpreter;
     nh_machine machine;
     nh_callback_space *callbacks;
@@ -29,6 +29,7 @@ typedef struct engine {
     size_t scratch_size;    /* in reals, as the method asks for it; there is as much again */
     long long scratch_peak; /* what its steps took of it, at most */
     void *slots;
+    nh_tape *own[NH_OWN_MAX]; /* of the method: method.h */
 } engine;
 
 typedef struct nh_trial { /* of the tape, until it is known whether compiling pays: backend.c */
@@ -47,6 +48,7 @@ typedef struct nh_trace { /* as in nh_kernel_io */
     int64_t from, every;
 } nh_trace;
 
+enum { NH_BRIEF_CALLS = 16 };
 typedef struct nh_brief { /* what calls of few steps keep for the next: brief.c */
     const engine *engine;
     const nh_kernel *kernel; /* that it had then */
@@ -54,6 +56,10 @@ typedef struct nh_brief { /* what calls of few steps keep for the next: brief.c 
     int64_t until;  /* steps done, up to which it serves */
     double seconds; /* that a step takes; negative: not known yet */
     bool unwatched; /* as the run's, when it was prepared */
+    /* Of several groups: the calls since their states were saved. */
+    int calls;
+    int64_t taken[NH_BRIEF_CALLS]; /* steps */
+    double *inputs;                /* [NH_BRIEF_CALLS][members][inputs]; NULL without inputs */
 } nh_brief;
 
 typedef struct nh_health nh_health;         /* health.h */
@@ -92,6 +98,7 @@ struct nh_run {
     bool unwatched;        /* nothing is looked at */
     nh_run_inputs *inputs; /* NULL: none is open */
     nh_trace trace;        /* where states are kept on the way: trace.c */
+    double *blocks;        /* of all groups */
     nh_brief brief;
     nh_crossings *crossings; /* events that are looked for; NULL: none */
     nh_solution *solution;   /* that follows it; NULL: none */

@@ -54,7 +54,11 @@ bool nh_system_digest(const nh_system *system, const nh_choice *choice, char dig
         functions |= NH_FN_BIT(EVENTS) | NH_FN_BIT(CHANGES);
     for (int fn = 0; system->mechanics && fn < NH_FN_COUNT; fn++) {
         const nh_tape *tape;
-        if (!nh_fn_in(functions, fn) || nh_system_tape(&tape, system, (nh_fn)fn, NULL) != NH_OK)
+        if (!nh_fn_in(functions, fn))
+            continue;
+        const nh_status status = nh_system_tape(&tape, system, (nh_fn)fn, NULL);
+        all.failed |= status == NH_NO_MEMORY;
+        if (status != NH_OK)
             continue;
         nh_pack_integer(&all, fn);
         nh_pack_integer(&all, (int64_t)tape->instructions);

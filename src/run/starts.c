@@ -179,12 +179,20 @@ static bool find(ray *r)
     return false;
 }
 
+/* Projections on the way are not looked at closely. */
+static bool is_start(ray *r)
+{
+    const nh_status status = nh_inner_check_start(r->system, r->t, r->q, r->v, NULL);
+    r->out_of_memory |= status == NH_NO_MEMORY;
+    return status == NH_OK;
+}
+
 /* Draws directions until one meets the energy. */
 static bool search(ray *r, uint64_t seed, uint64_t item)
 {
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         nh_stream stream = {.seed = seed, .item = item, .attempt = attempt};
-        bool found = draw(r, &stream) && find(r);
+        bool found = draw(r, &stream) && find(r) && is_start(r);
         r->out_of_memory |= r->leaf.out_of_memory;
         if (found || r->out_of_memory)
             return found && !r->out_of_memory;
@@ -225,7 +233,7 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
     if (status != NH_OK)
         return status;
     if (found)
-        return nh_system_check_start(system, t, q, v, report);
+        return NH_OK;
     return nh_fail(
         report, NH_BAD_START,
         "%d random directions from the %s hold no state of energy %.10g that satisfies the "

@@ -41,16 +41,16 @@ static bool copy_groups(void *self, const group *first, int count)
     const nh_stepper *s = self;
     const nh_shape *shape = &s->run->system->shape;
     const size_t n = (size_t)shape->n;
+    const group *last = first + count - 1;
+    const size_t at = (size_t)first->first_member * n, lanes = (size_t)first->lanes;
+    if (lanes == NH_LANES && s->members - last->first_member >= NH_LANES)
+        return nh_lanes_show(shape, first, count, s->q + at, s->v + at);
     bool finite = true;
-    for (const group *g = first; g < first + count; g++) {
+    for (const group *g = first; g <= last; g++) {
         const int left = s->members - g->first_member, used = left < g->lanes ? left : g->lanes;
         double *q = s->q + (size_t)g->first_member * n, *v = s->v + (size_t)g->first_member * n;
-        if (used == NH_LANES) {
-            finite &= nh_lanes_show(shape, g->block, q, v);
-            continue;
-        }
         copy_lanes(shape, g, used, q, v);
-        finite &= nh_numbers_finite(g->block, 2 * n * (size_t)g->lanes);
+        finite = finite && nh_numbers_finite(g->block, 2 * n * lanes);
     }
     return finite;
 }
@@ -109,8 +109,8 @@ nh_status nh_stepper_create(nh_stepper **out, const nh_system *system,
         s->inputs = nh_system_inputs(system);
         size_t members = (size_t)s->members;
         s->u = calloc(members * (size_t)s->inputs + 1, sizeof *s->u);
-        s->q = calloc(members * (size_t)s->coordinates + 1, sizeof *s->q);
-        s->v = calloc(members * (size_t)s->velocities + 1, sizeof *s->v);
+        s->q = nh_aligned_doubles(members * (size_t)s->coordinates);
+        s->v = nh_aligned_doubles(members * (size_t)s->velocities);
         if (!s->u || !s->q || !s->v)
             status = nh_fail_memory(report);
     }

@@ -100,8 +100,8 @@ static bool attempt(nh_nearest *p, bool nonlinear)
 {
     if (!nh_nearest_restore(p))
         return false;
-    bool close = nh_nearest_distance(p) <= 1e-9 * nh_nearest_size(p, p->v);
-    return (!nonlinear || close || nh_nearest_improve(p)) && is_consistent(p);
+    return !nonlinear || nh_nearest_distance(p) <= 1e-9 * nh_nearest_size(p, p->v) ||
+           nh_nearest_improve(p);
 }
 
 static double random_number(uint64_t *state)
@@ -141,7 +141,7 @@ static void go_elsewhere(nh_nearest *p, double distance, uint64_t *state)
 static bool search(nh_nearest *p, bool thorough)
 {
     bool nonlinear = p->level == NH_POSITIONS || !p->system->facts.affine,
-         found = attempt(p, nonlinear);
+         found = attempt(p, nonlinear) && (!thorough || is_consistent(p));
     double best = found ? nh_nearest_distance(p) : INFINITY, size = nh_nearest_size(p, p->v0);
     uint64_t state = 1;
     if (!nonlinear || best <= 1e-9 * size || (found && !thorough))
@@ -150,7 +150,7 @@ static bool search(nh_nearest *p, bool thorough)
     for (int i = 0; i < 16 && p->status == NH_OK; i++) {
         bool first = !found;
         go_elsewhere(p, found ? best : size > 0 ? ldexp(size, i / 2 - 4) : 0, &state);
-        if (!attempt(p, true))
+        if (!attempt(p, true) || !is_consistent(p))
             continue;
         double distance = nh_nearest_distance(p);
         found = true;

@@ -36,7 +36,7 @@ nh_status nh_select(const nh_system *system, const char *text, const char *what,
 
 /* Moves the velocities that may change (NULL: all) to the nearest that satisfy the constraints;
  * `thorough`: looks for nearer ones elsewhere, which costs several times as much where constraints
- * are nonlinear. */
+ * are nonlinear, and makes sure that what was found satisfies the constraints. */
 nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
                      const double *q, double *v, nh_report *report);
 

@@ -101,7 +101,7 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .nk = (int)nh_matrix_entries(&mechanics->K),
                     .nb = (int)nh_matrix_entries(&mechanics->B),
                     .positions = mechanics->positions,
-                    .inputs = mechanics->problem->open_values,
+                    .inputs = nh_problem_given(mechanics->problem),
                     .ng = nh_mechanics_ng(mechanics),
                     .nf = mechanics->nf,
                     .reaction_is_linear = mechanics->facts.reaction_is_linear,
@@ -180,15 +180,11 @@ static nh_system *new_system(nh_report *report)
     return system;
 }
 
-nh_status nh_system_build(nh_system **out, const nh_model *model, const char *const *settings,
-                          size_t setting_count, nh_report *report)
+/* Takes the problem over, also on failure. */
+static nh_status build_on(nh_system **out, nh_problem *problem, nh_report *report)
 {
-    *out = NULL;
-    nh_problem *problem;
     nh_mechanics *mechanics;
-    nh_status status = nh_problem_build(&problem, model, settings, setting_count, report);
-    if (status == NH_OK)
-        status = nh_mechanics_derive(&mechanics, problem, report);
+    const nh_status status = nh_mechanics_derive(&mechanics, problem, report);
     if (status != NH_OK)
         return status;
     nh_system *system = new_system(report);
@@ -213,6 +209,32 @@ nh_status nh_system_build(nh_system **out, const nh_model *model, const char *co
                        mechanics->left_out);
     *out = system;
     return NH_OK;
+}
+
+nh_status nh_system_build(nh_system **out, const nh_model *model, const char *const *settings,
+                          size_t setting_count, nh_report *report)
+{
+    *out = NULL;
+    nh_problem *problem;
+    const nh_status status = nh_problem_build(&problem, model, settings, setting_count, report);
+    return status == NH_OK ? build_on(out, problem, report) : status;
+}
+
+nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    nh_problem *problem;
+    nh_model *model;
+    *out = NULL;
+    nh_status status = nh_model_parse(&model, from->file, from->text, strlen(from->text), report);
+    if (status != NH_OK)
+        return status;
+    status = nh_problem_build_named(&problem, model, (const char *const *)from->setting,
+                                    from->settings, report);
+    if (status == NH_OK)
+        status = build_on(out, problem, report);
+    nh_model_free(model);
+    return status;
 }
 
 static nh_status check_functions(const nh_functions *f, nh_report *report)
@@ -332,6 +354,21 @@ void nh_system_free(nh_system *system)
 
 /* ---- functions ---- */
 
+/* Parameters that have names are given behind the open inputs. */
+static bool give_parameters(nh_mechanics *s, nh_expr_list *list)
+{
+    const nh_problem *p = s->problem;
+    const size_t parameters = p->fixed ? (size_t)p->parameters : 0;
+    nh_expr *given = calloc(parameters + 1, sizeof *given);
+    for (size_t i = 0; given && i < parameters; i++)
+        given[i] = nh_variable(s->g, NH_U, (uint32_t)p->open_values + (uint32_t)i);
+    for (size_t i = 0; given && parameters > 0 && i < list->count; i++)
+        list->item[i] = nh_substitute(s->g, list->item[i], NH_P, given, parameters);
+    const bool good = given && !nh_graph_failed(s->g);
+    free(given);
+    return good;
+}
+
 /* Random starts ask for tapes so often that threads would wait for each other: a tape that is there
  * is found without the lock. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report)
@@ -345,6 +382,8 @@ nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn,
     if (!own->tape[fn]) {
         nh_expr_list outputs = {0};
         status = nh_mechanics_function(own->mechanics, fn, &outputs, report);
+        if (status == NH_OK && !give_parameters(own->mechanics, &outputs))
+            status = nh_fail_memory(report);
         if (status == NH_OK)
             __atomic_store_n(&own->tape[fn],
                              nh_tape_lower(own->mechanics->g, outputs.item, outputs.count,

@@ -26,6 +26,11 @@ struct nh_system {
     nh_tape *drawing; /* the channels of the model's drawing (drawn.c) */
 };
 
+/* The same model and settings with parameters that are given from outside: behind the open inputs
+ * there are shape.inputs - problem->open_values of them, of which those that the problem calls
+ * fixed are not read. */
+nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report);
+
 /* The tape of a function; NULL with a report when it cannot be made. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);
 

@@ -71,6 +71,8 @@ class Description:
         self.variables = [Variable(e, self.version) for e in root.find("ModelVariables")]
         self.by_name = {v.name: v for v in self.variables}
         self.interfaces = {e.tag: e for e in root if e.tag in ("ModelExchange", "CoSimulation")}
+        self.directions = {e.get("providesDirectionalDerivatives" if self.version == 3 else "providesDirectionalDerivative") == "true"
+                           for e in self.interfaces.values()} == {True}
         self.identifier = next(iter(self.interfaces.values())).get("modelIdentifier")
         self.outputs = self._unknowns("Outputs", "Output")
         self.derivatives = self._unknowns("Derivatives", "ContinuousStateDerivative")
@@ -240,6 +242,15 @@ class Instance:
         numbers = (Double * len(values))(*values.values())
         extra = [Size(len(values))] if self.version == 3 else []
         self.call("SetFloat64" if self.version == 3 else "SetReal", self._references(list(values)), Size(len(values)), numbers, *extra)
+
+    def directional(self, unknowns, change):
+        """How unknowns change with the given knowns."""
+        out = (Double * len(unknowns))()
+        seed = (Double * len(change))(*change.values())
+        seeds, outs = ([Size(len(change))], [Size(len(unknowns))]) if self.version == 3 else ([], [])
+        self.call("GetDirectionalDerivative", self._references(unknowns), Size(len(unknowns)), self._references(list(change)),
+                  Size(len(change)), seed, *seeds, out, *outs)
+        return list(out)
 
     # ---- the course of a simulation ----
 

@@ -82,6 +82,8 @@ def a_run_stops(program, folder):
             last = file.read().splitlines()[-1].split(",")
         same([float(x) for x in last[:3]], [found["t"]] + found["q"], "last row")
         same(found["event_counts"], {"floor": 1, "top": 1})
+        # the energy that the impact takes is no reason for a remark
+        same(program.json("run", path, "--set", "e=0.5", "--stop", "floor", "--method", *method.split())["remarks"], [])
     text = program("run", path, "--stop", "floor,top").stdout
     check("'floor' 1 time, the last of which ended the run" in text, text)
 
@@ -142,6 +144,29 @@ def accumulating_impacts_end(program, folder):
             t = float(done.stderr.split("t = ")[1].split(":")[0])
             exact = math.sqrt(2 / G) * (1 + 2 * e / (1 - e))
             check(abs(t - exact) < 2e-4, f"e = {e}: {t}, {exact}")
+
+
+def impacts_ever_faster_end_own_steps(program, folder):
+    """However short the steps become that the method chooses between them: it must not fall through the floor."""
+    for height in (0.5, 1, 1.7, 3):
+        path = write(folder, "drop.nh", f"""model drop
+coordinate y, z
+parameter e = 0.5
+lagrangian (y'^2 + z'^2)/2 - y
+start y = {height}, z' = 1
+event floor: y falling
+when floor: y' = -e*y'
+""")
+        for e in (0.05, 0.3, 0.5, 0.8):
+            end = math.sqrt(2 * height) * (1 + 2 * e / (1 - e))
+            for tolerance in (1e-4, 1e-9):
+                done = program("run", path, "--set", f"e={e}", "--time", 2 * end, "--tolerance", tolerance)
+                same(done.returncode, 1, f"height {height}, e = {e}")
+                check("the events 'floor' accumulate there" in done.stderr, done.stderr)
+                t = float(done.stderr.split("t = ")[1].split(":")[0])
+                check(abs(t - end) < 1e-5 * end, f"e = {e}: {t}, {end}")  # measured: 4e-6
+            last = program.json("run", path, "--set", f"e={e}", "--time", math.sqrt(2 * height) * (1 + e))
+            same(len(times(last, "floor")), 1, "one impact")
 
 
 def a_corner_reflects_twice(program, folder):

@@ -162,6 +162,23 @@ def a_method_that_fails_is_told(program, folder):
     check("note" in done.stdout and "rk4" in done.stdout, done.stdout)
 
 
+def what_is_lost_is_told(program, folder):
+    """dla with alpha = .4 turns passengers of energy 1 into ones of 1e-14: that is not bounded. A table has a colour for it,
+    and what is measured of two states has a verdict although its first value is missing."""
+    text = ("figure gone\nmodel pendulum-cvt\nset eps = 0, sign = -1, shift = 1\nstart xi' = 2.82842712\nstep 0.1\ntime 1500\n"
+            "method dla:alpha=.4 \"DLA .4\"\nmethod leapfrog \"leapfrog\"\n")
+    findings = ("finding verdict error passenger_energy of \"DLA .4\" is lost\nfinding verdict error passenger_energy of \"leapfrog\" is bounded\n"
+                "finding verdict error leapfrog_invariant of \"leapfrog\" is round-off\n")
+    panel = "panel \"energy\"\n  draw error passenger_energy\npanel \"discrete\"\n  draw error leapfrog_invariant\n"
+    same(program.json("reproduce", write(folder, "gone.fig", text + panel + findings), "--out", folder)["passed"], 3)
+    table = "table verdict\n  column \"passengers\" error passenger_energy\n"
+    done = program("reproduce", write(folder, "gone.fig", text + table + findings.replace("leapfrog_invariant", "energy").replace("round-off", "bounded")),
+                   "--out", folder)
+    same(done.returncode, 0, done.stdout + done.stderr)
+    with open(os.path.join(folder, "gone.svg")) as picture:
+        check("lost" in picture.read(), "no legend for what is lost")
+
+
 def the_list(program, folder):
     names = [one["name"] for one in program.json("reproduce")["figures"]]
     for name in ("newmark-fig1 newmark-fig2 newmark-fig3 newmark-fig4 newmark-fig5 modin-verdier-fig4 modin-verdier-fig5 "

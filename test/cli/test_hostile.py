@@ -258,7 +258,8 @@ def test_checkpoints_with_files():
             run, notes = taken_apart(make_checkpoint(folder, "-o", name))
             for position in (-1, 1 << 62, -(1 << 63)):
                 elsewhere = notes[:24] + struct.pack("<q", position) + notes[32:]
-                for forged in (elsewhere, elsewhere[:-8] + bytes(8)):  # with what the notes know of the rows, and without
+                unmarked = elsewhere[:-24] + bytes(8) + elsewhere[-16:]
+                for forged in (elsewhere, unmarked):  # with what the notes know of the rows, and without
                     write(folder, "bad", pieces(run, forged))
                     answer(folder, [*RUN[:-1], "1e9", "-o", name, "--resume", "bad"], 1, "cannot resume %s" % name)
 

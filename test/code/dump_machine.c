@@ -36,7 +36,7 @@ static bool dump(const nh_tape *t, const char *name, int lanes)
     nh_variant variant = lanes > 1 ? nh_variant_wide() : nh_variant_here();
     double *slots = slots_of(t, (size_t)lanes);
     nh_interpreter interpreter = {.tape = {t}, .slots = {slots}};
-    nh_call_fn *call[NH_FN_COUNT] = {0};
+    nh_call_fn *call[NH_CALLS] = {0};
     nh_machine machine = {0};
     nh_machine_make(&machine, call, &interpreter, variant, lanes);
     bool made = machine.memory != NULL;

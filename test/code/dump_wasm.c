@@ -96,9 +96,9 @@ static void dump(const nh_tape *t, const char *name, const char *function)
     static double numbers[4 * ARRAY], out[ARRAY];
     const arguments in = {numbers, numbers + ARRAY, numbers + 2 * ARRAY, numbers + 3 * ARRAY};
     const uint32_t bytes = ARRAY * sizeof(double), slots = FIRST_ADDRESS + 5 * bytes;
-    const nh_tape *const tape[NH_FN_COUNT] = {[1] = t};
+    const nh_tape *const tape[NH_CALLS] = {[1] = t};
     nh_wasm module;
-    if (t->outputs > ARRAY || !nh_wasm_encode(&module, tape, (uint32_t[NH_FN_COUNT]){[1] = slots}))
+    if (t->outputs > ARRAY || !nh_wasm_encode(&module, tape, (uint32_t[NH_CALLS]){[1] = slots}))
         abort();
     fill(numbers);
     printf("{\"name\": \"%s\", \"function\": \"%s\", \"loops\": %d, \"lines\": %zu, \"t\": %g, ",

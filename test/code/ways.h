@@ -30,7 +30,7 @@ static inline bool run(const nh_tape *t, way how, nh_variant variant, int lanes,
 {
     double *slots = slots_of(t, (size_t)lanes);
     nh_interpreter interpreter = {.tape = {t}, .slots = {slots}};
-    nh_call_fn *call[NH_FN_COUNT] = {nh_interpreter_of(variant)};
+    nh_call_fn *call[NH_CALLS] = {nh_interpreter_of(variant)};
     nh_machine machine = {0};
     if (how == MACHINE)
         nh_machine_make(&machine, call, &interpreter, variant, lanes);

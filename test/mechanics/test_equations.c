@@ -110,6 +110,51 @@ static void check_functions(void)
     nh_mechanics_free(s);
 }
 
+/* The derivative of an expression along the motion with the velocities fixed, by differences. */
+static double change(const nh_mechanics *s, nh_expr e, const double *at)
+{
+    const double d = 1e-5;
+    double there[2], moved[7];
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < s->n; i++)
+            moved[i] = at[i] + (side ? d : -d) * v[i];
+        CHECK(nh_evaluate(s->g, &e, 1, t + (side ? d : -d), moved, v, NULL, there + side));
+    }
+    return (there[1] - there[0]) / (2 * d);
+}
+
+/* rate = F - p', drift = k', whatever form they have. */
+static void check_changes(const char *text)
+{
+    nh_mechanics *s = derive(text);
+    for (int i = 0; i < s->n; i++) /* measured: at most 1.4e-8, of the differences */
+        CHECK_NEAR(value(s, s->rate[i]), value(s, s->F[i]) - change(s, s->p[i], q), 1e-7);
+    for (int i = 0; i < s->m; i++)
+        CHECK_NEAR(value(s, s->drift[i]), change(s, s->k[i], q), 1e-7);
+    nh_mechanics_free(s);
+}
+
+static void check_velocities_of_points(void)
+{
+    check_changes(
+        "model pendulum\n" /* whose pivot is moved */
+        "coordinate x, a, b\n"
+        "let P = (x + sin(3*t), t^2*x), Q = P + (sin(a), -cos(a)), S = Q + x*(sin(b), -cos(b))\n"
+        "lagrangian dot(P', P')/2 + 2*dot(Q', Q') + dot(S', S')/2 + x'^2/2 - Q[2]*a'\n"
+        "force a = -a'\n");
+    check_changes(
+        "model mixed\n" /* rates beside other velocities, in other than squares */
+        "coordinate x, y, z\n"
+        "let c = x*y + sin(z)*t, d = atan2(y + 2, x)*exp(z/2)\n"
+        "lagrangian c'^2/2 + c'*d'/3 + d'^4/20 + z*c'*x' + y'^2 + x*x'^2/2 + 3*(x'^2 + z'^2)\n"
+        "constraint d' = x*c' + t*z'\n"
+        "start solve x'\n");
+    check_changes("model shared\n" /* nothing is a rate; what momenta share has kinks and powers */
+                  "coordinate x, y, z\n"
+                  "let w = abs(x)*y' + (x^2 + 1)^y*z', u = sqrt(2 + sin(x))*x' + max(y, z)*z'\n"
+                  "lagrangian (w^2 + u^2 + (w + u)^2)/2 + 5*(x'^2 + y'^2 + z'^2) - x^z^2\n");
+}
+
 static void check_refused(void)
 {
     nh_report report;
@@ -131,6 +176,7 @@ int main(void)
     check_nonlinear();
     check_algebra();
     check_functions();
+    check_velocities_of_points();
     check_refused();
     return check_end();
 }

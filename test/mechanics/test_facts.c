@@ -76,9 +76,41 @@ static void check_coupling(void)
     s = derive(GEAR("(x^4 + cos(d))"));
     CHECK(s->facts.coupled && !s->facts.linear_passengers);
     nh_mechanics_free(s);
+    s = derive(
+        GEAR("(abs(x) + y^2 + cos(d))")); /* its derivatives are constant, but not the force */
+    CHECK(s->facts.coupled && !s->facts.linear_passengers && !s->facts.quadratic);
+    nh_mechanics_free(s);
     s = derive(GEAR("x*cos(d)")); /* the driver feels a passenger */
     CHECK(!s->facts.coupled && s->facts.driver == -1);
     nh_mechanics_free(s);
+}
+
+static bool is_quadratic(const char *rest)
+{
+    char text[512];
+    snprintf(text, sizeof text, "model a\ncoordinate x, y\nstart x = 1\n%s", rest);
+    nh_mechanics *s = derive(text);
+    bool answer = s->facts.quadratic;
+    nh_mechanics_free(s);
+    return answer;
+}
+
+/* What leapfrog's invariant needs, and what takes it away. */
+static void check_quadratic(void)
+{
+#define KINETIC "lagrangian (x'^2 + x'*y' + y'^2)/2"
+    CHECK(is_quadratic(KINETIC "\n"));
+    CHECK(is_quadratic(KINETIC " - (x - 2)^2 - x*y + 3*y\nconstraint y' = x*x'\n"));
+    CHECK(!is_quadratic(KINETIC " - x^3\n"));
+    CHECK(!is_quadratic(KINETIC " - abs(x)\n"));
+    CHECK(!is_quadratic(KINETIC " - t*x\n"));
+    CHECK(!is_quadratic(KINETIC " - x^2\nforce x = -x'\n"));
+    CHECK(!is_quadratic(KINETIC " - x^2\nforce x = 1\n"));
+    CHECK(!is_quadratic(KINETIC " - x^2 + y*x'\n"));
+    CHECK(!is_quadratic(KINETIC " - x^2\nconstraint y' = x*x' + 1\n"));
+    CHECK(!is_quadratic(KINETIC " - x^2\nconstraint y = x - 1\n"));
+    CHECK(!is_quadratic("lagrangian (x'^2*(1 + y^2) + y'^2)/2 - x^2\n"));
+#undef KINETIC
 }
 
 /* The list of what is conserved, joined by commas. */
@@ -177,6 +209,7 @@ int main(void)
     check_structure();
     check_integrability();
     check_coupling();
+    check_quadratic();
     check_conserved();
     check_degrees();
     return check_end();

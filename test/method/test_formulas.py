@@ -254,6 +254,23 @@ compare("1: dla, alpha = 0.3", constant, "dla:alpha=0.3", dla(0.3), 2)
 compare("2: dla01", constant, "dla01", dla01, 2)
 compare("3: dla01, affine", affine, "dla01", dla01, 2)
 compare("4: leapfrog, three steps with its multiplier", constant, "leapfrog", leapfrog, 3)
+
+
+def shake(s, h, steps):
+    """Nonholonomic SHAKE in Euclidean space: q(k+1) of q(k) and q(k-1), with the constraint on q(k+1) - q(k-1). After the
+    first step, which is the leapfrog's, it makes the same positions."""
+    before, v = start_of(s)
+    here = leapfrog(s, h, before, v, None)[0]
+    W = np.linalg.inv(s.mass(here))
+    for _ in range(steps - 1):
+        A, free = s.rows(here), 2 * here - before - h**2 * W @ s.slope(here)
+        l = np.linalg.solve(h**2 * A @ W @ A.T, A @ (free - before) + 2 * h * s.rest(here))
+        before, here = here, free - h**2 * W @ A.T @ l
+    return here
+
+
+for name, system in ("constant", constant), ("affine", affine):
+    check(f"4: leapfrog is nonholonomic SHAKE, {name}", abs(program(system, "leapfrog", 20)[0] - shake(system, H, 20)).max(), 1e-13)
 compare("5: newmark", constant, "newmark:beta=0.1,beta2=0.15,alpha=0.3", newmark(0.1, 0.15, 0.3), 2)
 compare("6: newmark, average", constant, "newmark:beta=0.1,beta2=0.15,alpha=0.3,constraint=average", newmark(0.1, 0.15, 0.3, True), 2)
 compare("7: newmark, M(q)", varying, "newmark:beta=0.1", newmark(0.1, 0.1, 0.5), 2)

@@ -10,11 +10,12 @@
  *     composition  the order that it promises around every symmetric method
  *
  * and every check is shown to fail on every method broken on purpose. test_matrix MODE, with MODE
- * one of "all", "tape" (no compiler), "steps" (a few of each, for sanitizers), "broken",
- * "compositions". */
+ * one of "claims", "backends", "steps" (a few of each, for sanitizers), "broken", "compositions".
+ */
 #include "check.h"
 #include "choices.h"
 #include "ladder.h"
+#include "orders.h"
 #include "problems.h"
 #include "simple.h"
 
@@ -44,135 +45,6 @@ static int within(extreme *e, const job *j, double value)
         snprintf(e->where, sizeof e->where, "%s on %s", j->method, j->p->name);
     }
     return value < e->allowed; /* false for NaN */
-}
-
-/* ---- order ---- */
-
-/* Euclid's norm is smooth where another component becomes the largest. */
-static double error_at(const job *j, int64_t steps)
-{
-    const problem *p = j->p;
-    double q[SIZE], v[SIZE], sum = 0;
-    job now = *j;
-    now.step = p->unit * TIME / (double)steps;
-    memcpy(q, p->q, sizeof q);
-    memcpy(v, p->v, sizeof v);
-    go(&now, steps, q, v);
-    for (int i = 0; i < nh_system_coordinates(p->system); i++)
-        sum += (q[i] - p->q_end[i]) * (q[i] - p->q_end[i]);
-    for (int i = 0; i < p->n; i++)
-        sum += (v[i] - p->v_end[i]) * (v[i] - p->v_end[i]);
-    return sqrt(sum);
-}
-
-/* The slope between the two finest steps whose errors are well above round-off; NAN when the method
- * is exact here. */
-static double measured_order(const job *j, int nominal)
-{
-    double before = NAN, order = NAN, last = NAN;
-    for (int64_t steps = nominal > 5 ? 1 : nominal > 3 ? 4 : 16; steps <= 2048; steps *= 2) {
-        double error = error_at(j, steps);
-        if (error < (j->compose ? 1e-13 : 2e-12)) /* sums are compensated in compositions */
-            break;
-        if (!isnan(before)) {
-            last = order;
-            order = log2(before / error);
-            if (!isnan(last) && fabs(order - last) < 0.02)
-                break;
-        }
-        before = error;
-    }
-    return order;
-}
-
-/* Two velocities and nothing else (Suslov): with the energy kept they move on a curve, what is left
- * of the error is one of time, and the leading term of dopri5 is missing in it (measured: 6.6). */
-static bool moves_on_a_curve(const problem *p)
-{
-    return nh_system_coordinates(p->system) == 0 && p->n - p->m == 2;
-}
-
-/* Explicit methods of high order: errors are series in h, not in h^2, and slopes settle late. The
- * steps are 2, 3, 4, 6, 8, 12, .., sums are compensated, and the slopes over two rungs end where
- * the error is 30 times what is left at the most steps. `coarser` is the slope one rung before. */
-static double order_over(const job *j, int nominal, int64_t first, double *coarser, double *finest)
-{
-    enum { RUNGS_MAX = 24 };
-    double error[RUNGS_MAX], steps[RUNGS_MAX], order[2] = {NAN, NAN};
-    const int64_t most = nominal > 6 ? 96 : 768;
-    int rungs = 0;
-    job now = *j;
-    now.compensated = true;
-    for (int64_t s = first; s <= most; s = s & (s - 1) ? s / 3 * 4 : s / 2 * 3) {
-        error[rungs] = error_at(&now, s);
-        steps[rungs++] = (double)s;
-    }
-    double noise = fmax(error[rungs - 1], fmax(error[rungs - 2], 2e-16));
-    int last = moves_on_a_curve(j->p) && !strstr(j->method, "free") ? 0 : rungs - 1;
-    while (last > 0 && error[last] < 30 * noise)
-        last--;
-    for (int i = 0; i < 2 && last - i >= 2; i++)
-        order[i] =
-            log(error[last - i - 2] / error[last - i]) / log(steps[last - i] / steps[last - i - 2]);
-    *coarser = order[1];
-    *finest = last >= 2 ? steps[last] : INFINITY;
-    /* Where two terms of the error nearly cancel, slopes swing about the order: over four rungs,
-     * with the steps a quarter as long, they settle sooner (dop853 on driven-sleigh: 7.23
-     * and 8.06). */
-    double wide =
-        last >= 4 ? log(error[last - 4] / error[last]) / log(steps[last] / steps[last - 4]) : NAN;
-    return fabs(order[0] - nominal) > 0.2 && fabs(wide - nominal) <= 0.2 ? wide : order[0];
-}
-
-/* Within the band, or nearing it from outside as the steps shrink. The leading error of order 9 is
- * so small that the next one hides it until both are round-off (measured here: 8.43 to 10.5);
- * test_digits.py measures it with more digits. */
-static int is_order_on_rungs(double order, double coarser, int nominal)
-{
-    double off = fabs(order - nominal);
-    if (nominal > 8)
-        return isnan(order) || order > nominal - 0.7;
-    return isnan(order) || off <= 0.2 || (off <= 0.4 && off < fabs(coarser - nominal));
-}
-
-/* Where round-off is reached in a few steps, slopes may not have settled: then over longer times.
- */
-static double order_on_rungs(const job *j, int nominal, double *coarser)
-{
-    problem longer = *j->p;
-    job now = *j;
-    double finest, order = order_over(j, nominal, 2, coarser, &finest);
-    now.p = &longer;
-    for (int i = 0; finest <= 12 && !is_order_on_rungs(order, *coarser, nominal) && i < 2; i++) {
-        longer.unit *= 2;
-        find_end(&longer);
-        order = order_over(&now, nominal, 4 << i, coarser, &finest);
-    }
-    return order;
-}
-
-/* A method that could choose its own steps, and takes those of the run without a tolerance. */
-static bool is_explicit(const job *j)
-{
-    nh_choice choice;
-    int count;
-    if (nh_choice_parse(&choice, j->method, NULL) != NH_OK || nh_choice_order(&choice) == 0)
-        return false;
-    const nh_option *option = nh_method_options(choice.method, &count);
-    while (count > 0 && strcmp(option[count - 1].name, "tolerance") != 0)
-        count--;
-    return count > 0;
-}
-
-static int check_order(const job *j, int nominal)
-{
-    double coarser, order;
-    if (is_explicit(j)) {
-        order = order_on_rungs(j, nominal, &coarser);
-        return is_order_on_rungs(order, coarser, nominal);
-    }
-    order = measured_order(j, nominal);
-    return isnan(order) || fabs(order - nominal) <= 0.15;
 }
 
 /* ---- what a method keeps ---- */
@@ -395,7 +267,7 @@ static int worth_compiling(const problem *p)
            strcmp(p->name, "chaplygin-sleigh") == 0;
 }
 
-static void check_one(const problem *p, const char *method, const nh_choice *choice, int compiled)
+static void check_claims(const problem *p, const char *method, const nh_choice *choice)
 {
     const nh_facts *facts = nh_system_facts(p->system);
     unsigned keeps = nh_choice_keeps(choice);
@@ -417,7 +289,13 @@ static void check_one(const problem *p, const char *method, const nh_choice *cho
         report_check(method, p, "fibration", check_fibration(&j));
     report_check(method, p, "pieces", check_pieces(&j));
     report_check(method, p, "lanes", check_lanes(&j, 11, 50));
-    if (compiled && worth_compiling(p))
+}
+
+static void compare_backends(const problem *p, const char *method, const nh_choice *choice)
+{
+    (void)choice;
+    job j = {.p = p, .method = method, .step = p->unit * STEP};
+    if (worth_compiling(p))
         report_check(method, p, "tape and compiled", check_backends(&j));
 }
 
@@ -540,16 +418,6 @@ static void take_steps(const problem *p, const char *method, const nh_choice *ch
     report_check(method, p, "a few steps", check_lanes(&j, 5, 3));
 }
 
-static void check_on_tape(const problem *p, const char *method, const nh_choice *choice)
-{
-    check_one(p, method, choice, 0);
-}
-
-static void check_all(const problem *p, const char *method, const nh_choice *choice)
-{
-    check_one(p, method, choice, 1);
-}
-
 typedef void check_function(const problem *p, const char *method, const nh_choice *choice);
 
 /* Every method with every choice of options on every model that it applies to. */
@@ -589,15 +457,17 @@ static void show_matrix(void)
 
 int main(int argc, char **argv)
 {
-    const char *mode = argc > 1 ? argv[1] : "all";
+    const char *mode = argc > 1 ? argv[1] : "claims";
     int count;
     problem *all = load_problems(&count);
     for (int i = 0; strcmp(mode, "steps") != 0 && i < count; i++)
         find_end(all + i);
-    if (strcmp(mode, "all") == 0 || strcmp(mode, "tape") == 0) {
-        check_matrix(all, count, strcmp(mode, "all") == 0 ? check_all : check_on_tape);
+    if (strcmp(mode, "claims") == 0) {
+        check_matrix(all, count, check_claims);
         show_matrix();
-    } else if (strcmp(mode, "steps") == 0)
+    } else if (strcmp(mode, "backends") == 0)
+        check_matrix(all, count, compare_backends);
+    else if (strcmp(mode, "steps") == 0)
         check_matrix(all, count, take_steps);
     else if (strcmp(mode, "broken") == 0)
         check_broken(find_problem(all, count, "pendulum-cvt"));

@@ -1,7 +1,7 @@
 /* Events that are functions of the caller's: zeros that are known in closed form along known
  * motions, of models and of systems made of C functions.
  *
- * test_event_functions [COUNT]: so many random functions with simple and double zeros. */
+ * test_event_functions [COUNT [SEED]]: so many random functions with simple and double zeros. */
 #include "open.h"
 
 #include <nonholo.h>
@@ -95,18 +95,40 @@ static void compare(const product *p, const nh_run *run, double *worst, int *wro
         if (right)
             *worst = fmax(*worst, fabs(found.t[at++] - p->zero[i]));
     }
-    if (!right) {
+    const bool silent = p->touches && extra == 0 && nh_run_remarks(run) == 0;
+    if (!right || silent) {
         fprintf(stderr, "%d zeros of %d:", found.count, p->zeros);
         for (int i = 0; i < p->zeros; i++)
-            fprintf(stderr, " %.12g", p->zero[i]);
-        fprintf(stderr, p->touches ? " and %.12g twice; found" : "; found", p->twice);
+            fprintf(stderr, " %.17g", p->zero[i]);
+        fprintf(stderr, p->touches ? " and %.17g twice; found" : "; found", p->twice);
         for (int i = 0; i < found.count; i++)
             fprintf(stderr, " %.12g", found.t[i]);
-        fprintf(stderr, "; wave %.17g, rate %.17g\n", p->wave, p->rate);
+        fprintf(stderr, "; factor %g, wave %.17g, rate %.17g\n", p->factor, p->wave, p->rate);
     }
     *wrong += !right;
-    *unseen += p->touches && extra == 0 && nh_run_remarks(run) == 0;
+    *unseen += silent;
 }
+
+/* Cubics through pieces of these look monotone where they turn just below zero. */
+static const product flat[] = {
+    {.factor = -1,
+     .zero = {0.11400958717716488, 0.87642403528675161, 1.4594970081965712, 1.5918209849010427,
+              1.7626755680976105},
+     .twice = 0.73881279699928804,
+     .wave = 0.65823153129558998,
+     .rate = 1.7338433589533866,
+     .zeros = 5,
+     .touches = true},
+    {.factor = -1,
+     .zero = {0.17270934533797996, 1.2398978772623652, 1.3969106541242662, 1.5370854528808435,
+              1.9138021087268791},
+     .twice = 0.61836016721508957,
+     .wave = 0.79791353964721756,
+     .rate = 2.6854936075790676,
+     .zeros = 5,
+     .touches = true},
+};
+enum { FLAT = sizeof flat / sizeof *flat };
 
 static void try_many(const char *method, double step, int steps, int count)
 {
@@ -128,7 +150,7 @@ static void try_many(const char *method, double step, int steps, int count)
     int wrong = 0, unseen = 0;
     for (int i = 0; i < count; i++) {
         const double q = 0, v = 1;
-        p = random_product(step * steps, 0.02);
+        p = i < FLAT ? flat[i] : random_product(step * steps, 0.02);
         found.count = 0;
         CHECK(nh_run_start(run, 0, 0, &q, &v, &report) == NH_OK);
         CHECK(nh_run_advance(run, steps, &report) == NH_OK);
@@ -245,6 +267,7 @@ static void refuse(void)
 int main(int count, char **argument)
 {
     const int many = count > 1 ? atoi(argument[1]) : 2000;
+    seed = count > 2 ? (uint64_t)atoll(argument[2]) : seed;
     try_many("dop853:tolerance=1e-9", 2, 1, many / 2);
     try_many("gauss", 0.25, 8, many / 2);
     oscillate("dop853:tolerance=1e-12", 0.5, 1e-10);

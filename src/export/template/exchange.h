@@ -1,12 +1,12 @@
 
-/* ---- for solvers of others: functions of time, state and inputs u[PREFIX_INPUTS] ---- */
+/* ---- for other solvers: functions of time, state and inputs u[PREFIX_INPUTS] ---- */
 
 enum { PREFIX_EVENTS = @events@ };
 
 /* dq[PREFIX_COORDINATES] and dv[PREFIX_VELOCITIES], the derivatives by time. */
 void PREFIX_derivatives(double t, const double *q, const double *v, const double *u, double *dq,
                         double *dv);
-/* Energy, the largest violation of a constraint, and the observables. */
+@change@/* Energy, the largest violation of a constraint, and the observables. */
 void PREFIX_outputs(double t, const double *q, const double *v, const double *u, double *values);
 /* Moves a state to the constraints: positions to the conditions on them, in directions that the
  * constraints on velocities allow, then velocities along the reactions. */

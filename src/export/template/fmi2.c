@@ -167,6 +167,19 @@ NO_TYPE(Integer, fmi2Integer)
 NO_TYPE(Boolean, fmi2Boolean)
 NO_TYPE(String, fmi2String)
 
+FMI(GetDirectionalDerivative)(fmi2Component c, const fmi2ValueReference unknown[], size_t unknowns,
+                              const fmi2ValueReference known[], size_t knowns,
+                              const fmi2Real seed[], fmi2Real out[]);
+FMI(GetDirectionalDerivative)(fmi2Component c, const fmi2ValueReference unknown[], size_t unknowns,
+                              const fmi2ValueReference known[], size_t knowns,
+                              const fmi2Real seed[], fmi2Real out[])
+{
+    instance *x = (instance *)c;
+    if (!may(x, READABLE & ~INSTANTIATED, "fmi2GetDirectionalDerivative"))
+        return fmi2Error;
+    return status_of(get_changes(x, unknown, unknowns, known, knowns, seed, out));
+}
+
 /* A function of something that the model does not have. */
 #define NONE(name, arguments, message)                                                             \
     FMI(name) arguments;                                                                           \
@@ -174,10 +187,6 @@ NO_TYPE(String, fmi2String)
     {                                                                                              \
         return unsupported(c, message);                                                            \
     }
-NONE(GetDirectionalDerivative,
-     (fmi2Component c, const fmi2ValueReference unknown[], size_t n_unknown,
-      const fmi2ValueReference known[], size_t n_known, const fmi2Real by[], fmi2Real out[]),
-     "there are no directional derivatives")
 NONE(SetRealInputDerivatives,
      (fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer order[],
       const fmi2Real value[]),
@@ -330,7 +339,7 @@ FMI(GetEventIndicators)(fmi2Component c, fmi2Real indicators[], size_t n)
     instance *x = (instance *)c;
     if (!may(x, READABLE & ~INSTANTIATED, "fmi2GetEventIndicators") || n != NE)
         return fmi2Error;
-    PREFIX_indicators(x->now.t, x->now.q, x->now.v, x->now.u, indicators);
+    @open@_indicators(x->now.t, x->now.q, x->now.v, x->now.u, indicators);
     return fmi2OK;
 }
 

@@ -239,6 +239,23 @@ NO_TYPE(UInt64, uint64_t)
 NO_TYPE(Boolean, fmi3Boolean)
 NO_TYPE(String, fmi3String)
 
+FMI(GetDirectionalDerivative)(fmi3Instance i, const fmi3ValueReference unknown[], size_t unknowns,
+                              const fmi3ValueReference known[], size_t knowns,
+                              const fmi3Float64 seed[], size_t seeds, fmi3Float64 out[],
+                              size_t outs);
+FMI(GetDirectionalDerivative)(fmi3Instance i, const fmi3ValueReference unknown[], size_t unknowns,
+                              const fmi3ValueReference known[], size_t knowns,
+                              const fmi3Float64 seed[], size_t seeds, fmi3Float64 out[],
+                              size_t outs)
+{
+    instance *x = (instance *)i;
+    if (!may(x, READABLE & ~INSTANTIATED, "fmi3GetDirectionalDerivative"))
+        return fmi3Error;
+    if (seeds != knowns || outs != unknowns)
+        return unsupported(x, "all variables are scalars");
+    return status_of(get_changes(x, unknown, unknowns, known, knowns, seed, out));
+}
+
 /* A function of something that the model does not have. */
 #define NONE(name, arguments, message)                                                             \
     FMI(name) arguments;                                                                           \
@@ -265,11 +282,6 @@ NONE(GetVariableDependencies,
       fmi3ValueReference independents[], size_t of_independents[], fmi3DependencyKind kinds[],
       size_t n),
      "dependencies are not told")
-NONE(GetDirectionalDerivative,
-     (fmi3Instance i, const fmi3ValueReference unknowns[], size_t n_unknowns,
-      const fmi3ValueReference knowns[], size_t n_knowns, const fmi3Float64 seed[], size_t n_seed,
-      fmi3Float64 sensitivity[], size_t n_sensitivity),
-     "there are no directional derivatives")
 NONE(GetAdjointDerivative,
      (fmi3Instance i, const fmi3ValueReference unknowns[], size_t n_unknowns,
       const fmi3ValueReference knowns[], size_t n_knowns, const fmi3Float64 seed[], size_t n_seed,
@@ -457,7 +469,7 @@ FMI(GetEventIndicators)(fmi3Instance i, fmi3Float64 indicators[], size_t n)
     instance *x = (instance *)i;
     if (!may(x, READABLE & ~INSTANTIATED, "fmi3GetEventIndicators") || n != NE)
         return fmi3Error;
-    PREFIX_indicators(x->now.t, x->now.q, x->now.v, x->now.u, indicators);
+    @open@_indicators(x->now.t, x->now.q, x->now.v, x->now.u, indicators);
     return fmi3OK;
 }
 

@@ -8,7 +8,7 @@ enum {
     NV = PREFIX_VELOCITIES,
     NU = PREFIX_INPUTS,
     NE = PREFIX_EVENTS,
-    OUTPUTS = 2 + PREFIX_OBSERVABLES, /* energy, violation of the constraints, observables */
+    OUTPUTS = 2 + @open@_OBSERVABLES, /* energy, violation of the constraints, observables */
     FIRST_Q = 1,                      /* behind time */
     FIRST_V = FIRST_Q + NQ,
     FIRST_DQ = FIRST_V + NV,
@@ -39,11 +39,15 @@ enum { /* modes, a bit each */
 typedef enum outcome { GOOD, WARNING, DISCARD, ERROR } outcome;
 
 typedef struct kept { /* all that is saved as the state of an instance */
-    PREFIX_model model; /* of co-simulation */
-    double t, q[SOME(NQ)], v[SOME(NV)], u[SOME(NU)];
+    PREFIX_model model; /* of co-simulation, with the parameters of the description */
+#if OPEN_PARAMETERS
+    @open@_model open; /* with any others */
+#endif
+    double t, q[SOME(NQ)], v[SOME(NV)], u[SOME(NU + PARAMETERS)]; /* inputs, then parameters */
     double tolerance;
     int side[SOME(NE)]; /* signs of the event indicators when events were last looked at */
     int moved;          /* the start is not that of the description */
+    int open_is_used;   /* since the parameters are not, either */
     int mode;
 } kept;
 
@@ -69,15 +73,17 @@ static int fits_processor(void)
 #define TOO_OLD                                                                                    \
     "the binary needs a processor with FMA and AVX2; compiled here, the sources do without"
 
+static const double start_u[] = START_U;
+
 static void begin_instance(instance *x)
 {
-    static const double q[] = START_Q, v[] = START_V, u[] = START_U;
+    static const double q[] = START_Q, v[] = START_V;
     static const kept nothing;
     x->now = nothing;
     x->now.t = START_TIME;
     memcpy(x->now.q, q, NQ * sizeof *q);
     memcpy(x->now.v, v, NV * sizeof *v);
-    memcpy(x->now.u, u, NU * sizeof *u);
+    memcpy(x->now.u, start_u, (NU + PARAMETERS) * sizeof *start_u);
     x->now.tolerance = START_TOLERANCE;
     x->now.mode = INSTANTIATED;
 }
@@ -106,6 +112,45 @@ static int may(const instance *x, int modes, const char *function)
     return 0;
 }
 
+/* ---- steps, with the parameters of the description or with others ---- */
+
+/* A function of both programs, of which one is in use. */
+#if OPEN_PARAMETERS
+#define IN_USE(k, function, ...)                                                                   \
+    ((k)->open_is_used ? @open@_##function(&(k)->open, __VA_ARGS__)                                \
+                       : PREFIX_##function(&(k)->model, __VA_ARGS__))
+#define OF_USED(k, function)                                                                       \
+    ((k)->open_is_used ? @open@_##function(&(k)->open) : PREFIX_##function(&(k)->model))
+#else
+#define IN_USE(k, function, ...) PREFIX_##function(&(k)->model, __VA_ARGS__)
+#define OF_USED(k, function) PREFIX_##function(&(k)->model)
+#endif
+
+static void give_input(kept *k, int input)
+{
+#if OPEN_PARAMETERS
+    if (k->open_is_used)
+        @open@_set_input(&k->open, input, k->u[input]);
+#endif
+#if PREFIX_HAS_INPUTS
+    if (!k->open_is_used)
+        PREFIX_set_input(&k->model, input, k->u[input]);
+#endif
+}
+
+static int begin_steps(kept *k)
+{
+    k->model.step = START_STEP;
+#if OPEN_PARAMETERS
+    k->open.step = START_STEP;
+    memcpy(k->open.input, k->u, (NU + PARAMETERS) * sizeof *k->u);
+#endif
+    const int status = IN_USE(k, set_state, k->t, k->q, k->v);
+    for (int i = 0; i < (k->open_is_used ? NU + PARAMETERS : NU); i++)
+        give_input(k, i);
+    return status;
+}
+
 /* ---- values ---- */
 
 typedef struct values { /* what has been computed for one call */
@@ -118,21 +163,23 @@ static void find_outputs(const instance *x, double *out)
 {
     const kept *k = &x->now;
     if (k->mode & (STEP | INTERMEDIATE)) {
-        out[0] = PREFIX_energy(&k->model);
-        out[1] = PREFIX_residual(&k->model);
-        PREFIX_observe(&k->model, out + 2);
+        double all[SOME(PREFIX_OBSERVABLES)];
+        out[0] = OF_USED(k, energy);
+        out[1] = OF_USED(k, residual);
+        IN_USE(k, observe, all);
+        for (int i = 2; i < OUTPUTS; i++)
+            out[i] = all[i - 2 + (k->open_is_used ? 0 : LEFT_OUT)];
     } else {
-        PREFIX_outputs(k->t, k->q, k->v, k->u, out);
+        @open@_outputs(k->t, k->q, k->v, k->u, out);
     }
 }
 
 static double value_of(const instance *x, unsigned reference, values *found)
 {
-    static const double parameter[] = PARAMETER_VALUES;
     const kept *k = &x->now;
     const int r = (int)reference;
     if (r >= FIRST_DQ && r < FIRST_OUTPUT && !found->rates) {
-        PREFIX_derivatives(k->t, k->q, k->v, k->u, found->dq, found->dv);
+        @open@_derivatives(k->t, k->q, k->v, k->u, found->dq, found->dv);
         found->rates = 1;
     }
     if (r >= FIRST_OUTPUT && r < FIRST_EVENT && !found->outputs) {
@@ -140,7 +187,7 @@ static double value_of(const instance *x, unsigned reference, values *found)
         found->outputs = 1;
     }
     if (r >= FIRST_EVENT && r < FIRST_U && !found->indicators) {
-        PREFIX_indicators(k->t, k->q, k->v, k->u, found->indicator);
+        @open@_indicators(k->t, k->q, k->v, k->u, found->indicator);
         found->indicators = 1;
     }
     return r < FIRST_Q              ? k->t
@@ -152,7 +199,7 @@ static double value_of(const instance *x, unsigned reference, values *found)
            : r < FIRST_U            ? found->indicator[r - FIRST_EVENT]
            : r < TOLERANCE          ? k->u[r - FIRST_U]
            : r < FIRST_PARAMETER    ? k->tolerance
-                                    : parameter[r - FIRST_PARAMETER];
+                                    : k->u[NU + r - FIRST_PARAMETER];
 }
 
 static outcome get_values(instance *x, const unsigned *reference, size_t count, double *out)
@@ -165,6 +212,8 @@ static outcome get_values(instance *x, const unsigned *reference, size_t count, 
     }
     return GOOD;
 }
+
+static const int can_be_set[] = CAN_BE_SET;
 
 static outcome set_value(instance *x, unsigned reference, double value)
 {
@@ -186,13 +235,17 @@ static outcome set_value(instance *x, unsigned reference, double value)
         k->tolerance = value;
         return GOOD;
     }
+    if (r >= FIRST_PARAMETER && r < VARIABLES && can_be_set[r - FIRST_PARAMETER]) {
+        if (!(k->mode & (INSTANTIATED | INITIALIZATION)))
+            return report(x, ERROR, "parameters are set before the initialization ends");
+        k->u[NU + r - FIRST_PARAMETER] = value;
+        return GOOD;
+    }
     if (r < FIRST_U || r >= TOLERANCE)
         return report(x, ERROR, "this variable cannot be set");
     k->u[r - FIRST_U] = value;
-#if PREFIX_HAS_INPUTS
     if (k->mode & (STEP | INTERMEDIATE))
-        PREFIX_set_input(&k->model, r - FIRST_U, value);
-#endif
+        give_input(k, r - FIRST_U);
     return GOOD;
 }
 
@@ -210,7 +263,7 @@ static double violation(const instance *x)
 {
     double out[OUTPUTS];
     const kept *k = &x->now;
-    PREFIX_outputs(k->t, k->q, k->v, k->u, out);
+    @open@_outputs(k->t, k->q, k->v, k->u, out);
     return out[1];
 }
 
@@ -219,10 +272,10 @@ static outcome settle_start(instance *x)
 {
     kept *k = &x->now;
     char text[200];
-    const double most = k->moved ? violation(x) : 0;
+    const double most = k->moved || k->open_is_used ? violation(x) : 0;
     if (most <= k->tolerance)
         return GOOD;
-    if (!(most > k->tolerance) || PREFIX_settle(k->t, k->q, k->v, k->u) != PREFIX_OK)
+    if (!(most > k->tolerance) || @open@_settle(k->t, k->q, k->v, k->u) != PREFIX_OK)
         return report(x, ERROR, "no state near the start satisfies the constraints");
     (void)snprintf(text, sizeof text,
                    "the start violated a constraint by %.3g and was moved to the constraints", most);
@@ -232,7 +285,7 @@ static outcome settle_start(instance *x)
 static void note_sides(kept *k)
 {
     double indicator[SOME(NE)] = {0};
-    PREFIX_indicators(k->t, k->q, k->v, k->u, indicator);
+    @open@_indicators(k->t, k->q, k->v, k->u, indicator);
     for (int i = 0; i < NE; i++)
         k->side[i] = indicator[i] > 0 ? 1 : -1;
 }
@@ -240,6 +293,8 @@ static void note_sides(kept *k)
 static outcome end_initialization(instance *x)
 {
     kept *k = &x->now;
+    for (int i = NU; i < NU + PARAMETERS; i++)
+        k->open_is_used |= k->u[i] != start_u[i];
     const outcome status = settle_start(x);
     if (status == ERROR)
         return status;
@@ -248,13 +303,8 @@ static outcome end_initialization(instance *x)
         k->mode = EVENT;
         return status;
     }
-    k->model.step = START_STEP;
-    if (PREFIX_set_state(&k->model, k->t, k->q, k->v) != PREFIX_OK)
+    if (begin_steps(k) != PREFIX_OK)
         return report(x, ERROR, "the method cannot begin at this start");
-#if PREFIX_HAS_INPUTS
-    for (int i = 0; i < NU; i++)
-        PREFIX_set_input(&k->model, i, k->u[i]);
-#endif
     k->mode = STEP;
     return status;
 }
@@ -272,18 +322,18 @@ static outcome update_states(instance *x, int *changed)
     kept *k = &x->now;
     double indicator[SOME(NE)] = {0};
     *changed = 0;
-    PREFIX_indicators(k->t, k->q, k->v, k->u, indicator);
+    @open@_indicators(k->t, k->q, k->v, k->u, indicator);
     for (int i = 0; i < NE; i++) {
-        const int side = indicator[i] > 0 ? 1 : -1, wanted = PREFIX_direction(i);
+        const int side = indicator[i] > 0 ? 1 : -1, wanted = @open@_direction(i);
         if (side == k->side[i] || (wanted != 0 && wanted != side))
             continue;
-        const int acts = PREFIX_act(i, k->t, k->q, k->v, k->u);
+        const int acts = @open@_act(i, k->t, k->q, k->v, k->u);
         if (acts < 0)
             return report(x, ERROR, "no velocities after an event satisfy the constraints");
         *changed |= acts;
     }
     if (wants_event_mode(x)) {
-        if (PREFIX_settle(k->t, k->q, k->v, k->u) != PREFIX_OK)
+        if (@open@_settle(k->t, k->q, k->v, k->u) != PREFIX_OK)
             return report(x, ERROR, "no state near this one satisfies the constraints");
         *changed = 1;
     }
@@ -306,7 +356,7 @@ static void set_states(kept *k, const double *x)
 static outcome get_derivatives(instance *x, double *out)
 {
     const kept *k = &x->now;
-    PREFIX_derivatives(k->t, k->q, k->v, k->u, out, out + NQ);
+    @open@_derivatives(k->t, k->q, k->v, k->u, out, out + NQ);
     for (int i = 0; i < NQ + NV; i++)
         if (!isfinite(out[i])) {
             if (x->log)
@@ -316,11 +366,47 @@ static outcome get_derivatives(instance *x, double *out)
     return GOOD;
 }
 
+/* ---- directional derivatives ---- */
+
+/* What unknowns change by when knowns do: states, inputs and parameters. */
+static outcome get_changes(instance *x, const unsigned *unknown, size_t unknowns,
+                           const unsigned *known, size_t knowns, const double *seed, double *out)
+{
+#if DIRECTIONS
+    enum { STATES = NQ + NV };
+    double by[SOME(STATES + NU + PARAMETERS)] = {0}, change[SOME(STATES)], output[OUTPUTS];
+    const kept *k = &x->now;
+    for (size_t i = 0; i < knowns; i++) {
+        const int r = (int)known[i];
+        const int place = r >= FIRST_Q && r < FIRST_DQ      ? r - FIRST_Q
+                          : r >= FIRST_U && r < TOLERANCE   ? STATES + r - FIRST_U
+                          : r >= FIRST_PARAMETER && r < VARIABLES && can_be_set[r - FIRST_PARAMETER]
+                              ? STATES + NU + r - FIRST_PARAMETER
+                              : -1;
+        if (place < 0)
+            return report(x, ERROR, "derivatives are those by states, inputs and parameters");
+        by[place] += seed[i];
+    }
+    @open@_change(k->t, k->q, k->v, k->u, by, change, change + NQ, output);
+    for (size_t i = 0; i < unknowns; i++) {
+        const int r = (int)unknown[i];
+        if (r < FIRST_Q || r >= FIRST_EVENT || r == FIRST_OUTPUT + 1)
+            return report(x, ERROR, "derivatives are those of states, their rates and outputs");
+        out[i] = r < FIRST_DQ       ? by[r - FIRST_Q]
+                 : r < FIRST_OUTPUT ? change[r - FIRST_DQ]
+                                    : output[r - FIRST_OUTPUT];
+    }
+    return GOOD;
+#else
+    return report(x, ERROR, "there are no directional derivatives");
+#endif
+}
+
 /* ---- co-simulation ---- */
 
 static void take_state(kept *k)
 {
-    PREFIX_state_of(&k->model, &k->t, k->q, k->v);
+    IN_USE(k, state_of, &k->t, k->q, k->v);
 }
 
 /* Steps of the method, up to `last` of them or until the importer wants to have a look. */
@@ -329,12 +415,12 @@ static int take_steps(instance *x, long long steps, int *stopped)
     kept *k = &x->now;
     int status = PREFIX_OK;
     if (!LOOKS(x)) {
-        status = PREFIX_advance(&k->model, steps);
+        status = IN_USE(k, advance, steps);
         take_state(k);
         return status;
     }
     while (steps-- > 0 && status == PREFIX_OK && !*stopped) {
-        status = PREFIX_advance(&k->model, 1);
+        status = IN_USE(k, advance, 1);
         take_state(k);
         if (status == PREFIX_OK)
             *stopped = LOOK(x);
@@ -359,7 +445,7 @@ static outcome communicate(instance *x, double from, double length, int *stopped
     const double rest = length - whole * h;
     int status = take_steps(x, (long long)whole, stopped);
     if (status == PREFIX_OK && !*stopped && rest > 1e-6 * h) {
-        status = PREFIX_advance_by(&k->model, rest);
+        status = IN_USE(k, advance_by, rest);
         take_state(k);
         if (status == PREFIX_OK && LOOKS(x))
             *stopped = LOOK(x);

@@ -3,7 +3,7 @@
  * the computing. Their names begin with PREFIX_, but not in shared libraries, for which
  * @OVERRIDE@ is defined. */
 #include "PREFIX.h"
-
+@include@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

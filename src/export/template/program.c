@@ -91,6 +91,14 @@ static void take_velocities(const real *q, const real *shown, real *inner)
 }
 
 #if M > 0 && (INPUTS_MOVE_CONSTRAINTS || FOR_EXCHANGE)
+/* Newton's method: the move is round-off, or small and no longer smaller than the last one. */
+static bool has_arrived(real change, real size, real last)
+{
+    return change <= 1e-15 * size || (change <= 1e-9 * size && change >= last);
+}
+#endif
+
+#if M > 0 && (INPUTS_MOVE_CONSTRAINTS || (FOR_EXCHANGE && !DENSE_MOTION))
 /* Velocities onto the constraints, along the reactions: Newton's method. */
 static bool close_velocities(real t, const real *q, real *v, const real *u)
 {
@@ -112,7 +120,7 @@ static bool close_velocities(real t, const real *q, real *v, const real *u)
             size = fmax(size, fabs(v[c]));
         if (!isfinite(change))
             return false;
-        if (change <= 1e-15 * size || (change <= 1e-9 * size && change >= last))
+        if (has_arrived(change, size, last))
             return true;
         last = change;
     }
@@ -166,7 +174,10 @@ int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const
         s->now.q[i] = q[i];
     take_velocities(q, v, s->now.v);
 #if INPUTS > 0
-    fn_INPUTS(t, s->now.q, s->now.v, 0, s->input, 0);
+    PREFIX_real given[INPUTS];
+    fn_INPUTS(t, s->now.q, s->now.v, 0, given, s->input);
+    for (int i = 0; i < INPUTS - GIVEN_PARAMETERS; i++) /* parameters, behind them, stay */
+        s->input[i] = given[i];
     s->answered = 1;
 #endif
     return begin_method(s);

@@ -1,0 +1,89 @@
+/* Further columns of a record: quantities by name that are not recorded anyway, such as
+ * leapfrog_invariant or power. */
+#include "output/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OBSERVED_MAX = 1000 };
+
+/* Up to the next comma outside parentheses. */
+static size_t item_length(const char *text)
+{
+    int depth = 0;
+    size_t i = 0;
+    for (; text[i] && !(text[i] == ',' && depth <= 0); i++)
+        depth += (text[i] == '(') - (text[i] == ')');
+    return i;
+}
+
+static nh_status check_name(const nh_record *record, const char *name, nh_report *report)
+{
+    for (int i = 0; i < record->columns; i++)
+        if (strcmp(nh_record_column_name(record, i), name) == 0)
+            return nh_fail(report, NH_BAD_ARGUMENT, "'%.80s' is a column of every run of %s", name,
+                           nh_system_name(record->system));
+    for (int i = 0; i < record->watched; i++)
+        if (strcmp(record->watched_name[i], name) == 0)
+            return nh_fail(report, NH_BAD_ARGUMENT, "'%.80s' is observed twice", name);
+    return NH_OK;
+}
+
+/* The names, without the spaces around them. */
+static nh_status take_names(nh_record *record, const char *names, nh_report *report)
+{
+    nh_status status = NH_OK;
+    for (bool more = true; more && status == NH_OK;) {
+        size_t length = item_length(names), first = strspn(names, " "), last = length;
+        while (last > first && names[last - 1] == ' ')
+            last--;
+        char *name = first < last ? strndup(names + first, last - first) : NULL;
+        if (first >= last)
+            return nh_fail(report, NH_BAD_ARGUMENT, "the name of a quantity to observe is empty");
+        if (!name)
+            return nh_fail_memory(report);
+        status =
+            record->watched < OBSERVED_MAX
+                ? check_name(record, name, report)
+                : nh_fail(report, NH_TOO_LARGE, "more than %d quantities to observe", OBSERVED_MAX);
+        if (status == NH_OK)
+            record->watched_name[record->watched++] = name;
+        else
+            free(name);
+        more = names[length] != '\0';
+        names += length + more;
+    }
+    return status;
+}
+
+nh_status nh_record_observe(nh_record *record, const char *names, double step,
+                            const nh_state *start, nh_report *report)
+{
+    if (record->system->shape.inputs > 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s has open inputs; only 'observe' statements of the model know them",
+                       nh_system_name(record->system));
+    record->watched_name = calloc(OBSERVED_MAX, sizeof *record->watched_name);
+    if (!record->watched_name)
+        return nh_fail_memory(report);
+    nh_status status = take_names(record, names, report);
+    if (status == NH_OK)
+        status = nh_watch_create(&record->watch, record->system,
+                                 (const char *const *)record->watched_name, record->watched, step,
+                                 start, report);
+    if (status == NH_NOT_APPLICABLE) /* what is asked for is wrong, not the method */
+        status = NH_BAD_ARGUMENT;
+    if (status == NH_OK) {
+        record->columns += record->watched;
+        record->width += record->watched;
+    }
+    return status;
+}
+
+void nh_record_forget_observed(nh_record *record)
+{
+    nh_watch_free(record->watch);
+    for (int i = 0; i < record->watched; i++)
+        free(record->watched_name[i]);
+    free(record->watched_name);
+}
