@@ -169,7 +169,8 @@ static int show_progress(void *user, int64_t done, int64_t all)
     bool nothing = done == 0 && !c->ranks.mpi; /* for a checkpoint; perhaps the compiler works */
     (void)all;
     progress_update(&c->bar, ranks_steps(&c->ranks, done));
-    return interrupted() && (!c->checkpointing.given->checkpoint || nothing);
+    return c->ranks.other_failed ||
+           (interrupted() && (!c->checkpointing.given->checkpoint || nothing));
 }
 
 /* Why it stopped early: an interruption, a file, or a start that cannot be. */
@@ -178,7 +179,7 @@ static int tell_stop(ensemble_job *c, const nh_report *report)
     bool stopped = c->status == NH_CALLBACK_STOPPED && ranks_stopping(&c->ranks);
     if (c->failure.status != NH_OK)
         return complain_report(&c->failure);
-    if (c->ranks.rank > 0 && c->ranks.together) /* rank 0 tells why */
+    if ((c->ranks.rank > 0 && c->ranks.together) || c->ranks.other_failed) /* told by another */
         return FAILED;
     if (stopped && c->saved)
         return tell_how_to_resume(&c->checkpointing, c->done);

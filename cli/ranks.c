@@ -19,6 +19,9 @@ static const int64_t END = INT64_C(1) << 40; /* added to the round when all is d
 /* Seconds from one look at the counters to the next, at least, and for each rank: so that ranks
  * that look do not keep those waiting who take blocks. */
 static const double look_least = 0.05, look_each = 2e-5, wait_least = 0.002;
+/* Seconds that others get after a failure: one that computes hears of it within one of them, one
+ * that waits for the failed rank never does. */
+static const double patience = 5;
 
 /* ---- the launcher ---- */
 
@@ -122,12 +125,34 @@ int ranks_begin(ranks *r, const options *given)
     return answer;
 }
 
+static double seconds_for(const ranks *r, double least)
+{
+    return least > look_each * r->ranks ? least : look_each * r->ranks;
+}
+
+static void pause_between_looks(const ranks *r)
+{
+    struct timespec pause = {.tv_nsec = (long)(fmin(seconds_for(r, wait_least), 0.9) * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
+/* MPI ends processes with a signal that they may not have the time to hear. */
+static void fail_together(ranks *r, int code)
+{
+    double begin = clock_seconds();
+    r->mpi->fetch_add(COUNTER_FAILED, 1);
+    r->mpi->fetch_add(COUNTER_LEFT, 1);
+    while (r->mpi->fetch_add(COUNTER_LEFT, 0) < r->ranks && clock_seconds() - begin < patience)
+        pause_between_looks(r);
+    r->mpi->abort(code);
+}
+
 void ranks_end(ranks *r, int code)
 {
     if (!r->mpi)
         return;
     if (code && !r->together)
-        r->mpi->abort(code);
+        fail_together(r, code);
     r->mpi->finish();
 }
 
@@ -185,11 +210,6 @@ int ranks_meet(void *user)
     return 0;
 }
 
-static double seconds_for(const ranks *r, double least)
-{
-    return least > look_each * r->ranks ? least : look_each * r->ranks;
-}
-
 static bool is_time(const ranks *r, double *last)
 {
     double now = clock_seconds();
@@ -205,6 +225,7 @@ int64_t ranks_steps(ranks *r, int64_t own)
         return own;
     if (!is_time(r, &r->counted))
         return own + r->steps_of_others;
+    r->other_failed = r->mpi->fetch_add(COUNTER_FAILED, 0) > 0;
     if (r->rank == 0)
         r->steps_of_others = r->mpi->fetch_add(COUNTER_STEPS, 0);
     else
@@ -266,7 +287,6 @@ static int wait_for_all(ensemble_job *c)
 {
     ranks *r = &c->ranks;
     int answer = 0;
-    struct timespec pause = {.tv_nsec = (long)(fmin(seconds_for(r, wait_least), 0.9) * 1e9)};
     r->mpi->fetch_add(COUNTER_DONE, 1);
     while (!answer && r->mpi->fetch_add(COUNTER_ROUND, 0) < END) {
         bool all = r->rank == 0 && r->mpi->fetch_add(COUNTER_DONE, 0) == r->ranks;
@@ -275,8 +295,10 @@ static int wait_for_all(ensemble_job *c)
         else if (c->checkpointing.given->checkpoint && ensemble_checkpoint_is_due(c, c->done))
             answer = make_checkpoint(c);
         else
-            nanosleep(&pause, NULL);
-        if (!answer && interrupted() && !c->checkpointing.given->checkpoint)
+            pause_between_looks(r);
+        r->other_failed = r->mpi->fetch_add(COUNTER_FAILED, 0) > 0;
+        bool stop = interrupted() && !c->checkpointing.given->checkpoint;
+        if (!answer && (stop || r->other_failed))
             answer = RANKS_STOPPED;
     }
     return answer;
@@ -298,8 +320,8 @@ int ranks_finish(ensemble_job *c)
     if (!r->mpi)
         return 0;
     int answer = wait_for_all(c);
-    if (!answer && c->archive)
-        answer = flush_archive(c);
+    if (!answer)
+        answer = ranks_agree(r, c->archive ? flush_archive(c) : 0);
     if (answer)
         return answer;
     void *own;

@@ -19,13 +19,15 @@ typedef struct ranks {
     int64_t steps_of_others;
     double looked, counted; /* at the counters for checkpoints and for steps, when */
     bool stop_told;
-    bool together; /* all ranks end by themselves */
+    bool together;     /* all ranks end by themselves */
+    bool other_failed; /* when this rank last looked: it is to end, and the other has said why */
 } ranks;
 
 /* Finds out whether a launcher started this process as one of several, and joins the others.
  * Returns 0, or the exit code after having complained. */
 int ranks_begin(ranks *r, const options *given);
-/* The end of every rank: of all of them at once where the exit code says that this one failed. */
+/* The end of every rank. Where the exit code says that this one failed, all are to end: they are
+ * told, get some seconds to put their files in order, and then MPI ends those that are left. */
 void ranks_end(ranks *r, int code);
 
 /* All ranks wait for each other. If the answer of any is not 0, all get it and are to end; the
@@ -41,7 +43,7 @@ int ranks_compare(ranks *r, const nh_ensemble *ensemble);
 int64_t ranks_fetch_add(void *user, int64_t count);
 int ranks_meet(void *user);
 /* Steps of all ranks, of which this rank has done `own`; known on rank 0 only, and as they were
- * when it last looked. */
+ * when it last looked. Looks for ranks that failed, too. */
 int64_t ranks_steps(ranks *r, int64_t own);
 /* Whether a checkpoint is to be made; on rank 0 `wanted` says so. */
 bool ranks_round(ranks *r, bool wanted);

@@ -10,11 +10,13 @@
 /* Numbers that rank 0 holds and every rank can read and add to, by one-sided operations: no rank
  * has to answer for another to go on. */
 typedef enum nonholo_counter {
-    COUNTER_ITEMS, /* of work that were handed out */
-    COUNTER_ROUND, /* of checkpoints that rank 0 called for; COUNTER_END more at the end */
-    COUNTER_STOP,  /* ranks that were interrupted */
-    COUNTER_DONE,  /* ranks without work */
-    COUNTER_STEPS, /* of all ranks but 0, for the progress bar */
+    COUNTER_ITEMS,  /* of work that were handed out */
+    COUNTER_ROUND,  /* of checkpoints that rank 0 called for; END more at the end (cli/ranks.c) */
+    COUNTER_STOP,   /* ranks that were interrupted */
+    COUNTER_DONE,   /* ranks without work */
+    COUNTER_STEPS,  /* of all ranks but 0, for the progress bar */
+    COUNTER_FAILED, /* ranks after whose failure all are to end */
+    COUNTER_LEFT,   /* ranks that have put their files in order after that */
     COUNTERS
 } nonholo_counter;
 
