@@ -148,7 +148,8 @@ static int tell_failure(const run_job *job)
 {
     const char *kept = job->output ? job->output : job->plot;
     long long steps = nh_run_steps(job->run);
-    if (job->status == NH_FILE_FAILED || job->status == NH_NO_MEMORY)
+    bool nothing = steps == 0 && !kept;
+    if (job->status == NH_FILE_FAILED || job->status == NH_NO_MEMORY || nothing)
         complain("%s", job->failure.text);
     else if (kept)
         complain("%s; %lld step%s kept in %s", job->failure.text, steps,

@@ -486,8 +486,9 @@ static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
         unknown(r, ast);
         return;
     }
-    bool moving = symbol->kind == SYMBOL_VELOCITY || symbol->kind == SYMBOL_COORDINATE ||
-                  (symbol->kind == SYMBOL_ROTATION && kind == STATEMENT_START);
+    bool moving =
+        symbol->kind == SYMBOL_VELOCITY || symbol->kind == SYMBOL_COORDINATE ||
+        (symbol->kind == SYMBOL_ROTATION && (kind == STATEMENT_START || kind == STATEMENT_SOLVE));
     ast->symbol = symbol;
     ast->cost = 1;
     if (kind == STATEMENT_BRACKET && symbol->kind != SYMBOL_VELOCITY)

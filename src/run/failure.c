@@ -135,16 +135,23 @@ static void describe_unsolved(const nh_run *run, const nh_failure *f, const plac
 static void describe_singular(nh_run *run, const nh_failure *f, const place *at, nh_status status,
                               nh_report *report)
 {
-    char names[160] = "", dependent[240];
-    if (status == NH_DEPENDENT_CONSTRAINTS)
+    const bool at_start = status != NH_NOT_FINITE && at->step == 1;
+    const char *where = at_start ? "at the start" : "there";
+    char names[160] = "", what[240] = "the state is no longer finite", advice[64];
+    if (status == NH_DEPENDENT_CONSTRAINTS) {
         nh_health_name_constraints(run, f->member, names, sizeof names);
-    snprintf(dependent, sizeof dependent, "the constraints depend on each other there%s%s%s",
-             *names ? " (" : "", names, *names ? ")" : "");
-    const char *what = status == NH_DEPENDENT_CONSTRAINTS ? dependent
-                       : status == NH_SINGULAR_MASS       ? "the mass matrix is singular there"
-                                                          : "the state is no longer finite";
-    nh_fail(report, status, "%sstep %lld, t = %.10g: %s; a smaller step, now %g, may help", at->who,
-            at->step, at->t, what, run->step);
+        snprintf(what, sizeof what, "the constraints depend on each other %s%s%s%s", where,
+                 *names ? " (" : "", names, *names ? ")" : "");
+    } else if (status == NH_SINGULAR_MASS)
+        snprintf(what, sizeof what, "the mass matrix is singular %s", where);
+    if (at_start)
+        snprintf(advice, sizeof advice, "no motion follows from such a state");
+    else if (nh_run_adapts(run))
+        snprintf(advice, sizeof advice, "shorter steps may help");
+    else
+        nh_print(advice, sizeof advice, "a smaller step, now %g, may help", run->step);
+    nh_fail(report, status, "%sstep %lld, t = %.10g: %s; %s", at->who, at->step, at->t, what,
+            advice);
 }
 
 nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *report)

@@ -74,6 +74,15 @@ def test_nearest():
     near(q, [0.1, 0.2, -math.sqrt(3.95)], 1e-14)
 
 
+def test_attitude():
+    """An attitude may be found from the conditions: the body hangs from its pin along the line to it, turned as little as can be."""
+    body = ("model hung\ncoordinate x, y, z\nrotation B\nlagrangian (x'^2 + y'^2 + z'^2 + dot(body(B), body(B)))/2 - z\n"
+            "constraint pin: (x, y, z) + B*(0, 0, 1) = (0, 0, 0)\nstart x = -0.6, z = -0.8\n")
+    half = math.atan2(0.6, 0.8) / 2
+    for q, _ in (state(body + "start solve B\n"), state(body, "--project", "solve=B")):
+        near(q, [-0.6, 0, -0.8, math.cos(half), 0, math.sin(half), 0], 1e-14)
+
+
 def test_masses():
     """Heavy coordinates move less; a condition that depends on time has a velocity of its own."""
     q, v = state(PLANE, "--project")
@@ -238,6 +247,15 @@ def refuse(lines, arguments, words):
     done = command(BARE + lines, *arguments)
     same(done.returncode, 2, done.stderr)
     check(words in done.stderr, f"no '{words}' in: {done.stderr}")
+
+
+def test_dependent_start():
+    """Both axes point the same way, where a component does not change at first: no motion follows from there."""
+    done = command("model hinge\nrotation A, B\nlagrangian dot(body(A), body(A)) + dot(body(B), body(B))\n"
+                   "constraint along: (A*(0, 1, 0))[2] = (B*(0, 1, 0))[2]\nstart body(A) = (0, 1, 0)\n", "run", "--time", "1")
+    same(done.returncode, 1)
+    same(done.stderr, "nonholo: step 1, t = 0: the constraints depend on each other at the start (along, |A| = 1, |B| = 1); "
+                      "no motion follows from such a state\n")
 
 
 def main():
