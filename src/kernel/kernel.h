@@ -229,6 +229,14 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
 #define SELDOM __attribute__((noinline, cold, unused))
 #endif
 
+/* A part of a step that a method calls more than once, with options that are constants in emitted
+ * kernels: they decide there what is left of it. */
+#if defined(NH_EMITTED) && !defined(NH_EXPORTED)
+#define INLINED inline __attribute__((always_inline))
+#else
+#define INLINED inline
+#endif
+
 /* x + dx with the rounding error carried in low. */
 static inline void accumulate(real *x, real *low, real dx)
 {

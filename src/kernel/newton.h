@@ -296,8 +296,11 @@ static inline int newton_noted(kernel *k, int status)
     return status;
 }
 #define BY_NEWTON(solution, failed) newton_noted(k, solution)
+#define OR_BY_NEWTON(status, solution)                                                             \
+    ((status) == NH_KERNEL_NOT_CONVERGED ? newton_noted(k, solution) : (status))
 #else
 #define BY_NEWTON(solution, failed) not_converged(k, failed)
+#define OR_BY_NEWTON(status, solution) (status)
 #endif
 
 #endif

@@ -51,36 +51,46 @@ static inline newmark_weights newmark_weights_of(const newmark *p)
     return a;
 }
 
-/* The discrete constraint at u: close = (y, residual) for reactions x = (Bu, ...). */
-static inline int newmark_close(kernel *k, const newmark *p, const real *u, real *q, real *x,
-                                real *close)
+/* What the passes of a step share. */
+typedef struct newmark_work {
+    real *kick0, *kick1; /* (h^-1 impulse without reactions, B) at the two ends */
+    real *I0, *I1;       /* the impulses */
+    real *R1;            /* the reactions at the far end */
+    real *q, *v;         /* a state on the way */
+    real *x, *close;     /* what a closing is given, with room for CLOSE_MEAN, and gives */
+} newmark_work;
+
+/* The discrete constraint at u: s->close = (y, residual) for reactions s->x = (Bu, ...). */
+static INLINED int newmark_close(kernel *k, const newmark *p, const newmark_work *s, const real *u)
 {
     const double h = p->h, alpha = p->alpha;
+    real *x = s->x;
     if (NEWMARK_CONSTRAINT == NEWMARK_POINT) {
-        EACH(i, N) q[i] = fma_(broadcast(alpha * h), u[i], p->q0[i]);
+        EACH(i, N) s->q[i] = fma_(broadcast(alpha * h), u[i], p->q0[i]);
         x[NB] = broadcast(alpha * h);
-        CALL(CLOSE, p->t + alpha * h, q, u, x, close);
+        CALL(CLOSE, p->t + alpha * h, s->q, u, x, s->close);
     } else {
         x[NB] = broadcast(h);
         x[NB + 1] = broadcast(alpha);
         x[NB + 2] = broadcast(p->t + h);
         EACH(i, N) x[NB + 3 + i] = fma_(broadcast(h), u[i], p->q0[i]);
-        CALL(CLOSE_MEAN, p->t, p->q0, u, x, close);
+        CALL(CLOSE_MEAN, p->t, p->q0, u, x, s->close);
     }
     return NH_KERNEL_OK;
 }
 
 /* Solves the discrete constraint: completely when beta = 0, else by one iteration. On return I0, R1
  * and u contain the correction; x keeps Bu. */
-static inline int newmark_position(kernel *k, const newmark *p, const newmark_weights *a,
-                                   const real *B0, const real *B1, real *I0, real *R1,
-                                   const real *I1, real *u, real *q, real *x, real *close)
+static INLINED int newmark_position(kernel *k, const newmark *p, const newmark_weights *a,
+                                    const newmark_work *s, real *u)
 {
+    const real *B0 = s->kick0 + N, *B1 = s->kick1 + N;
+    real *x = s->x, *close = s->close, *shift = s->q;
     EACH(i, N)
     {
-        u[i] = fma_(broadcast(a->u0), I0[i], p->v0[i]);
+        u[i] = fma_(broadcast(a->u0), s->I0[i], p->v0[i]);
         if (a->u1 != 0)
-            u[i] = fma_(broadcast(a->u1), I1[i], u[i]);
+            u[i] = fma_(broadcast(a->u1), s->I1[i], u[i]);
     }
     EACH(e, NB)
     {
@@ -90,23 +100,23 @@ static inline int newmark_position(kernel *k, const newmark *p, const newmark_we
     }
     const int linear = REACTION_IS_LINEAR || (AFFINE && p->alpha == 0);
     for (convergence progress = convergence_of_velocities(k);;) {
-        int status = newmark_close(k, p, u, q, x, close);
+        int status = newmark_close(k, p, s, u);
         if (status)
             return status;
         EACH(j, M)
         {
             real y = select_(progress.active, -close[j], broadcast(0));
             close[j] = y * a->y0;
-            R1[j] = fma_(broadcast(a->y1), y, R1[j]);
+            s->R1[j] = fma_(broadcast(a->y1), y, s->R1[j]);
             close[M + j] = y;
         }
-        add_B(k, I0, B0, close);
-        EACH(i, N) q[i] = broadcast(0);
-        add_B(k, q, x, close + M);
-        EACH(i, N) u[i] = u[i] + q[i];
+        add_B(k, s->I0, B0, close);
+        EACH(i, N) shift[i] = broadcast(0);
+        add_B(k, shift, x, close + M);
+        EACH(i, N) u[i] = u[i] + shift[i];
         if (linear || a->u1 != 0)
             return NH_KERNEL_OK;
-        convergence_update(&progress, largest(k, q, N), largest(k, u, N));
+        convergence_update(&progress, largest(k, shift, N), largest(k, u, N));
         if (!any(progress.active))
             return NH_KERNEL_OK;
         if (progress.iteration >= ITERATIONS_MAX)
@@ -115,24 +125,24 @@ static inline int newmark_position(kernel *k, const newmark *p, const newmark_we
 }
 
 /* The far end: I1 at (q1, v0 + w), then w closed so that k(t1, q1, v0 + w) = 0. */
-static inline int newmark_velocity(kernel *k, const newmark *p, const newmark_weights *a,
-                                   const real *B0, real *kick1, real *I0, real *R1, real *I1,
-                                   const real *u, real *q, real *w, real *v, real *x, real *close)
+static INLINED int newmark_velocity(kernel *k, const newmark *p, const newmark_weights *a,
+                                    const newmark_work *s, const real *u, real *w)
 {
     const double h = p->h, t1 = p->t + h;
-    const real *B1 = kick1 + N;
+    const real *B0 = s->kick0 + N, *B1 = s->kick1 + N;
+    real *x = s->x, *close = s->close;
     EACH(i, N)
     {
-        q[i] = fma_(broadcast(h), u[i], p->q0[i]);
-        v[i] = p->v0[i] + w[i];
+        s->q[i] = fma_(broadcast(h), u[i], p->q0[i]);
+        s->v[i] = p->v0[i] + w[i];
     }
-    CALL(KICK, t1, q, v, 0, kick1);
-    EACH(i, N) I1[i] = kick1[i] * h;
-    add_B(k, I1, B1, R1);
+    CALL(KICK, t1, s->q, s->v, 0, s->kick1);
+    EACH(i, N) s->I1[i] = s->kick1[i] * h;
+    add_B(k, s->I1, B1, s->R1);
     EACH(i, N)
     {
-        w[i] = fma_(broadcast(a->v0), I0[i], I1[i] * a->v1);
-        v[i] = p->v0[i] + w[i];
+        w[i] = fma_(broadcast(a->v0), s->I0[i], s->I1[i] * a->v1);
+        s->v[i] = p->v0[i] + w[i];
     }
     EACH(e, NB)
     {
@@ -141,18 +151,18 @@ static inline int newmark_velocity(kernel *k, const newmark *p, const newmark_we
             x[e] = fma_(broadcast(a->v0 * a->z0), B0[e], B1[e] * (a->v1 * a->z1));
     }
     x[NB] = broadcast(0); /* q1 stays where it is */
-    CALL(CLOSE, t1, q, v, x, close);
+    CALL(CLOSE, t1, s->q, s->v, x, close);
     EACH(j, M) close[j] = -close[j];
     add_B(k, w, x, close);
     EACH(j, M)
     {
-        R1[j] = fma_(broadcast(a->z1), close[j], R1[j]);
+        s->R1[j] = fma_(broadcast(a->z1), close[j], s->R1[j]);
         close[M + j] = close[j] * a->z1;
         close[j] = close[j] * a->z0;
     }
-    add_B(k, I1, B1, close + M);
+    add_B(k, s->I1, B1, close + M);
     if (a->z0 != 0)
-        add_B(k, I0, B0, close);
+        add_B(k, s->I0, B0, close);
     return NH_KERNEL_OK;
 }
 
@@ -161,8 +171,8 @@ static inline int newmark_velocity(kernel *k, const newmark *p, const newmark_we
 typedef struct newmark_problem {
     const newmark *p;
     const newmark_weights *a;
-    const double *kick0;
-    double *kick1, *I0, *I1, *u, *q, *v;
+    const newmark_work *s;
+    double *u;
 } newmark_problem;
 
 /* Unknowns: w = v1 - v0, R0, R1. Since gamma > 0, u follows from w and I0. */
@@ -171,46 +181,46 @@ static int newmark_gap(kernel *k, const double *x, double *r, double *work)
     const newmark_problem *c = (const newmark_problem *)work;
     const newmark *p = c->p;
     const newmark_weights *a = c->a;
+    const newmark_work *s = c->s;
     const double h = p->h, *w = x, *R0 = x + N, *R1 = R0 + M;
     double *k_u = r + N, *k_v = k_u + M;
-    EACH(i, N) c->I0[i] = h * c->kick0[i];
-    add_B(k, c->I0, c->kick0 + N, R0);
+    EACH(i, N) s->I0[i] = h * s->kick0[i];
+    add_B(k, s->I0, s->kick0 + N, R0);
     EACH(i, N)
     {
-        c->u[i] = p->v0[i] + a->u0 * c->I0[i] + a->u1 / a->v1 * (w[i] - a->v0 * c->I0[i]);
-        c->q[i] = p->q0[i] + h * c->u[i];
-        c->v[i] = p->v0[i] + w[i];
+        c->u[i] = p->v0[i] + a->u0 * s->I0[i] + a->u1 / a->v1 * (w[i] - a->v0 * s->I0[i]);
+        s->q[i] = p->q0[i] + h * c->u[i];
+        s->v[i] = p->v0[i] + w[i];
     }
-    CALL(KICK, p->t + h, c->q, c->v, 0, c->kick1);
-    EACH(i, N) c->I1[i] = h * c->kick1[i];
-    add_B(k, c->I1, c->kick1 + N, R1);
-    EACH(i, N) r[i] = w[i] - a->v0 * c->I0[i] - a->v1 * c->I1[i];
-    CALL(CONSTRAINT, p->t + h, c->q, c->v, 0, k_v);
+    CALL(KICK, p->t + h, s->q, s->v, 0, s->kick1);
+    EACH(i, N) s->I1[i] = h * s->kick1[i];
+    add_B(k, s->I1, s->kick1 + N, R1);
+    EACH(i, N) r[i] = w[i] - a->v0 * s->I0[i] - a->v1 * s->I1[i];
+    CALL(CONSTRAINT, p->t + h, s->q, s->v, 0, k_v);
     if (NEWMARK_CONSTRAINT == NEWMARK_AVERAGE) {
-        CALL(CONSTRAINT, p->t + h, c->q, c->u, 0, c->I1);
+        CALL(CONSTRAINT, p->t + h, s->q, c->u, 0, s->I1);
         CALL(CONSTRAINT, p->t, p->q0, c->u, 0, k_u);
-        EACH(j, M) k_u[j] = (1 - p->alpha) * k_u[j] + p->alpha * c->I1[j];
+        EACH(j, M) k_u[j] = (1 - p->alpha) * k_u[j] + p->alpha * s->I1[j];
     } else {
-        EACH(i, N) c->q[i] = p->q0[i] + p->alpha * h * c->u[i];
-        CALL(CONSTRAINT, p->t + p->alpha * h, c->q, c->u, 0, k_u);
+        EACH(i, N) s->q[i] = p->q0[i] + p->alpha * h * c->u[i];
+        CALL(CONSTRAINT, p->t + p->alpha * h, s->q, c->u, 0, k_u);
     }
     return NH_KERNEL_OK;
 }
 
 static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
-                          const double *kick0, double *kick1, double *I0, double *I1, double *q,
-                          double *v, double *u, double *w)
+                          const newmark_work *s, double *u, double *w)
 {
     const int d = N + 2 * M;
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(space, newton_scratch((size_t)d));
-    newmark_problem c = {p, a, kick0, kick1, I0, I1, u, q, v};
+    newmark_problem c = {p, a, s, u};
     newton_problem problem = newton_begin(newmark_gap, d, N, space, &c);
     EACH(i, d)
     {
         problem.x[i] = 0;
-        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, kick0 + N);
+        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->kick0 + N);
     }
     int status = newton_solve(k, &problem);
     if (!status) /* u of the solution, not of the last difference that the Jacobian took */
@@ -237,8 +247,50 @@ static int newmark_on_surface(kernel *k, const newmark *p, const newmark_weights
     return surface_solve(k, &step, u, w, 0);
 }
 
+/* Before the first pass: no reactions, the velocity as it was. */
+static inline void newmark_begin(kernel *k, const newmark *p, const newmark_work *s, real *w)
+{
+    EACH(j, M) s->R1[j] = broadcast(0);
+    EACH(i, N)
+    {
+        s->I0[i] = s->kick0[i] * p->h;
+        w[i] = broadcast(0);
+    }
+}
+
+/* u and w one after the other; the first pass makes u final when beta = 0. */
+static INLINED int newmark_pass(kernel *k, const newmark *p, const newmark_weights *a,
+                                const newmark_work *s, int first, real *u, real *w)
+{
+    if (first || a->u1 != 0)
+        TRY_(newmark_position(k, p, a, s, u));
+    return newmark_velocity(k, p, a, s, u, w);
+}
+
+/* Passes until they change nothing. */
+static inline int newmark_iterate(kernel *k, const newmark *p, const newmark_weights *a,
+                                  const newmark_work *s, real *u, real *w)
+{
+    LOCAL(u_new, N);
+    LOCAL(w_new, N);
+    newmark_begin(k, p, s, w_new);
+    EACH(i, N + NB) s->kick1[i] = s->kick0[i];
+    EACH(i, N) s->I1[i] = s->I0[i];
+    EACH(i, N) u[i] = p->v0[i], w[i] = broadcast(0);
+    for (coupled_convergence progress = coupled_velocities(k, DRIVER);;) {
+        int status = newmark_pass(k, p, a, s, progress.all.iteration == 0, u_new, w_new);
+        if (status && status != NH_KERNEL_NOT_CONVERGED)
+            return status;
+        take_increments(k, &progress, DRIVER, 1, p->v0, u_new, w_new, u, w);
+        if (status || has_failed(&progress, ITERATIONS_MAX))
+            return BY_NEWTON(newmark_newton(k, p, a, s, u, w), &progress.all);
+        if (has_converged(&progress))
+            return NH_KERNEL_OK;
+    }
+}
+
 /* Solves one step from p->q0, p->v0: u = (q1 - q0) / h and w = v1 - v0. */
-static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
+static INLINED int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
 {
     const newmark_weights a = newmark_weights_of(p);
     if (POSITIONS > 0)
@@ -248,43 +300,18 @@ static inline int newmark_solve(kernel *k, const newmark *p, real *u, real *w)
     LOCAL(I0, N);
     LOCAL(I1, N);
     LOCAL(R1, M);
-    LOCAL(u_new, N);
-    LOCAL(w_new, N);
     LOCAL(q, N);
     LOCAL(v, N);
     LOCAL(x, NB + 3 + N);
     LOCAL(close, 2 * M);
-    int status = NH_KERNEL_OK;
-
+    const newmark_work s = {kick0, kick1, I0, I1, R1, q, v, x, close};
     CALL(KICK, p->t, p->q0, p->v0, 0, kick0);
-    EACH(i, N + NB) kick1[i] = kick0[i];
-    EACH(j, M) R1[j] = broadcast(0);
-    EACH(i, N)
-    {
-        I0[i] = kick0[i] * p->h;
-        I1[i] = I0[i];
-        u[i] = p->v0[i];
-        w[i] = w_new[i] = broadcast(0);
+    if (a.u1 == 0 && SEPARABLE && AFFINE) { /* the force at q1 and the closings are final */
+        newmark_begin(k, p, &s, w);
+        const int status = newmark_pass(k, p, &a, &s, 1, u, w);
+        return OR_BY_NEWTON(status, newmark_newton(k, p, &a, &s, u, w));
     }
-    for (coupled_convergence progress = coupled_velocities(k, DRIVER);;) {
-        if (progress.all.iteration == 0 || a.u1 != 0)
-            status =
-                newmark_position(k, p, &a, kick0 + N, kick1 + N, I0, R1, I1, u_new, q, x, close);
-        if (!status)
-            status = newmark_velocity(k, p, &a, kick0 + N, kick1, I0, R1, I1, u_new, q, w_new, v, x,
-                                      close);
-        if (status && status != NH_KERNEL_NOT_CONVERGED)
-            return status;
-        take_increments(k, &progress, DRIVER, 1, p->v0, u_new, w_new, u, w);
-        /* Without iteration in the force, the force at q1 and the last closing were final. */
-        if (!status && a.u1 == 0 && SEPARABLE && AFFINE)
-            return NH_KERNEL_OK;
-        if (status || has_failed(&progress, ITERATIONS_MAX))
-            return BY_NEWTON(newmark_newton(k, p, &a, kick0, kick1, I0, I1, q, v, u, w),
-                             &progress.all);
-        if (has_converged(&progress))
-            return NH_KERNEL_OK;
-    }
+    return newmark_iterate(k, p, &a, &s, u, w);
 }
 
 #ifdef NH_DESCRIBE
