@@ -61,7 +61,7 @@ static void add_option(nh_plan *plan, const char *name, double value)
              strchr(plan->method, ':') ? "," : ":", name, number);
 }
 
-static nh_status refuse_tolerance(const nh_plan *plan, const nh_plan_options *o, nh_report *report)
+static nh_status refuse_tolerance(const nh_plan *plan, nh_report *report)
 {
     char names[256] = "";
     for (int i = 0; i < nh_method_count(); i++)
@@ -71,9 +71,9 @@ static nh_status refuse_tolerance(const nh_plan *plan, const nh_plan_options *o,
                      nh_method_name(nh_method_at(i)));
         }
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "%s takes steps of a given length%s; methods that choose their own by a "
-                   "tolerance are %s",
-                   plan->method, o->step > 0 ? "" : ", and no step is given", names);
+                   "%s takes steps of a given length; methods that choose their own by a tolerance "
+                   "are %s",
+                   plan->method, names);
 }
 
 static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
@@ -96,7 +96,7 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
     const bool told = strstr(plan->method, "tolerance=") != NULL;
     const bool fixed = place < 0 && !(nh_choice_pace(&choice) > 0);
     if (o->tolerance > 0 && place < 0)
-        return refuse_tolerance(plan, o, report);
+        return refuse_tolerance(plan, report);
     if (o->tolerance > 0 && told)
         return nh_fail(report, NH_BAD_ARGUMENT, "the tolerance is given twice: %g, and %s",
                        o->tolerance, plan->method);
@@ -191,7 +191,10 @@ static nh_status advise_step(nh_plan *plan, const nh_system *system, const nh_pl
     if (status == NH_NO_MEMORY)
         return nh_fail_memory(report);
     if (status != NH_OK)
-        return refuse_tolerance(plan, o, report);
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s takes steps of a given length; none is given, and none that suits the "
+                       "motion was found: %s",
+                       plan->method, reason.text);
     plan->step = rounded(step);
     plan->steps = o->steps;
     return o->steps > 0 ? NH_OK : count_steps(plan, time, report);
