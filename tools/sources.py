@@ -22,8 +22,8 @@ def of(*folders):
 
 # what writes texts for elsewhere, or reads and judges figures
 text = of("export", "figure")
-# what reads, derives or judges: short loops, once for each command
-once = of("model", "mechanics", "code", "system", "method", "analysis")
+# what reads, derives or judges: short loops, once for each command; not what calls the user's functions in every step
+once = of("model", "mechanics", "code", "system", "method", "analysis") - {"src/system/callbacks.c"}
 lists = {
     "models": lambda: glob.glob("models/*.nh"),
     "templates": lambda: glob.glob("src/export/template/*"),

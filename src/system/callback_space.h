@@ -114,7 +114,9 @@ static inline int user_get_constraint(const nh_callback_space *s, const double *
     return CALLBACK_M ? s->constraint_function(s->user, q, A, b) : 0;
 }
 
-static inline int user_get_both(nh_callback_space *s, const double *q, double *gradient, double *A)
+/* Inlined for all its callers, as is user_close_one: methods that are explicit call little else. */
+static inline __attribute__((always_inline)) int
+user_get_both(nh_callback_space *s, const double *q, double *gradient, double *A)
 {
     if (s->gradient_and_constraint_function) {
         user_zero(s->b, CALLBACK_M);

@@ -118,8 +118,8 @@ static inline int user_slope_along(nh_callback_space *s, const double *q, const 
 
 /* One constraint whose reaction is linear, the common case: value and Schur complement in one loop.
  */
-static inline int user_close_one(nh_callback_space *s, const double *q, const double *v,
-                                 const double *B, double *out)
+static inline __attribute__((always_inline)) int
+user_close_one(nh_callback_space *s, const double *q, const double *v, const double *B, double *out)
 {
     const int n = CALLBACK_N;
     if (q != s->pushed_at)
