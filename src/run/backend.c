@@ -18,9 +18,11 @@
 #include "run/run.h"
 
 /* The tape's time is looked at first after so many seconds and then whenever it has doubled; less
- * than so many seconds that remain are not worth a look into the cache. */
+ * than so many seconds that remain are not worth a look into the cache, for which the source has to
+ * be written: twice what that takes a line of the system's tapes. */
 #define FIRST_LOOK_SECONDS 0.002
 #define CACHE_PAYS_SECONDS 0.01
+#define CACHE_SECONDS_A_LINE 2e-5
 /* Processor time of gcc 12 on a common machine: what a byte of the method's source costs, and a
  * line of the system's tapes, which are inlined. Compared with 34 kernels (14 methods, 3 models,
  * 0.09 to 29 s) the estimate is between 0.4 and 1.7 of what they take. */
@@ -121,15 +123,22 @@ static void end_trial(nh_run *run)
         stay(run, &report);
 }
 
-static double compile_seconds(const nh_run *run)
+/* Of the system's functions in the kernel. */
+static double tape_lines(const nh_run *run)
 {
-    const nh_method *method = run->choice.method;
-    double lines = 0, inlined = 1;
+    double lines = 0;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         if (run->careful.interpreter.tape[fn])
             lines += (double)run->careful.interpreter.tape[fn]->lines;
-    if (nh_method_point_calls(method) && run->group[0].lanes == 1)
+    if (nh_method_point_calls(run->choice.method) && run->group[0].lanes == 1)
         lines *= 2; /* over one number and over four */
+    return lines;
+}
+
+static double compile_seconds(const nh_run *run)
+{
+    const nh_method *method = run->choice.method;
+    double lines = tape_lines(run), inlined = 1;
     if (run->system->shape.n <= UNROLLED_COORDINATES && run->table_size > TABLE_OF_TWO_STAGES)
         inlined = (double)run->table_size / TABLE_OF_TWO_STAGES;
     return METHOD_SECONDS_A_BYTE * (double)strlen(nh_method_source(method)) +
@@ -154,12 +163,15 @@ static void consider(nh_run *run)
     const double remaining = steps_left(t) * t->seconds / (double)t->steps * share;
     nh_text source = {0};
     nh_report report;
-    if (t->steps == 0 || remaining < CACHE_PAYS_SECONDS)
+    if (t->steps == 0 || remaining < CACHE_PAYS_SECONDS + CACHE_SECONDS_A_LINE * tape_lines(run))
+        return;
+    const bool pays = remaining > COMPILE_PAYS * compile_seconds(run);
+    if (!pays && t->not_cached)
         return;
     t->open =
         nh_compiler_exists() && emit(&source, run, NULL) == NH_OK && source.length <= SOURCE_MAX;
-    if (t->open && (remaining > COMPILE_PAYS * compile_seconds(run) ||
-                    nh_compiled_is_cached(&source, variant_of(run)))) {
+    t->not_cached = !t->open || !nh_compiled_is_cached(&source, variant_of(run));
+    if (t->open && (pays || !t->not_cached)) {
         t->open = nh_compile_begin(&t->compilation, &source, variant_of(run), &report) == NH_OK;
         if (!t->open)
             stay(run, &report);

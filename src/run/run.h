@@ -39,6 +39,7 @@ typedef struct nh_trial { /* of the tape, until it is known whether compiling pa
     double seconds;                /* that they took */
     double next_look;              /* compiling is considered again when they are so many */
     double begin, processor_begin; /* what the clocks said before the first step */
+    bool not_cached;               /* the kernel was looked for in the cache, in vain */
     nh_compilation *compilation;
     double wait; /* so many seconds more for it; then the tape goes on */
 } nh_trial;
