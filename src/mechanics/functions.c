@@ -414,6 +414,23 @@ bool nh_derive_normal(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return push_entries(out, &s->K) && push_entries(out, &s->B);
 }
 
+bool nh_derive_normal_along(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
+{
+    nh_expr_list at = {0};
+    bool ok = nh_derive_normal(s, v, &at);
+    for (int i = 0; i < s->n; i++)
+        v[i] = nh_variable(s->g, NH_V, (uint32_t)i);
+    for (size_t e = 0; ok && e < at.count; e++) {
+        nh_partials d;
+        ok = nh_gradient(s->g, at.item[e], NH_Q, &d) &&
+             nh_expr_list_push(out, nh_row_apply(s->g, &d, v));
+        nh_partials_free(&d);
+    }
+    ok = ok && nh_expr_list_push_all(out, at.item, (int)at.count);
+    nh_expr_list_free(&at);
+    return ok;
+}
+
 /* ---- conditions on positions ---- */
 
 int nh_mechanics_ng(const nh_mechanics *s)

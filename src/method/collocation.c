@@ -11,58 +11,97 @@
  * at Q(1/2), in the middle of the path, and rho0 = X(q0)^T M v0 follows it. Then the step is
  * symmetric, and with s = 1 and constant M it is avf-p: in the middle of the step C = 0, and X
  * carries v0 there and on to q1 by the polar factors of avf-p. Cohen & Hairer (2011) on Celledoni,
- * Farre Puiggali, Hoiseth & Martin de Diego, eq. 9. */
+ * Farre Puiggali, Hoiseth & Martin de Diego, eq. 9.
+ *
+ * Where M is constant and there is one constraint, the polar frame is a rotation, and no basis is
+ * needed (collocation-carried.h). */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 
-#define STAGES ((int)OPTION(0))
-#define FRAME ((int)OPTION(1))
-#define POINTS ((int)OPTION(2)) /* 0: by the step */
-#define ANCHOR ((int)OPTION(3))
+/* Integers, which no store of a number can have changed. */
+#ifdef NH_EMITTED
+#define STAGES OPTION_INT(0)
+#define FRAME OPTION_INT(1)
+#define POINTS OPTION_INT(2) /* 0: by the force and the step */
+#define ANCHOR OPTION_INT(3)
+#else
+#define STAGES (k->size[0])
+#define FRAME (k->size[1])
+#define POINTS (k->size[2])
+#define ANCHOR (k->size[3])
+#endif
 
+#define IS_FLAT 1 /* wherever polar.h is used */
 #include "method/field.h"
+#include "method/polar.h"
+#include "method/collocation-rules.h"
 
 enum { ANCHOR_START, ANCHOR_MIDDLE };
-enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2, RULES = 6 };
+enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2 };
 
-/* The table: a[s*s], b[s], E[s*s] that continues a step into the next, int_0^(1/2) l_j; then rules,
- * each with its number of points P, A[P*s] = int_0^t_p l_j and G[s*P] = w_p l_i(t_p)/b_i. Rule 0 is
- * for the first iterations, which only come near the solution, 1 to 4 grow with the step, 5 has the
- * number of points that was asked for. */
-#define TABLE_A (TABLE)
-#define TABLE_B (TABLE + STAGES * STAGES)
-#define TABLE_E (TABLE + STAGES * STAGES + STAGES)
-#define TABLE_HALF (TABLE + 2 * STAGES * STAGES + STAGES)
-#define TABLE_RULES (TABLE_HALF + STAGES)
+/* Whether the velocity is carried without a frame. Then z is (q, w) in place of (q, rho), and an
+ * iteration starts from the part of q alone, so that this is what is judged. */
+#define CARRIED (FRAME == FRAME_POLAR && FLAT && M <= 1)
+#define COMPONENTS (CARRIED ? 2 * N : D)
+#define JUDGED (CARRIED ? N : D)
+#define Z_SIZE (CARRIED ? 2 * N : FRAME == FRAME_POLAR ? FIELD_SIZE : FRAME_SIZE)
 
 #define FROM_MIDDLE (FRAME == FRAME_POLAR && ANCHOR == ANCHOR_MIDDLE)
 
-#define Z_SIZE (FRAME == FRAME_POLAR ? FIELD_SIZE : FRAME_SIZE)
-
 /* Memory: K of the last step; rho with what rounding left out, so that the rounding of v = X rho
- * does not enter the next step; with the polar frame also the basis Y that rho is in. */
+ * does not enter the next step; with the polar frame also the basis Y that rho is in. Where the
+ * velocity is carried: the velocities of the last step at its stages and its start, those at the
+ * stages of the step before, and how many steps there were. */
 #define MEMORY_K (k->memory)
 #define MEMORY_RHO (k->memory + STAGES * D)
 #define MEMORY_Y (MEMORY_RHO + 2 * R)
+#define MEMORY_V (k->memory)
+#define MEMORY_DONE (k->memory[(PAST - 1) * N])
 
+/* Unrolled in emitted kernels that stay small. */
+#ifdef NH_EMITTED
+#if STAGES * N <= 16
+#define EACH_STAGE(i) EACH(i, STAGES)
+#endif
+#endif
+#ifndef EACH_STAGE
 #define EACH_STAGE(i) for (int i = 0; i < STAGES; i++)
+#endif
 
-static inline const double *rule_number(kernel *k, int number)
+/* ---- one iteration: better hK from hK ---- */
+
+typedef struct collocation_work {
+    real *z0, *z; /* the start, a point on the way; their Y: at the start, the anchor's */
+    real *turned; /* rho0 in the frame less rho0 in the basis at the start; of w0 likewise */
+    real *g, *G;  /* grad H there; its integrals, STAGES x D */
+    real *bracket;
+    real *moved;          /* STAGES x COMPONENTS */
+    real *start, *anchor; /* carried: the points of q0 and of the anchor */
+    real *spots;          /* carried: what is known of the stages */
+} collocation_work;
+
+/* z = z0 + sum_j row_j hK_j, components from .. to - 1 */
+static inline void on_way(kernel *k, const collocation_work *s, const double *row, const real *hK,
+                          int from, int to)
 {
-    const double *rule = TABLE_RULES;
-    for (int i = 0; i < number; i++)
-        rule += 1 + 2 * STAGES * (int)*rule;
-    return rule;
+    const int apart = COMPONENTS;
+    hK += from;
+    EACH(d, to - from)
+    {
+        real sum = broadcast(0);
+        EACH_STAGE(j) sum = fma_(broadcast(row[j]), hK[j * apart + d], sum);
+        s->z[from + d] = s->z0[from + d] + sum;
+    }
 }
 
-static inline const double *full_rule(kernel *k)
+static inline void point_on_way(kernel *k, const collocation_work *s, const double *row,
+                                const real *hK)
 {
-    const double size = k->h < 0 ? -k->h : k->h;
-    return rule_number(k, POINTS > 0 ? 5 : size <= 0.1 ? 1 : size <= 0.5 ? 2 : size <= 1 ? 3 : 4);
+    on_way(k, s, row, hK, 0, COMPONENTS);
 }
 
-/* ---- what differs between frames ---- */
-
+/* grad H, where the frame is polar without the part of rho, which is rho */
+#define SLOPES (FRAME == FRAME_POLAR ? N : D)
 static inline int slope_at(kernel *k, const real *z, real *g)
 {
     if (FRAME != FRAME_POLAR)
@@ -71,157 +110,30 @@ static inline int slope_at(kernel *k, const real *z, real *g)
     LOCAL(out, N + 1);
     CALL(POTENTIAL, k->t, z, k->v, 0, out);
     EACH(i, N) g[i] = out[1 + i];
-    EACH(a, R) g[N + a] = z[N + a];
     RELEASE(k);
     return NH_KERNEL_OK;
 }
 
-static inline int bracket_at(kernel *k, real *z, real *bracket)
+/* G_i = int_0^1 l_i/b_i grad H */
+static inline int integrate_slope(kernel *k, collocation_work *s, path_rule u, const real *hK)
 {
-    return FRAME == FRAME_POLAR ? field_bracket(k, z, bracket) : frame_bracket(k, z, bracket);
-}
-
-/* Y = the basis of the last step's end made orthonormal again; rho stays what it was */
-static inline int field_start(kernel *k, real *z)
-{
-    HOLD(k);
-    LOCAL(T, R * R);
-    LOCAL(I, R * R);
-    LOCAL(Y, R * N);
-    EACH(e, R * N) FIELD_Y(z)[e] = MEMORY_Y[e];
-    TRY_(field_at(k, z, Y, T, I));
-    EACH(e, R * N) FIELD_Y(z)[e] = Y[e];
-    EACH(a, R) z[N + a] = MEMORY_RHO[a];
-    RELEASE(k);
-    return NH_KERNEL_OK;
-}
-
-static inline int state_to_z(kernel *k, real *z, real *low)
-{
-    if (FRAME != FRAME_POLAR)
-        return frame_start(k, MEMORY_RHO, z, low);
-    EACH(i, N) z[i] = k->q[i];
-    EACH(a, R) low[a] = MEMORY_RHO[R + a];
-    return field_start(k, z);
-}
-
-/* v at a point; X stays behind for the next step where the frame is polar */
-static inline int z_to_velocity(kernel *k, const real *z, real *X, real *v)
-{
-    if (FRAME != FRAME_POLAR)
-        return frame_velocity(k, z, v);
-    HOLD(k);
-    LOCAL(T, R * R);
-    LOCAL(I, R * R);
-    TRY_(field_at(k, z, X, T, I));
-    EACH(i, N)
-    {
-        v[i] = broadcast(0);
-        EACH(a, R) v[i] = fma_(X[a * N + i], z[N + a], v[i]);
-    }
-    RELEASE(k);
-    return NH_KERNEL_OK;
-}
-
-/* ---- one iteration: better hK from hK ---- */
-
-typedef struct collocation_work {
-    real *z0, *z; /* the start, a point on the way; their Y: at the start, the anchor's */
-    real *turned; /* R: rho0 in the frame less rho0 in the basis at the start */
-    real *g, *G;  /* grad H there; its integrals, STAGES x D */
-    real *bracket;
-    real *moved; /* STAGES x D */
-} collocation_work;
-
-/* z = z0 + sum_j row_j hK_j */
-static inline void point_on_way(kernel *k, const collocation_work *s, const double *row,
-                                const real *hK)
-{
-    EACH(d, D)
-    {
-        real sum = broadcast(0);
-        EACH_STAGE(j) sum = fma_(broadcast(row[j]), hK[j * D + d], sum);
-        s->z[d] = s->z0[d] + sum;
-    }
-}
-
-/* Takes from c, the change of rho by a rotation, what rounding added to the length: 2 rho.c + c.c =
- * 0. Without this the energy would drift by a unit of rounding a step. */
-static inline void keep_length(kernel *k, const real *rho, real *c)
-{
-    (void)k;
-    real square = dot_(R, rho, rho);
-    real excess = fma_(broadcast(0.5), dot_(R, c, c), dot_(R, rho, c));
-    real part = select_(less(broadcast(0), square), excess / square, broadcast(0));
-    EACH(a, R) c[a] = fma_(-part, rho[a], c[a]);
-}
-
-/* rho0 in the frame of the anchor Y that z holds. Where M is constant nothing turns: carrying a
- * basis to another point and back leads to where it was. */
-static inline int turn_start(kernel *k, collocation_work *s)
-{
-    HOLD(k);
-    LOCAL(X, R * N);
-    LOCAL(T, R * R);
-    LOCAL(I, R * R);
-    LOCAL(matrices, N * N + M * N);
-    LOCAL(v, N);
-    LOCAL(p, N);
-    EACH(i, N)
-    {
-        s->z[i] = s->z0[i];
-        v[i] = broadcast(0);
-        EACH(a, R) v[i] = fma_(MEMORY_RHO[a], FIELD_Y(s->z0)[a * N + i], v[i]);
-    }
-    TRY_(field_at(k, s->z, X, T, I));
-    CALL(MATRICES, k->t, s->z, k->v, 0, matrices);
-    EACH(i, N) p[i] = dot_(N, matrices + i * N, v);
-    EACH(a, R) s->turned[a] = dot_(N, X + a * N, p) - MEMORY_RHO[a];
-    keep_length(k, MEMORY_RHO, s->turned);
-    EACH(a, R) s->z0[N + a] = MEMORY_RHO[a] + s->turned[a];
-    RELEASE(k);
-    return NH_KERNEL_OK;
-}
-
-/* Takes the basis in the middle of the path for the anchor of the frame. */
-static inline int anchor(kernel *k, collocation_work *s, const real *hK)
-{
-    HOLD(k);
-    LOCAL(Y, R * N);
-    LOCAL(T, R * R);
-    LOCAL(I, R * R);
-    point_on_way(k, s, TABLE_HALF, hK);
-    EACH(e, R * N) FIELD_Y(s->z)[e] = FIELD_Y(s->z0)[e];
-    TRY_(field_at(k, s->z, Y, T, I));
-    EACH(e, R * N) FIELD_Y(s->z)[e] = Y[e];
-    if (!FLAT)
-        TRY_(turn_start(k, s));
-    RELEASE(k);
-    return NH_KERNEL_OK;
-}
-
-static inline int iterate(kernel *k, collocation_work *s, const double *rule, const real *hK,
-                          real *out)
-{
-    const int points = (int)*rule;
-    const double *A = rule + 1, *G = A + points * STAGES;
-    if (FROM_MIDDLE)
-        TRY_(anchor(k, s, hK));
     EACH(e, STAGES * D) s->G[e] = broadcast(0);
-    for (int p = 0; p < points; p++) {
-        point_on_way(k, s, A + p * STAGES, hK);
+    for (int p = 0; p < u.points; p++) {
+        on_way(k, s, u.A + p * STAGES, hK, 0, SLOPES);
         TRY_(slope_at(k, s->z, s->g));
         EACH_STAGE(i)
-        EACH(d, D)
-        s->G[i * D + d] = fma_(broadcast(G[i * points + p]), s->g[d], s->G[i * D + d]);
-    }
-    EACH_STAGE(i)
-    {
-        point_on_way(k, s, TABLE_A + i * STAGES, hK);
-        TRY_(bracket_at(k, s->z, s->bracket));
-        apply_bracket(k, s->bracket, s->G + i * D, out + i * D);
+        EACH(d, SLOPES)
+        s->G[i * D + d] = fma_(broadcast(u.G[i * u.points + p]), s->g[d], s->G[i * D + d]);
     }
     return NH_KERNEL_OK;
+}
+
+#include "method/collocation-framed.h"
+#include "method/collocation-carried.h"
+
+static inline int iterate(kernel *k, collocation_work *s, path_rule u, const real *hK, real *out)
+{
+    return CARRIED ? iterate_carried(k, s, u, hK, out) : iterate_framed(k, s, u, hK, out);
 }
 
 #ifdef NH_CAREFUL
@@ -229,24 +141,27 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
     collocation_work *s = (collocation_work *)work;
     int status = iterate(k, s, full_rule(k), x, s->moved);
-    EACH(i, STAGES * D) r[i] = x[i] - s->moved[i];
+    EACH(i, STAGES * COMPONENTS) r[i] = x[i] - s->moved[i];
     return status;
 }
 
 static int newton(kernel *k, collocation_work *s, real *hK)
 {
-    if (newton_scratch((size_t)(STAGES * D)) == 0)
+    if (newton_scratch((size_t)(STAGES * COMPONENTS)) == 0)
         return NH_KERNEL_NOT_CONVERGED;
     HOLD(k);
-    LOCAL(space, newton_scratch((size_t)(STAGES * D)));
-    newton_problem problem = newton_begin(newton_gap, STAGES * D, STAGES * D, space, s);
-    EACH_STAGE(j) EACH(i, D)
+    LOCAL(space, newton_scratch((size_t)(STAGES * COMPONENTS)));
+    newton_problem problem =
+        newton_begin(newton_gap, STAGES * COMPONENTS, STAGES * COMPONENTS, space, s);
+    EACH_STAGE(j) EACH(i, COMPONENTS)
     {
-        problem.x[j * D + i] = i < N ? k->h * k->v[i] : 0;
-        problem.size[j * D + i] = i < N ? fabs(k->h) * newton_velocity_size(k, i) : fabs(s->z0[i]);
+        problem.x[j * COMPONENTS + i] = i < N ? k->h * k->v[i] : 0;
+        problem.size[j * COMPONENTS + i] = i < N     ? fabs(k->h) * newton_velocity_size(k, i)
+                                           : CARRIED ? newton_velocity_size(k, i - N)
+                                                     : fabs(s->z0[i]);
     }
     int status = newton_solve(k, &problem);
-    EACH(e, STAGES * D) hK[e] = problem.x[e];
+    EACH(e, STAGES * COMPONENTS) hK[e] = problem.x[e];
     RELEASE(k);
     return status;
 }
@@ -255,30 +170,47 @@ static int newton(kernel *k, collocation_work *s, real *hK)
 /* Whether z_d belongs to a driver that goes by itself (field.h). */
 static inline int is_of_driver(const kernel *k, int d)
 {
-    return FRAME == FRAME_POLAR && DRIVER_ALONE && (d == DRIVER || d == N + 1);
+    if (FRAME != FRAME_POLAR || !DRIVER_ALONE)
+        return 0;
+    return d == DRIVER || d == N + (CARRIED ? DRIVER : 1);
 }
+
+/* The energy is off by what the last iteration changed in the forces, not by the error that is left
+ * after it. Carried velocities converge so fast that these differ, and the last change itself is to
+ * be of the order of rounding. */
+#define STRICT (CARRIED ? 0x1p-6 : 1)
 
 static inline int fixed_point(kernel *k, collocation_work *s, real *hK)
 {
-    const double *full = full_rule(k);
-    coupled_convergence progress = coupled_begin(is_of_driver(k, N + 1));
+    const path_rule full = full_rule(k), warm = rule_number(k, RULE_WARM);
+    const int warm_iterations = warm.points < full.points ? WARM_ITERATIONS : 0;
+    const int apart = COMPONENTS, judged = JUDGED;
+    coupled_convergence progress = coupled_begin(is_of_driver(k, DRIVER));
     for (int iterations = 0; !has_converged(&progress); iterations++) {
-        const int judged = iterations >= WARM_ITERATIONS;
+        const int is_warm = iterations < warm_iterations;
+        const mask all = progress.all.active, driver = progress.driver.active;
         corrections sum = no_corrections();
-        TRY_(iterate(k, s, judged ? full : TABLE_RULES, hK, s->moved));
+        TRY_(iterate(k, s, is_warm ? warm : full, hK, s->moved));
         EACH_STAGE(j)
-        EACH(d, D)
+        EACH(d, apart)
         {
-            const real next = s->moved[j * D + d];
-            take(&progress, &sum, is_of_driver(k, d), next, abs_(next), hK + j * D + d);
+            const int of_driver = is_of_driver(k, d);
+            const real next = s->moved[j * apart + d];
+            real *x = hK + j * apart + d;
+            if (d < judged)
+                take(&progress, &sum, of_driver, next, abs_(next), x);
+            else
+                *x = select_(still_active(&progress, of_driver), next, *x);
         }
-        if (!judged)
-            continue;
-        /* Passengers follow the driver of the iteration before: while it moves they have not
-         * converged, though they may rest for an iteration. */
-        const mask moving = progress.driver.active;
-        coupled_update(&progress, 1, &sum);
-        progress.all.active |= moving;
+        /* Passengers follow the driver of the iteration before: they have not converged while it
+         * moves, though they may rest for an iteration. */
+        const real moving = select_(driver, sum.driver.change, broadcast(0));
+        sum.all.change = max_(sum.all.change, moving);
+        coupled_update(&progress, STRICT, &sum);
+        if (is_warm) {
+            progress.all.active = all;
+            progress.driver.active = driver;
+        }
         if (has_failed(&progress, ITERATIONS_MAX))
             return BY_NEWTON(newton(k, s, hK),
                              any(progress.all.active) ? &progress.all : &progress.driver);
@@ -288,27 +220,13 @@ static inline int fixed_point(kernel *k, collocation_work *s, real *hK)
 
 /* ---- the step ---- */
 
-/* The basis of a coupled system so that the driver has the last vector for itself: the other one is
- * the vector that has less of the driver, without that. */
-static inline void set_driver_apart(kernel *k, const real *mass, real *Y)
-{
-    HOLD(k);
-    LOCAL(p, N);
-    mask first = ~less(abs_(Y[N + DRIVER]), abs_(Y[DRIVER]));
-    EACH(i, N)
-    {
-        Y[i] = i == DRIVER ? broadcast(0) : select_(first, Y[i], Y[N + i]);
-        Y[N + i] = broadcast(0);
-    }
-    EACH(i, N) p[i] = dot_(N, mass + i * N, Y);
-    real scale = broadcast(1) / sqrt_(dot_(N, p, Y));
-    EACH(i, N) Y[i] = Y[i] * scale;
-    Y[N + DRIVER] = broadcast(1) / sqrt_(mass[DRIVER * N + DRIVER]);
-    RELEASE(k);
-}
-
 static int start(kernel *k)
 {
+    if (CARRIED) {
+        EACH(j, PAST - 1) EACH(i, N) MEMORY_V[j * N + i] = k->v[i];
+        MEMORY_DONE = broadcast(0);
+        return NH_KERNEL_OK;
+    }
     LOCAL(matrices, FRAME == FRAME_POLAR ? N * N + M * N : 0);
     LOCAL(p, N);
     EACH_STAGE(j) EACH(i, D) MEMORY_K[j * D + i] = i < N ? k->v[i] : broadcast(0);
@@ -327,19 +245,57 @@ static int start(kernel *k)
     return NH_KERNEL_OK;
 }
 
-static inline void predict(kernel *k, real *hK)
+static int step_carried(kernel *k)
 {
-    EACH_STAGE(i)
-    EACH(d, D)
+    LOCAL(z0, Z_SIZE);
+    LOCAL(z, Z_SIZE);
+    LOCAL(hK, STAGES * COMPONENTS);
+    LOCAL(g, N);
+    LOCAL(G, STAGES * D);
+    LOCAL(moved, STAGES * COMPONENTS);
+    LOCAL(turned, N);
+    LOCAL(start, POINT_SIZE);
+    LOCAL(middle, POINT_SIZE);
+    LOCAL(spots, STAGES * SPOT_SIZE);
+    LOCAL(dz, 2 * N);
+    LOCAL(dv, N);
+    collocation_work s = {z0,   z, turned, g, G, 0, moved, start, FROM_MIDDLE ? middle : start,
+                          spots};
+
+    EACH(i, N)
     {
-        real sum = broadcast(0);
-        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E[i * STAGES + j]), MEMORY_K[j * D + d], sum);
-        hK[i * D + d] = sum * k->h;
+        z0[i] = k->q[i];
+        z0[N + i] = k->v[i];
+        turned[i] = broadcast(0);
     }
+    TRY_(flat_point(k, z0, start));
+    predict_carried(k, hK);
+    TRY_(fixed_point(k, &s, hK));
+    if (FROM_MIDDLE)
+        TRY_(anchor_carried(k, &s, hK));
+
+    EACH(d, 2 * N)
+    {
+        dz[d] = d < N ? broadcast(0) : turned[d - N];
+        EACH_STAGE(j) dz[d] = fma_(broadcast(TABLE_B[j]), hK[j * COMPONENTS + d], dz[d]);
+        z[d] = d < N ? z0[d] + dz[d] : k->v[d - N] + dz[d];
+    }
+    TRY_(flat_point(k, z, spots));
+    TRY_(flat_transport(k, s.anchor, spots, z + N, dv));
+    EACH(i, N)
+    {
+        dv[i] = dz[N + i] + dv[i];
+        moved[i] = k->v[i] + dv[i];
+    }
+    remember_carried(k, hK);
+    commit(k, z, moved, dz, dv);
+    return NH_KERNEL_OK;
 }
 
 static int step(kernel *k)
 {
+    if (CARRIED)
+        return step_carried(k);
     LOCAL(z0, Z_SIZE);
     LOCAL(z, Z_SIZE);
     LOCAL(hK, STAGES * D);
@@ -353,7 +309,7 @@ static int step(kernel *k)
     LOCAL(dv, N);
     LOCAL(low, R);
     LOCAL(turned, R);
-    collocation_work s = {z0, z, turned, g, G, bracket, moved};
+    collocation_work s = {z0, z, turned, g, G, bracket, moved, 0, 0, 0};
 
     TRY_(state_to_z(k, z0, low));
     EACH(i, Z_SIZE) z[i] = z0[i];
@@ -384,106 +340,47 @@ static int step(kernel *k)
 KERNEL(collocation, start, step);
 
 #ifdef NH_DESCRIBE
-#include "base/quadrature.h"
+#include "method/collocation-table.h"
 #include "method/method.h"
-
-enum { STAGES_MAX = 8, RULE_POINTS_MAX = 24, EXTRAPOLATED_MAX = 6 };
-
-static int stages(const double *option)
-{
-    return (int)option[0];
-}
 
 static bool is_polar(const double *option)
 {
     return option[1] == FRAME_POLAR;
 }
 
+static bool is_carried(const nh_shape *shape, const double *option)
+{
+    return is_polar(option) && shape->flat && shape->m <= 1;
+}
+
 static size_t memory(const nh_shape *shape, const double *option)
 {
-    size_t n = (size_t)shape->n, r = n - (size_t)shape->m;
-    return (size_t)stages(option) * (n + r) + 2 * r + (is_polar(option) ? r * n : 0);
+    size_t n = (size_t)shape->n, r = n - (size_t)shape->m, s = (size_t)stages(option);
+    if (is_carried(shape, option))
+        return (2 * s + 1) * n + 1;
+    return s * (n + r) + 2 * r + (is_polar(option) ? r * n : 0);
+}
+
+static size_t scratch_carried(const nh_shape *shape, const double *option)
+{
+    size_t n = (size_t)shape->n, m = (size_t)shape->m, d = 2 * n - m, s = (size_t)stages(option);
+    size_t of_NORMAL = (size_t)(shape->nk + shape->nb), point = of_NORMAL + m * m;
+    size_t of_step = 9 * n + s * (4 * n + d) + 2 * point + s * (of_NORMAL + point + 2);
+    return of_step + 2 * n + 1 + 3 * m + newton_scratch(s * 2 * n);
 }
 
 static size_t scratch(const nh_shape *shape, const double *option)
 {
     size_t n = (size_t)shape->n, m = (size_t)shape->m, r = n - m, d = n + r,
            s = (size_t)stages(option);
+    if (is_carried(shape, option))
+        return scratch_carried(shape, option);
     size_t of_step =
         2 * (d + r * n + n + m + 1) + 3 * s * d + 2 * d + 2 * n + 2 * r * n + r * r + 2 * r;
     size_t below = n + 1 + m;
     if (is_polar(option))
         below += FIELD_SCRATCH(n, r, m * n) + ALLOWED_BASIS_SCRATCH(n, m) + r * n;
     return of_step + below + newton_scratch(s * d);
-}
-
-/* The numbers of points of the rules. The path has the degree s, so each needs s points more. */
-static void rule_points(const double *option, int points[RULES])
-{
-    int s = stages(option);
-    points[0] = s + 1;
-    for (int i = 0; i < 4; i++)
-        points[1 + i] = 5 + 2 * i + s;
-    points[5] = (int)option[2] > 0 ? (int)option[2] : 1;
-}
-
-static size_t table_size(const double *option)
-{
-    size_t s = (size_t)stages(option), size = 2 * s * s + 2 * s;
-    int points[RULES];
-    rule_points(option, points);
-    for (int i = 0; i < RULES; i++)
-        size += 1 + 2 * s * (size_t)points[i];
-    return size;
-}
-
-/* int_0^t l_j: the l_j have degree s-1, so s points integrate them exactly. */
-static void path_to(int s, const double *c, double t, double *out)
-{
-    double inside[STAGES_MAX], weight[STAGES_MAX], at[STAGES_MAX], value[STAGES_MAX * STAGES_MAX];
-    nh_gauss_nodes(s, inside, weight);
-    for (int j = 0; j < s; j++)
-        at[j] = t * inside[j];
-    nh_lagrange(s, c, s, at, value);
-    for (int j = 0; j < s; j++) {
-        out[j] = 0;
-        for (int e = 0; e < s; e++)
-            out[j] += t * weight[e] * value[e * s + j];
-    }
-}
-
-static double *write_rule(int s, const double *c, const double *b, int points, double *out)
-{
-    double t[RULE_POINTS_MAX], w[RULE_POINTS_MAX], l[RULE_POINTS_MAX * STAGES_MAX];
-    double *A = out + 1, *G = A + points * s;
-    *out = points;
-    nh_gauss_nodes(points, t, w);
-    nh_lagrange(s, c, points, t, l);
-    for (int p = 0; p < points; p++) {
-        path_to(s, c, t[p], A + p * s);
-        for (int j = 0; j < s; j++)
-            G[j * points + p] = w[p] * l[p * s + j] / b[j];
-    }
-    return G + s * points;
-}
-
-static void table(const double *option, double *out)
-{
-    int s = stages(option), points[RULES];
-    double c[STAGES_MAX], next[STAGES_MAX], *a = out, *b = a + s * s, *E = b + s, *half = E + s * s,
-                                            *rule = half + s;
-    nh_gauss_nodes(s, c, b);
-    nh_collocation(s, c, a);
-    for (int i = 0; i < s; i++)
-        next[i] = 1 + c[i];
-    nh_lagrange(s, c, s, next, E);
-    if (s > EXTRAPOLATED_MAX) /* polynomials of high degree leave their interval too fast */
-        for (int i = 0; i < s * s; i++)
-            E[i] = i % s == s - 1;
-    path_to(s, c, 0.5, half);
-    rule_points(option, points);
-    for (int i = 0; i < RULES; i++)
-        rule = write_rule(s, c, b, points[i], rule);
 }
 
 static int order_of(const double *option)
@@ -499,6 +396,12 @@ static unsigned keeps_of(const double *option)
     return keeps | (is_polar(option) && option[3] == ANCHOR_START ? 0 : NH_KEEPS_SYMMETRY);
 }
 
+static void sizes(const double *option, int *size)
+{
+    for (int i = 0; i < NH_SIZES; i++)
+        size[i] = (int)option[i];
+}
+
 static unsigned needs_of(const double *option)
 {
     unsigned needs = NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE | NH_NEEDS_LINEAR_CONSTRAINTS |
@@ -508,7 +411,11 @@ static unsigned needs_of(const double *option)
 
 static nh_fn_set skips(const nh_shape *shape, const double *option)
 {
-    return frame_skips((int)option[1]) | (shape->flat ? NH_FN_BIT(TWIST) : 0);
+    const nh_fn_set carried = NH_FN_BIT(NORMAL) | NH_FN_BIT(NORMAL_ALONG) | NH_FN_BIT(SOLVE);
+    const nh_fn_set field =
+        NH_FN_BIT(MATRICES) | NH_FN_BIT(FIELD) | NH_FN_BIT(FIELD_ALONG) | NH_FN_BIT(TWIST);
+    return frame_skips((int)option[1]) | NH_FN_BIT(SURFACE) |
+           (is_carried(shape, option) ? field : carried) | (shape->flat ? NH_FN_BIT(TWIST) : 0);
 }
 
 const nh_method nh_method_collocation = {
@@ -538,7 +445,7 @@ const nh_method nh_method_collocation = {
           .greatest = FRAME_POLAR,
           .choices = "model|householder|difference|polar"},
          {.name = "points",
-          .help = "Gauss points of the integrals; 0: by the step, exact to round-off",
+          .help = "Gauss points of the integrals; 0: by the force and the step, exact to round-off",
           .type = NH_OPTION_INTEGER,
           .standard = 0,
           .least = 0,
@@ -561,6 +468,7 @@ const nh_method nh_method_collocation = {
     .compensate = true,
     .memory = memory,
     .scratch = scratch,
+    .sizes = sizes,
     .table_size = table_size,
     .table = table,
 };

@@ -68,23 +68,6 @@ static inline void root_of_two(const real *S, real *T, real *I)
     I[3] = T[0] / det;
 }
 
-/* One constraint takes one direction away, if M does not change: S = 1 - E with E of rank one and
- * trace s, and with t = sqrt(1 - s) T = 1 - E/(1 + t), I = 1 + E/(t (1 + t)). What rounding adds to
- * E is treated right to first order, so that bases that were nearly orthonormal become so. */
-static inline void root_of_one(kernel *k, const real *S, real *T, real *I)
-{
-    (void)k;
-    real s = broadcast(0);
-    EACH(a, R) s = s + (1.0 - S[a * (R + 1)]);
-    real t = sqrt_(1.0 - s), down = broadcast(1) / (t + 1.0), up = down / t;
-    EACH(e, R * R)
-    {
-        const double one = e % (R + 1) == 0;
-        T[e] = fma_(S[e] - one, down, broadcast(one));
-        I[e] = fma_(one - S[e], up, broadcast(one));
-    }
-}
-
 /* Denman and Beavers without inverses: E = (3 - I T)/2, T <- T E, I <- E I. Starts near one. */
 static inline int root_of_many(kernel *k, const real *S, real *T, real *I)
 {
@@ -124,9 +107,7 @@ static inline int root(kernel *k, const real *S, real *T, real *I)
     if (R == 1) {
         T[0] = sqrt_(S[0]);
         I[0] = broadcast(1) / T[0];
-    } else if (M == 1 && FLAT)
-        root_of_one(k, S, T, I);
-    else if (R == 2)
+    } else if (R == 2)
         root_of_two(S, T, I);
     else if (R > 2)
         return root_of_many(k, S, T, I);
@@ -168,45 +149,10 @@ static inline int root_slope(kernel *k, const real *T, const real *dS, real *dT)
     return NH_KERNEL_OK;
 }
 
-/* rho^T dT where S has lost one direction: with F = 1 - T and t = 1 - tr F,
- * dT = dS/2 + (F dS + dS F)/(2 (1 + t)) + F dS F/(2 t (1 + t)). */
-static inline void root_slope_of_one(kernel *k, const real *T, const real *dS, const real *rho,
-                                     real *out)
-{
-    HOLD(k);
-    LOCAL(along, 2 * R);
-    real t = broadcast(1), *plain = along, *projected = along + R; /* rho^T dS, rho^T F dS */
-    EACH(a, R) t = t - (1.0 - T[a * (R + 1)]);
-    EACH(a, R) plain[a] = projected[a] = broadcast(0);
-    EACH(b, R)
-    {
-        real f = broadcast(0);
-        EACH(a, R) f = fma_(rho[a], (double)(a == b) - T[a * R + b], f);
-        EACH(a, R)
-        {
-            plain[a] = fma_(rho[b], dS[b * R + a], plain[a]);
-            projected[a] = fma_(f, dS[b * R + a], projected[a]);
-        }
-    }
-    real half = broadcast(0.5) / (t + 1.0), inverse = broadcast(1) / t;
-    EACH(a, R)
-    {
-        real sum = projected[a];
-        EACH(b, R)
-        sum = fma_(fma_(projected[b], inverse, plain[b]), (double)(a == b) - T[b * R + a], sum);
-        out[a] = fma_(half, sum, plain[a] * 0.5);
-    }
-    RELEASE(k);
-}
-
 /* rho^T dT */
 static inline int carried_slope(kernel *k, const real *T, const real *dS, const real *rho,
                                 real *out)
 {
-    if (M == 1 && FLAT && R > 1) {
-        root_slope_of_one(k, T, dS, rho, out);
-        return NH_KERNEL_OK;
-    }
     HOLD(k);
     LOCAL(dT, R * R);
     TRY_(root_slope(k, T, dS, dT));
