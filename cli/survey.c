@@ -117,6 +117,15 @@ static void print_table(const contest *c)
 
 /* ---- all models ----------------------------------------------------------------------------- */
 
+/* Not before there is something to print: a command that is refused prints nothing. */
+static void begin_models(json *j)
+{
+    if (j->out)
+        return;
+    *j = json_begin(stdout);
+    json_array(j, "models");
+}
+
 /* One model; a method that fails is a result, and no failure of the survey. */
 static int survey(const options *given, const char *model, json *j)
 {
@@ -129,6 +138,7 @@ static int survey(const options *given, const char *model, json *j)
     else if (!answer)
         remark("none of the methods applies to %s", model);
     if (some && !answer && j) {
+        begin_models(j);
         json_object(j, NULL);
         compare_put_json(j, &c);
         json_close_object(j);
@@ -162,15 +172,13 @@ static int run(const options *given)
         answer = check_models(given);
     if (answer)
         return answer;
-    if (given->json) {
-        j = json_begin(stdout);
-        json_array(&j, "models");
-    }
     for (int i = 0; i < count && !answer; i++)
         answer =
             survey(given, given->operand_count > 0 ? given->operands[i] : nh_shipped_model_name(i),
                    given->json ? &j : NULL);
-    if (given->json) {
+    if (given->json && !answer)
+        begin_models(&j);
+    if (j.out) {
         json_close_array(&j);
         json_remarks(&j);
         json_end(&j);
