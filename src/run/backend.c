@@ -17,9 +17,10 @@
 #include "method/embedded.h"
 #include "run/run.h"
 
-/* The tape's time is looked at first after so many seconds and then whenever it has doubled; less
- * than so many seconds that remain are not worth a look into the cache, for which the source has to
- * be written: twice what that takes a line of the system's tapes. */
+/* The tape's time is looked at first after FIRST_LOOK_SECONDS and then whenever it has doubled. A
+ * look into the cache pays if at least CACHE_PAYS_SECONDS remain, and CACHE_SECONDS_A_LINE more for
+ * each line of the system's tapes: the source has to be written for it, which takes half of that.
+ */
 #define FIRST_LOOK_SECONDS 0.002
 #define CACHE_PAYS_SECONDS 0.01
 #define CACHE_SECONDS_A_LINE 2e-5
