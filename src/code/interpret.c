@@ -42,11 +42,8 @@ end:
     return;
 }
 
-#define PASTE2(name, variant) name##variant
-#define PASTE(name, variant) PASTE2(name, variant)
-
-int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const void *q,
-                                     const void *v, const void *x, void *out, const void *u)
+int OF_VARIANT(nh_interpret)(const void *self, int fn, double t, const void *q, const void *v,
+                             const void *x, void *out, const void *u)
 {
     const nh_interpreter *in = self;
     const nh_tape *tape = in->tape[fn];
@@ -83,7 +80,7 @@ int PASTE(nh_interpret_, NH_VARIANT)(const void *self, int fn, double t, const v
     }
 #include "code/ops.def"
 
-nh_op_functions PASTE(nh_op_functions_, NH_VARIANT) = {
+nh_op_functions OF_VARIANT(nh_op_functions) = {
 #define OP(NAME, ...) [NH_OP_##NAME] = (nh_op_function *)function_##NAME,
 #include "code/ops.def"
 };

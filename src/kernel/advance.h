@@ -332,9 +332,7 @@ static inline long long next_row(const nh_kernel_io *io)
 #ifdef NH_EMITTED
 #define KERNEL_SYMBOL(name) __attribute__((visibility("default"))) const nh_kernel nh_emitted_kernel
 #else
-#define KERNEL_PASTE2(name, variant) nh_kernel_##name##_##variant
-#define KERNEL_PASTE(name, variant) KERNEL_PASTE2(name, variant)
-#define KERNEL_SYMBOL(name) const nh_kernel KERNEL_PASTE(name, NH_VARIANT)
+#define KERNEL_SYMBOL(name) const nh_kernel OF_VARIANT(nh_kernel_##name)
 #endif
 
 #define KERNEL(name, start, body)                                                                  \

@@ -229,6 +229,17 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
 #define SELDOM __attribute__((noinline, cold, unused))
 #endif
 
+/* Parts that several methods have in common: emitted kernels define them, and so does shared.c for
+ * all general kernels of a variant (HAS_SHARED says so); the others only declare them. */
+#if defined(NH_EMITTED) || defined(NH_SHARED_HERE)
+#define HAS_SHARED 1
+#endif
+#ifdef NH_EMITTED
+#define SHARED static
+#else
+#define SHARED
+#endif
+
 /* A part of a step that a method calls more than once, with options that are constants in emitted
  * kernels: they decide there what is left of it. */
 #if defined(NH_EMITTED) && !defined(NH_EXPORTED)

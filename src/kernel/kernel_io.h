@@ -3,6 +3,13 @@
 #ifndef NH_KERNEL_IO_H
 #define NH_KERNEL_IO_H
 
+#ifndef NH_EMITTED
+/* What is compiled for every kind of lanes and processor has a name for each. */
+#define NH_OF_VARIANT_2(name, variant) name##_##variant
+#define NH_OF_VARIANT_1(name, variant) NH_OF_VARIANT_2(name, variant)
+#define OF_VARIANT(name) NH_OF_VARIANT_1(name, NH_VARIANT)
+#endif
+
 /* Sizes and patterns of a system. Sparse matrices K and B are lists of entries by constraint:
  * those of constraint j are first[j] .. first[j+1]-1, column[] says which coordinate each is for.
  */

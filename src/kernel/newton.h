@@ -46,6 +46,10 @@ enum {
 #define NEWTON_SHARE 1e-6
 #define NEWTON_LEAST 0x1p-10
 
+#ifndef NH_EMITTED
+#define newton_solve OF_VARIANT(nh_newton_solve)
+#endif
+
 typedef int newton_residual(kernel *k, const double *x, double *r, double *work);
 
 /* Equations residual(x) = 0 for d unknowns, and room to solve them. The first `judged` unknowns
@@ -210,6 +214,8 @@ static inline double newton_descend(kernel *k, newton_problem *s, double level, 
     return 0;
 }
 
+#ifdef HAS_SHARED
+
 /* Comes so near that corrections need no damping; J is factorised at x then, and dx the correction
  * there. */
 SELDOM static int newton_approach(kernel *k, newton_problem *s, int *iterations)
@@ -276,7 +282,7 @@ SELDOM static int newton_polish(kernel *k, newton_problem *s, int *iterations)
 }
 
 /* Solves the equations from x on. */
-SELDOM static int newton_solve(kernel *k, newton_problem *s)
+SELDOM SHARED int newton_solve(kernel *k, newton_problem *s)
 {
     int iterations = 0;
     if (s->d > NEWTON_UNKNOWNS_MAX)
@@ -286,6 +292,9 @@ SELDOM static int newton_solve(kernel *k, newton_problem *s)
     return newton_polish(k, s, &iterations);
 }
 
+#else
+SELDOM SHARED int newton_solve(kernel *k, newton_problem *s);
+#endif
 #endif
 
 /* What follows where an iteration has failed: Newton's method where there is one. */

@@ -1,137 +1,34 @@
-/* The reference method: Gauss's method with eight stages (gauss.c), order 16, each step cut into 1,
- * 2, 4,
- * ... equal parts until two of these solutions agree to the tolerance, or until round-off lets them
- * agree no better. The finer one is taken.
+/* The reference method: Gauss's method with eight stages (gauss.c), order 16, each step cut into
+ * parts until they are fine enough (refined.h).
  *
  * For any Lagrangian and any constraints. Not fast: every step is done at least three times over.
  */
 #define STAGES 8
 #define BETWEEN 0
 #define SPLIT 0
-#include "kernel/small.h"
-#include "method/spark_step.h"
+#ifdef NH_EMITTED
+#include "method/refined.h"
 
-enum { PARTS_MAX = 4096 };
+KERNEL(adaptive_gauss, begin_refined, refined);
+#else
+#include "method/spark.h"
 
-/* Memory: that of spark.h, then the number of parts of the last step, and how many parts were taken
- * and given up so far. */
-#define MEMORY_PARTS (k->memory[MEMORY_SIZE])
-#define MEMORY_TAKEN (k->memory[MEMORY_SIZE + 1])
-#define MEMORY_GIVEN_UP (k->memory[MEMORY_SIZE + 2])
-
-typedef struct snapshot { /* a state with all that belongs to it */
-    real *q, *v, *q_low, *v_low, *memory;
-} snapshot;
-
-static inline void take_snapshot(const kernel *k, const snapshot *s)
-{
-    EACH(i, N)
-    {
-        s->q[i] = k->q[i], s->v[i] = k->v[i];
-        s->q_low[i] = k->q_low[i], s->v_low[i] = k->v_low[i];
-    }
-    EACH(i, MEMORY_SIZE) s->memory[i] = k->memory[i];
-}
-
-static inline void go_back(kernel *k, const snapshot *s)
-{
-    EACH(i, N)
-    {
-        k->q[i] = s->q[i], k->v[i] = s->v[i];
-        k->q_low[i] = s->q_low[i], k->v_low[i] = s->v_low[i];
-    }
-    EACH(i, MEMORY_SIZE) k->memory[i] = s->memory[i];
-}
-
-/* From the snapshot over the whole step in equal parts. What spark.h remembers of the step before
- * only helps a step of the same length. */
-static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
-{
-    const double h = k->h, t = k->t;
-    int status = NH_KERNEL_OK;
-    go_back(k, from);
-    if (parts != remembered)
-        EACH(i, MEMORY_SIZE) k->memory[i] = broadcast(0);
-    k->h = h / parts;
-    for (int part = 0; part < parts && !status; part++) {
-        HOLD(k);
-        k->t = t + part * k->h;
-        status = step(k);
-        RELEASE(k);
-    }
-    k->h = h;
-    k->t = t;
-    return status;
-}
-
-/* The largest difference to the state, relative to the larger of 1 and the largest component. */
-static inline double difference(const kernel *k, const real *q, const real *v)
-{
-    double most = 0, scale = 1;
-    EACH(i, N)
-    {
-        const double dq = __builtin_fabs(LANE(k->q[i], 0) - LANE(q[i], 0));
-        const double dv = __builtin_fabs(LANE(k->v[i], 0) - LANE(v[i], 0));
-        const real size_ = max_(abs_(k->q[i]), abs_(k->v[i]));
-        const double size = LANE(size_, 0);
-        most = dq > most || dq != dq ? dq : most;
-        most = dv > most || dv != dv ? dv : most;
-        scale = size > scale ? size : scale;
-    }
-    return most / scale;
-}
-
-static int refined(kernel *k)
-{
-    if (LANES > 1) /* each trajectory has its own number of parts: the careful kernel does it */
-        return NH_KERNEL_NOT_CONVERGED;
-    LOCAL(first, 4 * N + MEMORY_SIZE);
-    LOCAL(coarse, 2 * N);
-    const snapshot from = {first, first + N, first + 2 * N, first + 3 * N, first + 4 * N};
-    const double tolerance = OPTION(0);
-    double last = 1e300;
-    const int remembered = (int)LANE(MEMORY_PARTS, 0);
-    take_snapshot(k, &from);
-    int solved = 0, given_up = 0, parts = remembered > 2 ? remembered / 2 : 1;
-    for (; parts <= PARTS_MAX; parts *= 2) {
-        const int status = in_parts(k, &from, parts, remembered);
-        if (status == NH_KERNEL_STOPPED)
-            break;
-        const double change = solved && !status ? difference(k, coarse, coarse + N) : 1e300;
-        if (change <= tolerance || (change < 1e-10 && change > last / 2)) {
-            MEMORY_PARTS = broadcast(parts);
-            MEMORY_TAKEN = MEMORY_TAKEN + (double)parts;
-            MEMORY_GIVEN_UP = MEMORY_GIVEN_UP + (double)given_up;
-            return NH_KERNEL_OK;
-        }
-        last = change;
-        given_up += parts;
-        solved = !status;
-        EACH(i, N) coarse[i] = k->q[i], coarse[N + i] = k->v[i];
-    }
-    go_back(k, &from);
-    k->io->residual = last;
-    k->io->iterations = parts;
-    return parts > PARTS_MAX ? NH_KERNEL_NOT_CONVERGED : NH_KERNEL_STOPPED;
-}
-
-static int begin(kernel *k)
-{
-    MEMORY_PARTS = MEMORY_TAKEN = MEMORY_GIVEN_UP = broadcast(0);
-    return start(k);
-}
-
-KERNEL(adaptive_gauss, begin, refined);
+REFINED_KERNEL(adaptive_gauss);
+#endif
 
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
 
-static const spark_kind kind = {.stages = STAGES, .points = STAGES + 1};
+static spark_kind kind(const double *option)
+{
+    (void)option;
+    return (spark_kind){.stages = STAGES, .points = STAGES + 1};
+}
+SPARK_FIXED_SIZES
 
 static size_t memory(const nh_shape *shape, const double *option)
 {
-    (void)option;
-    return spark_memory(kind, shape) + 3;
+    return spark_memory(kind(option), shape) + 3;
 }
 
 static bool adapts(const double *option)
@@ -142,32 +39,17 @@ static bool adapts(const double *option)
 
 static size_t counts(const nh_shape *shape, const double *option)
 {
-    (void)option;
-    return spark_memory(kind, shape) + 1;
+    return spark_memory(kind(option), shape) + 1;
 }
 
 static size_t scratch(const nh_shape *shape, const double *option)
 {
-    return spark_scratch(kind, shape) + memory(shape, option) + 6 * (size_t)shape->n;
-}
-
-static size_t table_size(const double *option)
-{
-    (void)option;
-    return spark_table_size(kind);
+    return spark_scratch(kind(option), shape) + memory(shape, option) + 6 * (size_t)shape->n;
 }
 
 static void table(const double *option, double *out)
 {
-    (void)option;
-    spark_gauss(kind, spark_parts_of(kind, out), NULL);
-}
-
-static bool fuse(nh_tape **own, const nh_shape *shape, const double *option, double *coefficients,
-                 const nh_tape *const *tape)
-{
-    (void)option;
-    return nh_spark_fuse(own, kind, shape, coefficients, tape);
+    spark_gauss(kind(option), spark_parts_of(kind(option), out), NULL);
 }
 
 const nh_method nh_method_adaptive_gauss = {
@@ -188,6 +70,6 @@ const nh_method nh_method_adaptive_gauss = {
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,
     .adapts = adapts,
     .counts = counts,
-    SPARK_SHARED,
+    SPARK_METHOD,
 };
 #endif

@@ -1,5 +1,5 @@
 /* How a SPARK method gets its kernel: SPARK_KERNEL(name), after the sizes that spark_step.h asks
- * for.
+ * for. REFINED_KERNEL(name) is a general kernel whose steps are cut into parts (refined.h).
  *
  * In an emitted kernel the step is compiled for the method, with its sizes as constants. The
  * general kernels of all SPARK methods are one (spark.c), which reads the sizes at run time. */
@@ -11,14 +11,18 @@
 #define SPARK_KERNEL(name) KERNEL(name, start, step)
 #else
 #include "kernel/kernel_io.h"
-#define SPARK_PASTE2(name, variant) name##_##variant
-#define SPARK_PASTE(name, variant) SPARK_PASTE2(name, variant)
-#define SPARK_START SPARK_PASTE(nh_spark_start, NH_VARIANT)
-#define SPARK_ADVANCE SPARK_PASTE(nh_spark_advance, NH_VARIANT)
+#define SPARK_START OF_VARIANT(nh_spark_start)
+#define SPARK_ADVANCE OF_VARIANT(nh_spark_advance)
+#define REFINED_START OF_VARIANT(nh_refined_start)
+#define REFINED_ADVANCE OF_VARIANT(nh_refined_advance)
 int SPARK_START(nh_kernel_io *io);
 int SPARK_ADVANCE(nh_kernel_io *io, int groups, long long steps);
+int REFINED_START(nh_kernel_io *io);
+int REFINED_ADVANCE(nh_kernel_io *io, int groups, long long steps);
 #define SPARK_KERNEL(name)                                                                         \
-    const nh_kernel SPARK_PASTE(nh_kernel_##name, NH_VARIANT) = {SPARK_START, SPARK_ADVANCE}
+    const nh_kernel OF_VARIANT(nh_kernel_##name) = {SPARK_START, SPARK_ADVANCE}
+#define REFINED_KERNEL(name)                                                                       \
+    const nh_kernel OF_VARIANT(nh_kernel_##name) = {REFINED_START, REFINED_ADVANCE}
 #endif
 
 #endif

@@ -255,8 +255,11 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
 }
 
 /* What the descriptors of all SPARK methods share. SPARK_SIZES defines the functions of sizes for a
- * method's `kind`, a function of its options; its own are `kind` and `table`. */
+ * method's `kind`, a function of its options; its own are `kind` and `table`. A method that keeps
+ * more than a step of spark.c does takes SPARK_FIXED_SIZES, and has its own `memory` and `scratch`.
+ */
 #define SPARK_SIZES                                                                                \
+    SPARK_FIXED_SIZES                                                                              \
     static size_t memory(const nh_shape *shape, const double *option)                              \
     {                                                                                              \
         return spark_memory(kind(option), shape);                                                  \
@@ -264,7 +267,9 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
     static size_t scratch(const nh_shape *shape, const double *option)                             \
     {                                                                                              \
         return spark_scratch(kind(option), shape);                                                 \
-    }                                                                                              \
+    }
+
+#define SPARK_FIXED_SIZES                                                                          \
     static void sizes(const double *option, int *size)                                             \
     {                                                                                              \
         const spark_kind of = kind(option);                                                        \
@@ -312,11 +317,8 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
         .choices = "stages|moments"                                                                \
     }
 
-#define SPARK_SHARED                                                                               \
+#define SPARK_METHOD                                                                               \
     .takes_nonideal = true, .compensate = true, .skips = spark_skips, .memory = memory,            \
-    .scratch = scratch, .table_size = table_size, .table = table, .fuse = fuse
-
-/* ... and of those whose general kernel is spark.c. */
-#define SPARK_METHOD SPARK_SHARED, .sizes = sizes
+    .scratch = scratch, .table_size = table_size, .table = table, .fuse = fuse, .sizes = sizes
 
 #endif

@@ -39,6 +39,10 @@ typedef struct surface_step {
     double alpha;
 } surface_step;
 
+#ifndef NH_EMITTED
+#define surface_solve OF_VARIANT(nh_surface_solve)
+#endif
+
 /* How many impulses act at a place, and the first of its rows. */
 static inline int rows_at(const kernel *k, const surface_step *p, int j)
 {
@@ -71,6 +75,8 @@ typedef struct surface_work {
 
 #define KICK_AT(j) (w->kick + (j) * (N + NB))
 #define SURFACE_G (w->surface + POSITIONS)
+
+#ifdef HAS_SHARED
 
 /* ---- the equations at u, w and Z ---- */
 
@@ -282,7 +288,7 @@ static int surface_newton(kernel *k, const surface_step *p, const surface_work *
 
 /* Solves the step: u = (q1 - q0)/h and dv = v1 - v0. `rest`, unless NULL, is what the forces and
  * the constraints on velocities alone do at the last place. */
-APART static int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, real *rest)
+SHARED int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, real *rest)
 {
     LOCAL(kick, SURFACE_PLACES_MAX * (N + NB));
     LOCAL(D, SURFACE_PLACES_MAX * N);
@@ -343,6 +349,10 @@ APART static int surface_solve(kernel *k, const surface_step *p, real *u, real *
     }
     return NH_KERNEL_OK;
 }
+
+#else
+SHARED int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, real *rest);
+#endif
 
 #ifdef NH_DESCRIBE
 #include "method/method.h"
