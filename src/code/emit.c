@@ -129,13 +129,14 @@ static bool straight(nh_text *out, const nh_tape *tape)
 }
 
 /* `prefix` goes before the names of functions: there are those over `real`, and some over quads. */
-static bool function(nh_text *out, const char *prefix, const char *name, const nh_tape *tape)
+static bool function(nh_text *out, const char *prefix, const char *name, bool watched,
+                     const nh_tape *tape)
 {
     nh_text_add(out,
                 "static inline void %sfn_%s(double t, const real *q, const real *v, const real *x, "
-                "real *out, const real *u)\n"
+                "real *out, const real *u%s)\n"
                 "{\n    (void)t; (void)q; (void)v; (void)x; (void)out; (void)u;\n",
-                prefix, name);
+                prefix, name, watched ? " WATCHED" : "");
     bool ok = nh_tape_has_loops(tape) ? nh_emit_loops(out, tape) : straight(out, tape);
     nh_text_add_plain(out, "}\n\n");
     return ok;
@@ -291,6 +292,28 @@ static void angles(nh_text *out, const nh_shape *s)
     nh_text_add_plain(out, "\n");
 }
 
+/* How many operations the functions have, and how many are sines (with NH_PAIRS, those of which the
+ * cosine is wanted too), for kernel/watch.h: where all others do without branches and calls, and a
+ * step has no parts. */
+static void operations(nh_text *out, const nh_emission *what)
+{
+    bool plain = what->lanes > 1 && !what->composed && !what->callbacks;
+    size_t count = 0, sines = 0, pairs = 0;
+    for (int fn = 0; fn < NH_FN_COUNT && plain; fn++) {
+        const nh_tape *tape = what->tape[fn];
+        plain = !tape || !nh_tape_has_loops(tape);
+        for (size_t i = 0; tape && plain && i < tape->instructions; i++, count++) {
+            const uint32_t op = tape->code[i].op;
+            sines += op == NH_OP_SIN || op == NH_OP_COS || op == NH_OP_SINCOS;
+            pairs += op == NH_OP_SINCOS;
+            plain = !strstr(nh_ops[op].C, "LANEWISE");
+        }
+    }
+    if (plain)
+        nh_text_add(out, "#define NH_OPERATIONS %zu\n#define NH_SINES %zu\n#define NH_PAIRS %zu\n",
+                    count, sines, pairs);
+}
+
 static void sizes(nh_text *out, const nh_emission *what)
 {
     const nh_shape *s = what->shape;
@@ -308,6 +331,7 @@ static void sizes(nh_text *out, const nh_emission *what)
         s->positions, s->ng, s->nb - s->b_first[s->m - s->positions], s->surface_degree,
         s->energy_scales, s->nf);
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
+    operations(out, what);
     if (what->exported)
         nh_text_add_plain(out, "#define NH_EXPORTED 1\n");
     if (what->with_newton)
@@ -375,7 +399,7 @@ static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
     nh_text_add_plain(out, what->quad);
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         if (nh_fn_in(what->point_calls, fn) && what->tape[fn] &&
-            !function(out, "quad_", nh_fn_name[fn], what->tape[fn]))
+            !function(out, "quad_", nh_fn_name[fn], false, what->tape[fn]))
             return nh_fail_memory(report);
     products(out, "quad_", what->shape);
     nh_text_add_plain(out, what->quad_end);
@@ -409,7 +433,7 @@ static nh_status functions(nh_text *out, const nh_emission *what, nh_report *rep
             forbid(out, nh_fn_name[fn], what->exported);
             continue;
         }
-        if (!function(out, "", nh_fn_name[fn], what->tape[fn]))
+        if (!function(out, "", nh_fn_name[fn], what->lanes > 1, what->tape[fn]))
             return nh_fail_memory(report);
     }
     return NH_OK;

@@ -97,6 +97,7 @@ static inline void load(kernel *k, nh_kernel_io *io, double h)
     k->io = io;
     k->h = h;
     k->u = (const real *)io->u;
+    UNWATCHED(k);
     load_state(k, (const real *)io->q, (const real *)io->v, (const real *)io->q_low,
                (const real *)io->v_low);
     copy_reals(k->memory, (const real *)io->memory, MEMORY);
@@ -253,8 +254,8 @@ static inline long long next_row(const nh_kernel_io *io)
  * follow each other (kernel_io.h): with a second pointer, to its memory, leapfrog took a tenth
  * longer. */
 #ifdef NH_EMITTED
-#define ADVANCE_TEAM(body)                                                                         \
-    static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
+#define ADVANCE_IN_TURN(body, name)                                                                \
+    static int name(nh_kernel_io *io, int groups, long long steps)                                 \
     {                                                                                              \
         real *state[NH_TEAM_MAX];                                                                  \
         const double time = io->time, h = io->step;                                                \
@@ -272,6 +273,7 @@ static inline long long next_row(const nh_kernel_io *io)
                 k->h = h;                                                                          \
                 k->memory = at + 4 * N + ANGLES;                                                   \
                 k->u = k->memory + MEMORY;                                                         \
+                UNWATCHED(k);                                                                      \
                 WEIGHTS_OF(k);                                                                     \
                 load_state(k, at, at + N, at + 2 * N, at + 3 * N);                                 \
                 status = whole_##body(k, io, time + (double)index * h);                            \
@@ -288,6 +290,7 @@ static inline long long next_row(const nh_kernel_io *io)
             io[g].index = index + (status && g < done);                                            \
         return status;                                                                             \
     }
+#define ADVANCE_TEAM(body) ADVANCE_IN_TURN(body, advance_##body)
 #else
 #define ADVANCE_TEAM(body)                                                                         \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
@@ -321,7 +324,11 @@ static inline long long next_row(const nh_kernel_io *io)
     }
 #endif
 
-#if LANES > 1
+#include "kernel/abreast.h"
+
+#ifdef NH_ABREAST
+#define ADVANCE ADVANCE_ABREAST
+#elif LANES > 1
 #define ADVANCE ADVANCE_TEAM
 #else
 #define ADVANCE ADVANCE_ONE

@@ -29,8 +29,19 @@
 #include "kernel/real.h"
 #include "kernel/trig.h"
 #include "kernel/kernel_io.h"
+#include "kernel/watch.h"
 
+#ifdef NH_ABREAST
+#define sin_(x) watched_sin(widest, x)
+#define cos_(x) watched_cos(widest, x)
+#define sincos_(x, sine, cosine) watched_sincos(widest, x, sine, cosine)
+#endif
 /* NH_FUNCTIONS_HERE */
+#ifdef NH_ABREAST
+#undef sin_
+#undef cos_
+#undef sincos_
+#endif
 #ifdef NH_EMITTED
 
 #define SOME(count) ((count) > 0 ? (count) : 1)
@@ -43,6 +54,9 @@ typedef struct kernel {
     real q[N], v[N], q_low[N], v_low[N], *memory;
     const real *u;
     const real *weight;
+#ifdef NH_ABREAST
+    real *widest; /* argument of a sine, if that is looked at later: watch.h */
+#endif
 #ifdef NH_EXPORTED
     real *top; /* of the scratch in use, in steps that have Newton's method */
 #endif
@@ -67,7 +81,7 @@ typedef struct kernel {
 #endif
 #define EACH_QUICKLY EACH
 #ifndef NH_CALLBACKS
-#define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out, k->u)
+#define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out, k->u WATCH_OF(k))
 #define CALL_POINTS(FN, q, v, x, out) quad_fn_##FN(0, q, v, x, out, 0)
 #else
 #define EVALUATE(FN, t, q, v, x, out)                                                              \

@@ -79,42 +79,24 @@ static inline real trig_less_pi(real x, real k)
     return fma_(k, broadcast(-0x1.3198a2e037073p-68), x);
 }
 
-static inline real trig_wide_sin(real x)
+/* sin x, cos x and both, unless x is wide */
+static inline real trig_narrow_sin(real x)
 {
-    return LANEWISE1(__builtin_sin, x);
-}
-
-static inline real trig_wide_cos(real x)
-{
-    return LANEWISE1(__builtin_cos, x);
-}
-
-static inline real sin_(real x)
-{
-    if (__builtin_expect(trig_is_wide(x), 0))
-        return trig_wide_sin(x);
     real shifted = fma_(x, broadcast(0x1.45f306dc9c883p-2), broadcast(TRIG_ROUND));
     real k = shifted - TRIG_ROUND;
     return trig_flip(trig_sin_half(trig_less_pi(x, k)), trig_shift(trig_bits(shifted), 63));
 }
 
 /* cos x = -sin(x - (k + 1/2) pi) for even k, + for odd k */
-static inline real cos_(real x)
+static inline real trig_narrow_cos(real x)
 {
-    if (__builtin_expect(trig_is_wide(x), 0))
-        return trig_wide_cos(x);
     real shifted = fma_(x, broadcast(0x1.45f306dc9c883p-2), broadcast(-0.5)) + TRIG_ROUND;
     real k = (shifted - TRIG_ROUND) + 0.5;
     return trig_flip(trig_sin_half(trig_less_pi(x, k)), trig_shift(~trig_bits(shifted), 63));
 }
 
-static inline void sincos_(real x, real *sine, real *cosine)
+static inline void trig_narrow_sincos(real x, real *sine, real *cosine)
 {
-    if (__builtin_expect(trig_is_wide(x), 0)) {
-        *sine = trig_wide_sin(x);
-        *cosine = trig_wide_cos(x);
-        return;
-    }
     real shifted = fma_(x, broadcast(0x1.45f306dc9c883p-1), broadcast(TRIG_ROUND));
     real k = shifted - TRIG_ROUND;
     real r = fma_(k, broadcast(-0x1.921fb544p+0), x);
@@ -132,6 +114,56 @@ static inline void sincos_(real x, real *sine, real *cosine)
     mask bits = trig_bits(shifted), odd = -(bits & 1);
     *sine = trig_flip(select_(odd, c, s), trig_shift(bits, 62) & TRIG_SIGN);
     *cosine = trig_flip(select_(odd, s, c), trig_shift(bits + 1, 62) & TRIG_SIGN);
+}
+
+/* Wide lanes by the C library; those beside them as if they had no such neighbours. */
+#if LANES == 1
+#define TRIG_WIDE_LANES(function, x, narrow) function(x)
+#else
+#define TRIG_WIDE_LANES(function, x, narrow)                                                       \
+    ({                                                                                             \
+        real lanes_ = (narrow);                                                                    \
+        for (int l_ = 0; l_ < LANES; l_++)                                                         \
+            if (!(__builtin_fabs(LANE(x, l_)) < TRIG_WIDE))                                        \
+                LANE(lanes_, l_) = function(LANE(x, l_));                                          \
+        lanes_;                                                                                    \
+    })
+#endif
+
+static inline real trig_wide_sin(real x)
+{
+    return TRIG_WIDE_LANES(__builtin_sin, x, trig_narrow_sin(x));
+}
+
+static inline real trig_wide_cos(real x)
+{
+    return TRIG_WIDE_LANES(__builtin_cos, x, trig_narrow_cos(x));
+}
+
+static inline real sin_(real x)
+{
+    if (__builtin_expect(trig_is_wide(x), 0))
+        return trig_wide_sin(x);
+    return trig_narrow_sin(x);
+}
+
+static inline real cos_(real x)
+{
+    if (__builtin_expect(trig_is_wide(x), 0))
+        return trig_wide_cos(x);
+    return trig_narrow_cos(x);
+}
+
+static inline void sincos_(real x, real *sine, real *cosine)
+{
+    if (__builtin_expect(trig_is_wide(x), 0)) {
+        real s = broadcast(0), c = broadcast(0);
+        trig_narrow_sincos(x, &s, &c);
+        *sine = TRIG_WIDE_LANES(__builtin_sin, x, s);
+        *cosine = TRIG_WIDE_LANES(__builtin_cos, x, c);
+        return;
+    }
+    trig_narrow_sincos(x, sine, cosine);
 }
 
 #endif

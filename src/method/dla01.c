@@ -11,6 +11,7 @@
  *     g(q1) = 0,   (A, G)(q1) v1 + b(q1) = 0
  *
  * Modin & Verdier (2020), eq. 29; Jay (2009), eq. 7.3. */
+#define STRAIGHT (REACTION_IS_LINEAR && POSITIONS == 0)
 #include "kernel/kernel.h"
 #include "method/surface.h"
 
