@@ -6,7 +6,7 @@
  * their operands, about half a step. Here the compiler has mixed them already. It gets two steps of
  * each group, as the end of one and the beginning of the next may not wait for each other, and four
  * groups where few values are kept at a time, else two. On the CVT, dla01 took 4.4 ns a step and
- * trajectory in turn and takes 3.0; on the rolling disk 6.6 and 4.8. */
+ * trajectory in turn and takes 3.0; on the rolling disk 6.6 and 4.5. */
 #ifndef NH_KERNEL_ABREAST_H
 #define NH_KERNEL_ABREAST_H
 

@@ -26,6 +26,7 @@
 #ifndef NH_KERNEL_KERNEL_H
 #define NH_KERNEL_KERNEL_H
 
+#include "kernel/straight.h"
 #include "kernel/real.h"
 #include "kernel/trig.h"
 #include "kernel/kernel_io.h"

@@ -4,23 +4,12 @@
  * branches. A step without any is one stretch of code, and those of several groups of lanes become
  * one in which their operations alternate (abreast.h). There a sine takes its argument for narrow
  * and notes the widest; if that turns out to be too wide, the step is not kept but done again with
- * sines that look for themselves.
- *
- * A method whose step has no other branches says so by defining STRAIGHT before it includes
- * kernel.h, as a condition for #if. Steps without sines gain nothing, as the processor finds enough
- * to do in them by itself, nor do long ones, for want of registers. NH_OPERATIONS is how many the
- * system's functions have, NH_SINES how many of them are sines; without them there are others than
- * sines that branch. */
+ * sines that look for themselves. straight.h tells which steps those are. */
 #ifndef NH_KERNEL_WATCH_H
 #define NH_KERNEL_WATCH_H
 
+#include "kernel/straight.h"
 #include "kernel/trig.h"
-
-#if defined(NH_OPERATIONS) && defined(STRAIGHT)
-#if STRAIGHT && NH_SINES > 0 && NH_OPERATIONS <= 64
-#define NH_ABREAST 1
-#endif
-#endif
 
 #ifdef NH_ABREAST
 

@@ -14,6 +14,7 @@
 #include "run/failure.h"
 #include "run/health.h"
 #include "run/inputs.h"
+#include "run/lanes.h"
 #include "run/pace.h"
 #include "run/solution.h"
 
@@ -83,6 +84,8 @@ bool nh_run_advance_beside(nh_run *run, bool careful, double *block, double t, d
 static bool is_finite(const nh_run *run, const group *g, int *member)
 {
     size_t count = 2 * (size_t)run->system->shape.n * (size_t)g->lanes;
+    if (g->lanes == NH_LANES && nh_lanes_finite(g->block, count / NH_LANES))
+        return true;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(g->block[i]) && !(g->retired >> i % (size_t)g->lanes & 1)) {
             *member = g->first_member + (int)(i % (size_t)g->lanes);
