@@ -50,6 +50,13 @@ typedef struct nh_crossed_kinks { /* kinks.c */
     double *value, *q, *v, *u;    /* at the last look: conditions, state, inputs */
 } nh_crossed_kinks;
 
+typedef struct nh_abreast { /* the energies of a group's members, computed at once */
+    engine engine;          /* OBSERVE over lanes; without calls where each is computed alone */
+    double *start, *zero, *observed;
+    const group *group;                      /* whose they are; NULL: nobody's */
+    double energy[NH_LANES], rest[NH_LANES]; /* of each lane, at the present state */
+} nh_abreast;
+
 typedef struct nh_track { /* what is known of a member */
     bool seen;
     int64_t first, step; /* of the first look, and of the last one at the condition */
@@ -77,6 +84,7 @@ typedef struct nh_track { /* what is known of a member */
 struct nh_health {
     nh_condition condition;
     engine engine; /* OBSERVE, KINKS */
+    nh_abreast abreast;
     int n, m, members;
     int kinks;  /* of the system; 0: none that is known */
     int inputs; /* numbers of open ones */
