@@ -175,13 +175,18 @@ static nh_status compiler_failed(const char *messages, nh_report *report)
 
 /* ---- loading ---- */
 
-static bool load(nh_loaded *out, const char *path)
+/* `why`, unless NULL, gets the loader's own words where it fails. */
+static bool load(nh_loaded *out, const char *path, char why[MESSAGE_MAX])
 {
     out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     out->kernel = out->handle ? dlsym(out->handle, "nh_emitted_kernel") : NULL;
-    if (!out->kernel)
-        nh_loaded_close(out);
-    return out->kernel != NULL;
+    if (out->kernel)
+        return true;
+    const char *said = dlerror(); /* before it is closed, which would forget them */
+    if (why)
+        snprintf(why, MESSAGE_MAX, "%s", said ? said : "the loader does not say why");
+    nh_loaded_close(out);
+    return false;
 }
 
 void nh_loaded_close(nh_loaded *loaded)
@@ -193,7 +198,7 @@ void nh_loaded_close(nh_loaded *loaded)
 
 static bool load_cached(nh_loaded *out, const char *object, const char *sum)
 {
-    return nh_cache_has(object, sum) && load(out, object);
+    return nh_cache_has(object, sum) && load(out, object, NULL);
 }
 
 typedef struct paths {
@@ -468,9 +473,9 @@ static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *repor
         return compiler_late(report);
     if (!c->succeeded)
         return compiler_failed(c->p.messages, report);
-    if (!load(out, c->p.made))
-        return nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s",
-                       dlerror());
+    char why[MESSAGE_MAX];
+    if (!load(out, c->p.made, why))
+        return nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s", why);
     if (c->p.folder[0])
         nh_cache_keep(c->p.folder, c->p.made, c->p.work_sum, c->p.object, c->p.sum);
     return NH_OK;
