@@ -435,6 +435,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     f->coupled = nh_find_coupling(s);
     f->quadratic = f->coupled ? f->linear_passengers : is_quadratic(s);
     s->regular = nh_find_regularity(s);
+    s->definite_everywhere = nh_is_definite_everywhere(s);
 
     double *start = s->start;
     if (nh_graph_failed(g))

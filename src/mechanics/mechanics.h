@@ -76,6 +76,7 @@ typedef struct nh_mechanics {
     int surface_degree;       /* of G = dg/dq likewise */
     bool plain_momentum;      /* p = M v + constant, with a constant M */
     bool regular;             /* K provably has full rank everywhere */
+    bool definite_everywhere; /* the mass matrix, provably */
     nh_constraint_kind *kind; /* [m] */
     nh_answer *constraint_integrable; /* [m] */
     char **conserved;                 /* NULL at the end */
@@ -177,6 +178,9 @@ bool nh_find_coupling(nh_mechanics *mechanics);
  * `apart` does not count; -1: all count. */
 bool nh_forces_are_linear(const nh_mechanics *mechanics, int apart);
 bool nh_find_regularity(nh_mechanics *mechanics);
+bool nh_is_definite_everywhere(nh_mechanics *mechanics); /* definite.c */
+/* Whether e is a positive number wherever the conditions on positions hold. */
+bool nh_is_constant_on_surface(nh_mechanics *mechanics, nh_expr e);
 bool nh_find_degrees(nh_mechanics *mechanics);
 
 #endif

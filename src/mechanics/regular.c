@@ -4,9 +4,11 @@
  * A column of K in which only one row has an entry, and that entry is a number, makes this row
  * independent of the others: the row is set aside, and the rest is looked at in the same way. Rows
  * that remain must be orthogonal to each other and of constant length, as a skate's (-sin, cos)
+ * is, or of a length that is constant where conditions on positions hold, as a unit quaternion
  * is. */
 #include "mechanics/mechanics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The row that alone has an entry in a column among those not set aside; -1: none or several. */
@@ -34,6 +36,26 @@ static bool set_aside_one(const nh_mechanics *s, bool *aside)
     return false;
 }
 
+/* c of e = c + a g, with the condition g; NAN where e is something else. */
+static double beside_multiple(nh_mechanics *s, nh_expr e, nh_expr g)
+{
+    const nh_node sum = nh_look(s->g, e), of = nh_look(s->g, g);
+    double rest;
+    if (sum.kind != NH_SUM || of.kind != NH_SUM || sum.operand[0].expr != of.operand[0].expr)
+        return NAN;
+    const double a = sum.operand[0].number / of.operand[0].number;
+    return nh_is_number(s->g, nh_subtract(s->g, e, nh_scale(s->g, a, g)), &rest) ? rest : NAN;
+}
+
+bool nh_is_constant_on_surface(nh_mechanics *s, nh_expr e)
+{
+    double value;
+    bool is = nh_is_number(s->g, e, &value) && value > 0;
+    for (int i = 0; i < s->positions && !is; i++)
+        is = beside_multiple(s, e, s->position[i]) > 0;
+    return is;
+}
+
 static bool rest_is_orthogonal(nh_mechanics *s, const bool *aside)
 {
     for (int i = 0; i < s->m; i++)
@@ -41,8 +63,7 @@ static bool rest_is_orthogonal(nh_mechanics *s, const bool *aside)
             if (aside[j])
                 continue;
             nh_expr product = nh_row_dot(s->g, s->K.row + i, s->K.row + j);
-            double value;
-            if (i == j ? !nh_is_number(s->g, product, &value) || !(value > 0) : product != NH_ZERO)
+            if (i == j ? !nh_is_constant_on_surface(s, product) : product != NH_ZERO)
                 return false;
         }
     return true;

@@ -25,7 +25,8 @@ nh_status nh_condition_create(nh_condition *c, const nh_system *system, nh_repor
     *c = (nh_condition){.system = system, .n = n, .m = m};
     if (n > NH_DENSE_LOOKS_MAX)
         return NH_OK;
-    c->masses = !system->facts.constant_mass;
+    c->masses = !system->facts.constant_mass &&
+                !(system->mechanics && system->mechanics->definite_everywhere);
     c->ranks = m > 0 && system->mechanics && !system->mechanics->regular;
     size_t n2 = (size_t)n * (size_t)n, mn = (size_t)m * (size_t)n, m2 = (size_t)m * (size_t)m;
     c->M = nh_aligned_doubles(n2 + mn);
