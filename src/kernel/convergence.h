@@ -107,12 +107,12 @@ static inline void convergence_update(convergence *c, real change, real scale)
  */
 typedef struct contraction {
     real rate, last_rate; /* the worse of the last two, and the last */
-    real expected;        /* the correction, without noise */
+    real expected, older; /* the correction, without noise, and the one before it */
 } contraction;
 
 static inline contraction contraction_begin(void)
 {
-    return (contraction){broadcast(0), broadcast(0), broadcast(1e300)};
+    return (contraction){broadcast(0), broadcast(0), broadcast(1e300), broadcast(1e300)};
 }
 
 /* Before convergence_update() sees the same correction. */
@@ -129,6 +129,31 @@ static inline void contraction_update(contraction *d, convergence *c, real chang
         c->active &= ~(less(change, tiny * 4.0) & less(d->expected * d->rate, tiny * 0.0625));
     } else
         d->expected = change;
+}
+
+/* The same where rounded positions make noise of their own, which is larger the shorter the step
+ * is: what conditions on positions are off by is divided by it. Few corrections stand above that,
+ * so what two iterations do is taken for the rate, which is steadier than what one does, and a
+ * correction that is noise tells nothing of it. */
+static inline void noisy_contraction_update(contraction *d, convergence *c, real change, real scale)
+{
+    const real tiny = scale * 0x1p-52, least = max_(tiny * 4.0, c->floor * 0x1p-5),
+               noise = max_(scale * 0x1p-46, c->floor * 0x1p-5);
+    real expected = change, left = broadcast(1e300);
+    if (c->iteration > 1) {
+        const mask above = ~EITHER(less(c->before, noise), less(change, noise));
+        const mask known = EITHER(above, ~less(d->rate, broadcast(1e300)));
+        const real rate = change / c->before;
+        d->rate = select_(known, max_(rate, d->last_rate), d->rate);
+        d->last_rate = select_(known, rate, d->last_rate);
+        const real next = d->older * d->rate;
+        expected = select_(less(change, noise) & less(next, change), next, change);
+        left = max_(d->expected, expected) * d->rate;
+    } else
+        d->rate = broadcast(1e300);
+    c->active &= ~(less(change, least) & less(left, tiny * 0.0625));
+    d->older = d->expected;
+    d->expected = expected;
 }
 
 static inline real largest(const kernel *k, const real *x, int count)

@@ -282,18 +282,27 @@ static inline void measure_scales(kernel *k, spark_progress *p, const spark *s)
     }
 }
 
-static inline void judge(const kernel *k, spark_progress *p, real change, real driver_change)
+static inline void judge_contraction(const kernel *k, contraction *d, convergence *c, real change,
+                                     real scale)
 {
     (void)k;
+    if (POSITIONS > 0)
+        noisy_contraction_update(d, c, change, scale);
+    else
+        contraction_update(d, c, change, scale);
+}
+
+static inline void judge(const kernel *k, spark_progress *p, real change, real driver_change)
+{
     if (!PLAIN_MOMENTUM) {
         p->far = less(p->scale * FAR, change) & p->is.all.active;
-        contraction_update(&p->all, &p->is.all, change, p->scale);
+        judge_contraction(k, &p->all, &p->is.all, change, p->scale);
     }
     convergence_update(&p->is.all, change, p->scale);
     if (!p->is.has_driver)
         return;
     if (!PLAIN_MOMENTUM)
-        contraction_update(&p->driver, &p->is.driver, driver_change, p->driver_scale);
+        judge_contraction(k, &p->driver, &p->is.driver, driver_change, p->driver_scale);
     convergence_update(&p->is.driver, driver_change, p->driver_scale);
 }
 
