@@ -11,6 +11,11 @@
 /* Sums longer than this are split in halves: shorter dependency chains, smaller rounding errors. */
 enum { CHAIN_MAX = 8 };
 
+/* Longer tapes are made once, product by product. */
+enum { SHARED_MAX = 20000 };
+
+typedef struct sharing sharing; /* lower_products.h */
+
 typedef struct lowering {
     const nh_graph *g;
     nh_expr *node; /* reached nodes, ascending */
@@ -21,13 +26,17 @@ typedef struct lowering {
     uint32_t *reciprocal;          /* 1 / node, once made */
     uint32_t *users;               /* how many nodes and outputs use it */
     uint32_t *divisions;           /* how many products divide by it */
+    uint32_t *inverses;            /* ... by any power of it */
     uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
     uint32_t *sine, *cosine;       /* their values, once made */
     bool *derived;                 /* they are made from those of other nodes: lower_angles.h */
     bool *paired;                  /* others are made from both */
-    bool *fused;     /* a product that only one sum uses: taken into its multiply-adds; those of
-                      * several are rounded once, so that what they contribute cancels */
-    bool *plain;     /* something needs the very value, with its sign */
+    bool *fused;         /* a product that only one sum uses: taken into its multiply-adds; those of
+                          * several are rounded once, so that what they contribute cancels */
+    bool *rooted;        /* something divides by its square root */
+    double *coefficient; /* of a fused product in its sum */
+    sharing *sharing;    /* NULL: products are made one by one */
+    bool *plain;         /* something needs the very value, with its sign */
     bool *negated;   /* a sum of negative terms that is made without their signs: see survey() */
     uint32_t *known; /* instructions by hash, each plus one; 0: none */
     size_t known_room;
@@ -155,105 +164,7 @@ static uint32_t value_of(const lowering *w, nh_expr e)
 
 /* ---- products ---- */
 
-static uint32_t multiply(lowering *w, uint32_t a, uint32_t b)
-{
-    return a == NONE ? b : emit(w, NH_OP_MUL, a, b, 0);
-}
-
-static uint32_t square_of(lowering *w, size_t place)
-{
-    if (w->square[place] == NONE)
-        w->square[place] = emit(w, NH_OP_MUL, w->value[place], w->value[place], 0);
-    return w->square[place];
-}
-
-/* x^p for a positive p. */
-static uint32_t power(lowering *w, nh_expr e, double p)
-{
-    size_t place = place_of(w, e);
-    uint32_t x = w->value[place];
-    if (p == 1)
-        return x;
-    if (p == 0.5)
-        return emit(w, NH_OP_SQRT, x, 0, 0);
-    double whole = floor(p);
-    if ((p != whole && p != whole + 0.5) || p > 64)
-        return emit(w, NH_OP_POW, x, constant(w, p), 0);
-    uint32_t result = p == whole ? NONE : emit(w, NH_OP_SQRT, x, 0, 0), factor = x;
-    for (unsigned bits = (unsigned)whole, first = 1; bits; bits >>= 1, first = 0) {
-        if (!first)
-            factor = factor == x ? square_of(w, place) : emit(w, NH_OP_MUL, factor, factor, 0);
-        if (bits & 1)
-            result = multiply(w, result, factor);
-    }
-    return result;
-}
-
-/* 1 / e^p where several products divide by e: made once. */
-static uint32_t shared_reciprocal(lowering *w, nh_expr e)
-{
-    size_t place = place_of(w, e);
-    if (w->reciprocal[place] == NONE)
-        w->reciprocal[place] = emit(w, NH_OP_DIV, constant(w, 1), w->value[place], 0);
-    return w->reciprocal[place];
-}
-
-static bool divides_shared(const lowering *w, nh_operand o)
-{
-    return o.number == -1 && w->divisions[place_of(w, o.expr)] > 1;
-}
-
-/* The sign that a node's value is to be multiplied with. */
-static double sign_of(const lowering *w, size_t place)
-{
-    return w->negated[place] ? -1 : 1;
-}
-
-/* Numerator and denominator of a monic product; NONE where empty. With `spare` one factor of the
- * numerator is left out and returned there, for a fused multiply-add. Returns the sign that the
- * fraction lacks. */
-static double fraction(lowering *w, nh_node n, uint32_t *above, uint32_t *below, uint32_t *spare)
-{
-    double sign = 1;
-    *above = *below = NONE;
-    for (size_t i = 0; i < n.count; i++) {
-        nh_operand o = n.operand[i];
-        double p = o.number;
-        if (fmod(p, 2) != 0)
-            sign *= sign_of(w, place_of(w, o.expr));
-        if (divides_shared(w, o)) {
-            *above = multiply(w, *above, shared_reciprocal(w, o.expr));
-            continue;
-        }
-        if (p < 0) {
-            *below = multiply(w, *below, power(w, o.expr, -p));
-            continue;
-        }
-        if (spare && *spare == NONE && p >= 1 && p == floor(p)) {
-            *spare = value_of(w, o.expr);
-            p -= 1;
-        }
-        if (p > 0)
-            *above = multiply(w, *above, power(w, o.expr, p));
-    }
-    return sign;
-}
-
-static uint32_t lower_product(lowering *w, nh_node n)
-{
-    uint32_t above, below;
-    const double number = n.number * fraction(w, n, &above, &below, NULL);
-    if (below != NONE) {
-        if (above == NONE)
-            return emit(w, NH_OP_DIV, constant(w, number), below, 0);
-        above = emit(w, NH_OP_DIV, above, below, 0);
-    }
-    if (number == 1)
-        return above;
-    if (number == -1)
-        return emit(w, NH_OP_NEG, above, 0, 0);
-    return emit(w, NH_OP_MUL, constant(w, number), above, 0);
-}
+#include "code/lower_products.h"
 
 /* ---- sums ---- */
 
@@ -272,7 +183,8 @@ static uint32_t add_plain(lowering *w, uint32_t sum, double c, uint32_t x)
 static uint32_t add_product(lowering *w, uint32_t sum, double c, nh_expr product)
 {
     uint32_t above, below, factor = NONE;
-    c *= fraction(w, nh_look(w->g, product), &above, &below, &factor);
+    const double sign = fraction_at(w, place_of(w, product), &c, &above, &below, &factor);
+    c *= sign;
     if (below != NONE)
         above = emit(w, NH_OP_DIV, above == NONE ? constant(w, 1) : above, below, 0);
     if (factor == NONE)
@@ -387,7 +299,7 @@ static void lower_node(lowering *w, size_t place)
         w->value[place] = sum_terms(w, sign_of(w, place), n.number, n.operand, n.count);
         break;
     case NH_PRODUCT:
-        w->value[place] = lower_product(w, n);
+        w->value[place] = lower_product(w, place);
         break;
     case NH_CALL1:
     case NH_CALL2:
@@ -406,6 +318,10 @@ static void survey_node(lowering *w, size_t place)
         w->users[at]++;
         if (n.kind == NH_PRODUCT && n.operand[i].number == -1)
             w->divisions[at]++;
+        if (n.kind == NH_PRODUCT && n.operand[i].number < 0) {
+            w->inverses[at]++;
+            w->rooted[at] |= n.operand[i].number != floor(n.operand[i].number);
+        }
         if (n.kind == NH_CALL1 || n.kind == NH_CALL2 ||
             (n.kind == NH_PRODUCT && n.operand[i].number != floor(n.operand[i].number)))
             w->plain[at] = true;
@@ -444,6 +360,7 @@ static void survey(lowering *w, const nh_expr *outputs, size_t count)
         for (size_t j = 0; n.kind == NH_SUM && j < n.count; j++) {
             size_t at = place_of(w, n.operand[j].expr);
             w->fused[at] = w->users[at] == 1 && nh_look(w->g, n.operand[j].expr).kind == NH_PRODUCT;
+            w->coefficient[at] = n.operand[j].number;
         }
     }
 }
@@ -452,16 +369,20 @@ static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
 {
     if (!nh_reach(w->g, outputs, count, &w->node, &w->nodes))
         return false;
-    uint32_t **array[] = {&w->value,   &w->square,    &w->reciprocal, &w->users, &w->divisions,
-                          &w->sine_of, &w->cosine_of, &w->sine,       &w->cosine};
+    uint32_t **array[] = {&w->value,    &w->square,  &w->reciprocal, &w->users, &w->divisions,
+                          &w->inverses, &w->sine_of, &w->cosine_of,  &w->sine,  &w->cosine};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
         *array[i] = malloc((w->nodes + 1) * sizeof **array[i]);
         if (!*array[i])
             return false;
-        bool counter = array[i] == &w->users || array[i] == &w->divisions;
+        bool counter =
+            array[i] == &w->users || array[i] == &w->divisions || array[i] == &w->inverses;
         memset(*array[i], counter ? 0 : 0xff, (w->nodes + 1) * sizeof **array[i]);
     }
-    bool **mark[] = {&w->fused, &w->plain, &w->negated, &w->derived, &w->paired};
+    bool **mark[] = {&w->fused, &w->plain, &w->negated, &w->derived, &w->paired, &w->rooted};
+    w->coefficient = calloc(w->nodes + 1, sizeof *w->coefficient);
+    if (!w->coefficient)
+        return false;
     for (size_t i = 0; i < sizeof mark / sizeof *mark; i++)
         if (!(*mark[i] = calloc(w->nodes + 1, sizeof **mark[i])))
             return false;
@@ -470,11 +391,14 @@ static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
 
 static void finish(lowering *w)
 {
-    void *all[] = {w->node,    w->value,     w->square,  w->reciprocal, w->users,   w->divisions,
-                   w->sine_of, w->cosine_of, w->sine,    w->cosine,     w->derived, w->paired,
-                   w->fused,   w->plain,     w->negated, w->known};
+    void *all[] = {w->node,      w->value,   w->square,    w->reciprocal, w->users,
+                   w->divisions, w->sine_of, w->cosine_of, w->sine,       w->cosine,
+                   w->derived,   w->paired,  w->fused,     w->plain,      w->negated,
+                   w->known,     w->rooted,  w->inverses,  w->coefficient};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
+    if (w->sharing)
+        sharing_free(w->sharing);
 }
 
 /* ---- numbering ---- */
@@ -533,6 +457,8 @@ static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
     if (!prepare(w, outputs, count))
         return false;
     survey(w, outputs, count);
+    if (w->sharing)
+        share_products(w);
     t->code = ensure(w, t->code, &w->code_room, 1, sizeof *t->code);
     for (size_t i = 0; i < w->nodes && !w->failed; i++)
         lower_node(w, i);
@@ -543,13 +469,14 @@ static bool lower_all(lowering *w, const nh_expr *outputs, size_t count)
     return true;
 }
 
-nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count, bool in_place)
+static nh_tape *lower_in(const nh_graph *g, const nh_expr *outputs, size_t count, bool in_place,
+                         sharing *common)
 {
     nh_tape *tape = calloc(1, sizeof *tape);
     if (!tape)
         return NULL;
     tape->in_place = in_place;
-    lowering w = {.g = g, .tape = tape};
+    lowering w = {.g = g, .tape = tape, .sharing = common};
     nh_schedule schedule = {0};
     bool ok = lower_all(&w, outputs, count);
     finish(&w);
@@ -561,6 +488,19 @@ nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count, 
         return NULL;
     }
     return tape;
+}
+
+/* What is shared could hide that computations repeat: loops come first. */
+nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count, bool in_place)
+{
+    sharing common = {0};
+    nh_tape *plain = lower_in(g, outputs, count, in_place, NULL);
+    if (!plain || nh_tape_has_loops(plain) || plain->instructions > SHARED_MAX)
+        return plain;
+    nh_tape *shared = lower_in(g, outputs, count, in_place, &common);
+    const bool better = shared && shared->instructions < plain->instructions;
+    nh_tape_free(better ? plain : shared ? shared : plain);
+    return !shared || better ? shared : plain;
 }
 
 void nh_tape_free(nh_tape *t)

@@ -247,6 +247,13 @@ static bool is_integer(double p)
     return p == rint(p);
 }
 
+/* c times a sum that is not taken apart. */
+static bool is_multiple(const nh_graph *g, const stored_node *n)
+{
+    return n->kind == NH_SUM && n->number == 0 && n->count == 1 &&
+           g->node[g->operand[n->first].expr].kind == NH_SUM;
+}
+
 /* Multiplies a product under construction by e^power. */
 static void collect_factor(nh_graph *g, operand_list *factors, double *factor, nh_expr e,
                            double power)
@@ -265,6 +272,9 @@ static void collect_factor(nh_graph *g, operand_list *factors, double *factor, n
         nh_expr bare = monic(g, e, &c);
         *factor *= pow(c, power);
         nh_operands_push(g, factors, bare, power);
+    } else if (is_multiple(g, &n) && (is_integer(power) || g->operand[n.first].number > 0)) {
+        *factor *= pow(g->operand[n.first].number, power);
+        nh_operands_push(g, factors, g->operand[n.first].expr, power);
     } else {
         nh_operands_push(g, factors, e, power);
     }
