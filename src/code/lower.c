@@ -211,7 +211,10 @@ static size_t best_first(const lowering *w, double sign, const nh_operand *term,
     for (size_t i = 0; i < count; i++) {
         const size_t place = place_of(w, term[i].expr);
         bool fused = w->fused[place];
-        size_t cost = (fused ? 1 : 0) + (sign * sign_of(w, place) * term[i].number == 1 ? 0 : 2);
+        const double number = sign * sign_of(w, place) * term[i].number;
+        /* of a shared product, the size of its number is among its factors */
+        const bool easy = fused && w->sharing ? number > 0 : number == 1;
+        size_t cost = (fused ? 1 : 0) + (easy ? 0 : 2);
         if (cost < best_cost) {
             best = i;
             best_cost = cost;

@@ -11,6 +11,22 @@ static inline const double *weights_of(const kernel *k, int i, int e)
     return (POSITIONS > 0 && e >= FIRST_POSITION ? TABLE_UD(0) : TABLE_U(0)) + i;
 }
 
+/* Whether a constraint is asked for at a point: else its defect there has no answer. */
+static inline int is_asked_for(const kernel *k, int i, int e)
+{
+    int is = 0;
+    EACH_STAGE(r) is |= weights_of(k, i, e)[r * POINTS] != 0;
+    return is;
+}
+
+/* What K_i B_j counts in block (r, j) of the system, in the row of constraint d. */
+static inline double coefficient_of(const kernel *k, int r, int d, int i, int j)
+{
+    const double on_position =
+        POSITIONS == 0 || d < FIRST_POSITION ? 0 : TABLE_UG(r)[i] * TABLE_AR(i)[j];
+    return weights_of(k, i, d)[r * POINTS] * TABLE_R(i)[j] + on_position;
+}
+
 /* With conditions on positions: g changes with the velocities as h (a r)_ij G_i B_j does. */
 static inline void make_matrix_of_positions(kernel *k, const spark *s)
 {
@@ -22,8 +38,7 @@ static inline void make_matrix_of_positions(kernel *k, const spark *s)
         add_KB(k, s->block, M, 1, SYSTEM_K(i), STAGE_B(j));
         EACH_STAGE(r) EACH(d, M)
         {
-            const double on_position = d < FIRST_POSITION ? 0 : TABLE_UG(r)[i] * TABLE_AR(i)[j];
-            const double c = weights_of(k, i, d)[r * POINTS] * TABLE_R(i)[j] + on_position;
+            const double c = coefficient_of(k, r, d, i, j);
             real *row = s->matrix + (r * M + d) * size + j * M;
             if (c != 0)
                 EACH(e, M) row[e] = fma_(broadcast(c), s->block[d * M + e], row[e]);

@@ -101,7 +101,9 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const quad_iterat
     else
         make_matrix_singly(k, t, one);
     factor(k, one->matrix);
-    EACH(d, M) make_answer_quads(s->answer + d, M, one->matrix, d, TABLE_U(0));
+    quad_defects of[SOME(M)];
+    EACH(d, M) of[d] = (quad_defects){d, TABLE_U(0), s->answer + d, M};
+    make_answer_quads(one->matrix, of, M);
 }
 
 /* ---- an iteration ---- */

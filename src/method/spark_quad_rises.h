@@ -54,18 +54,50 @@ static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_iteration
     }
 }
 
-/* The multipliers' system is made from numbers one by one, by spark_multipliers.h. */
+/* K_i B_j for all points i of a quad. */
+static inline void multiply_KB(const kernel *k, const quad_spark *f, const quad_iteration *t, int w,
+                               int j, quad *block)
+{
+    quad B[SOME(NB)];
+    (void)k;
+    EACH(e, NB) B[e] = quad_broadcast(AT_POINT(f->frozen, e, j));
+    EACH(e, M * M) block[e] = quad_broadcast(0);
+    quad_add_KB(k, block, M, 1, QUAD_K(w), B);
+}
+
+/* As make_matrix() in spark_multipliers.h. */
+static inline void make_matrix_quads(const kernel *k, quad_spark *f, const quad_iteration *t,
+                                     real *matrix)
+{
+    const int size = S * M;
+    quad block[S][QUADS][SOME(M * M)];
+    TO_MEMORY(f->frozen);
+    EACH_STAGE(j) EACH_QUAD(w) multiply_KB(k, f, t, w, j, block[j][w]);
+    TO_MEMORY(block);
+    EACH(e, size * size) matrix[e] = 0;
+    EACH_STAGE(r)
+    EACH(d, M)
+    EACH_STAGE(j)
+    EACH_POINT(i)
+    {
+        const double c = coefficient_of(k, r, d, i, j);
+        real *row = matrix + (r * M + d) * size + j * M;
+        if (c != 0)
+            EACH(e, M) row[e] = fma_(c, AT_POINT(block[j], d * M + e, i), row[e]);
+    }
+}
+
+/* The multipliers' system is made, and factorised as in spark_multipliers.h. */
 static inline void freeze_quads(kernel *k, quad_spark *f, const quad_iteration *t, const spark *s)
 {
     EACH_QUAD(w) CALL_POINTS(FACTOR, t->Q[w], t->V[w], 0, f->frozen[w]);
-    EACH_POINT(i) EACH(e, NK) FROZEN_K(i)[e] = QUAD_K(i / 4)[e][i & 3];
-    EACH_STAGE(j) EACH(e, NB) FROZEN_B(j)[e] = f->frozen[j / 4][e][j & 3];
-    make_matrix(k, s);
+    make_matrix_quads(k, f, t, s->matrix);
     factor(k, s->matrix);
-    EACH(d, M)
-    make_answer_quads(f->answer + d, M, s->matrix, d, weights_of(k, 0, d));
+    quad_defects of[SOME(DEFECTS)];
+    EACH(d, M) of[d] = (quad_defects){d, weights_of(k, 0, d), f->answer + d, M};
     EACH(d, POSITIONS)
-    make_answer_quads(f->to_surface + d, POSITIONS, s->matrix, FIRST_POSITION + d, TABLE_UG(0));
+    of[M + d] = (quad_defects){FIRST_POSITION + d, TABLE_UG(0), f->to_surface + d, POSITIONS};
+    make_answer_quads(s->matrix, of, DEFECTS);
 }
 
 /* Where the momenta want the velocities to move, with M frozen. */
@@ -132,8 +164,9 @@ static inline void answer_quads(const kernel *k, const quad_spark *s, quad_itera
         quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
         EACH_POINT(i)
         EACH(d, M)
-        sum[CHAIN(i)] =
-            quad_fma_(s->answer[i * M + d][w][e], quad_broadcast(defect[i][d]), sum[CHAIN(i)]);
+        if (is_asked_for(k, i, d))
+            sum[CHAIN(i)] =
+                quad_fma_(s->answer[i * M + d][w][e], quad_broadcast(defect[i][d]), sum[CHAIN(i)]);
         if (POSITIONS > 0)
             sum[0] = plus_surface(k, s, off_surface, sum[0], w, e);
         t->dX[w][e] = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
@@ -268,10 +301,8 @@ static inline void finish_quads(kernel *k, const quad_spark *s, mask astray)
 
 static int step_quads(kernel *k)
 {
-    LOCAL(frozen, POINTS * FROZEN_SIZE);
     LOCAL(matrix, S * M * S * M);
-    LOCAL(block, POSITIONS > 0 ? M * M : 0);
-    spark one = {.frozen = frozen, .matrix = matrix, .block = block};
+    spark one = {.matrix = matrix};
     quad_spark s;
     CALL(END, k->t, k->q, k->v, 0, s.p0);
     predict_quads(k, &s);

@@ -58,22 +58,35 @@ static inline quad plus_weighted_quad(quad from, const double *a, const quad (*x
     return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-/* The answers to defects of all points that are weighted so in the conditions of constraint d, by
- * substitution as in spark.h; those of successive points lie so far apart. */
-static inline void make_answer_quads(quad_answer *answer, int apart, const real *matrix, int d,
-                                     const double *weights)
+/* Right-hand sides: defects of all points that are weighted so in the conditions of constraint d.
+ */
+typedef struct quad_defects {
+    int d;
+    const double *weights;
+    quad_answer *answer; /* those of successive points lie so far apart */
+    int apart;
+} quad_defects;
+
+/* The answers to some of them, by substitution as in spark.h: entries of the matrix are read once
+ * for all. What is above row d is zero. */
+static inline void make_answer_quads(const real *matrix, const quad_defects *of, int count)
 {
     const int size = S * M;
-    quad x[SOME(S * M)][QUADS];
+    quad x[DEFECTS][SOME(S * M)][QUADS];
+    EACH(c, count)
     EACH_STAGE(r)
     EACH(e, M)
     EACH_QUAD(w)
-    x[r * M + e][w] = e == d ? -column(weights + r * POINTS, 1, POINTS, w) : quad_broadcast(0);
+    x[c][r * M + e][w] =
+        e == of[c].d ? -column(of[c].weights + r * POINTS, 1, POINTS, w) : quad_broadcast(0);
     EACH_FROM(i, 0, size)
     EACH_FROM(j, 0, i)
     {
         const quad l = quad_broadcast(-matrix[i * size + j]);
-        EACH_QUAD(w) x[i][w] = quad_fma_(l, x[j][w], x[i][w]);
+        EACH(c, count)
+        if (j >= of[c].d)
+            EACH_QUAD(w)
+        x[c][i][w] = quad_fma_(l, x[c][j][w], x[c][i][w]);
     }
     EACH_FROM(back, 0, size)
     {
@@ -81,15 +94,20 @@ static inline void make_answer_quads(quad_answer *answer, int apart, const real 
         EACH_FROM(j, i + 1, size)
         {
             const quad u = quad_broadcast(-matrix[i * size + j]);
-            EACH_QUAD(w) x[i][w] = quad_fma_(u, x[j][w], x[i][w]);
+            EACH(c, count) EACH_QUAD(w) x[c][i][w] = quad_fma_(u, x[c][j][w], x[c][i][w]);
         }
-        EACH_QUAD(w) x[i][w] = x[i][w] * matrix[i * size + i];
+        EACH(c, count) EACH_QUAD(w) x[c][i][w] = x[c][i][w] * matrix[i * size + i];
     }
     TO_MEMORY(x);
-    const double *by_row = (const double *)x;
-    EACH_POINT(i)
-    EACH_STAGE_QUAD(w)
-    EACH(e, M) answer[i * apart][w][e] = column(by_row + e * 4 * QUADS + i, 4 * QUADS * M, S, w);
+    EACH(c, count)
+    {
+        const double *by_row = (const double *)x[c];
+        EACH_POINT(i)
+        EACH_STAGE_QUAD(w)
+        EACH(e, M)
+        of[c].answer[i * of[c].apart][w][e] =
+            column(by_row + e * 4 * QUADS + i, 4 * QUADS * M, S, w);
+    }
 }
 
 /* next, or x where the unknown has converged. Which it is cannot be foreseen, so that no branch may
