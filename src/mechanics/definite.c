@@ -65,20 +65,34 @@ static void add_pair(forms *f, nh_expr a, nh_expr b, double c)
     f->Q[j * FORMS_MAX + i] += c;
 }
 
+/* The root of a product of even powers, without its factor; NH_ZERO where it is something else. */
+static nh_expr root_of(nh_graph *g, nh_expr e)
+{
+    const size_t count = nh_look(g, e).count;
+    nh_expr root = nh_look(g, e).kind == NH_PRODUCT ? NH_ONE : NH_ZERO;
+    for (size_t i = 0; i < count && root != NH_ZERO; i++) {
+        const nh_operand o = nh_look(g, e).operand[i];
+        const nh_expr power = nh_number(g, o.number / 2), base = nh_power(g, o.expr, power);
+        root = fmod(o.number, 2) == 0 ? nh_multiply(g, root, base) : NH_ZERO;
+    }
+    return root;
+}
+
 static void add_term(forms *f, nh_expr e, double c)
 {
-    const nh_graph *g = f->s->g;
-    nh_node n = nh_look(g, e);
+    nh_graph *g = f->s->g;
     nh_partials gradient = {0};
     if (!nh_depends(g, e, NH_V) || f->failed)
         return;
+    const nh_expr root = root_of(g, e);
+    const nh_node n = nh_look(g, e);
     if (n.kind == NH_SUM) {
         for (size_t i = 0; i < n.count; i++) {
             const nh_operand o = nh_look(g, e).operand[i];
             add_term(f, o.expr, c * o.number);
         }
-    } else if (n.kind == NH_PRODUCT && n.count == 1 && n.operand[0].number == 2) {
-        add_pair(f, n.operand[0].expr, n.operand[0].expr, c * n.number);
+    } else if (root != NH_ZERO) {
+        add_pair(f, root, root, c * n.number);
     } else if (n.kind == NH_PRODUCT && n.count == 2 && n.operand[0].number == 1 &&
                n.operand[1].number == 1 && nh_depends(g, n.operand[0].expr, NH_V) &&
                nh_depends(g, n.operand[1].expr, NH_V)) {

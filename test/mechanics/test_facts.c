@@ -203,9 +203,43 @@ static void check_structure(void)
     nh_mechanics_free(s);
 }
 
+/* Whether mass matrix and constraints provably stay regular. */
+static void check_regular(const char *text, bool definite, bool regular)
+{
+    nh_mechanics *s = derive(text);
+    CHECK(s->definite_everywhere == definite && s->regular == regular);
+    if (s->definite_everywhere != definite || s->regular != regular)
+        fprintf(stderr, "  %s\n", text);
+    nh_mechanics_free(s);
+}
+
+#define BODY(T) "model body\ncoordinate x, y\nrotation R\nlet w = body(R)\nlagrangian " T "\n"
+#define PLANE(T) "model plane\ncoordinate x, y\nlagrangian " T "\nstart x = 0.5, y = 0.6, x' = 1\n"
+
+static void check_regularity(void)
+{
+    check_regular(BODY("(x'^2 + y'^2 + w[1]^2 + 2*w[2]^2 + 3*w[3]^2)/2"), true, true);
+    check_regular(
+        BODY("(x'^2 + y'^2 + w[1]^2 + 2*w[2]^2 + 3*w[3]^2)/2 + R[3,3]'^2") "constraint x' = w[1] + "
+                                                                           "R[1,2]*w[2]\n",
+        true, true);
+    /* the centre of mass beside that of the rotation; a product of inertia, and too large a one */
+    check_regular(BODY("((x + R[1,1])'^2 + (y + R[2,1])'^2 + dot(w, w))/2"), true, true);
+    check_regular(BODY("(x'^2 + y'^2 + dot(w, w))/2 + w[1]*w[2]/2"), true, true);
+    check_regular(BODY("(x'^2 + y'^2 + dot(w, w))/2 - R[3,3]'^2/9"), false, true);
+    check_regular(PLANE("(x'^2 + y'^2 + x^2*y'^2)/2"), true, true);
+    check_regular(PLANE("(x'^2 + (x^2)'^2 + y'^2)/2"), true, true);
+    check_regular(PLANE("(x'^2 + x^2*y'^2)/2"), false, true);
+    check_regular(PLANE("(x'^2 + (y' + x*x')^2)/2"), true, true);
+    check_regular(PLANE("((x' + y')^2 + 1e-9*y'^2)/2"), false, true); /* nearly singular */
+    check_regular(PLANE("(x'^2 + y'^2)/2") "constraint x^2 + y^2 = 0.61\n", true, true);
+    check_regular(PLANE("(x'^2 + y'^2)/2") "constraint x^2*y = 0.15\n", true, false);
+}
+
 int main(void)
 {
     check_kinds();
+    check_regularity();
     check_structure();
     check_integrability();
     check_coupling();
