@@ -41,8 +41,7 @@ typedef struct lowering {
     uint32_t *known; /* instructions by hash, each plus one; 0: none */
     size_t known_room;
     nh_tape *tape;
-    uint32_t *depth; /* of each value: how long it takes until it is known, in cycles or so */
-    size_t input_room, constant_room, code_room, depth_room;
+    size_t input_room, constant_room, code_room;
     bool failed;
 } lowering;
 
@@ -82,34 +81,15 @@ static uint32_t constant(lowering *w, double x)
     return (uint32_t)t->constants++ | CONSTANT_BIT;
 }
 
-static uint32_t depth_of(const lowering *w, uint32_t value)
-{
-    return value & (CONSTANT_BIT | INPUT_BIT) ? 0 : w->depth[value];
-}
-
-static uint32_t depth_after(const lowering *w, nh_op op, const uint32_t operand[3])
-{
-    uint32_t deepest = 0;
-    for (int i = 0; i < nh_ops[op].operands; i++) {
-        const uint32_t depth = depth_of(w, operand[i]);
-        deepest = depth > deepest ? depth : deepest;
-    }
-    return deepest + (op == NH_OP_DIV ? 13 : op == NH_OP_SQRT ? 18 : op >= NH_OP_SIN ? 40 : 4);
-}
-
 static uint32_t append(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c)
 {
     nh_tape *t = w->tape;
     t->code = ensure(w, t->code, &w->code_room, t->instructions + 2, sizeof *t->code);
-    w->depth = ensure(w, w->depth, &w->depth_room, t->values + 2, sizeof *w->depth);
     if (w->failed)
         return 0;
     uint32_t to = (uint32_t)t->values++;
-    w->depth[to] = depth_after(w, op, (const uint32_t[]){a, b, c});
-    if (nh_ops[op].results > 1) {
+    if (nh_ops[op].results > 1)
         c = (uint32_t)t->values++;
-        w->depth[c] = w->depth[to];
-    }
     t->code[t->instructions++] = (nh_instruction){op, to, a, b, c};
     return to;
 }
@@ -414,10 +394,10 @@ static bool prepare(lowering *w, const nh_expr *outputs, size_t count)
 
 static void finish(lowering *w)
 {
-    void *all[] = {w->node,      w->value,   w->square,    w->reciprocal,  w->users,
-                   w->divisions, w->sine_of, w->cosine_of, w->sine,        w->cosine,
-                   w->derived,   w->paired,  w->fused,     w->plain,       w->negated,
-                   w->known,     w->rooted,  w->inverses,  w->coefficient, w->depth};
+    void *all[] = {w->node,      w->value,   w->square,    w->reciprocal, w->users,
+                   w->divisions, w->sine_of, w->cosine_of, w->sine,       w->cosine,
+                   w->derived,   w->paired,  w->fused,     w->plain,      w->negated,
+                   w->known,     w->rooted,  w->inverses,  w->coefficient};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     if (w->sharing)

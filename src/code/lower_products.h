@@ -364,27 +364,6 @@ static uint32_t value_of_atom(lowering *w, uint32_t which)
     return value;
 }
 
-/* What is known late is multiplied last, or taken as the factor that is spared. */
-static void multiply_out(lowering *w, atom_list l, uint32_t *above, uint32_t *spare)
-{
-    uint32_t *of = w->sharing->of + l.first;
-    for (uint32_t i = 0; i < l.count; i++)
-        value_of_atom(w, of[i]);
-    for (uint32_t i = 1; i < l.count && !w->failed; i++)
-        for (uint32_t j = i; j > 0 && depth_of(w, w->sharing->atom[of[j]].value) <
-                                          depth_of(w, w->sharing->atom[of[j - 1]].value);
-             j--) {
-            const uint32_t later = of[j - 1];
-            of[j - 1] = of[j];
-            of[j] = later;
-        }
-    const uint32_t multiplied = spare ? l.count - 1 : l.count;
-    for (uint32_t i = 0; i < multiplied && !w->failed; i++)
-        *above = multiply(w, *above, value_of_atom(w, of[i]));
-    if (spare)
-        *spare = value_of_atom(w, of[multiplied]);
-}
-
 /* As fraction() in lower.c; the size of *number is among the atoms, if there are any. */
 static double shared_fraction(lowering *w, size_t place, double *number, uint32_t *above,
                               uint32_t *below, uint32_t *spare)
@@ -392,7 +371,7 @@ static double shared_fraction(lowering *w, size_t place, double *number, uint32_
     const nh_node n = nh_look(w->g, w->node[place]);
     const atom_list l = w->sharing->list[place];
     double sign = 1, unit;
-    uint32_t times;
+    uint32_t times, first = 0;
     *above = *below = NONE;
     for (size_t i = 0; i < n.count; i++) {
         const nh_operand o = n.operand[i];
@@ -401,7 +380,10 @@ static double shared_fraction(lowering *w, size_t place, double *number, uint32_
         if (o.number < 0 && !is_inverted(w, o, &unit, &times))
             *below = multiply(w, *below, power(w, o.expr, -o.number));
     }
-    multiply_out(w, l, above, l.count > 1 ? spare : NULL);
+    if (spare && l.count > 1)
+        *spare = value_of_atom(w, w->sharing->of[l.first + first++]);
+    for (; first < l.count; first++)
+        *above = multiply(w, *above, value_of_atom(w, w->sharing->of[l.first + first]));
     if (l.count > 0)
         *number = *number < 0 ? -1 : 1;
     return sign;

@@ -136,6 +136,8 @@ static bool find_rest(const picking *p, int form, nh_partials *rest)
     for (size_t e = 0; ok && e < all->count; e++)
         if (!p->done[all->entry[e].index])
             ok = nh_row_append(rest, all->entry[e].index, all->entry[e].value);
+    if (!ok)
+        nh_graph_fail(p->f->s->g);
     return ok;
 }
 
@@ -194,6 +196,8 @@ static bool has_full_rank(forms *f)
     const nh_problem *problem = f->s->problem;
     picking p = {f, calloc((size_t)f->s->n + 1, sizeof *p.done)};
     bool more = p.done != NULL, all = more;
+    if (!p.done)
+        nh_graph_fail(f->s->g);
     while (more) {
         more = pick_one(&p);
         for (int r = 0; r < problem->rotations; r++)
@@ -215,8 +219,10 @@ static bool is_distinct_at_start(nh_mechanics *s)
     bool ok = entry && a;
     for (size_t i = 0; ok && i < n * n; i++)
         entry[i] = nh_matrix_at(&s->mass, (int)(i / n), (int)(i % n));
-    ok = ok && nh_evaluate(s->g, entry, n * n, 0, s->start, s->start + n, NULL, a) &&
-         is_distinctly_definite(s->n, s->n, a);
+    ok = ok && nh_evaluate(s->g, entry, n * n, 0, s->start, s->start + n, NULL, a);
+    if (!ok)
+        nh_graph_fail(s->g);
+    ok = ok && is_distinctly_definite(s->n, s->n, a);
     free(entry);
     free(a);
     return ok;
@@ -227,8 +233,10 @@ bool nh_is_definite_everywhere(nh_mechanics *s)
     if (!s->definite || s->n > NH_DENSE_LOOKS_MAX)
         return false;
     forms *f = calloc(1, sizeof *f);
-    if (!f)
-        return false; /* unproved, which is always safe */
+    if (!f) {
+        nh_graph_fail(s->g);
+        return false;
+    }
     f->s = s;
     add_term(f, s->problem->lagrangian, 1);
     const bool definite = !f->failed && is_distinct_at_start(s) && has_full_rank(f) &&
@@ -236,5 +244,5 @@ bool nh_is_definite_everywhere(nh_mechanics *s)
     for (int i = 0; i < f->count; i++)
         nh_partials_free(f->gradient + i);
     free(f);
-    return definite && !nh_graph_failed(s->g);
+    return definite;
 }

@@ -178,7 +178,8 @@ bool nh_find_coupling(nh_mechanics *mechanics);
  * `apart` does not count; -1: all count. */
 bool nh_forces_are_linear(const nh_mechanics *mechanics, int apart);
 bool nh_find_regularity(nh_mechanics *mechanics);
-bool nh_is_definite_everywhere(nh_mechanics *mechanics); /* definite.c */
+/* Fails the graph without memory (definite.c). */
+bool nh_is_definite_everywhere(nh_mechanics *mechanics);
 /* Whether e is a positive number wherever the conditions on positions hold. */
 bool nh_is_constant_on_surface(nh_mechanics *mechanics, nh_expr e);
 bool nh_find_degrees(nh_mechanics *mechanics);
