@@ -2,7 +2,8 @@
  * stages.
  *
  * Order 8; keeps constraints and, where it is conserved and the constraints are linear in the
- * velocities, energy (explicit.h). The interpolation is of order 7 and takes three more stages. */
+ * velocities, energy (explicit.h). The interpolation is of order 7 and takes three more stages,
+ * which only steps without a bridge need (explicit_between.h). */
 #define STAGES 12
 #define EXTRA 3
 #define BENDS 4
@@ -10,6 +11,7 @@
 #define ERROR_ORDER 8
 #define DAMPING 0.02
 #define STABLE 3.8
+#define PIER 0.6
 #include "method/explicit_own.h"
 
 KERNEL(dop853, start, step);

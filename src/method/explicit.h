@@ -8,15 +8,15 @@
  *
  * Without a tolerance a step is a step. With one, the method chooses steps of its own, each
  * trajectory by itself, and a step of the run is only where a state is wanted: the own steps go as
- * far beyond it as they like, and the state comes from the interpolation that belongs to the
- * method, settled like any other. Own steps do not depend on where states are wanted.
+ * far beyond it as they like, and the state comes from an interpolation (explicit_between.h),
+ * settled like any other. Own steps do not depend on where states are wanted.
  *
  * A method's file defines STAGES, EXTRA (points that only the interpolation needs), BENDS (terms of
  * the interpolation beyond the third), ESTIMATES (of the error: one or two), ERROR_ORDER (that of
  * the error in h), DAMPING (of the control), STABLE (how far |h lambda| may go where motions die
- * out) and, where there are any, SPARE: how many of the last stages only the estimates need. Its
- * table: the nodes, then rows of as many numbers: a_ij of every point, those of the new state being
- * b; the estimates; the bends. */
+ * out) and, where there are any, SPARE: how many of the last stages only the estimates need, and
+ * PIER (explicit_between.h). Its table: the nodes, then rows of as many numbers: a_ij of every
+ * point, those of the new state being b; the estimates; the bends. */
 #ifndef NH_METHOD_EXPLICIT_H
 #define NH_METHOD_EXPLICIT_H
 
@@ -51,8 +51,17 @@
 
 #define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)
 
+/* Whether a new state's distance from the old one is computed by itself. */
+#define RISE_IS_WHOLE (COMPENSATED || POSITIONS > 0)
+
 #define STATE (2 * N)     /* q, then v */
 #define WIDTH (2 * N + M) /* of a slope: v, v', and the multipliers, which are not used */
+
+#ifdef PIER
+#define PAST(n) (3 * (n))
+#else
+#define PAST(n) 0
+#endif
 
 /* Memory: these, then what `flow` points to. */
 enum {
@@ -70,12 +79,16 @@ enum {
     HELD,
     TRIED, /* the length of the last attempt, and its error */
     TRIED_ERROR,
+    BRIDGED, /* the length of the step before, as a part of the last one, where states between come
+                from a bridge (explicit_between.h); else 0 */
     SCALARS
 };
 
 typedef struct flow {
     real *slope;         /* [WIDTH] at the end of the last own step */
     real *y, *low;       /* [STATE] that end, and what rounding left out */
+    real *past;          /* [3][N], of methods with bridges: how far that step went, and the
+                            velocities and accelerations it began with */
     real *from, *change; /* [STATE], [3 + BENDS][STATE]: the interpolation over that step */
     real *turns;         /* [2] for each angle: revolutions taken off y, and off `from` */
 } flow;
@@ -83,7 +96,8 @@ typedef struct flow {
 static inline flow flow_of(kernel *k)
 {
     real *slope = k->memory + SCALARS, *y = slope + WIDTH;
-    return (flow){slope, y, y + STATE, y + 2 * STATE, y + 3 * STATE, y + (6 + BENDS) * STATE};
+    real *past = y + 2 * STATE, *from = past + PAST(N), *change = from + STATE;
+    return (flow){slope, y, y + STATE, past, from, change, change + (3 + BENDS) * STATE};
 }
 
 /* ---- settling ---- */

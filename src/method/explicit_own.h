@@ -5,31 +5,13 @@
 #define NH_METHOD_EXPLICIT_OWN_H
 
 #include "kernel/rough.h"
-#include "method/explicit.h"
+#include "method/explicit_between.h"
 
 enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
 #define SHORTEST 1e-15           /* of a step of the run */
 #define LEAST_STRETCH 0.2
 #define LEAST_LAST -13.287712 /* log2 of the least error that the control remembers, 1e-4 */
 #define BLUR_MOST 1e-10       /* the largest relative error that may be taken for round-off */
-
-/* Own states are wrapped after own steps, as the run wraps its states, so that neither errors nor
- * their sizes depend on where states are wanted. */
-#ifdef NH_EMITTED
-#define EACH_ANGLE(X) NH_ANGLES(X)
-#else
-#define EACH_ANGLE(X)                                                                              \
-    for (int place_ = 0; place_ < k->io->shape->angles; place_++)                                  \
-    X(place_, k->io->shape->angle[place_])
-#endif
-#define WRAP_OWN(place, coordinate)                                                                \
-    if (wide_angle(f->y[coordinate]))                                                              \
-        wrap_angle(f->y + coordinate, f->low + coordinate, f->turns + 2 * (place), COMPENSATED);
-#define KEEP_TURNS(place, coordinate)                                                              \
-    f->turns[2 * (place) + 1] = select_(lanes, f->turns[2 * (place)], f->turns[2 * (place) + 1]);
-#define SHOW_TURNS(place, coordinate)                                                              \
-    ((real *)k->io->revolutions)[place] = f->turns[2 * (place) + 1];
-#define BEGIN_TURNS(place, coordinate) f.turns[2 * (place)] = ((real *)k->io->revolutions)[place];
 
 static inline block unit_of_block(const kernel *k, block y, block y1)
 {
@@ -184,45 +166,6 @@ static inline real stable_stretch(kernel *k, real wanted, real h, const real *sl
     return select_(close, max_(most, broadcast(LEAST_STRETCH)), wanted);
 }
 
-/* The interpolation over the present step, for the lanes that end in it. */
-static inline int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
-                                        real *slope, const real *y1)
-{
-    HOLD(k);
-    LOCAL(sum, STATE);
-    if (EXTRA > 0)
-        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0));
-    EACH(c, STATE)
-    {
-        const real whole = y1[c] - f->y[c], begin = fma_(h, slope[c], -whole);
-        const real end = fma_(-h, slope[STAGES * WIDTH + c], whole) - begin;
-        f->from[c] = select_(lanes, f->y[c], f->from[c]);
-        f->change[c] = select_(lanes, whole, f->change[c]);
-        f->change[STATE + c] = select_(lanes, begin, f->change[STATE + c]);
-        f->change[2 * STATE + c] = select_(lanes, end, f->change[2 * STATE + c]);
-    }
-    for (int b = 0; b < BENDS; b++) {
-        real *bend = f->change + (3 + b) * STATE;
-        combine(k, BEND(b), POINTS, slope, sum);
-        EACH(c, STATE) bend[c] = select_(lanes, h * sum[c], bend[c]);
-    }
-    EACH_ANGLE(KEEP_TURNS)
-    RELEASE(k);
-    return NH_KERNEL_OK;
-}
-
-/* y = from + x (c_0 + (1-x) (c_1 + x (c_2 + (1-x) (..)))) */
-static inline void interpolate(const kernel *k, const flow *f, real x, real *y)
-{
-    const real rest = broadcast(1) - x;
-    EACH(c, STATE) y[c] = broadcast(0);
-    for (int i = 2 + BENDS; i >= 0; i--) {
-        const real factor = i % 2 == 0 ? x : rest;
-        EACH(c, STATE) y[c] = (y[c] + f->change[i * STATE + c]) * factor;
-    }
-    EACH(c, STATE) y[c] = f->from[c] + y[c];
-}
-
 /* An attempt that was good, in some lane, becomes the present step. */
 static inline void take_step(kernel *k, const flow *f, mask good, real h, real *slope,
                              const real *y1, const real *rise, real kinetic)
@@ -232,6 +175,7 @@ static inline void take_step(kernel *k, const flow *f, mask good, real h, real *
     m[LENGTH] = select_(good, h, m[LENGTH]);
     m[KINETIC_BEFORE] = select_(good, m[KINETIC], m[KINETIC_BEFORE]);
     m[KINETIC] = select_(good, kinetic, m[KINETIC]);
+    keep_past(k, f, good, h, rise);
     EACH(c, WIDTH)
     slope[c] = f->slope[c] = select_(good, slope[STAGES * WIDTH + c], f->slope[c]);
     if (LANES == 1 && !COMPENSATED) {
@@ -316,7 +260,7 @@ static inline int explore(kernel *k, const flow *f, double t, real h, real *slop
     }
     propose(k, h, f->y, slope, rise, y1);
     units_of(k, f->y, y1, unit);
-    TRY_(arrive(k, t, h, y1, COMPENSATED ? rise : 0, slope, kinetic));
+    TRY_(arrive(k, t, h, y1, RISE_IS_WHOLE ? rise : 0, slope, kinetic));
     *error = error_of(k, h, slope, unit) + zero_of(STATE, y1);
     return NH_KERNEL_OK;
 }
@@ -339,7 +283,7 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     const mask passed = fine | blurred;
     mask lost = open & ~open;
     if (ERROR_IS_EARLY && any(passed)) {
-        TRY_(arrive(k, t, h, y1, COMPENSATED ? rise : 0, slope, &kinetic));
+        TRY_(arrive(k, t, h, y1, RISE_IS_WHOLE ? rise : 0, slope, &kinetic));
         lost = passed & ~less(zero_of(STATE, y1), broadcast(1)); /* it was not settled */
     }
     const mask good = passed & ~lost;
@@ -353,7 +297,7 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
         const real stable = stable_stretch(k, stretch, h, slope, y1, late, unit);
         stretch = select_(good, stable, stretch);
         if (any(arrived))
-            TRY_(prepare_interpolation(k, f, t, h, arrived, slope, y1));
+            TRY_(prepare_interpolation(k, f, t, h, arrived, slope, y1, rise));
         take_step(k, f, good, h, slope, y1, rise, kinetic);
     }
     learn(k, open, good, blurred, h, error, size, stretch);
@@ -409,7 +353,7 @@ static inline int show(kernel *k, const flow *f, real end, real *y)
 static inline int own_steps(kernel *k)
 {
     LOCAL(slope, POINTS * WIDTH);
-    LOCAL(y, STATE);
+    LOCAL(y, STATE + 1);
     const flow f = flow_of(k);
     const real end = broadcast(k->h), least = abs_(end) * SHORTEST;
     EACH(c, WIDTH) slope[c] = f.slope[c];

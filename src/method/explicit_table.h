@@ -41,7 +41,7 @@ static bool explicit_adapts(const double *option)
 static size_t explicit_memory(const nh_shape *s, const double *option)
 {
     const size_t n = (size_t)s->n, width = 2 * n + (size_t)s->m, fixed = SCALARS + width;
-    const size_t own = 2 * n * (6 + BENDS) + 2 * (size_t)s->angles;
+    const size_t own = 2 * n * (6 + BENDS) + PAST(n) + 2 * (size_t)s->angles;
     return explicit_adapts(option) ? fixed + own : fixed;
 }
 
@@ -55,7 +55,7 @@ static size_t explicit_scratch(const nh_shape *s, const double *option)
 {
     (void)option;
     const size_t n = (size_t)s->n, m = (size_t)s->m;
-    const size_t arriving = 2 * n + SETTLE_ROOM(n, m, (size_t)s->nb), interpolating = 6 * n;
+    const size_t arriving = 2 * n + SETTLE_ROOM(n, m, (size_t)s->nb), interpolating = 12 * n + 3;
     const size_t most = interpolating > arriving ? interpolating : arriving;
     return POINTS * (2 * n + m) + 10 * n + most;
 }

@@ -1,0 +1,290 @@
+/* States between the ends of an own step of an explicit method. See explicit_own.h.
+ *
+ * Where the step before is about as long (most of the time), the state lies on a bridge: the
+ * polynomial of degree nine with the positions, velocities and accelerations of the step before its
+ * begin, at its begin and at its end, and with the acceleration at one point within, which is where
+ * the polynomial of degree eight without it passes. That takes one evaluation, and velocities are
+ * the derivative of positions. At the first step, and where the lengths of two steps differ much,
+ * the state comes from the interpolation that belongs to the method. Both depend on own steps only.
+ *
+ * A method has bridges if its file defines PIER, the point within, as a part of the step. */
+#ifndef NH_METHOD_EXPLICIT_BETWEEN_H
+#define NH_METHOD_EXPLICIT_BETWEEN_H
+
+#include "method/explicit.h"
+
+/* Own states are wrapped after own steps, as the run wraps its states, so that neither errors nor
+ * their sizes depend on where states are wanted. */
+#ifdef NH_EMITTED
+#define EACH_ANGLE(X) NH_ANGLES(X)
+#else
+#define EACH_ANGLE(X)                                                                              \
+    for (int place_ = 0; place_ < k->io->shape->angles; place_++)                                  \
+    X(place_, k->io->shape->angle[place_])
+#endif
+#define WRAP_OWN(place, coordinate)                                                                \
+    if (wide_angle(f->y[coordinate]))                                                              \
+        wrap_angle(f->y + coordinate, f->low + coordinate, f->turns + 2 * (place), COMPENSATED);
+#define KEEP_TURNS(place, coordinate)                                                              \
+    f->turns[2 * (place) + 1] = select_(lanes, f->turns[2 * (place)], f->turns[2 * (place) + 1]);
+#define SHOW_TURNS(place, coordinate)                                                              \
+    ((real *)k->io->revolutions)[place] = f->turns[2 * (place) + 1];
+#define BEGIN_TURNS(place, coordinate) f.turns[2 * (place)] = ((real *)k->io->revolutions)[place];
+
+/* ---- the interpolation of the method ---- */
+
+/* Of the present step, for some lanes. */
+static OFTEN int extend(kernel *k, const flow *f, double t, real h, mask lanes, real *slope,
+                        const real *y1)
+{
+    HOLD(k);
+    LOCAL(sum, STATE);
+    if (EXTRA > 0)
+        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0));
+    EACH(c, STATE)
+    {
+        const real whole = y1[c] - f->y[c], begin = fma_(h, slope[c], -whole);
+        const real end = fma_(-h, slope[STAGES * WIDTH + c], whole) - begin;
+        f->change[c] = select_(lanes, whole, f->change[c]);
+        f->change[STATE + c] = select_(lanes, begin, f->change[STATE + c]);
+        f->change[2 * STATE + c] = select_(lanes, end, f->change[2 * STATE + c]);
+    }
+    for (int b = 0; b < BENDS; b++) {
+        real *bend = f->change + (3 + b) * STATE;
+        combine(k, BEND(b), POINTS, slope, sum);
+        EACH(c, STATE) bend[c] = select_(lanes, h * sum[c], bend[c]);
+    }
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+/* y = from + x (c_0 + (1-x) (c_1 + x (c_2 + (1-x) (..)))) */
+static inline void within_extension(const kernel *k, const flow *f, real x, real *y)
+{
+    const real rest = broadcast(1) - x;
+    EACH(c, STATE) y[c] = broadcast(0);
+    for (int i = 2 + BENDS; i >= 0; i--) {
+        const real factor = i % 2 == 0 ? x : rest;
+        EACH(c, STATE) y[c] = (y[c] + f->change[i * STATE + c]) * factor;
+    }
+    EACH(c, STATE) y[c] = f->from[c] + y[c];
+}
+
+/* ---- bridges ---- */
+
+#ifdef PIER
+
+/* The step before may be so much of this one. Short ones multiply round-off, and long ones the
+ * error. */
+#define SHORTEST_BEFORE 0.2
+#define LONGEST_BEFORE 5.5
+
+/* Terms: x, x y, x^2 y, x^2 y^2, x^3 y^2, x^3 y^3 with y = 1 - x, and the last one times powers of
+ * x + r up to the third, where r is the length of the step before. */
+enum { TERMS = 9, OF_ENDS = 5 };
+
+/* The terms at x, and their derivatives. */
+typedef struct terms {
+    real at[TERMS], rate[TERMS], bend[TERMS];
+} terms;
+
+static inline void terms_at(real x, real r, int count, terms *of)
+{
+    const real factor[2] = {broadcast(1) - x, x}, sign[2] = {broadcast(-1), broadcast(1)};
+    of->at[0] = x;
+    of->rate[0] = broadcast(1);
+    of->bend[0] = broadcast(0);
+    _Pragma("GCC unroll 9") for (int i = 1; i < count; i++)
+    {
+        const real by = i > OF_ENDS ? x + r : factor[(i - 1) % 2];
+        const real slope = i > OF_ENDS ? broadcast(1) : sign[(i - 1) % 2];
+        of->at[i] = of->at[i - 1] * by;
+        of->rate[i] = fma_(of->rate[i - 1], by, of->at[i - 1] * slope);
+        of->bend[i] = fma_(of->bend[i - 1], by, of->rate[i - 1] * slope * 2.0);
+    }
+}
+
+/* Pieces of the coordinates: blocks where it is known that there are enough. Three coordinates are
+ * a block too: what comes behind them is read, and what is written there is written once more. */
+#ifdef NH_EMITTED
+#define ENOUGH (N >= BLOCK || N == 3)
+#else
+#define ENOUGH (BLOCK == 1)
+#endif
+#if ENOUGH
+typedef block piece;
+#define EACH_PIECE(c) EACH_BLOCK(c, N < BLOCK ? BLOCK : N)
+#define piece_get block_get
+#define piece_put block_put
+#define piece_of block_spread
+#define piece_fma block_fma
+#else
+typedef real piece;
+#define EACH_PIECE(c) EACH(c, N)
+#define piece_get(x) (*(x))
+#define piece_put(x, p) (*(x) = (p))
+#define piece_of(x) (x)
+#define piece_fma fma_
+#endif
+
+static inline piece piece_sum(const real *weight, const piece *coefficient, int count)
+{
+    piece sum = piece_of(weight[count - 1]) * coefficient[count - 1];
+    _Pragma("GCC unroll 9") for (int i = count - 2; i >= 0; i--) sum =
+        piece_fma(piece_of(weight[i]), coefficient[i], sum);
+    return sum;
+}
+
+/* What all components share: terms at the begin of the step before and at the pier, and what
+ * divides. */
+typedef struct span {
+    terms before, pier;
+    real inverse, pier_inverse;
+} span;
+
+static inline span span_of(real r)
+{
+    span s;
+    terms_at(-r, r, OF_ENDS + 1, &s.before);
+    terms_at(broadcast(PIER), r, TERMS, &s.pier);
+    s.inverse = broadcast(1) / s.before.at[OF_ENDS];
+    s.pier_inverse = broadcast(1) / s.pier.bend[TERMS - 1];
+    return s;
+}
+
+/* The coefficients of all terms but the last, of components from c on: those of the ends, then what
+ * the step before adds. */
+static inline void lay(kernel *k, const flow *f, const span *s, real h, real whole_in,
+                       const real *rise, const real *slope, int c, piece *of)
+{
+    const real *end = slope + STAGES * WIDTH, *past = f->past + c, square = h * h;
+    (void)k;
+    const piece whole = piece_of(whole_in) * piece_get(rise + c), H = piece_of(h);
+    const piece half = piece_of(square * 0.5);
+    of[0] = whole;
+    of[1] = piece_fma(H, piece_get(slope + c), -whole);
+    of[2] = piece_fma(-H, piece_get(end + c), whole) - of[1];
+    of[3] = piece_fma(half, piece_get(slope + N + c), of[1] - of[2]);
+    of[4] = piece_fma(half, piece_get(end + N + c), of[1] + of[2] + of[2] - of[3]);
+    const piece q = -piece_get(past) - piece_sum(s->before.at, of, OF_ENDS);
+    const piece v = H * piece_get(past + N) - piece_sum(s->before.rate, of, OF_ENDS);
+    const piece a =
+        piece_of(square) * piece_get(past + 2 * N) - piece_sum(s->before.bend, of, OF_ENDS);
+    const piece inverse = piece_of(s->inverse), rate = piece_of(s->before.rate[OF_ENDS]);
+    const piece bend = piece_of(s->before.bend[OF_ENDS]);
+    of[5] = q * inverse;
+    of[6] = piece_fma(-rate, of[5], v) * inverse;
+    of[7] = (piece_fma(-bend, of[5], a) * piece_of(broadcast(0.5)) - rate * of[6]) * inverse;
+}
+
+/* The bridge over the present step, for some lanes. */
+static inline int build_bridge(kernel *k, const flow *f, double t, real h, mask lanes, real ratio,
+                               real *slope, const real *rise)
+{
+    HOLD(k);
+    LOCAL(at, STATE + 1);
+    LOCAL(bend, N + 1);
+    LOCAL(several, LANES > 1 ? TERMS * N : 0);
+    const span s = span_of(ratio);
+    const real whole_in = RISE_IS_WHOLE ? broadcast(1) : h, per_h = broadcast(1) / h;
+    real *laid = LANES > 1 ? several : f->change, *a = slope + (STAGES + 1) * WIDTH;
+    EACH_PIECE(c)
+    {
+        piece of[TERMS - 1];
+        lay(k, f, &s, h, whole_in, rise, slope, c, of);
+        EACH(i, TERMS - 1) piece_put(laid + i * N + c, of[i]);
+        piece_put(at + c, piece_get(f->y + c) + piece_sum(s.pier.at, of, TERMS - 1));
+        piece_put(at + N + c, piece_of(per_h) * piece_sum(s.pier.rate, of, TERMS - 1));
+        piece_put(bend + c, piece_sum(s.pier.bend, of, TERMS - 1));
+    }
+    TRY_(slope_at(k, t + PIER * LANE(h, 0), at, a));
+    EACH(c, N) laid[(TERMS - 1) * N + c] = fma_(h * h, a[c], -bend[c]) * s.pier_inverse;
+    EACH(c, LANES > 1 ? TERMS * N : 0) f->change[c] = select_(lanes, laid[c], f->change[c]);
+    (void)lanes;
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
+static inline void within_bridge(const kernel *k, const flow *f, real x, real *y)
+{
+    terms s;
+    terms_at(x, k->memory[BRIDGED], TERMS, &s);
+    const real per_h = broadcast(1) / k->memory[LENGTH];
+    EACH_PIECE(c)
+    {
+        piece of[TERMS];
+        EACH(i, TERMS) of[i] = piece_get(f->change + i * N + c);
+        piece_put(y + c, piece_get(f->from + c) + piece_sum(s.at, of, TERMS));
+        piece_put(y + N + c, piece_of(per_h) * piece_sum(s.rate, of, TERMS));
+    }
+}
+#endif
+
+/* ---- either ---- */
+
+/* The step that ends becomes the step before. */
+static inline void keep_past(const kernel *k, const flow *f, mask good, real h, const real *rise)
+{
+#ifdef PIER
+    const real whole_in = RISE_IS_WHOLE ? broadcast(1) : h;
+    if (LANES == 1 && IN_BLOCKS(N)) {
+        EACH_BLOCK(c, N) block_put(f->past + c, block_spread(whole_in) * block_get(rise + c));
+        copy_blocks(f->past + N, f->y + N, N);
+        copy_blocks(f->past + 2 * N, f->slope + N, N);
+        return;
+    }
+    EACH(c, N)
+    {
+        f->past[c] = select_(good, whole_in * rise[c], f->past[c]);
+        f->past[N + c] = select_(good, f->y[N + c], f->past[N + c]);
+        f->past[2 * N + c] = select_(good, f->slope[N + c], f->past[2 * N + c]);
+    }
+#else
+    (void)k, (void)f, (void)good, (void)h, (void)rise;
+#endif
+}
+
+/* What states within the present step come from, for the lanes that end in it. */
+static OFTEN int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
+                                       real *slope, const real *y1, const real *rise)
+{
+    EACH(c, STATE) f->from[c] = select_(lanes, f->y[c], f->from[c]);
+    EACH_ANGLE(KEEP_TURNS)
+#ifdef PIER
+    const real ratio = k->memory[LENGTH] / h;
+    const mask near =
+        lanes & less(broadcast(SHORTEST_BEFORE), ratio) & less(ratio, broadcast(LONGEST_BEFORE));
+    real *bridged = k->memory + BRIDGED;
+    *bridged = select_(lanes, select_(near, ratio, broadcast(0)), *bridged);
+    if (any(near))
+        TRY_(build_bridge(k, f, t, h, near, ratio, slope, rise));
+    lanes = lanes & ~near;
+    if (!any(lanes))
+        return NH_KERNEL_OK;
+#endif
+    (void)rise;
+    return extend(k, f, t, h, lanes, slope, y1);
+}
+
+/* The state at x, as a part of the present step; y has room for one more number. */
+static inline void interpolate(kernel *k, const flow *f, real x, real *y)
+{
+#ifdef PIER
+    const mask on_bridge = less(broadcast(0), k->memory[BRIDGED]);
+    if (!any(~on_bridge)) {
+        within_bridge(k, f, x, y);
+        return;
+    }
+    HOLD(k);
+    LOCAL(bridge, STATE + 1);
+    if (any(on_bridge))
+        within_bridge(k, f, x, bridge);
+    within_extension(k, f, x, y);
+    EACH(c, any(on_bridge) ? STATE : 0) y[c] = select_(on_bridge, bridge[c], y[c]);
+    RELEASE(k);
+#else
+    within_extension(k, f, x, y);
+#endif
+}
+
+#endif
