@@ -49,15 +49,37 @@ bool nh_condition_has_matrices(const nh_condition *c)
     return c->space != NULL;
 }
 
+/* The larger and the smaller of two numbers, where calls of the C library would take as long as all
+ * the rest of a look: `a` if `b` is not a number. */
+static double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+static double smaller(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+/* Whether all are finite. Four sums, which do not wait for each other, are not a number if not. */
+static bool are_finite(const double *x, int count)
+{
+    double zero[4] = {0, 0, 0, 0};
+    int i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (int j = 0; j < 4; j++)
+            zero[j] += x[i + j] * 0;
+    for (; i < count; i++)
+        zero[0] += x[i] * 0;
+    return zero[0] + zero[1] + zero[2] + zero[3] == 0;
+}
+
 bool nh_condition_matrices(nh_condition *c, double t, const double *q, const double *v)
 {
     const engine *e = &c->engine;
     if (e->call[NH_FN_MATRICES](e->self, NH_FN_MATRICES, t, q, v, NULL, c->M, c->u) != 0)
         return false;
-    double sum = 0; /* infinite or not a number when one of them is */
-    for (int i = 0; i < (c->n + c->m) * c->n; i++)
-        sum += fabs(c->M[i]);
-    return isfinite(sum);
+    return are_finite(c->M, (c->n + c->m) * c->n);
 }
 
 double nh_condition_length(const nh_condition *c, const double *x)
@@ -79,7 +101,7 @@ static double largest_of_row(const nh_condition *c, int row)
 {
     double largest = 0;
     for (int j = 0; j < c->n; j++)
-        largest = fmax(largest, fabs(c->M[row * c->n + j]));
+        largest = larger(largest, fabs(c->M[row * c->n + j]));
     return largest;
 }
 
@@ -89,7 +111,7 @@ static void scale_masses(const nh_condition *c, double *scale)
     for (int i = 0; i < c->n; i++) {
         double size = fabs(c->M[i * c->n + i]);
         size = size > 0 || scale[i] > 0 ? size : largest_of_row(c, i);
-        scale[i] = fmax(scale[i], size);
+        scale[i] = larger(scale[i], size);
     }
 }
 
@@ -108,11 +130,12 @@ static double smallest_pivot(int n, double *a, const double *size)
     double smallest = INFINITY;
     for (int k = 0; k < n; k++) {
         const double *row = a + k * n, pivot = row[k];
-        smallest = fmin(smallest, !size ? pivot : size[k] > 0 ? pivot / size[k] : 0);
+        smallest = smaller(smallest, !size ? pivot : size[k] > 0 ? pivot / size[k] : 0);
         if (!(smallest > PIVOT_SMALL))
             return smallest;
+        const double inverse = 1 / pivot;
         for (int i = k + 1; i < n; i++) {
-            double l = row[i] / pivot, *below = a + i * n;
+            double l = row[i] * inverse, *below = a + i * n;
             for (int j = i; l != 0 && j < n; j++)
                 below[j] -= l * row[j];
         }
@@ -174,7 +197,7 @@ static void look_at_ranks(nh_condition *c, double *scale, nh_reading *look)
             A[i * n + j] = scale[j] > 0 ? c->K[i * n + j] / sqrt(scale[j]) : 0;
             length += A[i * n + j] * A[i * n + j];
         }
-        scale[n + i] = fmax(scale[n + i], length);
+        scale[n + i] = larger(scale[n + i], length);
         for (int j = 0; j < n && scale[n + i] > 0; j++)
             A[i * n + j] /= sqrt(scale[n + i]);
     }
