@@ -218,11 +218,12 @@ static ONCE int settle(kernel *k, double t, real *q, real *v, real before, real 
 #else
 #define WEIGHT_BLOCK WEIGHT
 #endif
-/* What emitted kernels have once, however often it is called. */
+/* What not every step does. Emitted kernels keep it apart: within a step it would take registers
+ * from what is always done. */
 #if defined(NH_EMITTED) && !defined(NH_EXPORTED)
-#define OFTEN __attribute__((noinline))
+#define APART __attribute__((noinline))
 #else
-#define OFTEN inline
+#define APART inline
 #endif
 #define EACH_TOGETHER(b) _Pragma("GCC unroll 8") for (int b = 0; b < TOGETHER; b++)
 
@@ -274,7 +275,7 @@ static inline void complete(const kernel *k, const double *weight, const real *n
     EACH(c, N) at[c] = fma_(h, sum[c], y[c]);
 }
 
-static OFTEN int slope_at(kernel *k, double t, const real *at, real *out)
+static inline int slope_at(kernel *k, double t, const real *at, real *out)
 {
     CALL(ACCELERATION, t, at, at + N, 0, out);
     return NH_KERNEL_OK;

@@ -34,7 +34,7 @@
 /* ---- the interpolation of the method ---- */
 
 /* Of the present step, for some lanes. */
-static OFTEN int extend(kernel *k, const flow *f, double t, real h, mask lanes, real *slope,
+static APART int extend(kernel *k, const flow *f, double t, real h, mask lanes, real *slope,
                         const real *y1)
 {
     HOLD(k);
@@ -245,10 +245,13 @@ static inline void keep_past(const kernel *k, const flow *f, mask good, real h, 
 }
 
 /* What states within the present step come from, for the lanes that end in it. */
-static OFTEN int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
+static APART int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
                                        real *slope, const real *y1, const real *rise)
 {
-    EACH(c, STATE) f->from[c] = select_(lanes, f->y[c], f->from[c]);
+    if (LANES == 1)
+        copy_blocks(f->from, f->y, STATE);
+    else
+        EACH(c, STATE) f->from[c] = select_(lanes, f->y[c], f->from[c]);
     EACH_ANGLE(KEEP_TURNS)
 #ifdef PIER
     const real ratio = k->memory[LENGTH] / h;
