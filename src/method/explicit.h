@@ -221,9 +221,9 @@ static ONCE int settle(kernel *k, double t, real *q, real *v, real before, real 
 /* What not every step does. Emitted kernels keep it apart: within a step it would take registers
  * from what is always done. */
 #if defined(NH_EMITTED) && !defined(NH_EXPORTED)
-#define APART __attribute__((noinline))
+#define ASIDE __attribute__((noinline))
 #else
-#define APART inline
+#define ASIDE inline
 #endif
 #define EACH_TOGETHER(b) _Pragma("GCC unroll 8") for (int b = 0; b < TOGETHER; b++)
 

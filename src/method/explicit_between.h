@@ -34,7 +34,7 @@
 /* ---- the interpolation of the method ---- */
 
 /* Of the present step, for some lanes. */
-static APART int extend(kernel *k, const flow *f, double t, real h, mask lanes, real *slope,
+static ASIDE int extend(kernel *k, const flow *f, double t, real h, mask lanes, real *slope,
                         const real *y1)
 {
     HOLD(k);
@@ -245,7 +245,7 @@ static inline void keep_past(const kernel *k, const flow *f, mask good, real h, 
 }
 
 /* What states within the present step come from, for the lanes that end in it. */
-static APART int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
+static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
                                        real *slope, const real *y1, const real *rise)
 {
     if (LANES == 1)
