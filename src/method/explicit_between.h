@@ -74,10 +74,13 @@ static inline void within_extension(const kernel *k, const flow *f, real x, real
 
 #ifdef PIER
 
-/* The step before may be so much of this one. Short ones multiply round-off, and long ones the
- * error. */
-#define SHORTEST_BEFORE 0.2
+/* The step before may be so much of this one. Short ones multiply round-off by the third power of
+ * their part, and long ones the error. Down to a tenth, which is as much as steps grow, this is no
+ * matter where the error of the step is more than that. */
+#define SHORT_BEFORE 0.2
+#define SHORTEST_BEFORE 0.099
 #define LONGEST_BEFORE 5.5
+#define BRIDGE_ROUND_OFF 1e-15
 
 /* Terms: x, x y, x^2 y, x^2 y^2, x^3 y^2, x^3 y^3 with y = 1 - x, and the last one times powers of
  * x + r up to the third, where r is the length of the step before. */
@@ -150,6 +153,17 @@ static inline span span_of(real r)
     s.inverse = broadcast(1) / s.before.at[OF_ENDS];
     s.pier_inverse = broadcast(1) / s.pier.bend[TERMS - 1];
     return s;
+}
+
+/* `ratio` is the length of the step before, in parts of this one, whose error is so much of the one
+ * that is tolerated. */
+static inline mask can_bridge(const kernel *k, real ratio, real error)
+{
+    (void)k;
+    const mask safe = less(broadcast(BRIDGE_ROUND_OFF), error * TOLERANCE * ratio * ratio * ratio);
+    const mask short_one = less(broadcast(SHORTEST_BEFORE), ratio) & safe;
+    return (less(broadcast(SHORT_BEFORE), ratio) | short_one) &
+           less(ratio, broadcast(LONGEST_BEFORE));
 }
 
 /* The coefficients of all terms but the last, of components from c on: those of the ends, then what
@@ -246,7 +260,7 @@ static inline void keep_past(const kernel *k, const flow *f, mask good, real h, 
 
 /* What states within the present step come from, for the lanes that end in it. */
 static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
-                                       real *slope, const real *y1, const real *rise)
+                                       real error, real *slope, const real *y1, const real *rise)
 {
     if (LANES == 1)
         copy_blocks(f->from, f->y, STATE);
@@ -255,8 +269,7 @@ static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real 
     EACH_ANGLE(KEEP_TURNS)
 #ifdef PIER
     const real ratio = k->memory[LENGTH] / h;
-    const mask near =
-        lanes & less(broadcast(SHORTEST_BEFORE), ratio) & less(ratio, broadcast(LONGEST_BEFORE));
+    const mask near = lanes & can_bridge(k, ratio, error);
     real *bridged = k->memory + BRIDGED;
     *bridged = select_(lanes, select_(near, ratio, broadcast(0)), *bridged);
     if (any(near))
@@ -265,7 +278,7 @@ static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real 
     if (!any(lanes))
         return NH_KERNEL_OK;
 #endif
-    (void)rise;
+    (void)rise, (void)error;
     return extend(k, f, t, h, lanes, slope, y1);
 }
 

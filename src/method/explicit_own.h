@@ -297,7 +297,7 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
         const real stable = stable_stretch(k, stretch, h, slope, y1, late, unit);
         stretch = select_(good, stable, stretch);
         if (any(arrived))
-            TRY_(prepare_interpolation(k, f, t, h, arrived, slope, y1, rise));
+            TRY_(prepare_interpolation(k, f, t, h, arrived, error, slope, y1, rise));
         take_step(k, f, good, h, slope, y1, rise, kinetic);
     }
     learn(k, open, good, blurred, h, error, size, stretch);
