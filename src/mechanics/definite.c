@@ -30,11 +30,14 @@ typedef struct forms {
 
 /* ---- the Lagrangian as a sum over pairs of forms ---- */
 
+/* The gradient is there, and to be freed, if it is. */
 static bool is_linear(forms *f, nh_expr e, nh_partials *gradient)
 {
     bool linear = nh_gradient(f->s->g, e, NH_V, gradient);
     for (size_t i = 0; linear && i < gradient->count; i++)
         linear = !nh_depends(f->s->g, gradient->entry[i].value, NH_V);
+    if (!linear)
+        nh_partials_free(gradient);
     return linear;
 }
 
