@@ -3,6 +3,7 @@
  * steps on, with sines alone and with their cosines, with plain and compensated sums, and where the
  * argument of a sine is too wide: of some members from the start, of all at some time. */
 #include "check.h"
+#include "open.h"
 
 #include <nonholo.h>
 #include <stdbool.h>
@@ -22,20 +23,6 @@ static const char *const systems[] = {
     "model shaken\ncoordinate x, y, xi\nlagrangian (x'^2 + y'^2 + xi'^2)/2 - x^2/2 + "
     "xi*sin(60000*t)\n"
     "constraint y' + sin(xi)*x' = 0\nstart x = 1, y = 1, xi' = 2.8\n"};
-
-static nh_system *build(const char *text)
-{
-    nh_report report;
-    nh_model *model = NULL;
-    nh_system *system = NULL;
-    if (nh_model_parse(&model, "test.nh", text, strlen(text), &report) != NH_OK ||
-        nh_system_build(&system, model, NULL, 0, &report) != NH_OK) {
-        puts(report.text);
-        exit(1);
-    }
-    nh_model_free(model);
-    return system;
-}
 
 /* Members differ; with `far`, two of them begin far away: in the third and the last group. */
 static void begin(const nh_system *system, nh_run *run, int place, int member, bool far)
@@ -84,7 +71,7 @@ static void compare(const nh_system *system, nh_switch compensated, bool far)
 int main(void)
 {
     for (int i = 0; i < (int)(sizeof systems / sizeof *systems); i++) {
-        nh_system *system = build(systems[i]);
+        nh_system *system = open_system(systems[i]);
         for (int far = 0; far < 2; far++) {
             compare(system, NH_OFF, far);
             compare(system, NH_ON, far);

@@ -4,6 +4,7 @@
  * moves (which have no quads), with large steps, and with a sine's argument that no polynomial is
  * for. */
 #include "check.h"
+#include "open.h"
 
 #include <nonholo.h>
 #include <stdlib.h>
@@ -31,20 +32,6 @@ static const char *const systems[] = {
     "constraint y' - cos(t)*x' = 0\nstart x = 1\n",
     "model heavy\ncoordinate x, y\nlagrangian (1 + y^2)*x'^2/2 + y'^2/2 - x^2/2\nstart x = 1, y' = "
     ".2\n"};
-
-static nh_system *build(const char *text)
-{
-    nh_report report;
-    nh_model *model = NULL;
-    nh_system *system = NULL;
-    if (nh_model_parse(&model, "test.nh", text, strlen(text), &report) != NH_OK ||
-        nh_system_build(&system, model, NULL, 0, &report) != NH_OK) {
-        puts(report.text);
-        exit(1);
-    }
-    nh_model_free(model);
-    return system;
-}
 
 /* Where members that all begin at the model's start end; the last one is told. */
 static nh_status end_of(const nh_system *system, nh_run_options options, double *state)
@@ -88,7 +75,7 @@ static void compare(const nh_system *system, int stages, double step, nh_switch 
 int main(void)
 {
     for (int i = 0; i < (int)(sizeof systems / sizeof *systems); i++) {
-        nh_system *system = build(systems[i]);
+        nh_system *system = open_system(systems[i]);
         for (int stages = 3; stages <= STAGES_MAX; stages++)
             if (i == GEARS || i == TWO || stages == 3 || stages == 6)
                 compare(system, stages, 0.1, NH_ON);
