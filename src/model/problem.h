@@ -18,6 +18,8 @@ typedef struct nh_problem_constraint {
                     * derivative, so that every constraint is one on velocities */
     nh_expr position; /* left minus right of a condition on positions, g(t, q) = 0 */
     bool on_positions;
+    int vector;     /* components of one equation between vectors have one number; else 0 */
+    char *combined; /* of its first two: the name of a combination (mechanics/turning.c) */
     nh_place place;
 } nh_problem_constraint;
 
@@ -100,6 +102,9 @@ typedef struct nh_problem {
     nh_place lagrangian_place;
     nh_expr *force; /* [velocities]; NH_ZERO where none */
     nh_problem_constraint *constraint;
+    nh_problem_constraint *implied; /* [implieds] left out: they follow from the constraints on one
+                                     * branch of them, and starts have to be on that */
+    int implieds;
     nh_expr *frame; /* [frames][velocities], row by row; frames may be 0 */
     nh_place frame_place;
     nh_bracket *bracket;

@@ -122,6 +122,24 @@ static nh_value matrix_of(nh_expander *x, const nh_ast *ast, const nh_value *p)
     return x->status ? zero : matrix;
 }
 
+/* The part of a^T b that is not symmetric. */
+nh_value nh_turn_between(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b)
+{
+    nh_value turn[3];
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        nh_value left[6], right[6];
+        for (int l = 0; l < 3; l++) {
+            left[l] = a.entry[3 * l + k];
+            right[l] = b.entry[3 * l + j];
+            left[3 + l] = negated(x, ast, a.entry[3 * l + j]);
+            right[3 + l] = b.entry[3 * l + k];
+        }
+        turn[i] = nh_sum_of_products(x, ast, left, right, 1, 6);
+    }
+    return nh_vector(x, 3, 0, turn);
+}
+
 /* ---- names of rotations ---- */
 
 nh_value nh_rotation_value(nh_expander *x, const nh_ast *ast, int64_t first)

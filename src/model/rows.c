@@ -1,6 +1,7 @@
 /* What a model adds row by row: observables, events and constraints, vectors one row for each
  * component. */
 #include "model/build.h"
+#include "model/arithmetic.h"
 #include "model/vector.h"
 
 #include "base/status.h"
@@ -130,6 +131,44 @@ static bool any_differ(nh_builder *b, nh_value left, nh_value right)
     return false;
 }
 
+/* Notes that the constraints from `first` on are components of one equation between vectors. */
+static void note_vector(nh_builder *b, const char *base, int first)
+{
+    nh_problem *p = b->problem;
+    for (int i = first; i < p->constraints && !b->x.status; i++) {
+        char name[2 * NH_NAME_LONGEST];
+        p->constraint[i].vector = first + 1;
+        snprintf(name, sizeof name, "%s[%s]", base, i == first ? "u" : "v");
+        p->constraint[i].combined = i < first + 2 ? nh_build_copy(b, name) : NULL;
+    }
+}
+
+static void add_implied(nh_builder *b, const char *name, nh_expr value, nh_place place)
+{
+    nh_problem *p = b->problem;
+    p->implied = nh_build_grown(b, p->implied, p->implieds, sizeof *p->implied);
+    if (!b->x.status)
+        p->implied[p->implieds++] = (nh_problem_constraint){.name = nh_build_copy(b, name),
+                                                            .position = value,
+                                                            .on_positions = true,
+                                                            .place = place};
+}
+
+/* An equation between rotations says three things, not nine: that there is no turn between them. Of
+ * half a turn the trace of a^T b tells, which is 3 without one. */
+static void write_as_turn(nh_builder *b, const nh_item *item, nh_value *left, nh_value *right)
+{
+    static const nh_value zeros[3] = {{0}};
+    if (b->x.status || !left->quaternion || !right->quaternion)
+        return;
+    const nh_value *a = left->entry, *c = right->entry, three = {.number = 3};
+    const nh_value trace = nh_sum_of_products(&b->x, item->left, a, c, 1, 9);
+    add_implied(b, item->symbol ? item->symbol->name : "an equation between rotations",
+                difference_of(b, trace, three, 0), item->place);
+    *left = nh_turn_between(&b->x, item->left, *left, *right);
+    *right = nh_vector(&b->x, 3, 0, zeros);
+}
+
 /* An equation between vectors is one constraint a component; components that are equal on both
  * sides are left out. */
 void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
@@ -140,7 +179,9 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
         b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
                                  "%s stands on the left of this equation, %s on the right",
                                  nh_value_shape(left).text, nh_value_shape(right).text);
+    write_as_turn(b, item, &left, &right);
     const bool leave_out = !b->x.status && any_differ(b, left, right);
+    const int first = b->problem->constraints;
     for (int64_t i = 0; i < entries_of(left) && !b->x.status; i++) {
         nh_expr value = difference_of(b, left, right, i);
         if (leave_out && value == NH_ZERO)
@@ -152,9 +193,16 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
         if (!b->x.status)
             nh_add_constraint(b, name, value, item->place);
     }
+    const nh_value whole = {0};
+    if (!b->x.status && !left.columns && b->problem->constraints > first + 1)
+        note_vector(b,
+                    item->symbol ? entry_name(b, item->symbol->name, s, index, whole, 0)
+                                 : b->problem->constraint[first].name,
+                    first);
 }
 
-/* Conditions on positions go behind all others; both stay in the order of the file. */
+/* Conditions on positions go behind all others; both stay in the order of the file. All of them may
+ * be left out one day. */
 void nh_order_constraints(nh_builder *b)
 {
     nh_problem *p = b->problem;
@@ -167,6 +215,13 @@ void nh_order_constraints(nh_builder *b)
             if (from[i].on_positions == behind)
                 to[count++] = from[i];
     p->constraint = to;
+    nh_problem_constraint *implied =
+        nh_build_take(b, p->constraints + p->implieds, sizeof *implied);
+    if (b->x.status)
+        return;
+    for (int i = 0; i < p->implieds; i++)
+        implied[i] = p->implied[i];
+    p->implied = implied;
 }
 
 /* ---- forces of constraint ---- */

@@ -51,6 +51,8 @@ nh_value nh_rotation_value(nh_expander *x, const nh_ast *ast, int64_t first); /*
 void nh_product_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b,
                            nh_value *out);
 void nh_transpose_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_value *out);
+/* Twice the sine of the angle from one rotation to another, along the axis of that turn. */
+nh_value nh_turn_between(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b);
 /* Start values: the quaternion that a value is, and its rate at quaternion p for an angular
  * velocity w in body or space axes. False after a failure. */
 bool nh_start_quaternion(nh_expander *x, const nh_ast *ast, nh_value value, nh_value *p);

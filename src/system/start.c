@@ -185,6 +185,70 @@ static nh_status refuse_start(const nh_system *system, nh_level level, int worst
     return nh_fail_about(report, status, "project");
 }
 
+/* ---- what was left out ---- */
+
+/* Each input moved by a part of the largest: terms that vanish at the state itself show their size.
+ */
+static void move_a_little(int count, const double *x, double part, double *moved)
+{
+    double size = 0;
+    for (int i = 0; i < count; i++)
+        size = fmax(size, fabs(x[i]));
+    for (int i = 0; i < count; i++)
+        moved[i] = x[i] + part * (size > 0 ? size : 1) * (i % 2 ? -1 : 1);
+}
+
+/* Constraints that follow from the others do so on one branch only: two axes that are to be
+ * parallel may point against each other. Being on another branch is no matter of digits. */
+static const double branch_tolerance = 1e-6;
+
+static bool is_implied(const nh_system *system, const nh_problem_constraint *c, double t,
+                       const double *q, const double *v, double *work, double *residual)
+{
+    const int nq = system->coordinates, n = system->velocities;
+    const nh_graph *g = system->mechanics->g;
+    const nh_expr e = c->on_positions ? c->position : c->value;
+    double value, spread = 0, spread_beside = 0, *q_beside = work, *v_beside = work + nq;
+    move_a_little(nq, q, branch_tolerance, q_beside);
+    move_a_little(n, v, branch_tolerance, v_beside);
+    *residual = 0;
+    if (!nh_evaluate_spread(g, &e, 1, t, q_beside, v_beside, branch_tolerance, &value,
+                            &spread_beside) ||
+        !nh_evaluate_spread(g, &e, 1, t, q, v, branch_tolerance, &value, &spread))
+        return false;
+    *residual = value;
+    return fabs(value) <= spread + spread_beside;
+}
+
+static nh_status check_implied(const nh_system *system, double t, const double *q, const double *v,
+                               nh_report *report)
+{
+    nh_system *own = (nh_system *)system; /* other threads may be adding to the graph */
+    const nh_problem *p = system->mechanics ? system->mechanics->problem : NULL;
+    if (!p || p->implieds == 0)
+        return NH_OK;
+    double *work = malloc((size_t)(system->coordinates + system->velocities) * sizeof *work);
+    const nh_problem_constraint *off = NULL;
+    double residual = 0;
+    pthread_mutex_lock(&own->lock);
+    for (int i = 0; work && i < p->implieds && !off; i++)
+        if (!is_implied(system, p->implied + i, t, q, v, work, &residual))
+            off = p->implied + i;
+    pthread_mutex_unlock(&own->lock);
+    free(work);
+    if (!work || (off && residual == 0))
+        return nh_fail_memory(report);
+    if (!off)
+        return NH_OK;
+    nh_fail(report, NH_BAD_START,
+            "the start state is off the constraints: %s has residual %.6g, although it follows "
+            "from the others nearby; give %s close to where all of them hold",
+            off->name, residual, off->on_positions ? "positions" : "velocities");
+    if (report)
+        report->residual = fabs(residual);
+    return NH_BAD_START;
+}
+
 nh_status nh_inner_check_start(const nh_system *system, double t, const double *q, const double *v,
                                nh_report *report)
 {
@@ -198,7 +262,7 @@ nh_status nh_inner_check_start(const nh_system *system, double t, const double *
         if (status == NH_OK && worst >= 0)
             status = refuse_start(system, (nh_level)level, worst, residual, report);
     }
-    return status;
+    return status == NH_OK ? check_implied(system, t, q, v, report) : status;
 }
 
 /* ---- what may change ---- */

@@ -1,0 +1,136 @@
+/* Positions that satisfy all conditions: sought from places about the start by Gauss and Newton's
+ * method, which conditions that depend on each other do not disturb. */
+#include "mechanics/redundant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dense.h"
+#include "mechanics/probe.h"
+
+enum { ITERATIONS = 60 };
+static const double near = 1e-3; /* by how much places differ, in sizes of the start */
+
+static bool list_conditions(nh_landing *s)
+{
+    const nh_problem *p = s->problem;
+    for (int i = 0; i < s->count; i++) {
+        nh_partials row;
+        s->g[i] = p->constraint[p->constraints - s->count + i].position;
+        if (!nh_gradient(p->graph, s->g[i], NH_Q, &row))
+            return false;
+        nh_expr *G = s->g + s->count + i * s->n;
+        for (int j = 0; j < s->n; j++)
+            G[j] = nh_partial_of(&row, (uint32_t)j);
+        nh_partials_free(&row);
+    }
+    return true;
+}
+
+bool nh_landing_begin(nh_landing *s, nh_problem *problem)
+{
+    size_t m = (size_t)problem->positions, n = (size_t)problem->coordinates, entries = m + m * n;
+    *s = (nh_landing){.problem = problem, .count = (int)m, .n = (int)n};
+    s->g = calloc(entries + 1, sizeof *s->g);
+    s->value = calloc(entries + m * n + 2 * m + 2 * n + m * m + (size_t)problem->velocities + 1,
+                      sizeof *s->value);
+    if (!s->g || !s->value || !list_conditions(s))
+        return false;
+    s->ordered = s->value + entries;
+    s->spread = s->ordered + m * n;
+    s->y = s->spread + m;
+    s->S = s->y + m;
+    s->q = s->S + m * m;
+    s->start = s->q + n;
+    if (nh_problem_start(problem, NULL, 0, s->start, s->start + n, NULL) != NH_OK)
+        memset(s->start, 0, n * sizeof *s->start);
+    return true;
+}
+
+void nh_landing_end(nh_landing *s)
+{
+    free(s->g);
+    free(s->value);
+}
+
+/* One step towards g = 0, the shortest; rows that depend on others are no obstacle. Returns its
+ * length, relative to q; NaN where there is none. */
+static double step(nh_landing *s)
+{
+    const int m = s->count, n = s->n;
+    const double *G = s->value + m;
+    double trace = 0, length = 0, size = 0;
+    if (!nh_evaluate(s->problem->graph, s->g, (size_t)(m + m * n), s->t, s->q, NULL, NULL,
+                     s->value))
+        return NAN;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++)
+                sum += G[i * n + k] * G[j * n + k];
+            s->S[i * m + j] = sum;
+            trace += i == j ? sum : 0;
+        }
+    for (int i = 0; i < m; i++) {
+        s->S[i * m + i] += 1e-8 * trace;
+        s->y[i] = s->value[i];
+    }
+    if (!nh_dense_cholesky(m, s->S))
+        return NAN;
+    nh_dense_cholesky_solve(m, s->S, s->y);
+    for (int k = 0; k < n; k++) {
+        double move = 0;
+        for (int i = 0; i < m; i++)
+            move += G[i * n + k] * s->y[i];
+        s->q[k] -= move;
+        length = fmax(length, fabs(move));
+        size = fmax(size, fabs(s->q[k]));
+    }
+    return length / fmax(size, 1e-300);
+}
+
+/* The first row that depends on others, or -1. The conditions of rotations, which are the last
+ * ones, count as the first: what follows from them is left out, not they. */
+static int rank(nh_landing *s, int *dependent)
+{
+    const int m = s->count, n = s->n, own = s->problem->rotations;
+    const double *G = s->value + m;
+    for (int i = 0; i < m; i++)
+        memcpy(s->ordered + i * n, G + (i < own ? m - own + i : i - own) * n,
+               (size_t)n * sizeof *G);
+    int found = nh_dense_rank(m, n, s->ordered, 1e-7, dependent);
+    if (*dependent >= 0)
+        *dependent = *dependent < own ? m - own + *dependent : *dependent - own;
+    return found;
+}
+
+/* Whether g_i is zero up to what 1e-9 of its terms or of the displacements of the search make. */
+static bool is_satisfied(const nh_landing *s, int i, double size)
+{
+    double reach = 0;
+    for (int k = 0; k < s->n; k++)
+        reach += fabs(s->value[s->count + i * s->n + k]);
+    return fabs(s->y[i]) <= s->spread[i] + 1e-9 * near * size * reach;
+}
+
+bool nh_land(nh_landing *s, int place, nh_landed *f)
+{
+    double size = 0, moved = 1;
+    for (int k = 0; k < s->n; k++)
+        size = fmax(size, fabs(s->start[k]));
+    size = size > 0 ? size : 1;
+    for (int k = 0; k < s->n; k++)
+        s->q[k] = s->start[k] + (s->far ? 1 : near) * size * nh_scatter(k, place);
+    for (int i = 0; i < ITERATIONS && moved > 1e-15; i++)
+        moved = step(s);
+    if (!(moved < 1e-6) || !nh_evaluate_spread(s->problem->graph, s->g, (size_t)s->count, s->t,
+                                               s->q, NULL, 1e-9, s->y, s->spread))
+        return false;
+    f->satisfied = true;
+    for (int i = 0; i < s->count; i++)
+        f->satisfied = f->satisfied && is_satisfied(s, i, size);
+    f->rank = rank(s, &f->dependent);
+    f->residual = f->dependent >= 0 ? s->y[f->dependent] : 0;
+    return true;
+}
