@@ -66,6 +66,22 @@ let a = body(R), W = R*turn((0, 1, 0), s), b = body(W), p = R*(0, 0, 1) - W*(0, 
 lagrangian dot(v, v)/2 - p[3] + (a[1]^2 + 2*a[2]^2 + 3*a[3]^2)/2 + (b[1]^2 + b[2]^2 + b[3]^2)/4
 start body(R) = (0.3, 1, 0.7), s' = 0.5
 """
+# A bead on a rod of a body that turns about a point; and with its place on the rod.
+BEAD = """model bead
+coordinate x, y, z
+rotation R
+let w = body(R)
+lagrangian (x'^2 + y'^2 + z'^2)/2 - z + (2*w[1]^2 + w[2]^2 + 3*w[3]^2)/2
+constraint rod: cross(R*(0, 0, 1), (x, y, z)) = (0, 0, 0)
+start z = 1, body(R) = (0.3, 1, 0.7), x' = 1, y' = -0.3
+"""
+BEAD_BY_PLACE = """model bead
+coordinate s
+rotation R
+let w = body(R), p = R*(0, 0, s), v = p'
+lagrangian dot(v, v)/2 - p[3] + (2*w[1]^2 + w[2]^2 + 3*w[3]^2)/2
+start s = 1, body(R) = (0.3, 1, 0.7)
+"""
 # Two bodies welded together are one.
 WELD = """model weld
 rotation R, W
@@ -169,6 +185,10 @@ def test_follows():
 
 def test_pins():
     agree(PINS, PINS_BY_ANGLE, BODY + TURNED, combination("pin2"))
+
+
+def test_bead():
+    agree(BEAD, BEAD_BY_PLACE, BODY + TURNED, combination("rod"))
 
 
 def test_weld():
