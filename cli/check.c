@@ -23,16 +23,21 @@ typedef struct finding {
     nh_report start_report;         /* when the start is off the constraints */
 } finding;
 
-static void find_out(finding *f, const subject *s)
+/* What cannot be found is said to be unknown; without memory nothing is said at all. */
+static nh_status find_out(finding *f, const subject *s, nh_report *report)
 {
     *f = (finding){.subject = s, .system = s->system, .facts = nh_system_facts(s->system)};
-    if (nh_system_largest_residual(s->system, s->t, s->q, s->v, &f->residual, NULL) != NH_OK)
-        f->residual = NAN;
-    if (nh_system_energy(s->system, s->t, s->q, s->v, &f->energy, NULL) != NH_OK)
-        f->energy = NAN;
-    if (nh_system_integrability(s->system, s->t, s->q, s->v, &f->integrability, NULL) != NH_OK)
-        f->integrability = (nh_integrability){.integrable = NH_UNKNOWN, .holonomic = -1};
+    nh_status residual =
+        nh_system_largest_residual(s->system, s->t, s->q, s->v, &f->residual, report);
+    if (residual == NH_NO_MEMORY)
+        return residual;
+    nh_status energy = nh_system_energy(s->system, s->t, s->q, s->v, &f->energy, report);
+    if (energy == NH_NO_MEMORY)
+        return energy;
+    f->residual = residual == NH_OK ? f->residual : NAN;
+    f->energy = energy == NH_OK ? f->energy : NAN;
     f->consistent = nh_system_check_start(s->system, s->t, s->q, s->v, &f->start_report) == NH_OK;
+    return nh_system_integrability(s->system, s->t, s->q, s->v, &f->integrability, report);
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
@@ -261,9 +266,9 @@ static void print_structure(const finding *f)
 static void print_conserved(const finding *f)
 {
     put_label("conserved");
-    if (nh_system_integrals(f->system) == 0)
+    if (remark_integrals(f->system) == 0)
         printf("nothing found");
-    for (int i = 0; i < nh_system_integrals(f->system); i++)
+    for (int i = 0; i < remark_integrals(f->system); i++)
         printf("%s%s", i ? ", " : "", nh_system_integral_name(f->system, i));
     printf("%s\n", f->facts->symmetries ? "" : " (symmetries not looked for)");
     if (!f->facts->quadratic)
@@ -431,7 +436,7 @@ static void put_facts(json *j, const finding *f)
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_boolean(j, "symmetries", facts->symmetries);
     json_row(j, "conserved");
-    for (int i = 0; i < nh_system_integrals(f->system); i++)
+    for (int i = 0; i < remark_integrals(f->system); i++)
         json_text(j, NULL, nh_system_integral_name(f->system, i));
     json_close_row(j);
 }
@@ -509,12 +514,14 @@ static int run(const options *given)
         answer = print_latex(&s);
     else if (!answer) {
         finding f;
-        find_out(&f, &s);
-        if (given->json)
+        nh_report report;
+        if (find_out(&f, &s, &report) != NH_OK)
+            answer = complain_report(&report);
+        else if (given->json)
             print_json(&f);
         else
             print_text(&f);
-        if (!f.consistent)
+        if (!answer && !f.consistent)
             answer = complain_report(&f.start_report);
     }
     subject_free(&s);

@@ -318,7 +318,7 @@ static bool allocate(contest *c, bench *b, const options *given)
 {
     const subject *s = &c->subject;
     int constraints = nh_system_constraints(s->system);
-    c->conserved = nh_system_integrals(s->system);
+    c->conserved = remark_integrals(s->system);
     c->discrete = nh_system_facts(s->system)->quadratic;
     c->integrals = c->conserved + (c->latitude != NULL) + c->discrete;
     nh_holonomic *probe;

@@ -113,6 +113,14 @@ void remark_system(const nh_system *system)
         remark("%s", nh_system_remark(system, i));
 }
 
+int remark_integrals(const nh_system *system)
+{
+    const int before = nh_system_remarks(system), count = nh_system_integrals(system);
+    for (int i = before; i < nh_system_remarks(system); i++)
+        remark("%s", nh_system_remark(system, i));
+    return count;
+}
+
 void remark_run(const nh_run *run)
 {
     for (int i = 0; i < nh_run_remarks(run); i++)

@@ -23,6 +23,9 @@ void json_remarks(json *j);
 
 /* The remarks of the library about a model, a run and an ensemble. */
 void remark_system(const nh_system *system);
+/* How many quantities are conserved; what looking for them, which the first call does, adds to the
+ * system's remarks is said. */
+int remark_integrals(const nh_system *system);
 void remark_run(const nh_run *run);
 void remark_ensemble(const nh_ensemble *ensemble);
 

@@ -385,7 +385,9 @@ int nh_system_integrals(const nh_system *system)
     nh_system *own = (nh_system *)system; /* they are looked for when somebody asks first */
     pthread_mutex_lock(&own->lock);
     if (own->mechanics && !own->mechanics->sought && !nh_find_symmetries(own->mechanics))
-        own->mechanics->sought = true; /* without memory: none are told */
+        nh_remarks_add(&own->remarks, "memory",
+                       "out of memory while conserved quantities were looked for: some may be "
+                       "missing");
     pthread_mutex_unlock(&own->lock);
     char **list = system->mechanics ? system->mechanics->conserved : NULL;
     int count = 0;

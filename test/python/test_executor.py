@@ -20,6 +20,19 @@ generator = random.Random(1)
 failed = skipped = passed = 0
 
 
+class Skip(Exception):
+    pass
+
+
+def two_processes():
+    """A pool; Python's needs semaphores, and these shared memory, which not every container lets plain users have."""
+    try:
+        multiprocessing.Lock()
+    except (ImportError, OSError) as missing:
+        raise Skip(f"there are no semaphores between processes ({missing}; is /dev/shm writable?)") from None
+    return ProcessPoolExecutor(2)
+
+
 def same_bits(found, whole):
     for name in ("q", "v", "multipliers", "t"):
         assert getattr(found, name).tobytes() == getattr(whole, name).tobytes(), name
@@ -31,7 +44,7 @@ def same_bits(found, whole):
 
 def processes():
     whole = nonholo.ensemble(**ARGUMENTS)
-    with ProcessPoolExecutor(2) as pool:
+    with two_processes() as pool:
         for parts in (1, 7, 64):
             same_bits(nonholo.ensemble(**ARGUMENTS, executor=pool, parts=parts), whole)
     part = nonholo.ensemble(**ARGUMENTS, part=(2, 3))
@@ -44,7 +57,7 @@ def sweep_and_failures():
     arguments = dict(model=nonholo.load(text), method="rk4", step=0.05, time=2.5, sweep={"k": (-1, 0.5, 13)})
     import warnings
 
-    with warnings.catch_warnings(), ProcessPoolExecutor(2) as pool:
+    with warnings.catch_warnings(), two_processes() as pool:
         warnings.simplefilter("ignore")
         whole = nonholo.ensemble(**arguments)
         assert 0 < len(whole.failures) < 13
@@ -68,7 +81,7 @@ def killed_worker():
                 if children:
                     generator.choice(children).kill()
 
-        with ProcessPoolExecutor(2) as pool:
+        with two_processes() as pool:
             same_bits(nonholo.ensemble(**arguments, executor=pool, parts=40, progress=kill), whole)
         assert len(seen) >= 27, seen
     assert not glob.glob(os.path.join(tempfile.gettempdir(), "nonholo-*", "arguments")), "files were left"
@@ -91,7 +104,7 @@ def progress_that_fails():
     def fail(share):
         raise OSError("enough")
 
-    with ProcessPoolExecutor(2) as pool:
+    with two_processes() as pool:
         try:
             nonholo.ensemble(**ARGUMENTS, executor=pool, parts=4, progress=fail)
         except OSError as error:
@@ -148,10 +161,6 @@ def mpi4py():
     import_or_skip("mpi4py")
     with_module("from mpi4py.futures import MPIPoolExecutor\n"
                 "with MPIPoolExecutor() as pool:\n    found = nonholo.ensemble(**arguments, executor=pool, parts=9)", "mpiexec", "-n", "3")
-
-
-class Skip(Exception):
-    pass
 
 
 def import_or_skip(name):
