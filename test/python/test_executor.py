@@ -24,13 +24,13 @@ class Skip(Exception):
     pass
 
 
-def two_processes():
-    """A pool; Python's needs semaphores, and these shared memory, which not every container lets plain users have."""
+def pool_of(count=2, **how):
+    """A pool of processes; Python's needs semaphores, and these shared memory, which not every container lets plain users have."""
     try:
         multiprocessing.Lock()
     except (ImportError, OSError) as missing:
         raise Skip(f"there are no semaphores between processes ({missing}; is /dev/shm writable?)") from None
-    return ProcessPoolExecutor(2)
+    return ProcessPoolExecutor(count, **how)
 
 
 def same_bits(found, whole):
@@ -44,7 +44,7 @@ def same_bits(found, whole):
 
 def processes():
     whole = nonholo.ensemble(**ARGUMENTS)
-    with two_processes() as pool:
+    with pool_of() as pool:
         for parts in (1, 7, 64):
             same_bits(nonholo.ensemble(**ARGUMENTS, executor=pool, parts=parts), whole)
     part = nonholo.ensemble(**ARGUMENTS, part=(2, 3))
@@ -57,7 +57,7 @@ def sweep_and_failures():
     arguments = dict(model=nonholo.load(text), method="rk4", step=0.05, time=2.5, sweep={"k": (-1, 0.5, 13)})
     import warnings
 
-    with warnings.catch_warnings(), two_processes() as pool:
+    with warnings.catch_warnings(), pool_of() as pool:
         warnings.simplefilter("ignore")
         whole = nonholo.ensemble(**arguments)
         assert 0 < len(whole.failures) < 13
@@ -81,7 +81,7 @@ def killed_worker():
                 if children:
                     generator.choice(children).kill()
 
-        with two_processes() as pool:
+        with pool_of() as pool:
             same_bits(nonholo.ensemble(**arguments, executor=pool, parts=40, progress=kill), whole)
         assert len(seen) >= 27, seen
     assert not glob.glob(os.path.join(tempfile.gettempdir(), "nonholo-*", "arguments")), "files were left"
@@ -89,7 +89,7 @@ def killed_worker():
 
 def deadly_part():
     """A worker that always dies: told after three attempts, without computing for ever."""
-    with ProcessPoolExecutor(2, initializer=os._exit, initargs=(9,)) as pool:
+    with pool_of(2, initializer=os._exit, initargs=(9,)) as pool:
         try:
             nonholo.ensemble(**ARGUMENTS, executor=pool, parts=4)
         except RuntimeError as error:
@@ -104,7 +104,7 @@ def progress_that_fails():
     def fail(share):
         raise OSError("enough")
 
-    with two_processes() as pool:
+    with pool_of() as pool:
         try:
             nonholo.ensemble(**ARGUMENTS, executor=pool, parts=4, progress=fail)
         except OSError as error:
@@ -114,7 +114,7 @@ def progress_that_fails():
 
 
 def error_names_its_part():
-    with ProcessPoolExecutor(1) as pool:
+    with pool_of(1) as pool:
         try:
             nonholo.ensemble(**{**ARGUMENTS, "energy": -1e9}, executor=pool, parts=2)
         except nonholo.Error as error:
