@@ -134,7 +134,8 @@ static bool see_vector(nh_landing *s, nh_constraint_rows *r, nh_dependence *d)
     d->q = d->share + 3 * places;
     d->start = s->start;
     const bool ready = among && d->t;
-    if (ready && (d->components == 2 || d->components == 3))
+    const double rows = r->rows;
+    if (ready && (d->components == 2 || d->components == 3) && rows * rows * rows < largest)
         see_dependence(s, r, among, d);
     free(among);
     return ready;
