@@ -85,7 +85,7 @@ static bool see_share(const nh_constraint_rows *r, const bool *among, const nh_d
 {
     double closeness, next, length = 0;
     const double *scaled = nh_least_combination(r, among, &closeness, &next);
-    if (!(closeness < 1e-14 * r->rows) || !(next > 1e-11))
+    if (!(closeness < 1e-14 * r->rows) || !(next > 1e-11)) /* squares: 1e-7 and 3e-6 of a row */
         return false;
     for (int i = 0; i < d->components; i++) {
         share[i] = scaled[d->first + i] / r->size[d->first + i];
@@ -130,11 +130,13 @@ static bool see_vector(nh_landing *s, nh_constraint_rows *r, nh_dependence *d)
     const size_t n = (size_t)s->n, places = NH_PLACES + FAR_PLACES;
     bool *among = rows_beside(s->problem, d);
     d->t = calloc(places * (1 + 3 + n), sizeof *d->t);
-    d->share = d->t + places;
-    d->q = d->share + 3 * places;
-    d->start = s->start;
     const bool ready = among && d->t;
     const double rows = r->rows;
+    if (ready) {
+        d->share = d->t + places;
+        d->q = d->share + 3 * places;
+        d->start = s->start;
+    }
     if (ready && (d->components == 2 || d->components == 3) && rows * rows * rows < largest)
         see_dependence(s, r, among, d);
     free(among);

@@ -201,8 +201,8 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
                     first);
 }
 
-/* Conditions on positions go behind all others; both stay in the order of the file. All of them may
- * be left out one day. */
+/* Conditions on positions go behind all others; both stay in the order of the file. There is room
+ * to leave out each of them, the combination in its place, and a vector that is being looked at. */
 void nh_order_constraints(nh_builder *b)
 {
     nh_problem *p = b->problem;
@@ -216,7 +216,7 @@ void nh_order_constraints(nh_builder *b)
                 to[count++] = from[i];
     p->constraint = to;
     nh_problem_constraint *implied =
-        nh_build_take(b, p->constraints + p->implieds, sizeof *implied);
+        nh_build_take(b, 3 * (int64_t)p->constraints + p->implieds, sizeof *implied);
     if (b->x.status)
         return;
     for (int i = 0; i < p->implieds; i++)

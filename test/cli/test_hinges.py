@@ -175,6 +175,12 @@ def test_axle():
     agree(AXLE, AXLE_BY_ANGLE, BODY + TURNED, combination("hinge"))
 
 
+def test_repeated():
+    """The same hinge once more, with another length: all of that is left out."""
+    again = AXLE.replace("start", "constraint again: R*(0, 2, 0) = W*(0, 2, 0)\nstart")
+    agree(again, AXLE_BY_ANGLE, BODY + TURNED, combination("hinge") + ", again[1], again[2], again[3]")
+
+
 def test_relative():
     agree(RELATIVE, AXLE_BY_ANGLE, BODY + TURNED, combination("hinge"))
 
