@@ -4,7 +4,7 @@
 
 #include <nonholo.h>
 
-/* A method as its options' defaults make it, and whether it can be used. */
+/* A method with its default options, and whether it can be used. */
 typedef struct applicable {
     nh_choice choice;
     bool applies;

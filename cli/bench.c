@@ -15,14 +15,14 @@
 
 /* Other processes disturb the timings, so the minimum of many short ones is used. */
 enum { REPEATS = 40, STEPS_LEAST = 16, STEPS_FEWEST = 8, STEPS_MOST = 20000, LANES = 64 };
-static const double timing = 1e-3, standard_step = 0.05; /* seconds a timing; the step */
+static const double timing = 1e-3, standard_step = 0.05; /* seconds per timing; the step */
 
 enum { TAPE, COMPILED, TAPE_LANES, COMPILED_LANES, WAYS };
 static const char *const key[WAYS] = {"tape", "compiled", "tape_64", "compiled_64"};
 
 typedef struct row { /* one method on one model */
     const char *method;
-    double seconds[WAYS]; /* a step and trajectory; NaN where it cannot be done */
+    double seconds[WAYS]; /* per step and trajectory; NaN if it is not possible */
 } row;
 
 static double now(void)
@@ -59,7 +59,7 @@ static nh_status measure(const subject *s, nh_run_options wanted, double *best, 
         if (status == NH_OK)
             *best = fmin(*best, seconds);
         else if (!nh_status_is_usage(status) && nh_run_steps(run) >= STEPS_FEWEST) {
-            most = nh_run_steps(run); /* a motion that ends is timed up to there */
+            most = nh_run_steps(run); /* a motion that ends is timed up to its end */
             status = NH_OK;
         }
         double fitting = isnan(*best) ? STEPS_LEAST : timing / (*best * wanted.members);
@@ -86,7 +86,7 @@ static int measure_row(row *r, const subject *s, const options *given)
     return DONE;
 }
 
-/* ---- telling ---- */
+/* ---- the report ---- */
 
 static void tell_text(const subject *s, const row *rows, int count)
 {

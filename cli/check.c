@@ -23,7 +23,7 @@ typedef struct finding {
     nh_report start_report;         /* when the start is off the constraints */
 } finding;
 
-/* What cannot be found is said to be unknown; without memory nothing is said at all. */
+/* What cannot be determined is reported as unknown; without memory nothing is reported. */
 static nh_status find_out(finding *f, const subject *s, nh_report *report)
 {
     *f = (finding){.subject = s, .system = s->system, .facts = nh_system_facts(s->system)};
@@ -66,7 +66,7 @@ static void put_label(const char *label)
     printf("  %-13s ", label);
 }
 
-/* All constraints together, in a sentence a mechanician would say. */
+/* All constraints together, in a sentence that a mechanician would use. */
 static void print_integrability(const finding *f)
 {
     const nh_integrability *found = &f->integrability;
@@ -87,7 +87,7 @@ static void print_integrability(const finding *f)
                    : "");
 }
 
-/* The ranks of D, D + [D, D], ... where they grow, and what was integrated. */
+/* The ranks of D, D + [D, D], ... where they grow, and which combinations were integrated. */
 static void print_flag(const finding *f)
 {
     const nh_integrability *found = &f->integrability;

@@ -16,7 +16,7 @@ static volatile sig_atomic_t asked, taken_up, saving;
 static struct timespec first; /* when */
 static timer_t patience;
 static bool has_timer;
-enum { PATIENCE = 700000000 }; /* nanoseconds from the request to an answer */
+enum { PATIENCE = 700000000 }; /* nanoseconds from the request until the user is told */
 
 static double seconds_since(struct timespec then)
 {
@@ -31,7 +31,7 @@ static void lose_patience(void)
         timer_settime(patience, 0, &(struct itimerspec){.it_value.tv_nsec = PATIENCE}, NULL);
 }
 
-/* Batch systems and closing terminals send several signals at once, which ask for the same. Who
+/* Batch systems and closing terminals send several signals at once, which mean the same. A user who
  * asks again later does not want to wait. */
 static void ask_to_stop(int number)
 {
@@ -48,18 +48,18 @@ static void ask_to_stop(int number)
 static void say(const char *words)
 {
     ssize_t told = write(STDERR_FILENO, words, strlen(words));
-    (void)told; /* nobody listens then */
+    (void)told; /* there is nobody to notify */
 }
 
-/* Soon after the request: whoever computes may be deep in a derivation or in a long step, or
- * write what was computed to a slow disk. */
+/* Shortly after the request: the computation may be deep in a derivation or in a long step, or
+ * writing results to a slow disk. */
 static void insist(int number)
 {
     (void)number;
     if (saving)
         say("nonholo: stopping as soon as what was computed is safe; another signal ends the "
             "process at once\n");
-    else if (taken_up) { /* who waits for the compiler stops it */
+    else if (taken_up) { /* waiting for the compiler: stop it */
         taken_up = false;
         lose_patience();
     } else {
@@ -87,7 +87,7 @@ static void listen_to(int number, void (*handler)(int))
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     struct sigaction old;
     sigfillset(&action.sa_mask);
-    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays nohup */
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays in effect */
         sigaction(number, &action, NULL);
 }
 
@@ -98,7 +98,7 @@ int checkpointing_begin(checkpointing *c, const options *given)
         return complain("--checkpoint-every is for --checkpoint FILE");
     struct stat info;
     if (given->checkpoint && stat(given->checkpoint, &info) == 0 && !S_ISREG(info.st_mode) &&
-        !S_ISDIR(info.st_mode)) { /* it would be replaced, and removed in the end */
+        !S_ISDIR(info.st_mode)) { /* it would be replaced and finally removed */
         complain("cannot write %s: a checkpoint needs a regular file", given->checkpoint);
         return FAILED;
     }
@@ -129,7 +129,7 @@ bool checkpoint_is_due(checkpointing *c, int64_t steps)
     return due;
 }
 
-/* A word as a shell reads it. */
+/* Quotes a word for a shell. */
 static void print_word(FILE *out, const char *word)
 {
     if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

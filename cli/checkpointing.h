@@ -11,23 +11,23 @@ typedef struct checkpointing {
 } checkpointing;
 
 /* From here on SIGINT, SIGTERM and SIGHUP request a stop instead of ending the process; a signal
- * that comes more than a second after the first ends it. Returns 0, or the exit code after having
- * complained. */
+ * more than a second after the first ends it. Returns 0, or the exit code after printing an
+ * error. */
 int checkpointing_begin(checkpointing *c, const options *given);
 bool interrupted(void);
 
-/* Whether there is work that a signal must not throw away: who asks to stop is told soon
- * that it takes a while, for example until a long step is complete. At other times the process
- * ends then if it is still there. */
+/* Whether there is work that a signal must not discard: then a user who asks to stop is soon told
+ * that it takes a while, for example until a long step is complete. Otherwise the process ends at
+ * that point if it is still running. */
 void work_is_to_be_saved(bool it_is);
 
-/* Whether it is time for a checkpoint of an ensemble, with so many steps done. */
+/* Whether an ensemble should make a checkpoint after this number of steps. */
 bool checkpoint_is_due(checkpointing *c, int64_t steps);
 
 /* Prints how to resume after an interruption with a checkpoint. Returns the exit code. */
 int tell_how_to_resume(const checkpointing *c, int64_t steps);
 
-/* The work is done: the checkpoint has served. */
+/* The work is done, and the checkpoint is no longer needed. */
 void remove_checkpoints(const checkpointing *c);
 
 #endif

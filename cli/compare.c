@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stops for recording cost time: when they come this often, a second run without them tells the
+/* Stopping to record takes time: if stops are this frequent, a second run without them measures the
  * cost, unless it would take too long. */
 enum { STOPS_DISTURB = 64 };
 static const double second_run_seconds = 1;
 
 /* ---- one method ---------------------------------------------------------------------------- */
 
-/* The method in work, and room for the quantities at a state, shared by all methods. */
+/* The current method, and room for the quantities at a state, shared by all methods. */
 typedef struct bench {
     const options *given;
     contest *c;
@@ -51,8 +51,8 @@ static int discrete_energy(const contest *c)
     return c->integrals - 1;
 }
 
-/* The integrated constraints, at some of the points and at the end. A surface that cannot be
- * followed any more leaves what was measured so far. */
+/* Follows the integrated constraints, at some of the points and at the end. If the surface can no
+ * longer be followed, what was measured so far remains. */
 static void follow_surface(const bench *b, course *one, double t, const double *q)
 {
     const contest *c = b->c;
@@ -74,7 +74,7 @@ static void follow_surface(const bench *b, course *one, double t, const double *
     fill_bin(c, one, i, t, drift);
 }
 
-/* Keeps the errors for the verdict, each so-and-so-many-th. */
+/* Keeps every k-th error for the verdict. */
 static void keep_point(const bench *b, course *one, double t)
 {
     const contest *c = b->c;
@@ -103,7 +103,7 @@ static nh_status take_sizes(const bench *b, course *one, double t, const double 
     return status;
 }
 
-/* Takes the errors of the integrals at a state; `before` is the one a step earlier, or NULL. */
+/* Takes the errors of the integrals at a state; `before` is the state one step earlier, or NULL. */
 static nh_status take_integrals(bench *b, course *one, const nh_state *now, const nh_state *before)
 {
     const contest *c = b->c;
@@ -128,7 +128,7 @@ static nh_status take_errors(bench *b, course *one, const nh_state *now, const n
 {
     const contest *c = b->c;
     const double t = now->t;
-    int often = c->quantities - c->holonomic; /* looked at here */
+    int often = c->quantities - c->holonomic; /* those that are measured here */
     nh_status status = take_integrals(b, one, now, before);
     if (status == NH_OK && often > c->integrals)
         status = nh_system_largest_residual(c->subject.system, t, now->wrapped_q, now->v,
@@ -151,12 +151,13 @@ static int judged(const contest *c)
     return c->quantities < JUDGED ? c->quantities : JUDGED;
 }
 
-/* The verdict on each quantity. What is small against the size of its terms is rounding. */
+/* The verdict on each quantity. An error that is small compared with the size of its terms is
+ * rounding. */
 static void judge(const contest *c, course *one)
 {
     const double *times = one->series + JUDGED * JUDGED_POINTS;
     int surface = c->holonomic ? integrated_constraints(c) : JUDGED;
-    if (surface < JUDGED) /* one that was lost on the way allows no verdict */
+    if (surface < JUDGED) /* if the surface was lost on the way, there is no verdict */
         one->judgement[surface] = nh_judge_quantity(one->surface + SURFACE_POINTS, one->surface,
                                                     one->holonomic ? one->surface_points : 0, 0,
                                                     one->size[surface], 1e-10 * one->size[surface]);
@@ -210,12 +211,12 @@ static nh_status follow(bench *b, course *one, nh_run *run)
     b->one = one;
     nh_status status = nh_run_sample(run, &wanted, &one->failure);
     one->steps = nh_run_steps(run);
-    b->done += c->steps; /* also those that a failed method leaves undone */
+    b->done += c->steps; /* also the steps that a failed method leaves undone */
     return status;
 }
 
-/* The discrete energy of the first step, with which that of others is compared. A step that fails
- * is not told here: it will fail again. */
+/* The discrete energy of the first step, with which those of other steps are compared. A step that
+ * fails is not reported here: it will fail again. */
 static nh_status take_first_step(const bench *b, course *one, nh_run *run, nh_report *report)
 {
     const subject *s = &b->c->subject;
@@ -252,7 +253,7 @@ static double cost_of(const nh_run *run)
     return steps > 0 ? 1e9 * nh_run_seconds(run) / (double)steps : NAN;
 }
 
-/* The cost of steps without stops. */
+/* The cost of steps without stopping. */
 static void time_again(bench *b, course *one, nh_run *run)
 {
     const subject *s = &b->c->subject;

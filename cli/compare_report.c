@@ -32,7 +32,8 @@ static void describe_contest(const contest *c, char *text, size_t size)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* Leapfrog's discrete energy means something beside a method that keeps it. */
+/* Leapfrog's discrete energy is shown only if a method that preserves it is among those
+ * compared. */
 static bool is_told(const contest *c, int quantity)
 {
     bool kept = !c->discrete || quantity != c->integrals - 1 || quantity >= JUDGED;
@@ -47,7 +48,7 @@ static int told_count(const contest *c)
     return c->quantities - !is_told(c, c->integrals - 1);
 }
 
-/* The quantity with this number among those that are told. */
+/* The quantity with this number among those that are shown. */
 static int told_quantity(const contest *c, int number)
 {
     return number + (number >= c->integrals - 1 && !is_told(c, c->integrals - 1));
@@ -103,8 +104,8 @@ static void print_errors(const contest *c)
     }
 }
 
-/* Oscillations do not enter the slope of what was judged; sums that were made on the way serve
- * for quantities beyond. */
+/* For quantities with a verdict, the slope is insensitive to oscillations; for the others, the sums
+ * accumulated during the run are used. */
 static nh_line drift_of(const course *one, int quantity)
 {
     return quantity < JUDGED ? one->judgement[quantity].line : nh_trend_line(&one->trend[quantity]);
@@ -245,7 +246,7 @@ void compare_print_json(const contest *c)
 
 /* ---- the picture --------------------------------------------------------------------------- */
 
-/* An exact zero is drawn far below everything else rather than not at all; nothing else depends on
+/* Draws exact zeros far below everything else rather than not at all; nothing else depends on
  * that. */
 static void lift_zeros(const contest *c)
 {
@@ -255,7 +256,7 @@ static void lift_zeros(const contest *c)
                 c->courses[m].bins[i] = 1e-17;
 }
 
-/* Bins that no recorded point fell into are left out, so that the line goes on over them. */
+/* Leaves out bins without recorded points, so that the line continues across them. */
 static int64_t pack(const course *one, int quantity, double *x, double *y)
 {
     int64_t count = 0;

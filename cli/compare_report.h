@@ -8,20 +8,20 @@
 #include "method_list.h"
 
 enum { PANELS_MAX = 9, BINS = 1000 };        /* of the picture: quantities, and points in time */
-enum { JUDGED = 32, JUDGED_POINTS = 20000 }; /* quantities with a verdict, and points it looks at */
-enum { SURFACE_POINTS = 512 };               /* where integrated constraints are looked at */
-enum { SIZED_POINTS = 64 };                  /* where the size of their terms is looked at */
+enum { JUDGED = 32, JUDGED_POINTS = 20000 }; /* quantities with a verdict, and its points */
+enum { SURFACE_POINTS = 512 };               /* where integrated constraints are evaluated */
+enum { SIZED_POINTS = 64 };                  /* where the size of their terms is evaluated */
 
-/* One method: the errors of each quantity. The quantities are the integrals of the system, the
- * latitude if there is one, leapfrog's discrete energy if there is one, the largest |k| if there
- * are constraints, whose error is its value, and if they are holonomic the largest integrated
- * constraint, which is looked at less often. */
+/* One method: the errors of each quantity. The quantities are the integrals of the system; the
+ * latitude if there is one; leapfrog's discrete energy if there is one; if there are constraints,
+ * the largest |k|, whose error is its value; and if they are holonomic, the largest integrated
+ * constraint, which is evaluated less often. */
 typedef struct course {
     const candidate *method;
     nh_trend *trend; /* [quantities] of the error in time */
     double *last;    /* [quantities] the error at the end */
     double *start;   /* [integrals] their values at the start */
-    double *size;    /* [quantities] of the terms they consist of; of all constraints the last */
+    double *size;    /* [quantities] size of their terms; the last is for all constraints */
     double *series;  /* [JUDGED + 1][JUDGED_POINTS]: the errors, and last the times */
     int64_t points;
     nh_holonomic *holonomic; /* NULL: nothing to follow, or it was lost */
@@ -43,7 +43,7 @@ typedef struct contest {
     candidate *methods;
     int method_count;
     const char *compose, *plot;
-    bool brief;        /* only verdicts are wanted: no second run for the cost, and no remarks */
+    bool brief;        /* only verdicts are needed: no second run for the cost, and no remarks */
     double step, time; /* time: the length of a run */
     int64_t steps, every;
     int conserved;         /* integrals that have a formula */
@@ -52,12 +52,12 @@ typedef struct contest {
     bool discrete;         /* the last of the integrals is leapfrog's discrete energy */
     bool holonomic;        /* the last quantity is the integrated constraints */
     nh_latitude *latitude; /* NULL: there is none */
-    double *start;         /* [integrals] at the start, which the discrete energy has none of */
+    double *start;         /* [integrals] at the start; the discrete energy has none */
     course *courses;
 } contest;
 
-/* compare.c: runs the contest that the options describe. Returns 0, or the exit code after having
- * complained; a method that fails is a result. contest_free in any case. */
+/* compare.c: runs the comparison that the options describe. Returns 0, or the exit code after
+ * printing an error; a method that fails is a result. contest_free in any case. */
 int contest_run(contest *c, const options *given);
 void contest_free(contest *c);
 
@@ -69,6 +69,6 @@ const char *quantity_name(const contest *c, int quantity);
 void compare_print_text(const contest *c);
 void compare_print_json(const contest *c);
 void compare_put_json(json *j, const contest *c);     /* the members of an object */
-int compare_draw(const contest *c, const char *path); /* 0, or the exit code after a complaint */
+int compare_draw(const contest *c, const char *path); /* 0, or an exit code after an error */
 
 #endif

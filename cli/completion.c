@@ -33,14 +33,14 @@ static void put_compositions(void)
         printf("%s%s", i ? " " : "", nh_composition_name(i));
 }
 
-/* "auto|tape|compiled" with blanks between. */
+/* "auto|tape|compiled", separated by blanks. */
 static void put_choices(const char *choices)
 {
     for (; *choices; choices++)
         putchar(*choices == '|' ? ' ' : *choices);
 }
 
-/* What a word after an option, or an operand, is. */
+/* The kind of word that an operand or the argument of an option is. */
 typedef enum sort { NOTHING, FILES, MODELS, METHODS, COMPOSITIONS, CHOICES, PARTS } sort;
 
 /* What may follow --project. */
@@ -90,7 +90,7 @@ static void bash_answer(sort what, const char *choices)
     printf("' -- \"$word\")); return ;;\n");
 }
 
-/* What follows an option that takes an argument, for one command. */
+/* Completes the argument of each option that takes one, for one command. */
 static void bash_arguments(const command *c)
 {
     option_line option;
@@ -149,7 +149,7 @@ static void print_bash(void)
 
 /* ---- zsh ----------------------------------------------------------------------------------- */
 
-/* Text between single quotes, where _arguments reads brackets and colons. */
+/* Text between single quotes, with characters escaped that are special to _arguments. */
 static void put_quoted(const char *text, const char *special)
 {
     for (; *text; text++) {

@@ -60,7 +60,7 @@ static int check_paths(const options *given)
     return 0;
 }
 
-/* --q and --v are a list of one. */
+/* --q and --v are a list with one entry. */
 static int choose_starts(ensemble_job *c, const options *given)
 {
     c->wanted.starts = NH_STARTS_MODEL;
@@ -78,7 +78,7 @@ static int choose_starts(ensemble_job *c, const options *given)
     return 0;
 }
 
-/* With --tolerance or without --step members choose steps of their own, and a step of the run is
+/* With --tolerance or without --step, members choose their own steps, and the steps of the run are
  * where their states are compared. */
 static int plan_steps(ensemble_job *c, const options *given, double *step, int64_t *steps)
 {
@@ -161,25 +161,25 @@ static int prepare(ensemble_job *c, const options *given, int64_t steps)
     return 0;
 }
 
-/* ---- doing it ------------------------------------------------------------------------------ */
+/* ---- running it ---------------------------------------------------------------------------- */
 
 static int show_progress(void *user, int64_t done, int64_t all)
 {
     ensemble_job *c = user;
-    bool nothing = done == 0 && !c->ranks.mpi; /* for a checkpoint; perhaps the compiler works */
+    bool nothing = done == 0 && !c->ranks.mpi; /* to save: it may be compiling */
     (void)all;
     progress_update(&c->bar, ranks_steps(&c->ranks, done));
     return c->ranks.other_failed ||
            (interrupted() && (!c->checkpointing.given->checkpoint || nothing));
 }
 
-/* Why it stopped early: an interruption, a file, or a start that cannot be. */
+/* Reports why it stopped early: an interruption, a file, or an impossible start. */
 static int tell_stop(ensemble_job *c, const nh_report *report)
 {
     bool stopped = c->status == NH_CALLBACK_STOPPED && ranks_stopping(&c->ranks);
     if (c->failure.status != NH_OK)
         return complain_report(&c->failure);
-    if ((c->ranks.rank > 0 && c->ranks.together) || c->ranks.other_failed) /* told by another */
+    if ((c->ranks.rank > 0 && c->ranks.together) || c->ranks.other_failed) /* reported there */
         return FAILED;
     if (stopped && c->saved)
         return tell_how_to_resume(&c->checkpointing, c->done);
@@ -221,7 +221,7 @@ static int compute(ensemble_job *c, const options *given)
     int answer = c->status == NH_OK ? ranks_finish(c) : RANKS_STOPPED;
     if (answer != RANKS_STOPPED)
         return answer;
-    if (c->status == NH_OK) { /* others were still at work */
+    if (c->status == NH_OK) { /* others were still working */
         c->status = NH_CALLBACK_STOPPED;
         report = (nh_report){.status = NH_CALLBACK_STOPPED, .text = "stopped"};
     }
@@ -281,7 +281,8 @@ static int finish(ensemble_job *c, const options *given)
     return answer ? answer : failed;
 }
 
-/* Everything that all ranks should find out alike; then one of them complains. */
+/* Everything that all ranks should determine in the same way; if it fails, only one of them reports
+ * it. */
 static int understand(ensemble_job *c, const options *given)
 {
     int64_t steps = 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Something failed in a hook: the ensemble stops, and this is why. */
+/* Something failed in a hook: stops the ensemble, and keeps the reason. */
 static int note(ensemble_job *c, nh_status status, const nh_report *report)
 {
     if (status != NH_OK && c->failure.status == NH_OK)
@@ -149,7 +149,7 @@ int write_ensemble_checkpoint(void *user, const void *bytes, size_t size, int64_
     return ranks_agree(&c->ranks, failed || ranks_stopping(&c->ranks));
 }
 
-/* What a checkpoint holds: the bytes of those who made it, however many they were. */
+/* Restores a checkpoint: the bytes of the ranks that made it, however many they were. */
 static nh_status restore_pieces(ensemble_job *c, const nh_piece *piece, nh_report *report)
 {
     const int64_t *sizes = piece[1].bytes;
@@ -200,7 +200,8 @@ static int restore(ensemble_job *c, const char *file)
     return ranks_agree(&c->ranks, answer);
 }
 
-/* Nobody else writes what this process writes, or goes on from where it goes on. */
+/* Makes sure that nobody else writes what this process writes, or resumes from the same
+ * checkpoint. */
 static int lock_files(ensemble_job *c, const options *given, bool table)
 {
     nh_report report;
@@ -216,7 +217,7 @@ static int lock_files(ensemble_job *c, const options *given, bool table)
     return status == NH_OK ? 0 : complain_report(&report);
 }
 
-/* Rank 0 makes the file before others look for it. */
+/* Rank 0 creates the file before the others open it. */
 static int open_archives(ensemble_job *c, const options *given)
 {
     int answer = c->ranks.rank == 0 ? open_archive(c, given, given->resume) : 0;

@@ -1,5 +1,5 @@
-/* The picture of an ensemble. Where parameters are swept, what became of the members over each of
- * them; else how mean, deviation and range develop, the cloud of end states, and histograms. */
+/* The picture of an ensemble. If parameters are swept: the outcome of the members over each of
+ * them; otherwise mean, deviation and range over time, the cloud of end states, and histograms. */
 #include <nonholo_analysis.h>
 
 #include "ensemble_job.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Curves of a panel; every panel has places for all of them, since they share a legend. */
+/* Curves of a panel; every panel has room for all of them, since they share a legend. */
 enum { MEAN, DEVIATION, RANGE, MEMBERS, CURVES };
 enum { PANELS_MAX = 9, BAND_PANELS = 4, OUTCOME_PANELS = 6, HISTOGRAMS = 3, BINS_MAX = 60 };
 enum { ENERGY, ENERGY_ERROR, CONSTRAINT, OBSERVABLES }; /* columns of an ensemble */
@@ -26,7 +26,7 @@ typedef struct picture {
     bool failed; /* no memory */
 } picture;
 
-/* ---- what became of every member ---- */
+/* ---- the outcome of every member ---- */
 
 /* Energy, its error, constraint and observables at the last recorded time, then the coordinates
  * and velocities. */
@@ -82,8 +82,8 @@ static const char *outcome_name(const ensemble_job *c, int column)
                                 : nh_system_velocity_name(c->subject.system, column - columns - n);
 }
 
-/* What it says is only worth drawing where all members are known: after a resumption, and on other
- * ranks, they are not. */
+/* It is only worth drawing if all members are known: after resuming, and on other ranks, they are
+ * not. */
 static bool knows_all(const ensemble_job *c)
 {
     const int64_t members = nh_ensemble_members(c->ensemble);
@@ -174,7 +174,7 @@ static void add_cloud(picture *p)
     curve[MEMBERS].cloud = true;
 }
 
-/* How many members end up where. All alike is no picture. */
+/* How many members end where. If all end alike, there is no picture. */
 static void add_histogram(picture *p, int column)
 {
     const int64_t members = nh_ensemble_members(p->c->ensemble);
@@ -231,8 +231,7 @@ static bool keeps_energy(const ensemble_job *c)
     return nh_system_facts(c->subject.system)->keeps_energy;
 }
 
-/* The columns that say most, those first: observables, coordinates, velocities, energy or its
- * error. */
+/* The most informative columns first: observables, coordinates, velocities, energy or its error. */
 static int choose_outcomes(const ensemble_job *c, int *column, int most)
 {
     int count = 0;

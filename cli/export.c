@@ -1,4 +1,4 @@
-/* nonholo export: a model as a program or as equations for elsewhere. */
+/* nonholo export: writes a model as a program or as equations for other software. */
 #include "command.h"
 #include "message.h"
 #include "method_list.h"

@@ -1,4 +1,4 @@
-/* nonholo join: makes one file of the parts of an ensemble. */
+/* nonholo join: combines the parts of an ensemble into one file. */
 #include "checkpointing.h"
 #include "command.h"
 #include "json.h"

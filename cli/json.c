@@ -27,7 +27,7 @@ static void break_line(json *j)
     fprintf(j->out, "\n%*s", 2 * j->depth, "");
 }
 
-/* What stands before a value: comma, line, key. */
+/* What comes before a value: comma, line break, key. */
 static void lead(json *j, const char *key)
 {
     if (!j->first)

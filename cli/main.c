@@ -110,7 +110,8 @@ static int dispatch(int argc, char **argv)
     return asked ? perform(asked, argc - 1, argv + 1) : complain_command(word);
 }
 
-/* Started with a standard stream closed, the next file opened would take its place. */
+/* If the program is started with a standard stream closed, the next file opened would take its
+ * place. */
 static void fill_streams(void)
 {
     int descriptor;
@@ -124,7 +125,7 @@ static void fill_streams(void)
 int main(int argc, char **argv)
 {
     fill_streams();
-    /* a file that grew too large is a write that failed, with a message */
+    /* exceeding the file size limit is a failed write, with a message */
     signal(SIGXFSZ, SIG_IGN);
     int answer = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -12,7 +12,7 @@ enum { REMARKS_MAX = 64 };
 
 static bool silent, muted;
 static char speaker[128], *kept;   /* kept: the first complaint while muted */
-static char *remarks[REMARKS_MAX]; /* kept to the end of the process, for JSON */
+static char *remarks[REMARKS_MAX]; /* kept until the process ends, for JSON */
 static int remarked;
 
 void say_nothing(void)
@@ -41,7 +41,7 @@ static void put_name(const char *colour)
         fputs("nonholo: ", stderr);
 }
 
-/* Messages quote names and files that are not ours, which must not control the terminal. */
+/* Messages quote names and files that are not ours; they must not control the terminal. */
 static void put_safely(const char *text)
 {
     for (; *text; text++) {
@@ -52,7 +52,7 @@ static void put_safely(const char *text)
     fputc('\n', stderr);
 }
 
-/* `named`: as a message of this program. */
+/* `named`: begins with the name of this program. */
 static void put_complaint(const char *text, bool named)
 {
     if (muted) {
@@ -143,7 +143,7 @@ int complain_report(const nh_report *report)
     bool begins_with_file = report->line > 0 || report->status == NH_BAD_MODEL;
     if (begins_with_file)
         put_complaint(report->text, false);
-    else if (report->option) /* the library names it; here it is written so */
+    else if (report->option) /* the library's name for it, as written on the command line */
         complain("%s (--%s)", report->text, report->option);
     else
         complain("%s", report->text);
@@ -177,8 +177,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* The number of insertions, deletions, changes and swaps of adjacent letters that lead from a to b.
- */
+/* The number of insertions, deletions, substitutions and swaps of adjacent letters that turn a into
+ * b. */
 static int distance(const char *a, const char *b)
 {
     int la = (int)strlen(a), lb = (int)strlen(b), d[WORD_MAX + 1][WORD_MAX + 1];

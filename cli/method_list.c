@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether what stands here is "key=..." rather than a method. */
+/* Whether the text here is "key=..." rather than a method. */
 static bool is_option(const char *text)
 {
     return text[strcspn(text, ",:=")] == '=';
@@ -56,7 +56,7 @@ int split_methods(const char *text, char ***list, int *count)
     }
 }
 
-/* Whether the method is known, applies and can be composed as asked; the report says why not. */
+/* Whether the method exists, applies and can be composed as requested; the report says why not. */
 static bool is_possible(candidate *one, const subject *s, const options *given, nh_report *report)
 {
     if (nh_choice_parse(&one->choice, one->text, report) != NH_OK ||
@@ -84,7 +84,7 @@ static bool is_reference(int index)
     return strcmp(nh_method_name(nh_method_at(index)), "reference") == 0;
 }
 
-/* Of those that are offered the ones that apply are used. */
+/* Keeps those of the offered methods that apply. */
 static int keep_possible(candidate *list, int *count, const char *const *offered, const subject *s,
                          const options *given)
 {

@@ -9,7 +9,7 @@
 #include "subject.h"
 
 /* Appends the methods of `text` to a list of allocated texts. Returns 0, or the exit code after
- * having complained. */
+ * printing an error. */
 int split_methods(const char *text, char ***list, int *count);
 
 typedef struct candidate {
@@ -18,15 +18,14 @@ typedef struct candidate {
     int order; /* nominal, composed */
 } candidate;
 
-/* Determines the methods of --methods for the system: every one is known, applies, and can be
- * composed if that is asked for. Without --methods: those of `offered` that apply, or if that is
- * NULL of all methods but the reference solution. Returns 0, or the exit code after having
- * complained; the caller frees *out in any case. */
+/* Determines the methods of --methods for the system: each must exist, apply, and be composable if
+ * that is requested. Without --methods: those of `offered` that apply or, if that is NULL, all
+ * methods that apply except the reference solution. Returns 0, or the exit code after printing an
+ * error; the caller frees *out in any case. */
 int choose_methods(candidate **out, int *count, const char *const *offered, const subject *s,
                    const options *given);
 
-/* The method with the lowest order among them, above 1 if there is such: a step that suits it suits
- * the others. */
+/* The method with the lowest order, above 1 if possible: a step that suits it suits the others. */
 const candidate *most_demanding(const candidate *list, int count);
 
 /* The options of a run with one of the methods. */

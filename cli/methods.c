@@ -51,7 +51,7 @@ static void describe_range(const nh_option *option, char *text, size_t size)
 
 /* ---- cost ---------------------------------------------------------------------------------- */
 
-/* The cost of a step is counted on a model that every method takes, but for those that need
+/* The cost of a step is counted on a model to which every method applies, except those that need
  * rotations. */
 enum { YARDSTICKS = 2 };
 static const char *const yardstick_name[YARDSTICKS] = {"pendulum-cvt", "chaplygin-ball"};
@@ -96,7 +96,7 @@ static int yardstick_for(const nh_choice *choice)
     return nh_choice_needs(choice) & NH_NEEDS_ROTATIONS ? 1 : 0;
 }
 
-/* Evaluations a step, NaN when they could not be counted. */
+/* Evaluations per step, NaN if they could not be counted. */
 static double cost_of(const yardstick *all, const nh_choice *choice, const char *method)
 {
     const yardstick *y = all + yardstick_for(choice);
@@ -114,7 +114,7 @@ typedef struct method_line {
     char order[8], cost[16], keeps[128], needs[128];
 } method_line;
 
-/* Methods that choose their own steps have none. */
+/* Methods that choose their own steps have no fixed order. */
 static const char *order_text(const nh_choice *choice, char *text, size_t size)
 {
     int order = nh_choice_order(choice);
@@ -166,7 +166,7 @@ static void print_table(void)
     yardsticks_free(y);
 }
 
-/* Text of several lines, moved to the right. */
+/* Text of several lines, indented. */
 static void print_indented(const char *text)
 {
     while (text && *text) {
@@ -190,12 +190,12 @@ static void print_options(const nh_method *method)
         puts("  none");
 }
 
-/* The compositions that take the method, with the order that each makes. */
+/* The compositions that apply to the method, with the order that each gives. */
 static void print_composed(const nh_choice *choice)
 {
     const char *before = "compose    ";
     nh_report why = {0};
-    for (int i = nh_composition_count() - 1; i >= 0; i--) /* of the first, if all refuse */
+    for (int i = nh_composition_count() - 1; i >= 0; i--) /* that of the first, if all refuse */
         nh_composition_order(nh_composition_name(i), choice, &why);
     for (int i = 0; i < nh_composition_count(); i++) {
         int order = nh_composition_order(nh_composition_name(i), choice, NULL);
@@ -285,7 +285,7 @@ static void put_method(json *j, const nh_choice *choice, const char *text)
     json_text(j, "name", nh_method_name(method));
     json_text(j, "summary", nh_method_summary(method));
     json_integer(j, "order", nh_choice_order(choice));
-    json_real(j, "evaluations", cost_of(y, choice, text)); /* a step, on the yardstick */
+    json_real(j, "evaluations", cost_of(y, choice, text)); /* per step, on that model */
     put_words(j, "keeps", describe_keeps(nh_choice_keeps(choice), keeps, sizeof keeps));
     put_words(j, "needs", describe_needs(nh_choice_needs(choice), needs, sizeof needs));
     json_text(j, "formulas", nh_method_formulas(method));

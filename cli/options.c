@@ -220,7 +220,7 @@ static size_t item_length(const char *text)
     return i;
 }
 
-/* The library knows by `prefix` what may be set. */
+/* `prefix` tells the library what may be set. */
 static int add_settings(options *given, const specification *s, const char *text,
                         const char *prefix)
 {
@@ -253,7 +253,7 @@ static int add_start(options *given, const char *text)
 
 static const char *const parts_of_project[] = {"keep=", "solve="};
 
-/* Which part of --project a word is, or -1. */
+/* The index of a word among the parts of --project, or -1. */
 static int part_of_project(const char *word)
 {
     for (int i = 0; word && i < 2; i++)
@@ -262,7 +262,7 @@ static int part_of_project(const char *word)
     return -1;
 }
 
-/* --project, or with keep=NAMES or solve=NAMES behind it. */
+/* --project, alone or followed by keep=NAMES or solve=NAMES. */
 static int add_project(options *given, const char *text)
 {
     int part = part_of_project(text);
@@ -398,7 +398,7 @@ static int complain_unknown(const command *asked, const char *word)
 {
     const char *names[SPECIFICATIONS];
     int count = 0;
-    bool elsewhere = false; /* another command's option needs no correction of its spelling */
+    bool elsewhere = false; /* an option of another command is not a misspelling */
     char name[32];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     for (int i = 0; i < SPECIFICATIONS; i++) {
@@ -509,7 +509,7 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
     struct option longs[SPECIFICATIONS + 1];
     char shorts[3 * SPECIFICATIONS];
     fill_tables(asked->options, longs, shorts);
-    optind = 0; /* GNU: start anew */
+    optind = 0; /* GNU: start again */
     opterr = 0;
     for (;;) {
         int code = getopt_long(argc, argv, shorts, longs, NULL);
@@ -519,7 +519,7 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
             return complain_option(asked, code, optopt, argv[optind - 1]);
         const specification *s = specification_of(code);
         if (s->kind == PROJECT && !optarg && part_of_project(argv[optind]) >= 0)
-            optarg = argv[optind++]; /* getopt itself takes it behind '=' only */
+            optarg = argv[optind++]; /* getopt itself accepts it only after '=' */
         int answer = take_value(given, s, optarg);
         if (answer)
             return answer;

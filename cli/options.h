@@ -65,7 +65,7 @@ typedef struct options {
 
 struct command;
 
-/* Returns 0, or the exit code after having complained. options_free in any case. */
+/* Returns 0, or the exit code after printing an error. options_free in any case. */
 int options_parse(options *given, const struct command *asked, int argc, char **argv);
 void options_free(options *given);
 
@@ -81,24 +81,24 @@ typedef struct option_line {
 bool options_line(unsigned groups, int index, option_line *line);
 
 /* numbers.c: a finite number; a whole one, "1000" or "1e6", in a range. */
-#define INTEGERS (INT64_C(1) << 53) /* beyond, a double no longer counts by ones */
+#define INTEGERS (INT64_C(1) << 53) /* beyond this, a double cannot represent every integer */
 bool parse_real(const char *text, double *value);
 bool parse_count(const char *text, int64_t least, int64_t greatest, int64_t *value);
 
-/* --steps-list: falling steps want rising whole numbers, at most `room` of them; how many there
- * are, or -1 after having complained. */
+/* --steps-list: increasing whole numbers of steps, at most `room` of them. Returns how many there
+ * are, or -1 after printing an error. */
 int parse_steps_list(const char *text, int room, int64_t *steps);
 
-/* "NAME=a:b:n" cut apart; the name is copied into `name`. Complains when it is something else. */
+/* Splits "NAME=a:b:n"; the name is copied into `name`. Prints an error for anything else. */
 int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size);
 
-/* "K/N" of --part; complains when it is something else. */
+/* "K/N" of --part; prints an error for anything else. */
 int parse_part(const char *text, int *part, int *parts);
 
-/* "a:b:n" of --times; complains when it is something else. */
+/* "a:b:n" of --times; prints an error for anything else. */
 int parse_times(const char *text, double *from, double *to, int64_t *count);
 
-/* A list of exactly `count` numbers out of "1,2,-3"; `name` is the option that messages name. */
+/* A list of exactly `count` numbers from "1,2,-3"; `name` is the option that messages mention. */
 int parse_list(const char *name, const char *text, int count, double *values);
 
 #endif

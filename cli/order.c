@@ -14,7 +14,7 @@
 
 enum { COARSEST = 4, HALVINGS = 7, SIZES_LEAST = 2, ON_THE_WAY = 16 };
 static const double standard_time = 1, standard_tolerance = 1e-13;
-static const double steps_max = 1e9; /* of one run; beyond, nobody would wait */
+static const double steps_max = 1e9; /* of one run; nobody would wait for more */
 
 /* ---- step sizes ---------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static int list_given(survey *s, const options *given)
     return 0;
 }
 
-/* The longest step is adjusted so that a whole number of steps ends at the time asked for. */
+/* The longest step is adjusted so that a whole number of steps ends at the requested time. */
 static int list_halvings(survey *s, const options *given)
 {
     double count = isnan(given->step) ? COARSEST : s->time / given->step, whole = round(count);
@@ -61,8 +61,8 @@ static int choose_step_sizes(survey *s, const options *given)
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* The largest component of a state, or of its difference from another one, in parts of what the
- * component moves by: so units do not matter. */
+/* The largest component of a state, or of its difference from another one, relative to how far that
+ * component moves: so units do not matter. */
 static double largest(const survey *s, const double *state, const double *from)
 {
     double found = 0;
@@ -72,7 +72,7 @@ static double largest(const survey *s, const double *state, const double *from)
     return found;
 }
 
-/* How far the motion goes, by states on the way. */
+/* How far the motion goes, from intermediate states. */
 static nh_status follow_motion(survey *s, double *state, nh_report *report)
 {
     const subject *u = &s->subject;
@@ -131,7 +131,7 @@ static int find_reference(survey *s)
     return find_scales(s);
 }
 
-/* The end state's distance from the reference, or NaN with the reason. */
+/* The distance of the end state from the reference, or NaN with the reason. */
 static double error_of(const survey *s, const options *given, const char *method, int size,
                        char *failure, size_t room)
 {
@@ -159,7 +159,7 @@ static double error_of(const survey *s, const options *given, const char *method
 static void measure(survey *s, const options *given)
 {
     int64_t all = 0, done = 0;
-    double level[STEP_SIZES_MAX]; /* where the noise of rounding begins: it adds up like chance */
+    double level[STEP_SIZES_MAX]; /* where rounding noise begins: it adds up like a random walk */
     for (int i = 0; i < s->sizes; i++) {
         all += s->steps[i];
         level[i] = s->scale * fmax(s->accuracy.error, DBL_EPSILON / 2 * sqrt((double)s->steps[i]));
@@ -181,7 +181,8 @@ static void measure(survey *s, const options *given)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* A method that never came to the end makes the command fail, with the reason of its last try. */
+/* A method that never reached the end makes the command fail, with the reason of its last
+ * attempt. */
 static int complain_failures(const survey *s)
 {
     int answer = DONE;

@@ -38,7 +38,7 @@ static const char *point_name(nh_point mark)
     return names[mark];
 }
 
-/* From the point before; NaN where there is none. */
+/* From the previous point; NaN if there is none. */
 static double local_order(const survey *s, const series *one, int i)
 {
     return i > 0 && one->error[i] > 0 && one->error[i - 1] > 0

@@ -26,10 +26,10 @@ typedef struct survey {
     int sizes;                     /* of steps */
     int64_t steps[STEP_SIZES_MAX]; /* rising */
     double h[STEP_SIZES_MAX];
-    double *q, *v;  /* the reference's end state, one behind the other */
-    double *scales; /* by which errors of its components are measured */
+    double *q, *v;  /* the reference's end state, in one block */
+    double *scales; /* relative to which errors of its components are measured */
     nh_accuracy accuracy;
-    double tolerance, scale; /* scale: of the end state itself, in those parts; at least 1 */
+    double tolerance, scale; /* scale: size of the end state itself, in these units; at least 1 */
     series *series;
 } survey;
 

@@ -1,4 +1,4 @@
-/* nonholo plot: draws what was recorded in a file. */
+/* nonholo plot: draws the data recorded in a file. */
 #include <nonholo_analysis.h>
 
 #include "command.h"

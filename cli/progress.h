@@ -19,7 +19,7 @@ typedef struct progress {
 
 void progress_begin(progress *p, int64_t total, bool quiet);
 void progress_update(progress *p, int64_t done);
-void progress_end(progress *p); /* clears the line; before anything else is printed */
+void progress_end(progress *p); /* clears the line; call before printing anything else */
 
 /* From now on progress is printed as one JSON object per line, on terminals and elsewhere. */
 void progress_as_json(void);

@@ -1,5 +1,5 @@
-/* Processes of one MPI launch that share an ensemble. The module that speaks MPI is loaded here, if
- * a launcher started this process. */
+/* Processes of one MPI launch that share an ensemble. If a launcher started this process, the
+ * module that talks to MPI is loaded here. */
 #define _GNU_SOURCE
 #include "ranks.h"
 #include "command.h"
@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 static const int64_t END = INT64_C(1) << 40; /* added to the round when all is done */
-/* Seconds from one look at the counters to the next, at least, and for each rank: so that ranks
- * that look do not keep those waiting who take blocks. */
+/* The least number of seconds between two readings of the counters, in total and per rank: so that
+ * ranks that only read do not delay those that take blocks. */
 static const double look_least = 0.05, look_each = 2e-5, wait_least = 0.002;
-/* Seconds that others get after a failure: one that computes hears of it within one of them, one
- * that waits for the failed rank never does. */
+/* Seconds that the other ranks get after a failure: one that computes notices it within one of
+ * them; one that waits for the failed rank never does. */
 static const double patience = 5;
 
 /* ---- the launcher ---- */
@@ -54,7 +54,7 @@ static int launched(const char **implementation)
     return 0;
 }
 
-/* The module is beside the library. */
+/* The module is in the same folder as the library. */
 static nonholo_mpi_begin_fn *load(ranks *r, const char *implementation, char *why, size_t size)
 {
     Dl_info library;
@@ -75,7 +75,7 @@ static nonholo_mpi_begin_fn *load(ranks *r, const char *implementation, char *wh
                      : NULL;
 }
 
-/* Where a file is missing or a disk is full, it matters whose it is. */
+/* If a file is missing or a disk is full, it matters on which rank. */
 static void name_speaker(const ranks *r)
 {
     char host[64] = "", who[128];
@@ -136,7 +136,7 @@ static void pause_between_looks(const ranks *r)
     nanosleep(&pause, NULL);
 }
 
-/* MPI ends processes with a signal that they may not have the time to hear. */
+/* MPI ends processes with a signal to which they may not have time to react. */
 static void fail_together(ranks *r, int code)
 {
     double begin = clock_seconds();

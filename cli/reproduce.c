@@ -17,7 +17,7 @@ typedef struct press {
     const options *given;
     const char *folder;
     progress bar;
-    int64_t done; /* runs of the figures before */
+    int64_t done; /* runs of the figures before this one */
     json out;
     int passed, failed, unchecked;
     int reproduced, not_reproduced; /* claims of others */
@@ -184,7 +184,7 @@ static int make_folder(const char *path)
     return FAILED;
 }
 
-/* Opens what was asked for: every figure is read before the first is computed. */
+/* Opens what was requested: every figure is read before the first one is computed. */
 static int open_figures(const options *given, nh_figure **list, int *count)
 {
     bool all = strcmp(given->operands[0], "all") == 0 && given->operand_count == 1;

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* Paths that cannot be written are found out before the computation, not after it. */
+/* Paths that cannot be written are detected before the computation, not after it. */
 static int check_paths(const options *given)
 {
     nh_report report;
@@ -106,7 +106,7 @@ static void take_last_row(run_job *job)
         s->v[i] = nh_record_value(job->record, last, 1 + s->coordinates + i);
 }
 
-/* What failed to be written is named and does not stop the rest. */
+/* What cannot be written is named and does not stop the rest. */
 static int write_files(run_job *job, const options *given)
 {
     nh_report report;
@@ -135,7 +135,8 @@ static int stop_here(run_job *job)
     return tell_how_to_resume(&job->checkpointing, nh_run_steps(job->run));
 }
 
-/* How good the end state is. Only those who asked for it hear why there is no estimate. */
+/* Estimates how accurate the end state is. Only users who asked for an estimate are told why there
+ * is none. */
 static void estimate_error(run_job *job, const options *given)
 {
     nh_report report;
@@ -171,7 +172,7 @@ static int finish(run_job *job, const options *given)
         job->estimate.error = NAN;
     else
         estimate_error(job, given);
-    if (job->status != NH_OK) /* before what was merely remarked */
+    if (job->status != NH_OK) /* before mere remarks */
         answer = tell_failure(job);
     remark_run(job->run);
     if (nh_record_rows(job->record) > 0) {

@@ -80,7 +80,7 @@ static void print_columns(const run_job *job, int width, int first, int count)
         printf("  %-*s  (%d more; -o FILE.csv and --json show all)\n", width, "...", count - SHOWN);
 }
 
-/* One digit: it is an estimate. What is below 1e-11 is mostly rounding. */
+/* One digit, since it is an estimate. Below 1e-11 it is mostly rounding. */
 static void print_estimate(const run_job *job, int width)
 {
     const nh_estimate *e = &job->estimate;
@@ -103,7 +103,7 @@ static void print_cost(const run_job *job, int width)
     printf("%s, %s\n", duration(nh_run_seconds(job->run)).text, backend_name(job));
 }
 
-/* What was left to the program. */
+/* What the program has chosen. */
 static void print_chosen(const run_job *job, int width)
 {
     if (job->plan->advised)
@@ -141,7 +141,7 @@ void print_text(const run_job *job)
     print_chosen(job, width);
     print_columns(job, width, 1, s->coordinates);
     print_columns(job, width, 1 + s->coordinates, s->velocities);
-    /* where it is not conserved, what it does is no error */
+    /* if the energy is not conserved, its change is not an error */
     bool kept = nh_system_facts(s->system)->keeps_energy;
     for (int i = 0; i < nh_system_events(s->system); i++)
         kept &= !nh_system_event_acts(s->system, i);
@@ -217,7 +217,8 @@ static void print_estimate_json(json *j, const run_job *job)
     json_boolean(j, "estimate_converging", e->converging);
 }
 
-/* What a method with a tolerance did within the steps of the run; others took those. */
+/* The steps that a method with a tolerance took within the steps of the run; others took the
+ * latter. */
 static void print_own_steps(json *j, const run_job *job)
 {
     int64_t accepted, rejected;

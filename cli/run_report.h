@@ -6,11 +6,11 @@
 #include "subject.h"
 
 typedef struct run_job {
-    subject subject; /* its state is the start, and in the report the last recorded one */
+    subject subject; /* its state is the start and, in the report, the last recorded one */
     nh_simulation *simulation;
     const nh_run *run;            /* the simulation's */
     const nh_record *record;      /* the simulation's */
-    nh_simulation_options wanted; /* as far as the options about time go */
+    nh_simulation_options wanted; /* as far as the options about time determine it */
     const nh_plan *plan;          /* the simulation's */
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */

@@ -19,9 +19,9 @@ typedef struct reader {
     long long number; /* of the line */
     int columns;
     int *place;  /* of each column: coordinate i is i, velocity i is coordinates + i */
-    char *solve; /* velocities that the model solves for and that are no columns, or NULL */
+    char *solve; /* velocities for which the model solves and that are not columns, or NULL */
     int64_t rows, row_room;
-    int answer; /* what a line that could not be read leads to; 0 when there is none */
+    int answer; /* the exit code after a line that could not be read, or 0 */
 } reader;
 
 static int complain_line(const reader *r, const char *what, const char *word)
@@ -29,7 +29,7 @@ static int complain_line(const reader *r, const char *what, const char *word)
     return complain("%s:%lld: %s '%s'", r->path, r->number, what, word);
 }
 
-/* A file without an end (a device, a pipe) must not take all memory. */
+/* An endless file (a device, a pipe) must not take all memory. */
 enum { LINE_MAX_BYTES = 1 << 26 };
 static const size_t list_max_bytes = (size_t)1 << 31;
 
@@ -49,7 +49,7 @@ static bool put(reader *r, size_t length, char letter)
     return true;
 }
 
-/* The next line without its end, or false at the end of the file or with an answer. */
+/* The next line without its end, or false at the end of the file or after an error. */
 static bool next_line(reader *r)
 {
     size_t length = 0;
@@ -113,7 +113,7 @@ static int read_names(reader *r)
     return 0;
 }
 
-/* What the model's `start solve` leaves to be found in every row: a list of names. */
+/* What the model's `start solve` has to find in every row: a list of names. */
 static int list_solved(reader *r)
 {
     const subject *s = &r->c->subject;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUT_MOST = 1 << 23 }; /* bytes; the library refuses less */
+enum { INPUT_MOST = 1 << 23 }; /* bytes; the library's own limit is lower */
 
 /* The start: first the model's with --start applied, then whole vectors, then the projection. */
 static int choose_start(subject *s, const options *given)
@@ -38,7 +38,7 @@ static int choose_start(subject *s, const options *given)
     return answer;
 }
 
-/* All of standard input; one that does not end is cut off where no model is that long. */
+/* All of standard input; endless input is cut off beyond the length of any model. */
 static char *read_input(size_t *length)
 {
     size_t room = 1 << 16;

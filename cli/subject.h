@@ -8,21 +8,21 @@ typedef struct subject {
     nh_model *model;
     nh_system *system;
     int coordinates, velocities;
-    double t, *q, *v;  /* the start state, projected when that was asked for */
+    double t, *q, *v;  /* the start state, projected if requested */
     double *wrapped_q; /* room for q with angles wrapped */
 } subject;
 
 /* A shipped model's name, the path of a file, or '-' for standard input. Returns 0, or the exit
- * code after having complained, with NULL in *out. */
+ * code after printing an error, with NULL in *out. */
 int open_model(nh_model **out, const char *operand);
 
-/* The model alone, for commands that look at other things before they open the rest: that there is
- * no such model is what a user wants to know first. subject_free in any case. */
+/* Only opens the model, for commands that check other things before the rest: a user first wants to
+ * know if the model does not exist. subject_free in any case. */
 int subject_find(subject *s, const options *given);
 
-/* Opens the first operand with --set, --start, --q, --v, --t0 and --project applied. Whether the
- * start satisfies the constraints is not looked at. Returns 0, or the exit code after having
- * complained; subject_free in any case. `s` is zero, or was given to subject_find. */
+/* Opens the first operand with --set, --start, --q, --v, --t0 and --project applied. Does not check
+ * whether the start satisfies the constraints. Returns 0, or the exit code after printing an error;
+ * subject_free in any case. `s` is zero, or was passed to subject_find. */
 int subject_open(subject *s, const options *given);
 void subject_free(subject *s);
 

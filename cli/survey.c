@@ -1,4 +1,5 @@
-/* nonholo survey: every method on every shipped model, with the verdict on every integral. */
+/* nonholo survey: runs every method on every shipped model, and gives the verdict on every
+ * integral. */
 #include <nonholo_analysis.h>
 
 #include "command.h"
@@ -16,7 +17,7 @@ static const double step_without_span = 0.02;
 
 /* ---- what is run --------------------------------------------------------------------------- */
 
-/* A misspelt name is an error, also where no model asks for the method. */
+/* A misspelt name is an error, even if no model would use the method. */
 static int check_names(const options *given)
 {
     nh_choice choice;
@@ -27,7 +28,7 @@ static int check_names(const options *given)
     return 0;
 }
 
-/* 'reference' is the yardstick of the others. */
+/* 'reference' is what the others are measured by. */
 static bool is_wanted(const char *method, const nh_system *system)
 {
     nh_choice choice;
@@ -35,7 +36,7 @@ static bool is_wanted(const char *method, const nh_system *system)
            nh_choice_applies(&choice, system, NULL) == NH_OK;
 }
 
-/* Of --methods, or of all methods, those that apply become the methods of `mine`, which only refers
+/* Those of --methods, or of all methods, that apply become the methods of `mine`, which only refers
  * to their names. */
 static int choose(const options *given, const nh_system *system, options *mine)
 {
@@ -100,7 +101,7 @@ static void print_table(const contest *c)
            c->time);
     for (int i = 0; i < c->quantities; i++) {
         const char *name = quantity_name(c, i), *tick = strchr(name, '*') ? "`" : "";
-        printf(" %s%s%s |", tick, name, tick); /* products are not emphasis */
+        printf(" %s%s%s |", tick, name, tick); /* so that products are not read as emphasis */
     }
     printf("\n|---|");
     for (int i = 0; i < c->quantities; i++)
@@ -117,7 +118,7 @@ static void print_table(const contest *c)
 
 /* ---- all models ----------------------------------------------------------------------------- */
 
-/* Not before there is something to print: a command that is refused prints nothing. */
+/* Called only when there is something to print: a command that is refused prints nothing. */
 static void begin_models(json *j)
 {
     if (j->out)
@@ -126,7 +127,7 @@ static void begin_models(json *j)
     json_array(j, "models");
 }
 
-/* One model; a method that fails is a result, and no failure of the survey. */
+/* Surveys one model; a method that fails is a result, not a failure of the survey. */
 static int survey(const options *given, const char *model, json *j)
 {
     contest c = {.compose = given->compose, .brief = true};

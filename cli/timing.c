@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { POINTS = 10000 };                    /* recorded by default */
-static const double table_limit = 32 << 20; /* numbers in the table before points are spared */
+static const double table_limit = 32 << 20; /* numbers in the table before points are omitted */
 
 static double or_zero(double value)
 {
@@ -69,8 +69,8 @@ int64_t steps_between_points(const options *given, int64_t steps, int columns)
     return steps > points ? (int64_t)ceil((double)steps / points) : 1;
 }
 
-/* States `apart` units of time from each other: with --step in steps of about that length, else
- * with steps that the method chooses. */
+/* Records states `apart` units of time apart: with --step in steps of about that length, else with
+ * steps that the method chooses. */
 static void record_each(const options *given, double apart, nh_simulation_options *wanted)
 {
     double count = isnan(given->step) ? 1 : ceil(apart / given->step - 1e-9);
@@ -119,7 +119,7 @@ int choose_timing(const options *given, nh_simulation_options *wanted)
         return record_times(given, wanted);
     if (apart) {
         record_each(given, given->every_time, wanted);
-        wanted->steps = timed ? 0 : -1; /* as long as suits the motion */
+        wanted->steps = timed ? 0 : -1; /* a time span that suits the motion */
     } else if (stepped && counted && timed)
         return complain("run needs either --steps N or --time T, not both");
     if (!stepped && ((counted && given->steps == 0) || (timed && given->time == 0)))

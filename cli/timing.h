@@ -4,19 +4,20 @@
 
 #include "subject.h"
 
-/* What --tolerance, --absolute and the options about time say of a single run. Returns 0, or the
- * exit code after having complained. */
+/* What --tolerance, --absolute and the options about time mean for a single run. Returns 0, or the
+ * exit code after printing an error. */
 int choose_timing(const options *given, nh_simulation_options *wanted);
 
-/* --steps as it is, or the nearest whole number of steps to --time. `who` needs them. */
+/* --steps as given, or the whole number of steps nearest to --time. `who` is the command that needs
+ * them. */
 int count_steps(const char *who, const options *given, int64_t *steps);
 
-/* The same, with what is open chosen for the system: the step for `method`, and the model's span.
- */
+/* The same; what is left open is chosen for the system: the step for `method`, and the model's time
+ * span. */
 int plan_common_step(const char *who, const options *given, const subject *s, const char *method,
                      double *step, int64_t *steps);
 
-/* --every, or what makes about 10,000 points; fewer of rows with very many columns. */
+/* --every, or an interval that gives about 10,000 points; fewer for rows with very many columns. */
 int64_t steps_between_points(const options *given, int64_t steps, int columns);
 
 #endif

@@ -1,7 +1,7 @@
 /* nonholo view: computes a trajectory and shows the moving mechanism in a browser.
  *
- * The page is the one that 'run --plot FILE.html' writes. It is handed out on a loopback address,
- * to this machine only, until the command is interrupted. */
+ * The page is the one that 'run --plot FILE.html' writes. It is served on a loopback address, to
+ * this machine only, until the command is interrupted. */
 #define _GNU_SOURCE
 #include "checkpointing.h"
 #include "command.h"
@@ -53,7 +53,7 @@ static int read_page(page *p)
     return answer;
 }
 
-/* As 'run' does it, into a file that nobody else reads. */
+/* As `run` does it, into a file that nobody else reads. */
 static int make_page(page *p, const options *given)
 {
     const char *folder = getenv("TMPDIR");
@@ -111,7 +111,7 @@ static void send_all(int to, const char *data, size_t length)
     }
 }
 
-/* The head of a request, as far as it arrives in time. */
+/* Reads the head of a request, as far as it arrives in time. */
 static bool read_request(int from, char *request)
 {
     size_t used = 0;
@@ -130,7 +130,7 @@ static bool read_request(int from, char *request)
     return false;
 }
 
-/* Only pages of this address may ask for it, whatever name they were reached by. */
+/* Only pages from this address may ask for it, by whatever name they were reached. */
 static bool is_for_us(const char *request, int port)
 {
     char host[2][48];
@@ -159,7 +159,7 @@ static void answer_one(int client, const page *p, int port)
     send_all(client, p->text, p->length);
 }
 
-/* Until interrupted. */
+/* Serves the page until interrupted. */
 static void serve(int door, const page *p, int port)
 {
     while (!interrupted()) {
@@ -176,7 +176,7 @@ static void serve(int door, const page *p, int port)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* Without xdg-open, or with nobody in front of a screen, the address is enough. */
+/* Without xdg-open, or without a display, printing the address is enough. */
 static void open_browser(char *address)
 {
     char *arguments[] = {"xdg-open", address, NULL};

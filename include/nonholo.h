@@ -44,8 +44,8 @@ extern "C" {
 typedef enum nh_status {
     NH_OK = 0,
     /* the request was wrong: command line exit code 2 */
-    NH_BAD_ARGUMENT, /* a value out of range, an unknown name, method or option */
-    NH_BAD_MODEL,    /* the text is not a model; line and column say where, when there is a place */
+    NH_BAD_ARGUMENT,   /* a value out of range, an unknown name, method or option */
+    NH_BAD_MODEL,      /* an error in a model text; line and column say where, if known */
     NH_NOT_APPLICABLE, /* the method requires a property that this system does not have */
     NH_BAD_START,      /* the start state does not satisfy the constraints */
     NH_TOO_LARGE,      /* exceeds a size limit */
@@ -74,8 +74,7 @@ typedef struct nh_report {
     char text[2048];
 } nh_report;
 
-/* True when the status means that the request itself was wrong (exit code 2 of the command line).
- */
+/* True if the status means that the request itself was wrong (command line exit code 2). */
 NH_API bool nh_status_is_usage(nh_status status);
 NH_API const char *nh_status_name(nh_status status);
 
@@ -162,8 +161,9 @@ NH_OPTIONS_DEFAULT(nh_functions)
 NH_API nh_status nh_system_from_functions(nh_system **out, const nh_functions *functions,
                                           nh_report *report);
 
-/* Remarks: doubts about an answer that is given all the same. Each says what was seen, where, and
- * what to try. Those of a system concern the model; those of a run, the motion computed so far. */
+/* Remarks: warnings about a result that is returned nevertheless. Each says what was observed,
+ * where, and what to try. The remarks of a system concern the model, those of a run the motion
+ * computed so far. */
 NH_API int nh_system_remarks(const nh_system *system);
 NH_API const char *nh_system_remark(const nh_system *system, int index);
 
@@ -175,8 +175,8 @@ NH_API const char *nh_system_name(const nh_system *system);
 NH_API int nh_system_coordinates(const nh_system *system);
 NH_API int nh_system_velocities(const nh_system *system);
 NH_API int nh_system_constraints(const nh_system *system);
-NH_API int nh_system_positions(const nh_system *system); /* constraints that are on positions */
-NH_API int nh_system_rotations(const nh_system *system); /* each is such a constraint on its q */
+NH_API int nh_system_positions(const nh_system *system); /* how many constraints are on positions */
+NH_API int nh_system_rotations(const nh_system *system); /* each adds one such constraint */
 NH_API const char *nh_system_coordinate_name(const nh_system *system, int index);
 NH_API bool nh_system_is_angle(const nh_system *system, int index); /* with period 2 pi */
 NH_API const char *nh_system_velocity_name(const nh_system *system, int index); /* "x'", "w1" */
@@ -191,10 +191,10 @@ NH_API int nh_system_observables(const nh_system *system);
 NH_API const char *nh_system_observable_name(const nh_system *system, int index);
 
 /* Inputs of the model: what acts on the system from outside. A setting "u=EXPRESSION" of
- * nh_system_build says what an input is, in terms of t, parameters and, where it occurs in forces
- * only, the state. A setting "u:held", "u:linear" or "u:spline" leaves it open: a run is then given
- * its values while it advances. "input " before a setting allows inputs only. An input without a
- * setting has the model's default. */
+ * nh_system_build defines an input in terms of t, the parameters and, if the input occurs only in
+ * forces, the state. A setting "u:held", "u:linear" or "u:spline" leaves it open: its values are
+ * then supplied while a run advances. A setting that begins with "input " may only name an input.
+ * An input without a setting has the model's default. */
 typedef enum nh_signal {
     NH_SIGNAL_FORMULA, /* an expression */
     NH_SIGNAL_HELD,    /* a value that is kept until the next one */
@@ -204,33 +204,33 @@ typedef enum nh_signal {
 NH_API int nh_system_inputs(const nh_system *system);
 NH_API const char *nh_system_input_name(const nh_system *system, int index);
 NH_API nh_signal nh_system_input_signal(const nh_system *system, int index);
-/* Its expression, cut short when it is long; of an open input what it is unless a run is given
- * something else. Freed by the caller. */
+/* The expression of an input, shortened if it is long; for an open input, its default. Freed by the
+ * caller. */
 NH_API char *nh_system_input_text(const nh_system *system, int index);
 
 /* The model's start state at time 0, with `assignments` ("x=1, x'=0.2"; may be NULL) applied before
  * the start expressions are evaluated. If the model has `start solve`, the velocities named there
- * are solved for, except those assigned here. Otherwise the constraints are not looked at. */
+ * are solved for, except those assigned here. Otherwise the constraints are not checked. */
 NH_API nh_status nh_system_start(const nh_system *system, const char *assignments, double *q,
                                  double *v, nh_report *report);
 /* Whether the model's `start solve` names velocity `index`. */
 NH_API bool nh_system_solves(const nh_system *system, int index);
 NH_API bool nh_system_solves_position(const nh_system *system, int index); /* ... coordinate */
 
-/* Returns NH_BAD_START, with the residual in the report, if the state violates the constraints: if
- * no relative change of 1e-9 in its numbers could make the residuals vanish. */
+/* Returns NH_BAD_START, with the residual in the report, if the state violates the constraints,
+ * that is, if no relative change of 1e-9 in its numbers could make the residuals vanish. */
 NH_API nh_status nh_system_check_start(const nh_system *system, double t, const double *q,
                                        const double *v, nh_report *report);
 
 /* Replaces v by the nearest velocities that satisfy the constraints, in the mass metric at the
  * given state. Fails with NH_BAD_START if there are none (or none are found, for constraints
- * nonlinear in the velocities); v is unchanged then. */
+ * nonlinear in the velocities); v is then unchanged. */
 NH_API nh_status nh_system_project(const nh_system *system, double t, const double *q, double *v,
                                    nh_report *report);
 
 /* The same with some velocities fixed. Names are separated by commas ("x', y[2]', w1"); the name of
- * a family means all of its members. At most one of the lists may be given; without either, those
- * of the model's `start solve` change, or all. */
+ * a family means all of its members. At most one of the lists may be given; without either, the
+ * velocities named by the model's `start solve` may change, or all if it has none. */
 typedef struct nh_projection {
     size_t size;       /* see "options" above */
     const char *keep;  /* these stay as they are, all others may change */
@@ -239,7 +239,7 @@ typedef struct nh_projection {
 NH_OPTIONS_DEFAULT(nh_projection)
 NH_API nh_status nh_system_project_by(const nh_system *system, const nh_projection *how, double t,
                                       const double *q, double *v, nh_report *report);
-/* The same, with the positions first moved to the nearest that satisfy the conditions on them. */
+/* The same, after moving the positions to the nearest ones that satisfy the conditions on them. */
 NH_API nh_status nh_system_project_state(const nh_system *system, const nh_projection *how,
                                          double t, double *q, double *v, nh_report *report);
 
@@ -263,8 +263,8 @@ NH_API nh_status nh_system_energy(const nh_system *system, double t, const doubl
 NH_API nh_status nh_system_residual(const nh_system *system, double t, const double *q,
                                     const double *v, double *k, /* k[constraints] */
                                     nh_report *report);
-/* Conditions on positions g(t, q) = 0: g[positions]. They are the last of the constraints, where k
- * is their time derivative. */
+/* Conditions on positions g(t, q) = 0: g[positions]. They are the last of the constraints; their
+ * entries of k are the time derivatives of g. */
 NH_API nh_status nh_system_position_residual(const nh_system *system, double t, const double *q,
                                              double *g, nh_report *report);
 /* The largest of all |k| and |g|; NaN if one is. */
@@ -274,12 +274,12 @@ NH_API nh_status nh_system_observe(const nh_system *system, double t, const doub
                                    const double *v, double *values, /* values[observables] */
                                    nh_report *report);
 
-/* The natural length of a run, from the model's `span`; 0: the model does not say. */
+/* The natural length of a run, from the model's `span`; 0 if it has none. */
 NH_API double nh_system_span(const nh_system *system);
 
-/* Events of the model: functions of the motion whose changes of sign are looked for in a run. The
- * direction is 1 for those that count only if they rise, -1 if they fall, else 0. An event acts if
- * velocities change there (`when`). */
+/* Events of the model: functions of the motion whose changes of sign a run detects. The direction
+ * is 1 if only rising values count, -1 if only falling ones, 0 for both. An event acts if it
+ * changes velocities (`when`). */
 NH_API int nh_system_events(const nh_system *system);
 NH_API const char *nh_system_event_name(const nh_system *system, int index);
 NH_API int nh_system_event_direction(const nh_system *system, int index);
@@ -322,12 +322,12 @@ typedef struct nh_facts {
     int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
     bool linear_passengers;  /* coupled, and the passengers' potential is quadratic */
     int holonomic;           /* conditions on positions among the constraints; -1: unknown */
-    bool symmetries;         /* integrals linear in the momenta are looked for */
+    bool symmetries;         /* integrals linear in the momenta are searched for */
     bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */
-    bool constant_inertia;   /* d2L/dv2 is constant, of the body rates where there are rotations */
-    bool mass_waits;         /* so dense that it is solved for only when a run needs it */
+    bool constant_inertia;   /* d2L/dv2 is constant, in terms of body rates for rotations */
+    bool mass_waits;         /* M is so dense that solving for it waits until a run needs it */
     int passenger_rank;      /* with linear passengers, U = x.K x/2 - f.x: the rank of K */
-    bool passenger_pull;     /* ... and f is not K times anything: they have no equilibrium */
+    bool passenger_pull;     /* ... and f is not in the range of K: they have no equilibrium */
     bool nonideal;           /* forces depend on reactions: the constraints do work */
     bool quadratic;          /* L = v.M v/2 - x.K x/2 + f.x with constant M, K, f, and linear
                                 constraints on velocities only; if coupled, of the passengers:
@@ -335,11 +335,12 @@ typedef struct nh_facts {
 } nh_facts;
 NH_API const nh_facts *nh_system_facts(const nh_system *system);
 
-/* What a coupled system with linear passengers is over its driver (Modin & Verdier 2020, table 1):
- * y = kappa x with K = kappa^T kappa and the speed v of the passengers are moved by elements of a
- * group, and x beyond y is the fibre. Over a periodic driver the motion of (y, v, xi, xi') then has
- * so many integrals and angles; where the group is R, if the mean of the force along the admissible
- * direction is zero. False for other systems. */
+/* The fibration of a coupled system with linear passengers over its driver (Modin & Verdier 2020,
+ * table 1): a group acts on y = kappa x, where K = kappa^T kappa, and on the speed v of the
+ * passengers; the part of x that y does not determine is the fibre. If the driver moves
+ * periodically, the motion of (y, v, xi, xi') has the given numbers of integrals and angles (if the
+ * group is R, only if the mean of the force along the admissible direction is zero). Returns false
+ * for other systems. */
 typedef struct nh_fibration {
     char group[24];        /* SO(3), SE(2), R, 1, ... */
     int fibre;             /* dimension of the kernel of kappa */
@@ -353,16 +354,15 @@ NH_API nh_answer nh_system_constraint_integrable(const nh_system *system, int in
 
 /* Integrability near a state, which need not be the model's start. `growth` has the ranks of D,
  * D + [D, D], D + [D, D] + [D, [D, D]], ... for the distribution D of the velocities that satisfy
- * the constraints; where they end below the number of dimensions, the rest are holonomic
- * conditions.
- */
+ * the constraints; if they stop growing below the number of dimensions, the difference is the
+ * number of holonomic conditions. */
 enum { NH_GROWTH_MAX = 16 };
 typedef struct nh_integrability {
     nh_answer integrable; /* all constraints together */
     int holonomic;        /* how many conditions on positions they imply; -1: unknown */
-    bool sought;          /* the constraints are affine, and not too many to look at */
+    bool sought;          /* the constraints are affine, and few enough to be analysed */
     bool with_time;       /* the ranks count time as one more dimension */
-    int growths;          /* 0: not looked for */
+    int growths;          /* 0: not computed */
     int growth[NH_GROWTH_MAX];
 } nh_integrability;
 NH_API nh_status nh_system_integrability(const nh_system *system, double t, const double *q,
@@ -401,8 +401,8 @@ enum { /* what a method requires of the system */
        NH_NEEDS_MECHANICAL = 1 << 7,       /* L = v.M(q)v/2 - V(q) */
        NH_NEEDS_FRAME = 1 << 8,            /* the model defines a frame */
        NH_NEEDS_DEFINITE_MASS = 1 << 9,    /* M is positive or negative definite */
-       NH_NEEDS_ROTATIONS = 1 << 10,       /* and no other conditions on positions than theirs */
-       NH_NEEDS_CONSTANT_INERTIA = 1 << 11 /* by (x', body rates) */
+       NH_NEEDS_ROTATIONS = 1 << 10,       /* and no conditions on positions but theirs */
+       NH_NEEDS_CONSTANT_INERTIA = 1 << 11 /* in terms of (x', body rates) */
 };
 
 typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;
@@ -429,7 +429,7 @@ NH_API const char *nh_method_reference(const nh_method *method);
 NH_API const nh_option *nh_method_options(const nh_method *method, int *count);
 
 /* A method with values for its options, from "NAME" or "NAME:key=value,key=value". */
-typedef struct nh_choice { /* `pace`, an option of all symmetric methods, is in the last place */
+typedef struct nh_choice { /* `pace`, an option of all symmetric methods, is the last entry */
     const nh_method *method;
     double option[NH_OPTIONS_MAX];
 } nh_choice;
@@ -464,21 +464,21 @@ typedef enum nh_switch { NH_AS_ADVISED, NH_ON, NH_OFF } nh_switch;
 
 /* An event of a run: a change of sign of one of the model's functions, located to round-off. */
 typedef struct nh_event {
-    int event; /* its index in the system; those of functions follow */
+    int event; /* its index in the system; your own event functions follow */
     const char *name;
     int direction; /* 1: the function rises, -1: it falls */
     int member;
     double t;
     const double *q, *v;     /* the state there, with full revolutions of the angles */
-    const double *v_after;   /* what `when` made of v; else the same as v */
+    const double *v_after;   /* v after the event's `when`; the same as v without one */
     const double *wrapped_q; /* as in nh_run_wrapped_state */
 } nh_event;
 
 /* An event of your own: a function of time and state whose changes of sign are located like those
- * of a model's events, for systems of C functions as well. q has full revolutions of the angles.
- * Nonzero: stop. */
+ * of a model's events, also for systems given by C functions. q includes full revolutions of the
+ * angles. A nonzero return value stops the run. */
 typedef struct nh_event_function {
-    const char *name; /* which `until`, `watch` and `section` may use */
+    const char *name; /* for use in `until`, `watch` and `section` */
     int direction;    /* 1: only where it rises, -1: only where it falls, 0: both */
     void *user;
     int (*value)(void *user, double t, const double *q, const double *v, double *value);
@@ -494,44 +494,45 @@ typedef struct nh_run_options {
     int members;         /* trajectories advanced together (in SIMD lanes); 0 means 1 */
     /* compensated summation of the state; by default, used where it costs little */
     nh_switch compensated;
-    /* called several times a second while the compiler is waited for; nonzero: stop; may be NULL */
+    /* called several times a second while waiting for the compiler; nonzero: stop; may be NULL */
     void *user;
     int (*stop)(void *user);
-    /* Gives the open inputs that neither a table nor an expression gives: called with a member's
-     * state at the start and at every sample, after each step or at the multiples of the setting
-     * "input-period=P". u has an entry for each of nh_system_inputs; those of open inputs hold
-     * their present values, and what is stored there takes effect until the next sample. Nonzero:
-     * stop. NULL: they keep their defaults at the start until nh_run_set_inputs changes them. */
+    /* Supplies the open inputs that have neither a table nor an expression. Called with a member's
+     * state at the start and at every sample, which is after each step or at multiples of P with
+     * the setting "input-period=P". u has an entry for each of nh_system_inputs; those of open
+     * inputs hold the present values, and what is stored there is used until the next sample.
+     * Nonzero: stop. NULL: inputs keep their defaults at the start until nh_run_set_inputs changes
+     * them. */
     void *inputs_user;
     int (*inputs)(void *user, int member, double t, const double *q, const double *v, double *u);
-    /* Events. Those with a `when` act in any run. A member ends at the first of `until`; these and
-     * those of `watch` are passed to `event`. The lists are of names separated by commas; the name
-     * of a family means all of its members. NULL: none. */
+    /* Events. Those with a `when` act in every run. A member ends at the first event of `until`;
+     * the events of `until` and `watch` are passed to `event`. Both are lists of names separated by
+     * commas; the name of a family means all of its members. NULL: none. */
     const char *until, *watch;
     bool watch_all; /* all events of the model */
     /* Called for each event, in the order of time for each member; nonzero: the member ends there.
      * May be NULL. The arrays are valid during the call. */
     int (*event)(void *user, const nh_event *event);
-    /* Events of your own, which are always looked for. Their indices follow those of the model's.
-     * The array may go when the run is there, the strings must outlive it. */
+    /* Events of your own, which are always detected. Their indices follow those of the model's
+     * events. The array is copied; the strings must outlive the run. */
     const nh_event_function *event_functions;
     int event_function_count;
 } nh_run_options;
 NH_OPTIONS_DEFAULT(nh_run_options)
 
-/* A stepper: a run for somebody else's loop, with the inputs and states of all members in arrays of
- * its own that stay where they are. Set inputs in nh_stepper_inputs, step, read the states:
+/* A stepper: a run that is advanced from your own loop. It keeps the inputs and states of all
+ * members in arrays that do not move. Set inputs in nh_stepper_inputs, step, read the states:
  *
  *     u[0] = -k * q[1];
  *     nh_stepper_step(stepper, 1, NULL);
  *
- * Closed inputs and those that a table or an expression gives have entries that are not read. */
+ * Entries of inputs that are not open, or that have a table or an expression, are ignored. */
 typedef struct nh_stepper nh_stepper;
 NH_API nh_status nh_stepper_create(nh_stepper **out, const nh_system *system,
                                    const nh_run_options *options, nh_report *report);
 NH_API void nh_stepper_free(nh_stepper *stepper);
-/* Gives a member its state; all need one before the first step. Of several members, one that is
- * started again on the way goes on at the time of the others. */
+/* Sets the state of a member; all need one before the first step. If one of several members is
+ * started again later, it continues at the time of the others. */
 NH_API nh_status nh_stepper_start(nh_stepper *stepper, int member, double t, const double *q,
                                   const double *v, nh_report *report);
 NH_API nh_status nh_stepper_step(nh_stepper *stepper, int64_t steps, nh_report *report);
@@ -541,15 +542,16 @@ NH_API const double *nh_stepper_v(const nh_stepper *stepper); /* [members][veloc
 NH_API const double *nh_stepper_time(const nh_stepper *stepper);
 NH_API nh_run *nh_stepper_run(nh_stepper *stepper); /* for its backend, remarks and seconds */
 
-/* What is to be computed, where not everything is said. A method that chooses its own steps is
- * taken if no step is given; then `steps` states are wanted at equal distances. */
+/* What to compute; what is left open is chosen by nh_plan_make. If no step is given, the method is
+ * one that chooses its own steps, and `steps` is the number of states, at equal intervals of
+ * time. */
 typedef struct nh_plan_options {
     size_t size;        /* see "options" above */
     const char *method; /* in the syntax of nh_choice_parse; NULL or "auto": as advised */
     double step;        /* 0: not given */
     double time;        /* length of the run; 0: not given */
-    int64_t steps;      /* their number, if a step is given without a time (-1: as many as the
-                           natural length takes); else states */
+    int64_t steps;      /* number of steps, if a step is given without a time (-1: for the natural
+                           length); otherwise number of states */
     double t0;          /* time and state of the start; q = NULL: that of the model */
     const double *q, *v;
     double tolerance; /* of a method that chooses its own steps; 0: 1e-9, if no step is given */
@@ -559,18 +561,18 @@ NH_OPTIONS_DEFAULT(nh_plan_options)
 
 typedef struct nh_plan {
     char method[512]; /* with its options */
-    double step;      /* of the run, and how many; after them one shorter step, if `rest` > 0 */
+    double step;      /* `steps` steps of this size, then a shorter one if `rest` > 0 */
     int64_t steps;
     double rest;
     double tolerance;      /* 0: the steps are those of the run */
     bool advised, natural; /* the method and the time were chosen */
-    double pace;        /* the method's option: its own steps follow the motion; 0: they do not */
-    bool step_advised;  /* the step was chosen, for a method that takes a fixed one */
-    const char *reason; /* for the advised method, in a phrase; NULL: none was advised */
+    double pace;        /* the method's option: its own steps adapt to the motion; 0: they do not */
+    bool step_advised;  /* the step was chosen, for a method with a fixed step */
+    const char *reason; /* why the method was advised, in a phrase; NULL: it was given */
 } nh_plan;
-/* Chooses what is open. NH_BAD_ARGUMENT for values below 0 and for a tolerance of a method that has
- * none; NH_NOT_APPLICABLE if no method applies. The time, if it is open, is the model's span or,
- * without one, comes from short runs. */
+/* Chooses what the options leave open. NH_BAD_ARGUMENT for negative values and for a tolerance
+ * given to a method that has none; NH_NOT_APPLICABLE if no method applies. If no time is given, it
+ * is the model's span or, without one, estimated from short runs. */
 NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_options *options,
                               nh_report *report);
 
@@ -581,16 +583,16 @@ NH_API nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_r
                                nh_report *report);
 NH_API void nh_run_free(nh_run *run);
 /* Sets the open inputs of a member for the steps to come; `value` has an entry for each of
- * nh_system_inputs, and those of inputs that are given otherwise are ignored. An input in a
- * constraint on velocities may make the velocities jump, as by an impulse of the constraint. */
+ * nh_system_inputs; entries of inputs given otherwise are ignored. If an input occurs in a
+ * constraint on velocities, the velocities may jump, as if by an impulse of the constraint. */
 NH_API nh_status nh_run_set_inputs(nh_run *run, int member, const double *value, nh_report *report);
 /* The present values of all inputs of a member. */
 NH_API nh_status nh_run_get_inputs(const nh_run *run, int member, double *value, nh_report *report);
 /* Methods with a tolerance choose steps of their own within those of the run: how many a member has
- * taken, and how many attempts it gave up. Others take the steps of the run. */
+ * taken and how many were rejected. Other methods take the steps of the run. */
 NH_API void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected);
-/* One step of another length, which nh_run_steps does not count; those that follow begin where it
- * ends. */
+/* Takes one step of a different length, which nh_run_steps does not count. Later steps continue
+ * from its end. */
 NH_API nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report);
 /* The backend in use. With NH_BACKEND_AUTO it is the tape at first; it changes at most once, while
  * the run advances. */
@@ -606,12 +608,12 @@ NH_API nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report);
 NH_API int64_t nh_run_steps(const nh_run *run);
 NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 
-/* The event that ended a member, and when; -1: none did. Its state is that of the event and stays
- * so. A run whose members have all ended is not advanced any more. */
+/* The event that ended a member, and its time; -1 if none did. The member stays in the state of the
+ * event. A run whose members have all ended does not advance any further. */
 NH_API int nh_run_ended(const nh_run *run, int member, double *t);
-/* How often an event has happened to a member. Only those that are looked for count. */
+/* How often an event has happened to a member. Only events that the run detects are counted. */
 NH_API int64_t nh_run_event_count(const nh_run *run, int member, int event);
-/* The name of an event, also of one that is a function; NULL past the end. */
+/* The name of an event, including your own event functions; NULL past the end. */
 NH_API const char *nh_run_event_name(const nh_run *run, int event);
 
 NH_API int nh_run_remarks(const nh_run *run); /* see nh_system_remarks */
@@ -640,39 +642,40 @@ NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
 
 /* ---- solutions --------------------------------------------------------------------------- */
 
-/* The motion of a run of one member as a function of time, from the run's present state on as far
- * as it is advanced. The run keeps a state now and then, which costs next to nothing; a state at
- * any time is computed from the last of them when it is asked for, by the steps that the run took,
- * to the same bits, and a step of the method that ends there (methods that choose their own steps
- * interpolate). So it has the order of the method, and satisfies the constraints as its states do.
- * After nh_run_start and nh_run_restore the solution begins anew. It may be asked while the run
- * goes on and when it has been freed; the system must outlive it. */
+/* The motion of a run of one member as a function of time, from the run's present state to wherever
+ * it is advanced. The run stores a state now and then, at almost no cost. The state at a requested
+ * time is computed from the last stored state before it: by the steps that the run took, with the
+ * same bits, and then a shorter step of the method that ends at that time (methods that choose
+ * their own steps interpolate). It therefore has the order of the method and satisfies the
+ * constraints as the run's states do. After nh_run_start and nh_run_restore the solution begins
+ * anew. It may be evaluated while the run is being advanced and after the run has been freed; the
+ * system must outlive it. */
 typedef struct nh_solution nh_solution;
 NH_API nh_status nh_solution_create(nh_solution **out, nh_run *run, nh_report *report);
 NH_API void nh_solution_free(nh_solution *solution);
-/* The times between which it is known. */
+/* The interval of time in which the solution is known. */
 NH_API void nh_solution_range(const nh_solution *solution, double *from, double *to);
 /* The states at `count` times in any order: q[count][coordinates] and v[count][velocities] as in
- * nh_run_state; either may be NULL. Where velocities jump they are those after it. NH_BAD_ARGUMENT
- * for a time outside of the range. */
+ * nh_run_state; either may be NULL. Where velocities jump, they are those after the jump.
+ * NH_BAD_ARGUMENT for a time outside the range. */
 NH_API nh_status nh_solution_states(nh_solution *solution, int64_t count, const double *t,
                                     double *q, double *v, nh_report *report);
 
 /* ---- export ------------------------------------------------------------------------------ */
 
-/* A system as a program or as equations for elsewhere. */
+/* A system as a program or as equations, for use without this library. */
 typedef struct nh_export_options {
     size_t size;        /* see "options" above */
     const char *format; /* one of nh_export_format; NULL: "c" */
-    const char *name;   /* with which public names begin; NULL: that of the file or of the model */
-    const char *method; /* of programs that take steps, as in nh_run_options */
+    const char *name;   /* prefix of public names; NULL: from the name of the file or the model */
+    const char *method; /* for programs that take steps, as in nh_run_options */
     const char *compose;
     double step; /* 0: a thousandth of the time that nh_plan_make proposes */
     double t0;   /* time and state of the start; q = NULL: that of the model */
     const double *q, *v;
     nh_switch compensated;
-    bool single;  /* precision of a C program */
-    bool excerpt; /* of LaTeX: Lagrangian, constraints and equations of motion, for pasting */
+    bool single;  /* a C program in single precision */
+    bool excerpt; /* LaTeX: only Lagrangian, constraints and equations of motion, for pasting */
     int fmi;      /* version of an FMU: 2 or 3; 0: 3 */
 } nh_export_options;
 NH_OPTIONS_DEFAULT(nh_export_options)
@@ -680,19 +683,18 @@ NH_OPTIONS_DEFAULT(nh_export_options)
 NH_API int nh_export_formats(void);
 NH_API const char *nh_export_format(int index);
 /* Writes the file (NAME.c and NAME.h for C), which appears complete or not at all; "-" is standard
- * output, for texts. A report->text after NH_OK is a remark: an FMU is written without a binary
- * where there is no C compiler. */
+ * output, for texts. If report->text is not empty after NH_OK, it is a remark, such as that an FMU
+ * was written without a binary because there is no C compiler. */
 NH_API nh_status nh_export(const nh_system *system, const nh_export_options *options,
                            const char *path, nh_report *report);
-/* The same as text, which nh_bytes_free frees; of C the header and the program in one. */
+/* The same as text, to be freed by nh_bytes_free; for C, the header followed by the program. */
 NH_API nh_status nh_export_text(char **out, const nh_system *system,
                                 const nh_export_options *options, nh_report *report);
 
 /* ---- compiled kernels -------------------------------------------------------------------- */
 
-/* Kernels that were compiled are kept on the disk for the next time. When they take more than the
- * limit (256 MB, or NONHOLO_CACHE_MB in the environment), those that were not used for longest are
- * removed. */
+/* Compiled kernels are cached on disk. When they exceed the limit (256 MB, or NONHOLO_CACHE_MB in
+ * the environment), the least recently used ones are removed. */
 typedef struct nh_cache {
     char folder[4096];
     int64_t kernels, bytes, limit; /* the limit in bytes */
@@ -724,12 +726,11 @@ NH_API nh_status nh_checkpoint_write(const char *path, const nh_piece *piece, in
 NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces,
                                     nh_report *report);
 
-/* A lock on a file that this process is going to write, or to write again and again: fails at once
- * with NH_FILE_FAILED if `path` cannot be written, or if somebody else holds the lock, which the
- * message then names. It is advisory: nonholo takes it for the files of nh_archive and
- * nh_simulation, and `nonholo ensemble` for its own; other programs do not know it. It ends
- * with nh_lock_release or with the process. Devices and pipes are not locked: `out` is NULL then.
- */
+/* A lock on a file that this process is going to write, once or repeatedly. Fails at once with
+ * NH_FILE_FAILED if `path` cannot be written, or if another process holds the lock; the message
+ * names it. The lock is advisory: nonholo takes it for the files of nh_archive and nh_simulation,
+ * and `nonholo ensemble` for its own; other programs ignore it. It ends with nh_lock_release or
+ * with the process. Devices and pipes are not locked: `out` is then NULL. */
 typedef struct nh_lock nh_lock;
 NH_API nh_status nh_lock_take(nh_lock **out, const char *path, nh_report *report);
 /* Whether the lock is that of `path`, which may be the same file under another name. */
@@ -741,9 +742,9 @@ NH_API void nh_lock_release(nh_lock *lock); /* may be NULL */
 /* A random state of a given energy that satisfies the constraints. Angles are uniformly
  * distributed; the other coordinates and the velocities lie in a random direction from the centre
  * (coordinates `centre`, or the origin if it is NULL, at rest), at the distance where the state has
- * the given energy. If constraints are known to be holonomic, their integrals have the values that
- * they have at `centre`, or else at the model's start. The same `seed` and `item` always give the
- * same state. Returns NH_BAD_START if no such state is found in a thousand directions. */
+ * the given energy. If constraints are known to be holonomic, their integrals have the same values
+ * as at `centre`, or at the model's start if `centre` is NULL. The same `seed` and `item` always
+ * give the same state. Returns NH_BAD_START if no such state is found in a thousand directions. */
 NH_API nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
                                  uint64_t item, const double *centre, double *q, double *v,
                                  nh_report *report);
@@ -785,7 +786,7 @@ typedef struct nh_ensemble_options {
     bool fixed_energy; /* random starts have `energy`, otherwise that of the model's start state */
     double energy;
     uint64_t seed;
-    bool around_start; /* random starts about the model's start coordinates, not the origin */
+    bool around_start; /* random starts around the model's start coordinates, not the origin */
     bool project;      /* project starts of the model or the list onto the constraints */
     const double *q, *v;
 
@@ -801,7 +802,7 @@ typedef struct nh_ensemble_options {
     int threads;        /* 0: one for each processor available to this process */
     int part, parts; /* compute part `part` of `parts`, counted from 1: consecutive members; 0, 0:
                         all of them */
-    const char *keep, *solve; /* of the projection, as in nh_projection */
+    const char *keep, *solve; /* for the projection, as in nh_projection */
     /* Processes that share an ensemble, see nh_ensemble_hooks.fetch_add. */
     int processes; /* how many; 0 means 1 */
     bool helper;   /* another process collects the results */
@@ -840,10 +841,10 @@ typedef struct nh_ensemble_hooks {
      * from which nh_ensemble_restore continues. They cover the rows passed to `rows` so far. */
     int (*due)(void *user, int64_t done);
     int (*checkpoint)(void *user, const void *bytes, size_t size, int64_t done);
-    /* Processes that share an ensemble hand out its blocks by a counter that all of them see:
-     * `fetch_add` adds `count` (0 or 1) to it and returns its value before, or -1 after a failure.
-     * Without it this process computes all blocks. `meet` is called before the bytes of a
-     * checkpoint are made, with all threads waiting: the processes wait there for each other. */
+    /* Processes that share an ensemble take its blocks from a shared counter: `fetch_add` adds
+     * `count` (0 or 1) to it and returns its previous value, or -1 on failure. Without it this
+     * process computes all blocks. `meet` is called before the bytes of a checkpoint are made,
+     * while all threads wait; it is a barrier for the processes. */
     int64_t (*fetch_add)(void *user, int64_t count);
     int (*meet)(void *user);
 } nh_ensemble_hooks;
@@ -862,11 +863,11 @@ NH_API nh_status nh_ensemble_run(nh_ensemble *ensemble, const nh_ensemble_hooks 
 NH_API nh_status nh_ensemble_restore(nh_ensemble *ensemble, const void *bytes, size_t size,
                                      nh_report *report);
 
-/* The members that this process computes alone: all, or those of its part. */
+/* The members that belong to this process: all, or those of its part. */
 NH_API int64_t nh_ensemble_first_member(const nh_ensemble *ensemble);
 NH_API int64_t nh_ensemble_own_members(const nh_ensemble *ensemble);
-/* What the ensemble is, as a digest in hexadecimal digits: model, parameters, method, steps,
- * starts, version and level of the processor. All parts of one ensemble have the same. Freed by
+/* A hexadecimal digest that identifies the ensemble: of model, parameters, method, steps, starts,
+ * version and processor level. It is the same for all parts of an ensemble. Free it with
  * nh_bytes_free. */
 NH_API char *nh_ensemble_identity(const nh_ensemble *ensemble);
 
@@ -1006,9 +1007,9 @@ typedef struct nh_archive_plan {
     int64_t position; /* with `resume`: the position from nh_archive_flush */
     bool resume;      /* continue the existing file */
     uint64_t mark;    /* with `resume`: if not 0, the mark that the file must have */
-    /* Ensembles. `shared`: another process of the same ensemble made the file, which is there, and
-     * keeps others away from it. A part has `members` members from `first_member` on, and the
-     * `identity` of the ensemble (nh_ensemble_identity), by which nh_archive_join knows it. */
+    /* Ensembles. `shared`: the file exists already; another process of the same ensemble created it
+     * and holds its lock. A part has `members` members from `first_member` on, and the `identity`
+     * of the ensemble (nh_ensemble_identity), by which nh_archive_join recognises it. */
     bool shared;
     int part, parts; /* 0, 0 or 1, 1: not a part */
     int64_t first_member;
@@ -1019,8 +1020,8 @@ NH_OPTIONS_DEFAULT(nh_archive_plan)
 /* The system and the strings must outlive the archive; the arrays of names need not. */
 NH_API nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive_plan *plan,
                                    nh_report *report);
-/* A digest of the last rows of one trajectory, up to the `position` from nh_archive_flush: with it
- * a checkpoint recognises its file. 0 for what cannot be read again, and for ensembles. */
+/* A digest of the last rows of one trajectory, up to the `position` from nh_archive_flush: a
+ * checkpoint recognises its file by it. 0 for files that cannot be read back, and for ensembles. */
 NH_API nh_status nh_archive_mark(nh_archive *archive, int64_t position, uint64_t *mark,
                                  nh_report *report);
 /* Checks before a long computation whether `path` can be written. */
@@ -1051,9 +1052,10 @@ NH_API nh_status nh_archive_close(nh_archive *archive, nh_report *report);
  * continued; any other file is deleted. */
 NH_API void nh_archive_leave(nh_archive *archive);
 
-/* Joins the parts of an ensemble, HDF5 files in any order, to one file with the bytes that a single
- * process writes; `refer`: to a virtual one that refers to the parts, in which nothing is copied.
- * Parts of another ensemble, missing and repeated ones are refused by name. */
+/* Joins the parts of an ensemble, HDF5 files in any order, into one file with the same bytes that a
+ * single process would write. With `refer`, the file is a virtual one that refers to the parts, and
+ * nothing is copied. If a part is missing, repeated or of another ensemble, the call fails with a
+ * message that names it. */
 typedef struct nh_join_options {
     size_t size; /* see "options" above */
     bool refer;  /* the parts stay where they are and are needed to read the file */
@@ -1100,7 +1102,7 @@ typedef struct nh_samples {
     const double *wrapped; /* [count][coordinates]: q as in nh_run_wrapped_state */
     const double *before;  /* rows of the states one step earlier, or NULL */
     const double *wrapped_before;
-    const double *inputs; /* what nh_record_add is to know of open inputs, or NULL */
+    const double *inputs; /* values of open inputs for nh_record_add, or NULL */
 } nh_samples;
 
 typedef struct nh_sample_options {
@@ -1109,7 +1111,7 @@ typedef struct nh_sample_options {
     int64_t every;  /* steps from one sample to the next; 0 means 1 */
     int64_t origin; /* samples are taken after origin + i*every steps of the run, and at the end */
     bool first;     /* the current state is a sample too */
-    bool look_back; /* provide the state one step earlier with each sample but the current state */
+    bool look_back; /* with each sample but the current state, pass the state one step before */
     void *user;
     /* Receives samples; those of one member arrive in order. A status other than NH_OK stops the
      * run. */
@@ -1159,19 +1161,19 @@ typedef struct nh_simulation_options {
     void *user;
     void (*progress)(void *user, int64_t done, int64_t steps); /* periodically; may be NULL */
     int (*stop)(void *user); /* called periodically, nonzero: stop; may be NULL */
-    /* As in nh_plan_options: what is open there is chosen. With `time` the run ends there, with a
-     * shorter last step if need be. */
+    /* As in nh_plan_options; what is left open is chosen. With `time` the run ends exactly then,
+     * with a shorter last step if necessary. */
     double time, tolerance, absolute;
-    double lead; /* time from t0 to the first recorded state; 0: that is the start */
-    /* Gives open inputs, as in nh_run_options. */
+    double lead; /* time from t0 to the first recorded state; 0: record the start */
+    /* Supplies open inputs, as in nh_run_options. */
     void *inputs_user;
     int (*inputs)(void *user, int member, double t, const double *q, const double *v, double *u);
-    /* Events: all of the model's are looked for. The simulation ends at the first of `until`; with
-     * `section` only the states at the events of this name are recorded. `event` as in
+    /* Events: all of the model's are detected. The simulation ends at the first event of `until`;
+     * with `section`, only the states at events of this name are recorded. `event` as in
      * nh_run_options. */
     const char *until, *section;
     int (*event)(void *user, const nh_event *event);
-    bool solution; /* keep what nh_simulation_solution takes */
+    bool solution; /* keep the data for nh_simulation_solution */
     /* As in nh_run_options. */
     const nh_event_function *event_functions;
     int event_function_count;
@@ -1202,13 +1204,13 @@ NH_API nh_status nh_simulation_finish(nh_simulation *simulation, nh_report *repo
 NH_API const nh_plan *nh_simulation_plan(const nh_simulation *simulation);
 NH_API const nh_run *nh_simulation_run(const nh_simulation *simulation);
 NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
-/* The motion at any time, from the start or the checkpoint it was resumed from on; it belongs to
- * the simulation. NULL unless the options ask for it. */
+/* The motion as a function of time, from the start or from the checkpoint that was resumed. It
+ * belongs to the simulation. NULL unless the options ask for it. */
 NH_API nh_solution *nh_simulation_solution(const nh_simulation *simulation);
 NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
 NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
 
-/* The events so far, in the order of time. The first million are listed; all are counted. */
+/* The events so far, in order of time. The first million are listed; all are counted. */
 typedef struct nh_event_place {
     int event, direction; /* as in nh_event */
     double t;

@@ -16,12 +16,11 @@ extern "C" {
 
 /* The latitude: the hidden integral of a coupled system whose driver moves periodically and whose
  * passengers are at least two linear oscillators (Modin & Verdier 2020, sec. 3.2): the component of
- * their state along the axis of the rotation by one period, or if their number is odd the length of
- * its part in the plane that this rotation turns least. It has no
- * closed formula; it is computed numerically for the driver energy of the given state. For other
- * systems nh_latitude_create returns NH_NOT_APPLICABLE, with the reason. nh_latitude_value expects
- * wrapped angles, as nh_run_wrapped_state returns them, and may be called from several threads at
- * once. */
+ * their state along the axis of the rotation that one period causes or, if their number is odd, the
+ * length of its part in the plane that this rotation turns least. It has no closed form; it is
+ * computed numerically for the driver energy of the given state. For other systems
+ * nh_latitude_create returns NH_NOT_APPLICABLE, with the reason. nh_latitude_value expects wrapped
+ * angles, as nh_run_wrapped_state returns them, and may be called from several threads at once. */
 typedef struct nh_latitude nh_latitude;
 NH_API nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,
                                     const double *v, nh_report *report);
@@ -33,11 +32,11 @@ NH_API bool nh_system_may_have_latitude(const nh_system *system);
 /* Quantities by name: "t", a coordinate, a velocity, "energy", an observable, "latitude";
  * "constraint", the largest |k|, and "constraint:NAME", the k of one constraint; "momentum of ..."
  * as listed by nh_system_integral_name; "rho1", "rho2", ..., the momenta in the model's frame.
- * Where the energy is not an integral, "power": its rate of change, which is what forces,
- * constraints that move and terms that depend on time do to it. Quantities of two states one step
- * apart: "midpoint_constraint" and "midpoint:NAME", k at the midpoint, and "leapfrog_invariant",
- * see nh_leapfrog_invariant; "energy_balance", the change of the energy minus the work of that
- * power, per unit of time: the energy that the method itself makes or loses. */
+ * Where the energy is not an integral, "power": its rate of change, caused by forces, moving
+ * constraints and terms that depend on time. Quantities of two states one step apart:
+ * "midpoint_constraint" and "midpoint:NAME", k at the midpoint, and "leapfrog_invariant", see
+ * nh_leapfrog_invariant; "energy_balance", the change of the energy minus the work of that power,
+ * per unit of time: the energy that the method itself adds or removes. */
 typedef struct nh_watch nh_watch;
 typedef struct nh_state {
     double t;
@@ -50,30 +49,31 @@ typedef struct nh_state {
 NH_API nh_status nh_watch_create(nh_watch **out, const nh_system *system, const char *const *names,
                                  int count, double step, const nh_state *start, nh_report *report);
 NH_API void nh_watch_free(nh_watch *watch);
-NH_API bool nh_watch_looks_back(const nh_watch *watch); /* it needs the state one step earlier */
+NH_API bool nh_watch_looks_back(const nh_watch *watch); /* needs the state one step earlier */
 /* `before` is the state one step earlier; if it is NULL, quantities that need it are NaN. The
  * values[count] are in the order of the names. */
 NH_API nh_status nh_watch_values(const nh_watch *watch, const nh_state *now, const nh_state *before,
                                  double *values, nh_report *report);
-/* The names of the quantities of a system, those of two states last. The latitude may be listed but
- * not exist for a particular start. A name is valid until the next call in the same thread. */
+/* The names of the quantities of a system, those that need two states last. The latitude may be
+ * listed although it does not exist for a particular start. A name is valid until the next call in
+ * the same thread. */
 NH_API int nh_system_quantities(const nh_system *system);
 NH_API const char *nh_system_quantity_name(const nh_system *system, int index);
 
 /* Leapfrog's invariant of two states one step apart: v.M v/2 + x0.K x1/2 - f.(x0 + x1)/2 with
  * v = (x1 - x0)/step. Leapfrog keeps it exactly where the mass is constant, the potential is
  * U = x.K x/2 - f.x and the constraints are linear in the velocities (`quadratic` of nh_facts); x
- * are all coordinates, of a coupled system the passengers. It can be evaluated along runs of any
- * method. `size` is raised to the size of its terms, with the rounding errors of x1 - x0 in view;
- * it may be NULL. Other systems: NH_NOT_APPLICABLE. */
+ * are all coordinates, or the passengers of a coupled system. It can be evaluated along runs of any
+ * method. `size`, which may be NULL, is raised to the size of its terms, allowing for the rounding
+ * errors of x1 - x0. NH_NOT_APPLICABLE for other systems. */
 NH_API nh_status nh_leapfrog_invariant(const nh_system *system, double step, const nh_state *now,
                                        const nh_state *before, double *value, double *size,
                                        nh_report *report);
 
 /* How accurately a run returns to its start: advances `steps` steps, reverses the velocities (and
  * projects them onto the constraints, if the method violates them), and advances `steps` steps
- * again. `defect` is the largest difference from the start, of each component relative to how large
- * it is and how far it moves (nh_system_motion_scales). */
+ * again. `defect` is the largest difference from the start, with each component relative to its
+ * size and to how far it moves (nh_system_motion_scales). */
 NH_API nh_status nh_reversibility_defect(const nh_system *system, const nh_run_options *options,
                                          int64_t steps, double t, const double *q, const double *v,
                                          double *defect, nh_report *report);
@@ -127,7 +127,7 @@ typedef enum nh_verdict {
     NH_VERDICT_RANDOM_WALK, /* grows like the square root of time */
     NH_VERDICT_NOT_FINITE,  /* became infinite or NaN */
     NH_VERDICT_UNKNOWN,     /* too few points to tell, or none of these */
-    NH_VERDICT_LOST         /* the quantity itself has gone, or its error is as large as it is */
+    NH_VERDICT_LOST         /* the quantity has vanished, or its error is as large as it is */
 } nh_verdict;
 
 /* `rate` is the slope of a linear drift, the exponent of exponential growth, the standard deviation
@@ -142,8 +142,8 @@ typedef struct nh_judgement {
 } nh_judgement;
 /* Classifies the error y(x); errors below `round_off` are considered round-off. */
 NH_API nh_judgement nh_judge(const double *x, const double *y, int64_t count, double round_off);
-/* The same for the error y = quantity - start of a quantity whose terms have the given size, which
- * may be lost. */
+/* The same for the error y = quantity - start of a quantity whose terms have the given size; the
+ * verdict may be NH_VERDICT_LOST. */
 NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t count, double start,
                                       double size, double round_off);
 /* Raises integrals[integrals] and constraints[constraints], either of which may be NULL, to the
@@ -151,17 +151,18 @@ NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t 
 NH_API nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q,
                                       const double *v, double *integrals, double *constraints,
                                       nh_report *report);
-/* By what errors of a state are measured. `scales` has the largest |q - q0| and |v| of a motion
- * from (t, q0, v0), coordinates first. An angle moves by a revolution at most, a rotation as a
- * whole; what hardly moves is measured by the rest, which masses make comparable. */
+/* Turns the extent of a motion into the scales by which errors of its states are measured. On entry
+ * `scales` has the largest |q - q0| and |v| of a motion from (t, q0, v0), coordinates first. An
+ * angle counts with at most one revolution and a rotation as a whole; components that hardly move
+ * get their scale from the others, which masses make comparable. */
 NH_API nh_status nh_system_motion_scales(const nh_system *system, double t, const double *q0,
                                          const double *v0, double *scales, nh_report *report);
 /* Holonomic constraints that are written in velocities: a method keeps them as they are written,
- * but the condition on positions that they amount to drifts. nh_holonomic_create returns
- * NH_NOT_APPLICABLE if the system has none that are known, and above 64 coordinates. To be called
- * for positions in the order of time (angles with their revolutions), nh_holonomic_follow computes
- * how far the condition is off: the largest of the integrated constraints, which is 0 for exact
- * solutions. `size` is raised to the size of their terms. */
+ * but the equivalent condition on positions drifts. nh_holonomic_create returns NH_NOT_APPLICABLE
+ * if the system has none that are known, or more than 64 coordinates. nh_holonomic_follow, called
+ * for positions in order of time (angles with their revolutions), computes how far the condition is
+ * violated: the largest of the integrated constraints, which is 0 for exact solutions. `size` is
+ * raised to the size of their terms. */
 typedef struct nh_holonomic nh_holonomic;
 NH_API nh_status nh_holonomic_create(nh_holonomic **out, const nh_system *system, double t,
                                      const double *q, nh_report *report);
@@ -226,8 +227,8 @@ typedef struct nh_curve {
     bool faint;          /* thin: one of many curves */
     bool dots;           /* marks without a line, such as equilibria */
     bool cloud;          /* small dots without a line, in any order */
-    bool bars;           /* bars upon zero, one at each x */
-    const double *upper; /* NULL, or a band is filled between y and this */
+    bool bars;           /* bars from zero, one at each x */
+    const double *upper; /* if not NULL, the band between y and this is filled */
 } nh_curve;
 typedef struct nh_panel {
     const char *title, *x_label, *y_label;
@@ -240,12 +241,13 @@ typedef struct nh_panel {
 } nh_panel;
 NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
                                 const char *title, nh_report *report);
-/* Whether it could be written to this path, as nh_record_can_plot says it for nh_record_plot. */
+/* Checks whether such a plot can be written to this path, as nh_record_can_plot does for
+ * nh_record_plot. */
 NH_API nh_status nh_panels_can_plot(const char *path, nh_report *report);
 
-/* A recorded table read from a file (.csv, .npy, .npz, .h5) that nonholo wrote: of an ensemble one
- * member. nh_recorded_plot draws it: the panels that suit it, or the named columns ("x,y" together
- * over time, "y/x" one over the other) if `columns` is not NULL. */
+/* A recorded table read from a file (.csv, .npy, .npz, .h5) that nonholo wrote; from an ensemble,
+ * one member. nh_recorded_plot draws it: in panels that suit it, or the named columns ("x,y"
+ * together over time, "y/x" one over the other) if `columns` is not NULL. */
 typedef struct nh_recorded nh_recorded;
 NH_API nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member,
                                   nh_report *report);
@@ -277,9 +279,9 @@ NH_API nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char 
 
 /* What a model's `draw` statements show. The scene is JSON: {"dimensions": 2 or 3, "channels": n,
  * "shapes": [{"shape": "wheel", "at": [...], "radius": ..., "color": ..., ...}]}; a number in it is
- * either given, or [channel] when it moves. nh_system_drawn_numbers is the number of channels, 0 if
- * nothing moves, -1 if the model has no drawing; nh_system_draw evaluates them in a state. Free the
- * text with nh_bytes_free. */
+ * either a constant, or [channel] if it moves. nh_system_drawn_numbers is the number of channels, 0
+ * if nothing moves, -1 if the model has no drawing; nh_system_draw evaluates them in a state. Free
+ * the text with nh_bytes_free. */
 NH_API int nh_system_drawn_numbers(const nh_system *system);
 NH_API nh_status nh_system_draw(const nh_system *system, double t, const double *q, const double *v,
                                 double *numbers, nh_report *report);

@@ -31,7 +31,7 @@ static int agree(int answer, int *first)
     return least == INT64_MAX ? 0 : (int)(uint32_t)least;
 }
 
-/* MPI counts in int: long messages go in pieces. */
+/* MPI counts with int: long messages are sent in pieces. */
 enum { PIECE = 1 << 30 };
 
 static void send_long(const char *bytes, size_t size, int to)
@@ -121,7 +121,7 @@ const nonholo_mpi *nonholo_mpi_begin(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
     MPI_Get_library_version(library, &length);
-    library[strcspn(library, "\n,")] = '\0'; /* some give pages */
+    library[strcspn(library, "\n,")] = '\0'; /* some implementations return pages of text */
     MPI_Win_allocate(self.rank ? 0 : COUNTERS * (MPI_Aint)sizeof *counters, sizeof *counters,
                      MPI_INFO_NULL, MPI_COMM_WORLD, &counters, &window);
     if (self.rank == 0)

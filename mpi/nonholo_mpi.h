@@ -1,6 +1,6 @@
-/* What the program asks of MPI. A module (nonholo_mpi.c) gives it, built once for each MPI
- * implementation that is there and loaded only by a process that such an implementation launched,
- * so that nothing else of nonholo depends on MPI. */
+/* What the program needs from MPI. It is provided by a module (nonholo_mpi.c), which is built once
+ * for each installed MPI implementation and loaded only by a process that this implementation
+ * launched, so that nothing else in nonholo depends on MPI. */
 #ifndef NONHOLO_MPI_H
 #define NONHOLO_MPI_H
 
@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 /* Numbers that rank 0 holds and every rank can read and add to, by one-sided operations: no rank
- * has to answer for another to go on. */
+ * has to respond for another to continue. */
 typedef enum nonholo_counter {
-    COUNTER_ITEMS,  /* of work that were handed out */
-    COUNTER_ROUND,  /* of checkpoints that rank 0 called for; END more at the end (cli/ranks.c) */
+    COUNTER_ITEMS,  /* items of work that were handed out */
+    COUNTER_ROUND,  /* checkpoints that rank 0 called for; END is added at the end (cli/ranks.c) */
     COUNTER_STOP,   /* ranks that were interrupted */
     COUNTER_DONE,   /* ranks without work */
     COUNTER_STEPS,  /* of all ranks but 0, for the progress bar */
-    COUNTER_FAILED, /* ranks after whose failure all are to end */
-    COUNTER_LEFT,   /* ranks that have put their files in order after that */
+    COUNTER_FAILED, /* ranks whose failure makes all of them end */
+    COUNTER_LEFT,   /* ranks that have since put their files in order */
     COUNTERS
 } nonholo_counter;
 
@@ -24,21 +24,22 @@ typedef enum nonholo_counter {
 typedef struct nonholo_mpi {
     int rank, ranks;
     const char *library; /* "Open MPI v4.1.4", ... */
-    /* Adds and gives the value before. */
+    /* Adds to a counter and returns its previous value. */
     int64_t (*fetch_add)(nonholo_counter counter, int64_t count);
     void (*barrier)(void);
-    /* All wait for all: the answer of the first rank that has one other than 0, and which it is. */
+    /* All ranks wait for each other: the answer of the first rank that has one other than 0, and
+     * which rank it is. */
     int (*agree)(int answer, int *first);
     /* Rank 0 gets the bytes of all ranks, one after another, in memory that it frees, with their
      * sizes in size[ranks]; the others get NULL. NULL on rank 0: out of memory. */
     void *(*gather)(const void *bytes, size_t size, size_t *sizes);
-    /* The bytes of rank 0 for all ranks, in memory that is freed by each but rank 0. */
+    /* The bytes of rank 0 to all ranks, in memory that every rank except rank 0 frees. */
     void *(*broadcast)(void *bytes, size_t *size);
     void (*finish)(void);
     void (*abort)(int code);
 } nonholo_mpi;
 
-/* Initialises MPI; the only symbol of the module. NULL when MPI gives no support of threads. */
+/* Initialises MPI; the only symbol of the module. NULL if MPI does not support threads. */
 __attribute__((visibility("default"))) const nonholo_mpi *nonholo_mpi_begin(void);
 typedef const nonholo_mpi *nonholo_mpi_begin_fn(void);
 

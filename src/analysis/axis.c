@@ -1,11 +1,11 @@
-/* What one period of the driver leaves in its place, as a function of the driver's phase: the axis
- * of the rotation if the dimension is odd, else the plane that turns least.
+/* What is invariant under the rotation by one period of the driver, as a function of the driver's
+ * phase: its axis if the dimension is odd, else the plane that it turns least.
  *
  * F' = S F/psi' from the unit matrix over psi in [0, 2 pi], by the 5-stage Gauss method in 512
- * cells, or in 2048 where the result varies quickly; R = F(2 pi). An axis has R n0 = n0 and n(psi)
- * = F(psi) n0. A plane is spanned by two orthonormal vectors (e, f) that R turns by an angle theta;
- * F(psi) (e, f) turned back by theta psi/(2 pi) is periodic. The vectors are kept as Fourier series
- * without the terms below round-off. */
+ * cells, or in 2048 where the result varies quickly; R = F(2 pi). An axis has R n0 = n0 and
+ * n(psi) = F(psi) n0. A plane is spanned by two orthonormal vectors (e, f) that R turns by an angle
+ * theta; F(psi) (e, f) turned back by theta psi/(2 pi) is periodic. The vectors are stored as
+ * Fourier series without the terms below round-off. */
 #include "analysis/latitude.h"
 
 #include "base/quadrature.h"
@@ -21,7 +21,7 @@ typedef struct rotation {
     const nh_latitude *l;
     int d, cells; /* d: passengers + 1 */
     int vectors;  /* 1: an axis, 2: a plane */
-    double angle; /* by which one period turns the plane */
+    double angle; /* angle by which one period turns the plane */
     double c[STAGES], b[STAGES], a[STAGES * STAGES];
     double *F; /* [cells + 1][d * d] */
 } rotation;
@@ -40,7 +40,8 @@ static void apply(int d, const double *w, const double *F, double *out)
     }
 }
 
-/* One cell: the stages by fixed point, which contracts like the length of the cell. */
+/* One cell: the stages are found by fixed-point iteration, which contracts in proportion to the
+ * length of the cell. */
 static void cross(const rotation *t, const double w[][NH_PASSENGERS_MAX], double h,
                   const double *F0, double *F1)
 {
@@ -87,7 +88,7 @@ static bool integrate(rotation *t)
     return true;
 }
 
-/* Brings the largest entry left to the place (at, at); returns its size. */
+/* Moves the largest remaining entry to (at, at); returns its size. */
 static double pivot(int d, double *a, int *order, int at)
 {
     int row = at, column = at;
@@ -111,7 +112,7 @@ static double pivot(int d, double *a, int *order, int at)
     return fabs(a[at * d + at]);
 }
 
-/* The unit vector that a (d x d) takes to zero; false when there is more than one direction. */
+/* The unit vector that a (d x d) maps to zero; false if there is more than one direction. */
 static bool null_vector(int d, double *a, double *n)
 {
     int order[MAX_D];
@@ -157,8 +158,8 @@ static bool find_axis(const rotation *t, double *n0)
     return true;
 }
 
-/* Turns the rows and columns i, j of a symmetric matrix until its entry (i, j) is zero, and the
- * vectors with them (Jacobi). */
+/* Rotates the rows and columns i, j of a symmetric matrix so that its entry (i, j) becomes zero,
+ * and the vectors with them (Jacobi). */
 static void annihilate(int d, int i, int j, double *a, double *vectors)
 {
     double off = a[i * d + j];
@@ -182,7 +183,7 @@ static void annihilate(int d, int i, int j, double *a, double *vectors)
     }
 }
 
-/* The index of the largest number but for those that are passed over. */
+/* The index of the largest number, ignoring two indices. */
 static int largest_but(int d, const double *a, int first, int second)
 {
     int best = -1;
@@ -193,7 +194,7 @@ static int largest_but(int d, const double *a, int first, int second)
 }
 
 /* The plane that R turns least: the eigenvalues of (R + R^T)/2 are the cosines of the angles, each
- * twice. False when the next angle is as small. */
+ * twice. False if the next angle is as small. */
 static bool find_plane(rotation *t, double *plane)
 {
     int d = t->d;
@@ -240,8 +241,8 @@ static void carry(const rotation *t, int cell, const double *start, double *out)
     }
 }
 
-/* Fourier coefficients of the vectors at the cells' ends; the last that stands out ends the series.
- */
+/* Fourier coefficients of the vectors at the ends of the cells; the series ends with the last
+ * significant one. */
 static bool transform(nh_latitude *l, const rotation *t, const double *start)
 {
     int size = t->d * t->vectors, half = t->cells / 2;
@@ -261,13 +262,13 @@ static bool transform(nh_latitude *l, const rotation *t, const double *start)
         }
     }
     for (int e = 0; e < 2 * half * size; e++)
-        if (fabs(wave[e]) > 1e-16) /* of unit vectors: no units */
+        if (fabs(wave[e]) > 1e-16) /* of unit vectors, hence without units */
             l->modes = e / (2 * size) + 1;
     l->wave = wave;
     return true;
 }
 
-/* The series must have ended before the finest waves that the cells can carry. */
+/* The series must end before the finest waves that the cells can resolve. */
 static bool resolved(const nh_latitude *l, const rotation *t)
 {
     int size = t->d * t->vectors;

@@ -7,7 +7,7 @@
 
 enum { WARM_UP = 4, COUNTED = 16 }; /* steps; implicit methods extrapolate from the ones before */
 
-typedef struct counter { /* stands between the kernel and what evaluates for it */
+typedef struct counter { /* sits between the kernel and what it calls, and counts */
     nh_call_fn *call[NH_FN_COUNT];
     const void *self;
     int64_t *count;
@@ -31,7 +31,7 @@ nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wa
     options.members = 1;
     nh_status status = nh_run_create(&run, system, &options, report);
     if (status == NH_OK) {
-        run->unwatched = true; /* what is counted is the method's */
+        run->unwatched = true; /* only the method's own evaluations are counted */
         status = nh_run_start(run, 0, t, q, v, report);
     }
     if (status == NH_OK)
@@ -43,7 +43,7 @@ nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wa
             c.call[fn] = run->careful.call[fn];
             run->careful.call[fn] = count_call;
         }
-        for (int fn = NH_FN_COUNT; fn < NH_CALLS; fn++) /* these have several evaluations each */
+        for (int fn = NH_FN_COUNT; fn < NH_CALLS; fn++) /* these are several evaluations */
             run->careful.call[fn] = NULL;
         run->careful.self = &c;
         status = nh_run_advance(run, COUNTED, report);

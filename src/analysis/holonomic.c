@@ -1,17 +1,17 @@
-/* Measures how far a motion leaves the condition on positions that holonomic constraints, written
- * in velocities, amount to.
+/* Measures how far a motion departs from the condition on positions to which holonomic constraints,
+ * written in velocities, are equivalent.
  *
  * Integrable constraints A(t, q) v + b(t, q) = 0 keep a motion on a surface through its start,
- * whether or not somebody knows the function g that is constant on it. The surface is followed here
- * along with the motion: from the point r on it, near the last position, a curve in the surface
- * leads towards the present position q,
+ * whether or not the function g that is constant on it is known. Here the surface is followed along
+ * with the motion: from a point r on it, near the last position, a curve in the surface leads
+ * towards the current position q,
  *
  *     r' = w - D A^T (A D A^T)^-1 (A w + b t'),    w = q - r,
  *
- * to a new point r, in a few rounds until w is orthogonal to the surface. The curve is integrated
- * by Runge-Kutta steps that are halved until they agree, independently of the method whose motion
- * it is. If the constraints are A = dg/dq, then A((q + r)/2) (q - r) is g(q) - g(start) up to the
- * third power of the distance: this is what is measured, in the units of the constraints times
+ * to a new point r; a few rounds make w orthogonal to the surface. The curve is integrated by
+ * Runge-Kutta steps that are halved until they agree, independently of the method that computed the
+ * motion. If the constraints are A = dg/dq, then A((q + r)/2) (q - r) is g(q) - g(start) up to
+ * third order in the distance: this is what is measured, in the units of the constraints times
  * time. D consists of reciprocal masses, so that lengths and angles can be compared. */
 #include <nonholo_analysis.h>
 
@@ -40,10 +40,11 @@ struct nh_holonomic {
     int pivot[LARGEST];
 };
 
-/* ---- beginning ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------ */
 
-/* All constraints if they are integrable together; otherwise those that are by themselves.
- * Conditions that the model states need not be followed: their residuals say it all. */
+/* All constraints if they are integrable together; otherwise those that are integrable by
+ * themselves. Conditions on positions need not be followed: their residuals can be evaluated
+ * directly. */
 static void choose_rows(nh_holonomic *h)
 {
     const nh_facts *facts = nh_system_facts(h->system);
@@ -136,7 +137,8 @@ static nh_status evaluate(nh_holonomic *h, double t, const double *q)
     return status == NH_OK ? nh_system_residual(h->system, t, q, h->rest, h->k, NULL) : status;
 }
 
-/* The direction w at q, turned into the surface, to d; `time` is how much time the curve takes. */
+/* Projects the direction w at q onto the surface, into d; `time` is how much time the curve
+ * takes. */
 static nh_status turn(nh_holonomic *h, double t, const double *q, double time, double *d)
 {
     int n = h->n, rows = h->rows;
@@ -200,8 +202,8 @@ static double length(const nh_holonomic *h, const double *y, const double *z)
     return sqrt(sum);
 }
 
-/* The same with as many parts as it takes, and r moves there. *way is how far; false if it was not
- * possible. */
+/* The same with as many parts as necessary; moves r there. *way is the distance; false if it was
+ * not possible. */
 static bool move(nh_holonomic *h, double time, double *way)
 {
     double *before = h->coarse, *after = h->fine, apart = INFINITY;
@@ -222,7 +224,7 @@ static bool move(nh_holonomic *h, double time, double *way)
 
 /* ---- the motion ---------------------------------------------------------------------------- */
 
-/* The largest |A (q - r)|, A in the middle, and the size of its terms. */
+/* The largest |A (q - r)|, with A at the midpoint, and the size of its terms. */
 static nh_status measure(nh_holonomic *h, const double *q, double *drift, double *size)
 {
     for (int c = 0; c < h->n; c++)
@@ -241,7 +243,7 @@ static nh_status measure(nh_holonomic *h, const double *q, double *drift, double
     return status;
 }
 
-/* A revolution of an angle leads back to the same place. */
+/* A revolution of an angle leads back to the same position. */
 static void note_range(nh_holonomic *h, const double *q)
 {
     const nh_shape *shape = &h->system->shape;

@@ -2,9 +2,9 @@
  *
  *     I = v.M v/2 + x0.K x1/2 - f.(x0 + x1)/2,    v = (x1 - x0)/h
  *
- * for a potential U = x.K x/2 - f.x. Leapfrog keeps it exactly (docs/theory.md, theorem 1). Since
- * gradU(x0) = K x0 - f and gradU(0) = -f, the potential terms are (x1.gradU(x0) + x0.gradU(0))/2.
- */
+ * for a potential U = x.K x/2 - f.x. Leapfrog preserves it exactly (docs/theory.md, theorem 1).
+ * Since gradU(x0) = K x0 - f and gradU(0) = -f, the potential terms are
+ * (x1.gradU(x0) + x0.gradU(0))/2. */
 #include <nonholo_analysis.h>
 
 #include "base/status.h"
@@ -13,9 +13,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Room for a state, a velocity, and the potential with its gradient at two places. */
+/* Room for a state, a velocity, and the potential with its gradient at two points. */
 typedef struct places {
-    double *q, *v;           /* q: passengers at 0, the driver where it is */
+    double *q, *v;           /* q: passengers at 0, the driver unchanged */
     double *there, *at_zero; /* V and gradV at x0 and at q */
 } places;
 
@@ -26,8 +26,8 @@ static double *make_room(places *p, int n)
     return space;
 }
 
-/* x.M x/2, as the kinetic energy of the velocity x, which M being constant is the same everywhere.
- * A matrix would cost n^2. */
+/* x.M x/2, computed as the kinetic energy of the velocity x, which is the same everywhere because M
+ * is constant. Using the matrix would cost n^2. */
 static nh_status half_square(const nh_system *s, const places *p, double *value, nh_report *report)
 {
     nh_status status = nh_system_energy(s, 0, p->q, p->v, value, report);

@@ -34,7 +34,7 @@ static const double two_pi = 0x1.921fb54442d18p+2;
 
 enum { MAX_N = NH_PASSENGERS_MAX + 1, SHORT_NODES = 8 };
 
-/* ---- what the system says about a place of the driver ------------------------------------- */
+/* ---- the system at a position of the driver ----------------------------------------------- */
 
 static bool evaluate(const nh_latitude *l, nh_fn fn, const double *q, const double *v, double *out)
 {
@@ -75,7 +75,7 @@ static double determinant(int rows, double *a)
     return product;
 }
 
-/* The passengers' part of M and K at a place of the driver. */
+/* The passengers' part of M and K at a position of the driver. */
 static bool matrices(const nh_latitude *l, double xi, double *M, double *A)
 {
     int n = l->passengers + 1, p = l->passengers;
@@ -92,8 +92,8 @@ static bool matrices(const nh_latitude *l, double xi, double *M, double *A)
     return true;
 }
 
-/* M k[passengers], k the unit kernel vector: a cross product of the rows of A, so it follows xi
- * without a jump of its sign. */
+/* M k[passengers], where k is the unit kernel vector: a cross product of the rows of A, so that its
+ * sign does not jump as xi changes. */
 static bool kernel(const nh_latitude *l, double xi, double *k, double *Mk)
 {
     int p = l->passengers;
@@ -125,8 +125,8 @@ static bool kernel(const nh_latitude *l, double xi, double *k, double *Mk)
 
 /* ---- the driver's phase -------------------------------------------------------------------- */
 
-/* s(xi) and its slope. Near the bottom V - V(b) cancels, and is the integral of the slope instead.
- */
+/* s(xi) and its slope. Near the bottom V - V(b) cancels, and the integral of the slope is used
+ * instead. */
 static double swing(const nh_latitude *l, double xi, double *slope)
 {
     double from = xi - l->bottom, force, rise = potential(l, xi, &force) - l->least;
@@ -194,7 +194,7 @@ static double phase_of(const nh_latitude *l, double xi, double speed)
 
 /* ---- how the driver moves ------------------------------------------------------------------ */
 
-/* Where V crosses the energy, or its slope crosses zero, between two places. */
+/* Where V crosses the energy, or its slope crosses zero, between two positions. */
 static double crossing(const nh_latitude *l, double inside, double outside, bool of_slope)
 {
     for (int i = 0; i < 200; i++) {
@@ -211,8 +211,8 @@ static double crossing(const nh_latitude *l, double inside, double outside, bool
     return 0.5 * (inside + outside);
 }
 
-/* A distance over which the force begins to change or the driver to slow down, in whatever units:
- * the first power of two, so that units that are powers of two change nothing. */
+/* A distance over which the force begins to change or the driver to slow down, in any units: the
+ * first power of two, so that units that differ by powers of two change nothing. */
 static double natural_stride(const nh_latitude *l, double xi)
 {
     double force, slope, from = potential(l, xi, &force), kinetic = l->energy - from;
@@ -243,7 +243,7 @@ static double turning_point(const nh_latitude *l, double xi, double direction, d
     return NAN;
 }
 
-/* The bottom of the well: falling before it, rising behind it, nothing else. */
+/* The bottom of the well: V must fall before it and rise after it, without other extrema. */
 static bool find_bottom(nh_latitude *l)
 {
     enum { PLACES = 400 };
@@ -305,7 +305,7 @@ static bool cholesky(int p, double *K)
     return true;
 }
 
-/* The stiffness from differences of the force, which is linear: exact but for round-off. */
+/* The stiffness from differences of the force, which is linear: exact up to round-off. */
 static bool find_springs(nh_latitude *l)
 {
     int p = l->passengers, pivot[NH_PASSENGERS_MAX];
@@ -338,7 +338,7 @@ static void to_springs(const nh_latitude *l, const double *x, double *y)
     }
 }
 
-/* ---- making and asking --------------------------------------------------------------------- */
+/* ---- the public functions ------------------------------------------------------------------ */
 
 static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *report)
 {

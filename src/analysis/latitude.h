@@ -12,11 +12,11 @@ enum { NH_PASSENGERS_MAX = 8 };
 
 struct nh_latitude {
     const nh_system *system;
-    engine engine; /* has all the memory it needs: a value cannot fail for want of it */
+    engine engine; /* has all the memory it needs: an evaluation cannot run out of memory */
     int driver, passengers;
     int passenger[NH_PASSENGERS_MAX]; /* their coordinates */
     bool periodic;                    /* the driver is an angle */
-    bool rotating;                    /* and goes round; else it oscillates */
+    bool rotating;                    /* and makes full revolutions; otherwise it oscillates */
     double mass, energy;              /* of the driver */
     double direction;                 /* of a rotating driver: 1 or -1 */
     double left, right, bottom;       /* of the well of an oscillating one */
@@ -24,8 +24,8 @@ struct nh_latitude {
     double C[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX]; /* stiffness K = C C^T */
     double centre[NH_PASSENGERS_MAX];
     int vectors;  /* 1: an axis, 2: a plane, if the number of passengers is odd */
-    int modes;    /* of the vectors as Fourier series in the phase */
-    double *wave; /* [modes][2][vectors][passengers + 1]: of the cosine, of the sine */
+    int modes;    /* number of terms of the vectors' Fourier series in the phase */
+    double *wave; /* [modes][2][vectors][passengers + 1]: coefficients of the cosine, of the sine */
 };
 
 /* w[passengers]/psi' at a phase: the last column of S/psi'. */

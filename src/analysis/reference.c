@@ -18,14 +18,14 @@
 #define METHOD "gauss:stages=8"
 enum { FIRST_STEPS = 4, DOUBLINGS = 18, PATIENCE = 3 };
 static const int64_t steps_max = INT64_C(1) << 24;
-static const double first_step = 0.5; /* at most, of the time in which the velocity changes */
+static const double first_step = 0.5; /* at most, of the time in which velocities change */
 static const double first_steps_most = 65536;
-static const double trusted = 1e-6; /* a relative difference that is not mere chance */
+static const double trusted = 1e-6; /* a relative difference too small to be chance */
 
 typedef struct attempt {
     double *q, *v; /* end state */
     int64_t steps;
-    double difference; /* from the attempt before, relative */
+    double difference; /* from the previous attempt, relative */
 } attempt;
 
 typedef struct errand {
@@ -33,7 +33,8 @@ typedef struct errand {
     double t0, t1;
     const double *q, *v;
     int coordinates, velocities;
-    /* sqrt(M_ii), which gives all components the same unit: of positions, of velocities as shown */
+    /* sqrt(M_ii), which gives all components the same unit: for positions, and for velocities as
+     * users see them */
     double *weight, *weight_v;
 } errand;
 
@@ -60,7 +61,7 @@ static nh_status solve(const errand *task, attempt *out, int64_t steps, nh_repor
 
 /* ---- sizes that do not depend on units ---- */
 
-enum { WEIGHED_MOST = 1000 }; /* velocities; more would make the mass matrix large */
+enum { WEIGHED_MOST = 1000 }; /* velocities; with more, the mass matrix would be too large */
 
 static nh_status find_weights(errand *task, nh_report *report)
 {
@@ -73,7 +74,7 @@ static nh_status find_weights(errand *task, nh_report *report)
         status = nh_system_evaluate(task->system, NH_FN_MATRICES, task->t0, task->q, inner, NULL, M,
                                     report);
     for (size_t i = 0; status == NH_OK && i < n; i++) {
-        double size = 0; /* of the row, where the diagonal is zero */
+        double size = 0; /* that of the row, if the diagonal is zero */
         for (size_t j = 0; weighed && j < n; j++)
             size = fmax(size, fabs(M[i * n + j]));
         if (weighed && M[i * n + i] != 0)
@@ -87,7 +88,7 @@ static nh_status find_weights(errand *task, nh_report *report)
     return status;
 }
 
-/* The largest |a_i - b_i|, weighed; b may be NULL. */
+/* The largest weighted |a_i - b_i|; b may be NULL. */
 static double largest(const double *weight, const double *a, const double *b, int count)
 {
     double found = 0;
@@ -96,7 +97,7 @@ static double largest(const double *weight, const double *a, const double *b, in
     return found;
 }
 
-/* Of velocities beside velocities and the path by the time; of positions beside positions and the
+/* Velocities are compared with velocities and with path over time; positions with positions and the
  * path. */
 static double relative_difference(const errand *task, const attempt *a, const attempt *b)
 {
@@ -110,7 +111,7 @@ static double relative_difference(const errand *task, const attempt *a, const at
     return fmax(in_q > 0 ? in_q / place : 0, in_v > 0 ? in_v / speed : 0);
 }
 
-/* So many that the velocity does not change much within one. */
+/* So many that the velocity changes little within one. */
 static double first_steps(const errand *task)
 {
     const double *w = task->weight_v;
@@ -132,14 +133,14 @@ static void copy_attempt(const errand *task, attempt *to, const attempt *from)
     to->difference = from->difference;
 }
 
-/* A step that is too long for its equations is no failure yet: shorter ones follow. */
+/* A step too long for its equations to be solved is not yet a failure: shorter ones follow. */
 static bool may_get_better(nh_status status)
 {
     return status == NH_NOT_CONVERGED || status == NH_NOT_FINITE || status == NH_SINGULAR_MASS ||
            status == NH_DEPENDENT_CONSTRAINTS;
 }
 
-/* Doubles the number of steps until the best of three attempts is good: `now` and `before`
+/* Doubles the number of steps until the best of three attempts is accurate; `now` and `before`
  * alternate. */
 static nh_status refine(const errand *task, attempt *best, attempt *now, attempt *before,
                         double tolerance, nh_report *report)
@@ -175,7 +176,7 @@ static nh_status complain(const errand *task, const attempt *best, nh_status sta
                           nh_report *report)
 {
     if (status != NH_NOT_CONVERGED || !isfinite(best->difference))
-        return status; /* the run has said it */
+        return status; /* the run has reported it */
     nh_fail(report, status,
             "no reference solution to t = %.10g was found: halving the step still changes it by "
             "%.2g; a shorter time helps where the motion is chaotic",

@@ -32,7 +32,7 @@ static double difference(const double *a, const double *b, double sign, int coun
     return most;
 }
 
-/* By the way from the start to where the run turns back. */
+/* Scales from the motion between the start and the point where the run turns back. */
 static nh_status find_scales(const nh_system *system, double t, const double *q, const double *v,
                              const double *q1, const double *v1, double *scale, nh_report *report)
 {
@@ -62,7 +62,7 @@ nh_status nh_reversibility_defect(const nh_system *system, const nh_run_options 
         v1[i] = -v1[i];
     if (status == NH_OK)
         status = find_scales(system, t, q, v, q1, v1, scale, report);
-    if (status == NH_OK) /* a method may have left the constraints, where nothing may start */
+    if (status == NH_OK) /* a method may have left the constraints, and a run cannot start there */
         status = nh_system_project(system, t, q1, v1, report);
     if (status == NH_OK)
         status = go(system, options, steps, t, q1, v1, q1, v1, report);

@@ -1,5 +1,5 @@
-/* How far the components of a state move, by which their errors are measured, whatever their units
- * are. */
+/* How far each component of a state moves. Errors are measured relative to that, independently of
+ * units. */
 #include <nonholo_analysis.h>
 
 #include <math.h>
@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "system/system.h"
 
-enum { TRIES = 20, WEIGHED_MOST = 200 }; /* velocities whose masses are looked at */
-static const double negligible = 1e-6;   /* a motion beside the largest one */
+enum { TRIES = 20, WEIGHED_MOST = 200 }; /* velocities whose masses are computed */
+static const double negligible = 1e-6;   /* a motion relative to the largest one */
 
 typedef struct scaling {
     const nh_system *system;
@@ -19,7 +19,7 @@ typedef struct scaling {
 } scaling;
 
 /* The mass that moves with velocity i: the second difference of the energy, which does not depend
- * on `by` if the kinetic energy is quadratic. 0 if it shows none. */
+ * on `by` if the kinetic energy is quadratic. 0 if there is none. */
 static double mass_of(const nh_system *system, double t, const double *q, double *v, int i,
                       double by)
 {
@@ -38,8 +38,9 @@ static double mass_of(const nh_system *system, double t, const double *q, double
     return 0;
 }
 
-/* What hardly moves beside the rest is measured by the rest, for it may be all rounding. Masses
- * make lengths and angles comparable, whatever their units. */
+/* A component that hardly moves compared with the others is measured by the others, because its
+ * motion may be nothing but rounding. Masses make lengths and angles comparable, whatever their
+ * units. */
 static void raise_small(const double *weight, int count, double *scale)
 {
     double largest = 0;
@@ -58,8 +59,9 @@ static double largest_of(const double *x, int count)
     return most;
 }
 
-/* The components of an attitude, and of its rate, have one size: which of them moves is a matter of
- * axes. Coordinates get the weights of their velocities; |p'| is half of the body rate. */
+/* The components of an attitude, and of its rate, share one size: which of them moves depends on
+ * the choice of axes. Coordinates get the weights of their velocities; |p'| is half the body
+ * rate. */
 static void join_rotations(const scaling *s, double *weight, double *of_coordinate)
 {
     const nh_shape *shape = &s->system->shape;
@@ -93,10 +95,10 @@ nh_status nh_system_motion_scales(const nh_system *system, double t, const doubl
         return nh_fail_memory(report);
     double *at = weight + n + velocities;
     memcpy(at, v, (size_t)velocities * sizeof *at);
-    for (int a = 0; a < shape->angles; a++) /* a revolution leads back to the same place */
+    for (int a = 0; a < shape->angles; a++) /* a revolution leads back to the same position */
         scales[shape->angle[a]] = fmin(scales[shape->angle[a]], 6.283185307179586);
     for (int i = 0; i < velocities; i++) {
-        double by = scales[n + i] > 0 ? scales[n + i] : 1e-12; /* of any size, if it is at rest */
+        double by = scales[n + i] > 0 ? scales[n + i] : 1e-12; /* any size, if it is at rest */
         weight[i] = velocities > WEIGHED_MOST ? 1 : sqrt(mass_of(system, t, q, at, i, by));
     }
     join_rotations(&s, weight, weight + velocities);

@@ -1,10 +1,10 @@
-/* How large the terms of a quantity are: the measure of its errors, whatever the units are, where
- * the quantity itself is small because its terms cancel.
+/* How large the terms of a quantity are. Errors are measured relative to that, independently of
+ * units, because the quantity itself may be small when its terms cancel.
  *
  * A quantity is evaluated at the state, at rest, and with only those velocities whose index has a
- * certain bit set or not set. Two velocities differ in some bit, so terms that cancel each other
- * are seen apart, after 2 log2(n) evaluations. Conditions on positions are looked at in the same
- * way with some of the coordinates. */
+ * certain bit set, or not set. Two velocities differ in some bit, so terms that cancel each other
+ * are seen separately, after 2 log2(n) evaluations. For conditions on positions, the same is done
+ * with some of the coordinates. */
 #include <nonholo_analysis.h>
 
 #include <math.h>
@@ -30,7 +30,7 @@ static void take_larger(double *sizes, const double *values, int count)
             sizes[i] = fmax(sizes[i], fabs(values[i]));
 }
 
-/* A state at which a quantity does not exist says nothing about it. */
+/* A state at which a quantity does not exist is ignored. */
 static void look_at(const terms *w, const double *v)
 {
     if (w->sizes && nh_system_integral_values(w->system, w->t, w->q, v, w->values, NULL) == NH_OK)
@@ -48,7 +48,7 @@ static void look_at_positions(const terms *w, const double *q)
         take_larger(last, w->k, count);
 }
 
-/* `look` at all n numbers, at none of them, and at parts. */
+/* Calls `look` with all n numbers, with none of them, and with parts of them. */
 static void look_at_parts(const terms *w, const double *x, int n,
                           void (*look)(const terms *, const double *))
 {
@@ -63,9 +63,9 @@ static void look_at_parts(const terms *w, const double *x, int n,
         }
 }
 
-/* Velocities of a constraint that do not move have no size of their own. They are as large as the
- * kinetic energy could make them: |K_ij| sqrt(2 T/M_jj), of which what is called a movement is a
- * hundred millionth at least. */
+/* The terms of velocities that are at rest have no size of their own. Their size is what the
+ * kinetic energy could make it, |K_ij| sqrt(2 T/M_jj); at least a hundred millionth of that counts
+ * as motion. */
 static nh_status add_sizes_at_rest(const terms *w, const double *v, nh_report *report)
 {
     const nh_system *s = w->system;

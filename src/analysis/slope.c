@@ -19,7 +19,7 @@ enum { BLOCKS = 64, LAGS = 4 };
 
 static const double half_pi = 1.57079632679489661923;
 
-/* Where the i-th point lies in (0, 1): each has the same piece of the interval around it. */
+/* The position of the i-th point in (0, 1): each is the centre of a piece of equal length. */
 static double place_of(const double *x, int64_t count, int64_t i)
 {
     double whole = (x[count - 1] - x[0]) * (double)count / (double)(count - 1);
@@ -32,8 +32,8 @@ static double weight_at(const double *x, int64_t count, int64_t i)
     return s * s * s * s;
 }
 
-/* Adds a term of the slope at u in (0, 1) to the two blocks around it, by weights that change
- * smoothly from one to the next, so that oscillations cancel within them. */
+/* Distributes a term of the slope at u in (0, 1) over the two nearest blocks, with weights that
+ * change smoothly from one block to the next, so that oscillations cancel within them. */
 static void share_out(double term, double u, int blocks, double *sum)
 {
     double place = u * blocks - 0.5, below = floor(place), s = sin(half_pi * (place - below));
@@ -42,9 +42,9 @@ static void share_out(double term, double u, int blocks, double *sum)
     sum[b + 1 < blocks ? b + 1 : blocks - 1] += s * s * term;
 }
 
-/* The variance of the sum over all blocks from the blocks and their neighbours, with Bartlett's
- * weights, which keep it positive. Of independent terms that would find 19/20, since each is in two
- * blocks. */
+/* The variance of the sum over all blocks, from the blocks and their neighbours, with Bartlett's
+ * weights, which keep it positive. For independent terms it would give 19/20, since each term is in
+ * two blocks. */
 static double variance_of_blocks(const double *sum, int blocks)
 {
     double variance = 0;
@@ -83,7 +83,7 @@ nh_slope nh_slope_of(const double *x, const double *y, int64_t count)
         sum += w;
         mean_y += w * (y[i] - y[0]);
         s.noise += g * g;
-        tail += g; /* what an increment of a walk adds, up to the sign */
+        tail += g; /* the contribution of one increment of a walk, up to its sign */
         s.walk += tail * tail;
     }
     s.line.intercept = y[0] + mean_y / sum - s.line.slope * mean_x;

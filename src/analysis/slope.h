@@ -13,7 +13,7 @@ typedef struct nh_slope {
     double walk;  /* and if y is a random walk whose steps have variance 1 */
 } nh_slope;
 
-/* x rises; the points are about equally far from each other. */
+/* x increases; the points are about equally spaced. */
 nh_slope nh_slope_of(const double *x, const double *y, int64_t count);
 
 #endif

@@ -9,7 +9,8 @@
 
 /* ---- trends ---- */
 
-/* The sums are kept about the running means (Welford): t^2 over a long run would cancel. */
+/* The sums are formed about the running means (Welford): with t^2 over a long run, digits would
+ * cancel. */
 void nh_trend_add(nh_trend *trend, double x, double y)
 {
     trend->count++;
@@ -20,7 +21,7 @@ void nh_trend_add(nh_trend *trend, double x, double y)
     trend->xx += from_x * (x - trend->mean_x);
     trend->xy += from_x * (y - trend->mean_y);
     trend->yy += from_y * (y - trend->mean_y);
-    if (!(fabs(y) <= trend->largest)) /* a NaN is the largest of all and stays */
+    if (!(fabs(y) <= trend->largest)) /* a NaN counts as larger than anything, and stays */
         trend->largest = isnan(trend->largest) ? trend->largest : fabs(y);
 }
 
@@ -40,11 +41,12 @@ nh_line nh_trend_line(const nh_trend *trend)
 
 /* ---- the order of a method ---- */
 
-/* Below this multiple of the round-off level an error is noise by more than a tenth. */
+/* Below this multiple of the round-off level, more than a tenth of an error is noise. */
 static const double noise = 10;
-/* Errors that fall more slowly do not fall. */
+/* Errors that decrease more slowly than this do not count as decreasing. */
 static const double order_least = 0.3;
-/* Local orders of an asymptotic part differ by no more than this, the first that finds one. */
+/* Local orders of an asymptotic part differ by at most this; the first bound that finds a part is
+ * used. */
 static const double spreads[] = {0.05, 0.1, 0.25};
 
 typedef struct part { /* points [first, first + count) */
@@ -56,7 +58,7 @@ double nh_local_order(double h0, double error0, double h1, double error1)
     return log(error0 / error1) / log(h0 / h1);
 }
 
-/* Noise does not end when the error happens to rise above the level again at a finer step. */
+/* Noise does not end when an error happens to rise above the level again at a finer step. */
 static void mark_noise(const double *error, const double *level, int count, nh_point *mark)
 {
     bool reached = false;
@@ -70,7 +72,8 @@ static void mark_noise(const double *error, const double *level, int count, nh_p
     }
 }
 
-/* The longest part whose local orders are positive and lie within `spread`; the finer of equals. */
+/* The longest part whose local orders are positive and lie within `spread`; of equally long ones
+ * the finer. */
 static part longest_part(const double *h, const double *error, const nh_point *mark, int count,
                          double spread)
 {
@@ -96,7 +99,7 @@ static part longest_part(const double *h, const double *error, const nh_point *m
 static part asymptotic_part(const double *h, const double *error, const nh_point *mark, int count)
 {
     part found = {0, 0};
-    int needed = 4; /* three local orders; two must do when there are no more */
+    int needed = 4; /* three local orders; two must suffice if there are no more */
     for (size_t i = 0; i < sizeof spreads / sizeof *spreads; i++) {
         found = longest_part(h, error, mark, count, spreads[i]);
         if (found.count >= needed)
@@ -105,7 +108,7 @@ static part asymptotic_part(const double *h, const double *error, const nh_point
     return found;
 }
 
-/* Behind the asymptotic part errors that are small, but follow no order, are noise too. */
+/* After the asymptotic part, errors that are small but follow no order are noise too. */
 static void mark_part(part used, const double *error, const double *level, int count,
                       nh_point *mark)
 {
@@ -117,8 +120,8 @@ static void mark_part(part used, const double *error, const double *level, int c
     }
 }
 
-/* Two points always agree; they mean something only when no finer ones contradict them and the
- * errors before them fell too. */
+/* Two points always agree; they are significant only if no finer ones contradict them and the
+ * errors before them decreased too. */
 static bool two_mean_something(part used, const double *h, const double *error,
                                const nh_point *mark, int count)
 {

@@ -1,7 +1,7 @@
 /* Classifies the behaviour of an error over time: bounded, drift, random walk, growth.
  *
- * The classification uses low frequencies. With the line of slope.c subtracted, e(u) on u in
- * (0, 1), their power is
+ * The classification uses low frequencies. With the line of slope.c subtracted, e(u) on u in (0,
+ * 1), their power is
  *
  *     I_k = |sum w_j e_j exp(-2 pi i k u_j)|^2,    w ~ sin^2(pi u), sum w = 1,    k = 2 .. 47,
  *
@@ -31,16 +31,15 @@
  *     lost           at the end the quantity is a thousandth of what it was, or an error that does
  *                    not grow is as large as the quantity
  *
- * A bounded error that forgets its past after a time r has the powers of a walk above the frequency
- * 1/r, but the slower ones do not increase any more. Over the interval, sqrt(2) cos(j pi u) has in
- * a walk an amplitude of variance V/(j pi)^2, independent of the others (Karhunen and Loeve), and
- * here one of V/(j pi)^2/(1 + (c/j)^2). The ratio of the two likelihoods, with the best c, decides:
- * in favour of the bounded error in 0.7% of walks, and of a walk in 0.2% of bounded errors with r =
- * T/60, 4% with T/40 and 20% with T/30. Where less than thirty times r is seen of an error, nobody
- * can tell.
+ * A bounded error whose correlations decay in a time r has the powers of a walk above the frequency
+ * 1/r, but below it the powers do not increase any more. Over the interval, sqrt(2) cos(j pi u) has
+ * in a walk an amplitude of variance V/(j pi)^2, independent of the others (Karhunen and Loeve),
+ * and here one of V/(j pi)^2/(1 + (c/j)^2). The ratio of the two likelihoods, with the best c,
+ * decides: in favour of the bounded error in 0.7% of walks, and of a walk in 0.2% of bounded errors
+ * with r = T/60, 4% with T/40 and 20% with T/30. If the series is shorter than thirty times r, the
+ * two cannot be told apart.
  *
- * test/analysis/test_verdict.c measures the error rate on series of known type.
- */
+ * test/analysis/test_verdict.c measures the error rate on series of known type. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -52,31 +51,31 @@
 enum {
     BLOCKS = 64,
     POWERS = 48, /* k = 0 .. 47, of which 2 .. 47 are used */
-    SLOW = 2,    /* the slowest: below, the line has taken its part */
+    SLOW = 2,    /* the slowest one used: the line has absorbed the ones below */
     SLOW_END = 18,
-    GAPS_MOST = 12, /* of a walk have fewer gaps: 999 of 1000 */
-    MODES = 24,     /* cosines that tell a walk from a bounded error */
+    GAPS_MOST = 12, /* 999 of 1000 walks have fewer gaps */
+    MODES = 24,     /* cosines that distinguish a walk from a bounded error */
     POINTS_LEAST = 4 * POWERS
 };
 
 static const double significant = 4;
 static const double settled =
     3.6; /* logarithm of the ratio of likelihoods: 0.7% of walks exceed it */
-static const double jump_most = 0.45; /* of the sum of squares of 63 steps, in three of them: a walk
-                                         has .27 */
+static const double jump_most = 0.45; /* share of 3 steps in the sum of squares of 63; .27 in a
+                                       * walk */
 
-typedef struct series_view { /* what is seen of a series */
+typedef struct series_view { /* what is computed from a series */
     nh_slope slope;
     double length;                 /* of time */
-    double total, rest;            /* standard deviation of y, and beside the line */
-    double exponent;               /* of the powers in k */
+    double total, rest;            /* standard deviation of y, and of y without the line */
+    double exponent;               /* exponent of the powers in k */
     double leak;                   /* variance that slow oscillations add to slope times length */
-    double unevenness;             /* of the powers times k^2: mean over expected mean */
+    double unevenness;             /* of the powers times k^2: mean relative to the expected mean */
     int gaps;                      /* powers that are far below the expected one */
     double noise, walk;            /* variance of the noise; of the walk at the end */
     double rest_for;               /* logarithm of the ratio of likelihoods: bounded over walk */
-    double x[BLOCKS], top[BLOCKS]; /* of stretches: the middle, the largest |y| */
-    double jump; /* share of the way from stretch to stretch that is made at once */
+    double x[BLOCKS], top[BLOCKS]; /* for each stretch: its middle, its largest |y| */
+    double jump; /* share of the change from stretch to stretch that happens at once */
 } series_view;
 
 int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
@@ -148,7 +147,7 @@ static void wheel_add(wheel *w, const double *value, int count)
     }
 }
 
-/* I_k of what is left beside the line, in pieces that stay in the nearest memory. */
+/* I_k of the residuals of the line, in pieces that stay in the cache. */
 static void find_powers(const double *x, const double *y, int64_t count, const nh_line *line,
                         double *power)
 {
@@ -185,7 +184,8 @@ static double exponent_of(const double *power)
     return median(slope, found);
 }
 
-/* The variance at the end of a walk with the powers from..to-1; how far the mean is above it. */
+/* The variance at the end of a walk with the powers from..to-1; and how far the mean is above
+ * it. */
 static double walk_of(const double *power, int from, int to, double *mean_share)
 {
     const double four_pi_squared = 39.47841760435743, log_2 = 0.6931471805599453;
@@ -199,8 +199,8 @@ static double walk_of(const double *power, int from, int to, double *mean_share)
     return middle * four_pi_squared / 1.5;
 }
 
-/* How much an oscillation of k periods and size 1 adds to the slope times the length: the integral
- * of sin^4(pi u) (u - 1/2) exp(2 pi i k u) over that of sin^4(pi u) (u - 1/2)^2. */
+/* How much an oscillation of k periods and amplitude 1 adds to the slope times the length: the
+ * integral of sin^4(pi u) (u - 1/2) exp(2 pi i k u) over that of sin^4(pi u) (u - 1/2)^2. */
 static double leak_at(int k)
 {
     const double pi = 3.14159265358979323846;
@@ -248,8 +248,8 @@ static double likelihood_ratio(const double *y, int64_t count, double V)
     return best;
 }
 
-/* How many of the powers are below a tenth of their expected value, which of a walk are 9.5%: many
- * between the lines of oscillations. */
+/* How many of the powers are below a tenth of their expected value: 9.5% for a walk, many between
+ * the lines of oscillations. */
 static int count_gaps(const double *power, double walk)
 {
     const double four_pi_squared = 39.47841760435743;
@@ -277,7 +277,7 @@ static void look_at_slow_motions(series_view *v, const double *x, const double *
     v->noise = median(power + SLOW, SLOW_END - SLOW) / log_2 * (double)count / 1.5;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the whole series ---------------------------------------------------------------------- */
 
 static void look_at_widths(series_view *v, const double *x, const double *y, int64_t count)
 {
@@ -293,8 +293,8 @@ static void look_at_widths(series_view *v, const double *x, const double *y, int
     v->rest = sqrt(left);
 }
 
-/* How much of the sum of squares of the steps between the means of stretches belongs to three steps
- * in a row. */
+/* The share of three consecutive steps in the sum of squares of the steps between the means of
+ * stretches. */
 static void look_at_jumps(series_view *v, const double *y, int64_t count)
 {
     double before = 0, sum = 0, largest = 0, square[BLOCKS + 2] = {0};
@@ -333,11 +333,11 @@ static series_view look(const double *x, const double *y, int64_t count)
     return v;
 }
 
-/* ---- what it is ---------------------------------------------------------------------------- */
+/* ---- the verdict --------------------------------------------------------------------------- */
 
-/* Whether noise of the kind that is there would make such a slope once in a thousand times only.
- * The slope depends on the slowest powers, which in noise that is not white are higher than those
- * from SLOW to SLOW_END on. */
+/* Whether noise of the observed kind would produce such a slope only once in a thousand times. The
+ * slope depends on the slowest powers, which in noise that is not white are higher than those from
+ * SLOW to SLOW_END. */
 static bool is_significant(const series_view *v, int64_t count)
 {
     double slower = pow(0.5 * (SLOW + SLOW_END) / SLOW, fmax(-v->exponent, 0));
@@ -346,8 +346,9 @@ static bool is_significant(const series_view *v, int64_t count)
     return fabs(v->slope.line.slope) > significant * sqrt(variance);
 }
 
-/* Whether the means of the three thirds follow each other as the line does, by a fifth of its steps
- * or more: those of an oscillation of few periods do not, nor does what has come to rest. */
+/* Whether the means of the three thirds change in the direction of the line, by at least a fifth of
+ * its change: those of an oscillation with few periods do not, nor do those of a series that has
+ * come to rest. */
 static bool is_steady(const series_view *v, const double *y, int64_t count)
 {
     double mean[3] = {0};
@@ -367,9 +368,9 @@ static double explained(const double *x, const double *y, nh_line *line)
     return trend.yy > 0 ? line->slope * trend.xy / trend.yy : 0;
 }
 
-/* Growth by a steady factor: the logarithm of the heights is a line, over a factor of 30 or more,
- * and a better one than the heights themselves and than their roots, which a square would make a
- * line of. */
+/* Growth by a constant factor: the logarithm of the amplitudes is a line, over a factor of 30 or
+ * more, and a better line than the amplitudes themselves and than their square roots, which would
+ * be linear for quadratic growth. */
 static bool is_exponential(const series_view *v, nh_line *line)
 {
     double logs[BLOCKS], roots[BLOCKS];
@@ -384,7 +385,7 @@ static bool is_exponential(const series_view *v, nh_line *line)
     return rise > log(30) && of_logs > 0.9 && of_logs > of_heights && of_logs > of_roots;
 }
 
-/* What is bounded has shown its size half way. */
+/* A bounded error has reached its full size half way. */
 static bool keeps_growing(const series_view *v)
 {
     double half[2] = {0};
@@ -393,7 +394,7 @@ static bool keeps_growing(const series_view *v)
     return half[1] > 2.5 * half[0];
 }
 
-/* Of an error that is neither round-off nor exponential. */
+/* The verdict on an error that is neither round-off nor exponential. */
 static nh_verdict tell_apart(const series_view *v, const double *y, int64_t count, double round_off)
 {
     double led = fabs(v->slope.line.slope) * v->length;
@@ -404,7 +405,7 @@ static nh_verdict tell_apart(const series_view *v, const double *y, int64_t coun
         return NH_VERDICT_LINEAR;
     bool is_even =
         v->unevenness < 3 &&
-        v->gaps < GAPS_MOST; /* oscillations stand out; of 1000 walks one has 2.6 or more */
+        v->gaps < GAPS_MOST; /* oscillations stand out; one in 1000 walks has 2.6 or more */
     bool goes_on = v->rest_for < settled && !jumps;
     if (v->exponent < -1 && v->exponent > -3 && is_even && sqrt(v->walk) > v->rest && goes_on)
         return NH_VERDICT_RANDOM_WALK;
@@ -445,7 +446,7 @@ static double end_of(const double *y, int64_t count, double from, double *mean)
     return largest;
 }
 
-/* Whether the quantity has gone, or has an error of its own size without growing. */
+/* Whether the quantity has vanished, or has an error of its own size without growing. */
 static bool is_lost(const nh_judgement *j, const double *y, int64_t count, double start,
                     double size)
 {
@@ -526,8 +527,8 @@ nh_walk nh_fit_walk(const double *x, const double *mean_square, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         xx += x[i] * x[i];
         xy += x[i] * mean_square[i];
-        /* early times weigh as much as late ones on a logarithmic scale, but are mostly oscillation
-         */
+        /* on a logarithmic scale, early times have as much weight as late ones, but are mostly
+         * oscillation */
         if (x[i] > 0.05 * x[count - 1] && mean_square[i] > 0)
             nh_trend_add(&logs, log(x[i]), log(mean_square[i]));
     }

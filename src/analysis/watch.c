@@ -23,7 +23,7 @@ typedef enum quantity_kind {
     INTEGRAL, /* a momentum */
     RHO,
     POWER,
-    MIDPOINTS, /* the rest is about two states */
+    MIDPOINTS, /* the following ones depend on two states */
     MIDPOINT,
     LEAPFROG,
     BALANCE
@@ -128,7 +128,7 @@ static const char *name_of(const nh_system *system, quantity q, char *text, size
     return "";
 }
 
-/* The quantity at a place of the list; false behind its end. */
+/* The quantity at a place of the list; false after its end. */
 static bool quantity_at(const nh_system *system, const quantity_family *list, int place,
                         quantity *out)
 {
@@ -191,7 +191,7 @@ static nh_status find(const nh_system *system, const char *name, quantity *out, 
                    system->name, name);
 }
 
-/* ---- making -------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------ */
 
 static size_t larger(size_t a, size_t b)
 {
@@ -265,7 +265,7 @@ static nh_status constraint_value(const nh_watch *w, quantity q, double t, const
     return status;
 }
 
-/* k at the mean of two states. An angle that was wrapped in between is brought back beside the
+/* k at the mean of two states. An angle that was wrapped in between is unwrapped to be near the
  * other. */
 static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *now,
                                 const nh_state *before, double *value, nh_report *report)
@@ -292,8 +292,8 @@ static nh_status power_at(const nh_watch *w, double t, const double *q, const do
     return status;
 }
 
-/* Whether velocity i is that of coordinate i: not so of rotations, and of coordinates that
- * velocities of their own drive. */
+/* Whether velocity i is that of coordinate i: not for rotations, nor for coordinates driven by
+ * velocities of their own. */
 static bool is_velocity_of(const nh_system *s, int i)
 {
     const char *q = nh_system_coordinate_name(s, i);
@@ -302,7 +302,7 @@ static bool is_velocity_of(const nh_system *s, int i)
     return strncmp(q, v, length) == 0 && strcmp(v + length, "'") == 0;
 }
 
-/* The state half way between two, on cubics through their velocities and accelerations. */
+/* The state half way between two, on cubics that match their velocities and accelerations. */
 static nh_status half_way(const nh_watch *w, const nh_state *now, const nh_state *before, double *q,
                           double *v, double *a, nh_report *report)
 {
@@ -323,8 +323,8 @@ static nh_status half_way(const nh_watch *w, const nh_state *now, const nh_state
     return status;
 }
 
-/* What the energy gained in a step beyond the work of forces and moving constraints, per unit of
- * time. The work is found by Simpson's rule. */
+/* The energy gained in a step beyond the work of forces and moving constraints, per unit of time.
+ * The work is computed by Simpson's rule. */
 static nh_status balance_value(const nh_watch *w, const nh_state *now, const nh_state *before,
                                double *value, nh_report *report)
 {

@@ -10,14 +10,14 @@
 #include <stddef.h>
 
 typedef struct nh_arena {
-    struct nh_arena_block *block; /* the newest; older ones hang behind it */
+    struct nh_arena_block *block; /* the newest; linked to older ones */
     bool failed;
 } nh_arena;
 
 void *nh_arena_take(nh_arena *arena, size_t size);
 void *nh_arena_array(nh_arena *arena, size_t count,
-                     size_t size); /* NULL too when count*size overflows */
-char *nh_arena_text(nh_arena *arena, const char *text, size_t length); /* a copy, ended by NUL */
+                     size_t size); /* also NULL if count*size overflows */
+char *nh_arena_text(nh_arena *arena, const char *text, size_t length); /* ends with a NUL */
 void nh_arena_free(nh_arena *arena);                                   /* back to {0} */
 
 #endif

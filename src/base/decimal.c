@@ -1,4 +1,4 @@
-/* The C library's functions, in a locale of our own for the calling thread. */
+/* Calls the C library's functions in the "C" locale, which is set for the calling thread only. */
 #define _GNU_SOURCE
 #include "base/decimal.h"
 
@@ -16,7 +16,7 @@ static void make_plain(void)
     plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* never fails: it is built in */
 }
 
-/* Returns what the thread had before. */
+/* Returns the thread's previous locale. */
 static locale_t enter_plain(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

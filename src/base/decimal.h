@@ -1,6 +1,6 @@
 /* Numbers as text with a decimal point, whatever locale the process has set: a program that embeds
- * the library may speak German. Nothing else in src/ reads or prints a number with a point through
- * the C library; a test looks for that ('decimals'). */
+ * the library may run in a locale with decimal commas. No other code in src/ reads or prints
+ * decimal fractions through the C library; the test 'decimals' checks that. */
 #ifndef NH_BASE_DECIMAL_H
 #define NH_BASE_DECIMAL_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* As strtod, snprintf, vsnprintf and fprintf. */
+/* Like strtod, snprintf, vsnprintf and fprintf. */
 double nh_decimal(const char *text, char **end);
 __attribute__((format(printf, 3, 4))) int nh_print(char *out, size_t size, const char *format, ...);
 __attribute__((format(printf, 3, 0))) int nh_print_list(char *out, size_t size, const char *format,

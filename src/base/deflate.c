@@ -1,8 +1,8 @@
-/* Compression: repeated strings become references to where they stood before, and what is left is
- * written in codes of Huffman, made for each block (RFC 1951).
+/* Compression: repeated strings become references to their earlier occurrences, and the result is
+ * written in Huffman codes made for each block (RFC 1951).
  *
- * Strings are found through chains of places that begin with the same three bytes. Of two matches
- * that begin one byte apart the longer is taken. */
+ * Matches are found through chains of positions that begin with the same three bytes. Of two
+ * matches that begin one byte apart, the longer is taken. */
 #include "base/deflate.h"
 
 #include <stdlib.h>
@@ -13,11 +13,11 @@ enum {
     MATCH_MAX = 258,
     WINDOW = 1 << 15,
     HASH_BITS = 15,
-    CHAIN_MAX = 128, /* places that are tried for a match */
-    GOOD_MATCH = 64, /* from this length on no better one is looked for */
+    CHAIN_MAX = 128, /* positions tried for a match */
+    GOOD_MATCH = 64, /* a match of this length ends the search */
     LITERALS = 286,  /* bytes, the end of a block, lengths */
     DISTANCES = 30,
-    LENGTHS = 19, /* codes in which lengths of codes are written */
+    LENGTHS = 19, /* codes for the lengths of codes */
     END_OF_BLOCK = 256,
     CODE_MAX = 15, /* bits */
     BLOCK_TOKENS = 1 << 15
@@ -39,7 +39,7 @@ uint32_t nh_checksum(uint32_t sum, const void *data, size_t size)
     return ~sum;
 }
 
-/* ---- bits, the low one first ---- */
+/* ---- bits, low bit first ---- */
 
 typedef struct bits {
     nh_text *out;
@@ -57,14 +57,15 @@ static void put(bits *b, uint32_t value, int count)
     }
 }
 
-/* ---- codes of Huffman ---- */
+/* ---- Huffman codes ---- */
 
 typedef struct code {
     int length[LITERALS];
-    uint32_t bits[LITERALS]; /* reversed: codes are written from the high bit on */
+    uint32_t bits[LITERALS]; /* reversed: codes are written from the high bit down */
 } code;
 
-/* Lengths of the codes, by joining the two rarest nodes until one is left. Returns the greatest. */
+/* The lengths of the codes, by joining the two rarest nodes until one is left. Returns the
+ * greatest. */
 static int measure_code(code *c, const uint32_t *count, int symbols)
 {
     uint32_t weight[2 * LITERALS];
@@ -101,7 +102,7 @@ static int measure_code(code *c, const uint32_t *count, int symbols)
     return most;
 }
 
-/* Codes of one length follow each other, behind those that are shorter. */
+/* Codes of one length are consecutive and follow the shorter ones. */
 static void number_code(code *c, int symbols)
 {
     uint32_t next = 0;
@@ -116,7 +117,7 @@ static void number_code(code *c, int symbols)
         }
 }
 
-/* Rare symbols count for more until no code is too long. A code needs two symbols. */
+/* Raises the counts of rare symbols until no code is too long. A code needs two symbols. */
 static void make_code(code *c, const uint32_t *found, int symbols, int longest)
 {
     uint32_t count[LITERALS];
@@ -137,11 +138,11 @@ static void make_code(code *c, const uint32_t *found, int symbols, int longest)
 
 /* ---- tokens ---- */
 
-typedef struct token { /* a byte (distance 0), or a string that stood `distance` bytes before */
+typedef struct token { /* a byte (distance 0), or a string that occurred `distance` bytes before */
     uint16_t length, distance;
 } token;
 
-/* Lengths and distances are a symbol and some extra bits. */
+/* A length or distance is a symbol and some extra bits. */
 typedef struct range {
     int symbol, bits;
     uint32_t extra;
@@ -167,7 +168,7 @@ static range range_of_distance(int distance)
 
 /* ---- a block ---- */
 
-/* Lengths of codes, with runs written as one: 16 repeats the last, 17 and 18 are zeros. */
+/* Lengths of codes with runs: 16 repeats the previous length, 17 and 18 are runs of zeros. */
 typedef struct run {
     int symbol, bits;
     uint32_t extra;
@@ -259,8 +260,8 @@ static void write_block(bits *b, const token *t, int tokens, bool last)
 typedef struct finder {
     const unsigned char *data;
     size_t size;
-    size_t head[1 << HASH_BITS]; /* the last place of a hash, plus 1 */
-    size_t before[WINDOW];       /* the one before it */
+    size_t head[1 << HASH_BITS]; /* the last position with this hash, plus 1 */
+    size_t before[WINDOW];       /* the position before it in the chain */
 } finder;
 
 static size_t *head_of(finder *f, size_t at)
@@ -279,7 +280,7 @@ static void note_place(finder *f, size_t at)
     *head = at + 1;
 }
 
-/* The longest string that begins here and stood before; length 0: none. */
+/* The longest string that begins here and occurred before; length 0: none. */
 static token find_string(finder *f, size_t at)
 {
     token best = {0, 0};

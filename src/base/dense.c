@@ -60,7 +60,7 @@ bool nh_dense_cholesky(int n, double *a)
                 sum -= a[i * n + c] * a[j * n + c];
             if (j < i)
                 a[i * n + j] = sum / a[j * n + j];
-            else if (sum > 1e-14 * whole) /* what is left of it: no matter the units */
+            else if (sum > 1e-14 * whole) /* relative, so that units do not matter */
                 a[i * n + i] = sqrt(sum);
             else
                 return false;
@@ -85,7 +85,7 @@ void nh_dense_cholesky_solve(int n, const double *l, double *x)
     }
 }
 
-/* Divides `count` numbers, `stride` apart, by the power of two next to the largest. */
+/* Divides `count` numbers, `stride` apart, by a power of two near the largest. */
 static void bring_to_one(double *a, int count, int stride)
 {
     double largest = 0;
@@ -116,9 +116,9 @@ int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *depen
     equilibrate(rows, columns, a);
     if (dependent)
         *dependent = -1;
-    /* Row by row: each is cleared of the pivots found so far; what is left of it, compared with
-     * what it was, tells whether it is new. Earlier rows get the pivots, so the culprit is a later
-     * one. */
+    /* Each row in turn is reduced by the pivots found so far; how much of it remains, compared with
+     * the original row, tells whether it is independent. Pivots are taken from earlier rows first,
+     * so the dependent row reported is a later one. */
     for (int i = 0; i < rows; i++) {
         double *row = a + i * columns, size = 0, left = 0;
         for (int j = 0; j < columns; j++)

@@ -5,19 +5,20 @@
 
 #include <stdbool.h>
 
-/* LU with exchange of rows, in place; false when singular. */
+/* LU factorisation with row exchanges, in place; false if singular. */
 bool nh_dense_factor(int n, double *a, int *pivot);
 void nh_dense_solve(int n, const double *lu, const int *pivot, double *x);
 
-/* The lower Cholesky factor of a symmetric matrix, in place of its lower half (the upper one
- * becomes 0); false when it is not positive definite, up to rounding. */
+/* The lower Cholesky factor of a symmetric matrix, stored in its lower half (the upper half becomes
+ * 0); false if it is not positive definite, up to rounding. */
 bool nh_dense_cholesky(int n, double *a);
 void nh_dense_cholesky_solve(int n, const double *l, double *x);
 
-/* Rank of a (rows x columns) by elimination; a is destroyed. A row counts when more than
- * `tolerance` of it is left after the earlier rows are taken out. Rows and columns are brought to
- * one size first, so that units do not matter; entries that are nothing but rounding errors have to
- * be zero. `dependent` (may be NULL) gets the first row that depends on earlier ones, or -1. */
+/* Rank of a (rows x columns) by elimination; a is destroyed. A row counts if more than `tolerance`
+ * of it remains after the earlier rows have been eliminated from it. Rows and columns are first
+ * scaled to the same size, so that units do not matter; entries that consist only of rounding
+ * errors must be set to zero by the caller. `dependent` (may be NULL) gets the first row that
+ * depends on earlier ones, or -1. */
 int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent);
 
 /* Eigenvalues of a symmetric matrix, which is destroyed, and its eigenvectors as rows of `vector`.

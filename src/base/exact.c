@@ -24,7 +24,7 @@ void nh_exact_add(nh_exact *sum, double x)
         digit[i] += negative ? -part[i] : part[i];
 }
 
-/* Digits from 0 to 2^32 - 1; only the last one may be negative. */
+/* Normalises the digits to 0 ... 2^32 - 1; only the last one may be negative. */
 void nh_exact_carry(nh_exact *sum)
 {
     int64_t carry = 0;
@@ -50,15 +50,14 @@ static void negate(nh_exact *sum)
     nh_exact_carry(sum);
 }
 
-/* The digits of a sum that is not negative, from the top; what a double cannot hold is left to a
- * second pass. */
+/* The leading digits of a nonnegative sum as a double; the rest is left to a second pass. */
 static double leading(const nh_exact *sum)
 {
     int top = NH_EXACT_DIGITS - 1;
     while (top > 2 && sum->digit[top] == 0)
         top--;
     double value = 0;
-    for (int i = top; i >= 0 && i > top - 3; i--) /* 65 bits and more; cut to 53 below */
+    for (int i = top; i >= 0 && i > top - 3; i--) /* at least 65 bits, rounded to 53 */
         value = value + ldexp((double)sum->digit[i], 32 * i + LEAST_EXPONENT);
     return value;
 }
@@ -135,8 +134,9 @@ double nh_gathered_mean(nh_gathering *g)
     return high / (double)g->count + low / (double)g->count;
 }
 
-/* (count S2 - S1^2) / count^2 with products in two parts: what is left after the cancellation is
- * good as long as the variance is more than 1e-28 of the mean square. */
+/* (count S2 - S1^2) / count^2, with products as unevaluated sums of two doubles: the result is
+ * accurate in spite of the cancellation as long as the variance is more than 1e-28 of the mean
+ * square. */
 double nh_gathered_variance(nh_gathering *g)
 {
     double s, s_low, q, q_low, n = (double)g->count;

@@ -16,15 +16,15 @@ typedef struct nh_exact {
 
 /* x must be finite; at most 2^30 terms between two calls of nh_exact_carry. */
 void nh_exact_add(nh_exact *sum, double x);
-void nh_exact_join(nh_exact *sum, const nh_exact *other); /* both as nh_exact_carry leaves them */
-void nh_exact_carry(nh_exact *sum);                       /* the same sum, always the same digits */
+void nh_exact_join(nh_exact *sum, const nh_exact *other); /* both normalised by nh_exact_carry */
+void nh_exact_carry(nh_exact *sum); /* keeps the sum; makes its digits unique */
 
 /* The sum as high + low, each rounded; carries first. */
 void nh_exact_value(nh_exact *sum, double *high, double *low);
 
-/* count, mean, variance and range of numbers that come in any order. Begin with {0}. */
+/* Count, mean, variance and range of numbers that arrive in any order. Begin with {0}. */
 typedef struct nh_gathering {
-    int64_t count, infinite; /* infinite: how many were not finite; they are in no sum */
+    int64_t count, infinite; /* infinite: numbers that are not finite, which no sum includes */
     double least, greatest;
     nh_exact sum, squares;
 } nh_gathering;

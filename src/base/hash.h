@@ -1,5 +1,5 @@
-/* FNV-1a, 64 bits: for tables of names, and to notice that something has changed. Not a defence
- * against those who want two texts to collide: that is sha256.h. */
+/* FNV-1a, 64 bits: for tables of names, and to detect changes. It does not resist deliberate
+ * collisions; for that there is sha256.h. */
 #ifndef NH_BASE_HASH_H
 #define NH_BASE_HASH_H
 
@@ -8,7 +8,7 @@
 
 #define NH_HASH_START UINT64_C(14695981039346656037)
 
-/* The hash of what was hashed so far and of these bytes behind it. */
+/* Continues the hash `so_far` over these bytes. */
 static inline uint64_t nh_hash(uint64_t so_far, const void *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)

@@ -4,10 +4,9 @@
 
 #include <nonholo.h>
 
-/* Copies what the caller gave into `own`, of `own_size` bytes; NULL or what lies beyond the
- * caller's size is zero, which means "as advised". Size 0 stands for the `first_size` bytes of the
- * struct's first version. Refuses options of a newer library that this one does not know and that
- * are set. */
+/* Copies the caller's options into `own`, of `own_size` bytes. If they are NULL, and beyond the
+ * caller's size, members are zero, which means "as advised". Size 0 stands for the `first_size`
+ * bytes of the struct's first version. Fails if options are set that only a newer library knows. */
 nh_status nh_options_take(void *own, size_t own_size, const void *given, size_t first_size,
                           nh_report *report);
 

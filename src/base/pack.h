@@ -11,7 +11,7 @@
 
 typedef struct nh_pack {
     unsigned char *data;   /* owned by a pack that is written, borrowed by one that is read */
-    size_t size, room, at; /* at: where reading goes on */
+    size_t size, room, at; /* at: the position of the next read */
     bool failed;
 } nh_pack;
 
@@ -26,7 +26,7 @@ int64_t nh_unpack_integer(nh_pack *pack);
 double nh_unpack_real(nh_pack *pack);
 /* At most size - 1 bytes and a NUL; a longer text fails. */
 void nh_unpack_text(nh_pack *pack, char *text, size_t size);
-/* How many bytes are left. */
+/* The number of bytes left. */
 size_t nh_unpack_left(const nh_pack *pack);
 
 #endif

@@ -32,7 +32,8 @@ double nh_legendre(int degree, double x)
 
 /* ---- nodes on [0, 1] and weights ---- */
 
-/* Newton's method doubles the digits, so a step below this is the last that is needed. */
+/* Newton's method doubles the number of correct digits, so the first step below this is the
+ * last. */
 #define LAST_STEP 1e-12L
 
 static void gauss_nodes(int s, long double *c, long double *b)
@@ -51,7 +52,7 @@ static void gauss_nodes(int s, long double *c, long double *b)
     }
 }
 
-/* Both ends, and where P_(s-1) is stationary; its second derivative is known from Legendre's
+/* Both ends and the stationary points of P_(s-1); its second derivative is known from Legendre's
  * equation. */
 static void lobatto_nodes(int s, long double *c, long double *b)
 {
@@ -152,9 +153,9 @@ void nh_gauss_table(int s, double *c, double *b, double *a)
     collocation(s, node, a);
 }
 
-/* An entry of IIIA or, with `of_c`, of IIIC; both end with the weights. IIIC has b_1 in its first
- * column and is otherwise made to integrate polynomials of degree s - 2: with the basis of the
- * other nodes that reads off. */
+/* An entry of IIIA or, with `of_c`, of IIIC; the last row of both is the weights. The first column
+ * of IIIC is b_1, and its other entries are determined by exactness for polynomials of degree
+ * s - 2: they follow from integrals of the Lagrange basis of the other nodes. */
 static long double lobatto_entry(int s, const long double *c, const long double *b, bool of_c,
                                  int i, int j)
 {
@@ -177,7 +178,7 @@ void nh_lobatto_table(int s, nh_lobatto kind, double *c, double *b, double *a)
     for (int i = 0; i < s; i++)
         for (int j = 0; j < s; j++) {
             long double own = lobatto_entry(s, node, weight, of_c, i, j);
-            /* that of the partner: b_i a_ij + b_j partner_ji = b_i b_j */
+            /* the entry of the partner: b_i a_ij + b_j partner_ji = b_i b_j */
             long double partner =
                 weight[j] * (1 - lobatto_entry(s, node, weight, of_c, j, i) / weight[i]);
             long double value = kind == NH_LOBATTO_A || kind == NH_LOBATTO_C ? own

@@ -8,7 +8,7 @@
 /* Gauss: the zeros of the shifted Legendre polynomial of degree s on [0, 1], and their weights. */
 void nh_gauss_nodes(int s, double *c, double *b);
 
-/* Lobatto: 0, 1 and the best s - 2 nodes between them; s >= 2. */
+/* Lobatto: 0, 1 and the s - 2 optimal nodes between them; s >= 2. */
 void nh_lobatto_nodes(int s, double *c, double *b);
 
 /* P_degree on [0, 1], shifted Legendre. */
@@ -17,14 +17,15 @@ double nh_legendre(int degree, double x);
 /* a[i*s + j] = integral from 0 to c_i of the Lagrange polynomial of node j. */
 void nh_collocation(int s, const double *c, double *a);
 
-/* value[i*s + j] = integral from 0 to x_i of it. */
+/* value[i*s + j] = integral from 0 to x_i of the same polynomial. */
 void nh_lagrange_integrals(int s, const double *c, int points, const double *x, double *value);
 
 /* The Gauss method: nodes, weights and its collocation coefficients. */
 void nh_gauss_table(int s, double *c, double *b, double *a);
 
-/* The Lobatto III methods. A collocates; C takes the first weight for its first column and is exact
- * to degree s - 2; B and C* are their symplectic partners; D is the mean of C and C*. */
+/* The Lobatto III methods. A is the collocation method; C has the first weight as its first column
+ * and is exact to degree s - 2; B and C* are the symplectic partners of A and C; D is the mean of C
+ * and C*. */
 typedef enum nh_lobatto {
     NH_LOBATTO_A,
     NH_LOBATTO_B,

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Multipliers and Weyl increments of the paper. */
+/* Multipliers and Weyl increments are those of the paper. */
 void nh_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3];
@@ -23,7 +23,7 @@ void nh_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]
     out[3] = d;
 }
 
-/* In the middle of one of 2^53 equal parts of (0, 1): never 0, never 1. */
+/* The midpoint of one of 2^53 equal parts of (0, 1): never 0, never 1. */
 static double fraction(uint32_t high, uint32_t low)
 {
     uint64_t bits = ((uint64_t)high << 32 | low) >> 11;
@@ -46,7 +46,7 @@ double nh_stream_uniform(nh_stream *stream)
     return u;
 }
 
-/* Box and Muller; the second number of the pair is left, which keeps the stream without memory. */
+/* Box-Muller; the second number of the pair is discarded, so that the stream needs no memory. */
 double nh_stream_normal(nh_stream *stream)
 {
     double u, w;

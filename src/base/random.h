@@ -8,7 +8,7 @@
 
 void nh_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-/* A stream of numbers: `item` of `seed`, the `attempt`-th. */
+/* A stream of numbers, determined by `seed`, `item` and `attempt`. */
 typedef struct nh_stream {
     uint64_t seed, item;
     uint32_t attempt, used; /* used: pairs drawn so far */

@@ -1,5 +1,5 @@
-/* A mean size of eigenvalues from traces of powers. Sums of their absolute values would have kinks
- * where two real ones meet and become a complex pair; traces have none. */
+/* A mean size of the eigenvalues, from traces of powers. A sum of absolute values would have kinks
+ * where two real eigenvalues meet and become a complex pair; traces have none. */
 #include "base/spectrum.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 
 enum { SWEEPS_MAX = 20 };
 
-/* Scales row and column i by powers of two, so that no rounding occurs; whether it helped (Osborne;
- * Parlett & Reinsch 1969). */
+/* Scales row and column i by powers of two, which causes no rounding. Returns whether that reduced
+ * their norms (Osborne; Parlett & Reinsch 1969). */
 static bool balance_one(int n, double *a, int i)
 {
     double row = 0, column = 0, factor = 1;

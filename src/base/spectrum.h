@@ -6,10 +6,9 @@
  *
  *     (s2^12 + s4^6 + s6^4)^(1/24),   sk = tr A^k
  *
- * It does not depend on the basis, changes continuously with all derivatives where it is not 0, and
- * is the same for A and -A. The largest sizes count most. Rows and columns are scaled first, so
- * that units do not matter. Not a number where entries are not finite. space: room for 2 n^2
- * numbers. */
+ * It does not depend on the basis, is smooth where it is not 0, and is the same for A and -A. The
+ * largest eigenvalues dominate. Rows and columns are scaled first, so that units do not matter. NaN
+ * if an entry is not finite. `space` has room for 2 n^2 numbers. */
 double nh_spectral_size(int n, double *a, double *space);
 
 #endif

@@ -27,7 +27,7 @@ static bool make_room(nh_text *text, size_t more)
 
 void nh_text_add_plain(nh_text *text, const char *plain)
 {
-    if (!plain) /* of a text that failed itself */
+    if (!plain) /* the data of a text that failed */
         text->failed = true;
     nh_text_add_bytes(text, plain ? plain : "", plain ? strlen(plain) : 0);
 }

@@ -13,10 +13,9 @@ typedef struct nh_text {
 
 __attribute__((format(printf, 2, 3))) void nh_text_add(nh_text *text, const char *format, ...);
 void nh_text_add_plain(nh_text *text, const char *plain);
-void nh_text_add_bytes(nh_text *text, const void *data, size_t size); /* NULs too */
+void nh_text_add_bytes(nh_text *text, const void *data, size_t size); /* may contain NULs */
 void nh_text_free(nh_text *text);
-/* The end of a text that was made to become part of another: frees it, and where it failed, so did
- * the whole. */
+/* Frees a text whose contents have been added to `whole`; if it failed, `whole` fails too. */
 void nh_text_end(nh_text *part, nh_text *whole);
 
 #endif

@@ -1,4 +1,4 @@
-/* The cache of compiled kernels on the disk: what is in it, what may be loaded, what is removed. */
+/* The cache of compiled kernels on disk: its contents, what may be loaded, what is removed. */
 #define _GNU_SOURCE
 #include "code/cache.h"
 
@@ -19,7 +19,7 @@ enum { LIMIT_MEGABYTES = 256, DAY_SECONDS = 86400, NAME_LENGTH = NH_DIGEST_TEXT 
 
 /* ---- the folder ---- */
 
-/* A folder of ours that nobody else can write to. */
+/* A folder that belongs to the user and that nobody else can write to. */
 static bool is_private(const char *path)
 {
     struct stat s;
@@ -73,7 +73,7 @@ bool nh_write_private(const char *path, const char *data, size_t length)
 
 char *nh_read_private(const char *path, size_t *length)
 {
-    /* without O_NONBLOCK a FIFO of this name would be waited for */
+    /* without O_NONBLOCK, opening a FIFO of this name would block */
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat s;
     char *data = NULL;
@@ -117,12 +117,12 @@ bool nh_cache_has(const char *object, const char *sum)
     return genuine;
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 typedef struct entry {
     char name[NAME_LENGTH + 1];
     int64_t bytes;
-    double used; /* when, in seconds */
+    double used; /* the time of last use, in seconds */
 } entry;
 
 typedef struct contents {
@@ -168,7 +168,7 @@ static bool is_kernel(const char *file)
            strcmp(file + NAME_LENGTH, ".so") == 0;
 }
 
-/* A working folder of a process that was killed: none lives for a day. */
+/* Whether a working folder is left over from a killed process: none is in use for a day. */
 static bool is_leftover(int folder, const char *file)
 {
     struct stat s;
@@ -220,13 +220,13 @@ static int64_t limit_bytes(void)
     return (int64_t)(valid ? given : LIMIT_MEGABYTES) * 1000000;
 }
 
-/* Removes kernels, the least recently used first, until there are `most` bytes. */
+/* Removes kernels, the least recently used first, until at most `most` bytes remain. */
 static void trim(int folder, contents *c, int64_t most)
 {
     for (int64_t i = 0; i < c->count && c->bytes > most; i++) {
         char name[NAME_LENGTH + 8];
         snprintf(name, sizeof name, "%s.sum", c->item[i].name);
-        unlinkat(folder, name, 0); /* without it a kernel is not loaded */
+        unlinkat(folder, name, 0); /* without its digest a kernel is not loaded */
         snprintf(name, sizeof name, "%s.so", c->item[i].name);
         if (unlinkat(folder, name, 0) == 0)
             c->bytes -= c->item[i].bytes;
@@ -237,7 +237,7 @@ void nh_cache_keep(const char *folder, const char *made, const char *work_sum, c
                    const char *sum)
 {
     char digest[NH_DIGEST_TEXT];
-    chmod(made, 0600); /* the compiler's file has the mode that the umask leaves it */
+    chmod(made, 0600); /* the mode of the compiler's file depends on the umask */
     if (!digest_of_file(made, digest) || !nh_write_private(work_sum, digest, NAME_LENGTH) ||
         rename(made, object) != 0 || rename(work_sum, sum) != 0)
         return;
@@ -252,7 +252,7 @@ void nh_cache_keep(const char *folder, const char *made, const char *work_sum, c
 
 /* ---- for users ---- */
 
-/* Removes all kernels with `clear`; `out` then has what was removed. */
+/* With `clear`, removes all kernels; `out` then receives what was removed. */
 static nh_status visit_cache(bool clear, nh_cache *out, nh_report *report)
 {
     *out = (nh_cache){.limit = limit_bytes()};

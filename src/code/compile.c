@@ -1,5 +1,5 @@
-/* Compiling kernels with the system's C compiler. It is called without a shell, in a private
- * folder, and may work while its caller goes on. */
+/* Compiles kernels with the system's C compiler. It is called without a shell, in a private folder,
+ * and may run while the caller continues. */
 #define _GNU_SOURCE
 #include "code/compile.h"
 
@@ -26,9 +26,9 @@
 extern char **environ;
 
 enum { MESSAGE_MAX = 600, POLL_MICROSECONDS = 1000, SECONDS_ALLOWED = 600 };
-#define LOOK_SECONDS 0.1 /* between two looks at whether to give up */
+#define LOOK_SECONDS 0.1 /* interval at which `stop` is checked */
 
-/* No contraction: fused multiply-adds are written out where they are wanted. The superword
+/* No contraction: fused multiply-adds are written explicitly where they are intended. The superword
  * vectoriser makes small kernels slower. */
 static const char *const flags[] = {"-std=gnu17",
                                     "-O3",
@@ -41,13 +41,14 @@ static const char *const flags[] = {"-std=gnu17",
                                     "-fno-math-errno",
                                     "-fno-trapping-math",
                                     "-fno-tree-slp-vectorize"};
-/* What gcc alone understands: kernels keep more values than there are registers, and these choose
- * the ones to spill better (1.04 instead of 1.20 of a hand-written leapfrog on the chaotic
- * particle); lanes are moved 32 bytes at a time. Another compiler is asked again without them. */
+/* Flags that only gcc knows: kernels have more live values than there are registers, and these
+ * flags improve the choice of which to spill (1.04 instead of 1.20 of a hand-written leapfrog on
+ * the chaotic particle); lanes are moved 32 bytes at a time. If the compiler fails with them, it is
+ * called again without them. */
 static const char *const gcc_flags[] = {"-fschedule-insns", "-fsched-pressure", "-fira-region=one"};
 enum { FLAGS = sizeof flags / sizeof *flags, GCC_FLAGS = sizeof gcc_flags / sizeof *gcc_flags };
-/* Their work grows with the square of a function: 2.5 MB of source take more than 100 s with
- * them, 11 s without. */
+/* The cost of these flags grows with the square of a function's length: 2.5 MB of source take more
+ * than 100 s with them, 11 s without. */
 enum { CHOOSY_BYTES_MAX = 500000 };
 const char *nh_compiler(void)
 {
@@ -61,7 +62,7 @@ static bool executable(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The compiler's file, as the system finds it. */
+/* The path of the compiler, as the system would find it. */
 static bool find_compiler(char file[NH_PATH_SIZE])
 {
     const char *name = nh_compiler(), *path = getenv("PATH");
@@ -83,11 +84,11 @@ bool nh_compiler_exists(void)
     return find_compiler(file);
 }
 
-/* ---- calling the compiler: no shell, no input, its messages into a file ---- */
+/* ---- calling the compiler: no shell, no input, messages to a file ---- */
 
 enum { ARGUMENTS_MAX = FLAGS + GCC_FLAGS + 16 };
 
-/* The flags for a variant, behind what is there; returns how many there are then. */
+/* Appends the flags for a variant to the arguments; returns the new number of arguments. */
 static int add_flags(const char **argument, int count, nh_variant variant, bool is_gcc)
 {
     int levels, moves;
@@ -139,7 +140,7 @@ static pid_t spawn_compiler(const char *source, const char *object, const char *
     return nh_compiler_spawn(argument, messages);
 }
 
-/* Where the line with the first error begins: compilers tell before it in which function it is. */
+/* The beginning of the line with the first error: compilers first print in which function it is. */
 static char *first_error(char *text)
 {
     char *error = strstr(text, "error");
@@ -175,14 +176,14 @@ static nh_status compiler_failed(const char *messages, nh_report *report)
 
 /* ---- loading ---- */
 
-/* `why`, unless NULL, gets the loader's own words where it fails. */
+/* `why`, unless NULL, receives the loader's message on failure. */
 static bool load(nh_loaded *out, const char *path, char why[MESSAGE_MAX])
 {
     out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     out->kernel = out->handle ? dlsym(out->handle, "nh_emitted_kernel") : NULL;
     if (out->kernel)
         return true;
-    const char *said = dlerror(); /* before it is closed, which would forget them */
+    const char *said = dlerror(); /* before closing, which would discard the message */
     if (why)
         snprintf(why, MESSAGE_MAX, "%s", said ? said : "the loader does not say why");
     nh_loaded_close(out);
@@ -211,8 +212,8 @@ static bool join(char *out, const char *folder, const char *name, const char *en
     return snprintf(out, NH_PATH_SIZE, "%s/%s%s", folder, name, ending) < NH_PATH_SIZE;
 }
 
-/* A kernel is named by all that it is made from: source, flags, and the compiler's file, whose size
- * and date stand for its version. */
+/* A kernel is named after everything it is made from: source, flags, and the compiler's file, whose
+ * size and date stand for its version. */
 static bool content_name(const nh_text *source, nh_variant variant, char name[NH_DIGEST_TEXT])
 {
     nh_text all = {0};
@@ -228,7 +229,7 @@ static bool content_name(const nh_text *source, nh_variant variant, char name[NH
         nh_text_add(&all, " %s", flag[i]);
     nh_text_add_plain(&all, "\n");
     nh_text_add_plain(&all, source->data);
-    bool whole = !all.failed; /* the name of a part would be that of another kernel */
+    bool whole = !all.failed; /* a truncated text would have the name of another kernel */
     if (whole)
         nh_sha256_text(all.data, all.length, name);
     nh_text_free(&all);
@@ -241,17 +242,18 @@ struct nh_compilation {
     paths p;
     char name[NH_DIGEST_TEXT];
     nh_variant variant;
-    nh_loaded cached; /* loaded at once */
-    pid_t child;      /* at work; 0: none */
-    bool is_gcc;      /* called with what gcc alone understands: may be tried without */
+    nh_loaded cached; /* loaded from the cache at once */
+    pid_t child;      /* the running compiler; 0: none */
+    bool is_gcc;      /* called with gcc's own flags: may be tried without */
     bool succeeded;
-    bool elsewhere; /* another compilation of this process makes the same */
-    double begun;   /* when, by the clock */
+    bool elsewhere; /* another compilation of this process makes the same kernel */
+    double begun;   /* start time, by the clock */
     bool late;      /* stopped, because it took too long */
     struct nh_compilation *next;
 };
 
-/* Those of this process that fill the cache: what one thread compiles, another waits for. */
+/* Compilations of this process that fill the cache: while one thread compiles a kernel, others
+ * wait. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static nh_compilation *in_work;
 
@@ -263,7 +265,7 @@ static bool is_in_work(const char *name)
     return c != NULL;
 }
 
-/* False when another one has this kernel in work. */
+/* False if another compilation is making this kernel. */
 static bool enter(nh_compilation *c)
 {
     pthread_mutex_lock(&lock);
@@ -303,7 +305,7 @@ static bool name_cached(nh_compilation *c)
            (join(p->object, p->folder, c->name, ".so") && join(p->sum, p->folder, c->name, ".sum"));
 }
 
-/* A fresh private folder for every compilation: nothing can be swapped under us. */
+/* A new private folder for every compilation, so that nobody can exchange files in it. */
 static nh_status make_work(nh_compilation *c, const nh_text *source, nh_report *report)
 {
     paths *p = &c->p;
@@ -332,7 +334,7 @@ static void spawn(nh_compilation *c)
         c->child = 0;
 }
 
-/* The compiler has ended: once more without gcc's own flags if it did not like them. */
+/* The compiler has ended: if it failed, tries once more without gcc's own flags. */
 static void note_end(nh_compilation *c, bool succeeded)
 {
     c->child = 0;
@@ -349,13 +351,13 @@ static void look_after(nh_compilation *c, int options)
     pid_t ended = waitpid(c->child, &status, options);
     if (ended == c->child)
         note_end(c, WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    else if (ended < 0 && errno != EINTR) { /* somebody else waited for it */
+    else if (ended < 0 && errno != EINTR) { /* someone else has waited for it */
         c->child = 0;
         c->is_gcc = false;
     }
 }
 
-/* Stops the compiler, and all that it has called, in a second at most. */
+/* Stops the compiler and everything it has started, within a second. */
 static void stop_compiler(nh_compilation *c)
 {
     c->is_gcc = false; /* no second attempt */
@@ -457,7 +459,7 @@ static nh_status compiler_late(nh_report *report)
                          "backend tape");
 }
 
-/* The compiler has ended: what it made. */
+/* Takes the result of a compiler that has ended. */
 static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *report)
 {
     if (c->cached.kernel) {
@@ -513,7 +515,7 @@ nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant,
     do {
         *out = (nh_loaded){0};
         status = nh_compile_begin(&c, source, variant, report);
-        again = status == NH_OK && c->elsewhere; /* unless that one is given up */
+        again = status == NH_OK && c->elsewhere; /* unless that one is abandoned */
         if (status == NH_OK)
             status = nh_compile_end(out, c, patience, report);
     } while (again && status != NH_OK && status != NH_CALLBACK_STOPPED);

@@ -1,4 +1,4 @@
-/* Emitted kernels: compiled with the system's C compiler, loaded, and kept for the next time. */
+/* Emitted kernels: compiled with the system's C compiler, loaded, and cached. */
 #ifndef NH_CODE_COMPILE_H
 #define NH_CODE_COMPILE_H
 
@@ -16,22 +16,22 @@ typedef struct nh_loaded {
 } nh_loaded;
 
 /* Compiles the source (or takes it from the cache) and loads it. The cache is a folder that only
- * the user can write to; its files are named by what they were made from (source, compiler, flags)
- * and verified before use. */
-typedef struct nh_patience { /* of whoever waits for the compiler */
-    int (*stop)(void *user); /* asked several times a second: nonzero gives up; may be NULL */
+ * the user can write to; its files are named after what they were made from (source, compiler,
+ * flags) and verified before use. */
+typedef struct nh_patience { /* how long the caller waits for the compiler */
+    int (*stop)(void *user); /* called several times a second: nonzero gives up; may be NULL */
     void *user;
 } nh_patience;
 nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant,
                      const nh_patience *patience, nh_report *report);
 void nh_loaded_close(nh_loaded *loaded);
 
-/* The same while the caller does something else. nh_compile_begin starts the compiler unless the
- * cache has the kernel, or another thread has it in work; nh_compile_pending tells, without
- * waiting (or not for longer than so many seconds), whether there is still something to wait for;
- * nh_compile_end waits for it, loads and frees; nh_compile_abandon stops the compiler and frees
- * (NULL is fine). A compiler that does not end is stopped after ten minutes, or as many seconds as
- * NONHOLO_CC_SECONDS says; nh_compile_end tells. */
+/* The same while the caller continues. nh_compile_begin starts the compiler unless the cache has
+ * the kernel or another thread is compiling it. nh_compile_pending returns whether there is still
+ * something to wait for, at once or after at most the given number of seconds. nh_compile_end waits
+ * for the result, loads it and frees the compilation. nh_compile_abandon stops the compiler and
+ * frees the compilation (NULL is allowed). A compiler that does not end is stopped after ten
+ * minutes, or after NONHOLO_CC_SECONDS; nh_compile_end then reports that. */
 typedef struct nh_compilation nh_compilation;
 nh_status nh_compile_begin(nh_compilation **out, const nh_text *source, nh_variant variant,
                            nh_report *report);
@@ -42,18 +42,18 @@ void nh_compile_abandon(nh_compilation *c);
 
 /* ---- the compiler itself ---- */
 
-/* Its command, and how many seconds it may take. */
+/* Its command, and the time limit in seconds. */
 const char *nh_compiler(void);
 double nh_compiler_seconds(void);
-/* Calls it: the process, or -1. It leads a group of its own, so that it can be stopped with all
- * that it calls; what it says goes to a file. */
+/* Starts it; returns the process, or -1. It leads its own process group, so that it can be stopped
+ * together with everything it starts; its messages go to a file. */
 pid_t nh_compiler_spawn(const char *const *argument, const char *messages);
-/* The line with the first error in that file, to be freed; NULL without memory. */
+/* The line with the first error in that file, to be freed; NULL if out of memory. */
 char *nh_compiler_message(const char *messages);
 
-/* A shared library made of some sources, the files that end in .c (the list ends with name NULL);
- * its bytes are appended. `flags` end with NULL. NH_NO_COMPILER when there is no compiler or it
- * fails. */
+/* Compiles some sources, the files that end in .c (the list ends with name NULL), into a shared
+ * library and appends its bytes. `flags` ends with NULL. NH_NO_COMPILER if there is no compiler or
+ * it fails. */
 typedef struct nh_source_file {
     const char *name;
     const nh_text *text;
@@ -61,7 +61,7 @@ typedef struct nh_source_file {
 nh_status nh_compile_library(nh_text *out, const nh_source_file *file, const char *const *flags,
                              nh_report *report);
 
-/* Whether there is a compiler to call, and whether the cache has this source. */
+/* Whether a compiler exists, and whether the cache has this source. */
 bool nh_compiler_exists(void);
 bool nh_compiled_is_cached(const nh_text *source, nh_variant variant);
 

@@ -1,6 +1,7 @@
-/* An emitted kernel is: the definition of `real` and of sizes as constants, the system's functions
- * as straight-line code, the products with K and B unrolled over their pattern, and the method's
- * own source, unchanged. Every number is written in hexadecimal, so nothing is lost. */
+/* An emitted kernel consists of the definitions of `real` and of the sizes as constants, the
+ * system's functions as straight-line code, the products with K and B unrolled over their patterns,
+ * and the method's own source, unchanged. Numbers are written in hexadecimal, so no digits are
+ * lost. */
 #include "code/emit.h"
 
 #include <math.h>
@@ -39,8 +40,8 @@ static void value(nh_text *out, const nh_tape *tape, uint32_t v)
     }
 }
 
-/* Letters of an operation's C that stand alone are values: operands a, b, c, and where there are
- * two results, x and y. */
+/* In the C of an operation, letters that stand alone are values: operands a, b, c and, with two
+ * results, x and y. */
 static bool stands_alone(const char *at, const char *begin)
 {
     bool before =
@@ -87,7 +88,7 @@ static void instruction(nh_text *out, const nh_tape *tape, nh_instruction i)
     nh_text_add_plain(out, ";\n");
 }
 
-/* How often each value is read; NULL without memory. */
+/* How often each value is read; NULL if out of memory. */
 static uint32_t *count_uses(const nh_tape *tape)
 {
     uint32_t *uses = calloc(tape->values + 1, sizeof *uses);
@@ -99,8 +100,8 @@ static uint32_t *count_uses(const nh_tape *tape)
     return uses;
 }
 
-/* In c - a b the compiler takes the sign into the multiply-add, unless it finds the negated factor
- * elsewhere and keeps it: the one with fewer uses gets the sign. */
+/* In c - a b the compiler merges the sign into the multiply-add, unless the negated factor occurs
+ * elsewhere and is kept in a register; so the factor with fewer uses is negated. */
 static nh_instruction well_signed(nh_instruction i, const uint32_t *uses)
 {
     if (i.op == NH_OP_FNMA && uses[i.b] < uses[i.a])
@@ -116,7 +117,7 @@ static bool straight(nh_text *out, const nh_tape *tape)
         return false;
     for (size_t i = 0; i < tape->instructions; i++)
         instruction(out, tape, well_signed(tape->code[i], uses));
-    /* Outputs are stored last: a method may pass the same array in and out. */
+    /* Outputs are stored last: a method may pass the same array as input and output. */
     for (size_t i = 0; i < tape->outputs; i++) {
         nh_text_add(out, "    const real o%zu = ", i);
         value(out, tape, tape->output[i]);
@@ -128,7 +129,8 @@ static bool straight(nh_text *out, const nh_tape *tape)
     return true;
 }
 
-/* `prefix` goes before the names of functions: there are those over `real`, and some over quads. */
+/* `prefix` is put before the names of functions: there are functions over `real`, and some over
+ * quads. */
 static bool function(nh_text *out, const char *prefix, const char *name, bool watched,
                      const nh_tape *tape)
 {
@@ -144,7 +146,7 @@ static bool function(nh_text *out, const char *prefix, const char *name, bool wa
 
 /* ---- products with K and B ---- */
 
-/* Longer patterns are loops over tables, with the same operations in the same order. */
+/* Longer patterns become loops over tables, with the same operations in the same order. */
 enum { UNROLLED_MAX = 128 };
 
 static void integers(nh_text *out, const char *name, const int *entry, int count)
@@ -167,7 +169,7 @@ static pattern rows_of_positions(const nh_shape *s)
     return (pattern){"G", s->positions, s->k_first + (s->m - s->positions), s->k_column};
 }
 
-/* out += a x, or with the transposed of a. */
+/* out += a x, or with the transpose of a. */
 static void add_product(nh_text *out, const char *prefix, const pattern *p, bool transposed)
 {
     const char *verb = transposed ? "add" : "apply";
@@ -196,7 +198,7 @@ static void add_product(nh_text *out, const char *prefix, const pattern *p, bool
     nh_text_add_plain(out, "}\n\n");
 }
 
-/* Over the pairs that have entries. */
+/* Loops over the pairs that have entries. */
 static bool loop_KB(nh_text *out, const nh_shape *s)
 {
     const int all = s->m * s->m;
@@ -292,9 +294,9 @@ static void angles(nh_text *out, const nh_shape *s)
     nh_text_add_plain(out, "\n");
 }
 
-/* How many operations the functions have, and how many are sines (with NH_PAIRS, those of which the
- * cosine is wanted too), for kernel/watch.h: where all others do without branches and calls, and a
- * step has no parts. */
+/* The numbers of operations in the functions and of sines among them (NH_PAIRS: those whose cosine
+ * is also needed), for kernel/watch.h; only if all other operations need no branches or calls and a
+ * step is not composed. */
 static void operations(nh_text *out, const nh_emission *what)
 {
     bool plain = what->lanes > 1 && !what->composed && !what->callbacks;
@@ -359,8 +361,8 @@ static void sizes(nh_text *out, const nh_emission *what)
     nh_text_add_plain(out, "0};\n");
 }
 
-/* The method's source begins with `real`, then the system's functions can be written, then the
- * rest. NH_FUNCTIONS_HERE in kernel.h marks the place. */
+/* The method's source first defines `real`, on which the system's functions depend; the rest of the
+ * source follows them. NH_FUNCTIONS_HERE in kernel.h marks the place. */
 #define MARK "/* NH_FUNCTIONS_HERE */"
 
 /* The user's functions are called through the pointers of callbacks.h. */
@@ -378,7 +380,7 @@ static void callbacks(nh_text *out, const nh_emission *what)
 
 /* ---- quads ---- */
 
-/* Functions over quads have one time and no inputs for all four, so they must not read them. */
+/* Functions over quads share the time and have no inputs, so they must not depend on these. */
 static bool want_quads(const nh_emission *what)
 {
     bool wanted = what->lanes == 1 && what->point_calls && !what->callbacks;
@@ -389,8 +391,8 @@ static bool want_quads(const nh_emission *what)
     return wanted;
 }
 
-/* The arithmetic, some functions and the products once more, over four numbers, under names of
- * their own. `quad_end` takes back the renaming that `quad` leaves in force. */
+/* The arithmetic, some functions and the products once more, over four numbers, under other names.
+ * `quad_end` undoes the renaming that `quad` leaves in force. */
 static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
 {
     if (!want_quads(what))
@@ -407,8 +409,9 @@ static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
     return NH_OK;
 }
 
-/* A call that is left when the compiler has dropped what these options never reach is a mistake in
- * the method: it does not compile. Exported programs do without what only some compilers know. */
+/* A call that remains after the compiler has removed what these options never reach is a mistake in
+ * the method, and does not compile. Exported programs avoid attributes that only some compilers
+ * know. */
 static void forbid(nh_text *out, const char *name, bool exported)
 {
     if (exported) {

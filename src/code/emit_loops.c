@@ -1,23 +1,24 @@
-/* A tape with loops as C: each stretch that is done many times becomes a loop over its places, as
- * the interpreter goes through it, so that the source, and the time to compile it, grow with the
- * number of lines and not with the number of bodies.
+/* Writes a tape with loops as C: each stretch that is repeated becomes a loop over its places, as
+ * in the interpreter, so that the size of the source, and the time to compile it, depend on the
+ * number of lines and not on the number of bodies.
  *
- * A slot that never moves is a variable of its own, or a number where it is a constant, so that the
- * compiler keeps it in a register; slots that a loop moves through are one array. Which is which
- * does not change along a tape: place.c never gives a slot of an array to a single value. */
+ * A slot whose index never moves is a variable of its own, or a number if it is constant, so that
+ * the compiler can keep it in a register; slots that a loop moves through form one array. A slot is
+ * of the same kind along the whole tape: place.c never gives a slot of an array to a single
+ * value. */
 #include "code/emit.h"
 
 #include <stdlib.h>
 
-/* Larger arrays do not belong on a stack. */
+/* Larger arrays are not put on the stack. */
 enum { STACK_REALS_MAX = 1 << 13 };
 
 typedef struct looping {
     nh_text *out;
     const nh_tape *t;
-    uint32_t *at; /* where a slot is in the array, plus one; 0: it never moves */
+    uint32_t *at; /* index of a slot in the array, plus one; 0: it never moves */
     uint32_t array_size;
-    const nh_placed *line; /* the present one */
+    const nh_placed *line; /* the present line */
 } looping;
 
 static int places_of(const nh_placed *x, nh_place_of_value place[4])
@@ -27,7 +28,7 @@ static int places_of(const nh_placed *x, nh_place_of_value place[4])
     place[2] = (nh_place_of_value){x->b_array, x->b, x->b_step};
     place[3] = (nh_place_of_value){x->c_array, x->c, x->c_step};
     const nh_op_info *op = nh_ops + x->op;
-    return op->results > 1 ? 4 : 1 + op->operands; /* b is no place then, and does not move */
+    return op->results > 1 ? 4 : 1 + op->operands; /* b is then not a place, and does not move */
 }
 
 /* ---- which slots move ---- */
@@ -107,7 +108,7 @@ static void write_place(looping *w, nh_place_of_value place)
     nh_text_add_plain(w->out, "]");
 }
 
-/* A letter of an operation's C. */
+/* One letter of an operation's C. */
 static void write_value(void *self, char letter)
 {
     looping *w = self;

@@ -1,12 +1,12 @@
-/* A fused tape grows as a list of nodes, which are arguments, constants and operations, each
- * found again by its hash. In the end those that some output depends on are numbered as tapes want
- * it: arguments, constants, results. */
+/* A fused tape grows as a list of nodes: arguments, constants and operations, which a hash table
+ * makes unique. In the end the nodes that some output depends on are numbered in the order of
+ * tapes: arguments, constants, results. */
 #include "code/fuse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes that are no operations: an argument (a: kind, b: index), a constant (a, b: its bits), the
+/* Nodes that are not operations: an argument (a: kind, b: index), a constant (a, b: its bits), the
  * second result of an operation (a). */
 enum { ARGUMENT = NH_OP_COUNT, CONSTANT, SECOND };
 
@@ -17,7 +17,7 @@ typedef struct node {
 struct nh_fuser {
     node *node;
     size_t nodes, room;
-    uint32_t *known; /* nodes by hash, each plus one; 0: none */
+    uint32_t *known; /* hash table of nodes, each plus one; 0: free */
     size_t known_room;
     bool failed;
 };
@@ -50,7 +50,7 @@ static nh_fused append(nh_fuser *j, node x)
     return (nh_fused)j->nodes++;
 }
 
-/* Where the table has this node, or the free entry where it belongs. */
+/* The entry of this node in the table, or the free entry where it belongs. */
 static uint32_t *entry_of(const nh_fuser *j, const node *x)
 {
     const uint32_t part[] = {x->op, x->a, x->b, x->c};
@@ -64,7 +64,7 @@ static uint32_t *entry_of(const nh_fuser *j, const node *x)
     }
 }
 
-/* At most half of the table is in use. */
+/* Keeps the table at most half full. */
 static void widen(nh_fuser *j)
 {
     if (2 * (j->nodes + 1) <= j->known_room)
@@ -160,7 +160,7 @@ typedef struct ending {
     uint32_t *number; /* of every node */
 } ending;
 
-/* Every output is made by an instruction of its own. */
+/* Every output is computed by an instruction of its own. */
 static bool put_outputs(nh_fuser *j, nh_tape *t, const nh_fused *outputs, size_t count)
 {
     bool *taken = calloc(j->nodes + 1, sizeof *taken);
@@ -219,7 +219,7 @@ static void put_arguments(ending *w)
     t->values = t->inputs + t->constants;
 }
 
-/* The second result of a pair has the number behind the first. */
+/* The second result of a pair has the number after the first. */
 static void put_instructions(ending *w)
 {
     nh_tape *t = w->t;

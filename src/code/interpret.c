@@ -4,8 +4,8 @@
 #include "kernel/real.h"
 #include "kernel/trig.h"
 
-/* Jumping from each instruction straight to the next lets the processor predict every pair apart.
- */
+/* A jump from each instruction directly to the next lets the processor predict each jump
+ * separately. */
 #define NEXT goto *label[(++i)->op]
 #define AT(name) base[i->name##_array][i->name + iteration * i->name##_step]
 #define READ_1 a = AT(a)
@@ -60,7 +60,7 @@ int OF_VARIANT(nh_interpret)(const void *self, int fn, double t, const void *q, 
     return 0;
 }
 
-/* ---- single operations, for machine code: numbers come and go in registers ---- */
+/* ---- single operations, for machine code: numbers are passed in registers ---- */
 
 #define OPERANDS_1 real a
 #define OPERANDS_2 OPERANDS_1, real b

@@ -1,4 +1,5 @@
-/* Running tapes. One function a variant (see variant.h), all of type nh_call_fn. */
+/* Interpreters of tapes. There is one function for each variant (see variant.h), all of type
+ * nh_call_fn. */
 #ifndef NH_CODE_INTERPRET_H
 #define NH_CODE_INTERPRET_H
 
@@ -6,21 +7,21 @@
 #include "code/tape.h"
 #include "code/variant.h"
 
-/* The tapes that a kernel may call and where their values live: as many slots as nh_tape_room
- * says. Constants are put into the slots when the workspace is made and are never written
+/* The tapes that a kernel may call and the memory of their values: as many slots as nh_tape_room
+ * returns. Constants are put into their slots when the workspace is created and are never written
  * again. */
 typedef struct nh_interpreter {
     const nh_tape *tape[NH_CALLS];
     void *slots[NH_CALLS];
-    int missing; /* 1 + a function that was called and has no tape, or 0: nh_call_missing */
+    int missing; /* 1 + the function that was called without a tape, or 0: nh_call_missing */
 } nh_interpreter;
 
-/* Stands for the functions of an interpreter that have no tape: notes the call and returns -1. */
+/* Takes the place of functions without a tape: records the call and returns -1. */
 nh_call_fn nh_call_missing;
 
-/* An operation as a function, for those that machine code leaves to C. The real type is real (real
- * a), with as many operands as the operation has; a second result is stored through a pointer that
- * is the last argument. NULL for NH_OP_END. */
+/* An operation as a C function, for operations that machine code does not contain. The actual type
+ * is real (real a), with as many operands as the operation has; a second result is stored through a
+ * pointer, the last argument. NULL for NH_OP_END. */
 typedef void nh_op_function(void);
 typedef nh_op_function *const nh_op_functions[NH_OP_COUNT];
 

@@ -1,16 +1,16 @@
-/* Which reads of a tape's places are the last ones: after them a register that holds the value is
- * free, and nothing needs to be stored.
+/* Finds the last read of every value of a tape: after it, a register that holds the value is free,
+ * and the value need not be stored.
  *
- * Lines are gone through from the last to the first with a mark at every place that is still to be
- * read. In a loop the last line of one iteration is followed by the first of the next; there only
- * values end that the same iteration has made. */
+ * Lines are processed from the last to the first, with a mark at every place that is read later. In
+ * a loop the last line of one iteration is followed by the first of the next; there only values
+ * that were made in the same iteration can end. */
 #include "code/tape.h"
 
 #include <stdlib.h>
 
 typedef struct marks {
     bool *wanted[NH_PLACE_ARRAYS]; /* is read later */
-    bool *made;                    /* slots that the present loop makes anew in every iteration */
+    bool *made;                    /* slots that the present loop writes in every iteration */
     uint32_t size[NH_PLACE_ARRAYS];
 } marks;
 
@@ -58,7 +58,8 @@ static bool allocate(marks *m, const nh_tape *t)
 
 /* ---- one line ---- */
 
-/* In a loop a slot that does not move is made in every iteration, or it comes from outside. */
+/* In a loop a slot that does not move is either written in every iteration or comes from
+ * outside. */
 static bool ends_here(const marks *m, nh_place_of_value place, bool loop)
 {
     if (loop && (place.array != NH_PLACE_SLOTS || place.step != 0 || !m->made[place.index]))

@@ -1,4 +1,4 @@
-/* Shared libraries for others, made with the system's C compiler in a private folder. */
+/* Shared libraries for use elsewhere, made with the system's C compiler in a private folder. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static void close_workshop(const workshop *w)
     rmdir(w->folder);
 }
 
-/* Whether the compiler ended well, in the time it has. */
+/* Whether the compiler succeeded within its time limit. */
 static bool wait_for(pid_t child)
 {
     const double until = nh_clock_seconds() + nh_compiler_seconds();
@@ -110,7 +110,7 @@ nh_status nh_compile_library(nh_text *out, const nh_source_file *file, const cha
         status = call_compiler(w, flags, report);
     if (status == NH_OK) {
         size_t length = 0;
-        chmod(w->made, 0600); /* whatever the user lets others do with new files */
+        chmod(w->made, 0600); /* whatever the umask is */
         char *bytes = nh_read_private(w->made, &length);
         if (bytes)
             nh_text_add_bytes(out, bytes, length);

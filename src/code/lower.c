@@ -1,5 +1,5 @@
-/* From the graph to a tape: sums become chains of fused multiply-adds, products share powers and
- * reciprocals, sine and cosine of one argument are computed together. */
+/* Lowers expressions of the graph to a tape: sums become chains of fused multiply-adds, products
+ * share powers and reciprocals, and sine and cosine of one argument are computed together. */
 #include "code/tape.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 /* Sums longer than this are split in halves: shorter dependency chains, smaller rounding errors. */
 enum { CHAIN_MAX = 8 };
 
-/* Longer tapes are made once, product by product. */
+/* Longer tapes are lowered only once, with products computed one by one. */
 enum { SHARED_MAX = 20000 };
 
 typedef struct sharing sharing; /* lower_products.h */
@@ -20,25 +20,26 @@ typedef struct lowering {
     const nh_graph *g;
     nh_expr *node; /* reached nodes, ascending */
     size_t nodes;
-    /* for every reached node */
-    uint32_t *value;               /* where it is, or NONE */
-    uint32_t *square;              /* its square, once made */
-    uint32_t *reciprocal;          /* 1 / node, once made */
-    uint32_t *users;               /* how many nodes and outputs use it */
-    uint32_t *divisions;           /* how many products divide by it */
+    /* for each of these nodes */
+    uint32_t *value;               /* number of its value, or NONE */
+    uint32_t *square;              /* of its square, once computed */
+    uint32_t *reciprocal;          /* of 1 / node, once computed */
+    uint32_t *users;               /* number of nodes and outputs that use it */
+    uint32_t *divisions;           /* number of products that divide by it */
     uint32_t *inverses;            /* ... by any power of it */
-    uint32_t *sine_of, *cosine_of; /* place of sin(node), cos(node), or NONE */
-    uint32_t *sine, *cosine;       /* their values, once made */
-    bool *derived;                 /* they are made from those of other nodes: lower_angles.h */
-    bool *paired;                  /* others are made from both */
-    bool *fused;         /* a product that only one sum uses: taken into its multiply-adds; those of
-                          * several are rounded once, so that what they contribute cancels */
+    uint32_t *sine_of, *cosine_of; /* places of sin(node), cos(node), or NONE */
+    uint32_t *sine, *cosine;       /* their values, once computed */
+    bool *derived;                 /* computed from those of other nodes: lower_angles.h */
+    bool *paired;                  /* others are computed from both */
+    bool *fused;         /* a product used by a single sum: merged into its multiply-adds; a product
+                            used by several sums is rounded once, so that its contributions
+                            cancel */
     bool *rooted;        /* something divides by its square root */
     double *coefficient; /* of a fused product in its sum */
-    sharing *sharing;    /* NULL: products are made one by one */
-    bool *plain;         /* something needs the very value, with its sign */
-    bool *negated;   /* a sum of negative terms that is made without their signs: see survey() */
-    uint32_t *known; /* instructions by hash, each plus one; 0: none */
+    sharing *sharing;    /* NULL: products are computed one by one */
+    bool *plain;         /* the value itself is needed, with its sign */
+    bool *negated;       /* a sum of negative terms computed without their signs: survey() */
+    uint32_t *known;     /* hash table of instructions, each plus one; 0: free */
     size_t known_room;
     nh_tape *tape;
     size_t input_room, constant_room, code_room;
@@ -61,16 +62,16 @@ static void *ensure(lowering *w, void *array, size_t *room, size_t need, size_t 
     return bigger;
 }
 
-/* In the finished tape values are numbered inputs first, then constants, then results. While it
- * grows their numbers are not known yet, so a bit tells which kind it is; number_values() numbers
- * them. */
+/* In the finished tape values are numbered: inputs first, then constants, then results. While it
+ * grows these numbers are not known yet, so a bit marks the kind; number_values() assigns the
+ * numbers. */
 #define CONSTANT_BIT UINT32_C(0x80000000)
 #define INPUT_BIT UINT32_C(0x40000000)
 
 static uint32_t constant(lowering *w, double x)
 {
     nh_tape *t = w->tape;
-    /* Few distinct constants are the rule; the recent ones are looked through. */
+    /* There are usually few distinct constants; only the most recent ones are searched. */
     for (size_t i = t->constants, looked = 0; i-- > 0 && looked < 64; looked++)
         if (t->constant[i] == x)
             return (uint32_t)i | CONSTANT_BIT;
@@ -94,9 +95,9 @@ static uint32_t append(lowering *w, nh_op op, uint32_t a, uint32_t b, uint32_t c
     return to;
 }
 
-/* ---- no instruction twice ---- */
+/* ---- no instruction occurs twice ---- */
 
-/* Where the table has this instruction, or the free entry where it belongs. */
+/* The entry of this instruction in the table, or the free entry where it belongs. */
 static uint32_t *entry_of(const lowering *w, const nh_instruction *x)
 {
     uint64_t hash = x->op;
@@ -113,8 +114,8 @@ static uint32_t *entry_of(const lowering *w, const nh_instruction *x)
     }
 }
 
-/* At most half of the table is in use. Sines and cosines in pairs are appended without it: many
- * instructions may have come since it was looked at. */
+/* Keeps the table at most half full. Pairs of sine and cosine are appended without it, so many
+ * instructions may have been added since the last call. */
 static void widen(lowering *w)
 {
     const size_t least = 2 * (w->tape->instructions + 1);
@@ -179,7 +180,7 @@ static uint32_t add_plain(lowering *w, uint32_t sum, double c, uint32_t x)
     return emit(w, NH_OP_FMA, constant(w, c), x, sum);
 }
 
-/* sum + c * (product), the last multiplication fused with the addition. */
+/* sum + c * (product), where the last multiplication is fused with the addition. */
 static uint32_t add_product(lowering *w, uint32_t sum, double c, nh_expr product)
 {
     uint32_t above, below, factor = NONE;
@@ -204,7 +205,7 @@ static uint32_t add_term(lowering *w, uint32_t sum, double sign, nh_operand o)
                : add_plain(w, sum, sign * sign_of(w, place) * o.number, w->value[place]);
 }
 
-/* The term that a chain without a constant begins with: one that costs nothing if there is any. */
+/* The first term of a chain without a constant: one that costs nothing, if there is one. */
 static size_t best_first(const lowering *w, double sign, const nh_operand *term, size_t count)
 {
     size_t best = 0, best_cost = 9;
@@ -212,7 +213,7 @@ static size_t best_first(const lowering *w, double sign, const nh_operand *term,
         const size_t place = place_of(w, term[i].expr);
         bool fused = w->fused[place];
         const double number = sign * sign_of(w, place) * term[i].number;
-        /* of a shared product, the size of its number is among its factors */
+        /* the factors of a shared product include the absolute value of its number */
         const bool easy = fused && w->sharing ? number > 0 : number == 1;
         size_t cost = (fused ? 1 : 0) + (easy ? 0 : 2);
         if (cost < best_cost) {
@@ -236,7 +237,7 @@ static uint32_t sum_terms(lowering *w, double sign, double number, const nh_oper
                           size_t count)
 {
     if (count > CHAIN_MAX) {
-        size_t half = CHAIN_MAX; /* whole chains, so that long sums are made of equal parts */
+        size_t half = CHAIN_MAX; /* whole chains, so that long sums consist of equal parts */
         while (2 * half < count)
             half *= 2;
         uint32_t left = sum_terms(w, sign, number, term, half);
@@ -311,7 +312,7 @@ static void lower_node(lowering *w, size_t place)
     }
 }
 
-/* ---- what is known before the first instruction ---- */
+/* ---- analysis before the first instruction ---- */
 
 static void survey_node(lowering *w, size_t place)
 {
@@ -345,8 +346,8 @@ static bool is_negative_sum(nh_node n)
     return true;
 }
 
-/* Forces are sums of negative terms. Without the signs, which products and sums around them take
- * over at no cost, no term has to be negated. */
+/* Forces are sums of negative terms. They are computed without the signs, which the products and
+ * sums that use them absorb at no cost, so that no term has to be negated. */
 static void survey(lowering *w, const nh_expr *outputs, size_t count)
 {
     for (size_t i = 0; i < w->nodes; i++)
@@ -354,7 +355,7 @@ static void survey(lowering *w, const nh_expr *outputs, size_t count)
     survey_angles(w);
     for (size_t i = 0; i < count; i++) {
         const size_t place = place_of(w, outputs[i]);
-        w->users[place] += 2; /* an output is never fused away */
+        w->users[place] += 2; /* prevents the fusion of an output */
         w->plain[place] = true;
     }
     for (size_t i = 0; i < w->nodes; i++) {
@@ -430,9 +431,9 @@ static void number_values(nh_tape *t)
     t->values += t->inputs + t->constants;
 }
 
-/* Every result of the function is made by an instruction of its own: what is an argument, a
- * constant or another result as well is copied. In place, all are copied, after all is read: what
- * is an argument is read into a value of its own first. */
+/* Every output is computed by an instruction of its own: one that is also an argument, a constant
+ * or another output is copied. With `in_place` all outputs are copied, after everything has been
+ * read; arguments among them are first read into values of their own. */
 static bool lower_outputs(lowering *w, const nh_expr *outputs, size_t count)
 {
     nh_tape *t = w->tape;
@@ -493,7 +494,7 @@ static nh_tape *lower_in(const nh_graph *g, const nh_expr *outputs, size_t count
     return tape;
 }
 
-/* What is shared could hide that computations repeat: loops come first. */
+/* Loops come first, because sharing could hide repeated computations. */
 nh_tape *nh_tape_lower(const nh_graph *g, const nh_expr *outputs, size_t count, bool in_place)
 {
     sharing common = {0};

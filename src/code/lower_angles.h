@@ -1,12 +1,11 @@
 /* Sines and cosines of a tape; part of lower.c.
  *
- * The sine and cosine of one argument are computed together where both are wanted. Those of 2 b and
- * of b + c and b - c are made from those of b and c where these are computed anyway (at least one
- * of each pair): a few multiplications in the place of a polynomial. The result is off by a few
- * units in the last place of 1, as the sine of a sum is whose rounding the addition formula avoids.
- */
+ * The sine and cosine of one argument are computed together if both are needed. Those of 2 b, b + c
+ * and b - c are computed from those of b and c if these are needed anyway (at least one of each
+ * pair): a few multiplications instead of a polynomial. The error is a few units in the last place
+ * of 1, about the same as from rounding the sum b + c, which the addition formula avoids. */
 
-/* An argument as a sum of two others, each with a sign, or of one with itself. */
+/* An argument as a sum of two others, with signs, or of one with itself. */
 typedef struct angle_sum {
     size_t b, c; /* places */
     double sign_b, sign_c;
@@ -17,7 +16,7 @@ static bool has_trig(const lowering *w, size_t at)
     return w->sine_of[at] != NONE || w->cosine_of[at] != NONE;
 }
 
-/* Whether the argument at a place is such a sum of arguments whose sines or cosines are wanted. */
+/* Whether the argument at a place is such a sum of arguments whose sines or cosines are needed. */
 static bool is_angle_sum(const lowering *w, size_t at, angle_sum *out)
 {
     const nh_node n = nh_look(w->g, w->node[at]);
@@ -35,8 +34,8 @@ static bool is_angle_sum(const lowering *w, size_t at, angle_sum *out)
     return has_trig(w, out->b) && has_trig(w, out->c);
 }
 
-/* Finds the arguments whose sines are made from others, which therefore are computed in pairs; the
- * cosine of 2 b needs one of the two only. */
+/* Finds the arguments whose sines are computed from others, which therefore are computed in pairs;
+ * the cosine of 2 b needs only one of the two. */
 static void survey_angles(lowering *w)
 {
     for (size_t at = 0; at < w->nodes; at++) {
@@ -49,7 +48,7 @@ static void survey_angles(lowering *w)
     }
 }
 
-/* Nobody reads an argument whose sine and cosine are made from others. */
+/* An argument whose sine and cosine are computed from others need not be computed itself. */
 static bool is_spare_angle(const lowering *w, size_t at)
 {
     const uint32_t calls = (w->sine_of[at] != NONE) + (w->cosine_of[at] != NONE);
@@ -86,7 +85,7 @@ static uint32_t twice_trig(lowering *w, size_t b, nh_function which)
 
 static uint32_t sum_trig(lowering *w, angle_sum a, nh_function which)
 {
-    if (a.sign_b < 0) /* b has the plus, if there is one */
+    if (a.sign_b < 0) /* if one sign is plus, it is that of b */
         a = (angle_sum){a.c, a.b, a.sign_c, a.sign_b};
     const uint32_t sb = plain_trig(w, a.b, NH_SIN), cb = plain_trig(w, a.b, NH_COS),
                    sc = plain_trig(w, a.c, NH_SIN), cc = plain_trig(w, a.c, NH_COS);

@@ -1,9 +1,9 @@
-/* Products of a tape; part of lower.c. They are made one by one, or with what they have in common.
+/* Products of a tape; part of lower.c. They are computed one by one, or share common factors.
  *
- * For the latter, a product is a list of atoms: powers of nodes, inverses, a number. Two atoms that
- * several products have become an atom of their own, which is multiplied out once; those that most
- * products have come first. A divisor that several products have is inverted once, and so is the
- * square root of one that some products divide by. */
+ * For sharing, a product is a list of atoms: powers of nodes, inverses, a number. A pair of atoms
+ * that occurs in several products becomes a new atom, which is multiplied out once; the most
+ * frequent pairs come first. A divisor common to several products is inverted once, as is the
+ * square root of one by which some products divide. */
 
 /* ---- one by one ---- */
 
@@ -41,7 +41,7 @@ static uint32_t power(lowering *w, nh_expr e, double p)
     return result;
 }
 
-/* 1 / e^p where several products divide by e: made once. */
+/* 1 / e^p, computed once if several products divide by e. */
 static uint32_t shared_reciprocal(lowering *w, nh_expr e)
 {
     size_t place = place_of(w, e);
@@ -55,13 +55,13 @@ static bool divides_shared(const lowering *w, nh_operand o)
     return o.number == -1 && w->divisions[place_of(w, o.expr)] > 1;
 }
 
-/* The sign that a node's value is to be multiplied with. */
+/* The sign by which a node's value has to be multiplied. */
 static double sign_of(const lowering *w, size_t place)
 {
     return w->negated[place] ? -1 : 1;
 }
 
-/* Numerator and denominator of a monic product; NONE where empty. With `spare` one factor of the
+/* Numerator and denominator of a monic product; NONE if empty. With `spare`, one factor of the
  * numerator is left out and returned there, for a fused multiply-add. Returns the sign that the
  * fraction lacks. */
 static double fraction(lowering *w, nh_node n, uint32_t *above, uint32_t *below, uint32_t *spare)
@@ -91,7 +91,7 @@ static double fraction(lowering *w, nh_node n, uint32_t *above, uint32_t *below,
     return sign;
 }
 
-/* ---- what products have in common ---- */
+/* ---- common factors of products ---- */
 
 enum { ATOMS_MAX = 30000, POWER_MAX = 4 };
 
@@ -100,7 +100,7 @@ typedef enum atom_kind { ATOM_POWER, ATOM_INVERSE, ATOM_NUMBER, ATOM_PAIR } atom
 typedef struct atom {
     atom_kind kind;
     uint32_t a, b; /* the place of a node; the atoms of a pair */
-    double number; /* the number itself, or the exponent of a node: 1, 0.5 of an inverse */
+    double number; /* the number itself, or the exponent of a node: 1, or 0.5 in an inverse */
     uint32_t value;
 } atom;
 
@@ -115,7 +115,7 @@ struct sharing {
     uint32_t *of; /* atoms of all products */
     size_t used, of_room;
     atom_list *list; /* [nodes] */
-    /* while pairs are sought */
+    /* during the search for pairs */
     uint32_t *user, *user_first; /* products by atom */
 };
 
@@ -130,7 +130,7 @@ static uint32_t add_atom(lowering *w, atom x)
     return (uint32_t)s->atoms++;
 }
 
-/* Numbers and nodes are few enough to look for those met before in the order in which they were. */
+/* Numbers and nodes are few, so a linear search of those found before suffices. */
 static uint32_t find_atom(lowering *w, atom_kind kind, uint32_t a, double number, uint32_t *chain)
 {
     sharing *s = w->sharing;
@@ -156,7 +156,7 @@ static void push_atom(lowering *w, uint32_t a, uint32_t times)
 /* ---- the atoms of products ---- */
 
 /* Whether a power of a node is a divisor of several products, and how often its inverse, or that of
- * its root, is a factor of this one. */
+ * its square root, is a factor of this one. */
 static bool is_inverted(const lowering *w, nh_operand o, double *unit, uint32_t *times)
 {
     const size_t at = place_of(w, o.expr);
@@ -166,7 +166,7 @@ static bool is_inverted(const lowering *w, nh_operand o, double *unit, uint32_t 
            o.number == -*unit * *times;
 }
 
-/* Divisors that are not shared stay operands of the product. */
+/* Divisors that are not shared remain operands of the product. */
 static void list_atoms(lowering *w, size_t place, uint32_t *chain, uint32_t *numbers)
 {
     const nh_node n = nh_look(w->g, w->node[place]);
@@ -210,13 +210,13 @@ static int by_atoms(const void *a, const void *b)
     return x->a != y->a ? (x->a > y->a) - (x->a < y->a) : (x->b > y->b) - (x->b < y->b);
 }
 
-/* A fused product of two costs no multiplication. */
+/* A fused product of two factors costs no multiplication, so sharing gains nothing. */
 static bool gains(const lowering *w, size_t place)
 {
     return w->sharing->list[place].count >= (w->fused[place] ? 3 : 2);
 }
 
-/* Every pair of every product that gains, with how many have it, the most frequent first. */
+/* All pairs in products that gain by sharing, with their frequency, the most frequent first. */
 static pair_count *count_pairs(lowering *w, size_t *count)
 {
     const sharing *s = w->sharing;
@@ -245,7 +245,7 @@ static pair_count *count_pairs(lowering *w, size_t *count)
     return pair;
 }
 
-/* The places of a pair's atoms in a product's list; false where it has not both. */
+/* The positions of a pair's atoms in a product's list; false if it does not have both. */
 static bool has_pair(const sharing *s, atom_list l, const pair_count *x, uint32_t *i, uint32_t *j)
 {
     *i = *j = l.count;
@@ -258,7 +258,7 @@ static bool has_pair(const sharing *s, atom_list l, const pair_count *x, uint32_
     return *i < l.count && *j < l.count;
 }
 
-/* Products by atom, as they are at the beginning of a round: user[user_first[a]] and on. */
+/* Products by atom at the beginning of a round, from user[user_first[a]] on. */
 static bool list_users(lowering *w)
 {
     sharing *s = w->sharing;
@@ -279,7 +279,7 @@ static bool list_users(lowering *w)
     return true;
 }
 
-/* Makes an atom of a pair where at least two products gain by it. */
+/* Makes a pair an atom if at least two products gain by it. */
 static bool extract(lowering *w, const pair_count *x)
 {
     sharing *s = w->sharing;
@@ -304,7 +304,7 @@ static bool extract(lowering *w, const pair_count *x)
     return true;
 }
 
-/* All pairs of a round are found at once, those that were made in it take part in the next. */
+/* All pairs of a round are found at once; new atoms take part in the next round. */
 static bool share_pairs(lowering *w)
 {
     size_t pairs;
@@ -317,7 +317,7 @@ static bool share_pairs(lowering *w)
     return some && !w->failed;
 }
 
-/* ---- before and after ---- */
+/* ---- setup and use ---- */
 
 static void share_products(lowering *w)
 {
@@ -364,7 +364,7 @@ static uint32_t value_of_atom(lowering *w, uint32_t which)
     return value;
 }
 
-/* As fraction() in lower.c; the size of *number is among the atoms, if there are any. */
+/* Like fraction(); if there are atoms, they include the absolute value of *number. */
 static double shared_fraction(lowering *w, size_t place, double *number, uint32_t *above,
                               uint32_t *below, uint32_t *spare)
 {
@@ -391,7 +391,7 @@ static double shared_fraction(lowering *w, size_t place, double *number, uint32_
 
 /* ---- either ---- */
 
-/* The fraction of the product at a place; `number` times it is wanted. */
+/* The fraction of the product at a place, which is to be multiplied by `number`. */
 static double fraction_at(lowering *w, size_t place, double *number, uint32_t *above,
                           uint32_t *below, uint32_t *spare)
 {

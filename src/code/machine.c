@@ -1,11 +1,11 @@
-/* A tape is straight-line arithmetic and loops of it, and so is its machine code: values are kept
- * in vector registers as long as there is room and stored when it is needed, and an instruction
- * that no processor has is a call. Operations and their order are those of the tape, so bits are as
- * well.
+/* Translates tapes into machine code. A tape is straight-line arithmetic with loops, and so is its
+ * code: values are kept in vector registers as long as there is room and stored when a register is
+ * needed; operations for which the processor has no instruction are calls. The operations and their
+ * order are those of the tape, so the bits are the same.
  *
- * The code does arithmetic on five arrays and calls a fixed list of C functions; whatever the
- * model, it reads and writes only places of the tape, all of them fixed here. Memory is never
- * writable and executable at once. */
+ * The code does arithmetic on five arrays and calls a fixed list of C functions. Whatever the
+ * model, it reads and writes only the places of the tape, which are all fixed here. Memory is never
+ * writable and executable at the same time. */
 #define _GNU_SOURCE
 #include "code/machine.h"
 
@@ -18,14 +18,14 @@
 
 #include "code/registers.h"
 
+/* Above this length, fetching machine code takes as long as interpreting the tape: for the disk
+ * chain in straight code, machine code takes 0.4 of the interpreter's time with 4096 disks, 0.6 to
+ * 0.8 with 8192 (fewer than 400,000 instructions), and as much or more with 16384. */
 enum { LINES_MAX = 500000 };
-/* Longer code is fetched no faster than a tape is interpreted: with the disk chain in straight
- * code, machine code takes 0.4 of the interpreter's time with 4096 disks, 0.6 to 0.8 with 8192
- * (fewer than 400,000 instructions), and as much or more with 16384. */
 
 /* ---- instructions ---- */
 
-/* The sign bit of every lane, before it is first needed. */
+/* Loads the sign bit of every lane, before it is first needed. */
 static void put_sign(writer *w)
 {
     if (w->has_sign)
@@ -46,7 +46,7 @@ static void move(writer *w, int to, int from)
         on_registers(&w->x, VMOVAPD, to, NO_REGISTER, from);
 }
 
-/* What an instruction works on. */
+/* The operands of an instruction. */
 typedef struct operands {
     int op, count;               /* how many it reads */
     const nh_place_of_value *at; /* to, a, b, c */
@@ -58,13 +58,13 @@ static bool is_last(const operands *o, int i)
     return o->last >> i & 1;
 }
 
-/* In memory, and of no use in a register. */
+/* A value in memory that is read for the last time, so it need not be loaded into a register. */
 static bool is_passing(const writer *w, const operands *o, int i)
 {
     return is_last(o, i) && register_of(w, o->at[i]) == NOT_HELD;
 }
 
-/* Registers whose value ends with this instruction are free for its result. */
+/* Registers whose value is not read after this instruction become free for its result. */
 static void release(writer *w, const operands *o)
 {
     for (int i = 1; i <= o->count; i++) {
@@ -74,8 +74,9 @@ static void release(writer *w, const operands *o)
     }
 }
 
-/* Moves from[i] to register i. A move waits while another one still reads its target; where they
- * wait in a circle, the register of the sign, which a call loses anyway, lets one go ahead. */
+/* Moves from[i] to register i. A move waits while another move still has to read its target. If
+ * moves wait for each other in a cycle, one value goes to the register of the sign, which the call
+ * destroys anyway. */
 static void move_arguments(writer *w, int *from, int count)
 {
     for (int left = count; left > 0;) {
@@ -102,9 +103,8 @@ static void move_arguments(writer *w, int *from, int count)
     }
 }
 
-/* Functions called are of the same variant, so they take and give numbers in vector registers:
- * operands in the first ones, the result in the first; a second result is stored by the function.
- */
+/* The functions called are of the same variant, so numbers are passed in vector registers: operands
+ * in the first ones, the result in the first; a second result is stored by the function. */
 static void call(writer *w, const operands *o, vector_instruction none)
 {
     (void)none;
@@ -124,7 +124,7 @@ static void call(writer *w, const operands *o, vector_instruction none)
     keep(w, 0, o->at[0]);
 }
 
-/* Writes an instruction whose last operand is a register or, where that is NOT_HELD, operand i in
+/* Writes an instruction whose last operand is a register or, if that is NOT_HELD, operand i in
  * memory. */
 static void finish_with(writer *w, vector_instruction name, int to, int a, int b, const operands *o,
                         int i)
@@ -157,8 +157,8 @@ static void root(writer *w, const operands *o, vector_instruction name)
     keep(w, to, o->at[0]);
 }
 
-/* to = to a + b of the operands `factor` and 3, where `to` is the register of a factor that ends
- * here. */
+/* to = to a + b of the operands `factor` and 3, where `to` is the register of a factor that is not
+ * needed any more. */
 static void fused_into_factor(writer *w, vector_instruction form213, const operands *o, int factor)
 {
     const bool passing = is_passing(w, o, 3);
@@ -169,7 +169,7 @@ static void fused_into_factor(writer *w, vector_instruction form213, const opera
     keep(w, to, o->at[0]);
 }
 
-/* to = c, then to += a b. The register of c is the result's if its value ends here. */
+/* to = c, then to += a b. If c is not needed any more, its register becomes that of the result. */
 static void fused_into_sum(writer *w, vector_instruction form231, const operands *o)
 {
     const bool exchanged = is_passing(w, o, 1) && !same(o->at[1], o->at[2]);
@@ -213,7 +213,7 @@ static void negate(writer *w, const operands *o, vector_instruction name)
     keep(w, to, o->at[0]);
 }
 
-/* A result that is something else as well. */
+/* A result that is also an argument, a constant or another result. */
 static void copy(writer *w, const operands *o, vector_instruction none)
 {
     (void)none;
@@ -234,7 +234,8 @@ static const struct {
 #include "code/ops.def"
 };
 
-/* Time comes in a register and gets the slot behind all others; inputs are copied behind it. */
+/* Time arrives in a register and gets the slot after all others; inputs are copied to the slots
+ * after it. */
 static nh_place_of_value place_at(const writer *w, uint8_t array, uint32_t index, int32_t step)
 {
     if (array == NH_TIME)
@@ -277,7 +278,7 @@ static bool is_kept(const writer *w, int array)
     return w->calls && array != NH_TIME && array != NH_U && w->touches[array];
 }
 
-/* Calls want the stack aligned. */
+/* Calls require an aligned stack. */
 static void align_stack(writer *w, enum group1 operation)
 {
     int pushed = w->loops;
@@ -287,8 +288,8 @@ static void align_stack(writer *w, enum group1 operation)
         with_number(&w->x, operation, RSP, 8);
 }
 
-/* The inputs are the one argument on the stack. There is no register to keep their address in while
- * functions are called, and they are few. Time is in register 0. */
+/* The inputs are the only argument on the stack. They are copied, because they are few and no
+ * register is left that could keep their address during calls. Time is in register 0. */
 static void copy_inputs(writer *w)
 {
     const size_t given = nh_tape_given(w->tape), bytes = (size_t)w->x.lanes * sizeof(double);
@@ -343,8 +344,8 @@ static void lines(writer *w, const nh_stretch *s)
         instruction(w, w->tape->placed + s->first + i);
 }
 
-/* Every iteration begins with nothing in registers. What it leaves there is stored where others
- * read it; the rest ends with the iteration. */
+/* Every iteration begins with empty registers. What an iteration leaves in registers is stored if
+ * others read it; the rest is discarded. */
 static void repeat(writer *w, const nh_stretch *s)
 {
     const uint64_t step = (uint64_t)w->x.lanes * sizeof(double);
@@ -394,7 +395,7 @@ static bool wanted(const nh_interpreter *in, nh_variant variant)
            !(asked && strcmp(asked, "0") == 0);
 }
 
-/* The code in memory of its own, which from then on can be run but not written. */
+/* Copies the code to its own memory, which can then be executed but not written. */
 static bool make_executable(nh_machine *out, const assembler *x)
 {
     void *memory =
@@ -438,7 +439,7 @@ void nh_machine_free(nh_machine *machine)
         munmap(machine->memory, machine->size);
 }
 
-#elif !defined(__EMSCRIPTEN__) /* that is machine_wasm.c */
+#elif !defined(__EMSCRIPTEN__) /* see machine_wasm.c */
 
 void nh_machine_make(nh_machine *out, nh_call_fn **call, const nh_interpreter *in,
                      nh_variant variant, int lanes)

@@ -1,6 +1,6 @@
-/* Tapes as machine code where the library is itself WebAssembly, compiled by emscripten: they
- * become another module (wasm.c) on the same memory, which the engine translates for the processor
- * and whose functions are put into the table of this one. */
+/* Machine code if the library itself is WebAssembly, compiled by emscripten: the tapes become
+ * another module (wasm.c) on the same memory, which the engine translates for the processor and
+ * whose functions are put into the function table of this one. */
 #include "code/machine.h"
 
 #ifdef __EMSCRIPTEN__
@@ -11,10 +11,11 @@
 
 #include "code/wasm.h"
 
-/* Returns the first of the numbers that the module's functions get, and puts each where `call`
- * wants it, or 0: the engine takes no module now (some take none above 4 kB on a page's main
- * thread, or none at all under a strict content security policy), or the table cannot grow. Numbers
- * that are given back wait, by how many there are in a row, for a module of as many functions. */
+/* Instantiates the module, stores the number of each of its functions in `call`, and returns the
+ * first of these numbers. Returns 0 if the engine does not accept the module (some accept none
+ * above 4 kB on a page's main thread, or none at all under a strict content security policy), or if
+ * the table cannot grow. Ranges of numbers that are released are kept by their length, for a module
+ * with as many functions. */
 /* clang-format off */
 EM_JS(int, put_functions,
       (const unsigned char *byte, int length, int count, void *call, const void *operation), {

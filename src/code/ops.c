@@ -1,4 +1,4 @@
-/* What is known of every operation, from ops.def. */
+/* Properties of every operation, from ops.def. */
 #include "code/tape.h"
 
 #define OP(NAME, operands, commutes, encode, instruction, wasm, C)                                 \

@@ -1,9 +1,9 @@
-/* Where the values of a tape lie while it runs.
+/* Decides where the values of a tape are stored while it runs.
  *
- * Arguments lie where the caller has them, constants in the first slots, results of the function
- * are made in place. Everything else gets slots that are used again once nobody reads it any more:
- * one slot, or, for values of a loop that are read outside of their own iteration, an array with
- * one for every iteration. */
+ * Arguments stay where the caller has them, constants are in the first slots, and results of the
+ * function are computed in place. Everything else gets slots that are reused when their values are
+ * no longer needed: a single slot or, for values of a loop that are read outside their own
+ * iteration, an array with one slot for every iteration. */
 #include "code/tape.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 enum { NOWHERE = NH_PLACE_ARRAYS };
 #define PLACE(array_, index_) ((nh_place_of_value){(uint8_t)(array_), (uint32_t)(index_), 0})
 
-typedef struct maker { /* of a value: which iteration of which stretch */
+typedef struct maker { /* the iteration and the stretch that make a value */
     uint32_t stretch, iteration;
-    uint32_t leader; /* what iteration 0 makes in the same line; slots are given to leaders */
+    uint32_t leader; /* the value of iteration 0 in the same line; slots are assigned to leaders */
 } maker;
 
 typedef struct room {
@@ -23,11 +23,11 @@ typedef struct room {
 typedef struct placing {
     nh_tape *t;
     const nh_schedule *schedule;
-    nh_place_of_value *place; /* of every value; within a loop of the leaders */
+    nh_place_of_value *place; /* of every value; in a loop, of the leaders */
     maker *made;
     /* of leaders */
-    bool *in_array;       /* it is read outside of its own iteration */
-    uint32_t *until;      /* when its slots are free: before line until / 2 writes, or after it */
+    bool *in_array;       /* it is read outside its own iteration */
+    uint32_t *until;      /* when its slots are free: before line until / 2 writes, or after */
     uint32_t *next;       /* the next leader whose slots become free at that time */
     uint32_t *ending;     /* the first one, for every time */
     uint32_t *spare_slot; /* free for reuse: single slots, and arrays */
@@ -46,7 +46,7 @@ static const nh_instruction *instruction_at(const placing *w, nh_stretch s, size
     return w->t->code + w->schedule->list[s.first + line * s.iterations + iteration];
 }
 
-/* ---- who makes a value, and how long it is needed ---- */
+/* ---- which instruction makes a value, and how long it is needed ---- */
 
 static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
 {
@@ -60,9 +60,9 @@ static void note_makers(placing *w, uint32_t stretch, size_t line, uint32_t now)
         }
 }
 
-/* A value from outside is needed until the last iteration is over. Within an iteration an
- * instruction reads all its operands before it writes, so that those that end with it free their
- * slots for its result; but of two results one is written first. */
+/* A value from outside the loop is needed until the last iteration is over. Within an iteration an
+ * instruction reads all its operands before it writes, so operands that end there free their slots
+ * for its result; but an instruction with two results writes one of them first. */
 static void note_reads(placing *w, uint32_t stretch, size_t line, uint32_t now)
 {
     nh_stretch s = w->schedule->stretch[stretch];
@@ -116,7 +116,7 @@ static uint32_t slots_of(const placing *w, uint32_t leader)
 
 static void free_slots(placing *w, uint32_t time)
 {
-    for (uint32_t v = w->ending[time]; v; v = w->next[v]) { /* value 0 is never made */
+    for (uint32_t v = w->ending[time]; v; v = w->next[v]) { /* 0 is never a result */
         if (w->place[v].array != NH_PLACE_SLOTS)
             continue;
         uint32_t first = w->place[v].index, count = slots_of(w, v);
@@ -154,7 +154,7 @@ static nh_place_of_value place_of(const placing *w, uint32_t value)
     return place;
 }
 
-/* The place in iteration 0 and the step to that of iteration 1. */
+/* The place in iteration 0, and the step to iteration 1. */
 static nh_place_of_value moving_place(const placing *w, uint32_t first, uint32_t second)
 {
     nh_place_of_value place = place_of(w, first);

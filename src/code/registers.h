@@ -1,4 +1,4 @@
-/* Which values of a tape the vector registers hold while machine code is written. Part of
+/* Tracks which values of a tape the vector registers hold while machine code is written. Part of
  * machine.c, on x86-64 only. */
 #ifndef NH_CODE_REGISTERS_H
 #define NH_CODE_REGISTERS_H
@@ -8,8 +8,8 @@
 
 enum { CACHED = 15, SIGN = 15, NOT_HELD = -1 }; /* 0 .. 14 hold values, 15 the sign */
 
-/* Which register points to each array: those that the caller passes as arguments of nh_call_fn, and
- * where the code makes calls itself, those that calls leave alone. */
+/* The register that points to each array: those in which the caller passes the arguments of
+ * nh_call_fn or, if the code itself makes calls, registers that calls preserve. */
 static const int argument_base[NH_PLACE_ARRAYS] = {
     [NH_Q] = RDX, [NH_V] = RCX, [NH_X] = R8, [NH_PLACE_OUT] = R9, [NH_PLACE_SLOTS] = RDI};
 static const int lasting_base[NH_PLACE_ARRAYS] = {
@@ -21,26 +21,26 @@ typedef struct writer {
     const int *base;
     nh_place_of_value
         held[CACHED];         /* what each vector register holds; array NH_PLACE_ARRAYS: nothing */
-    size_t used[CACHED], now; /* when it was last wanted */
-    bool unsaved[CACHED];     /* its place in the slots does not have it yet */
+    size_t used[CACHED], now; /* when it was last used */
+    bool unsaved[CACHED];     /* its slot in memory does not have the value yet */
     /* of the present tape */
     const nh_tape *tape;
     bool calls, loops, has_sign, reads_time, touches[NH_PLACE_ARRAYS];
-    /* of the present loop: r11 is this many times the counter; 0: something else */
+    /* in the present loop: r11 is this multiple of the counter; 0: something else */
     int32_t multiple;
 } writer;
 
 /* ---- places ---- */
 
-/* In a loop a register counts the bytes of one step, iteration by iteration. Calls leave it alone
- * where there are any. */
+/* In a loop a register counts the bytes of one step. If there are calls, it is one that they
+ * preserve. */
 static inline int counter(const writer *w)
 {
     return w->calls ? R15 : R10;
 }
 
-/* The address of a place. The processor multiplies the counter by 1, 2, 4 or 8 itself; other
- * multiples are made in r11 beforehand. */
+/* The address of a place. The processor itself multiplies the counter by 1, 2, 4 or 8; other
+ * multiples are computed in r11 beforehand. */
 static inline memory_operand address_of(writer *w, nh_place_of_value place)
 {
     const int32_t step = place.step;
@@ -60,7 +60,7 @@ static inline memory_operand address_of(writer *w, nh_place_of_value place)
     return at;
 }
 
-/* ---- moves: scalar ones for one lane, else whole registers ---- */
+/* ---- moves: scalar for one lane, otherwise whole registers ---- */
 
 static inline void load(writer *w, int reg, nh_place_of_value place)
 {
@@ -79,7 +79,7 @@ static inline bool same(nh_place_of_value a, nh_place_of_value b)
     return a.array == b.array && a.index == b.index && a.step == b.step;
 }
 
-/* The register is free; what it held is nobody's any more. */
+/* Frees the register; the value that it held is discarded. */
 static inline void drop(writer *w, int r)
 {
     w->held[r].array = NH_PLACE_ARRAYS;
@@ -138,9 +138,9 @@ static inline void save_all(writer *w)
         save(w, r);
 }
 
-/* A place gets a new value, and no other register holds it any more. Results and what is read
- * outside this iteration are stored at once, the rest when its register is needed for something
- * else. */
+/* Records that a place has a new value in this register, and that no other register holds it.
+ * Outputs and values that are read outside this iteration are stored at once, others only when
+ * their register is needed. */
 static inline void keep(writer *w, int reg, nh_place_of_value place)
 {
     for (int r = 0; r < CACHED; r++)

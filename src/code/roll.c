@@ -1,19 +1,20 @@
-/* Loops out of straight code.
+/* Finds loops in straight-line code.
  *
- * A system of many like bodies makes a tape on which the same is done over and over, once a body.
- * Such code is found again from its addresses. Every value gets one: an array and an index in it,
- * for arguments and constants where they lie. Instructions are taken level by level (those whose
- * operands are all known); those that do the same with the same arrays, at indices that move by
- * constant steps, become a family, and their values an array of their own, so that families of the
- * next level find them at constant steps again. What belongs to no family is a family of one.
+ * A system of many similar bodies gives a tape that repeats the same computation for each body. The
+ * repetitions are recognised by addresses. Every value gets one: an array and an index in it; for
+ * arguments and constants, where they are stored. Instructions are taken level by level (a level
+ * contains those whose operands are all known). Instructions that do the same with the same arrays,
+ * at indices that advance by constant steps, form a family, and their values form a new array, so
+ * that families of the next level find them at constant steps again. An instruction that belongs to
+ * no family is a family of one.
  *
- * Families with as many members that need each other only member by member become one loop: what
- * iteration i needs iteration i has made, and most values need no array after all. Everything runs
- * in stages: first the single instructions of the stage, then its loops. A single instruction that
- * needs a loop's values comes a stage later than that; so does a loop that needs another's values
- * at other iterations than its own.
+ * Families with the same number of members that depend on each other only member by member become
+ * one loop: what iteration i needs was made in iteration i, and most values need no array after
+ * all. Everything runs in stages: first the single instructions of a stage, then its loops. A
+ * single instruction that needs values of a loop comes one stage later, and so does a loop that
+ * needs values of another loop from other iterations than its own.
  *
- * The operations themselves and what they work on stay as they are, so bits do as well. */
+ * The operations and their operands do not change, so the bits do not either. */
 #include "code/tape.h"
 
 #include <stdlib.h>
@@ -21,8 +22,8 @@
 
 #define NONE UINT32_MAX
 
-/* Fewer iterations are not worth a loop, nor is a loop worth having in a short tape, or in one that
- * remains long. */
+/* A loop needs at least this many iterations; the tape must have at least this many instructions
+ * and become shorter by this factor. */
 enum { ITERATIONS_MIN = 8, INSTRUCTIONS_MIN = 256, SHORTER = 4 };
 
 enum { CONSTANTS = NH_INPUT_KINDS, FIRST_ARRAY }; /* arrays of arguments come first */
@@ -31,14 +32,14 @@ typedef struct address {
     uint32_t array, index;
 } address;
 
-typedef struct origin {   /* who makes an array */
-    uint32_t stage, loop; /* NONE: a single instruction, or it is there from the beginning */
+typedef struct origin {   /* what makes an array */
+    uint32_t stage, loop; /* NONE: a single instruction, or it exists from the beginning */
 } origin;
 
-typedef struct item {           /* an instruction as its addresses */
-    uint32_t instruction, kind; /* kind: what it does, and whether it makes results */
+typedef struct item {           /* an instruction, described by its addresses */
+    uint32_t instruction, kind; /* kind: the operation, and whether it makes outputs */
     uint32_t array[3];
-    int64_t index[4]; /* of the operands, and as a result; a cosine as a result in place of c */
+    int64_t index[4]; /* of the operands, and as an output; a cosine's as an output in place of c */
 } item;
 
 typedef struct family {
@@ -55,7 +56,7 @@ typedef struct loop {
 typedef struct rolling {
     nh_tape *t;
     address *at;      /* of every value */
-    uint32_t *result; /* which result every value is, or NONE */
+    uint32_t *result; /* the index of the output that a value is, or NONE */
     uint32_t *level;  /* instructions by level, and where each level begins */
     uint32_t *level_first;
     size_t levels;
@@ -72,7 +73,7 @@ typedef struct rolling {
 
 /* ---- levels ---- */
 
-/* Writes the level of every instruction; returns how many there are. */
+/* Writes the level of every instruction; returns the number of levels. */
 static size_t find_levels(const rolling *w, uint32_t *of_value, uint32_t *of_instruction)
 {
     const nh_tape *t = w->t;
@@ -156,7 +157,7 @@ static int compare_kinds(const item *x, const item *y)
     return difference;
 }
 
-/* By the distances between operands: members of a family have them in common, mostly. */
+/* Orders by the distances between operands, which members of a family usually have in common. */
 static int compare_distances(const void *a, const void *b)
 {
     const item *x = a, *y = b;
@@ -175,7 +176,7 @@ static int compare_indices(const void *a, const void *b)
     return difference;
 }
 
-/* How many items from here on move by constant steps. */
+/* The number of items from here on that advance by constant steps. */
 static size_t run_length(const item *x, size_t count)
 {
     size_t length = 1;
@@ -209,8 +210,8 @@ static uint32_t stage_of_single(const rolling *w, const item *x, int operands)
     return stage;
 }
 
-/* A family joins the loops of the last stage that it needs, all of which become one, when each of
- * its members needs there only what is made in its own iteration. */
+/* A family joins the loops of the last stage that it depends on, which become one loop, if each of
+ * its members needs only values of its own iteration there. */
 static void join_loops(rolling *w, family *f, const item *x, int operands)
 {
     bool alike = true;
@@ -261,7 +262,7 @@ static void add_family(rolling *w, const item *x, size_t count)
     w->families[w->family_count++] = f;
 }
 
-/* Upwards, so that families find each other's members in the same order. */
+/* Makes the steps positive, so that families find each other's members in the same order. */
 static void point_upwards(item *x, size_t count)
 {
     int64_t step = 0;
@@ -274,7 +275,8 @@ static void point_upwards(item *x, size_t count)
     }
 }
 
-/* Takes families out of the items, which are sorted; returns how many are left, at the front. */
+/* Takes families out of the sorted items; returns the number of items left, which are at the
+ * front. */
 static size_t take_families(rolling *w, size_t count)
 {
     size_t left = 0, length;
@@ -368,7 +370,7 @@ void nh_schedule_free(nh_schedule *out)
 static bool prepare(rolling *w)
 {
     const nh_tape *t = w->t;
-    size_t results = 2 * t->instructions; /* at most */
+    size_t results = 2 * t->instructions; /* an upper bound */
     w->at = calloc(t->values + 1, sizeof *w->at);
     w->result = malloc((t->values + 1) * sizeof *w->result);
     w->level = malloc((t->instructions + 1) * sizeof *w->level);

@@ -1,4 +1,4 @@
-/* What a tape reads and how much room it takes. */
+/* What a tape reads, and the memory it needs. */
 #include "code/tape.h"
 
 bool nh_tape_reads(const nh_tape *t, nh_input kind)

@@ -1,4 +1,4 @@
-/* Which variant this machine uses, and what belongs to each. */
+/* The variant that this machine uses, and the properties of each variant. */
 #include "code/variant.h"
 
 #include "code/interpret.h"
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #ifdef NH_HAVE_AVX2_VARIANTS
-/* NONHOLO_LEVEL=basic asks for the bits of machines without AVX2 and FMA. The environment is read
- * once: looking takes longer than many an evaluation. */
+/* NONHOLO_LEVEL=basic requests the bits of machines without AVX2 and FMA. The environment is read
+ * only once, because reading it takes longer than many evaluations. */
 static bool basic_is_wanted(void)
 {
     static _Atomic signed char wanted = -1;
@@ -77,7 +77,7 @@ int nh_call_missing(const void *self, int fn, double t, const void *q, const voi
                     void *out, const void *u)
 {
     (void)t, (void)q, (void)v, (void)x, (void)out, (void)u;
-    ((nh_interpreter *)self)->missing = fn + 1; /* a kernel hands on what its run gave it */
+    ((nh_interpreter *)self)->missing = fn + 1; /* self as the run passed it */
     return -1;
 }
 

@@ -1,15 +1,15 @@
 /* Variants: kernels and the interpreter are compiled several times, for one lane and for several,
- * and on x86-64 for every machine and for those with AVX2 and FMA. A machine uses one level for
- * everything, so tape and compiled kernels, one lane and many agree to the bit.
+ * and on x86-64 both for any machine and for those with AVX2 and FMA. A machine uses one level for
+ * everything, so tape and compiled kernels, one lane and many, agree bit for bit.
  *
- * x86-64 machines without AVX2, most of them older than 2013, have one lane only: another variant
- * for them is not worth what it adds to everybody's first build. */
+ * x86-64 machines without AVX2, most of them older than 2013, use one lane only: another variant
+ * for them is not worth the additional build time for everybody. */
 #ifndef NH_CODE_VARIANT_H
 #define NH_CODE_VARIANT_H
 
-/* Lanes of the wide variants (meson.build passes the same to the compiler): one AVX register.
- * Waiting is hidden by groups that advance alternately, see kernel/advance.h; two registers side by
- * side in every operation were slower, for want of registers. */
+/* Lanes of the wide variants (meson.build passes the same number to the compiler): one AVX
+ * register. Latency is hidden by groups that advance alternately, see kernel/advance.h; two
+ * registers side by side in every operation were slower, because registers ran out. */
 enum { NH_LANES = 4 };
 
 #ifdef NH_HAVE_AVX2_VARIANTS
@@ -29,12 +29,12 @@ typedef enum nh_variant {
 } nh_variant;
 
 /* The variant that this machine uses for one lane, and the one for several trajectories at once,
- * which is the same where there is no wide one. */
+ * which is the same if there is no wide one. */
 nh_variant nh_variant_here(void);
 nh_variant nh_variant_wide(void);
 int nh_variant_lanes(nh_variant variant);
 
-/* What decides about bits beside the version: the name of the level of this machine. */
+/* The name of this machine's level, on which, besides the version, the bits of results depend. */
 const char *nh_variant_level(void);
 
 /* The compiler flags that give emitted kernels the same level. */

@@ -1,39 +1,39 @@
-/* A tape as a function of WebAssembly: a stack machine with as many locals as one likes, which the
- * engine keeps in registers as it sees fit. So slots are locals, an argument that is read more than
- * once is loaded once, and a result that is read again is kept beside its place. Only slots that a
- * loop reaches by a moving index lie in memory. Operations and their order are those of the tape,
- * and so are the bits; there is no fused multiplication and addition, as in kernels for processors
- * that lack it (kernel/real.h). */
+/* Writes a tape as a WebAssembly function. WebAssembly is a stack machine with any number of
+ * locals, which the engine assigns to registers. So slots are locals, an argument that is read more
+ * than once is loaded once, and a result that is read again is also kept in a local. Only slots
+ * that a loop accesses by a moving index are in memory. Operations and their order are those of the
+ * tape, and so are the bits; there is no fused multiply-add, as in kernels for processors that lack
+ * it (kernel/real.h). */
 #include "code/wasm.h"
 
 #include <stdio.h>
 
 #include "code/wasm_bytes.h"
 
-/* Engines take 50,000 locals and 7.6 MB a function (V8), and a line is at most 40 bytes. */
+/* Engines allow 50,000 locals and 7.6 MB for a function (V8), and a line is at most 40 bytes. */
 enum { LOCALS_MAX = 40000, SLOT_LOCALS_MAX = 20000, LINES_MAX = 100000, SIZE_MAX_BYTES = 1 << 30 };
 
-/* The parameters of nh_call_fn are the first locals, then comes the counter of loops, in bytes. */
+/* The parameters of nh_call_fn are the first locals, followed by the loop counter, in bytes. */
 enum { LOCAL_TIME = 2, LOCAL_COUNTER = 8, LOCALS_FIXED };
 static const uint32_t base_of[NH_PLACE_ARRAYS] = {
     [NH_Q] = 3, [NH_V] = 4, [NH_X] = 5, [NH_PLACE_OUT] = 6, [NH_U] = 7};
 
 /* Types of functions: that of nh_call_fn, then those of operations with 1, 2 and 3 operands, then
- * those with two results, which get the address of the second one as well. */
+ * those with two results, which also receive the address of the second one. */
 enum { OPERANDS_MAX = 3, TYPE_CALL = 0, TYPES = 1 + 2 * OPERANDS_MAX };
 
-typedef struct held { /* a moving place whose number is in a local */
+typedef struct held { /* a moving place whose value is in a local */
     nh_place_of_value at;
     uint32_t local;
 } held;
 
 typedef struct encoder {
     wasm_bytes x;                   /* the body of the present function */
-    uint32_t function[NH_OP_COUNT]; /* the number of the imported one */
+    uint32_t function[NH_OP_COUNT]; /* index of the imported function */
     const nh_tape *tape;
-    uint32_t slots, locals; /* the address, and how many there are so far */
-    /* of fixed places, those with step 0: how many a table has, how often each is read (at most 2,
-     * which stands for more) and its local, if its number is in one */
+    uint32_t slots, locals; /* their address, and their number so far */
+    /* for fixed places (step 0): the length of the tables, how often each place is read (2 stands
+     * for two or more), and its local, if its value is in one */
     size_t size[NH_PLACE_ARRAYS];
     uint8_t *reads[NH_PLACE_ARRAYS];
     uint32_t *local[NH_PLACE_ARRAYS];
@@ -42,14 +42,14 @@ typedef struct encoder {
     size_t count, room;
 } encoder;
 
-/* ---- what is known of a tape before it is written ---- */
+/* ---- analysis of a tape before it is written ---- */
 
 typedef struct used_place {
     nh_place_of_value at;
     bool is_read;
 } used_place;
 
-/* What an instruction reads, in the order of its operands, then what it makes. */
+/* The places that an instruction reads, in the order of its operands, then those that it writes. */
 static int places_of(const nh_placed *i, used_place out[4])
 {
     const nh_op_info *info = nh_ops + i->op;
@@ -105,7 +105,7 @@ static void forget(encoder *e)
     e->in_memory = NULL;
 }
 
-/* Slots get their locals at once, so that no place is in memory at one time and not at another. */
+/* Slots get their locals at once, so that a place does not change between memory and local. */
 static bool look_at(encoder *e, const nh_tape *tape)
 {
     e->tape = tape;
@@ -127,7 +127,7 @@ static bool look_at(encoder *e, const nh_tape *tape)
     return true;
 }
 
-/* ---- where the number of a place is ---- */
+/* ---- where the value of a place is ---- */
 
 static bool is_constant(const encoder *e, nh_place_of_value at)
 {
@@ -150,8 +150,9 @@ static uint32_t held_in(const encoder *e, nh_place_of_value at)
     return 0;
 }
 
-/* A local that holds the number of a place from now on, or 0: it is in memory only. Arguments and
- * results are never written again; slots in memory are, and are held within an iteration alone. */
+/* A local that holds the value of a place from now on, or 0 if it is only in memory. Arguments and
+ * results are never written again; slots in memory are, so they are held only within an
+ * iteration. */
 static uint32_t hold(encoder *e, nh_place_of_value at)
 {
     uint32_t local = held_in(e, at);
@@ -182,8 +183,8 @@ static uint32_t offset_of(nh_place_of_value at)
     return at.index * (uint32_t)sizeof(double);
 }
 
-/* The address of a place but for its offset. An index that moves down begins with its offset, since
- * an address on the stack is never negative. */
+/* The address of a place without its offset. If the index moves down, the address includes the
+ * offset, since an address on the stack must not be negative. */
 static uint32_t put_address(encoder *e, nh_place_of_value at)
 {
     uint32_t offset = offset_of(at);
@@ -226,7 +227,7 @@ static void push(encoder *e, nh_place_of_value at)
         put_with(&e->x, WASM_LOCAL_TEE, local);
 }
 
-/* Before and after the instructions whose result goes to a place. */
+/* Called before and after the instructions whose result goes to a place. */
 static uint32_t begin_write(encoder *e, nh_place_of_value at)
 {
     return is_local_slot(e, at) ? 0 : put_address(e, at);
@@ -243,7 +244,7 @@ static void end_write(encoder *e, nh_place_of_value at, uint32_t offset)
 
 /* ---- instructions ---- */
 
-/* The column `wasm` of ops.def: operands by their letters, and what is done with them. */
+/* The column `wasm` of ops.def: operands by their letters, and operations on them. */
 static void put_formula(encoder *e, const char *formula, const used_place *operand)
 {
     static const struct {
@@ -263,8 +264,8 @@ static void put_formula(encoder *e, const char *formula, const used_place *opera
     }
 }
 
-/* A call stores its second result itself: in its place, or in that of a slot that is a local, from
- * where it is fetched. */
+/* A call stores its second result itself: in its place or, if that is a local, in the memory of the
+ * slot, from which it is then loaded. */
 static void put_call(encoder *e, const nh_placed *i, const used_place *place)
 {
     const nh_op_info *info = nh_ops + i->op;
@@ -382,7 +383,7 @@ static void put_types(wasm_bytes *module)
     put_part(module, &types);
 }
 
-/* The memory, and the operations that are called; their number. */
+/* Imports the memory and the operations that are called; returns the number of these. */
 static uint32_t put_imports(wasm_bytes *module, encoder *e, const bool *is_called)
 {
     wasm_bytes imports = {0};
@@ -412,7 +413,7 @@ static uint32_t put_imports(wasm_bytes *module, encoder *e, const bool *is_calle
     return called;
 }
 
-/* Which functions there are, and under which names. */
+/* The functions of the module, and their names. */
 static void put_exports(wasm_bytes *module, const nh_tape *const *tape, uint32_t count,
                         uint32_t first)
 {
@@ -451,7 +452,7 @@ static void put_code(wasm_bytes *module, encoder *e, const nh_tape *const *tape,
     put_part(module, &code);
 }
 
-/* How many functions there are, and what they call; -1 if they are too long. */
+/* The number of functions, and which operations they call; -1 if they are too long. */
 static int count_functions(const nh_tape *const *tape, bool *is_called)
 {
     int count = 0;

@@ -1,4 +1,4 @@
-/* Tapes as a WebAssembly module, for where the library is itself WebAssembly. */
+/* Tapes as a WebAssembly module, if the library itself is WebAssembly. */
 #ifndef NH_CODE_WASM_H
 #define NH_CODE_WASM_H
 
@@ -10,13 +10,13 @@ typedef struct nh_wasm {
     int functions;
 } nh_wasm;
 
-/* Writes a module that exports the function of tape[fn], for all fn that have one, under the number
- * fn as its name. Each is a function like nh_call_fn, with addresses of 32 bits and one lane. The
- * module imports "env" "memory", where the arguments and the slots lie, and for operations that
+/* Writes a module that exports the function of tape[fn], for all fn that have one, with the number
+ * fn as its name. Each is a function like nh_call_fn, with 32-bit addresses and one lane. The
+ * module imports "env" "memory", which holds the arguments and the slots, and for operations that
  * WebAssembly lacks "op" and their number: the functions nh_op_functions of one lane. slots[fn] is
- * where those of tape[fn] begin; constants are there already.
+ * the beginning of the slots of tape[fn], which contain the constants already.
  *
- * False without memory, and for tapes that are longer than engines take. */
+ * False if out of memory, and for tapes that are longer than engines accept. */
 bool nh_wasm_encode(nh_wasm *out, const nh_tape *const tape[NH_CALLS],
                     const uint32_t slots[NH_CALLS]);
 

@@ -1,5 +1,5 @@
-/* The instructions of WebAssembly that tapes are made of, and how they become bytes. Source:
- * WebAssembly Core Specification, release 2.0, chapter 5 (binary format). Part of wasm.c. */
+/* The WebAssembly instructions used for tapes, and their binary encoding. Source: WebAssembly Core
+ * Specification, release 2.0, chapter 5 (binary format). Part of wasm.c. */
 #ifndef NH_CODE_WASM_BYTES_H
 #define NH_CODE_WASM_BYTES_H
 
@@ -63,7 +63,7 @@ static inline void put(wasm_bytes *x, unsigned value)
     put_bytes(x, &(unsigned char){(unsigned char)value}, 1);
 }
 
-/* Seven bits a byte, the lowest first; the highest bit of a byte says that more follow. */
+/* Seven bits per byte, the lowest first; the highest bit of a byte says that more follow. */
 static inline void put_unsigned(wasm_bytes *x, uint32_t value)
 {
     for (; value > 127; value >>= 7)
@@ -85,7 +85,7 @@ static inline void put_name(wasm_bytes *x, const char *name)
     put_bytes(x, name, strlen(name));
 }
 
-/* An instruction with a number: of a local, of a function, of a loop around it. */
+/* An instruction with an index: of a local, of a function, of an enclosing loop. */
 static inline void put_with(wasm_bytes *x, wasm_instruction name, uint32_t number)
 {
     put(x, name);
@@ -107,7 +107,7 @@ static inline void put_f64(wasm_bytes *x, double value)
         put(x, (unsigned)(bits >> 8 * i & 255));
 }
 
-/* A load or store of a number at an address that is on the stack, plus the offset. */
+/* A load or store at an address that is on the stack, plus the offset. */
 static inline void put_access(wasm_bytes *x, wasm_instruction name, uint32_t offset)
 {
     enum { ALIGNED_TO_8 = 3 };
@@ -115,7 +115,7 @@ static inline void put_access(wasm_bytes *x, wasm_instruction name, uint32_t off
     put_unsigned(x, offset);
 }
 
-/* A part with its length before it: a section, a function. Empties the part. */
+/* A part preceded by its length: a section, a function. Empties the part. */
 static inline void put_part(wasm_bytes *x, wasm_bytes *part)
 {
     put_unsigned(x, (uint32_t)part->length);

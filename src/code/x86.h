@@ -1,6 +1,6 @@
-/* The instructions of x86-64 that machine code is made of, by name, and how they become bytes.
- * Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2. Included by
- * machine.c alone, on x86-64. test/code/test_machine.py compares with what objdump reads. */
+/* The x86-64 instructions used in machine code, by name, and their encoding. Source: Intel 64 and
+ * IA-32 Architectures Software Developer's Manual, volume 2. Included only by machine.c, on x86-64.
+ * test/code/test_machine.py compares the bytes with the output of objdump. */
 #ifndef NH_CODE_X86_H
 #define NH_CODE_X86_H
 
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 
 enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-enum { NO_REGISTER = 0 }; /* where an encoding has no such operand, it has zeros */
+enum { NO_REGISTER = 0 }; /* encodes an absent operand as zeros */
 
 typedef struct assembler {
     unsigned char *byte;
     size_t length, room;
-    bool failed; /* no memory, or a displacement that is too large */
-    int lanes;   /* 1: scalar instructions on xmm registers, else packed ones on ymm */
+    bool failed; /* out of memory, or a displacement that is too large */
+    int lanes;   /* 1: scalar instructions on xmm registers, otherwise packed ones on ymm */
 } assembler;
 
 static inline void put(assembler *x, unsigned value)
@@ -59,7 +59,7 @@ static inline void put_memory(assembler *x, int reg, memory_operand at)
     } else {
         put(x, mode | (unsigned)(at.base & 7));
         if ((at.base & 7) == RSP)
-            put(x, 0x24); /* that base needs a second byte */
+            put(x, 0x24); /* this base needs a second byte */
     }
     x->failed |= at.displacement > DISPLACEMENT_MAX;
     put_number(x, at.displacement, near ? 1 : 4);
@@ -115,7 +115,7 @@ static inline void mov(assembler *x, int to, int from)
 static inline void from_memory(assembler *x, enum general_opcode opcode, int to, memory_operand at)
 {
     put_rex(x, 0, at.index, at.base);
-    x->failed |= to >= 8; /* no such register is asked for */
+    x->failed |= to >= 8; /* such registers are never requested */
     put(x, opcode);
     put_memory(x, to, at);
 }

@@ -1,9 +1,9 @@
 /* A system with a method as a C program that needs nothing but the mathematical library.
  *
- * It consists of the kernel that is emitted for compiled runs, of which the unused parts are left
- * out, and of the texts in src/export/template. Steps that the fixed-point iteration does not solve
- * are done with more care, as in a run: so a part of the kernel is there a second time, with
- * Newton's method. Both give the bits of a run. */
+ * It consists of the kernel that is emitted for compiled runs, without its unused parts, and of the
+ * texts in src/export/template. As in a run, steps that the fixed-point iteration does not solve
+ * are handed to a more careful version: so a part of the kernel is contained twice, the second time
+ * with Newton's method. Both give the bits of a run. */
 #include "export/export.h"
 
 #include <ctype.h>
@@ -47,8 +47,7 @@ static void add_integers(nh_text *out, const char *name, const int *x, int count
     nh_text_add_plain(out, count > 0 ? "};\n" : "0};\n");
 }
 
-/* The functions that KERNEL(name, start, step) names; those of SPARK methods have the same for all.
- */
+/* The functions that KERNEL(name, start, step) names; all SPARK methods have the same ones. */
 static void add_entry(nh_text *out, const char *kernel)
 {
     const char *at = strstr(kernel, "\nKERNEL("), *end = at ? strchr(at, ')') : NULL;
@@ -94,8 +93,8 @@ static void add_tables(nh_text *out, const nh_export_job *job)
     add_integers(out, "b_column", s->b_column, s->nb);
 }
 
-/* Whether accelerations are found by dense algebra in numbers, which takes less room than formulas
- * that are solved for them; but then the work grows with the cube of the size, and forces must not
+/* Whether accelerations are computed numerically by dense algebra, which takes less room than
+ * symbolically solved formulas; but the work grows with the cube of the size, and forces must not
  * depend on reactions. */
 enum { DENSE_MOST = 64 };
 static bool is_dense(const nh_export_job *job)
@@ -116,7 +115,7 @@ static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail,
     nh_text_add(out, "#define FUSED %d\n#define CAN_FAIL %d\n#define TAKE_WORK(k, io) %s\n",
                 job->single || fused, can_fail,
                 with_newton ? "((k)->top = (io)->work)" : "((void)(k), (void)(io))");
-    if (can_fail) /* pieces follow each other like the parts of a composed step */
+    if (can_fail) /* the pieces follow each other like the parts of a composed step */
         nh_text_add_plain(out, "#define COMPOSED(io) ((io)->parts > 1)\n");
     nh_text_add(out, "#define INPUTS %d\n#define INPUTS_MOVE_CONSTRAINTS %d\n",
                 system->shape.inputs,
@@ -205,7 +204,7 @@ static void add_roots(nh_text *out, const nh_export_job *job)
         nh_text_add(out, "%s_%s ", job->name, entries[i]);
 }
 
-/* A name of the kernel that the program needs for itself gets a mark. */
+/* A name of the kernel that the program itself needs is marked. */
 static bool is_taken(nh_token t, const char *name)
 {
     static const char *const types[] = {"model", "real", "state"};
@@ -231,12 +230,12 @@ static void add_unlike(nh_text *out, const char *text, const char *name)
 
 /* ---- a source ---- */
 
-typedef struct version { /* of the program: without what failing steps need, or with it */
+typedef struct version { /* of the program: without the code for failing steps, or with it */
     nh_text decided;
     nh_source source;
 } version;
 
-/* The texts of one version; `last` names the templates behind the kernel. */
+/* The texts of one version; `last` names the templates after the kernel. */
 static nh_status make_version(version *out, const nh_export_job *job, bool can_fail,
                               bool with_newton, const char *const *last, nh_arena *arena,
                               nh_report *report)
@@ -276,7 +275,7 @@ static bool is_used(const nh_source *source, const char *name)
     return item >= 0 && source->item[item].used;
 }
 
-/* Whether a step may fail to converge: some used function says so. */
+/* Whether a step may fail to converge: whether some function in use reports that. */
 static bool mentions_failure(const nh_source *source)
 {
     static const char failure[] = "NH_KERNEL_NOT_CONVERGED";
@@ -331,7 +330,7 @@ static nh_status add_program(nh_text *out, const nh_export_job *job, bool *can_f
 
 /* ---- the header ---- */
 
-/* A name of the model as part of an identifier. */
+/* Appends a name of the model as part of an identifier. */
 static void add_identifier(nh_text *out, const char *name)
 {
     for (const char *c = name; *c; c++)
@@ -397,7 +396,8 @@ static sizes sizes_of(const nh_export_job *job, bool with_newton)
     return x;
 }
 
-/* An open input of the model, by its place among these; behind them parameters that are given. */
+/* The name of an open input of the model, by its index among these; after them come parameters that
+ * are given from outside. */
 static const char *open_input_name(const nh_system *system, int index)
 {
     const int inputs = system->mechanics->problem->open_values;

@@ -1,4 +1,4 @@
-/* The equations of a system with named parameters, in terms of what users see. */
+/* The equations of a system with named parameters, in the variables that users see. */
 #include "export/equations.h"
 
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 
 #include "base/status.h"
 
-/* ---- from inside to what is seen ---- */
+/* ---- from inner velocities to those that users see ---- */
 
-/* q' in terms of what users see: the rates of a quaternion p = (p0, u) are made of its body rate w,
- * p0' = -u.w/2, u' = (p0 w + u x w)/2. */
+/* q' in the variables that users see: the rates of a quaternion p = (p0, u) follow from its body
+ * rate w, p0' = -u.w/2, u' = (p0 w + u x w)/2. */
 static void rates_of_rotation(nh_graph *g, int first, int shown, nh_expr *rate)
 {
     nh_expr p[4], w[3];
@@ -45,7 +45,7 @@ static nh_expr *inner_velocities(nh_graph *g, const nh_problem *p)
     return rate;
 }
 
-/* w_i = 2 (p0 u' - u p0' - u x u')_i, of velocities as of accelerations. */
+/* w_i = 2 (p0 u' - u p0' - u x u')_i, for velocities and for accelerations. */
 static nh_expr shown_rate(nh_graph *g, int first, const nh_expr *inner, int i)
 {
     nh_expr p[4];
@@ -79,7 +79,7 @@ static nh_expr show(nh_equations *e, nh_expr inner)
                : inner;
 }
 
-/* The forces that belong to what users see: f_j dv_j/dw_i. */
+/* The forces that correspond to the variables users see: f_j dv_j/dw_i. */
 static bool show_forces(nh_equations *e)
 {
     for (int j = 0; j < e->problem->velocities; j++) {
@@ -208,7 +208,7 @@ static nh_status derive(nh_equations *e, nh_report *report)
 }
 
 /* Forces that depend on reactions, as functions of the state: with the multipliers of the motion
- * put in, they are forces like others, and the constraints are ideal. */
+ * inserted, they are ordinary forces, and the constraints are ideal. */
 static nh_status fold_friction(nh_mechanics *s, nh_report *report)
 {
     nh_expr_list motion = {0};
@@ -263,7 +263,7 @@ void nh_equations_close(nh_equations *e)
     free(e->inner_input);
 }
 
-/* ---- looking at them ---- */
+/* ---- access ---- */
 
 void nh_equations_outputs(const nh_equations *e, nh_output *out)
 {

@@ -1,9 +1,9 @@
-/* The equations of a system as expressions in which parameters have their names, for formats that
+/* The equations of a system as expressions in which parameters keep their names, for formats that
  * show them.
  *
- * The text of the model is read again and built with named parameters. `mechanics` has what is
- * derived from it, with the velocities of quaternions where there are rotations; the expressions
- * below are in terms of what users see: body rates in place of these. */
+ * The text of the model is read again and built with named parameters. `mechanics` is what is
+ * derived from it, with quaternion velocities where there are rotations; the expressions below are
+ * in the variables that users see, with body rates in place of these velocities. */
 #ifndef NH_EXPORT_EQUATIONS_H
 #define NH_EXPORT_EQUATIONS_H
 
@@ -24,8 +24,8 @@ typedef struct nh_equations {
     nh_expr *acceleration;   /* [velocities] */
     nh_expr *multiplier;     /* [constraints] */
     nh_expr *observable;     /* [observables] */
-    nh_expr *inner_input;    /* [open_values] what they are by default, of inner velocities */
-    nh_expr *input;          /* [open_values] what they are by default */
+    nh_expr *inner_input;    /* [open_values] defaults, in inner velocities */
+    nh_expr *input;          /* [open_values] defaults */
     const nh_system *system; /* names */
 } nh_equations;
 
@@ -34,7 +34,7 @@ void nh_equations_close(nh_equations *e);
 
 typedef enum nh_shape_of { NH_OUT_NUMBER, NH_OUT_VECTOR, NH_OUT_MATRIX } nh_shape_of;
 
-/* Some of the expressions above under one name: what the formats write. */
+/* Some of the expressions above under one name, as the formats write them. */
 typedef struct nh_output {
     const char *name;   /* "accelerations" */
     const char *remark; /* what it is */
@@ -46,7 +46,7 @@ enum { NH_OUTPUTS = 10 };
 void nh_equations_outputs(const nh_equations *e, nh_output *out);
 size_t nh_output_size(const nh_output *output); /* entries */
 
-/* How often each node below the roots is used, indexed by handle; NULL without memory. A root
+/* How often each node below the roots is used, indexed by handle; NULL without memory. Being a root
  * counts as one more use. */
 uint32_t *nh_count_uses(const nh_graph *g, const nh_expr *order, size_t count, const nh_expr *root,
                         size_t roots);

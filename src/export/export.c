@@ -1,4 +1,5 @@
-/* The public functions: which format, with which method and start, and where it goes. */
+/* The public functions of the export: they choose the format, the method, the start and the
+ * destination. */
 #include "export/export.h"
 
 #include <ctype.h>
@@ -35,9 +36,9 @@ typedef struct format {
     const char *name, *ending;
     nh_export_writer *write;
     bool steps; /* takes steps, by a method */
-    bool acts;  /* events that act are no obstacle */
+    bool acts;  /* events that act are supported */
     bool bytes; /* is no text */
-    bool opens; /* parameters can be set where it is used */
+    bool opens; /* parameters can be changed where it is used */
 } format;
 
 static const format formats[] = {
@@ -75,7 +76,7 @@ static const format *find_format(const char *name, nh_report *report)
 
 /* ---- names ---- */
 
-/* The name of the file without folder and ending, or of the model, as an identifier. */
+/* The name of the file without folder and extension, or of the model, as an identifier. */
 static void choose_name(char *out, size_t room, const nh_export_options *o, const nh_system *system,
                         const char *path)
 {
@@ -136,7 +137,7 @@ static nh_status take_start(workplace *w, const nh_system *system, nh_report *re
     return nh_system_check_start(system, w->given.t0, w->start, w->start + n, report);
 }
 
-/* The step, if it is not given, is that in which a run without one records states. */
+/* If no step is given, it is that at which a run without a step records states. */
 static nh_status choose_step(workplace *w, const nh_system *system, nh_report *report)
 {
     nh_plan_options open = nh_plan_options_default();
@@ -166,7 +167,7 @@ static nh_run_options run_options(const workplace *w)
     return run;
 }
 
-/* Both systems have the same variables, though what is found out about them may differ. */
+/* Whether both systems have the same variables; what was found out about them may differ. */
 static bool are_alike(const nh_system *a, const nh_system *b)
 {
     return a->shape.n == b->shape.n && a->shape.m == b->shape.m &&
@@ -175,9 +176,9 @@ static bool are_alike(const nh_system *a, const nh_system *b)
            nh_system_events(a) == nh_system_events(b);
 }
 
-/* Where the method does not apply to all values of the parameters, they remain what they are.
- * Without parameters this is a copy of the system: what is derived of it for the FMU alone would
- * change the bits of what others derive later. */
+/* If the method does not apply for all values of the parameters, they remain fixed. Without
+ * parameters this is a copy of the system: anything derived from the system itself for the FMU
+ * alone would change the bits of what is derived later. */
 static nh_status open_parameters(workplace *w, const nh_system *system, nh_report *report)
 {
     nh_report ignored = {0};
@@ -256,10 +257,10 @@ static void close_workplace(workplace *w)
     free(w->start);
 }
 
-/* ---- where it goes ---- */
+/* ---- the destination ---- */
 
-/* The text with something else in place of the line that includes the header: the header itself, so
- * that one text is all, or the name of its file. */
+/* The text with the line that includes the header replaced: by the header itself, to make a single
+ * file, or by an include of its actual name. */
 static void replace_include(nh_text *out, const nh_text *text, const char *name, const char *by)
 {
     char line[96];
@@ -284,7 +285,7 @@ static nh_status write_file(const char *path, const nh_text *text, nh_report *re
     return nh_file_commit(file, report);
 }
 
-/* NAME.c and NAME.h, or any other name and that with .h behind it. */
+/* NAME.c and NAME.h, or any other name and the same name with .h appended. */
 static nh_status write_both(const char *path, const nh_text *text, const nh_text *header,
                             const char *name, nh_report *report)
 {

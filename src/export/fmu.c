@@ -1,5 +1,5 @@
 /* An FMU: a zip archive with descriptions, the sources of the exported program and of the functions
- * of the standard, and these compiled for this machine. */
+ * that the standard requires, and both compiled for this machine. */
 #include "export/fmu.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "output/zip.h"
 #include "system/attitude.h"
 
-/* Where importers look for the binary of this machine: in version 2.0, in version 3.0; NULL where
- * the standard has no name for it. */
+/* Where importers look for the binary for this machine: in version 2.0, in version 3.0; NULL if the
+ * standard has no name for it. */
 #if defined(__linux__) && defined(__x86_64__)
 static const char *const folders[] = {"linux64", "x86_64-linux"};
 #elif defined(__linux__) && defined(__i386__)
@@ -25,7 +25,7 @@ static const char *const folders[] = {NULL, "aarch64-linux"};
 static const char *const folders[] = {NULL, NULL};
 #endif
 
-/* No contraction, as in the compiled kernels; nothing but the functions of the standard is seen. */
+/* No contraction, as in compiled kernels; only the functions of the standard are exported. */
 static const char *const flags[] = {"-std=c11",
                                     "-O2",
                                     "-fPIC",
@@ -43,10 +43,10 @@ enum { FLAGS = sizeof flags / sizeof *flags };
 
 enum { TOKEN_SIZE = 39 }; /* {8-4-4-4-12} and a NUL */
 
-/* Sources of so many bytes make an FMU of about 200 kB. Larger ones do without derivatives, or also
+/* Sources of this size make an FMU of about 200 kB. Larger ones do without derivatives, or also
  * without parameters that can be set. */
 enum { SOURCE_MOST = 520000 };
-/* From so many on the compiler is asked for short code. */
+/* From this size on the compiler is asked for short code. */
 enum { SOURCE_LARGE = 400000 };
 
 typedef struct parts {
@@ -150,8 +150,9 @@ static bool make_token(parts *p, const nh_fmu *fmu)
 
 /* ---- the binary ---- */
 
-/* For processors as this one, by whose arithmetic the sources were made: fused multiply-adds are
- * calls of functions elsewhere. The functions of the standard look before they begin. */
+/* Compiles for processors like this one, for whose arithmetic the sources were made: elsewhere,
+ * fused multiply-adds would be function calls. The functions of the standard check this before they
+ * begin. */
 static nh_status compile(nh_text *out, const nh_source_file *file, bool large, nh_report *report)
 {
     const char *all[FLAGS + 9];
@@ -164,7 +165,7 @@ static nh_status compile(nh_text *out, const nh_source_file *file, bool large, n
     return nh_compile_library(out, file, all, report);
 }
 
-/* Without a compiler the FMU has none, which is told but is no failure. */
+/* Without a compiler the FMU contains no binary, which is reported but is not a failure. */
 static nh_status add_binary(parts *p, const nh_fmu *fmu, nh_report *report)
 {
     char program[80], header[80], open_program[80], open_header[80];
@@ -204,9 +205,9 @@ static void replace(nh_text *old, nh_text *by)
     *by = (nh_text){0};
 }
 
-/* Steps with the parameters of the description are those of a run, bit for bit; with others they
- * are done by a second program, in which parameters are no numbers. It also has all that other
- * solvers need, and the derivatives. */
+/* With the parameters of the description, steps are bit for bit those of a run; with others they
+ * are done by a second program, in which parameters are variables. The second one also contains
+ * everything that other solvers need, and the derivatives. */
 static nh_status make_open_program(parts *p, nh_fmu *fmu, nh_report *report)
 {
     nh_export_job steps = *fmu->job;
@@ -295,7 +296,8 @@ static void write_archive(nh_text *out, const parts *p, const nh_fmu *fmu)
     nh_zip(out, entry);
 }
 
-/* Importers give inputs values that stay until the next: they are held, or expressions. */
+/* Importers give inputs values that stay until the next one: inputs must be held, or
+ * expressions. */
 static nh_status check_inputs(const nh_system *system, nh_report *report)
 {
     const nh_problem *problem = system->mechanics->problem;

@@ -9,7 +9,7 @@ typedef enum nh_fmu_role { /* of a variable: causality, variability and initial 
                            NH_FMU_STATE,
                            NH_FMU_RATE,      /* of a state */
                            NH_FMU_OUTPUT,    /* computed from the state */
-                           NH_FMU_LOCAL,     /* the same, of less interest */
+                           NH_FMU_LOCAL,     /* the same, but of less interest */
                            NH_FMU_INDICATOR, /* of an event */
                            NH_FMU_INPUT,
                            NH_FMU_SETTING,   /* a parameter that may be changed at any time */
@@ -22,7 +22,7 @@ typedef struct nh_fmu_variable {
     nh_fmu_role role;
     int reference;
     double start;     /* of states, inputs, settings and constants */
-    int rate_of;      /* the state (its place in the list) that this is the derivative of, or -1 */
+    int rate_of;      /* the state (its index in the list) of which this is the derivative, or -1 */
     const char *unit; /* or NULL */
     char *about;
 } nh_fmu_variable;
@@ -31,21 +31,22 @@ typedef struct nh_fmu {
     const nh_export_job *job;
     int version;               /* 2 or 3 */
     bool co_simulation;        /* there are no events that act */
-    const nh_export_job *open; /* of the program with other parameters; NULL: they are constants */
+    const nh_export_job *open; /* the program for other parameters; NULL: they are constants */
     bool directions;           /* there are directional derivatives */
-    const double *input;       /* at the start; behind them the parameters */
+    const double *input;       /* at the start; followed by the parameters */
     nh_fmu_variable *variable;
     int variables;
     bool failed; /* without memory */
 } nh_fmu;
 
-/* The violation of a constraint from which on a state is moved back, unless it is set. */
+/* If a constraint is violated by more than this, the state is projected back, unless another value
+ * is set. */
 #define NH_FMU_TOLERANCE 1e-9
 
 /* Whether a parameter may be set: sizes, exponents and the like are constants. */
 bool nh_fmu_can_be_set(const nh_fmu *fmu, int parameter);
 
-/* How many of the first observables are not told: a driver's and its passengers' energies, where
+/* How many of the first observables are omitted: the energies of a driver and its passengers, if
  * they are conserved only with the parameters of the export. */
 int nh_fmu_left_out(const nh_fmu *fmu);
 

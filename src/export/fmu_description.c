@@ -1,5 +1,5 @@
 /* The descriptions in an FMU: modelDescription.xml, and how its sources are built. The two versions
- * of the standard say the same things in different words. */
+ * of the standard express the same things in different words. */
 #include "export/fmu.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static void add_number(nh_text *out, const char *name, double value)
     add_attribute(out, name, nh_number_text(value, text));
 }
 
-/* How the structure of the model names a variable: by value reference, or by place. */
+/* How the model structure refers to a variable: by value reference, or by index. */
 static int key_of(const nh_fmu *fmu, int place)
 {
     return fmu->version == 3 ? fmu->variable[place].reference : place + 1;
@@ -182,7 +182,8 @@ static void add_variable(nh_text *out, const nh_fmu *fmu, const nh_fmu_variable 
 
 /* ---- structure ---- */
 
-/* A list of version 2.0 has elements of one kind, one of version 3.0 has no element of its own. */
+/* A list in version 2.0 has elements of one kind; in version 3.0 there is no element for the list
+ * itself. */
 typedef struct section {
     nh_text *out;
     const nh_fmu *fmu;

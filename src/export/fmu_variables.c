@@ -15,7 +15,7 @@ static bool is_listed(const nh_fmu *fmu, const char *name)
     return false;
 }
 
-/* 'R.0', a number of a quaternion, becomes 'R.q0': parts of a name begin with a letter. */
+/* 'R.0', a component of a quaternion, becomes 'R.q0': parts of a name must begin with a letter. */
 static void add_name(nh_text *out, const char *name)
 {
     for (const char *c = name; *c; c++) {
@@ -25,7 +25,7 @@ static void add_name(nh_text *out, const char *name)
     }
 }
 
-/* A velocity is der(x), where it is that of a coordinate. */
+/* A velocity is der(x) if it is that of a coordinate. */
 static void add_velocity_name(nh_text *out, const char *name)
 {
     const size_t length = strlen(name);
@@ -49,7 +49,8 @@ static void add_acceleration_name(nh_text *out, const char *name)
 
 /* ---- the list ---- */
 
-/* Appends a variable, whose name is made different from those before it. Takes the texts over. */
+/* Appends a variable, with a name that differs from those before it. Takes ownership of the
+ * texts. */
 static nh_fmu_variable *add(nh_fmu *fmu, nh_text *name, nh_fmu_role role, int reference)
 {
     while (name->data && !name->failed && is_listed(fmu, name->data))
@@ -58,7 +59,7 @@ static nh_fmu_variable *add(nh_fmu *fmu, nh_text *name, nh_fmu_role role, int re
     fmu->failed = fmu->failed || name->failed || !name->data;
     if (fmu->failed) {
         nh_text_free(name);
-        return v; /* beyond the list: it has room for one more */
+        return v; /* beyond the list, which has room for one more */
     }
     *v = (nh_fmu_variable){.name = name->data, .role = role, .reference = reference, .rate_of = -1};
     fmu->variables++;
@@ -107,7 +108,7 @@ static const char *unit_of_velocity(const nh_system *system, int velocity, const
     return turns ? unit : NULL;
 }
 
-/* States first, so that what belongs to one is found by its place: q, then v. */
+/* States come first, so that what belongs to one is found by its index: q, then v. */
 static void list_states(nh_fmu *fmu, int *reference)
 {
     const nh_export_job *job = fmu->job;

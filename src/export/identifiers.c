@@ -1,4 +1,4 @@
-/* Identifiers of a script: y[3] is y_3, x' is x_dot, lambda is lambda_. */
+/* Identifiers in a script: y[3] becomes y_3, x' becomes x_dot, lambda becomes lambda_. */
 #include "export/script.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@ static bool is_in(const char *const *list, const char *name)
 
 static bool is_taken(const nh_identifiers *names, const char *const *reserved, const char *name)
 {
-    /* a1, a2, ... are what is shared */
+    /* a1, a2, ... are reserved for shared expressions */
     const bool shared = name[0] == 'a' && name[1] && !name[1 + strspn(name + 1, "0123456789")];
     bool taken = shared || is_in(keywords, name) || is_in(reserved, name);
     for (int i = 0; i < names->count && !taken; i++)
@@ -30,7 +30,8 @@ static bool is_taken(const nh_identifiers *names, const char *const *reserved, c
     return taken;
 }
 
-/* Letters and digits stay, a prime becomes _dot, a minus m, and the rest _ between two of them. */
+/* Letters and digits stay, a prime becomes _dot, a minus sign m, and anything else between two of
+ * them becomes _. */
 static char *identifier(nh_identifiers *names, const char *const *reserved, const char *name)
 {
     char *out = calloc(1, 2 * strlen(name) + 8);

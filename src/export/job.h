@@ -1,4 +1,4 @@
-/* What a format is asked to write, and what all of them use. */
+/* What an export format is asked to write, and helpers that all formats use. */
 #ifndef NH_EXPORT_JOB_H
 #define NH_EXPORT_JOB_H
 
@@ -17,18 +17,18 @@ void nh_fill(nh_text *out, const char *text, const nh_filling *fill);
 typedef struct nh_export_job {
     const nh_system *system;
     const nh_run *run;  /* with the method, its tables and what it calls; not started */
-    const char *name;   /* an identifier, with which all public names begin */
-    const char *method; /* as it was asked for */
+    const char *name;   /* an identifier with which all public names begin */
+    const char *method; /* as it was requested */
     double t;
     const double *q, *v; /* the start state */
     bool single;         /* precision */
     bool excerpt;        /* of LaTeX: no document around the equations */
     bool exchange;       /* with the functions of template/exchange.h, */
-    bool steps_only;     /* of them only what belongs to steps */
+    bool steps_only;     /* only those of them that steps need */
     bool directions;     /* and the derivatives */
     int fmi;             /* version of an FMU */
-    /* The same with parameters that are given from outside (system/system.h); NULL where that is
-     * not possible. Of FMUs. */
+    /* The same system with parameters that are given from outside (system/system.h); NULL if that
+     * is not possible. For FMUs. */
     const nh_system *open_system;
     const nh_run *open_run;
 } nh_export_job;
@@ -37,8 +37,8 @@ typedef struct nh_export_job {
 typedef nh_status nh_export_writer(nh_text *text, nh_text *header, const nh_export_job *job,
                                    nh_report *report);
 nh_export_writer nh_export_c; /* NAME.c and NAME.h */
-/* The bytes of NAME.fmu. Without a compiler it has sources only, and the report tells so in its
- * text. */
+/* The bytes of NAME.fmu. Without a compiler it contains only sources, and the text of the report
+ * says so. */
 nh_export_writer nh_export_fmu;
 
 nh_export_writer nh_export_json, nh_export_python, nh_export_sympy, nh_export_latex;

@@ -1,5 +1,5 @@
-/* The expression graph as JSON: nodes in an order of evaluation, and which of them are what.
- * docs/export.md describes the format; a change of what is there takes a new VERSION. */
+/* The expression graph as JSON: nodes in an order of evaluation, and what each of them means.
+ * docs/export.md describes the format; a change of existing contents requires a new VERSION. */
 #include "export/equations.h"
 #include "export/job.h"
 
@@ -70,7 +70,7 @@ static void put_parameters(nh_text *out, const nh_equations *e)
     nh_text_add_plain(out, "],\n");
 }
 
-/* Those that are open; what is given by a formula is part of the equations. */
+/* The open inputs; those given by a formula are part of the equations. */
 static void put_inputs(nh_text *out, const nh_equations *e)
 {
     bool any = false;
@@ -118,7 +118,7 @@ static const char *const function_name[] = {
 static const char *const input_name[] = {
     [NH_TIME] = "t", [NH_Q] = "q", [NH_V] = "v", [NH_U] = "u", [NH_P] = "parameter"};
 
-/* Arguments, and the numbers that belong to them where these are not all 1. */
+/* Arguments, and the numbers that belong to them unless these are all 1. */
 static void put_operands(nh_text *out, const nh_node *n, const uint32_t *place, const char *numbers)
 {
     bool plain = true;

@@ -13,9 +13,9 @@ typedef struct nh_latex {
     const nh_export_job *job;
     nh_tex_graph graph;
     const char *multiplier;        /* the letter */
-    const struct nh_symbol **used; /* definitions that what is printed refers to */
+    const struct nh_symbol **used; /* definitions to which the printed equations refer */
     int useds, used_room;
-    nh_text left_out; /* what was too long, in words */
+    nh_text left_out; /* what was too long to print, in words */
 } nh_latex;
 
 /* A title, and the equations of one align environment. */
@@ -26,7 +26,8 @@ void nh_latex_end(nh_latex *w);
 void nh_latex_leave_out(nh_latex *w, const char *what);
 nh_text nh_latex_name(const char *name, int dots);
 
-/* latex_model.c: what the model says. latex_derived.c: what follows; false without memory. */
+/* latex_model.c: what the model states. latex_derived.c: what follows from it; false without
+ * memory. */
 void nh_latex_model(nh_latex *w);
 bool nh_latex_derived(nh_latex *w);
 

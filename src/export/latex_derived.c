@@ -1,5 +1,5 @@
-/* LaTeX of what follows from a model: mass matrix, equations of motion, accelerations and their
- * linearisation, as far as they can be read. */
+/* LaTeX for what follows from a model: mass matrix, equations of motion, accelerations and their
+ * linearisation, as far as they are readable. */
 #include "export/latex.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "base/decimal.h"
 
 enum {
-    EQUATION_MOST = 900, /* signs of one equation, */
-    SECTION_MOST = 4000, /* and of all of a section: what is longer is left out */
-    ENTRY_MOST = 26,     /* signs of an entry of a matrix that is printed as such, */
+    EQUATION_MOST = 900, /* width of one equation in characters, */
+    SECTION_MOST = 4000, /* and of a whole section: anything longer is left out */
+    ENTRY_MOST = 26,     /* width of an entry of a matrix that is printed as such, */
     MATRIX_MOST = 8,     /* its rows, */
     NUMBERS_MOST = 14    /* and those of a matrix of numbers */
 };
@@ -238,7 +238,8 @@ static nh_expr *jacobian(const nh_latex *w)
     return a;
 }
 
-/* The entries of a matrix: formulas, or numbers; *widest: signs of the widest row. */
+/* The entries of a matrix: formulas, or numbers; *widest: the width of the widest row in
+ * characters. */
 static nh_text matrix_text(const nh_latex *w, const nh_expr *a, const double *value, int size,
                            int *widest)
 {
@@ -270,7 +271,7 @@ static void put_matrix(nh_latex *w, const nh_expr *a, const double *value, int s
 {
     int widest;
     nh_text text = matrix_text(w, a, value, size, &widest);
-    const bool wide = widest > 72; /* is made to fit */
+    const bool wide = widest > 72; /* it is scaled to fit */
     nh_text_add(w->out, "\\[\n%sA = \\begin{pmatrix}\n%s\\end{pmatrix}%s\n\\]\n",
                 wide ? "\\resizebox{\\textwidth}{!}{$\\displaystyle " : "",
                 text.data ? text.data : "", wide ? "$}" : "");
@@ -291,7 +292,7 @@ static bool put_linearisation(nh_latex *w)
               nh_evaluate(e->g, a, (size_t)size * (size_t)size, w->job->t, w->job->q, w->job->v,
                           NULL, value);
     nh_tex_graph_close(&w->graph);
-    ok = ok && nh_tex_graph_open(&w->graph, e); /* derivatives are new */
+    ok = ok && nh_tex_graph_open(&w->graph, e); /* the derivatives are new nodes */
     double widest = 0, total = 0;
     for (int i = 0; ok && i < size; i++) {
         double row = 0;

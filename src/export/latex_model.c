@@ -1,4 +1,4 @@
-/* LaTeX of what a model says, as it is written there. */
+/* LaTeX for what a model states, in the form in which it is written there. */
 #include "export/latex.h"
 #include "model/ast.h"
 
@@ -20,7 +20,7 @@ static void use(nh_latex *w, const nh_ast *ast)
     }
 }
 
-/* left = right, with the range of a loop behind it. */
+/* left = right, followed by the range of a loop. */
 static void put_statement(nh_latex *w, const nh_statement *s, const char *left, const char *sign,
                           const nh_ast *right)
 {

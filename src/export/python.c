@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* What the functions use themselves. */
+/* Names that the functions themselves use. */
 static const char *const reserved[] = {"np", "t",   "q",     "v",          "u",
                                        "c",  "out", "shape", "parameters", NULL};
 
@@ -102,7 +102,7 @@ static void put_data(writing *w)
 
 /* ---- functions ---- */
 
-/* The inputs that are used get their names. */
+/* Gives names to the inputs that are used. */
 static void put_unpacking(writing *w, const nh_expr *order, size_t count)
 {
     static const char *const array[] = {[NH_Q] = "q", [NH_V] = "v", [NH_U] = "u"};

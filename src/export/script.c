@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-    INLINE_MOST = 14, /* nodes of an expression that is not cut in two */
+    INLINE_MOST = 14, /* nodes of an expression that is not divided */
     LINE_MOST = 100   /* characters */
 };
 
-/* How strongly the surroundings bind. */
+/* How strongly the surrounding operation binds. */
 typedef enum binding { IN_SUM, IN_PRODUCT, IN_POWER } binding;
 
 static const char *const function_name[] = {
@@ -28,7 +28,7 @@ static const char *called(const nh_script *s, int function)
     return other ? sympy[function] : function_name[function];
 }
 
-/* Fractions with a small power of two below are written as such. */
+/* Fractions with a small power of two as denominator are written as such. */
 void nh_script_number(nh_text *out, double value, bool exact)
 {
     char text[32];
@@ -181,7 +181,7 @@ void nh_script_put(const nh_script *s, nh_text *out, nh_expr e)
 
 /* ---- lines ---- */
 
-/* Breaks at spaces; inside parentheses Python does not mind. */
+/* Breaks at spaces; inside parentheses Python accepts that. */
 static void put_wrapped(const nh_script *s, nh_text *out, size_t begun, const char *text)
 {
     size_t column = begun;

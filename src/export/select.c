@@ -1,4 +1,4 @@
-/* Which items of a source are needed, and how they are written. */
+/* Determines which items of a source are needed, and writes them. */
 #include "export/export.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static bool make_different(nh_source *second, const char *name, size_t length)
     return true;
 }
 
-/* Names that a macro pastes of one stem are renamed together, and so is the stem. */
+/* Names that a macro pastes from one stem are renamed together, and so is the stem. */
 static bool spread_to_pasted(nh_source *second, const char *name)
 {
     const int first = second->prefixes, end = first + second->suffixes;
@@ -95,7 +95,7 @@ static bool spread_to_pasted(nh_source *second, const char *name)
     return changed;
 }
 
-/* An item is the same where its text is and all that it mentions is. */
+/* Two items are the same if their texts are and if everything that they mention is. */
 static void compare(const nh_source *first, nh_source *second)
 {
     for (int i = 0; i < second->items; i++)
@@ -160,7 +160,7 @@ static bool single_function(nh_token t)
     return false;
 }
 
-/* Compilers' own names become those of the library. */
+/* Replaces the compiler's own names by those of the library. */
 static nh_token plain_name(nh_token t)
 {
     static const char own[] = "__builtin_";
@@ -172,7 +172,7 @@ static nh_token plain_name(nh_token t)
     return t;
 }
 
-/* Both sources have it, and differ in it. */
+/* Both sources have it, but with differences. */
 static bool differs(const writing *w, const char *name, size_t length)
 {
     const int item = nh_source_find(w->second, name, length);
@@ -180,7 +180,7 @@ static bool differs(const writing *w, const char *name, size_t length)
            nh_source_find(w->first, name, length) >= 0;
 }
 
-/* Also where a macro pastes something behind it. */
+/* Also if a macro pastes something after it. */
 static bool is_renamed(const writing *w, nh_token t)
 {
     const nh_source *s = w->second;
@@ -221,7 +221,7 @@ static void write_item(writing *w, const nh_item *item)
     nh_text_add_plain(w->out, "\n");
 }
 
-/* An empty line between all but macros. */
+/* Writes items, with an empty line between all except macros. */
 static void write_items(writing *w, const nh_source *source)
 {
     bool was_macro = false;
@@ -236,7 +236,7 @@ static void write_items(writing *w, const nh_source *source)
     }
 }
 
-/* What both have is written with the first one. */
+/* Writes what both have with the first one. */
 static bool share(nh_source *first, const nh_source *second)
 {
     bool good = true;

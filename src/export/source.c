@@ -1,4 +1,4 @@
-/* Dividing C source into its top-level items. */
+/* Divides C source into its top-level items. */
 #include "export/source.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static void add_name(reading *r, nh_token token)
         r->names[r->count++] = text;
 }
 
-/* The rest of a line with what its backslashes join to it. */
+/* The rest of a line, including the lines that backslashes join to it. */
 static void pass_directive(reading *r)
 {
     while (r->at < r->end && *r->at != '\n')
@@ -72,7 +72,7 @@ static void note_pasted(reading *r, nh_item *item)
     nh_source *s = r->s;
     const char *at = item->text + item->body, *end = item->text + item->length;
     nh_token last = {0};
-    bool joined = false; /* behind ## */
+    bool joined = false; /* after ## */
     for (nh_token t; (t = nh_token_next(&at, end)).kind != NH_TOKEN_END;) {
         if (t.kind == NH_TOKEN_SIGN && *t.text == '#' && at < end && *at == '#') {
             at++;
@@ -102,11 +102,11 @@ static void read_macro(reading *r, nh_item *item)
     note_pasted(r, item);
 }
 
-/* What a declaration or definition defines: the name before the first parenthesis of a function,
- * before the bracket or sign of equality of data, the last one of a typedef; a tag; the constants
- * of an enumeration. */
+/* What a declaration or definition defines: for a function, the name before the first parenthesis;
+ * for data, the name before the bracket or equals sign; for a typedef, the last name; a tag; the
+ * constants of an enumeration. */
 typedef struct declaration {
-    int round, curly; /* open ones */
+    int round, curly; /* number of open ones */
     bool function, data, enumeration, is_typedef, at_constant, named;
     nh_token last; /* name at the outermost level */
 } declaration;
@@ -159,7 +159,7 @@ static void read_declaration(reading *r)
     }
 }
 
-/* Moves to the next item; `text` is where it, or the comment that belongs to it, begins. */
+/* Moves to the next item; `text` is where it begins, or the comment that belongs to it. */
 static bool find_item(reading *r, const char **text, const char **body)
 {
     const char *comment = NULL;
@@ -176,7 +176,7 @@ static bool find_item(reading *r, const char **text, const char **body)
             lines += *t.text == '\n';
             if (lines > 1)
                 comment = NULL;
-        } else if (*t.text != ';') { /* that of a macro at the top is no item */
+        } else if (*t.text != ';') { /* a semicolon after a macro at top level is not an item */
             r->at = here;
             *text = comment ? comment : here;
             *body = here;

@@ -1,5 +1,5 @@
-/* The model as a script that rebuilds it with SymPy: what is in it is what the model says, and the
- * equations are derived again there. */
+/* The model as a script that rebuilds it with SymPy: the script contains what the model states, and
+ * derives the equations again. */
 #include "export/job.h"
 #include "export/script.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* What the script uses itself. */
+/* Names that the script itself uses. */
 static const char *const reserved[] = {"sp",
                                        "mpmath",
                                        "functools",
@@ -42,7 +42,7 @@ typedef struct writing {
 
 /* ---- symbols ---- */
 
-/* Symbols carry the names of the model, which differ from one another. */
+/* Symbols have the names of the model, which are all different. */
 static void put_symbol(nh_text *out, const char *identifier, const char *name)
 {
     nh_text_add(out, "%s = sp.Symbol(", identifier);

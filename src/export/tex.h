@@ -1,5 +1,5 @@
-/* LaTeX: names, expressions as the model writes them and as the graph has them, and equations that
- * are broken where they would leave the page. */
+/* LaTeX: names, expressions as the model writes them and as they are in the graph, and equations
+ * that are broken where they would run off the page. */
 #ifndef NH_EXPORT_TEX_H
 #define NH_EXPORT_TEX_H
 
@@ -8,27 +8,27 @@
 
 struct nh_ast;
 
-/* A place where a line may end; nh_tex_equation takes them out. */
+/* Marks where a line may be broken; nh_tex_equation removes the marks. */
 #define NH_TEX_BREAK '\1'
 
-/* theta_max' as \dot{\theta}_{\mathrm{max}}, y[3] as y_{3}, R.w1 as \omega_{R,1}; `index` is one
- * more subscript, already in LaTeX, or NULL; `dots` above it. */
+/* theta_max' as \dot{\theta}_{\mathrm{max}}, y[3] as y_{3}, R.w1 as \omega_{R,1}; `index` is an
+ * additional subscript, already in LaTeX, or NULL; `dots` is the number of dots above. */
 void nh_tex_name(nh_text *out, const char *name, const char *index, int dots);
 void nh_tex_number(nh_text *out, double value);
-/* Words, with what LaTeX would not print as it stands escaped. */
+/* Words, with special characters of LaTeX escaped. */
 void nh_tex_words(nh_text *out, const char *words);
 
-/* How many signs wide it is printed, roughly. */
+/* Roughly how many characters wide it is when printed. */
 int nh_tex_width(const char *text);
-/* Without places for breaks. */
+/* Without marks for breaks. */
 void nh_tex_flat(nh_text *out, const char *text);
-/* One line of an align environment, `left` &= `right`, of several where it is long. */
+/* One line of an align environment, `left` &= `right`, or several lines if it is long. */
 void nh_tex_equation(nh_text *out, const char *left, const char *sign, const char *right);
 
 /* An expression of a model as it is written. */
 void nh_tex_written(nh_text *out, const struct nh_ast *ast);
 
-/* An expression of the graph; `width` tells how wide it would be without writing it. */
+/* An expression of the graph; `width` tells how wide it would be, without writing it. */
 typedef struct nh_tex_graph {
     const nh_equations *e;
     double *width; /* by handle; 0: not known */

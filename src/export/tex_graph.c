@@ -1,4 +1,4 @@
-/* LaTeX of expressions of the graph. */
+/* LaTeX for expressions of the graph. */
 #include "export/tex.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-    FRACTION_MOST = 36, /* signs above or below a line, */
-    ROOT_MOST = 60,     /* and below a root; longer ones are written so that they can be broken */
-    FLAT_MOST = 30      /* signs in parentheses that are not broken */
+    FRACTION_MOST = 36, /* width above or below a fraction bar, in characters, */
+    ROOT_MOST = 60,     /* and under a root; anything wider is written so that it can be broken */
+    FLAT_MOST = 30      /* width in parentheses that are not broken */
 };
 
 typedef enum binding { IN_SUM, IN_PRODUCT, IN_POWER } binding;
@@ -178,8 +178,8 @@ static void put_power(const nh_tex_graph *t, nh_text *out, nh_operand o, double 
     nh_text_end(&exponent, out);
 }
 
-/* The factors above (sign 1) or below (sign -1) the line. Numbers and parameters stand first, sums
- * last. */
+/* The factors above (sign 1) or below (sign -1) the fraction bar. Numbers and parameters come
+ * first, sums last. */
 static int put_factors(const nh_tex_graph *t, nh_text *out, const nh_node *n, int sign, bool alone)
 {
     int written_so_far = 0;
@@ -200,7 +200,7 @@ static int put_factors(const nh_tex_graph *t, nh_text *out, const nh_node *n, in
     return written_so_far;
 }
 
-/* above / below, for what is too long for a fraction. */
+/* above / below, if it is too long for a fraction. */
 static void put_slash(const nh_tex_graph *t, nh_text *out, const nh_node *n, int tops, int bottoms)
 {
     nh_text below = {0};

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    LINE_MOST = 70, /* signs of a line of an equation */
+    LINE_MOST = 70, /* width of a line of an equation */
     NAME_ROOM = 256
 };
 
@@ -35,7 +35,7 @@ static void put_piece(nh_text *out, const char *piece, size_t length, const char
         nh_text_add(out, "\\%s{%.*s}", font, (int)length, piece);
 }
 
-/* Letters, then what is behind them: digits, and pieces between underscores. */
+/* Letters, then what follows them: digits, and pieces between underscores. */
 static const char *put_subscript(nh_text *sub, const char *rest)
 {
     while (*rest && *rest != '[' && *rest != '.' && *rest != '\'') {
@@ -147,7 +147,8 @@ static bool has_no_width(const char *command, size_t length)
 
 static int width_of(const char *text, size_t length);
 
-/* Of what stands between \\begin and \\end, rows above one another; *used: how long that is. */
+/* The width of what is between \\begin and \\end, with rows one above the other; *used: its length
+ * in the text. */
 static int width_of_rows(const char *text, size_t length, size_t *used)
 {
     int depth = 0, rows = 1;
@@ -167,7 +168,8 @@ static int width_of_rows(const char *text, size_t length, size_t *used)
     return (i > head ? width_of(text + head, i - head) : 0) / rows + 2;
 }
 
-/* A command is a sign or the letters of a function, a sum's sign takes three. */
+/* A command counts as one character or as the letters of a function; a summation sign counts as
+ * three. */
 static int width_of(const char *text, size_t length)
 {
     int width = 0;
@@ -243,7 +245,7 @@ void nh_tex_equation(nh_text *out, const char *left, const char *sign, const cha
         nh_tex_flat(out, left);
         nh_text_add(out, " &%s ", sign);
         put_side(out, right, width + 3);
-    } else { /* a long left side has lines for itself */
+    } else { /* a long left side gets lines of its own */
         nh_text_add_plain(out, "&");
         int column = put_side(out, left, 0);
         const bool fits = column + nh_tex_width(right) + 3 <= LINE_MOST;

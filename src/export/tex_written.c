@@ -1,13 +1,14 @@
-/* LaTeX of expressions as a model writes them: sums and products in its order, its own names. */
+/* LaTeX for expressions as a model writes them: sums and products in its order, with its own
+ * names. */
 #include "export/tex.h"
 #include "model/ast.h"
 
 #include <string.h>
 
 enum {
-    FRACTION_MOST = 36, /* signs above or below a line; longer ones are written with a slash */
-    ROOT_MOST = 60,     /* signs below a root; longer ones are written so that they can be broken */
-    FLAT_MOST = 30      /* signs in parentheses that are not broken */
+    FRACTION_MOST = 36, /* width above or below a fraction bar; wider ones get a slash */
+    ROOT_MOST = 60,     /* width under a root; anything wider is written so that it can be broken */
+    FLAT_MOST = 30      /* width in parentheses that are not broken */
 };
 
 typedef enum binding { IN_SUM, IN_PRODUCT, IN_POWER } binding;
@@ -22,7 +23,7 @@ static nh_text written(const nh_ast *ast, binding around)
     return text;
 }
 
-/* In parentheses: short ones grow with what they enclose, long ones may be broken. */
+/* Adds parentheses: short ones grow with their contents, long ones may be broken. */
 static void enclose(nh_text *out, const char *text)
 {
     if (!text) {
@@ -47,7 +48,7 @@ static void put_enclosed(nh_text *out, const nh_ast *ast)
     nh_text_end(&text, out);
 }
 
-/* Between braces nothing can be broken. */
+/* Inside braces nothing can be broken. */
 static void put_flat(nh_text *out, const nh_ast *ast, binding around)
 {
     nh_text text = written(ast, around);
@@ -68,7 +69,7 @@ static void put_sum(nh_text *out, const nh_ast *ast)
     }
 }
 
-/* Whether two numbers would meet. */
+/* Whether two numbers would be adjacent. */
 static bool begins_with_digit(const char *text)
 {
     return text && *text >= '0' && *text <= '9';
@@ -91,7 +92,7 @@ static void put_factor(nh_text *out, const nh_ast *factor, const nh_ast *first, 
     nh_text_end(&text, out);
 }
 
-/* above/below, with a line between them unless they are long. */
+/* above/below, as a fraction unless they are long. */
 static void put_quotient(nh_text *out, const nh_text *above, const nh_text *below)
 {
     const char *top = above->length ? above->data : "1", *bottom = below->length ? below->data : "";
@@ -120,7 +121,8 @@ static void put_quotient(nh_text *out, const nh_text *above, const nh_text *belo
     }
 }
 
-/* From the left: what stands before divisors is above them, what follows comes behind. */
+/* From left to right: what comes before the divisors is above them, what follows comes after the
+ * fraction. */
 static void put_product(nh_text *out, const nh_ast *ast)
 {
     const nh_ast *child = ast->child;
@@ -320,7 +322,7 @@ static bool ends_with_subscript(const nh_text *text)
     return at && at[1] == '{' && strcspn(at, "}") == strlen(at) - 1;
 }
 
-/* Something else with indices or a prime behind it. */
+/* Any other expression with indices or a prime after it. */
 static void put_part(nh_text *out, const nh_ast *ast)
 {
     nh_text_add_plain(out, ast->prime ? "\\frac{d}{dt}" : "");

@@ -1,5 +1,5 @@
-/* Tokens of C, as far as it takes to tell names, numbers, quotations and comments apart; and the
- * conditions of the preprocessor. */
+/* Splits C source into tokens, just well enough to tell names, numbers, quotations and comments
+ * apart, and evaluates preprocessor conditions. */
 #include "export/source.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static const char *end_of_comment(const char *at, const char *end)
     return end;
 }
 
-/* Digits, letters, points, and a sign behind an exponent. */
+/* Digits, letters, points, and a sign after an exponent. */
 static const char *end_of_number(const char *at, const char *end)
 {
     for (at++; at < end; at++) {
@@ -78,7 +78,7 @@ bool nh_token_is(nh_token token, const char *text)
 
 /* ---- fields ---- */
 
-/* What comes next but for blanks and comments. */
+/* The next character that is not blank or part of a comment. */
 static char sign_ahead(const char *at, const char *end)
 {
     nh_token t;
@@ -99,8 +99,8 @@ nh_walk nh_walk_begin(const char *text, size_t length)
     return walk;
 }
 
-/* A field is what follows a point or an arrow, and in a struct what a comma, a semicolon or a
- * bracket follows. */
+/* A field is a name that follows a point or an arrow or, in a struct, one that is followed by a
+ * comma, a semicolon or a bracket. */
 nh_token nh_walk_next(nh_walk *walk, bool *is_field)
 {
     const nh_token t = nh_token_next(&walk->at, walk->end);
@@ -123,7 +123,7 @@ nh_token nh_walk_next(nh_walk *walk, bool *is_field)
     return t;
 }
 
-/* ---- what a condition says ---- */
+/* ---- evaluating a condition ---- */
 
 typedef struct macro {
     nh_token name;
@@ -135,7 +135,7 @@ typedef struct condition {
     const macro *macros;
     const char *at, *end;
     nh_token token; /* the next one */
-    int depth;      /* of macros within macros */
+    int depth;      /* of nested macros */
     bool failed;
 } condition;
 
@@ -183,7 +183,7 @@ static long value_of_macro(condition *c, nh_token name)
     if (!m || !m->body)
         return 0;
     if (m->body < m->end && *m->body == '(' && m->body == m->name.text + m->name.length) {
-        /* of functions there is one: OPTION_INT(i) pastes NH_OPTION_INT_i */
+        /* there is one function-like macro: OPTION_INT(i) pastes NH_OPTION_INT_i */
         char pasted[64] = "NH_OPTION_INT_";
         const char *open = c->token.text;
         while (open < c->end && *open != ')')
@@ -310,7 +310,7 @@ typedef struct deciding {
     nh_arena arena;
     macro *macros;
     int depth;
-    bool active[DEPTH_MAX], decided[DEPTH_MAX]; /* of each #if: this branch, and one so far */
+    bool active[DEPTH_MAX], decided[DEPTH_MAX]; /* of each #if: this branch; any so far */
     bool failed;
 } deciding;
 
@@ -364,13 +364,13 @@ static void next_branch(deciding *d, bool is_else, const char *at, const char *e
         return;
     }
     const int place = d->depth - 1;
-    d->active[place] = true; /* the enclosing ones decide whether the condition is looked at */
+    d->active[place] = true; /* the enclosing ones decide whether the condition is evaluated */
     const bool looked_at = !d->decided[place] && is_active(d);
     d->active[place] = looked_at && (is_else || holds(d, at, end));
     d->decided[place] = d->decided[place] || d->active[place];
 }
 
-/* A line that begins with #; true where it is part of the text that is left. */
+/* A line that begins with #; true if it remains part of the text. */
 static bool directive(deciding *d, const char *at, const char *end)
 {
     const char *from = at + 1;
@@ -397,7 +397,7 @@ static bool directive(deciding *d, const char *at, const char *end)
     return active && (nh_token_is(word, "define") || nh_token_is(word, "undef"));
 }
 
-/* Where the line ends: those that end with a backslash go on, and so do comments. */
+/* Where the line ends: lines that end with a backslash continue, and so do comments. */
 static const char *end_of_line(const char *at, const char *end)
 {
     while (at < end && *at != '\n') {

@@ -10,8 +10,8 @@
 
 enum { BINS = 450, BINS_OF_MANY = 120, PATH_POINTS = 4000 };
 
-/* All panels have the same slots, a colour each: the methods; or, when some panel shows several
- * cases, the pairs of case and method that are drawn anywhere. */
+/* All panels have the same slots, each with a colour: the methods; or, if some panel shows several
+ * cases, all pairs of case and method that are drawn anywhere. */
 typedef struct slot {
     int by_case, by_method; /* by_case -1: that of the panel */
     char name[160];
@@ -25,7 +25,7 @@ typedef struct atlas {
     int slots;
     nh_panel panel[NH_FIGURE_LIST];
     char note[NH_FIGURE_LIST][NOTE]; /* curves that are hidden */
-    nh_curve *curve;                 /* [panels][slots + 2]: behind the slots guide and points */
+    nh_curve *curve;                 /* [panels][slots + 2]: the slots, guide and points */
 } atlas;
 
 /* ---- slots --------------------------------------------------------------------------------- */
@@ -108,8 +108,8 @@ static bool add_point(points *p, double x, double y)
     return true;
 }
 
-/* The least and the greatest of a stretch, in the order in which they come; on a logarithmic scale
- * only the greatest, since an error that changes its sign has no lower end there. */
+/* The least and the greatest value of a stretch, in the order in which they occur; on a logarithmic
+ * scale only the greatest, since an error that changes its sign has no lower end there. */
 static bool add_extremes(points *out, const nh_series *s, int64_t from, int64_t to, bool is_log)
 {
     int64_t low = from, high = from;
@@ -135,7 +135,7 @@ static bool thin(points *out, const nh_series *s, int bins, bool is_log)
     return true;
 }
 
-/* Two series against each other: a path, which extremes would spoil. */
+/* Two series against each other: a path, for which extremes would be wrong. */
 static bool pair_up(points *out, const nh_series *x, const nh_series *y, bool y_log)
 {
     int64_t count = x->count < y->count ? x->count : y->count;
@@ -209,9 +209,9 @@ static nh_status make_points(nh_curve *dots, const nh_drawing *p)
     return ok ? NH_OK : NH_NO_MEMORY;
 }
 
-/* ---- curves under others ------------------------------------------------------------------- */
+/* ---- hidden curves ------------------------------------------------------------------------- */
 
-/* How far apart points may be and look like one: a line's width. */
+/* The distance at which points look like one: the width of a line. */
 typedef struct width {
     double x, y;
 } width;
@@ -238,7 +238,8 @@ static width find_width(const nh_curve *curves, int count, const nh_drawing *p)
     return (width){0.003 * (right - left), 0.003 * (high - low)};
 }
 
-/* Whether a curve cannot be seen for one that is drawn over it. Gaps are NAN and no difference. */
+/* Whether a curve is hidden by one that is drawn over it. Gaps are NAN and count as no
+ * difference. */
 static bool is_under(const nh_curve *below, const nh_curve *above, const nh_drawing *p, width w)
 {
     if (below->count < 2 || below->count != above->count || below->faint)
@@ -366,7 +367,7 @@ nh_status nh_figure_draw(const nh_figure *f, const char *path, nh_report *report
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-/* Texts in double quotes, theirs doubled. */
+/* Texts in double quotes, with quotes inside them doubled. */
 static void put_text(nh_file *file, const char *text)
 {
     nh_file_write(file, "\"", 1);

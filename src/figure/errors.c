@@ -33,7 +33,7 @@ static double largest(const double *a, const double *b, int count)
     return most;
 }
 
-/* The least time of several runs: others disturb, never help. */
+/* The least time of several runs: disturbances only add time. */
 static double time_again(const trial *t, nh_run *run, int64_t steps)
 {
     double least = nh_run_seconds(run), total = least;
@@ -47,7 +47,7 @@ static double time_again(const trial *t, nh_run *run, int64_t steps)
     return least;
 }
 
-/* One step size; NaN where the method fails. */
+/* Measures one step size; NaN if the method fails. */
 static void measure(const trial *t, double h, int64_t steps, double *value)
 {
     nh_run *run;

@@ -41,7 +41,7 @@ static nh_status read_divisor(nh_reader *r, nh_chain *chain)
     return NH_OK;
 }
 
-/* Behind 'per QUANTITY' a running mean would leave other points than the quantity has. */
+/* After 'per QUANTITY', a running mean would have other points than the quantity. */
 static nh_status read_window(nh_reader *r, nh_chain *chain)
 {
     for (int i = 0; i < chain->ops; i++)
@@ -51,8 +51,8 @@ static nh_status read_window(nh_reader *r, nh_chain *chain)
     return nh_take_positive(r, "the window of the mean", &chain->value[chain->ops]);
 }
 
-/* The operation that the next word names; -1 when it is a quantity, as the last word of a chain is
- * whatever its name. */
+/* The operation that the next word names; -1 if it is a quantity, which the last word of a chain
+ * always is. */
 static int next_operation(const nh_reader *r)
 {
     const nh_word *word = &r->line.word[r->line.at], *behind = word + 1;
@@ -157,7 +157,7 @@ static nh_status read_measurement(nh_reader *r, nh_measurement *m)
     return status ? status : read_which_case(r, &m->by_case);
 }
 
-/* from 5e-5 to 2e-4, behind 'from' */
+/* from 5e-5 to 2e-4, after 'from' */
 static nh_status read_band(nh_reader *r, nh_expectation *e)
 {
     e->tolerance = NH_WITHIN_BAND;

@@ -164,8 +164,8 @@ static void work_together(crew *c, int threads)
         pthread_join(thread[i], NULL);
 }
 
-/* A wrong request (a model that is not there, a quantity that does not exist) is a failure of the
- * figure; a method that does not apply or does not reach the end is a result. */
+/* A wrong request (a model or a quantity that does not exist) is a failure of the figure; a method
+ * that does not apply or does not reach the end is a result. */
 static nh_status first_mistake(const nh_figure *f, nh_report *report)
 {
     for (int i = 0; i < f->case_count * f->method_count; i++) {
@@ -206,7 +206,7 @@ nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_repor
     return status ? status : nh_figure_check(f, report);
 }
 
-/* ---- asking -------------------------------------------------------------------------------- */
+/* ---- access -------------------------------------------------------------------------------- */
 
 const char *nh_figure_name(const nh_figure *figure)
 {

@@ -40,21 +40,21 @@ typedef struct nh_chain {
     nh_place place;
 } nh_chain;
 
-/* What is computed. A case begins with the figure's own and changes some of it. */
+/* What is computed. A case begins with the settings of the figure and changes some of them. */
 typedef struct nh_setup {
     const char *model, *compose;
     const char *set[NH_FIGURE_ITEMS], *start[NH_FIGURE_ITEMS]; /* NAME=EXPRESSION */
     int sets, starts;
     bool project;
     double step, time, quick_time; /* NaN when not given */
-    int64_t every;                 /* 0: as many points as are useful */
+    int64_t every;                 /* 0: a suitable number of points */
     int members, quick_members;    /* 0: one */
     double energy;                 /* of random starts */
     uint64_t seed;
     const char *swept; /* the parameter that makes the members differ, or NULL */
     double sweep[NH_FIGURE_ITEMS];
-    int quick_halvings; /* 0: as many */
-    int halvings; /* > 0: errors at the end for `step` and so many halvings of it, not in time */
+    int quick_halvings; /* 0: the same number */
+    int halvings;       /* > 0: errors at the end, for `step` and this many halvings of it */
     nh_place place;
 } nh_setup;
 
@@ -75,7 +75,7 @@ typedef struct nh_drawing { /* a panel */
     bool has_x, x_log, y_log, equal, marks;
     bool in_case[NH_FIGURE_LIST], by_method[NH_FIGURE_LIST]; /* what is drawn */
     bool some_case, some_method;                             /* false: all */
-    double y_range[2], x_range[2];                           /* NaN: as the data want it */
+    double y_range[2], x_range[2];                           /* NaN: chosen by the data */
     double guide; /* a line of this slope through 0, or of this power on logarithmic scales; NaN:
                      none */
     double guide_factor;
@@ -87,13 +87,13 @@ typedef struct nh_drawing { /* a panel */
 typedef enum nh_finding_kind {
     NH_MEASURE_MAX,      /* the largest |y| */
     NH_MEASURE_LAST,     /* y at the end */
-    NH_MEASURE_SLOPE,    /* of a line that oscillations do not enter */
+    NH_MEASURE_SLOPE,    /* of a line fitted insensitively to oscillations */
     NH_MEASURE_DRIFT,    /* its size */
     NH_MEASURE_LINE,     /* the slope of the plain least-squares line */
     NH_MEASURE_RATE,     /* of a mean square that grows like rate*t */
-    NH_MEASURE_EXPONENT, /* of the power of t that it grows with */
+    NH_MEASURE_EXPONENT, /* of t, with which it grows */
     NH_MEASURE_ORDER,    /* of the errors over step sizes */
-    NH_MEASURE_GROWTH,   /* the factor of one step, while y is small */
+    NH_MEASURE_GROWTH,   /* the factor per step, while y is small */
     NH_MEASURE_VERDICT,
     NH_MEASURES
 } nh_finding_kind;
@@ -111,20 +111,20 @@ typedef enum nh_tolerance {
     NH_WITHIN_BAND
 } nh_tolerance;
 
-typedef struct nh_expectation { /* a finding */
+typedef struct nh_expectation { /* an expected result */
     const char *text;
     nh_measurement left, right;
     char relation;   /* '=', '<', '>', 'i' for is */
     bool compared;   /* `right` is a measurement; else `value` */
     bool needs_time; /* cannot be checked in quick runs */
-    bool is_claim;   /* is reported, but is not a test */
+    bool is_claim;   /* reported, but not a test */
     double value, allowed, band[2];
     nh_tolerance tolerance;
     const char *verdict;
     nh_place place;
 } nh_expectation;
 
-typedef struct nh_figure_table { /* instead of panels: methods down, cases and quantities across */
+typedef struct nh_figure_table { /* instead of panels: methods by cases and quantities */
     nh_finding_kind measure;
     nh_chain column[NH_FIGURE_LIST];
     int columns;
@@ -132,7 +132,7 @@ typedef struct nh_figure_table { /* instead of panels: methods down, cases and q
 
 /* One method on one case. */
 typedef struct nh_outcome {
-    nh_status status; /* NH_NOT_APPLICABLE: the method does not go with the case */
+    nh_status status; /* NH_NOT_APPLICABLE: the method does not apply to the case */
     nh_report report;
     int members, names;
     const char **name; /* what was measured, in the order of the data */
@@ -140,11 +140,11 @@ typedef struct nh_outcome {
     double step;
     double *t;      /* [points] */
     double *data;   /* [members][names][points] */
-    int halvings;   /* of the step; 0: a course in time */
+    int halvings;   /* of the step; 0: a series over time */
     nh_order order; /* of a study of step sizes */
 } nh_outcome;
 
-/* The end state that errors of a case are measured from; computed once. */
+/* The end state with which those of a case are compared; computed once. */
 typedef struct nh_target {
     bool known;
     nh_status status;
@@ -169,17 +169,18 @@ struct nh_figure {
     nh_target *target;   /* [cases] while and after a run */
     nh_outcome *outcome; /* [cases][methods] after a run, else NULL */
     bool quick;          /* how it was run */
-    nh_finding *result;  /* of each finding; `in every case` makes several */
+    nh_finding *result;  /* for each finding; `in every case` makes several */
     int result_count;
     double seconds;
 };
 
 enum { NH_FINDINGS_MOST = 200 };
 
-/* parse.c: reads figure->source; statements.c: what each statement means. */
+/* parse.c: reads figure->source; statement.c: what each statement means. */
 nh_status nh_figure_read(nh_figure *figure, nh_report *report);
 
-/* series.c: the series of a chain for one member; members of a collapsing chain are all taken. */
+/* series.c: the series of a chain for one member; a chain that combines members uses all of
+ * them. */
 typedef struct nh_series {
     int64_t count;
     double *x, *y;

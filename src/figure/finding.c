@@ -20,8 +20,8 @@ static double largest(const nh_series *s)
     return s->count > 0 ? most : NAN;
 }
 
-/* The factor from one step to the next while y grows and is small, below a hundredth of its
- * largest: the eigenvalue of the method at the equilibrium that y leaves. */
+/* The factor from one step to the next while y grows and is still below a hundredth of its largest
+ * value: the eigenvalue of the method at the equilibrium that y leaves. */
 static double growth(const nh_outcome *o, const nh_series *s)
 {
     nh_trend trend = {0};
@@ -67,8 +67,8 @@ static double of_series(const nh_outcome *o, const nh_series *s, nh_finding_kind
     }
 }
 
-/* The size of a quantity, against which rounding is small. At least 1: a figure is about problems
- * in units in which they are of that size, and a quantity that begins with 0 tells nothing. */
+/* The size of a quantity, relative to which rounding is small. At least 1: figures use units in
+ * which quantities are of that size, and a quantity that begins with 0 shows no size. */
 static double size_of(const nh_outcome *o, const nh_chain *chain)
 {
     int name = nh_outcome_find(o, chain->quantity);
@@ -76,8 +76,8 @@ static double size_of(const nh_outcome *o, const nh_chain *chain)
     return fmax(1, isfinite(size) ? size : 1);
 }
 
-/* The error of a quantity knows how large that was, so that it can be lost. What is measured of two
- * states has no first value. */
+/* For the error of a quantity the size of the quantity is known, so that the verdict can be 'lost'.
+ * A quantity that depends on two states has no first value. */
 static nh_judgement judge(const nh_outcome *o, const nh_chain *chain, const nh_series *s)
 {
     const double size = size_of(o, chain), level = nh_round_off_level(size, o->steps);
@@ -90,7 +90,7 @@ static nh_judgement judge(const nh_outcome *o, const nh_chain *chain, const nh_s
     return nh_judge_quantity(s->x + first, s->y + first, s->count - first, start, size, level);
 }
 
-/* Over several members the largest counts. A run that did not come to its end has no number. */
+/* With several members the largest value counts. A run that did not reach its end has no value. */
 double nh_measure_outcome(const nh_outcome *o, nh_finding_kind measure, const nh_chain *chain,
                           nh_judgement *judgement)
 {

@@ -88,7 +88,7 @@ nh_status nh_take_count(nh_reader *r, const char *what, int64_t least, int64_t m
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* Where the line's statement ends: at a comment or at spaces before the end. */
+/* Where the line's statement ends: before a comment or trailing spaces. */
 static size_t statement_length(const char *line, size_t length)
 {
     bool quoted = false;
@@ -100,7 +100,7 @@ static size_t statement_length(const char *line, size_t length)
     return end;
 }
 
-/* Characters, not bytes, as messages count them. */
+/* Counts characters, not bytes, as messages do. */
 static int column_of(const char *line, size_t at)
 {
     int column = 1;
@@ -160,7 +160,7 @@ static const nh_drawing *empty_panel(const nh_figure *figure)
     return NULL;
 }
 
-/* A table of orders has one column a case; others say what stands in them. */
+/* A table of orders has one column per case; others must say what their columns are. */
 static bool lacks_columns(const nh_figure *figure)
 {
     return figure->has_table && figure->table.measure != NH_MEASURE_ORDER &&

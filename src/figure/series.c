@@ -50,7 +50,8 @@ static nh_status plain(nh_series *s, const nh_outcome *o, const nh_chain *chain,
     return NH_OK;
 }
 
-/* What needs two states has no value at the start: the first one there is counts. */
+/* A quantity that depends on two states has no value at the start: then the first existing one
+ * counts. */
 static double first_value(const nh_series *s)
 {
     int64_t i = 0;
@@ -72,7 +73,7 @@ static nh_status running_mean(nh_series *s, double window)
     return NH_OK;
 }
 
-/* The reader lets no running mean stand before it, so that the points are those of the data. */
+/* The parser allows no running mean before it, so that the points are those of the data. */
 static nh_status divide(nh_series *s, const nh_outcome *o, const char *by, int member)
 {
     int name = nh_outcome_find(o, by);
@@ -111,8 +112,8 @@ static nh_status apply(nh_series *s, const nh_outcome *o, const nh_chain *chain,
 static nh_status make(nh_series *s, const nh_outcome *o, const nh_chain *chain, int from,
                       int member);
 
-/* The mean square or the variance over the members, of what the rest of the chain makes of each.
- * Sums go by the number of the member, so that they do not depend on threads. */
+/* The mean square or the variance over the members, each after the rest of the chain. Sums are in
+ * the order of the members, so that they do not depend on threads. */
 static nh_status collapse(nh_series *s, const nh_outcome *o, const nh_chain *chain, int from)
 {
     nh_status status = make(s, o, chain, from + 1, 0);

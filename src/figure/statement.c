@@ -26,7 +26,7 @@ static size_t name_length(const char *item)
     return length;
 }
 
-/* A later value of the same name takes the place of the earlier one. */
+/* A later value for the same name replaces the earlier one. */
 static nh_status put_item(nh_reader *r, const char **list, int *count, const char *item)
 {
     size_t length = name_length(item);
@@ -130,7 +130,7 @@ static nh_status read_members(nh_reader *r)
     }
     s->members = (int)members;
     s->seed = (uint64_t)seed;
-    s->swept = NULL; /* in place of a sweep */
+    s->swept = NULL; /* replaces a sweep */
     return status;
 }
 

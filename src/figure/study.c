@@ -20,13 +20,13 @@ typedef struct study {
     nh_target *target;
     const nh_contestant *method;
     nh_outcome *out;
-    nh_system **system; /* one, or one a member of a sweep */
+    nh_system **system; /* one, or one per member of a sweep */
     int systems, members;
     double *q, *v; /* [members][n], starts */
     int n, nv;
     int64_t steps, every;
     double time;
-    nh_watch **watch; /* of each lane: what a member began with decides about its latitude */
+    nh_watch **watch; /* for each lane: the start of a member determines its latitude */
 } study;
 
 static const double steps_most = 0x1p53, numbers_most = 0x1p28;
@@ -54,7 +54,7 @@ static void want_chain(nh_outcome *out, const nh_chain *chain)
             want(out, chain->by[i]);
 }
 
-/* The quantities of panels, findings and tables that are about this case. */
+/* The quantities in panels, findings and tables that concern this case. */
 static bool list_names(const nh_figure *f, int by_case, nh_outcome *out)
 {
     out->name = calloc(NAMES_MOST, sizeof *out->name);
@@ -74,7 +74,7 @@ static bool list_names(const nh_figure *f, int by_case, nh_outcome *out)
     return out->name;
 }
 
-/* The quantities of a table, as far as this system and start have them. */
+/* The quantities of a table that exist for this system and start. */
 static void list_optional(study *s)
 {
     const nh_figure *f = s->figure;
@@ -206,7 +206,7 @@ static nh_status measure_samples(void *user, const nh_samples *samples, nh_repor
     return status;
 }
 
-/* After a failure: the points that all lanes have, without the room for the others. */
+/* After a failure: keeps the points that all lanes have. */
 static void cut(nh_outcome *out, int64_t points)
 {
     int64_t series = (int64_t)out->members * out->names;
@@ -216,7 +216,7 @@ static void cut(nh_outcome *out, int64_t points)
     out->points = points;
 }
 
-/* The lanes of one run from the start to the end. */
+/* Follows the lanes of one run from start to end. */
 static nh_status follow(study *s, nh_run *run, int first, int lanes)
 {
     nh_outcome *out = s->out;
@@ -249,12 +249,12 @@ static nh_status begin_lane(study *s, nh_run *run, const nh_system *system, int 
     if (status == NH_OK)
         status = nh_watch_create(&s->watch[lane], system, out->name, out->names, out->step, &start,
                                  &out->report);
-    if (status == NH_NOT_APPLICABLE) /* what the figure asks for, not the method */
+    if (status == NH_NOT_APPLICABLE) /* the figure's request is wrong, not the method */
         status = out->report.status = NH_BAD_ARGUMENT;
     return status;
 }
 
-/* Members of one system go side by side; of a sweep one after the other. */
+/* Members of one system run side by side; those of a sweep one after the other. */
 static nh_status run_members(study *s, int first, int lanes)
 {
     nh_outcome *out = s->out;
@@ -286,7 +286,7 @@ static nh_status lay_out(study *s)
 {
     nh_outcome *out = s->out;
     int64_t most = s->members > 1 ? POINTS_TOGETHER : POINTS_ALONE;
-    s->steps = llround(s->time / out->step); /* nh_study has seen that there are not too many */
+    s->steps = llround(s->time / out->step); /* nh_study has checked that there are not too many */
     s->every = s->setup->every ? s->setup->every : (s->steps + most - 1) / most;
     s->every = s->every < 1 ? 1 : s->every;
     out->points = s->steps / s->every + 1;

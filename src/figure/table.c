@@ -12,7 +12,7 @@
 
 typedef struct table_sheet {
     const nh_figure *f;
-    int columns; /* of the picture: cases times the table's, without those that no method has */
+    int columns; /* of the picture: cases times those of the table that any method has */
     int *by_case, *by_column;
     const char **row, **column, **group;
     nh_cell *cell;
@@ -91,7 +91,7 @@ static void short_number(char *text, size_t size, double value)
     snprintf(text, size, "%.4se%d", digits, atoi(exponent + 1));
 }
 
-/* What is kept shows its largest error, what drifts its slope. */
+/* For a preserved quantity the largest error, for one that drifts the slope. */
 static void fill_verdict(nh_cell *cell, const nh_outcome *o, const nh_chain *chain)
 {
     nh_judgement judgement;
@@ -115,7 +115,7 @@ static int nominal_order(const nh_figure *f, int by_method)
     return m->compose ? nh_composition_order(m->compose, &choice, NULL) : nh_choice_order(&choice);
 }
 
-/* Orders: as they should be, better, or worse. */
+/* Orders: as expected, better, or worse. */
 static void fill_order(nh_cell *cell, const nh_outcome *o, int nominal)
 {
     const nh_order *order = &o->order;

@@ -17,7 +17,7 @@ typedef struct nh_word {
 } nh_word;
 
 typedef struct nh_line_words {
-    nh_word word[NH_WORDS_MOST + 1]; /* one more: where the line ends, with an empty text */
+    nh_word word[NH_WORDS_MOST + 1]; /* one more: the end of the line, with an empty text */
     int count, at;                   /* at: the next one to be read */
 } nh_line_words;
 
@@ -47,7 +47,7 @@ nh_status nh_take_number(nh_reader *r, const char *what, double *value);
 nh_status nh_take_positive(nh_reader *r, const char *what, double *value);
 nh_status nh_take_count(nh_reader *r, const char *what, int64_t least, int64_t most,
                         int64_t *value);
-bool nh_take_if(nh_reader *r, const char *word); /* and tells whether it was this one */
+bool nh_take_if(nh_reader *r, const char *word); /* and returns whether it was this one */
 bool nh_at_end(const nh_reader *r);
 const char *nh_next_word(const nh_reader *r); /* "" at the end */
 

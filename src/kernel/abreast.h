@@ -1,18 +1,19 @@
-/* Groups abreast: several of a team advance in one stretch of code, in which the operations of
- * their steps alternate.
+/* Groups abreast: several groups of a team advance in one stretch of code, in which the operations
+ * of their steps alternate.
  *
- * Groups that take their steps in turn (advance.h) wait less than one alone, but a processor looks
- * only so far ahead for something to do: Zen 3 keeps 64 floating-point operations that wait for
- * their operands, about half a step. Here the compiler has mixed them already. It gets two steps of
- * each group, as the end of one and the beginning of the next may not wait for each other, and four
- * groups where few values are kept at a time, else two. On the CVT, dla01 took 4.4 ns a step and
- * trajectory in turn and takes 3.0; on the rolling disk 6.6 and 4.5. */
+ * Groups that take their steps in turn (advance.h) wait less than a single group does, but a
+ * processor looks ahead only so far for something to do: Zen 3 holds 64 floating-point operations
+ * that wait for their operands, about half a step. Here the compiler has interleaved the operations
+ * already. It is given two steps of each group, because the end of one step and the beginning of
+ * the next may be independent of each other; and four groups where few values are live at a time,
+ * otherwise two. On the CVT, dla01 took 4.4 ns per step and trajectory in turn and takes 3.0
+ * abreast; on the rolling disk 6.6 and 4.5. */
 #ifndef NH_KERNEL_ABREAST_H
 #define NH_KERNEL_ABREAST_H
 
 #ifdef NH_ABREAST
 
-/* Copies of the state and of the memory: what is there serves a step that is done again. */
+/* Copies the state and the memory; the originals remain for a step that has to be repeated. */
 static inline void load_abreast(kernel *k, real *memory, nh_kernel_io *io, real *widest)
 {
     const real *at = (const real *)io->q;
@@ -49,8 +50,8 @@ static inline void store_abreast(const kernel *k)
 #define ABREAST_WRAP(g, body) wrap_angles(&k##g);
 #define ABREAST_STORE(g, body) store_abreast(&k##g);
 
-/* Goes on from an even index as far as two steps at a time lead. Where they meet a wide argument
- * some groups may be two steps ahead of others. */
+/* Advances from an even index, two steps at a time, as far as that is possible. When a wide
+ * argument stops it, some groups may be two steps ahead of others. */
 #define ADVANCE_ABREAST(body)                                                                      \
     __attribute__((flatten)) ADVANCE_IN_TURN(body, in_turn_##body)                                 \
         __attribute__((flatten)) static void abreast_##body(nh_kernel_io *io, long long last)      \

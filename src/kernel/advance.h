@@ -1,10 +1,11 @@
-/* Advancing: how a kernel loads its state, takes many steps, and is declared. The second half of
- * kernel.h, which includes it; methods use only KERNEL and no_start of it. */
+/* Advancing: how a kernel loads its state, takes many steps, and is declared. This is the second
+ * half of kernel.h, which includes it; methods use only KERNEL and no_start from it. */
 #ifndef NH_KERNEL_ADVANCE_H
 #define NH_KERNEL_ADVANCE_H
 
-/* Angles stay within a revolution of zero, so that no digits are lost in long runs: 2 pi is taken
- * off in two parts, of which multiples of the first are exact. This is done every 16 steps. */
+/* Angles stay within a revolution of zero, so that no digits are lost in long runs: 2 pi is
+ * subtracted in two parts, and multiples of the first part are exact. This is done every 16
+ * steps. */
 #define ANGLE_WIDE 3.5
 
 static inline void wrap_angle(real *q, real *low, real *revolutions, int compensated)
@@ -40,12 +41,12 @@ static inline void copy_reals(real *to, const real *from, int count)
 #endif
 }
 
-/* Weights of many lanes lie on the stack, beside the arrays that they are multiplied with. As
- * constants of the program, copies of one and the same kernel took 94 or 152 ns a step, some copies
- * the one and some the other, anew in each process; from the stack always 94. (Perhaps because a
- * processor takes the load of a constant for that of an array just stored, when their addresses
- * agree in the last twelve bits; this was not found out for certain.) The compiler must not know
- * them, or it makes constants of them. */
+/* In kernels of many lanes the weights are on the stack, next to the arrays that they multiply.
+ * When they were constants of the program, copies of one and the same kernel took either 94 or 152
+ * ns per step, differently in each process; with weights on the stack they always take 94. (Perhaps
+ * a processor mistakes the load of a constant for that of an array just stored if their addresses
+ * agree in the last twelve bits; this was not established.) The compiler must not know the values,
+ * or it turns them into constants again. */
 #ifdef WEIGHTS_AT_HAND
 typedef struct weights {
     real at[TABLE_SIZE];
@@ -65,7 +66,7 @@ static inline void lay_weights(weights *w)
 #define WEIGHTS_OF(k) (void)0
 #endif
 
-/* What a kernel needs beside it: room for its memory, and the weights. */
+/* What a kernel needs besides itself: room for its memory, and the weights. */
 #define WITH_ROOM                                                                                  \
     real memory_[SOME(MEMORY)];                                                                    \
     WITH_WEIGHTS
@@ -186,7 +187,7 @@ static inline int no_start(kernel *k)
     return NH_KERNEL_OK;
 }
 
-/* The state after a step, where it is wanted on the way. */
+/* Stores the state after a step, if the caller asked for it. */
 static inline void keep_row(const kernel *k, long long index)
 {
 #if LANES == 1
@@ -212,7 +213,8 @@ static inline void keep_row(const kernel *k, long long index)
 #endif
 }
 
-/* The next step after which a row is wanted, or one that never comes. */
+/* The next step after which a row is to be stored; a step that is never reached if there is
+ * none. */
 static inline long long next_row(const nh_kernel_io *io)
 {
     return io->row ? io->row_from + ((io->index - io->row_from) / io->every + 1) * io->every : -1;
@@ -248,11 +250,11 @@ static inline long long next_row(const nh_kernel_io *io)
         return status;                                                                             \
     }
 
-/* Advances several groups, one step of each after the other: a step waits for the one before it,
- * but not for those of other groups, so while one waits another computes. States are where the
- * caller has them, and an emitted kernel takes the present one into registers, from places that
- * follow each other (kernel_io.h): with a second pointer, to its memory, leapfrog took a tenth
- * longer. */
+/* Advances several groups, one step of each in turn: a step waits for the previous step of its
+ * group, but not for those of other groups, so one group computes while another waits. The states
+ * stay in the caller's memory; an emitted kernel loads the current one into registers, from
+ * contiguous memory (kernel_io.h): with a second pointer, to the memory of the method, leapfrog
+ * took a tenth longer. */
 #ifdef NH_EMITTED
 #define ADVANCE_IN_TURN(body, name)                                                                \
     static int name(nh_kernel_io *io, int groups, long long steps)                                 \

@@ -1,6 +1,6 @@
-/* Blocks: several successive components of a state at a time, for loops that do the same to each of
- * them. Where one trajectory is computed and a register holds four numbers, a block is four
- * components; elsewhere it is one `real`. The bits are the same: components do not mix.
+/* Blocks: several consecutive components of a state, for loops that treat all components alike.
+ * Where one trajectory is computed and a register holds four numbers, a block is four components;
+ * elsewhere it is one `real`. The bits are the same: components do not mix.
  *
  *     EACH_BLOCK(c, count)   c is the first component of each block; the last block may overlap
  *                            the one before it, so what it reads must not be what it writes
@@ -45,7 +45,7 @@ static inline block block_get(const real *x)
     return b;
 }
 
-/* The same of numbers that were stored one by one a moment ago: a load of all four would have to
+/* The same for numbers that were stored one by one just before: a load of all four would have to
  * wait until they have left the store buffer. */
 static inline block block_gather(const real *x)
 {
@@ -110,7 +110,7 @@ static inline real block_sum(block b)
 #endif
 }
 
-/* 0, or not a number if some component is none. */
+/* 0, or not a number if some component is not a number. */
 static inline real zero_of(int count, const real *y)
 {
     if (!IN_BLOCKS(count)) {
@@ -123,8 +123,9 @@ static inline real zero_of(int count, const real *y)
     return block_sum(all);
 }
 
-/* A sum over the components goes in four chains, as a register adds them. Those behind the last
- * whole block of four belong to the last places of a block that ends with them. */
+/* A sum over the components is formed in four chains, as a vector register adds them. The
+ * components after the last whole block of four go to the last places of a block that ends with
+ * them. */
 #define CHAIN_OF(c, count) (((c) < (count) / 4 * 4 ? (c) : (c) - (count)) & 3)
 
 typedef struct chains {

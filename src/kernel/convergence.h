@@ -1,8 +1,8 @@
-/* When an iteration within a step may end.
+/* Decides when an iteration within a step may end.
  *
  * Every lane decides for itself: it takes new values until they have converged to round-off and
- * then keeps what it has, whatever other lanes still need. So the bits of a trajectory do not
- * depend on its neighbours.
+ * then keeps them, whatever other lanes still need. So the bits of a trajectory do not depend on
+ * its neighbours.
  *
  *     convergence          one criterion for all unknowns
  *     coupled_convergence  two: the driver of a coupled system (coupling.c) is judged by itself.
@@ -15,8 +15,8 @@
 
 /* ---- one criterion ---- */
 
-/* The last place of a number, and a share below which what stalls may be round-off. Exported
- * programs of single precision have others. */
+/* The unit in the last place, and a relative size below which a correction that stalls may be
+ * round-off. Exported programs in single precision have other values. */
 #ifndef ROUND_OFF
 #define ROUND_OFF 0x1p-52
 #endif
@@ -25,14 +25,14 @@
 #endif
 
 /* A lane has converged when the correction is a few units in the last place of the scale, when the
- * contraction seen so far promises that for the correction to come, or when the correction is some
- * tens of such units and no longer shrinks. A larger one that does not shrink for once may be part
- * of an iteration that converges slowly, in waves, or that begins to diverge; it is the end only
- * where many more do not fall below it either. */
+ * contraction seen so far promises that for the next correction, or when the correction is some
+ * tens of such units and no longer shrinks. A larger correction that fails to shrink once may
+ * belong to an iteration that converges slowly, in waves, or that begins to diverge; it is accepted
+ * as the end only if many later corrections do not fall below it either. */
 typedef struct convergence {
-    real previous, before, rate; /* the last two corrections, and how much the last had shrunk */
-    real least, idle;            /* the smallest late correction, and how many came after it */
-    real floor;                  /* a correction that stagnates below this is round-off as well */
+    real previous, before, rate; /* the last two corrections, and their ratio */
+    real least, idle;            /* the smallest late correction, and how many followed it */
+    real floor;                  /* a correction that stagnates below this is round-off, too */
     mask active;                 /* lanes that have not converged */
     int iteration;               /* iterations judged so far */
 } convergence;
@@ -48,10 +48,10 @@ static inline convergence convergence_begin(void)
                          .active = ~less(broadcast(0), broadcast(0))};
 }
 
-/* Waves have been seen that fall after eleven iterations only. */
+/* Corrections have been seen that decrease again only after eleven iterations. */
 enum { CONVERGENCE_LATE = 8, CONVERGENCE_IDLE_MAX = 16 };
 
-/* Lanes whose corrections have long been small without becoming smaller. */
+/* Lanes whose corrections have been small for long without becoming smaller. */
 static inline mask has_stalled(convergence *c, real change, real small)
 {
     const mask lower = less(change, c->least * 0.5);
@@ -60,25 +60,25 @@ static inline mask has_stalled(convergence *c, real change, real small)
     return less(broadcast(CONVERGENCE_IDLE_MAX), c->idle) & less(change, small);
 }
 
-/* Lanes in which the correction `change` of something of size `scale` is round-off. `rate` is how
- * much it has shrunk. */
+/* Lanes in which the correction `change` of something of size `scale` is round-off. `rate` is the
+ * factor by which it has shrunk. */
 static inline mask is_round_off(const convergence *c, real change, real rate, real scale,
                                 double strict)
 {
     const real tiny = scale * (ROUND_OFF * strict),
                small = max_(scale * (64 * ROUND_OFF), c->floor);
-    /* The error left is the correction times the rate of convergence, of which the worse of the
-     * last two is believed. */
+    /* The remaining error is the correction times the rate of convergence, for which the worse of
+     * the last two rates is taken. */
     const mask little = EITHER(~less(tiny, change), /* change <= tiny */
                                less(change * max_(rate, c->rate), tiny * 0.0625));
-    /* Where errors alternate in sign, every second correction may be the larger one although all of
-     * them fall: one that is well below the last but one is not the end. */
+    /* Where errors alternate in sign, every second correction may be larger than the one before
+     * although all of them decrease: a correction well below the last but one is not the end. */
     return EITHER(little, BOTH(less(change, small),
                                BOTH(~less(change, c->previous), ~less(change, c->before * 0.25))));
 }
 
 /* Judges an iteration by its largest correction and the size of what it corrects. A factor `strict`
- * below 1 asks for more than round-off, where that can be had. */
+ * below 1 asks for more accuracy than round-off of a step, where that can be reached. */
 static inline void convergence_judge(convergence *c, real change, real scale, double strict)
 {
     const int iteration = c->iteration++;
@@ -102,12 +102,11 @@ static inline void convergence_update(convergence *c, real change, real scale)
 
 /* For iterations whose evaluations are rounded many times, so that corrections of a few units in
  * the last place are noise and need not shrink. The rate of convergence is known from corrections
- * that stood above the noise, and tells what a correction would be without it: where that leaves no
- * error worth mentioning and the correction itself is small as well, the iteration is at its end.
- */
+ * that were above the noise, and predicts what a correction would be without noise: once the
+ * predicted error is negligible and the correction itself is small as well, the iteration ends. */
 typedef struct contraction {
-    real rate, last_rate; /* the worse of the last two, and the last */
-    real expected, older; /* the correction, without noise, and the one before it */
+    real rate, last_rate; /* the worse of the last two rates, and the last one */
+    real expected, older; /* the correction without noise, and the previous one */
 } contraction;
 
 static inline contraction contraction_begin(void)
@@ -115,7 +114,7 @@ static inline contraction contraction_begin(void)
     return (contraction){broadcast(0), broadcast(0), broadcast(1e300), broadcast(1e300)};
 }
 
-/* Before convergence_update() sees the same correction. */
+/* To be called before convergence_update() sees the same correction. */
 static inline void contraction_update(contraction *d, convergence *c, real change, real scale)
 {
     const real tiny = scale * 0x1p-52, noise = scale * 0x1p-46;
@@ -131,10 +130,10 @@ static inline void contraction_update(contraction *d, convergence *c, real chang
         d->expected = change;
 }
 
-/* The same where rounded positions make noise of their own, which is larger the shorter the step
- * is: what conditions on positions are off by is divided by it. Few corrections stand above that,
- * so what two iterations do is taken for the rate, which is steadier than what one does, and a
- * correction that is noise tells nothing of it. */
+/* The same where rounded positions add noise of their own, which grows as the step becomes shorter:
+ * the residual of conditions on positions is divided by the step. Few corrections are above that
+ * noise, so the rate is taken over two iterations, which is steadier than over one, and a
+ * correction that is noise does not count towards it. */
 static inline void noisy_contraction_update(contraction *d, convergence *c, real change, real scale)
 {
     const real tiny = scale * 0x1p-52, least = max_(tiny * 4.0, c->floor * 0x1p-5),
@@ -164,15 +163,15 @@ static inline real largest(const kernel *k, const real *x, int count)
     return most;
 }
 
-/* What the rounding of positions does to velocities found by iteration: a force may make of a
- * change of q within a step as much of a change of h v, and not more where the step is of any use.
- * Slow motion far from the origin converges no better than that. */
+/* How much the rounding of positions changes velocities that are found by iteration: a change of q
+ * within a step may, through the force, change h v by as much, and by no more if the step size
+ * makes any sense. Slow motion far from the origin converges no better than that. */
 static inline real position_noise(const kernel *k, const real *q, int count)
 {
     return largest(k, q, count) * (16 * ROUND_OFF / __builtin_fabs(k->h));
 }
 
-/* For velocities found by iteration from the present state. */
+/* For velocities found by iteration from the current state. */
 static inline convergence convergence_of_velocities(const kernel *k)
 {
     convergence c = convergence_begin();
@@ -180,7 +179,7 @@ static inline convergence convergence_of_velocities(const kernel *k)
     return c;
 }
 
-/* Reports the failure of an iteration; the status of the step. */
+/* Reports the failure of an iteration; returns the status of the step. */
 static inline int not_converged(kernel *k, const convergence *c)
 {
     double most = 0;
@@ -192,13 +191,13 @@ static inline int not_converged(kernel *k, const convergence *c)
     return NH_KERNEL_NOT_CONVERGED;
 }
 
-/* ---- the driver by itself ---- */
+/* ---- the driver judged separately ---- */
 
 typedef struct coupled_convergence {
-    convergence all; /* of the unknowns that are not judged with the driver */
+    convergence all; /* for the unknowns that are not judged with the driver */
     convergence driver;
-    int has_driver; /* whether there is a driver that is judged by itself */
-    mask diverged;  /* grows beyond all bounds, or is no longer a number */
+    int has_driver; /* whether there is a driver, which is judged separately */
+    mask diverged;  /* grows without bound, or is no longer a number */
 } coupled_convergence;
 
 static inline coupled_convergence coupled_begin(int has_driver)
@@ -210,7 +209,7 @@ static inline coupled_convergence coupled_begin(int has_driver)
     return c;
 }
 
-/* For velocities found by iteration from the present state. `driver` is DRIVER, or -1 for methods
+/* For velocities found by iteration from the current state. `driver` is DRIVER, or -1 for methods
  * in which all coordinates act on each other. */
 static inline coupled_convergence coupled_velocities(const kernel *k, int driver)
 {
@@ -227,9 +226,9 @@ static inline mask still_active(const coupled_convergence *c, int is_of_driver)
     return is_of_driver ? c->driver.active : c->all.active;
 }
 
-/* What an iteration does to some of the unknowns: the largest change and the largest value, and the
- * measure by which it diverges. That may be the sum of all changes, which unlike the largest is not
- * a number when one of them is not. */
+/* What an iteration does to some of the unknowns: the largest change, the largest value, and the
+ * measure by which divergence is judged. The latter may be the sum of all changes, which, unlike
+ * the largest, is not a number if one of them is not. */
 typedef struct correction {
     real change, scale, divergence;
 } correction;
@@ -267,7 +266,8 @@ static inline mask is_unbounded(const convergence *c, real divergence)
     return ~less(divergence, broadcast(1e100)) & c->active;
 }
 
-/* Judges an iteration. A factor `strict` below 1 asks for more than a step's own round-off. */
+/* Judges an iteration. A factor `strict` below 1 asks for more accuracy than a step's own
+ * round-off. */
 static inline void coupled_judge(coupled_convergence *c, double strict, const corrections *sum)
 {
     c->diverged = is_unbounded(&c->all, sum->all.divergence);
@@ -278,7 +278,7 @@ static inline void coupled_judge(coupled_convergence *c, double strict, const co
         convergence_judge(&c->driver, sum->driver.change, sum->driver.scale, strict);
 }
 
-/* The same for changes that were counted by take(): the largest tells whether they diverge. */
+/* The same for changes that were counted by take(): the largest shows whether they diverge. */
 static inline void coupled_update(coupled_convergence *c, double strict, corrections *sum)
 {
     sum->all.divergence = sum->all.change;

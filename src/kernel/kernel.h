@@ -1,9 +1,9 @@
 /* The language in which the integrators are written.
  *
- * A method's step is C over `real`, N and M. Built into the library, N and M are read at run time
- * and the system's functions are called through a pointer (a tape, or the user's C functions). In
- * an emitted kernel N and M are constants, the system's functions are inlined, local arrays become
- * registers, and options are literals. Neither the mathematics nor the bits differ.
+ * A method's step is C code over `real`, N and M. Built into the library, N and M are read at run
+ * time and the system's functions are called through a pointer (a tape, or the user's C functions).
+ * In an emitted kernel N and M are constants, the system's functions are inlined, local arrays
+ * become registers, and options are literals. The mathematics and the bits are the same.
  *
  *     N, M, NB, NK      velocities, constraints, entries of B and of K
  *     POSITIONS, NG     conditions on positions, the last of the M, and their entries of K
@@ -56,10 +56,10 @@ typedef struct kernel {
     const real *u;
     const real *weight;
 #ifdef NH_ABREAST
-    real *widest; /* argument of a sine, if that is looked at later: watch.h */
+    real *widest; /* widest argument of a sine, if arguments are checked after the step: watch.h */
 #endif
 #ifdef NH_EXPORTED
-    real *top; /* of the scratch in use, in steps that have Newton's method */
+    real *top; /* end of the scratch in use, in steps with Newton's method */
 #endif
 } kernel;
 #ifdef NH_WITH_NEWTON
@@ -97,7 +97,7 @@ typedef struct kernel { /* with copies of what steps read often */
     double h, t;
     real *q, *v, *q_low, *v_low, *memory;
     const real *u;
-    real *top, *peak; /* of the scratch in use, and how far it ever went */
+    real *top, *peak; /* end of the scratch in use, and the furthest it ever was */
     int n, m, nk, nb, positions, reaction_is_linear, constant_mass, compensated;
     const int *b_first, *b_column;
     const double *option, *table;
@@ -140,9 +140,9 @@ typedef struct kernel { /* with copies of what steps read often */
 #define EVALUATE(FN, t, q, v, x, out)                                                              \
     k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out, k->u)
 
-/* How much scratch steps take, which the run compares with what its method asked for. It is noted
- * where some of it is given back, where Newton's method was needed, and of plain steps after every
- * 16th and the last of a call: after each it made the tape's steps 9% slower. */
+/* Notes how much scratch steps take; the run compares that with what its method asked for. It is
+ * noted where some of it is given back, where Newton's method was needed, and for plain steps after
+ * every 16th and the last of a call: doing so after each step made the tape's steps 9% slower. */
 static inline void note_scratch(kernel *k)
 {
     if (k->top > k->peak)
@@ -178,7 +178,8 @@ static inline void apply_K(const kernel *k, real *out, const real *K, const real
             out[j] = fma_(K[e], x[s->k_column[e]], out[j]);
 }
 
-/* The same for the rows of positions alone, G: l and the second out are POSITIONS numbers. */
+/* The same for the rows of conditions on positions alone, G: l and the second out have POSITIONS
+ * numbers. */
 static inline void add_G(const kernel *k, real *out, const real *G, const real *l)
 {
     const nh_shape *s = k->io->shape;
@@ -225,7 +226,7 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
     } while (0)
 #endif
 
-/* A part of a step that can fail: the step is over when it does. */
+/* A part of a step that can fail: if it does, so does the step. */
 #define TRY_(call)                                                                                 \
     do {                                                                                           \
         int tried = (call);                                                                        \
@@ -245,7 +246,8 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
 #endif
 
 /* Parts that several methods have in common: emitted kernels define them, and so does shared.c for
- * all general kernels of a variant (HAS_SHARED says so); the others only declare them. */
+ * all general kernels of a variant (HAS_SHARED is defined in both); the others only declare
+ * them. */
 #if defined(NH_EMITTED) || defined(NH_SHARED_HERE)
 #define HAS_SHARED 1
 #endif
@@ -256,7 +258,7 @@ static inline void add_KB(const kernel *k, real *S, int stride, double c, const 
 #endif
 
 /* A part of a step that a method calls more than once, with options that are constants in emitted
- * kernels: they decide there what is left of it. */
+ * kernels, where they reduce it to what is needed. */
 #if defined(NH_EMITTED) && !defined(NH_EXPORTED)
 #define INLINED inline __attribute__((always_inline))
 #else

@@ -1,15 +1,16 @@
-/* Newton's method on a Jacobian by differences: for steps that fixed-point iteration does not
- * solve.
+/* Newton's method with a Jacobian from differences, for steps that the fixed-point iteration does
+ * not solve.
  *
  * Only the careful kernels (one lane, built into the library or exported) have it: fast ones give
- * such a step back, and the run hands it to a careful one. Needs no derivatives from the system, so
- * it serves every method and every kind of system.
+ * such a step back, and the run hands it to a careful one. It needs no derivatives from the system,
+ * so it serves every method and every kind of system.
  *
- * It comes near the solution with damped corrections, each of which has to shrink the next one as
- * the same Jacobian sees it (Deuflhard's natural monotonicity, which depends on no units). The
- * Jacobian must keep the sign of its determinant on the way: where that changes, equations turn to
- * another branch of solutions, and a step that went there would silently leave its motion. Then it
- * polishes until corrections are round-off, which they are when they no longer shrink. */
+ * It approaches the solution with damped corrections, each of which has to shrink the next one as
+ * computed with the same Jacobian (Deuflhard's natural monotonicity test, which does not depend on
+ * units). The determinant of the Jacobian must keep its sign on the way: where the sign changes,
+ * the equations turn to another branch of solutions, and a step that went there would silently
+ * leave its motion. Finally the solution is polished until corrections are round-off, that is,
+ * until they no longer shrink. */
 #ifndef NH_KERNEL_NEWTON_H
 #define NH_KERNEL_NEWTON_H
 
@@ -30,12 +31,12 @@ enum {
     NEWTON_NEAR_MAX = 3
 };
 
-/* On the way, corrections are compared with their unknowns, or with NEWTON_ROUGH of the largest
- * unknown: some of them begin at zero. They are not damped below
- * NEWTON_NEAR, and a few more may follow until each is NEWTON_CLOSE to its own unknown, by which it
- * is judged from then on (or by NEWTON_SHARE of the largest). What stagnates above NEWTON_NOISE is
- * not solved; less than NEWTON_LEAST of a correction is none. Differences are taken over
- * NEWTON_SHIFT of an unknown. */
+/* During the approach, corrections are compared with their unknowns, or with NEWTON_ROUGH times the
+ * largest unknown, because some unknowns begin at zero. Damping ends below NEWTON_NEAR; a few more
+ * corrections may follow until each is below NEWTON_CLOSE of its own unknown (or of NEWTON_SHARE
+ * times the largest), by which it is judged from then on. An iteration that stagnates above
+ * NEWTON_NOISE has failed; a damping factor below NEWTON_LEAST counts as no progress. Differences
+ * are taken over NEWTON_SHIFT of an unknown. */
 #ifndef NEWTON_NEAR /* exported programs of single precision have others */
 #define NEWTON_NEAR 1e-5
 #define NEWTON_NOISE 1e-6
@@ -53,28 +54,27 @@ enum {
 typedef int newton_residual(kernel *k, const double *x, double *r, double *work);
 
 /* Equations residual(x) = 0 for d unknowns, and room to solve them. The first `judged` unknowns
- * decide about convergence, each by its size; multipliers do not, whose round-off may be many times
- * their value where they hardly act. */
+ * decide about convergence, each relative to its size; multipliers are not judged, because their
+ * round-off may be many times their value where they hardly act. */
 typedef struct newton_problem {
     newton_residual *residual;
     double *work;
     int d, judged;
-    double *x, *size; /* unknowns; the sizes of what they are part of, to which their round-off is
-                         relative */
-    double *weight;   /* what corrections are compared with; of the judged unknowns */
+    double *x, *size; /* unknowns; the sizes to which their round-off is relative */
+    double *weight;   /* what corrections of the judged unknowns are compared with */
     double *J, *r, *dx, *trial, *moved;
     int *pivot;
-    bool direct; /* solved without damping: the solution belongs to where it began */
+    bool direct; /* solved without damping: the solution belongs to the starting point */
 } newton_problem;
 
-/* Doubles of workspace for d unknowns (0 when there are too many). */
+/* Doubles of workspace for d unknowns (0 if there are too many). */
 static inline size_t newton_scratch(size_t d)
 {
     return d <= NEWTON_UNKNOWNS_MAX ? d * d + 8 * d + 8 : 0;
 }
 
-/* The caller sets x and size. `space` holds newton_scratch(d) doubles, work is what the residual
- * gets. */
+/* The caller sets x and size. `space` holds newton_scratch(d) doubles; `work` is passed to the
+ * residual. */
 static inline newton_problem newton_begin(newton_residual *residual, int d, int judged,
                                           double *space, void *work)
 {
@@ -94,7 +94,7 @@ static inline newton_problem newton_begin(newton_residual *residual, int d, int 
                             .pivot = (int *)(at + 7 * d)};
 }
 
-/* The size of a velocity: its own, and what the rounding of positions makes of it. */
+/* The size of a velocity: its own, and the effect of rounded positions on it. */
 static inline double newton_velocity_size(const kernel *k, int i)
 {
     return fmax(fabs(k->v[i]), 0x1p20 * position_noise(k, k->q, N));
@@ -112,8 +112,8 @@ static inline double newton_largest(const kernel *k, const newton_problem *s)
     return fmax(largest(k, s->x, s->judged), largest(k, s->size, s->judged));
 }
 
-/* Sizes as they are with the correction dx and without it, and not below `share` of the largest: of
- * what is smaller than that, other unknowns' round-off may be all that is left. */
+/* Weights: the sizes with and without the correction dx, but at least `share` of the largest:
+ * anything smaller may consist of the round-off of other unknowns. */
 static inline void newton_weigh(const kernel *k, newton_problem *s, double share)
 {
     double most = newton_largest(k, s);
@@ -140,7 +140,7 @@ static inline double newton_level(const newton_problem *s, const double *dx)
 /* J at x, where the residual is r. */
 static inline int newton_jacobian(kernel *k, newton_problem *s)
 {
-    const double least = 1e-3 * newton_largest(k, s); /* what is moved less might not show */
+    const double least = 1e-3 * newton_largest(k, s); /* a smaller shift might have no effect */
     const int d = s->d;
     for (int j = 0; j < d; j++) {
         const double keep = s->x[j], size = fmax(fabs(keep), s->size[j]);
@@ -157,7 +157,7 @@ static inline int newton_jacobian(kernel *k, newton_problem *s)
     return NH_KERNEL_OK;
 }
 
-/* The sign of the determinant of J, which is factorised; 0 where it is singular. */
+/* Factorises J; returns the sign of its determinant, 0 if it is singular. */
 static inline int newton_factor(newton_problem *s)
 {
     int sign = 1;
@@ -178,8 +178,8 @@ static inline int newton_failed(kernel *k, const newton_problem *s, int iteratio
     return NH_KERNEL_NOT_CONVERGED;
 }
 
-/* Sets trial = x - part dx, moved to the residual there and r to the correction that it asks for,
- * whose level is the result: NAN where there is none. */
+/* Sets trial = x - part dx, moved to the residual there, and r to the next correction, computed
+ * from it. Returns the level of that correction; NAN if there is none. */
 static inline double newton_try(kernel *k, newton_problem *s, double part, int *status)
 {
     for (int j = 0; j < s->d; j++)
@@ -193,8 +193,8 @@ static inline double newton_try(kernel *k, newton_problem *s, double part, int *
     return newton_level(s, s->r);
 }
 
-/* As much of dx as shrinks the next correction: the part taken, 0 if there is none. Then x is
- * where it leads, r the residual there, and dx is kept. */
+/* Takes as much of dx as shrinks the next correction. Returns the fraction taken, 0 if there is
+ * none. Then x is the new point, r the residual there, and dx is unchanged. */
 static inline double newton_descend(kernel *k, newton_problem *s, double level, double part,
                                     int *status)
 {
@@ -216,8 +216,8 @@ static inline double newton_descend(kernel *k, newton_problem *s, double level, 
 
 #ifdef HAS_SHARED
 
-/* Comes so near that corrections need no damping; J is factorised at x then, and dx the correction
- * there. */
+/* Comes so close that corrections need no damping; then J is factorised at x, and dx is the
+ * correction there. */
 SELDOM static int newton_approach(kernel *k, newton_problem *s, int *iterations)
 {
     int side = 0, near = 0, status = s->residual(k, s->x, s->r, s->work);
@@ -281,7 +281,7 @@ SELDOM static int newton_polish(kernel *k, newton_problem *s, int *iterations)
     return level <= NEWTON_NOISE ? NH_KERNEL_OK : newton_failed(k, s, *iterations);
 }
 
-/* Solves the equations from x on. */
+/* Solves the equations, starting from x. */
 SELDOM SHARED int newton_solve(kernel *k, newton_problem *s)
 {
     int iterations = 0;
@@ -297,7 +297,7 @@ SELDOM SHARED int newton_solve(kernel *k, newton_problem *s);
 #endif
 #endif
 
-/* What follows where an iteration has failed: Newton's method where there is one. */
+/* What to do when an iteration has failed: Newton's method, where it is available. */
 #ifdef NH_CAREFUL
 static inline int newton_noted(kernel *k, int status)
 {

@@ -54,7 +54,7 @@ static inline int any(mask m)
     return m != 0;
 }
 
-/* Of two conditions. For one lane the second is not looked at where the first decides. */
+/* Combine two conditions. For one lane the second is not evaluated if the first decides. */
 #define BOTH(a, b) ((a) && (b) ? -1LL : 0)
 #define EITHER(a, b) ((a) || (b) ? -1LL : 0)
 
@@ -81,8 +81,8 @@ typedef long long mask __attribute__((vector_size(LANES * 8)));
 
 #define LANE(x, l) ((x)[l])
 
-/* Four lanes are one AVX register, whose instructions are named where the compiler would not find
- * them by itself. */
+/* Four lanes are one AVX register; instructions are named explicitly where the compiler would not
+ * find them by itself. */
 #if defined(__AVX__) && LANES == 4
 #define NH_QUAD 1
 #endif

@@ -1,5 +1,5 @@
-/* Logarithms and powers of two as far as the choice of a step needs them: errors are 1.3e-5 and,
- * relatively, 2.7e-6. Unlike the C library's they are the same everywhere, and short. */
+/* Logarithms and powers of two, accurate enough to choose a step size: the errors are 1.3e-5 and,
+ * relatively, 2.7e-6. Unlike those of the C library they are the same everywhere, and short. */
 #ifndef NH_KERNEL_ROUGH_H
 #define NH_KERNEL_ROUGH_H
 

@@ -1,11 +1,11 @@
-/* Small dense algebra over `real`, for the methods that need bases: nothing branches on the values
+/* Small dense algebra over `real`, for the methods that need bases. Nothing branches on the values
  * of lanes, so the bits of one lane do not depend on its neighbours. Matrices are row-major. */
 #ifndef NH_KERNEL_SMALL_H
 #define NH_KERNEL_SMALL_H
 
 #include "kernel/kernel.h"
 
-/* Give back the arrays that LOCAL makes in a function which is called many times in a step. */
+/* Give back the arrays that LOCAL makes in a function that is called many times in a step. */
 #if defined(NH_EMITTED) && !defined(NH_WITH_NEWTON)
 #define HOLD(k) (void)0
 #define RELEASE(k) (void)0
@@ -96,9 +96,9 @@ static inline void polar_of_two(const real *G, real *Q)
 
 enum { POLAR_ITERATIONS_MAX = 60 };
 
-/* Newton and Schulz: Q <- Q (3 - Q^T Q)/2, from G scaled so that its singular values are one in the
- * mean. Those of matrices that relate two bases of neighbouring spaces are close to one, and then
- * four or five iterations reach round-off. False when they do not converge. */
+/* Newton-Schulz iteration: Q <- Q (3 - Q^T Q)/2, from G scaled so that its singular values are one
+ * on average. For matrices that relate bases of two neighbouring spaces they are close to one, and
+ * four or five iterations reach round-off. False if they do not converge. */
 static inline int polar_of_many(kernel *k, int n, const real *G, real *Q)
 {
     HOLD(k);
@@ -145,8 +145,8 @@ static inline int polar(kernel *k, int n, const real *G, real *Q)
 }
 #define POLAR_SCRATCH(n) (2 * (n) * (n))
 
-/* change = (cay(-K) - 1) x = -(1 + K/2)^-1 K x for a skew K: eliminated as it stands, since its
- * pivots are at least one. */
+/* change = (cay(-K) - 1) x = -(1 + K/2)^-1 K x for a skew K, by elimination without pivoting, since
+ * the pivots are at least one. */
 static inline void cayley_change(kernel *k, int n, const real *K, const real *x, real *change)
 {
     HOLD(k);
@@ -178,7 +178,7 @@ static inline void cayley_change(kernel *k, int n, const real *K, const real *x,
 /* ---- a basis of the velocities that the constraints allow ---- */
 
 /* One reflection I - w w^T / beta that takes the rest of row c of a (rows x n) to a multiple of
- * e_c, which is left in its place. */
+ * e_c, which is stored in its place. */
 static inline void reflect(int n, int rows, int c, real *a, real *w, real *beta)
 {
     real *row = a + c * n, square = broadcast(0);
@@ -195,8 +195,8 @@ static inline void reflect(int n, int rows, int c, real *a, real *w, real *beta)
     row[c] = -length;
 }
 
-/* a = L Q by reflections, which no matrix upsets; L with the inverse of its diagonal takes the
- * place of a, w is n x n. */
+/* a = L Q by reflections, which are stable for any matrix; L, with the inverse of its diagonal,
+ * replaces a; w is n x n. */
 static inline void orthogonal_factor(int n, real *a, real *w, real *beta)
 {
     for (int c = 0; c < n; c++) {
@@ -246,9 +246,9 @@ static inline void unfold(kernel *k, const row_factors *f, real *x)
     upper_solve(N, f->L, x);
 }
 
-/* Rows of `basis` (n - m of them): velocities with A b = 0 and b_a . mass b_c = (a == c). Where
- * there are conditions on positions and `gap` is given, `back` is the shortest x that takes the
- * values gap of these away: A x = (0, -gap). */
+/* Rows of `basis` (n - m of them): velocities with A b = 0 and b_a . mass b_c = (a == c). If there
+ * are conditions on positions and `gap` is given, `back` is the shortest x that removes their
+ * values gap: A x = (0, -gap). */
 static inline void allowed_basis(kernel *k, const real *mass, const real *A, const real *gap,
                                  real *basis, real *back)
 {

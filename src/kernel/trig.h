@@ -2,9 +2,9 @@
  * emitted kernel. Errors are about 1 unit in the last place, 2.5 at worst (beside the zeros).
  *
  * sin_ and cos_ alone reduce by pi to [-pi/2, pi/2] and need one polynomial and a sign. sincos_
- * reduces by pi/2 to [-pi/4, pi/4], evaluates two shorter ones and sorts them by quadrant. The
+ * reduces by pi/2 to [-pi/4, pi/4], evaluates two shorter ones and assigns them by quadrant. The
  * period is subtracted in three parts, the first two short enough that their multiples are exact;
- * beyond |x| = TRIG_WIDE they are not, and the C library serves. The coefficients are minimax
+ * beyond |x| = TRIG_WIDE they are not, and the C library is called. The coefficients are minimax
  * fits to (sin r/r - 1)/r^2 and (cos r - 1 + r^2/2)/r^4, with relative errors of 3e-19 on the wide
  * interval, 4e-18 and 6e-20 on the narrow one. */
 #ifndef NH_KERNEL_TRIG_H
@@ -116,7 +116,8 @@ static inline void trig_narrow_sincos(real x, real *sine, real *cosine)
     *cosine = trig_flip(select_(odd, s, c), trig_shift(bits + 1, 62) & TRIG_SIGN);
 }
 
-/* Wide lanes by the C library; those beside them as if they had no such neighbours. */
+/* Wide lanes are computed by the C library; the others get the same bits as without such
+ * neighbours. */
 #if LANES == 1
 #define TRIG_WIDE_LANES(function, x, narrow) function(x)
 #else

@@ -1,10 +1,11 @@
-/* Sines whose arguments are looked at after the step, for steps that go straight on.
+/* Sines whose arguments are checked after the step, for steps without other branches.
  *
- * A sine branches where its argument is wide (trig.h), and compilers schedule what lies between two
- * branches. A step without any is one stretch of code, and those of several groups of lanes become
- * one in which their operations alternate (abreast.h). There a sine takes its argument for narrow
- * and notes the widest; if that turns out to be too wide, the step is not kept but done again with
- * sines that look for themselves. straight.h tells which steps those are. */
+ * A sine branches where its argument is wide (trig.h), and compilers schedule only what lies
+ * between two branches. A step without branches is one stretch of code, and the steps of several
+ * groups of lanes can become a single stretch in which their operations alternate (abreast.h).
+ * There a sine assumes that its argument is narrow, and notes the widest; if that turns out to be
+ * too wide, the step is discarded and repeated with sines that check their arguments themselves.
+ * straight.h decides which steps are computed in this way. */
 #ifndef NH_KERNEL_WATCH_H
 #define NH_KERNEL_WATCH_H
 
@@ -13,10 +14,10 @@
 
 #ifdef NH_ABREAST
 
-/* `widest` is NULL where a sine has to look for itself. */
+/* `widest` is NULL where a sine has to check its argument itself. */
 static inline void watch_argument(real *widest, real x)
 {
-    *widest = max_(*widest, abs_(x)); /* one that is not a number gives none as its sine anyway */
+    *widest = max_(*widest, abs_(x)); /* if x is not a number, neither is its sine */
 }
 
 static inline real watched_sin(real *widest, real x)

@@ -1,10 +1,10 @@
-/* Nothing may change when what is declared an angle grows by 2 pi.
+/* Checks that nothing changes when a coordinate declared as an angle grows by 2 pi.
  *
- * It is proved on the graph where that is possible: the sine of a sum of angles with whole
- * coefficients does not change, with half ones it changes its sign, and a product of two such sines
- * does not. What remains without a proof, stripped of the terms and factors that have one so that
- * nothing large hides it, is tried in many states, with all angles grown by several revolutions at
- * once. */
+ * Where possible this is proved on the graph: the sine of a sum of angles with integer coefficients
+ * does not change; with half-integer coefficients it changes its sign, and a product of two such
+ * sines does not change. What remains unproved is tested numerically in many states, with all
+ * angles increased by several revolutions at once. Terms and factors that are proved are removed
+ * before, so that nothing large hides a small change. */
 #include "mechanics/probe.h"
 
 #include <float.h>
@@ -14,8 +14,9 @@
 
 #include "base/status.h"
 
-/* What 2 pi does to an expression: adds 2 pi (c1 k1 + c2 k2 + ...) when the angles grow by k
- * revolutions, or multiplies it by (-1)^(k1 + k2 + ...); neither, when the list is empty. */
+/* The effect of full revolutions on an expression: if the angles grow by k revolutions, it grows by
+ * 2 pi (c1 k1 + c2 k2 + ...), or is multiplied by (-1)^(k1 + k2 + ...); an empty list means no
+ * effect. */
 typedef enum change { ADDS, MULTIPLIES, UNKNOWN } change;
 typedef struct angle_term {
     uint32_t angle;
@@ -31,7 +32,7 @@ typedef struct proof {
     const nh_problem *problem;
     effect *of; /* by node */
     angle_term *pool;
-    size_t used, room, most; /* most: where the proof is given up */
+    size_t used, room, most; /* most: the size at which the proof is given up */
     bool failed;
 } proof;
 
@@ -66,8 +67,8 @@ static int by_angle(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Collects what was pushed from `first` on: like angles together, zeros out; signs count modulo 2.
- */
+/* Collects what was pushed from `first` on: combines like angles and drops zeros; signs count
+ * modulo 2. */
 static effect collect(proof *p, change kind, size_t first)
 {
     size_t kept = first;
@@ -141,7 +142,8 @@ static effect effect_of_product(proof *p, nh_node n)
     return collect(p, MULTIPLIES, first);
 }
 
-/* The symmetry of a function, from its values: functions.def has it for the algebra only. */
+/* The symmetry of a function, determined from its values; functions.def has it only for the
+ * algebra. */
 static effect effect_of_sign(nh_function f, effect e)
 {
     double there = nh_function_value(f, 0.3, 0), back = nh_function_value(f, -0.3, 0);
@@ -188,7 +190,7 @@ static effect effect_of(proof *p, nh_expr e)
                                   : effect_of_call(p, n);
 }
 
-/* Effects of everything below the given expressions. */
+/* The effects on everything below the given expressions. */
 static bool prove(proof *p, const nh_expr_list *watched)
 {
     nh_expr *node;
@@ -207,7 +209,7 @@ static bool prove(proof *p, const nh_expr_list *watched)
     return !p->failed;
 }
 
-/* What of an expression has no proof: terms and factors that do not change are left out. */
+/* The unproved part of an expression: terms and factors that do not change are left out. */
 static nh_expr core_of(proof *p, nh_expr e)
 {
     nh_expr_list kept = {0};
@@ -216,7 +218,7 @@ static nh_expr core_of(proof *p, nh_expr e)
     if (n.kind != NH_SUM && n.kind != NH_PRODUCT)
         return e;
     for (size_t i = 0; ok && i < n.count; i++) {
-        nh_operand o = nh_look(p->g, e).operand[i]; /* operands move when expressions are made */
+        nh_operand o = nh_look(p->g, e).operand[i]; /* creating expressions may move the operands */
         if (is_none(p->of[o.expr]))
             continue;
         nh_expr part = n.kind == NH_SUM ? nh_scale(p->g, o.number, o.expr)
@@ -232,7 +234,7 @@ static nh_expr core_of(proof *p, nh_expr e)
     return core;
 }
 
-/* ---- trying ---- */
+/* ---- numerical tests ---- */
 
 typedef struct trial {
     nh_mechanics *s;
@@ -241,7 +243,7 @@ typedef struct trial {
     nh_bounded before, after;
 } trial;
 
-/* Whether e changes in some state when the angles [from, to) of the list grow. False also when it
+/* Whether e changes in some state when the angles [from, to) of the list grow. Also false if it
  * could not be evaluated anywhere. */
 static bool changes(trial *x, nh_expr e, const int *angle, int from, int to)
 {
@@ -249,9 +251,9 @@ static bool changes(trial *x, nh_expr e, const int *angle, int from, int to)
     for (int round = 0; round < nh_probe_rounds(x->s, NH_ROUNDS); round++) {
         nh_probe_move(&x->probe, round);
         nh_inputs point = nh_probe_point(&x->probe);
-        point.input_error = 2 * DBL_EPSILON; /* 2 pi is no number of the machine */
+        point.input_error = 2 * DBL_EPSILON; /* 2 pi is not a floating-point number */
         memcpy(x->grown, x->probe.q, (size_t)x->s->n * sizeof *x->grown);
-        static const int turns[] = {1, 7, 2, 11, 3, 101, 5, 13, 1, 97}; /* it may show far away */
+        static const int turns[] = {1, 7, 2, 11, 3, 101, 5, 13, 1, 97}; /* changes may be far off */
         for (int a = from; a < to; a++)
             x->grown[angle[a]] += 2 * 3.141592653589793 * turns[(a + round) % 10];
         bool ok = nh_evaluate_bounded(g, &e, 1, &point, &x->before);
@@ -268,7 +270,7 @@ static bool changes(trial *x, nh_expr e, const int *angle, int from, int to)
     return false;
 }
 
-/* An angle that changes e, out of a list that does: by halves. */
+/* Finds by bisection an angle that changes e, in a list of which some do. */
 static int culprit(trial *x, nh_expr e, const int *angle, int count)
 {
     int from = 0, to = count;

@@ -1,10 +1,11 @@
-/* The equations of motion as they stand, before anything is solved for, and how they change with
- * the state: for exported programs, which solve them in numbers. With x=(lambda, v'),
+/* The equations of motion in implicit form, not solved for the accelerations, and their
+ * derivatives; exported programs solve them numerically. With x=(lambda, v'),
  *
  *     M v' - rate - K^T lambda - N(lambda),     K v' + drift
  *
- * vanish on the motion (N: friction.c). Their derivative along a change of state and inputs, at
- * given lambda and v', tells by one more solution how these change with it. */
+ * vanish on the motion (N: friction.c). From their derivative along a change of state and inputs,
+ * at given lambda and v', one more solution of the linear system gives the changes of lambda and
+ * v'. */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
@@ -21,11 +22,11 @@ static nh_expr acceleration(const nh_mechanics *s, int i)
     return nh_variable(s->g, NH_X, (uint32_t)(s->m + i));
 }
 
-/* The arguments that tell how what they depend on changes: dq, dv, du and those of parameters,
- * which are inputs behind the others, dlambda. */
+/* The arguments that hold the changes: dq, dv, du (and those of parameters, which are inputs after
+ * the others), dlambda. */
 typedef struct changes {
     const nh_mechanics *s;
-    bool multipliers; /* change, too */
+    bool multipliers; /* whether the multipliers change, too */
 } changes;
 
 static nh_expr change_of(void *self, nh_graph *g, nh_input kind, uint32_t index)
@@ -102,7 +103,7 @@ bool nh_derive_balance(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return ok && !nh_graph_failed(s->g);
 }
 
-/* ---- how they change ---- */
+/* ---- their derivatives ---- */
 
 bool nh_derive_balance_along(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
@@ -112,7 +113,7 @@ bool nh_derive_balance_along(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return ok;
 }
 
-/* Energies and observables; in these the arguments are multipliers by the list of reactions. */
+/* Energies and observables; here the arguments are the multipliers in the list of reactions. */
 bool nh_derive_observe_along(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;

@@ -31,7 +31,7 @@ static int only_coordinate(nh_graph *g, nh_expr e)
     return only;
 }
 
-/* The coordinate on which the constraints depend, if it is one alone. */
+/* The coordinate on which the constraints depend, if there is exactly one. */
 static int driver_of(const nh_mechanics *s)
 {
     int driver = -1;
@@ -66,8 +66,8 @@ static bool decoupled(const nh_mechanics *s, int driver)
     return true;
 }
 
-/* Whether a function is applied to coordinates on the way to the expressions. Derivatives do not
- * tell: they do not show the jumps of sign(x). */
+/* Whether a function is applied to coordinates within the expressions. Derivatives do not show
+ * this: they miss the jumps of sign(x). */
 static bool call_with_coordinates(nh_graph *g, const nh_expr *e, size_t roots)
 {
     nh_expr *below;
@@ -107,7 +107,7 @@ bool nh_forces_are_linear(const nh_mechanics *s, int apart)
            !call_with_coordinates(s->g, s->F + after, (size_t)s->n - after);
 }
 
-/* One number of the passengers' potential: of K, and of f with all coordinates zero. */
+/* A coefficient of the passengers' potential: of K, or of f if all coordinates are set to zero. */
 static double number_of(nh_mechanics *s, nh_expr e, nh_expr *zero)
 {
     double value = 0;
@@ -115,7 +115,7 @@ static double number_of(nh_mechanics *s, nh_expr e, nh_expr *zero)
     return value;
 }
 
-/* U = x.K x/2 - f.x: the rank of K, and whether f lies outside of its range. The driver's row and
+/* U = x.K x/2 - f.x: the rank of K, and whether f lies outside its range. The driver's row and
  * column of the matrix (K, f) are zero. */
 static bool find_stiffness(nh_mechanics *s, int driver)
 {
@@ -146,7 +146,7 @@ static bool find_stiffness(nh_mechanics *s, int driver)
     return ok;
 }
 
-/* V(xi): the terms of the potential in which no passenger occurs. */
+/* V(xi): the terms of the potential without passengers. */
 static nh_expr driver_potential(nh_mechanics *s, int driver)
 {
     nh_graph *g = s->g;
@@ -173,7 +173,7 @@ static nh_expr driver_potential(nh_mechanics *s, int driver)
     }
     if (n.kind != NH_SUM && only_coordinate(g, V) == driver)
         result = V;
-    if (!split) { /* a term mixes them, though the forces do not: take the passengers at zero */
+    if (!split) { /* a term mixes them although the forces do not: set the passengers to zero */
         zero[driver] = nh_variable(g, NH_Q, (uint32_t)driver);
         result = nh_substitute(g, V, NH_Q, zero, (size_t)s->n);
     }

@@ -1,12 +1,13 @@
-/* Whether the mass matrix is definite everywhere, as far as structure tells. Where it is, no
- * configuration is singular on its account, and runs need not look for any.
+/* Whether the mass matrix is definite everywhere, as far as its structure shows. If so, it never
+ * becomes singular, and runs need not check for that.
  *
- * The Lagrangian is read as a sum of products of forms f_k, linear in the velocities, with numbers
- * for coefficients: squares, and products of two. Then M = F^T Q F with the gradients F of the
- * forms and a constant Q. It is definite where Q is and F has full rank: forms are picked one after
- * the other, each of which has, beside velocities that were dealt with before, only one, with a
- * number before it; or four at once, which are orthogonal and of constant length as functions of
- * the velocities of a quaternion, as its angular and radial velocities are. */
+ * The Lagrangian is read as a sum, with constant coefficients, of squares and products of forms f_k
+ * that are linear in the velocities. Then M = F^T Q F, where F has the gradients of the forms as
+ * rows and Q is constant. M is definite where Q is definite and F has full rank. To show the
+ * latter, forms are picked one after another: either one that contains, besides velocities already
+ * accounted for, only one further velocity, with a constant coefficient; or four at once that are
+ * orthogonal and of constant length as functions of the velocities of a quaternion, as its angular
+ * and radial velocities are. */
 #include "mechanics/mechanics.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@
 
 #include "base/dense.h"
 
-/* So much of each of its pivots must be left: what is nearly singular anyway is looked at. */
+/* The fraction of each diagonal entry that must remain as its pivot; nearly singular matrices are
+ * left to the checks of runs. */
 #define DISTINCT 1e-3
 
 enum { FORMS_MAX = 64 };
@@ -25,12 +27,12 @@ typedef struct forms {
     nh_expr item[FORMS_MAX];
     nh_partials gradient[FORMS_MAX];
     double Q[FORMS_MAX * FORMS_MAX];
-    bool failed; /* something in the Lagrangian is of another kind */
+    bool failed; /* the Lagrangian contains something else */
 } forms;
 
 /* ---- the Lagrangian as a sum over pairs of forms ---- */
 
-/* The gradient is there, and to be freed, if it is. */
+/* If true, the gradient has been computed and must be freed. */
 static bool is_linear(forms *f, nh_expr e, nh_partials *gradient)
 {
     bool linear = nh_gradient(f->s->g, e, NH_V, gradient);
@@ -41,7 +43,8 @@ static bool is_linear(forms *f, nh_expr e, nh_partials *gradient)
     return linear;
 }
 
-/* The number of a form, which c is a multiple of: 2 w and w are one. */
+/* The index of the form of which e is a multiple, by which c is multiplied: 2 w and w are the same
+ * form. */
 static int number_of(forms *f, nh_expr e, double *c)
 {
     nh_node n = nh_look(f->s->g, e);
@@ -68,7 +71,7 @@ static void add_pair(forms *f, nh_expr a, nh_expr b, double c)
     f->Q[j * FORMS_MAX + i] += c;
 }
 
-/* The root of a product of even powers, without its factor; NH_ZERO where it is something else. */
+/* The square root of a product of even powers, without its factor; NH_ZERO for anything else. */
 static nh_expr root_of(nh_graph *g, nh_expr e)
 {
     const size_t count = nh_look(g, e).count;
@@ -101,7 +104,7 @@ static void add_term(forms *f, nh_expr e, double c)
                nh_depends(g, n.operand[1].expr, NH_V)) {
         add_pair(f, n.operand[0].expr, n.operand[1].expr, c * n.number);
     } else {
-        f->failed |= !is_linear(f, e, &gradient); /* what is linear adds nothing to M */
+        f->failed |= !is_linear(f, e, &gradient); /* linear terms add nothing to M */
     }
     nh_partials_free(&gradient);
 }
@@ -127,10 +130,10 @@ static bool is_distinctly_definite(int n, int stride, double *a)
 
 typedef struct picking {
     forms *f;
-    bool *done; /* [n] velocities that were dealt with */
+    bool *done; /* [n] velocities already accounted for */
 } picking;
 
-/* What a form has of other velocities; to be freed. */
+/* The part of a form in the other velocities; to be freed. */
 static bool find_rest(const picking *p, int form, nh_partials *rest)
 {
     const nh_partials *all = p->f->gradient + form;
@@ -166,7 +169,7 @@ static bool is_within(const nh_partials *row, int first)
     return row->count > 0;
 }
 
-/* Whether a row is of constant length and orthogonal to those before it. */
+/* Whether a row has constant length and is orthogonal to those before it. */
 static bool is_orthonormal(nh_mechanics *s, const nh_partials *row, int before)
 {
     bool is = nh_is_constant_on_surface(s, nh_row_dot(s->g, row + before, row + before));
@@ -175,7 +178,7 @@ static bool is_orthonormal(nh_mechanics *s, const nh_partials *row, int before)
     return is;
 }
 
-/* The velocities of the quaternion that begins there. */
+/* Accounts for the velocities of the quaternion that begins at `first`. */
 static bool pick_rotation(picking *p, int first)
 {
     nh_partials row[4] = {{0}};

@@ -16,8 +16,8 @@ static bool plain_momentum(const nh_mechanics *mechanics)
     return plain;
 }
 
-/* The degree of a node as a polynomial of the coordinates, or -1 where it is none, out of those of
- * its operands. */
+/* The degree of a node as a polynomial in the coordinates, from those of its operands; -1 if it is
+ * not a polynomial. */
 static int degree_of_node(const nh_graph *g, nh_expr e, const signed char *degree)
 {
     enum { DEGREE_MAX = 20 };
@@ -42,7 +42,7 @@ static int degree_of_node(const nh_graph *g, nh_expr e, const signed char *degre
     return whole;
 }
 
-/* The highest degree of some expressions, -1 where one is no polynomial. Operands come before their
+/* The highest degree of some expressions, -1 if one is not a polynomial. Operands come before their
  * users, so one pass over the graph finds every degree. */
 static int highest_degree(nh_graph *g, const nh_expr_list *list)
 {
@@ -61,7 +61,7 @@ static int highest_degree(nh_graph *g, const nh_expr_list *list)
     return most;
 }
 
-/* Of the forces at rest. */
+/* For the forces at rest. */
 static int slope_degree(const nh_mechanics *mechanics)
 {
     size_t n = (size_t)mechanics->n;
@@ -78,7 +78,7 @@ static int slope_degree(const nh_mechanics *mechanics)
     return most;
 }
 
-/* Of G, the rows of K that belong to conditions on positions. */
+/* For G, the rows of K that belong to conditions on positions. */
 static int surface_degree(const nh_mechanics *mechanics)
 {
     nh_expr_list G = {0};

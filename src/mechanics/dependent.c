@@ -1,5 +1,5 @@
-/* Constraints as rows at positions where all conditions hold, those that depend on each other
- * there, and constraints on velocities that conditions on positions imply. */
+/* Evaluates the constraints as rows at positions where all conditions hold, finds rows that depend
+ * on each other there, and constraints on velocities that conditions on positions imply. */
 #include "mechanics/redundant.h"
 
 #include <math.h>
@@ -50,7 +50,8 @@ void nh_rows_end(nh_constraint_rows *r)
     free(r->affine);
 }
 
-/* The rank of the first `count` rows but for `without`, with their values or without. */
+/* The rank of the first `count` rows except row `without`, with or without the column of their
+ * values. */
 static int rank_of_rows(const nh_constraint_rows *r, int count, int without, bool with_values)
 {
     const int columns = r->columns - !with_values;
@@ -59,11 +60,11 @@ static int rank_of_rows(const nh_constraint_rows *r, int count, int without, boo
         if (r->affine[i] && i != without)
             memcpy(r->work + taken++ * columns, r->at + i * r->columns,
                    (size_t)columns * sizeof *r->at);
-    return nh_dense_rank(taken, columns, r->work, 1e-7, NULL); /* as of conditions */
+    return nh_dense_rank(taken, columns, r->work, 1e-7, NULL); /* as for conditions */
 }
 
-/* Values at positions of a place where all conditions hold, each at another time: what agrees at
- * the start only, in whatever units, does not follow. */
+/* Values at a place where all conditions hold. Each place has another time: rows that agree only at
+ * the start, whatever the units, do not follow from each other. */
 bool nh_rows_evaluate(nh_constraint_rows *r, nh_landing *s, int place)
 {
     const double times[NH_PLACES] = {0, 0.37, 1.3};
@@ -74,7 +75,7 @@ bool nh_rows_evaluate(nh_constraint_rows *r, nh_landing *s, int place)
            nh_evaluate(s->problem->graph, r->entry, size, s->t, s->q, r->rest, NULL, r->at);
 }
 
-/* Rows that are not alike in units: columns, then rows, are brought to size 1. */
+/* Scales columns, then rows, to size 1, because rows differ in their units. */
 static void scale_rows(const nh_constraint_rows *r, double *scaled)
 {
     const int columns = r->columns - 1;
@@ -122,8 +123,8 @@ const double *nh_least_combination(const nh_constraint_rows *r, const bool *amon
     return vector + least * m;
 }
 
-/* The constraint on velocities with the largest share in the combination of rows that vanishes:
- * the others are best conditioned without it. */
+/* The constraint on velocities with the largest share in the vanishing combination of rows: without
+ * it the others are best conditioned. */
 static int largest_share(const nh_constraint_rows *r, int on_velocities)
 {
     int found = -1;
@@ -135,8 +136,8 @@ static int largest_share(const nh_constraint_rows *r, int on_velocities)
     return found;
 }
 
-/* A constraint on velocities that follows from the others at the place that was evaluated last;
- * -1 where there is none, or where they depend on each other alone. */
+/* A constraint on velocities that follows from the others at the place evaluated last; -1 if there
+ * is none, or if constraints on velocities alone depend on each other. */
 static int implied_here(const nh_constraint_rows *r, int on_velocities)
 {
     int affine = 0;
@@ -148,11 +149,11 @@ static int implied_here(const nh_constraint_rows *r, int on_velocities)
     return largest_share(r, on_velocities);
 }
 
-/* Whether row i follows from the others at the place that was evaluated last: NH_NO where only its
- * value does not. */
+/* Whether row i follows from the others at the place evaluated last: NH_NO if it does, except for
+ * its value, which contradicts them. */
 static nh_answer follows(const nh_constraint_rows *r, int i)
 {
-    int rank[2][2]; /* without and with values, of all rows and of those but for i */
+    int rank[2][2]; /* [without, with values][all rows, all but row i] */
     for (int with = 0; with < 2; with++)
         for (int but = 0; but < 2; but++)
             rank[with][but] = rank_of_rows(r, r->rows, but ? i : -1, with);

@@ -1,14 +1,14 @@
 /* Gaussian elimination on a sparse matrix of expressions.
  *
- * The order is found beforehand (ordering.c). Matrices that are not definite get their rows
- * exchanged first, or are solved through their normal equations with one step of refinement, which
- * makes the error that of the matrix itself again. */
+ * The order of elimination is determined beforehand (ordering.c). Matrices that are not definite
+ * have their rows exchanged first, or are solved through their normal equations; one step of
+ * iterative refinement then restores the accuracy that the matrix itself allows. */
 #include "mechanics/elimination.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Above this many multiplications the straight-line code would be absurd. */
+/* With more multiplications than this, straight-line code is no longer practical. */
 #define WORK_MAX 2e7
 
 static nh_expr *line_find(sparse_line *l, int at)
@@ -51,9 +51,9 @@ static void lines_free(sparse_line *l, int n)
 
 /* ---- factors ---- */
 
-typedef struct work_matrix { /* rows by content, columns by pattern, kept in step */
+typedef struct work_matrix { /* rows with values, columns as a pattern only, kept consistent */
     sparse_line *row, *column;
-    bool symmetric; /* entries below the diagonal are those above it, also as expressions */
+    bool symmetric; /* entries below the diagonal equal those above it, also as expressions */
 } work_matrix;
 
 static bool is_symmetric(const nh_matrix *a)
@@ -149,7 +149,7 @@ nh_elimination *nh_elimination_allocate(int rows)
     return lu;
 }
 
-/* Factors in the order of `lu`, or in one that is found first. */
+/* Factors in the order stored in `lu`, or in one that is determined first. */
 static nh_elimination *factorise(nh_graph *g, nh_elimination *lu, const nh_matrix *a, bool ordered,
                                  int *singular)
 {
@@ -210,7 +210,7 @@ static nh_elimination *exchanged(nh_graph *g, const nh_matrix *a, const nh_pivot
 
 enum { NORMAL_ROWS_MAX = 200 }; /* the product is dense */
 
-/* a^T w as rows, and the product of it with a. */
+/* a^T w as rows, and its product with a. */
 static bool normal_matrix(nh_graph *g, const nh_matrix *a, const double *weight, nh_matrix *aw,
                           nh_matrix *normal)
 {
@@ -288,7 +288,8 @@ void nh_elimination_free(nh_elimination *lu)
 
 /* ---- solutions ---- */
 
-/* x_k is known as far as L goes: those eliminated after it get their share. */
+/* x_k is final with respect to L: subtracts its contributions from the unknowns eliminated
+ * later. */
 static void forward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
 {
     for (int a = 0; x[k] != NH_ZERO && a < lu->lower[k].count; a++) {
@@ -323,7 +324,7 @@ static bool solve_factors(nh_graph *g, const nh_elimination *lu, nh_expr *x)
     return ok && !nh_graph_failed(g);
 }
 
-/* x from b through the normal equations, then once more for what is left: b - a x. */
+/* Solves for x through the normal equations, then once more for the residual b - a x. */
 static bool solve_normal(nh_graph *g, const nh_elimination *lu, nh_expr *x)
 {
     size_t n = (size_t)lu->n;
@@ -362,14 +363,15 @@ bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
     return solve_factors(g, lu, x);
 }
 
-/* The unknowns that few given entries reach, so that a solution costs what it has of entries. */
+/* The unknowns that a sparse right-hand side reaches, so that the cost of a solution is
+ * proportional to its entries. */
 typedef struct solution_pattern {
     sparse_line *users; /* users[j]: the k with u_kj */
     int *position;      /* position of an unknown in the order of elimination */
     int *met;           /* the unknowns reached, as positions in the order */
     int count;
     bool *is_met;
-    nh_expr *x; /* zero but for those reached */
+    nh_expr *x; /* zero except for the unknowns reached */
 } solution_pattern;
 
 static bool pattern_init(solution_pattern *r, const nh_elimination *lu)
@@ -411,7 +413,7 @@ static int compare_numbers(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Along L to what is eliminated later, then along U back to what is eliminated before. */
+/* Along L to unknowns eliminated later, then along U back to those eliminated earlier. */
 static void find_pattern(solution_pattern *r, const nh_elimination *lu, const nh_partials *given)
 {
     r->count = 0;
@@ -430,7 +432,7 @@ static void find_pattern(solution_pattern *r, const nh_elimination *lu, const nh
     qsort(r->met, (size_t)r->count, sizeof *r->met, compare_numbers);
 }
 
-/* Moves the solution out, columns ascending, and leaves everything zero for the next one. */
+/* Moves the solution out, in ascending columns, and resets everything to zero for the next one. */
 static bool take_solution(solution_pattern *r, const nh_elimination *lu, nh_partials *out)
 {
     bool ok = true;
@@ -446,7 +448,7 @@ static bool take_solution(solution_pattern *r, const nh_elimination *lu, nh_part
     return ok;
 }
 
-/* Normal equations reach everything that hangs together. */
+/* Normal equations reach the whole connected component. */
 static bool solve_rows_normal(nh_graph *g, const nh_elimination *lu, const nh_matrix *given,
                               nh_matrix *out)
 {

@@ -1,4 +1,4 @@
-/* Inside an elimination, for the files that work on its factors (elimination.c, frozen.c). */
+/* Internals of an elimination, for the files that work on its factors (elimination.c, frozen.c). */
 #ifndef NH_MECHANICS_ELIMINATION_H
 #define NH_MECHANICS_ELIMINATION_H
 
@@ -19,15 +19,15 @@ struct nh_elimination {
     int *order; /* order[step] = unknown that is eliminated */
     nh_expr *pivot;
     sparse_line *lower; /* lower[k]: (i, l_ik) for the rows i eliminated after k */
-    sparse_line *upper; /* upper[k]: (j, u_kj), or divided by the pivot where it is inverted */
-    bool inverted;      /* `pivot` is one over the pivots */
-    int *row;           /* row[k]: the row of the matrix in the place of row k; NULL: k itself */
+    sparse_line *upper; /* upper[k]: (j, u_kj), divided by the pivot if `inverted` */
+    bool inverted;      /* `pivot` holds the reciprocals of the pivots */
+    int *row;           /* row[k]: the row of the matrix used as row k; NULL: k itself */
     int *place;         /* its inverse */
-    nh_matrix a;        /* of normal equations: the matrix itself, its transpose times w */
+    nh_matrix a;        /* for normal equations: the matrix itself, its transpose times w */
     nh_matrix aw;
 };
 
-/* Factors without entries, and an entry for one of their lines; NULL and false without memory. */
+/* Factors without entries, and an entry for one of their lines; NULL and false if out of memory. */
 nh_elimination *nh_elimination_allocate(int rows);
 bool nh_elimination_put(sparse_line *l, int at, nh_expr value);
 

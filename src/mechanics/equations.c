@@ -23,7 +23,7 @@ static bool allocate(nh_mechanics *s)
            nh_matrix_init(&s->B, s->m, s->n);
 }
 
-/* Inputs of one kind as a vector of expressions. */
+/* The inputs of one kind as a vector of expressions. */
 static nh_expr *inputs(nh_graph *g, nh_input kind, int count)
 {
     nh_expr *x = malloc(((size_t)count + 1) * sizeof *x);
@@ -73,7 +73,7 @@ static bool derive_momenta_and_forces(nh_mechanics *s, nh_expr *others)
     return !nh_graph_failed(g);
 }
 
-/* (de/dq) v + de/dt from de/dq; where there are rotations without it, which is shorter then. */
+/* (de/dq) v + de/dt from de/dq; with rotations directly from e, which is then shorter. */
 static nh_expr moving_with(nh_mechanics *s, nh_expr e, const nh_partials *by_q, const nh_expr *v)
 {
     if (s->problem->rotations > 0)
@@ -82,8 +82,8 @@ static nh_expr moving_with(nh_mechanics *s, nh_expr e, const nh_partials *by_q, 
     return nh_add(s->g, nh_row_apply(s->g, by_q, v), explicitly);
 }
 
-/* Takes what stands below the diagonal from above it: with rotations expressions of equal entries
- * can differ. */
+/* Copies the entries above the diagonal below it: with rotations the expressions of equal entries
+ * may differ. */
 static bool mirror(nh_matrix *a)
 {
     for (int i = 1; i < a->rows; i++) {
@@ -171,7 +171,7 @@ static nh_status choose_schur_pivots(nh_mechanics *s, nh_report *report)
                               s->problem->file, s->problem->constraint[zero].name);
 }
 
-/* The model's start, for looking at values; what is wrong with it is reported later. */
+/* The model's start state, at which values are examined; errors in it are reported later. */
 static bool find_start(nh_mechanics *s)
 {
     size_t n = (size_t)s->n;

@@ -13,7 +13,7 @@
 #include "mechanics/probe.h"
 #include "mechanics/symmetries.h"
 
-enum { DENSE_RANK_MAX = 4000000 }; /* entries of K for which a dense rank is worth its time */
+enum { DENSE_RANK_MAX = 4000000 }; /* entries of K up to which a dense rank is computed */
 
 static bool any_depends(const nh_graph *g, const nh_expr *e, int count, nh_input kind)
 {
@@ -97,7 +97,7 @@ static bool reaction_is_linear(const nh_mechanics *s)
 
 /* ---- energy ---- */
 
-/* Zero on the graph, or as small as its round-off in every state that is tried. */
+/* Zero on the graph, or as small as its round-off in every state tried. */
 static bool vanishes(nh_mechanics *s, nh_expr e)
 {
     nh_probe probe;
@@ -122,7 +122,8 @@ static bool vanishes(nh_mechanics *s, nh_expr e)
     return zero && seen;
 }
 
-/* power/k in a state where both can be told, to the nearest twelfth; NaN: there is none. */
+/* power/k in a state where both are significant, rounded to the nearest twelfth; NaN: there is
+ * none. */
 static double degree_of_constraint(nh_mechanics *s, nh_expr power, nh_expr k)
 {
     nh_probe probe;
@@ -144,7 +145,8 @@ static double degree_of_constraint(nh_mechanics *s, nh_expr power, nh_expr k)
     return degree;
 }
 
-/* Reactions do no work when every k is homogeneous in v: K v = d k, so K v = 0 where k = 0. */
+/* Reactions do no work if every k is homogeneous in v of degree d: K v = d k, so K v = 0 where
+ * k = 0. */
 static bool reactions_do_no_work(nh_mechanics *s, const nh_expr *v)
 {
     bool idle = true;
@@ -161,8 +163,8 @@ static bool reactions_do_no_work(nh_mechanics *s, const nh_expr *v)
     return idle;
 }
 
-/* In states on the constraints, with the accelerations there. Where there are too many velocities
- * for that, what the expressions say stands alone. */
+/* Tests whether the energy is constant, in states on the constraints, with the accelerations there.
+ * With too many velocities for that, only the expressions decide. */
 static bool energy_stands_still(nh_mechanics *s)
 {
     nh_motion motion;
@@ -228,14 +230,14 @@ bool nh_list_deciding(const nh_mechanics *s, nh_expr_list *list)
     return ok;
 }
 
-/* f(v) + sign f(-v) as an expression: it is not hidden behind what is large and even. */
+/* f(v) + sign f(-v) as one expression, so that a small part is not hidden by a large even one. */
 static nh_expr part_in_v(nh_mechanics *s, nh_expr e, const nh_expr *minus_v, double sign)
 {
     nh_expr back = nh_substitute(s->g, e, NH_V, minus_v, (size_t)s->n);
     return nh_add(s->g, e, nh_scale(s->g, sign, back));
 }
 
-/* The odd part of everything, then the even part of the constraints. */
+/* The odd parts of everything, followed by the even parts of the constraints. */
 static bool list_parts(nh_mechanics *s, nh_expr_list *parts, size_t *all)
 {
     nh_expr_list list = {0};
@@ -253,7 +255,7 @@ static bool list_parts(nh_mechanics *s, nh_expr_list *parts, size_t *all)
     return ok;
 }
 
-/* NO when a part that should vanish does not in some state; exact where the graph says zero. */
+/* NO if a part that should vanish does not in some state; exact where it is zero on the graph. */
 static nh_answer reversibility(nh_mechanics *s)
 {
     nh_expr_list parts = {0};
@@ -264,7 +266,7 @@ static nh_answer reversibility(nh_mechanics *s)
     bool ready = nh_probe_init(&probe, s, 0, s->start, s->start + s->n);
     bool ok = list_parts(s, &parts, &all) && ready;
     nh_bounded *value = malloc((parts.count + 1) * sizeof *value);
-    signed char *odd = calloc(parts.count + 1, 1); /* what is known not to vanish */
+    signed char *odd = calloc(parts.count + 1, 1); /* parts known not to vanish */
     bool seen = false;
     for (int round = 0; ok && value && odd && round < nh_probe_rounds(s, NH_ROUNDS); round++) {
         nh_probe_move(&probe, round);
@@ -292,7 +294,8 @@ static nh_answer reversibility(nh_mechanics *s)
     return answer;
 }
 
-/* Velocities in units in which the masses are one: the rank then has none. */
+/* Scales velocities to units in which the masses are one, so that the rank does not depend on
+ * units. */
 static void scale_columns(int m, int n, double *K, const double *mass)
 {
     for (int j = 0; j < n; j++) {
@@ -302,7 +305,7 @@ static void scale_columns(int m, int n, double *K, const double *mass)
     }
 }
 
-/* False when the rank of K could not be found. */
+/* False if the rank of K could not be determined. */
 static bool rank_at(nh_mechanics *s, double t, const double *q, const double *v, int *rank,
                     int *dependent)
 {
@@ -337,7 +340,7 @@ static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, n
     s->facts.rank = rank_at(s, 0, q, v, &rank, &dependent) ? rank : -1;
     if (s->facts.rank < 0 || s->facts.rank == s->m)
         return NH_OK;
-    /* Perhaps only the start is special: look beside it. */
+    /* Perhaps only the start is special: try states near it. */
     nh_probe probe;
     if (!nh_probe_init(&probe, s, 0, q, v))
         return nh_fail_memory(report);
@@ -363,7 +366,7 @@ static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, n
     return NH_OK;
 }
 
-/* ---- what is conserved ---- */
+/* ---- conserved quantities ---- */
 
 static bool add_conserved(nh_mechanics *s, size_t *count, const char *format, const char *name)
 {
@@ -380,7 +383,7 @@ static bool add_conserved(nh_mechanics *s, size_t *count, const char *format, co
     return true;
 }
 
-/* A momentum is kept when no force and no reaction acts on it. */
+/* A momentum is conserved if no force and no reaction acts on it. */
 static bool list_conserved(nh_mechanics *s)
 {
     size_t count = 0;
@@ -400,8 +403,8 @@ static bool list_conserved(nh_mechanics *s)
     return ok;
 }
 
-/* What leapfrog's invariant needs; conditions on positions have multipliers that it does not carry
- * from step to step. */
+/* The requirements of leapfrog's invariant. Conditions on positions are excluded: they have
+ * multipliers that the invariant does not carry from step to step. */
 static bool is_quadratic(const nh_mechanics *s)
 {
     const nh_facts *f = &s->facts;
@@ -418,7 +421,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     constraint_kinds(s);
     f->mechanical = is_mechanical(s);
     f->definite_mass = s->definite;
-    /* what an open input in a constraint does to momenta is not known */
+    /* the effect of an open input in a constraint on momenta is unknown */
     f->symmetries = s->n <= NH_SYMMETRIES_MAX && !any_depends(g, s->k, s->m, NH_U) && !f->nonideal;
     f->has_frame = s->problem->frames > 0;
     f->reaction_is_linear = reaction_is_linear(s);

@@ -1,10 +1,11 @@
 /* The Lie flag of the distribution of the constraints: D, D + [D, D], D + [D, D] + [D, [D, D]], ...
  *
  * Near a state the forms are expanded into Taylor polynomials (taylor.h). Elimination gives vector
- * fields that span D, with polynomials as components; a bracket takes one degree. Ranks in the
- * state are judged in scaled numbers; what is neither clearly new nor clearly nothing is unknown.
- * Where the flag ends below the number of columns, what is missing are conditions on positions, and
- * the forms that vanish on the whole flag say which. */
+ * fields that span D, with polynomials as components; each bracket reduces the degree by one. Ranks
+ * at the state are determined from scaled numbers; if a vector is neither clearly independent nor
+ * clearly dependent, the rank is unknown. If the flag stops growing below the number of columns,
+ * the difference is the number of conditions on positions, and the forms that vanish on the whole
+ * flag show which they are. */
 #include "mechanics/forms.h"
 
 #include <float.h>
@@ -15,22 +16,22 @@
 #include "mechanics/taylor.h"
 
 enum { VARIABLES_MAX = 64, COLUMNS_MAX = 40, FIELDS_MAX = 2 * COLUMNS_MAX };
-static const double WORK_MAX = 3e7; /* multiplications in a state */
+static const double WORK_MAX = 3e7; /* limit of multiplications in a state */
 
 typedef struct flag_space {
     const nh_forms *f;
     nh_taylor taylor;
-    int variables, column_of[VARIABLES_MAX]; /* the column along which a variable moves */
+    int variables, column_of[VARIABLES_MAX]; /* the column that corresponds to a variable */
     nh_input kind[VARIABLES_MAX];
     uint32_t index[VARIABLES_MAX];
     double at[VARIABLES_MAX], size[VARIABLES_MAX];
-    double natural[COLUMNS_MAX]; /* the model's own size of what moves along a column */
+    double natural[COLUMNS_MAX]; /* the model's typical size of the displacement along a column */
     double *scale;               /* [columns] */
     nh_polynomial *A;            /* [rows * columns] */
     nh_polynomial *field;        /* [FIELDS_MAX * columns] */
     nh_polynomial part[3];
-    double *memory, *basis, *row; /* basis: orthonormal, of what the flag spans */
-    int *pivot;                   /* [rows]: column of a row */
+    double *memory, *basis, *row; /* basis: orthonormal, spans the flag so far */
+    int *pivot;                   /* [rows]: pivot column of a row */
     int fields, rank;
 } flag_space;
 
@@ -73,7 +74,7 @@ static bool list_variables(flag_space *w, const nh_probe *probe, int round)
     return true;
 }
 
-/* The highest degree that is worth its time; 0: none. */
+/* The highest degree that is affordable; 0: none. */
 static int choose_degree(const flag_space *w)
 {
     const nh_forms *f = w->f;
@@ -118,7 +119,7 @@ static void scale_polynomial(const flag_space *w, nh_polynomial *a, double facto
     a->error *= factor;
 }
 
-/* One over the largest number of a row (way 0) or column (way 1). */
+/* The reciprocal of the largest entry of a row (way 0) or column (way 1). */
 static double to_one(const flag_space *w, int way, int at)
 {
     int n = w->f->columns, m = w->f->rows;
@@ -135,8 +136,8 @@ static void scale_line(flag_space *w, int way, int at, double factor)
         scale_polynomial(w, w->A + (way ? i * n + at : at * n + i), factor);
 }
 
-/* Columns of variables in the variables' sizes; rows, and columns that are free to choose, to one.
- * These begin in their natural sizes: what rows and columns to one lead to depends on that. */
+/* Scales columns of variables by the variables' sizes, and rows and all other columns to size one.
+ * The latter begin in their natural sizes, because the result of the iteration depends on that. */
 static void scale_forms(flag_space *w)
 {
     int n = w->f->columns;
@@ -159,7 +160,7 @@ static void scale_forms(flag_space *w)
     }
 }
 
-/* False where the forms are not finite. */
+/* False if the forms are not finite. */
 static bool expand_forms(flag_space *w)
 {
     const nh_forms *f = w->f;
@@ -188,8 +189,7 @@ static void replace(const flag_space *w, nh_polynomial *to, const nh_polynomial 
     to->error = from->error;
 }
 
-/* The rows become those of the identity in their pivots' columns. False where rows depend on each
- * other. */
+/* Reduces the rows to the identity in their pivot columns. False if rows depend on each other. */
 static bool reduce(flag_space *w)
 {
     const nh_taylor *s = &w->taylor;
@@ -262,7 +262,7 @@ static void along(flag_space *w, nh_polynomial *out, int X, int Y, int c, double
     }
 }
 
-/* The next field becomes [X, Y]. */
+/* Stores [X, Y] as the next field. */
 static void bracket(flag_space *w, int X, int Y)
 {
     const nh_problem *problem = w->f->s->problem;
@@ -281,7 +281,7 @@ static void bracket(flag_space *w, int X, int Y)
     }
 }
 
-/* The terms that make up [X, Y] in the state itself, in absolute values. */
+/* The sum of the absolute values of the terms of [X, Y] at the state. */
 static double size_of_terms(const flag_space *w, int X, int Y)
 {
     const nh_problem *problem = w->f->s->problem;
@@ -309,9 +309,10 @@ static double size_of_field(const flag_space *w, int X)
     return sum;
 }
 
-/* Whether the last field points out of what is spanned so far; then it is kept, its vector with
- * length one. `terms` is what it was made of, `around` the size of what it was made from, with
- * their round-off. What is neither clearly new nor clearly nothing is unknown. */
+/* Whether the last field is independent of those before it; if so, it is kept, scaled so that its
+ * vector has length one. `terms` is the size of the terms it was computed from, `around` that of
+ * the polynomials involved, whose round-off counts too. NH_UNKNOWN if it is neither clearly
+ * independent nor clearly dependent. */
 static nh_answer is_new(flag_space *w, double terms, double around)
 {
     int n = w->f->columns;
@@ -344,7 +345,7 @@ static nh_answer is_new(flag_space *w, double terms, double around)
 
 /* ---- what is left ---- */
 
-/* Reduced rows: a one in the pivot's column, zeros above and below. */
+/* Reduced row echelon form: a one in each pivot's column, zeros above and below. */
 static int reduce_rows(int rows, int columns, double *a)
 {
     int rank = 0;
@@ -372,7 +373,8 @@ static int reduce_rows(int rows, int columns, double *a)
     return rank;
 }
 
-/* (forms on the brackets | identity), with rows of size one: their sizes. */
+/* (values of the forms on the brackets | identity), with forms scaled to size one; `size` receives
+ * their sizes. */
 static bool fill_table(const flag_space *w, const nh_probe *probe, int extra, double *table,
                        double *size)
 {
@@ -394,7 +396,7 @@ static bool fill_table(const flag_space *w, const nh_probe *probe, int extra, do
     return ok;
 }
 
-/* The combinations of the forms that vanish on the whole flag, the largest factor one. */
+/* The combinations of the forms that vanish on the whole flag, with largest factor one. */
 static bool find_combinations(const flag_space *w, const nh_probe *probe, nh_flag *out)
 {
     int n = w->f->columns, m = w->f->rows, h = out->holonomic;
@@ -419,7 +421,8 @@ static bool find_combinations(const flag_space *w, const nh_probe *probe, nh_fla
     return ok;
 }
 
-/* All brackets with the fields [from, to). False where one can neither be taken nor left. */
+/* All brackets with the fields [from, to). False if it is unknown whether one of them is
+ * independent. */
 static bool bracket_all(flag_space *w, int d, int from, int to)
 {
     bool clear = true;

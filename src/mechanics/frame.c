@@ -31,7 +31,7 @@ typedef struct frame {
     nh_expr *X;               /* [r][n] */
     nh_expr *y, *v, *p;       /* [r], [n], [n] */
     nh_expr *held_y, *held_p; /* arguments that stand for y and p while q is varied */
-    nh_expr *back;            /* what to put for the arguments again */
+    nh_expr *back;            /* what replaces these arguments afterwards */
     nh_expr *row, *beside;    /* work, [n] */
     size_t arguments;
 } frame;
@@ -66,7 +66,7 @@ static void reflect(nh_graph *g, int n, const nh_expr *w, nh_expr beta, nh_expr 
 }
 
 /* Reflections k = 0 .. m-1: w_k, beta_k with I - w w^T / beta. The rows of A become those of R^T;
- * the entries R_kk before their reflection, on which the choice of sign looks, go to `pivot`. */
+ * the entries R_kk before their reflection, which determine the signs, go to `pivot`. */
 static void factorise(const frame *f, nh_expr *A, nh_expr *w, nh_expr *beta, nh_expr *pivot)
 {
     nh_graph *g = f->g;
@@ -85,7 +85,7 @@ static void factorise(const frame *f, nh_expr *A, nh_expr *w, nh_expr *beta, nh_
     }
 }
 
-/* X = the last r columns of Q = H_1 .. H_m; or the pivots, where `pivots` is wanted. */
+/* X = the last r columns of Q = H_1 .. H_m; or the pivots, if `pivots` is not NULL. */
 static bool householder(frame *f, nh_expr_list *pivots)
 {
     size_t n = (size_t)f->n, m = (size_t)f->m;
@@ -184,7 +184,7 @@ static bool difference_slope(const frame *f, nh_expr e, nh_expr *out)
     return true;
 }
 
-/* The slope of p . X z for held p and z: what the derivatives of X enter the equations through. */
+/* The slope of p . X z for held p and z, through which the derivatives of X enter the equations. */
 static bool frame_slope(const frame *f, nh_expr e, nh_expr *out)
 {
     return f->differences ? difference_slope(f, e, out) : exact_slope(f, e, out);
@@ -364,7 +364,7 @@ bool nh_derive_householder_signs(nh_mechanics *s, nh_expr *work, nh_expr_list *o
     return ok;
 }
 
-/* ---- is the frame that the model gives one? ---- */
+/* ---- checking the frame that the model gives ---- */
 
 static nh_status bad_frame(const nh_mechanics *s, nh_report *report, int a, const char *constraint,
                            double residual)
@@ -387,7 +387,7 @@ static nh_status bad_frame(const nh_mechanics *s, nh_report *report, int a, cons
     return NH_BAD_MODEL;
 }
 
-/* Velocities in units of the largest of each: X becomes X/unit, K becomes K*unit. */
+/* Scales velocities by the largest of each, to remove units: X becomes X/unit, K becomes K*unit. */
 static void remove_units(int n, int r, int m, double *X, double *K)
 {
     for (int i = 0; i < n; i++) {
@@ -401,13 +401,13 @@ static void remove_units(int n, int r, int m, double *X, double *K)
     }
 }
 
-/* At one point: every vector in the kernel of K, and all of them independent. */
+/* At one point: every vector must be in the kernel of K, and all must be independent. */
 static nh_status check_frame_at(const nh_mechanics *s, double *X, double *K, nh_report *report)
 {
     int n = s->n, r = s->problem->frames, dependent;
     for (int e = 0; e < r * n; e++)
         if (!isfinite(X[e]))
-            return NH_OK; /* off the domain of the model: says nothing */
+            return NH_OK; /* outside the domain of the model: no information */
     remove_units(n, r, s->m, X, K);
     for (int a = 0; a < r; a++)
         for (int j = 0; j < s->m; j++) {
@@ -430,7 +430,7 @@ static nh_status check_frame_at(const nh_mechanics *s, double *X, double *K, nh_
 nh_status nh_check_frame(const nh_mechanics *s, const double *start, nh_report *report)
 {
     size_t n = (size_t)s->n, m = (size_t)s->m, r = (size_t)s->problem->frames, size = (r + m) * n;
-    if (r == 0 || size > 100000) /* a dense rank of more takes longer than all the rest */
+    if (r == 0 || size > 100000) /* larger dense ranks take too long */
         return NH_OK;
     nh_expr_list wanted = {0};
     nh_probe probe;

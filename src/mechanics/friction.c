@@ -2,9 +2,10 @@
  *
  *     p' = F + K^T psi + N(t, q, v, psi),     k(t, q, v) = 0
  *
- * A force of the model that contains reaction(NAME) is divided into what is left without reactions,
+ * A force of the model that contains reaction(NAME) is divided into its value without reactions,
  * which stays with the forces, and N. In N the argument X[j] is the multiplier of constraint j.
- * Steps of SPARK methods are told B = M^-1 (K + dN/dpsi)^T and what N is beyond. */
+ * Steps of SPARK methods use B = M^-1 (K + dN/dpsi)^T and the part of N beyond that
+ * linearisation. */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
@@ -31,7 +32,7 @@ bool nh_split_friction(nh_mechanics *s)
     return ok && !nh_graph_failed(s->g);
 }
 
-/* Friction may act on any velocity: B gets an entry for each. */
+/* Friction may act on any velocity, so B gets an entry for each. */
 bool nh_pad_reactions(nh_mechanics *s)
 {
     const size_t n = (size_t)s->n;
@@ -61,7 +62,7 @@ static bool find_slopes(nh_mechanics *s, nh_expr *slope)
     return true;
 }
 
-/* B: M^-1 (K_j + slope_j)^T for each constraint, in place of the slopes. */
+/* B: M^-1 (K_j + slope_j)^T for each constraint, overwriting the slopes. */
 static bool solve_slopes(nh_mechanics *s, nh_expr *slope)
 {
     bool ok = true;
@@ -107,12 +108,12 @@ bool nh_push_friction(nh_mechanics *s, bool beyond_slope, nh_expr_list *out)
 /* ---- accelerations ---- */
 
 typedef struct frictional {
-    nh_expr *a0, *a;    /* [n] without constraints; with psi */
-    nh_expr *psi, *gap; /* [m] multipliers; what they leave of K a + drift */
-    nh_expr *B;         /* [m n] for any psi */
+    nh_expr *a0, *a;    /* [n] without reactions; with psi */
+    nh_expr *psi, *gap; /* [m] multipliers; the residual K a + drift */
+    nh_expr *B;         /* [m n] at the present psi */
 } frictional;
 
-/* a and the gap for psi. */
+/* Computes a and the gap from psi. */
 static bool apply(nh_mechanics *s, const frictional *f)
 {
     nh_graph *g = s->g;
@@ -152,9 +153,9 @@ static bool improve(nh_mechanics *s, const frictional *f)
     return ok;
 }
 
-/* From the ideal multipliers: one step where N is linear in psi. Of dry friction, linear but for
- * the sign of psi, the second step is the last that changes anything; other laws have gaps that
- * are squared by every step. */
+/* Starts from the ideal multipliers. One step suffices if N is linear in psi. For dry friction,
+ * which is linear except for the sign of psi, the second step is the last that changes anything;
+ * for other laws every step squares the gap. */
 bool nh_acceleration_with_friction(nh_mechanics *s, const nh_expr *ideal, nh_expr_list *out)
 {
     const size_t n = (size_t)s->n, m = (size_t)s->m;

@@ -1,16 +1,16 @@
-/* Factors of a matrix as numbers: computed once, they serve many right-hand sides.
+/* Factors of a matrix as numbers: computed once and used for many right-hand sides.
  *
- * The entries of the factors that are no constants become variables, in an order that the function
- * which computes them shares with the one that reads them. Rows of U are divided by their pivots,
- * so that a solution divides by nothing; those of a symmetric matrix are the columns of L then, and
- * are the same variables. */
+ * The entries of the factors that are not constant become variables, in an order shared by the
+ * function that computes them and the one that uses them. Rows of U are divided by their pivots, so
+ * that a solution needs no divisions; for a symmetric matrix they then equal the columns of L and
+ * use the same variables. */
 #include "mechanics/elimination.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The variable that stands for an entry; constants stand for themselves. After a failure, which the
- * list remembers, it is zero. */
+/* The variable that replaces an entry; constants are kept. Zero after a failure, which the list
+ * records. */
 static nh_expr stand_in(nh_graph *g, nh_expr_list *list, nh_expr entry)
 {
     if (nh_is_number(g, entry, NULL))

@@ -1,5 +1,5 @@
-/* The outputs of the functions of functions.def, as expressions: those that move a system. What is
- * told of a state is in observed.c. */
+/* The outputs of the functions of functions.def as expressions: those that advance a system.
+ * Functions that report on a state are in observed.c. */
 #include "mechanics/mechanics.h"
 
 #include <assert.h>
@@ -51,7 +51,7 @@ bool nh_derive_push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 
 /* ---- Schur complements ---- */
 
-/* Which rows of a matrix have an entry in a column: row[first[c]] .. row[first[c + 1]]. */
+/* The rows of a matrix that have an entry in a column: row[first[c]] .. row[first[c + 1]]. */
 typedef struct users {
     int *first, *row;
 } users;
@@ -80,7 +80,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The rows that share a column with `row`, each once, ascending. last[j] is the pass in which j was
- * met. */
+ * last found. */
 static int list_met(const users *u, const nh_partials *row, int pass, int *last, int *met)
 {
     int count = 0;
@@ -94,8 +94,9 @@ static int list_met(const users *u, const nh_partials *row, int pass, int *last,
     return count;
 }
 
-/* rows . columns^T for sparse rows, only where they meet. If the product is known to be symmetric,
- * what stands below the diagonal is taken from above it: its expressions would differ. */
+/* rows . columns^T for sparse rows, only where they share columns. If the product is known to be
+ * symmetric, entries below the diagonal are copied from above it, since their expressions could
+ * differ. */
 static bool product(nh_graph *g, nh_matrix *out, const nh_matrix *rows, const nh_matrix *columns,
                     bool symmetric)
 {
@@ -165,7 +166,7 @@ bool nh_derive_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
     return ok;
 }
 
-/* The entries of B as arguments: the same pattern, values X[0], X[1], ... */
+/* The entries of B as arguments: the same pattern with values X[0], X[1], ... */
 static bool given_reactions(nh_mechanics *s, nh_matrix *B)
 {
     uint32_t next = 0;
@@ -177,7 +178,8 @@ static bool given_reactions(nh_mechanics *s, nh_matrix *B)
     return ok;
 }
 
-/* K + c dk/dq: how a constraint answers to a change of v that also moves q by c times as much. */
+/* K + c dk/dq: the derivative of a constraint along a change of v that also moves q by c times as
+ * much. */
 static bool response(nh_mechanics *s, nh_matrix *out)
 {
     nh_graph *g = s->g;
@@ -209,7 +211,7 @@ static bool schur_solve(nh_mechanics *s, const nh_matrix *R, const nh_matrix *B,
     return ok;
 }
 
-/* S^-1 k and k, with S = R B for the reactions that are given. */
+/* S^-1 k and k, with S = R B for given reactions B. */
 static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh_expr_list *out)
 {
     nh_matrix B = {0};
@@ -238,7 +240,7 @@ static bool projected(nh_mechanics *s, const nh_matrix *B, nh_expr *v)
     return ok;
 }
 
-/* ... for the reactions that are given. */
+/* The same for given reactions. */
 bool nh_derive_project(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
 {
     nh_matrix B = {0};
@@ -288,7 +290,7 @@ bool nh_derive_close(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return ok;
 }
 
-/* The arguments of CLOSE_MEAN behind B and c. */
+/* The arguments of CLOSE_MEAN after B and c. */
 typedef struct mean_arguments {
     nh_expr before, a, t1; /* 1 - a, a, t1 */
     nh_expr *q1;           /* [n] */
@@ -363,7 +365,7 @@ bool nh_derive_factor(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     nh_elimination *frozen = nh_elimination_freeze(s->g, s->mass_factors, &factors);
     bool ok = frozen && push_reactions(s, out) &&
               nh_expr_list_push_all(out, factors.item, (int)factors.count);
-    for (int i = (int)factors.count; ok && i < s->nf; i++) /* where room was left for all */
+    for (int i = (int)factors.count; ok && i < s->nf; i++) /* if nf is only an upper bound */
         ok = nh_expr_list_push(out, NH_ZERO);
     nh_elimination_free(frozen);
     nh_expr_list_free(&factors);
@@ -441,7 +443,8 @@ int nh_mechanics_ng(const nh_mechanics *s)
     return (int)count;
 }
 
-/* The rows of K and of B that belong to conditions on positions; they stay the mechanics' own. */
+/* The rows of K and of B that belong to conditions on positions; they still belong to the
+ * mechanics. */
 static nh_matrix rows_of_positions(const nh_mechanics *s, const nh_matrix *a)
 {
     return (nh_matrix){
@@ -480,8 +483,8 @@ size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
     return count[fn];
 }
 
-/* A wrong size in functions.def would let a kernel write beyond its array: it is found here, the
- * first time that anybody asks for the function. */
+/* A wrong size in functions.def would let a kernel write beyond its array, so it is checked when
+ * the function is first requested. */
 static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
 {
     const nh_fn_sizes sizes = {.n = s->n,
@@ -503,7 +506,7 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
     return count == expected;
 }
 
-/* Whether a function can be had without M^-1. */
+/* Whether a function can be derived without M^-1. */
 static bool stands_without_mass(const nh_mechanics *s, nh_fn fn)
 {
     switch (fn) {

@@ -1,8 +1,8 @@
 /* Whether the inertia is constant when velocities are measured in body axes.
  *
- * The mass matrix of a rotation's quaternion p depends on p always. In terms of xi = (x', w), with
- * p' = p (0, w/2), it often does not: then a fixed xi has the same momentum, in body axes, in every
- * state. That is tried in some states, with unit quaternions. */
+ * The mass matrix of a rotation's quaternion p always depends on p. In terms of xi = (x', w), with
+ * p' = p (0, w/2), it often does not; then a fixed xi has the same momentum, in body axes, in every
+ * state. This is tested in several states, with unit quaternions. */
 #include "mechanics/mechanics.h"
 
 #include <float.h>
@@ -15,7 +15,7 @@ typedef struct search {
     nh_mechanics *s;
     nh_probe probe;
     double *xi; /* [n]: x', and half a body rate in the last three of four places */
-    nh_bounded *value, *momentum; /* [n] dL/dv; in body axes, as it was seen first */
+    nh_bounded *value, *momentum; /* [n] dL/dv; in body axes, as found first */
 } search;
 
 static void multiply(const double p[4], const double u[3], double out[4])
@@ -26,7 +26,7 @@ static void multiply(const double p[4], const double u[3], double out[4])
     out[3] = p[0] * u[2] + p[1] * u[1] - p[2] * u[0];
 }
 
-/* The state of a round with unit quaternions, and the velocity xi there. */
+/* The state of a round with unit quaternions, and the velocity there that corresponds to xi. */
 static void move(search *c, int round)
 {
     nh_probe_move(&c->probe, round);
@@ -59,7 +59,7 @@ static nh_bounded component(const double p[4], const nh_bounded P[4], int i)
     return sum;
 }
 
-/* Puts the momentum into body axes; false where it is not finite. */
+/* Transforms the momentum to body axes; false if it is not finite. */
 static bool to_body(search *c)
 {
     for (int r = 0; r < c->s->problem->rotations; r++) {

@@ -1,10 +1,10 @@
-/* Integrability: are the constraints equivalent to conditions on positions, or some of them?
+/* Integrability: are the constraints, or some of them, equivalent to conditions on positions?
  *
- * The distribution D on which all forms w vanish is integrable exactly when dw(X, Y) = 0 for every
- * w and all X, Y in D (Frobenius). The two-forms dw are expressions: when they vanish on the graph,
- * that settles it. Otherwise dw(X, Y) is evaluated for random X, Y in D, in states near the given
- * one and far from it, in scaled quantities, against a bound of its round-off. When D is not
- * integrable, its Lie flag tells how many conditions it hides (flag.c). */
+ * The distribution D on which all forms w vanish is integrable exactly if dw(X, Y) = 0 for every w
+ * and all X, Y in D (Frobenius). The two-forms dw are expressions; if they vanish on the graph, the
+ * answer is exact. Otherwise dw(X, Y) is evaluated for random X, Y in D, in states near the given
+ * one and far from it, in scaled quantities, and compared with a bound on its round-off. If D is
+ * not integrable, its Lie flag shows how many conditions it implies (flag.c). */
 #include "mechanics/forms.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 
 #include "base/dense.h"
 
-/* What is looked at, within a second or so: forms, those judged alone, entries of the two-forms,
- * and the terms of which integrals are put together. */
+/* Limits that keep the analysis within about a second: forms, forms judged on their own, entries of
+ * the two-forms, and terms from which integrals are composed. */
 enum { FORMS_MAX = 300, ALONE_MAX = 50, ENTRIES_MAX = 100000, INTEGRAL_TERMS_MAX = 1000000 };
 
 /* ---- the forms and their derivatives ---- */
@@ -87,7 +87,7 @@ static int by_place(const void *a, const void *b)
     return order ? order : (x->value > y->value) - (x->value < y->value);
 }
 
-/* Entries of one place become their sum. */
+/* Adds up entries with the same indices. */
 static void join_entries(nh_forms *f, int first)
 {
     int kept = first;
@@ -162,8 +162,8 @@ static void free_forms(nh_forms *f)
 typedef struct sample {
     const nh_forms *f;
     nh_probe *probe;
-    double *A;      /* [rows * columns], scaled: rows and columns have entries near one */
-    double *column; /* [columns]: by what a column was multiplied */
+    double *A;      /* [rows * columns], scaled so that rows and columns have entries near one */
+    double *column; /* [columns]: the scale factor of a column */
     double *row;    /* [rows] */
     nh_bounded *dw; /* [entries] */
     double *X, *Y;  /* [columns] */
@@ -197,8 +197,9 @@ static double power_of_two(double x)
     return exp2(rint(log2(x)));
 }
 
-/* Rows and columns to one: neither the units of a constraint nor those of a velocity matter. They
- * begin in the model's own sizes, because where this leads to depends on that. */
+/* Scales rows and columns to one, so that neither the units of a constraint nor those of a velocity
+ * matter. Begins with the model's own sizes, because the result depends on where the iteration
+ * begins. */
 static void scale_forms(sample *x)
 {
     int rows = x->f->rows, columns = x->f->columns;
@@ -225,7 +226,7 @@ static void scale_forms(sample *x)
         }
 }
 
-/* A, scaled, and dw in the probe's state; false where something is not finite. */
+/* A, scaled, and dw at the probe's state; false if something is not finite. */
 static bool take_sample(sample *x, int round)
 {
     const nh_forms *f = x->f;
@@ -251,8 +252,8 @@ static bool take_sample(sample *x, int round)
     return ok;
 }
 
-/* Removes from X what the rows [first, first + rows) see: X -= A^T (A A^T)^-1 A X, three times for
- * the sake of round-off. False where the rows depend on each other. */
+/* Projects X onto the kernel of the rows [first, first + rows): X -= A^T (A A^T)^-1 A X, three
+ * times to reduce round-off. False if the rows depend on each other. */
 static bool make_admissible(sample *x, int first, int rows, double *X)
 {
     int n = x->f->columns;
@@ -284,7 +285,7 @@ static bool make_admissible(sample *x, int first, int rows, double *X)
     return ok;
 }
 
-/* dw_i(X, Y) for the forms [first, first + rows): YES when all vanish, NO when one does not. */
+/* dw_i(X, Y) for the forms [first, first + rows): YES if all vanish, NO if one does not. */
 static nh_answer judge_pair(const sample *x, int first, int rows)
 {
     nh_answer answer = NH_YES;
@@ -309,8 +310,8 @@ static nh_answer judge_pair(const sample *x, int first, int rows)
     return answer;
 }
 
-/* Whether all two-forms of these rows have been seen to differ from zero somewhere: where one never
- * does, it may vanish, or be flat. */
+/* Whether all two-forms of these rows have been nonzero in some state. One that never is may vanish
+ * identically, or be flat where it was evaluated. */
 static bool all_seen(const sample *x, int first, int rows, bool *entry)
 {
     bool all = true;
@@ -322,21 +323,21 @@ static bool all_seen(const sample *x, int first, int rows, bool *entry)
     return all;
 }
 
-/* States in which to look where something may be flat: as many as cost milliseconds. */
+/* The number of states to search for a form that may be flat: as many as cost milliseconds. */
 static int states_to_search(const nh_mechanics *s)
 {
     size_t affordable = 4000000 / (nh_graph_size(s->g) + 1);
     return affordable > 400 ? 400 : (int)affordable;
 }
 
-/* NO when a pair of vectors in one state shows it; YES when all agree. */
+/* NO if a pair of vectors in one state shows it; YES if all agree. */
 static nh_answer judge(sample *x, int first, int rows)
 {
     const nh_forms *f = x->f;
     bool closed = true, seen = false, doubted = false, flat = false;
     for (int e = 0; e < f->entries; e++)
         closed = closed && (f->dw[e].form < first || f->dw[e].form >= first + rows);
-    if (closed || f->columns - rows < 2) /* one direction is always that of a curve */
+    if (closed || f->columns - rows < 2) /* a one-dimensional distribution is always integrable */
         return NH_YES;
     bool *entry = calloc((size_t)f->entries + 1, sizeof *entry);
     if (!entry) {
@@ -369,8 +370,8 @@ static nh_answer judge(sample *x, int first, int rows)
 
 /* ---- the verdict ---- */
 
-/* The largest flag of a few states: in special ones it is smaller. Of equal ones, one that shows
- * where it ends: in some states the last brackets are hidden in their round-off. */
+/* The largest flag of several states, since it is smaller in special ones. Among equal ones, a flag
+ * that is known to be complete: in some states the last brackets are hidden by round-off. */
 static bool find_growth(nh_forms *f, nh_probe *probe, nh_flag *best)
 {
     *best = (nh_flag){.holonomic = -1};
@@ -392,8 +393,8 @@ static bool find_growth(nh_forms *f, nh_probe *probe, nh_flag *best)
     return true;
 }
 
-/* Combinations of rows without the conditions that the model itself states: those columns are left
- * out, and then the rows that depend on others. How many are left. */
+/* Removes from combinations of rows the conditions that the model itself states: clears their
+ * columns, then drops rows that depend on others. Returns how many remain. */
 static int leave_out_stated(const nh_mechanics *s, int count, double *combination)
 {
     int rows = s->m, others = s->m - s->positions, kept = 0;
@@ -420,7 +421,7 @@ static int leave_out_stated(const nh_mechanics *s, int count, double *combinatio
     return kept;
 }
 
-/* Integrals of combinations of the forms: all of them when all are integrable. */
+/* Integrals of combinations of the forms; of every form if all are integrable. */
 static bool find_surfaces(nh_forms *f, nh_probe *probe, const nh_flag *flag)
 {
     nh_mechanics *s = f->s;
@@ -451,8 +452,8 @@ static bool find_surfaces(nh_forms *f, nh_probe *probe, const nh_flag *flag)
     return ok && !nh_graph_failed(s->g);
 }
 
-/* What is asked of a state. The answers of the mechanics itself change only when `own`. Conditions
- * on positions, the last rows, need no judgement. */
+/* Answers all questions about a state. The facts of the mechanics change only if `own`. Conditions
+ * on positions, the last rows, need not be judged. */
 static bool judge_all(nh_forms *f, nh_probe *probe, nh_integrability *out, nh_answer *alone,
                       bool own)
 {
@@ -472,11 +473,11 @@ static bool judge_all(nh_forms *f, nh_probe *probe, nh_integrability *out, nh_an
         out->holonomic = f->rows;
         out->growths = 1;
         out->growth[0] = f->columns - f->rows;
-    } else if (ok && flag.count > 1) { /* one rank alone contradicts what was seen */
+    } else if (ok && flag.count > 1) { /* a single rank would contradict `integrable` */
         out->holonomic = flag.holonomic;
         out->growths = flag.count;
         memcpy(out->growth, flag.rank, sizeof flag.rank);
-    } else if (out->integrable == NH_NO && f->rows == 1) { /* then there is one way to grow */
+    } else if (out->integrable == NH_NO && f->rows == 1) { /* it must grow by one */
         out->holonomic = 0;
         out->growths = 2;
         out->growth[0] = f->columns - 1;

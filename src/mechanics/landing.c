@@ -1,5 +1,5 @@
-/* Positions that satisfy all conditions: sought from places about the start by Gauss and Newton's
- * method, which conditions that depend on each other do not disturb. */
+/* Finds positions that satisfy all conditions, from places around the start, by the Gauss-Newton
+ * method, which works even if conditions depend on each other. */
 #include "mechanics/redundant.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "mechanics/probe.h"
 
 enum { ITERATIONS = 60 };
-static const double near = 1e-3; /* by how much places differ, in sizes of the start */
+static const double near = 1e-3; /* the distance of places from the start, relative to its size */
 
 static bool list_conditions(nh_landing *s)
 {
@@ -54,8 +54,8 @@ void nh_landing_end(nh_landing *s)
     free(s->value);
 }
 
-/* One step towards g = 0, the shortest; rows that depend on others are no obstacle. Returns its
- * length, relative to q; NaN where there is none. */
+/* One step towards g = 0, of least norm; regularised, so that dependent rows do no harm. Returns
+ * its length relative to q; NaN if it fails. */
 static double step(nh_landing *s)
 {
     const int m = s->count, n = s->n;
@@ -90,8 +90,9 @@ static double step(nh_landing *s)
     return length / fmax(size, 1e-300);
 }
 
-/* The first row that depends on others, or -1. The conditions of rotations, which are the last
- * ones, count as the first: what follows from them is left out, not they. */
+/* The rank, and the first row that depends on others, or -1. The conditions of rotations, which are
+ * last in the list, are put first here, so that conditions that follow from them are left out
+ * rather than they themselves. */
 static int rank(nh_landing *s, int *dependent)
 {
     const int m = s->count, n = s->n, own = s->problem->rotations;
@@ -105,7 +106,8 @@ static int rank(nh_landing *s, int *dependent)
     return found;
 }
 
-/* Whether g_i is zero up to what 1e-9 of its terms or of the displacements of the search make. */
+/* Whether g_i is zero up to relative errors of 1e-9 in its terms or in the displacements of the
+ * search. */
 static bool is_satisfied(const nh_landing *s, int i, double size)
 {
     double reach = 0;

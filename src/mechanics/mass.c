@@ -1,16 +1,16 @@
-/* The mass matrix is solved for: M = L U and B = M^-1 K^T, as expressions.
+/* Solves for the mass matrix: M = L U and B = M^-1 K^T, as expressions.
  *
- * For a dense matrix of hundreds of coordinates that takes minutes and gigabytes, which only some
- * functions of the system need. There it waits until one of them is asked for; that the matrix is
- * definite is found from numbers. */
+ * For a dense matrix of hundreds of coordinates that takes minutes and gigabytes, and only some
+ * functions of the system need it. In that case it is deferred until one of them is requested, and
+ * whether the matrix is definite is determined numerically. */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
 
 #include "base/status.h"
 
-/* More terms than this are not made before they are needed. Measured: dense matrices of 140
- * coordinates have as many, and take 3 s and 280 MB. */
+/* Above this number of terms the solution is deferred. Measured: dense matrices of 140 coordinates
+ * have as many, and take 3 s and 280 MB. */
 #define TERMS_AT_ONCE 1e8
 
 static nh_status fail_singular(const nh_mechanics *s, int singular, nh_report *report)
@@ -38,7 +38,7 @@ static nh_status fail_singular(const nh_mechanics *s, int singular, nh_report *r
                    problem->file, s->n);
 }
 
-/* Pivots by size, for a mass matrix that is not definite. */
+/* Chooses pivots by size, for a mass matrix that is not definite. */
 static nh_status factorise_indefinite(nh_mechanics *s, int singular, nh_report *report)
 {
     nh_pivots pivots;
@@ -76,7 +76,7 @@ static nh_status factorise_mass(nh_mechanics *s, nh_report *report)
     return s->definite ? NH_OK : factorise_indefinite(s, s->mass_factors ? zero : singular, report);
 }
 
-/* Factors of a mass matrix that varies are numbers, of which there are so many. */
+/* If the mass matrix varies, its factors are numbers that kernels store; counts them. */
 static bool count_factors(nh_mechanics *s)
 {
     nh_expr_list factors = {0};
@@ -87,7 +87,7 @@ static bool count_factors(nh_mechanics *s)
     return frozen != NULL;
 }
 
-/* ---- later ---- */
+/* ---- deferred solution ---- */
 
 static bool is_expensive(const nh_mechanics *s, nh_status *status, nh_report *report)
 {
@@ -99,7 +99,8 @@ static bool is_expensive(const nh_mechanics *s, nh_status *status, nh_report *re
     return work.terms > TERMS_AT_ONCE;
 }
 
-/* Every row of B full, and as many factors as there can be: what they are is not known yet. */
+/* Assumes that every row of B is full and that there are as many factors as possible, since the
+ * actual numbers are not known yet. */
 static bool leave_room(nh_mechanics *s)
 {
     bool ok = true;
@@ -123,7 +124,7 @@ static nh_status wait_with_mass(nh_mechanics *s, nh_report *report)
 nh_status nh_solve_for_mass(nh_mechanics *s, nh_report *report)
 {
     nh_status status = NH_OK;
-    for (int i = 0; i < s->n; i++) /* seen at once, however large the rest is */
+    for (int i = 0; i < s->n; i++) /* found at once, however large the matrix is */
         if (s->mass.row[i].count == 0)
             return fail_singular(s, i, report);
     if (is_expensive(s, &status, report))

@@ -1,5 +1,6 @@
-/* States on the constraints near the start, with the accelerations there: dense, with pivots, and
- * not through the expressions that the kernels use. What is told to be conserved is tried here. */
+/* States on the constraints near the start, with the accelerations there, computed by dense algebra
+ * with pivoting instead of the expressions that the kernels use. Quantities are tested here before
+ * they are reported as conserved. */
 #include "mechanics/symmetries.h"
 
 #include <math.h>
@@ -169,7 +170,7 @@ static void find_rates(nh_motion *w)
 bool nh_motion_at(nh_motion *w, int index)
 {
     const nh_mechanics *s = w->s;
-    nh_probe_move(&w->probe, 10 * (index / 2) + index % 2); /* rounds that stay near, in one unit */
+    nh_probe_move(&w->probe, 10 * (index / 2) + index % 2); /* near the start, in one unit */
     memcpy(w->q, w->probe.q, (size_t)s->n * sizeof *w->q);
     memcpy(w->v, w->probe.v, (size_t)s->n * sizeof *w->v);
     double t = w->probe.t, change = s->m ? 1 : 0;

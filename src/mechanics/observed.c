@@ -1,11 +1,11 @@
-/* What is told of a state, as expressions: observables, inputs, events, power and energies. */
+/* Functions that report on a state, as expressions: observables, inputs, events, power and
+ * energies. */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
 
-/* The multipliers that observables and forces ask for, in the order of problem->reaction; NULL
- * without memory.
- */
+/* The multipliers that observables and forces use, in the order of problem->reaction; NULL if out
+ * of memory. */
 static nh_expr *find_reactions(nh_mechanics *s, nh_expr *work)
 {
     const nh_problem *problem = s->problem;
@@ -38,7 +38,7 @@ bool nh_derive_observe(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return ok;
 }
 
-/* The value, no slope, and that it begins now. */
+/* The value, slope zero, and the present time as the beginning. */
 bool nh_derive_inputs(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;

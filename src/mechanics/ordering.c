@@ -1,13 +1,13 @@
 /* The order in which unknowns are eliminated, from the pattern of a matrix alone.
  *
  * Greedy minimum degree: each iteration eliminates the unknown with the fewest remaining
- * neighbours, and of several the one with the smallest index. Eliminating one joins its neighbours
- * to each other. What the elimination will cost is known from the numbers of neighbours. */
+ * neighbours; among equals, the one with the smallest index. Eliminating an unknown connects its
+ * neighbours to each other. The numbers of neighbours give the cost of the elimination. */
 #include <stdlib.h>
 
 #include "mechanics/sparse.h"
 
-typedef struct line { /* unknowns, in the order in which they were met */
+typedef struct line { /* unknowns, in the order in which they were found */
     int *item;
     int count, room;
 } line;
@@ -15,7 +15,7 @@ typedef struct line { /* unknowns, in the order in which they were met */
 typedef struct pattern {
     int n;
     line *near; /* near[i]: neighbours of i in the symmetrised pattern */
-    int *seen;  /* seen[j] == mark: j is in the line at hand */
+    int *seen;  /* seen[j] == mark: j is in the present line */
     int mark;
 } pattern;
 
@@ -49,7 +49,7 @@ static void lines_free(line *l, int n)
     free(l);
 }
 
-/* Puts j unless it is there or the line's own. */
+/* Adds j unless it is in the line already or is the line's own unknown. */
 static bool put_new(pattern *p, int i, int j)
 {
     if (i == j || p->seen[j] == p->mark)
@@ -58,7 +58,7 @@ static bool put_new(pattern *p, int i, int j)
     return put(p->near + i, j);
 }
 
-/* Neighbours of i: rows before it that have an entry there, its own entries, rows after it. */
+/* Neighbours of i: earlier rows with an entry in column i, its own entries, later rows. */
 static bool find_neighbours(pattern *p, const nh_matrix *a, const line *users)
 {
     bool ok = true;
@@ -89,7 +89,7 @@ static bool pattern_init(pattern *p, const nh_matrix *a)
     return ok;
 }
 
-/* Takes k out of the pattern and joins its neighbours to each other. */
+/* Removes k from the pattern and connects its neighbours to each other. */
 static bool join_neighbours(pattern *p, int k, nh_work *work)
 {
     const line *out = p->near + k;
@@ -108,8 +108,8 @@ static bool join_neighbours(pattern *p, int k, nh_work *work)
     return ok;
 }
 
-/* Buckets of unknowns by degree make the choice of the next cheap. Entries of buckets go stale when
- * a degree changes; they are skipped when met. */
+/* Buckets of unknowns by degree make the choice of the next one cheap. Entries become stale when a
+ * degree changes; they are skipped when found. */
 bool nh_elimination_order(const nh_matrix *a, int *order, double most, nh_work *work)
 {
     int n = a->rows, done = 0;

@@ -1,5 +1,5 @@
-/* What tells how fast the motion changes in a state: the derivatives of the acceleration, or what
- * the model says. */
+/* How fast the motion changes in a state: the derivatives of the acceleration, or the model's own
+ * expression. */
 #include "mechanics/mechanics.h"
 
 /* The derivatives of the accelerations with respect to one kind of input, row by row. */

@@ -1,18 +1,18 @@
-/* The choice of pivots by values.
+/* The choice of pivots from numerical values.
  *
- * Elimination without exchange is stable for definite matrices, and a symmetric matrix is definite
- * exactly when its pivots have one sign; they are looked at in states near the start. Where they do
- * not have one sign, pivots on the diagonal may be tiny or zero though the matrix is well
- * conditioned (x'*y'). A constant matrix then gets its rows exchanged, after complete pivoting on
- * the scaled numbers. Of a matrix that changes, no fixed pivot is safe everywhere: it is solved
- * through its normal equations. What comes out is checked: a x = b in several states. */
+ * Elimination without row exchanges is stable for definite matrices, and a symmetric matrix is
+ * definite exactly if its pivots all have the same sign; they are evaluated in states near the
+ * start. If they do not, pivots on the diagonal may be tiny or zero although the matrix is well
+ * conditioned (x'*y'). A constant matrix then has its rows exchanged, by complete pivoting on the
+ * scaled numbers. For a matrix that varies, no fixed choice of pivots is safe everywhere, so it is
+ * solved through its normal equations. The result is checked: a x = b in several states. */
 #include "mechanics/probe.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXCHANGE_MAX = 400 }; /* rows up to which complete pivoting is worth its time */
+enum { EXCHANGE_MAX = 400 }; /* rows up to which complete pivoting is affordable */
 
 void nh_pivots_free(nh_pivots *p)
 {
@@ -22,21 +22,21 @@ void nh_pivots_free(nh_pivots *p)
     *p = (nh_pivots){0};
 }
 
-/* ---- definite? ---- */
+/* ---- definiteness ---- */
 
 typedef struct signs {
     bool positive, negative, vanishing;
 } signs;
 
-/* Elimination of a definite matrix is stable: its pivots are as good as its diagonal, though their
- * bounds, which know nothing of that, grow with every pivot before them. */
+/* Elimination of a definite matrix is stable, so its pivots are as accurate as its diagonal,
+ * although their error bounds, which do not account for that, grow with every earlier pivot. */
 static bool is_part_of(nh_bounded pivot, nh_bounded diagonal)
 {
     return nh_is_significant(diagonal) == NH_YES && pivot.value / diagonal.value > 1e-10;
 }
 
-/* Of the pivots in one state; those seen to be nonzero are noted. Behind the pivots there is the
- * diagonal that they belong to, or zeros. False without memory. */
+/* The signs of the pivots in one state; records which are nonzero. The list of pivots is followed
+ * by the diagonal that they belong to, or zeros. False if out of memory. */
 static bool look_at_pivots(const nh_mechanics *s, const nh_expr *pivot, size_t n,
                            const nh_probe *probe, nh_bounded *value, signs *found, bool *nonzero)
 {
@@ -90,10 +90,10 @@ nh_answer nh_is_definite(nh_mechanics *s, const nh_elimination *lu, const nh_mat
     return !ok ? NH_UNKNOWN : *zero < 0 && !(found.positive && found.negative) ? NH_YES : NH_NO;
 }
 
-enum { DENSE_MAX = 1500 }; /* rows of a matrix whose signs are worth their time */
+enum { DENSE_MAX = 1500 }; /* rows up to which this is affordable */
 
-/* L D L^T of a symmetric matrix in place: whether all of D has the sign of its first, and none is
- * small beside the diagonal. */
+/* L D L^T of a symmetric matrix in place: whether all of D has the sign of its first entry, and no
+ * entry is small compared with the diagonal. */
 static bool has_one_sign(int n, double *a)
 {
     for (int k = 0; k < n; k++) {
@@ -164,7 +164,7 @@ static void equilibrate(int n, double *a)
             }
 }
 
-/* The largest entry that is left becomes the next pivot. False: none is left, at unknown *zero. */
+/* The largest remaining entry becomes the next pivot. False: none is left, at unknown *zero. */
 static bool pick_pivots(int n, double *a, nh_pivots *p, bool *row_done, bool *column_done,
                         int *zero)
 {
@@ -215,7 +215,7 @@ static bool choose_exchange(const nh_mechanics *s, const nh_matrix *m, nh_pivots
 
 /* ---- normal equations ---- */
 
-/* One over the square of the largest entry of each row that was seen. */
+/* The reciprocal of the square of the largest entry found in each row. */
 static bool choose_weights(const nh_mechanics *s, const nh_matrix *m, nh_pivots *p)
 {
     nh_expr_list entries = {0};

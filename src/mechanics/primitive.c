@@ -1,8 +1,8 @@
 /* Integrals of closed forms in closed form: f with df = w.
  *
- * Column by column, what f does not explain yet is integrated term by term: polynomials, and sines,
- * cosines and exponentials of arguments that are linear in the variable. More is not tried. What
- * comes out is differentiated again and compared. */
+ * Column by column, the part of w that f does not yet account for is integrated term by term:
+ * polynomials, and sines, cosines and exponentials of arguments that are linear in the variable.
+ * Nothing else is attempted. The result is differentiated again and compared with w. */
 #include "mechanics/forms.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static bool antiderivative_of_sum(const integration *w, nh_expr e, nh_expr *out)
     return true;
 }
 
-/* base^power with a base that is linear in the variable */
+/* base^power, where the base is linear in the variable */
 static bool antiderivative_of_power(const integration *w, nh_expr base, double power, nh_expr *out)
 {
     nh_graph *g = w->f->s->g;
@@ -50,7 +50,7 @@ static bool antiderivative_of_power(const integration *w, nh_expr base, double p
     return true;
 }
 
-/* All factors but one do not depend on the variable. */
+/* All factors but one must be independent of the variable. */
 static bool antiderivative_of_product(const integration *w, nh_expr e, nh_expr *out)
 {
     nh_graph *g = w->f->s->g;
@@ -115,7 +115,7 @@ static bool antiderivative(const integration *w, nh_expr e, nh_expr *out)
     }
 }
 
-/* Factors that are fractions but for round-off are taken for those. */
+/* Factors that are simple fractions up to round-off are replaced by these fractions. */
 static double plain(double x)
 {
     for (int k = 1; k <= 12; k++)
@@ -133,7 +133,7 @@ static nh_expr combined(const nh_forms *f, const double *factor, int column)
     return sum;
 }
 
-/* Whether df = w, by values where the graph does not say so. */
+/* Whether df = w, checked by values where the graph does not show it. */
 static bool explains(nh_forms *f, nh_expr found, const double *factor, nh_probe *probe)
 {
     nh_graph *g = f->s->g;

@@ -1,4 +1,4 @@
-/* States near a given one for trying expressions; probe.h says how far they go. */
+/* States near a given one at which expressions are tested; probe.h says how they are chosen. */
 #include "mechanics/probe.h"
 
 #include <float.h>
@@ -22,7 +22,8 @@ static double own_size(double x)
     return isfinite(x) ? fabs(x) : 0;
 }
 
-/* The largest x, weighed by the masses: sqrt(M_ii) |x_i|, whatever the units of x_i are. */
+/* The largest x weighted by the masses, sqrt(M_ii) |x_i|, which does not depend on the units of
+ * x_i. */
 static double weigh(const nh_probe *p, const double *x, const double *mass, bool angles)
 {
     double most = 0;
@@ -32,7 +33,7 @@ static double weigh(const nh_probe *p, const double *x, const double *mass, bool
     return most;
 }
 
-/* The largest that is of the same kind: what stands in where masses say nothing. */
+/* The largest value of the same kind, used where the masses give no information. */
 static double largest(const nh_probe *p, const double *x, bool angles)
 {
     double most = 0;
@@ -47,7 +48,7 @@ static double divide(double weighed, double mass, double otherwise)
     return weighed > 0 && mass > 0 ? weighed / sqrt(mass) : otherwise;
 }
 
-/* sqrt(M_ii) of what turns: of angles, or where there are none, of the velocities of an algebra. */
+/* sqrt(M_ii) of what rotates: of angles or, if there are none, of velocities on a Lie algebra. */
 static double inertia_of(const nh_probe *p, const double *mass)
 {
     double angles = 0, algebra = 0;
@@ -84,8 +85,8 @@ static bool change_init(change *c)
                        c->start);
 }
 
-/* Constraints and masses at the weighed distance from the start: the largest change, of a row of
- * K or of a mass, beside its size in the start. */
+/* Constraints and masses at the weighted distance from the start: the largest change of a row of K
+ * or of a mass, relative to its size at the start. */
 static double change_at(change *c, double distance)
 {
     const nh_mechanics *s = c->s;
@@ -113,8 +114,8 @@ static double change_at(change *c, double distance)
     return most;
 }
 
-/* The shortest weighed distance at which something has changed by its own size; 0: there is none.
- * It is the same in all units: the steps begin where nothing has changed yet. */
+/* The shortest weighted distance at which something has changed by its own size; 0: there is none.
+ * It does not depend on units: the search begins at distances at which nothing has changed yet. */
 static double length_of_change(nh_probe *p, const nh_mechanics *s, const double *mass)
 {
     change c = {.s = s, .p = p, .mass = mass};
@@ -137,9 +138,10 @@ static double length_of_change(nh_probe *p, const nh_mechanics *s, const double 
 
 /* ---- sizes ---- */
 
-/* Own values first; then those of others, compared by the masses; then the length that moments of
- * inertia and masses make, or over which the constraints or masses change. Zero where none of them
- * tells. What an algebra moves has no coordinate: as far as the coordinates, by the masses. */
+/* The size of a coordinate is its own value; if that is zero, those of the others, compared by the
+ * masses; otherwise the length given by moments of inertia and masses, or the one over which the
+ * constraints or masses change; zero if none of these exists. Velocities on a Lie algebra have no
+ * coordinate: they count as moving as far as the coordinates, by the masses. */
 static void find_position_sizes(nh_probe *p, const nh_mechanics *s, const double *mass)
 {
     double others = weigh(p, p->q0, mass, false), inertia = inertia_of(p, mass), all = 0;
@@ -158,8 +160,8 @@ static void find_position_sizes(nh_probe *p, const nh_mechanics *s, const double
         p->q_size[i] = divide(all > 0 ? all : inertia, mass[i], 1);
 }
 
-/* The same for velocities; at rest, those that the forces make on the way of the positions' sizes.
- */
+/* The same for velocities; at rest, those that the forces cause over distances of the positions'
+ * sizes. */
 static void find_velocity_sizes(nh_probe *p, const double *mass, const double *force)
 {
     double others = weigh(p, p->v0, mass, true), work = 0, time = INFINITY;
@@ -180,7 +182,7 @@ static void find_velocity_sizes(nh_probe *p, const double *mass, const double *f
     p->time = isfinite(time) ? time : 0;
 }
 
-/* Forces in a state beside the start: in the start itself they may be in balance. */
+/* Forces in a state near the start, since at the start itself they may be in equilibrium. */
 static bool forces_beside(nh_probe *p, const nh_mechanics *s, double *force)
 {
     for (int i = 0; i < p->n; i++)
@@ -188,7 +190,7 @@ static bool forces_beside(nh_probe *p, const nh_mechanics *s, double *force)
     return !s->rate || nh_evaluate(s->g, s->rate, (size_t)s->n, p->t0, p->q, p->v0, NULL, force);
 }
 
-/* By masses and forces: zeros where they are not known yet, or not finite. */
+/* From masses and forces: zeros where they are not known yet, or not finite. */
 static bool find_sizes(nh_probe *p, const nh_mechanics *s)
 {
     int n = s->n;
@@ -241,8 +243,7 @@ int nh_probe_rounds(const nh_mechanics *s, int rounds)
     return nh_graph_size(s->g) > 100000 ? 2 : rounds;
 }
 
-/* What stands for the size of something that the start does not
- * tell: 1, and in later rounds everything. */
+/* Stands for a size that the start does not determine: 1, and other magnitudes in later rounds. */
 static double some_size(int round)
 {
     static const double size[] = {1, 1, 1e-3, 1e3, 1e-6, 1e6, 1e-9, 1e9, 1, 10};

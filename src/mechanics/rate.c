@@ -1,22 +1,22 @@
-/* Shorter right-hand sides, where there are any: derivatives in time of momenta and constraints in
- * forward mode, and a form of its own for Lagrangians that are written with velocities of points.
+/* Shorter right-hand sides, where they exist: time derivatives of momenta and constraints in
+ * forward mode, and a special form for Lagrangians written in terms of velocities of points.
  *
- * Where the model says (c)' for functions c_k of time and positions, the Lagrangian is a function
- * L(t, q, v, w) of these rates w_k as well. With A_k = dL/dw_k, J_ki = dc_k/dq_i = dw_k/dv_i, and
- * derivatives in time along the motion with v fixed,
+ * Where the model contains (c)' for functions c_k of time and positions, the Lagrangian is a
+ * function L(t, q, v, w) of these rates w_k as well. With A_k = dL/dw_k,
+ * J_ki = dc_k/dq_i = dw_k/dv_i, and derivatives in time along the motion with v fixed,
  *
  *     rate_i = dL/dq_i - (dL/dv_i)' + f_i - sum_k A_k' J_ki + sum_k A_k (dw_k/dq_i - (J_ki)'),
  *
  * where w is fixed in the partial derivatives of L. The last sum vanishes, since dw_k/dq_i is the
- * derivative of J_ki in time. But no simplification of the expressions would find that out, and its
- * two halves are the longest part of them. What is left is the form that Jourdain and Kane start
- * from. (For what depends on a rotation the last sum is a multiple of its quaternion, which the
- * reaction of |R| = 1 would take over; that would be another one then.) */
+ * derivative of J_ki in time. But no simplification of the expressions would find that out, and the
+ * two halves of this sum are their longest part. What remains is the form that Jourdain and Kane
+ * start from. (For functions of a rotation the last sum is a multiple of its quaternion, which the
+ * reaction of |R| = 1 would absorb; its value would then be different.) */
 #include "mechanics/mechanics.h"
 
 #include <stdlib.h>
 
-/* The rates that the Lagrangian is written with, ascending and each once. */
+/* The rates that occur in the Lagrangian, ascending and each once. */
 typedef struct written_rates {
     nh_known_rate *item;
     nh_expr *rate, *adjoint; /* [count]: w_k and A_k */
@@ -29,7 +29,7 @@ static int by_rate(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those noted rates that are nodes below the Lagrangian. Both lists ascend. */
+/* Keeps those noted rates that are nodes of the Lagrangian. Both lists are ascending. */
 static void keep_used(written_rates *w, const nh_expr *node, size_t nodes)
 {
     size_t kept = 0, at = 0;
@@ -73,7 +73,8 @@ static bool find_written_rates(written_rates *w, const nh_mechanics *s)
     return true;
 }
 
-/* Terms of each component of a sum, made at the end: adding one by one takes quadratic time. */
+/* The terms of each component, summed at the end: adding them one by one would take quadratic
+ * time. */
 typedef struct sums {
     nh_graph *g;
     nh_expr_list *term; /* [n] */
@@ -92,8 +93,8 @@ static nh_expr change_in_time(void *self, nh_graph *g, nh_input kind, uint32_t i
     return kind == NH_TIME ? NH_ONE : kind == NH_Q ? nh_variable(g, NH_V, index) : NH_ZERO;
 }
 
-/* Derivatives in time with v fixed, by either mode: which gives the shorter expressions depends on
- * how much the functions share. */
+/* Time derivatives with v fixed, in either mode: which one gives shorter expressions depends on how
+ * much the functions share. */
 static bool find_changes(nh_graph *g, const nh_expr *f, size_t count, bool forward, nh_expr *change)
 {
     if (forward)
@@ -131,7 +132,7 @@ static void subtract_momenta(sums *to, const nh_partials *by_v, bool forward)
     free(p);
 }
 
-/* dL/dq_i - (dL/dv_i)' with w fixed; gives A, too. */
+/* dL/dq_i - (dL/dv_i)' with w fixed; also computes A. */
 static void add_rest(sums *to, const nh_mechanics *s, written_rates *w, bool forward)
 {
     nh_partials by_v = {0}, by_q = {0};
@@ -164,7 +165,7 @@ static bool derive(const nh_mechanics *s, written_rates *w, const nh_expr *other
     return !to.failed && !nh_graph_failed(s->g);
 }
 
-/* About how many operations the expressions take. */
+/* The approximate number of operations in the expressions. */
 static bool find_size(const nh_graph *g, const nh_expr *e, size_t count, size_t *operands)
 {
     nh_expr *node = NULL;
@@ -178,7 +179,7 @@ static bool find_size(const nh_graph *g, const nh_expr *e, size_t count, size_t 
     return true;
 }
 
-/* False without memory: what is taken must not depend on that. */
+/* False if out of memory; the choice must not depend on that. */
 static bool take_shorter(const nh_graph *g, nh_expr *now, const nh_expr *other, size_t count)
 {
     size_t before, after;

@@ -1,16 +1,16 @@
 /* Conditions on positions that follow from each other, or contradict each other, and constraints on
  * velocities that follow from such conditions.
  *
- * Near the start, positions are sought that satisfy all conditions, by Gauss and Newton's method,
- * from a few places. Where G = dg/dq lacks rank at all of them, a condition says nothing new there:
- * it is left out if it is satisfied all the same. Otherwise it contradicts the others. Looking at
- * such positions matters: a mechanism with more rods than it needs has dependent conditions only
+ * From a few places near the start, the Gauss-Newton method searches for positions that satisfy all
+ * conditions. If G = dg/dq is rank-deficient at all of them, one condition depends on the others:
+ * it is left out if it is satisfied nevertheless; otherwise it contradicts them. Such positions
+ * have to be used because a mechanism with more rods than it needs has dependent conditions only
  * where all of them hold.
  *
- * A wheel that stays on the ground and rolls without slipping, v + w x r = 0 in three components,
- * says twice that it does not leave the ground. One of the three is left out then, or, where it is
- * not the same one everywhere, a combination of them (turning.c). Constraints on velocities that
- * depend on each other alone are refused elsewhere (facts.c). */
+ * For a wheel that stays on the ground and rolls without slipping, v + w x r = 0 in three
+ * components, the constraints state twice that it does not leave the ground. One of the three is
+ * then left out or, if it is not the same one everywhere, a combination of them (turning.c).
+ * Constraints on velocities that depend only on each other are rejected elsewhere (facts.c). */
 #include "mechanics/redundant.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@
 #include "model/source.h"
 
 enum { FAR_PLACES = 6 };
-static const double largest = 3e7; /* products of a step; beyond that nothing is looked at */
+static const double largest = 3e7; /* limit of products in a step, above which nothing is checked */
 
 /* ---- leaving out ---- */
 
@@ -48,7 +48,7 @@ static const char *observed_among(const nh_problem *p, int first, int last)
     return NULL;
 }
 
-/* Starts have to satisfy what is left out too. */
+/* Start states have to satisfy the constraints that are left out, too. */
 static void keep_for_starts(nh_problem *p, int first, int last)
 {
     for (int i = first; i <= last; i++)
@@ -65,8 +65,8 @@ static void remove_row(nh_problem *p, int index)
     p->constraints--;
 }
 
-/* The rows that a vector's components may depend on: the conditions, for one of these those before
- * it. */
+/* The rows on which a vector's components may depend: all conditions or, if the components are
+ * conditions themselves, those before them. */
 static bool *rows_beside(const nh_problem *p, const nh_dependence *d)
 {
     const int on_velocities = p->constraints - p->positions, own = p->constraints - p->rotations;
@@ -78,14 +78,14 @@ static bool *rows_beside(const nh_problem *p, const nh_dependence *d)
     return among;
 }
 
-/* The share of a vector's components in what vanishes at a place; false where there is not just
- * one such combination. */
+/* The coefficients of a vector's components in the combination that vanishes at a place; false
+ * unless there is exactly one such combination. */
 static bool see_share(const nh_constraint_rows *r, const bool *among, const nh_dependence *d,
                       double *share)
 {
     double closeness, next, length = 0;
     const double *scaled = nh_least_combination(r, among, &closeness, &next);
-    if (!(closeness < 1e-14 * r->rows) || !(next > 1e-11)) /* squares: 1e-7 and 3e-6 of a row */
+    if (!(closeness < 1e-14 * r->rows) || !(next > 1e-11)) /* squares of 1e-7 and 3e-6 of a row */
         return false;
     for (int i = 0; i < d->components; i++) {
         share[i] = scaled[d->first + i] / r->size[d->first + i];
@@ -96,7 +96,7 @@ static bool see_share(const nh_constraint_rows *r, const bool *among, const nh_d
     return length > 0;
 }
 
-/* Near the start and far from it. */
+/* At places near the start and far from it. */
 static void see_dependence(nh_landing *s, nh_constraint_rows *r, const bool *among,
                            nh_dependence *d)
 {
@@ -112,7 +112,7 @@ static void see_dependence(nh_landing *s, nh_constraint_rows *r, const bool *amo
     s->far = false;
 }
 
-/* The equation between vectors that a constraint belongs to: of one component where it is alone. */
+/* The vector equation that a constraint belongs to; a single component if it is not part of one. */
 static nh_dependence vector_of(const nh_problem *p, int index)
 {
     const int number = p->constraint[index].vector;
@@ -143,7 +143,7 @@ static bool see_vector(nh_landing *s, nh_constraint_rows *r, nh_dependence *d)
     return ready;
 }
 
-/* The component that is best left out for good. */
+/* The component that is best left out permanently. */
 static int largest_component(const nh_dependence *d, int index)
 {
     int most = index - d->first;
@@ -152,7 +152,8 @@ static int largest_component(const nh_dependence *d, int index)
     return d->first + most;
 }
 
-/* Takes constraint `index` out, which follows from the others; or, of a vector, what does. */
+/* Removes constraint `index`, which follows from the others; for a vector, the component or
+ * combination that does. */
 static nh_status leave_out(nh_landing *s, nh_constraint_rows *r, int index, left_out *out,
                            nh_report *report)
 {
@@ -191,7 +192,7 @@ static nh_status leave_out(nh_landing *s, nh_constraint_rows *r, int index, left
 
 /* ---- conditions on positions ---- */
 
-/* A condition that depends on others at all places where they are looked for, or -1. */
+/* A condition that depends on others at all places examined, or -1. */
 static int find_dependent(nh_landing *s, nh_landed *f)
 {
     nh_landed other;
@@ -207,7 +208,7 @@ static int find_dependent(nh_landing *s, nh_landed *f)
 static nh_status refuse(const nh_problem *p, int index, double residual, nh_report *report)
 {
     int before = index - (p->constraints - p->positions);
-    int other = before > 0 ? index - 1 : p->constraints - 1; /* that of a rotation counts first */
+    int other = before > 0 ? index - 1 : p->constraints - 1; /* rotations come first */
     return nh_fail(report, NH_BAD_MODEL,
                    "%s: the conditions on positions contradict each other: '%s' cannot be "
                    "satisfied together with '%s'%s (residual %.3g near the start)",
@@ -239,7 +240,7 @@ static nh_status leave_out_conditions(nh_problem *p, left_out *out, nh_report *r
     return status;
 }
 
-/* ---- constraints on velocities beside them ---- */
+/* ---- constraints on velocities that they imply ---- */
 
 static nh_status judge_implied(nh_landing *s, nh_constraint_rows *r, nh_answer answer, int index,
                                left_out *out, nh_report *report)

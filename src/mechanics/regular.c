@@ -1,17 +1,17 @@
-/* Whether the constraints are independent everywhere, as far as structure tells. Where they are,
- * and the mass matrix is constant, no configuration is singular, and runs need not look for any.
+/* Whether the constraints are independent everywhere, as far as their structure shows. If they are,
+ * and the mass matrix is constant, no configuration is singular, and runs need not check for that.
  *
- * A column of K in which only one row has an entry, and that entry is a number, makes this row
- * independent of the others: the row is set aside, and the rest is looked at in the same way. Rows
- * that remain must be orthogonal to each other and of constant length, as a skate's (-sin, cos)
- * is, or of a length that is constant where conditions on positions hold, as a unit quaternion
- * is. */
+ * If only one row has an entry in a column of K, and that entry is a number, this row is
+ * independent of the others: it is set aside, and the remaining rows are treated in the same way.
+ * Rows that remain must be orthogonal to each other and have constant length, as a skate's (-sin,
+ * cos) has, or a length that is constant where the conditions on positions hold, as a unit
+ * quaternion has. */
 #include "mechanics/mechanics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The row that alone has an entry in a column among those not set aside; -1: none or several. */
+/* The only row with an entry in a column, among those not set aside; -1: none or several. */
 static int only_row(const nh_mechanics *s, const bool *aside, int column)
 {
     int found = -1;
@@ -36,7 +36,7 @@ static bool set_aside_one(const nh_mechanics *s, bool *aside)
     return false;
 }
 
-/* c of e = c + a g, with the condition g; NAN where e is something else. */
+/* c in e = c + a g, where g is the condition; NAN if e is not of this form. */
 static double beside_multiple(nh_mechanics *s, nh_expr e, nh_expr g)
 {
     const nh_node sum = nh_look(s->g, e), of = nh_look(s->g, g);
@@ -75,7 +75,7 @@ bool nh_find_regularity(nh_mechanics *s)
         return false;
     bool *aside = calloc((size_t)s->m + 1, sizeof *aside);
     if (!aside)
-        return false; /* unproved, which is always safe */
+        return false; /* not proved, which is always safe */
     while (set_aside_one(s, aside))
         continue;
     bool regular = rest_is_orthogonal(s, aside);

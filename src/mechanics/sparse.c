@@ -66,7 +66,7 @@ bool nh_row_append(nh_partials *row, uint32_t column, nh_expr value)
 {
     if (value == NH_ZERO)
         return true;
-    /* Room is doubled whenever the count is a power of two. */
+    /* The room is doubled whenever the count is a power of two. */
     if ((row->count & (row->count - 1)) == 0) {
         size_t room = row->count ? 2 * row->count : 1;
         nh_partial *bigger = realloc(row->entry, room * sizeof *bigger);

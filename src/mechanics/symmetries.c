@@ -1,11 +1,11 @@
 /* Momenta along symmetries that the constraints admit, and moving energies.
  *
- * J = p.xi changes at the rate p'.xi + p.xi', where p' has the reactions in it. For fields xi out
- * of a list (constant ones, linear ones, sines and cosines of angles), and the energy as one more,
- * the combinations with constant factors whose rate vanishes in random states on the constraints
- * are a null space. From it are taken those that are constants for a trivial reason: that a
- * combination of constraints says so. What is left is brought to a form with few terms, and tried
- * again in other states before it is told. */
+ * J = p.xi changes at the rate p'.xi + p.xi', where p' includes the reactions. The fields xi are
+ * taken from a list (constant ones, linear ones, sines and cosines of angles), and the energy is
+ * added as one more quantity. The combinations with constant factors whose rate vanishes in random
+ * states on the constraints form a null space. Combinations that are constant for a trivial reason,
+ * because they are combinations of the constraints, are removed from it. The rest is brought to a
+ * form with few terms, and tested again in other states before it is reported. */
 #include "mechanics/symmetries.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static void add_field(search *w, nh_field_kind kind, int of, int velocity)
     w->columns++;
 }
 
-/* From simple to less simple; fewer kinds where they would be too many. */
+/* From simple to less simple; fewer kinds if there would be too many fields. */
 static void list_fields(search *w)
 {
     const nh_problem *problem = w->s->problem;
@@ -99,7 +99,7 @@ static void sample(const search *w, double *rate, double *size, double *value)
     }
 }
 
-/* Fills the tables; false when there are too few states. */
+/* Fills the tables; false if there are too few states. */
 static bool take_samples(search *w)
 {
     int wanted = w->columns + 20, C = w->columns;
@@ -126,8 +126,8 @@ static bool take_samples(search *w)
 
 /* ---- null spaces ---- */
 
-/* Reduced rows with pivots in the order of the columns (or in the opposite one); returns the rank.
- * pivot[r] is the column of row r. */
+/* Reduced row echelon form with pivots in the order of the columns (or in reverse order); returns
+ * the rank. pivot[r] is the column of row r. */
 static int reduce_rows(int rows, int columns, double *a, bool backward, double tolerance,
                        int *pivot)
 {
@@ -156,8 +156,8 @@ static int reduce_rows(int rows, int columns, double *a, bool backward, double t
     return rank;
 }
 
-/* Vectors z with a z = 0, by elimination with complete pivoting; a is destroyed. Returns how many;
- * null has room for columns^2. */
+/* Vectors z with a z = 0, by elimination with complete pivoting; a is destroyed. Returns their
+ * number; `null` has room for columns^2. */
 static int null_space(int rows, int columns, double *a, double *null)
 {
     int pivot[COLUMNS_MAX], rank = 0, count = 0;
@@ -209,7 +209,7 @@ static void rows_to_one(int rows, int columns, double *a)
     }
 }
 
-/* The combinations that are kept, one a row, in factors of the quantities themselves. */
+/* The conserved combinations, one in each row, as factors of the quantities themselves. */
 static int find_kept(search *w, double *kept, double *trivial, double *table)
 {
     int C = w->columns, R = w->states, pivot[COLUMNS_MAX];
@@ -220,7 +220,7 @@ static int find_kept(search *w, double *kept, double *trivial, double *table)
         }
     int count = null_space(R, C, table, kept);
     for (int r = 0; r < R; r++)
-        for (int c = 0; c < C; c++) /* in the same units, so that the two spaces compare */
+        for (int c = 0; c < C; c++) /* in the same units, so that the two spaces can be compared */
             table[r * C + c] = w->value_size[c] > 0 ? w->change[r * C + c] / w->value_size[c] : 0;
     int trivials = null_space(R, C, table, trivial);
     for (int c = 0; c < C; c++) {
@@ -246,8 +246,9 @@ static int find_kept(search *w, double *kept, double *trivial, double *table)
     return count;
 }
 
-/* The factors once more, from the rates of their columns alone: what all the others and the
- * constraints' combinations left in them is lost where values have very different sizes. */
+/* Recomputes the factors from the rates of their columns alone, which removes the errors that the
+ * other columns and the combinations of constraints left in them if values have very different
+ * sizes. */
 static void polish(const search *w, double *factor)
 {
     int C = w->columns, R = w->states, column[SHORT + 1], count = 0;
@@ -272,7 +273,7 @@ static void polish(const search *w, double *factor)
     free(table);
 }
 
-/* ---- what is told ---- */
+/* ---- reporting ---- */
 
 static double plain(double x)
 {
@@ -282,7 +283,7 @@ static double plain(double x)
     return x;
 }
 
-/* In states that were not used: the rate is round-off of its terms. */
+/* Whether the rate is round-off of its terms in states that were not used before. */
 static bool holds(search *w, const double *factor)
 {
     int C = w->columns, tried = 0;
@@ -359,7 +360,7 @@ static bool append(nh_mechanics *s, const search *w, const double *factor, int t
     return names[count] != NULL;
 }
 
-/* Tells it when it is short, new and holds. */
+/* Reports it if it is short, new and holds. */
 static bool tell(search *w, double *factor)
 {
     nh_mechanics *s = w->s;

@@ -23,17 +23,17 @@ typedef struct nh_found_integral {
     int terms;
 } nh_found_integral;
 
-/* Up to how many velocities they are looked for. */
+/* The number of velocities up to which they are searched for. */
 enum { NH_SYMMETRIES_MAX = 40 };
 
-/* Appends what is found to mechanics->conserved and mechanics->found; once. False without memory.
- */
+/* Appends what is found to mechanics->conserved and mechanics->found; runs only once. False if out
+ * of memory. */
 bool nh_find_symmetries(nh_mechanics *mechanics);
 
 double nh_found_value(const nh_found_integral *found, double energy, const double *q,
                       const double *p);
 
-/* States on the constraints and what moves there, by dense algebra with pivots. */
+/* States on the constraints and the motion there, by dense algebra with pivoting. */
 typedef struct nh_motion {
     nh_mechanics *s;
     nh_probe probe;
@@ -47,7 +47,7 @@ typedef struct nh_motion {
 } nh_motion;
 bool nh_motion_init(nh_motion *w, nh_mechanics *s);
 void nh_motion_free(nh_motion *w);
-/* False where there is no such state near the start, or no acceleration. */
+/* False if there is no such state near the start, or no acceleration. */
 bool nh_motion_at(nh_motion *w, int index);
 
 #endif

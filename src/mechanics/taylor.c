@@ -1,4 +1,4 @@
-/* Arithmetic of truncated polynomials in several variables, and expressions expanded with it. */
+/* Arithmetic of truncated polynomials in several variables, and the expansion of expressions. */
 #include "mechanics/taylor.h"
 
 #include <float.h>
@@ -16,7 +16,8 @@ int nh_taylor_terms(int variables, int degree)
     return count > NH_TAYLOR_TERMS ? NH_TAYLOR_TERMS + 1 : (int)rint(count);
 }
 
-/* Terms of degree d + 1 from those of degree d: each times its last variable or a later one. */
+/* Terms of degree d + 1 from those of degree d: each term times its last variable or a later
+ * one. */
 static void make_degree(nh_taylor *s, int d, int *next)
 {
     int V = s->variables;
@@ -205,7 +206,7 @@ static void function_series(nh_function which, int degree, double a, double *f)
     }
 }
 
-enum { DEGREE_MAX = 16, ROOM = 4 }; /* polynomials of work space */
+enum { DEGREE_MAX = 16, ROOM = 4 }; /* polynomials of scratch memory */
 
 typedef struct work {
     const nh_taylor *s;
@@ -240,7 +241,7 @@ static void raise(work *w, nh_polynomial *out, const nh_polynomial *a, double p)
 {
     double f[DEGREE_MAX + 1];
     bool plain = p == rint(p) && p > 0;
-    if (plain && a->c[0] == 0) { /* no series in a - a0 with negative powers of a0 */
+    if (plain && a->c[0] == 0) { /* the series has negative powers of a0 */
         memcpy(out->c, a->c, (size_t)w->s->terms * sizeof *out->c);
         out->error = a->error;
         for (int k = 1; k < p && k <= w->s->degree + 1; k++) {
@@ -279,7 +280,7 @@ static void call1(work *w, nh_polynomial *out, nh_function f, const nh_polynomia
     compose(w, out, a, series);
 }
 
-/* a0 + atan of what is left when the angle a0 is turned back. */
+/* a0 + atan of the rest after rotating by the angle -a0. */
 static void arc(work *w, nh_polynomial *out, const nh_polynomial *y, const nh_polynomial *x)
 {
     const nh_taylor *s = w->s;
@@ -288,7 +289,7 @@ static void arc(work *w, nh_polynomial *out, const nh_polynomial *y, const nh_po
     nh_taylor_clear(s, along);
     nh_taylor_add(s, along, cosine, x);
     nh_taylor_add(s, along, sine, y);
-    raise(w, side, along, -1); /* side is 1/along for a moment */
+    raise(w, side, along, -1); /* side temporarily holds 1/along */
     nh_taylor_clear(s, along);
     nh_taylor_add(s, along, cosine, y);
     nh_taylor_add(s, along, -sine, x);
@@ -307,7 +308,7 @@ static void call2(work *w, nh_polynomial *out, nh_function f, const nh_polynomia
         arc(w, out, a, b);
         return;
     }
-    if (f == NH_WHEN || f == NH_UNLESS) { /* the branch in which the state lies */
+    if (f == NH_WHEN || f == NH_UNLESS) { /* the branch that contains the state */
         if ((a->c[0] > 0) == (f == NH_WHEN))
             nh_taylor_add(w->s, out, 1, b);
         return;

@@ -1,9 +1,8 @@
-/* Truncated Taylor polynomials of expressions in several variables, with a bound of their
- * round-off.
+/* Truncated Taylor polynomials of expressions in several variables, with bounds on their round-off.
  *
- * About a point, the expressions of a graph become polynomials in the scaled displacements
- * xi = (x - x0)/size of the inputs that occur. Sizes of polynomials are sums of the absolute values
- * of their coefficients, so that the size of a product is at most the product of the sizes. */
+ * Around a point, the expressions of a graph become polynomials in the scaled displacements
+ * xi = (x - x0)/size of the inputs that occur. The size of a polynomial is the sum of the absolute
+ * values of its coefficients, so that the size of a product is at most the product of the sizes. */
 #ifndef NH_MECHANICS_TAYLOR_H
 #define NH_MECHANICS_TAYLOR_H
 
@@ -27,12 +26,12 @@ typedef struct nh_polynomial {
     double error;
 } nh_polynomial;
 
-/* How many terms there are, or NH_TAYLOR_TERMS + 1 when too many. */
+/* The number of terms, or NH_TAYLOR_TERMS + 1 if there are too many. */
 int nh_taylor_terms(int variables, int degree);
 bool nh_taylor_init(nh_taylor *s, int variables, int degree);
 void nh_taylor_free(nh_taylor *s);
 
-/* out must be none of the operands, except that nh_taylor_add adds to it. */
+/* `out` must not be one of the operands; nh_taylor_add adds to it. */
 void nh_taylor_add(const nh_taylor *s, nh_polynomial *out, double factor, const nh_polynomial *a);
 void nh_taylor_multiply(const nh_taylor *s, nh_polynomial *out, const nh_polynomial *a,
                         const nh_polynomial *b);
@@ -41,7 +40,7 @@ void nh_taylor_clear(const nh_taylor *s, nh_polynomial *out);
 bool nh_taylor_invert(const nh_taylor *s, nh_polynomial *out, const nh_polynomial *a);
 double nh_taylor_size(const nh_taylor *s, const nh_polynomial *a);
 
-/* Which inputs the variables stand for, where, and their sizes. */
+/* The inputs that the variables stand for, their values at the point, and their sizes. */
 typedef struct nh_expansion {
     const nh_input *kind;  /* [variables] */
     const uint32_t *index; /* [variables] */
@@ -49,8 +48,8 @@ typedef struct nh_expansion {
     const double *size;    /* [variables] */
 } nh_expansion;
 
-/* Polynomials of expressions: out[count * terms], error[count]. Other inputs do not occur. False
- * without memory. */
+/* Polynomials of expressions: out[count * terms], error[count]. No other inputs may occur. False if
+ * out of memory. */
 bool nh_taylor_expand(const nh_taylor *s, const nh_graph *g, const nh_expr *list, size_t count,
                       const nh_expansion *x, double *out, double *error);
 

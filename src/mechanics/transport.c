@@ -52,7 +52,7 @@ bool nh_derive_twist(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 
 /* ---- the field that carries a basis ---- */
 
-/* W = P Y for one vector: y minus the reactions that take K y away. */
+/* W = P Y for one vector: y minus the reactions that make K y vanish. */
 static bool project(nh_mechanics *s, const nh_elimination *schur, const nh_expr *y, nh_expr *z,
                     nh_expr *W)
 {

@@ -1,21 +1,22 @@
-/* Equations between vectors of which one component too many is there, and not always the same one.
+/* Vector equations with one redundant component, which is not always the same one.
  *
- * Two bodies on a hinge have a common axis, R a = S b: three equations, of which two say all, since
- * vectors of one length differ across their direction only. A ball that rolls in a bowl has
- * v + w x r = 0, of which the part along the normal is said by the bowl as well. Which component
- * can be left out changes with the motion: without the same one for good, the others depend on each
- * other when the axis, or the normal, has turned by a right angle. So combinations are kept: u.g
- * and v.g of the components g, with u and v across the direction d along which nothing new is said.
+ * Two bodies on a hinge have a common axis, R a = S b: three equations, of which two suffice, since
+ * vectors of equal length differ only at right angles to their direction. A ball that rolls in a
+ * bowl has v + w x r = 0, whose part along the normal already follows from the bowl. Which
+ * component can be left out changes with the motion: if the same one were always left out, the
+ * others would become dependent when the axis, or the normal, has turned by a right angle. So
+ * combinations are kept: u.g and v.g of the components g, with u and v perpendicular to the
+ * direction d that is redundant.
  *     d is fixed to a body:  u and v are fixed to it too.
  *     d is the gradient of a condition, the normal of a wall:  u = e x d and v = d x u, with an
- *     axis e of space that d hardly meets: one across which it begins to turn.
- * Of two components, u = (-d2, d1). */
+ *     axis e of space that d stays away from: one perpendicular to which it begins to turn.
+ * For two components, u = (-d2, d1). */
 #include "mechanics/turning.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double parallel = 1e-10; /* square of the sine of an angle that is as good as none */
+static const double parallel = 1e-10; /* squared sine of an angle that counts as zero */
 
 static double dot(const double *a, const double *b)
 {
@@ -59,7 +60,7 @@ static void cross(nh_graph *g, const nh_expr *a, const nh_expr *b, nh_expr *out)
     }
 }
 
-/* The matrix of a rotation, as a model's expressions have it (model/rotation.c). */
+/* The matrix of a rotation, as the expressions of a model contain it (model/rotation.c). */
 static void matrix_of(nh_graph *g, int first, nh_expr *matrix)
 {
     nh_expr p[4], square[4];
@@ -82,7 +83,7 @@ static void matrix_of(nh_graph *g, int first, nh_expr *matrix)
         nh_make_hinge(g, matrix[i]);
 }
 
-/* Whether the share is a fixed vector c of the body. */
+/* Whether the share is a constant vector c in the body. */
 static bool is_fixed_to(const nh_problem *p, const nh_dependence *d, const nh_expr *matrix,
                         double *c)
 {
@@ -101,7 +102,7 @@ static bool is_fixed_to(const nh_problem *p, const nh_dependence *d, const nh_ex
     return d->places > 0;
 }
 
-/* Two vectors across c and each other; axes where c is one. */
+/* Two vectors perpendicular to c and to each other; coordinate axes if c is one. */
 static void across(const double *c, double b[2][3])
 {
     int most = 0;
@@ -147,15 +148,15 @@ static bool fixed_directions(nh_problem *p, const nh_dependence *d, directions *
 
 /* ---- the normal of a condition ---- */
 
-/* Columns in which the components' rows are numbers, as independent as can be: inverse^T of them.
- */
+/* Columns in which the rows of the components are numbers, as independent as possible; `inverse` is
+ * the transposed inverse of this block. */
 typedef struct block {
     uint32_t column[3];
     double inverse[3][3];
 } block;
 
-/* Takes a column into the block if it is independent of those before it: one step of Gauss and
- * Jordan's elimination, which keeps `inverse` the inverse of what is there. */
+/* Adds a column to the block if it is independent of those before it: one step of Gauss-Jordan
+ * elimination, which keeps `inverse` the inverse of the block. */
 static bool take_column(block *b, int have, int size, uint32_t column, const double *entry)
 {
     double reduced[3] = {0};
@@ -200,7 +201,7 @@ static bool find_block(nh_problem *p, const nh_dependence *d, const nh_partials 
     return have == size;
 }
 
-/* Whether an expression for the share has its direction at all places. */
+/* Whether an expression for the share has the right direction at all places. */
 static bool agrees(const nh_problem *p, const nh_dependence *d, const nh_expr *share)
 {
     for (int k = 0; k < d->places; k++) {
@@ -251,7 +252,7 @@ static bool find_share(nh_problem *p, const nh_dependence *d, nh_expr *share)
     return found;
 }
 
-/* The axis that is closest to a vector. */
+/* The coordinate axis closest to a vector. */
 static int axis_along(const double *vector)
 {
     int most = 2;
@@ -260,8 +261,8 @@ static int axis_along(const double *vector)
     return most;
 }
 
-/* The axis about which the share turns at the start. Where it does not, the one it comes least
- * close to at all places. */
+/* The axis about which the share turns at the start. If it does not turn, the axis that it stays
+ * farthest from at all places. */
 static int far_axis(nh_problem *p, const nh_dependence *d, const nh_expr *share)
 {
     nh_expr both[6];

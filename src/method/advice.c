@@ -1,4 +1,4 @@
-/* Which method to take for a system: rules in the order of preference. */
+/* Which method to recommend for a system: rules in order of preference. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static bool applies(const char *text, const nh_system *system)
            nh_choice_applies(&choice, system, NULL) == NH_OK;
 }
 
-/* K at q0 + i d, i = 0, 1, 2, for some direction d that no model has in mind: whether it changes in
- * other ways than linearly. */
+/* Evaluates K at q0 + i d, i = 0, 1, 2, for an arbitrary direction d: whether it changes other than
+ * linearly. */
 static bool bends(const nh_system *system, const double *q0, int trial)
 {
     int n = system->velocities, m = system->constraints;
@@ -37,8 +37,9 @@ static bool bends(const nh_system *system, const double *q0, int trial)
     return found;
 }
 
-/* Whether the constraints are holonomic, and what they fix is no polynomial of second degree: such
- * ones are kept by methods that evaluate the constraints in the middle of the step. */
+/* Whether the constraints are holonomic and fix something other than a polynomial of second degree:
+ * such constraints are preserved by methods that evaluate the constraints at the midpoint of the
+ * step. */
 static bool fixes_curved_surface(const nh_system *system)
 {
     int n = nh_system_coordinates(system);
@@ -50,7 +51,7 @@ static bool fixes_curved_surface(const nh_system *system)
     return bends(system, start, 0) || bends(system, start, 1);
 }
 
-enum { LARGE = 100 }; /* velocities from which on dense algebra in every step is too dear */
+enum { LARGE = 100 }; /* velocities from which on dense algebra in every step is too expensive */
 
 typedef struct advice_rule {
     const char *method;
@@ -58,7 +59,7 @@ typedef struct advice_rule {
     const char *reason;
 } advice_rule;
 
-/* The first rule that fits. A method that is not compiled in never applies. */
+/* The first rule that applies. A method that is not compiled in never applies. */
 static const advice_rule *first_fitting(const advice_rule *rules, size_t count,
                                         const nh_system *system)
 {

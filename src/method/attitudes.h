@@ -1,7 +1,8 @@
-/* Positions and velocities of R^k x SO(3)^b, for methods that treat rotations as such.
+/* Positions and velocities of R^k x SO(3)^b, for methods that work on the rotation group itself.
  *
- * The system's functions are in quaternions p with p' = p (0, w/2), w the body rate, and so a
- * velocity xi has x' in the places of coordinates and 0, w/2 in those of a quaternion. */
+ * The system's functions are written in quaternions p with p' = p (0, w/2), where w is the body
+ * rate. So a velocity xi stores x' in the places of coordinates and (0, w/2) in those of a
+ * quaternion. */
 #ifndef NH_METHOD_ATTITUDES_H
 #define NH_METHOD_ATTITUDES_H
 
@@ -11,7 +12,7 @@
 
 enum { LIE_CAYLEY, LIE_EXPONENTIAL };
 
-#define MA (M - POSITIONS) /* constraints on velocities: all others are those of the rotations */
+#define MA (M - POSITIONS) /* constraints on velocities: all other ones belong to the rotations */
 
 /* xi of a velocity or an acceleration x at q, and back. */
 static inline void to_body(kernel *k, const real *q, const real *x, real *xi)
@@ -50,7 +51,7 @@ static inline void tau_of(int tau, const real *a, real *turn)
         turn[1 + i] = a[i] * along;
 }
 
-/* p brought back to the unit sphere, from which it is off by round-off. */
+/* Returns p to the unit sphere, which it has left by round-off. */
 static inline void normalise(real *p)
 {
     const real scale = fma_(broadcast(-0.5), dot_(4, p, p), broadcast(1.5));
@@ -58,7 +59,7 @@ static inline void normalise(real *p)
         p[i] = p[i] * scale;
 }
 
-/* q = q0 exp(share log tau(h u)), for shares 0, 1/2 and 1 with Cayley's map */
+/* q = q0 exp(share log tau(h u)), for shares 0, 1/2 and 1 with the Cayley map */
 static inline void move(kernel *k, int tau, double h, const real *q0, const real *u, double share,
                         real *q)
 {

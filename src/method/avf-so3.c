@@ -1,5 +1,5 @@
 /* avf-so3: the frame-free step (polar.h) on R^k x SO(3)^b. The path of a step is straight in the
- * chart of Cayley around its middle instead of in quaternions:
+ * Cayley chart around its midpoint, instead of in quaternions:
  *
  *     qm = q0 cay(d),  q1 = qm cay(d),  d = (dx, phi): x1 - x0 = 2 dx, R1 = R0 cay(phi)^2
  *     b0, B, b1 orthonormal bases of the allowed velocities xi = (x', body rate) at q0, qm, q1
@@ -10,12 +10,12 @@
  *     DV   = mean over -1 <= s <= 1 of J(s phi)^T gradV(qm cay(s d)),
  *     J(phi) = (1 - phi^/2)/(1 + |phi|^2/4) on rotations, 1 elsewhere; phi^ u = phi x u
  *
- * The system's functions are in quaternions p, with p' = p (0, w)/2. Bases are kept as velocities
- * of those, since orthonormal bases of one are orthonormal bases of the other; K is the same as
- * well, because the chart p = pm (1, phi/2)/|..| leaves pm in a straight line and what bends it is
- * radial, to which no allowed velocity is sensitive.
+ * The system's functions are written in quaternions p, with p' = p (0, w)/2. Bases are stored as
+ * velocities of quaternions, since orthonormal bases of one are orthonormal bases of the other. K
+ * is the same as well: the chart p = pm (1, phi/2)/|..| leaves pm in a straight line, and its
+ * curvature is radial, which no allowed velocity notices.
  *
- * Keeps energy, constraints and |p| = 1; symmetric, order 2. */
+ * Preserves the energy, the constraints and |p| = 1; symmetric, order 2. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 #include "method/quaternions.h"
@@ -51,7 +51,7 @@ static inline void move(kernel *k, const real *from, const real *d, double s, re
     }
 }
 
-/* dq = from cay(d) cay(d) - from, to all its digits */
+/* dq = from cay(d) cay(d) - from, to full accuracy */
 static inline void whole_move(kernel *k, const real *from, const real *d, real *dq)
 {
     EACH(i, N) dq[i] = d[i] * 2.0;
@@ -65,7 +65,7 @@ static inline void whole_move(kernel *k, const real *from, const real *d, real *
     }
 }
 
-/* What a velocity x at q moves in a time: x' time, and phi/2 = w time/2 */
+/* How far a velocity x at q moves in a time: x' time, and phi/2 = w time/2 */
 static inline void as_move(kernel *k, const real *q, const real *x, double time, real *d)
 {
     EACH(i, N) d[i] = x[i] * time;
@@ -79,7 +79,7 @@ static inline void as_move(kernel *k, const real *q, const real *x, double time,
     }
 }
 
-/* A velocity at one end of the step as the chart has it: J(-sign phi)^-1 of its body rate */
+/* A velocity at one end of the step in the chart: J(-sign phi)^-1 of its body rate */
 static inline void carry(kernel *k, const real *from, const real *to, const real *d, double sign,
                          const real *x, real *out)
 {
@@ -113,7 +113,7 @@ static inline int points_by_step(const kernel *k)
     return size <= 0.1 ? 6 : size <= 0.5 ? 8 : size <= 1 ? 10 : 12;
 }
 
-/* The slope g at q = qm cay(s d) as it is in the chart, with the weight */
+/* The slope g at q = qm cay(s d) in the chart, with the weight */
 static inline void chart_slope(kernel *k, const real *q, const real *d, double s, double weight,
                                real *g)
 {
@@ -133,7 +133,7 @@ static inline void chart_slope(kernel *k, const real *q, const real *d, double s
     EACH(i, N) g[i] = g[i] * weight;
 }
 
-/* DV, as a slope at qm by quaternions again */
+/* DV, as a slope with respect to quaternions at qm */
 static inline int mean_slope(kernel *k, gauss_rule u, const real *qm, const real *d, real *mean)
 {
     HOLD(k);
@@ -153,13 +153,13 @@ static inline int mean_slope(kernel *k, gauss_rule u, const real *qm, const real
     return NH_KERNEL_OK;
 }
 
-/* ---- one iteration of the fixed point: a better d from d ---- */
+/* ---- one fixed-point iteration: a better d from d ---- */
 
 typedef struct group_work {
-    real *qm, *g, *carried; /* middle, mean slope, the basis at the start as the middle sees it */
+    real *qm, *g, *carried; /* midpoint, mean slope, the start's basis seen from the midpoint */
     polar_step polar;
     const real *basis; /* at the start */
-    real *moved;       /* what an iteration makes of d */
+    real *moved;       /* the result of an iteration from d */
 } group_work;
 
 static inline int iterate(kernel *k, group_work *s, gauss_rule u, const real *d, real *out)
@@ -201,14 +201,14 @@ static int newton(kernel *k, group_work *s, real *d)
     EACH(i, N) problem.size[i] = fabs(k->h) / 2 * newton_velocity_size(k, i);
     int status = newton_solve(k, &problem);
     EACH(i, N) d[i] = problem.x[i];
-    if (!status) /* what the end of the step wants to know */
+    if (!status) /* leaves what the end of the step needs */
         status = iterate(k, s, even_rule(k, points_by_step(k)), d, s->moved);
     RELEASE(k);
     return status;
 }
 #endif
 
-/* As in discrete-gradient.c: the last change itself is to be of the order of rounding. */
+/* As in discrete-gradient.c: the last change itself must be of the order of rounding. */
 #define STRICT 0x1p-6
 
 /* Lanes that have converged keep what their last iteration left for the end of the step. */
@@ -246,8 +246,9 @@ static inline int fixed_point(kernel *k, group_work *s, real *d)
 
 /* ---- the step ---- */
 
-/* Memory: how d differs from what the velocity at the start says, by h^2, for the last steps; rho,
- * with what rounding left out of it; the basis that it is in; the way back to |p| = 1. */
+/* Memory: the difference between d and the prediction from the start velocity, divided by h^2, for
+ * the last steps; rho with its rounding error; the basis to which it refers; the displacement back
+ * to |p| = 1. */
 #define MEMORY_RHO (k->memory + HISTORY * N)
 #define MEMORY_BASIS (MEMORY_RHO + 2 * R)
 #define MEMORY_BACK (MEMORY_BASIS + R * N)
@@ -263,7 +264,7 @@ static int start(kernel *k)
     return NH_KERNEL_OK;
 }
 
-/* free: what the velocity at the start says */
+/* free: the prediction from the start velocity */
 static inline void predict(kernel *k, const real *free, real *d)
 {
     const real *past = k->memory;
@@ -283,7 +284,7 @@ static inline void remember(kernel *k, const real *free, const real *d)
     }
 }
 
-/* v1, and the basis at q1 as near to that of the middle as can be */
+/* v1, and the basis at q1 that is nearest to that at the midpoint */
 static inline int finish(kernel *k, const group_work *s, const real *d, const real *q1, real *basis,
                          real *back, real *v1)
 {
@@ -327,7 +328,7 @@ static int step(kernel *k)
     as_move(k, k->q, k->v, k->h / 2, free);
     predict(k, free, d);
     TRY_(fixed_point(k, &s, d));
-    move(k, k->q, d, 1, qm); /* of what has converged */
+    move(k, k->q, d, 1, qm); /* from the converged values */
     whole_move(k, k->q, d, dq);
     EACH(i, N)
     {

@@ -1,6 +1,7 @@
-/* The polar frame without a frame, on flat systems with one constraint: there X(q) = T(q) Y, where
- * T is the direct rotation of the velocities allowed at the anchor to those allowed at q (polar.h),
- * and rho is kept as the velocity w = Y rho. With K, B, S = K B at q, and K0, B0, S0 at the anchor,
+/* The polar frame without computing a frame, for flat systems with one constraint. There
+ * X(q) = T(q) Y, where T is the direct rotation of the velocities allowed at the anchor to those
+ * allowed at q (polar.h), and rho is represented by the velocity w = Y rho. With K, B, S = K B at
+ * q, and K0, B0, S0 at the anchor,
  *
  *     T x = x - (y B0 + z B) K x,    T^-1 x = P0 (x - y B K0 x),    P0 x = x - B0 S0^-1 K0 x
  *     y = sign(g)/(t + |g|),    z = t/(S (t + |g|)),    g = K0 B,    t = sqrt(S0 S).
@@ -11,15 +12,15 @@
  *     q' = v = T w,    w' = -T^-1 P M^-1 gradV + P0 (z K w dB - z dK w B).
  *
  * The integral of l_i/b_i rho is rho(c_i), since l_i rho has degree 2s - 1. Hence the stages of q'
- * are the velocities V_i = T(Q_i) w(c_i), and they alone are the unknowns: W_i = T^-1 V_i in w'.
+ * are the velocities V_i = T(Q_i) w(c_i), and they are the only unknowns: w' uses W_i = T^-1 V_i.
  *
- * Without a constraint T = 1. Of a coupled system (coupling.c) the last term is zero, because the
- * passengers have one direction, and it is left out: so the driver's equations hold nothing of the
- * passengers, not even their rounding. */
+ * Without a constraint T = 1. In a coupled system (coupling.c) the last term is zero, because the
+ * passengers have only one direction. It is left out, so that the driver's equations contain
+ * nothing of the passengers, not even their rounding errors. */
 #ifndef NH_METHOD_COLLOCATION_CARRIED_H
 #define NH_METHOD_COLLOCATION_CARRIED_H
 
-/* What is known of a stage: dK[nk], dB[nb], a point as in polar.h, y, z. */
+/* What is stored for a stage: dK[nk], dB[nb], a point as in polar.h, y, z. */
 #define SPOT_SIZE (NK + NB + POINT_SIZE + 2)
 #define SPOT_dK(p) (p)
 #define SPOT_dB(p) ((p) + NK)
@@ -68,7 +69,7 @@ static inline void carry(kernel *k, const real *anchor, const real *spot, real *
     add_B(k, x, POINT_B(anchor), &y);
 }
 
-/* T^-1 but for P0: x = x - y B K0 x, and x = P0 x */
+/* T^-1 without P0: x = x - y B K0 x, and x = P0 x */
 static inline void turn_back(kernel *k, const real *anchor, const real *spot, real *x)
 {
     real part = -SPOT_Y(spot) * row_times(k, POINT_K(anchor), x);
@@ -105,7 +106,7 @@ static inline int carried_rate(kernel *k, const real *anchor, const real *spot, 
 
 /* ---- an iteration ---- */
 
-/* Takes the middle of the path for the anchor of the rotations. */
+/* Anchors the rotations at the midpoint of the path. */
 static inline int anchor_carried(kernel *k, collocation_work *s, const real *hK)
 {
     on_way(k, s, TABLE_HALF, hK, 0, N);
@@ -115,7 +116,7 @@ static inline int anchor_carried(kernel *k, collocation_work *s, const real *hK)
     return NH_KERNEL_OK;
 }
 
-/* First the pushes h w' of all stages, then the velocities that they make. */
+/* First the pushes h w' of all stages, then the velocities that follow from them. */
 static inline int iterate_carried(kernel *k, collocation_work *s, path_rule u, const real *hK,
                                   real *out)
 {
@@ -142,8 +143,8 @@ static inline int iterate_carried(kernel *k, collocation_work *s, path_rule u, c
 
 /* ---- where iterations begin ---- */
 
-/* Velocities from those of the last two steps. Parts of a composed step differ in length: there,
- * and where there were not yet two steps, from the present one. */
+/* Predicts velocities from those of the last two steps. Parts of a composed step differ in length:
+ * there, and if there were fewer than two steps, they come from the current velocity. */
 static inline void predict_carried(kernel *k, real *hK)
 {
     const mask young = less(MEMORY_DONE, broadcast(COMPOSED(k->io) ? 1e300 : 2));

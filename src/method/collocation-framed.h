@@ -1,4 +1,4 @@
-/* Collocation in a frame: what differs between the frames, and an iteration. */
+/* Collocation in a frame: the parts that differ between frames, and one iteration. */
 #ifndef NH_METHOD_COLLOCATION_FRAMED_H
 #define NH_METHOD_COLLOCATION_FRAMED_H
 
@@ -7,7 +7,7 @@ static inline int bracket_at(kernel *k, real *z, real *bracket)
     return FRAME == FRAME_POLAR ? field_bracket(k, z, bracket) : frame_bracket(k, z, bracket);
 }
 
-/* Y = the basis of the last step's end made orthonormal again; rho stays what it was */
+/* Y = the basis at the end of the last step, made orthonormal again; rho is unchanged */
 static inline int field_start(kernel *k, real *z)
 {
     HOLD(k);
@@ -31,7 +31,7 @@ static inline int state_to_z(kernel *k, real *z, real *low)
     return field_start(k, z);
 }
 
-/* v at a point; X stays behind for the next step where the frame is polar */
+/* v at a point; X is kept for the next step if the frame is polar */
 static inline int z_to_velocity(kernel *k, const real *z, real *X, real *v)
 {
     if (FRAME != FRAME_POLAR)
@@ -49,8 +49,8 @@ static inline int z_to_velocity(kernel *k, const real *z, real *X, real *v)
     return NH_KERNEL_OK;
 }
 
-/* The basis of a coupled system so that the driver has the last vector for itself: the other one is
- * the vector that has less of the driver, without that. */
+/* Rearranges the basis of a coupled system so that its last vector belongs to the driver alone: the
+ * other one is the vector with less of the driver, from which that part is removed. */
 static inline void set_driver_apart(kernel *k, const real *mass, real *Y)
 {
     HOLD(k);
@@ -70,8 +70,8 @@ static inline void set_driver_apart(kernel *k, const real *mass, real *Y)
 
 /* ---- the anchor of the polar frame ---- */
 
-/* Takes from c, the change of rho by a rotation, what rounding added to the length: 2 rho.c + c.c =
- * 0. Without this the energy would drift by a unit of rounding a step. */
+/* Removes from c, the change of rho by a rotation, what rounding added to the length: 2
+ * rho.c + c.c = 0. Without this the energy would drift by one unit of rounding per step. */
 static inline void keep_length(kernel *k, const real *rho, real *c)
 {
     (void)k;
@@ -81,8 +81,8 @@ static inline void keep_length(kernel *k, const real *rho, real *c)
     EACH(a, R) c[a] = fma_(-part, rho[a], c[a]);
 }
 
-/* rho0 in the frame of the anchor Y that z holds. Where M is constant nothing turns: carrying a
- * basis to another point and back leads to where it was. */
+/* rho0 in the frame of the anchor Y that z holds. If M is constant there is no rotation:
+ * transporting a basis to another point and back gives the same basis. */
 static inline int turn_start(kernel *k, collocation_work *s)
 {
     HOLD(k);
@@ -108,7 +108,7 @@ static inline int turn_start(kernel *k, collocation_work *s)
     return NH_KERNEL_OK;
 }
 
-/* Takes the basis in the middle of the path for the anchor of the frame. */
+/* Anchors the frame at the basis at the midpoint of the path. */
 static inline int anchor(kernel *k, collocation_work *s, const real *hK)
 {
     HOLD(k);

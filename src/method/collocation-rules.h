@@ -1,5 +1,5 @@
-/* The rules by which collocation.c integrates, and where the parts of its table lie; what fills it
- * is in collocation-table.h. There are s stages.
+/* The quadrature rules of collocation.c, and where the parts of its table lie; collocation-table.h
+ * fills the table. There are s stages.
  *
  *     a[s*s], b[s]   Gauss' coefficients and weights
  *     E[s*s]         continues the K_i of a step into the next
@@ -17,9 +17,9 @@
 #define TABLE_F (TABLE_HALF + STAGES)
 #define TABLE_RULES (TABLE_F + STAGES * PAST)
 
-/* For the first iterations, which only come near the solution; exact for forces that are
+/* Rules: for the first iterations, which only approach the solution; exact for forces that are
  * polynomials of degree 1 or 3; exact to round-off for steps of four lengths; with the number of
- * points that was asked for. The path has the degree s. */
+ * points that was asked for. The path has degree s. */
 enum {
     RULE_WARM,
     RULE_LINEAR,

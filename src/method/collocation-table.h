@@ -1,4 +1,4 @@
-/* Fills the table of collocation.c, for its descriptor. */
+/* Fills the table of collocation.c; included by its descriptor. */
 #ifndef NH_METHOD_COLLOCATION_TABLE_H
 #define NH_METHOD_COLLOCATION_TABLE_H
 
@@ -24,8 +24,8 @@ static size_t table_size(const double *option)
     return size;
 }
 
-/* Rounding must not leave a defect of b_i a_ij + b_j a_ji = b_i b_j, which lets the energy drift by
- * 1e-18 a step. Of the two coefficients the smaller one has the digits for that. */
+/* Rounding must not violate b_i a_ij + b_j a_ji = b_i b_j, because then the energy drifts by 1e-18
+ * per step. The smaller one of the two coefficients has enough digits to correct this. */
 static void keep_squares(int s, const double *b, double *a)
 {
     for (int i = 0; i < s; i++) {
@@ -35,7 +35,8 @@ static void keep_squares(int s, const double *b, double *a)
     }
 }
 
-/* Nor may it tell one half of a step from the other: what it does then has no sign in the mean. */
+/* Nor may rounding make the two halves of a step differ: if they are alike, its effect has no
+ * preferred sign. */
 static void mirror_rule(int s, const double *b, int points, double *A, double *G)
 {
     for (int p = 0, q = points - 1; p < q; p++, q--)
@@ -64,19 +65,19 @@ static double *write_rule(int s, const double *c, const double *b, const double 
     return G + s * points;
 }
 
-/* What F is exact for: velocities that are a polynomial of degree s + 1 of the time t, to which at
- * stages `error` times another one is added, of degree s - 1. */
+/* The functions for which F is exact: velocities that are a polynomial of degree s + 1 in the time
+ * t, plus, at stages, `error` times another polynomial, of degree s - 1. */
 static void continued(int s, double t, double error, double *value, int apart)
 {
     for (int e = 0; e < 2 * s + 2; e++)
         value[e * apart] = e < s + 2 ? pow(1 + t, e) : error * pow(1 + t, e - s - 2);
 }
 
-/* F: weights of the velocities at c_j - 1, -1, c_j - 2 and 0 for those at c_i. At stages they have
- * an error, which varies smoothly from step to step but not from stage to stage: since the path has
- * the degree s it is a multiple of int_0^c_i P_s, and at Gauss' nodes that is one of P_(s-1)(c_i),
- * with Legendre's polynomials on [0, 1]. Of many stages none are continued: polynomials of high
- * degree leave their interval too fast. */
+/* F: weights of the velocities at c_j - 1, -1, c_j - 2 and 0 for those at c_i. The velocities at
+ * stages have an error that varies smoothly from step to step but not from stage to stage: since
+ * the path has degree s, it is a multiple of int_0^c_i P_s, which at Gauss nodes is a multiple of
+ * P_(s-1)(c_i), with Legendre polynomials on [0, 1]. With many stages nothing is extrapolated:
+ * polynomials of high degree grow too fast outside their interval. */
 static void continue_velocities(int s, const double *c, double *F)
 {
     enum { MOST = 2 * CONTINUED_MAX + 2 };

@@ -1,28 +1,28 @@
-/* Energy-preserving collocation of Cohen and Hairer on D*, of any order.
+/* Energy-preserving collocation (Cohen and Hairer) on D*, of any order.
  *
  *     z = (q, rho),  z' = Pi(z) grad H(z)
  *     K_i = Pi(Z_i) int_0^1 l_i(t)/b_i grad H(Z(t)) dt,    Z(t) = z0 + h sum_j int_0^t l_j K_j
  *     Z_i = Z(c_i),    z1 = Z(1)
  *
  * c_i are the Gauss nodes, b_i their weights, l_i their Lagrange polynomials. Order 2s, symmetric;
- * keeps the energy and the constraints; s = 1 is the mean-value discrete gradient. With the polar
- * frame X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step, nothing depends on
- * coordinates. That the start serves as anchor is not symmetric; with anchor=middle Y is the basis
- * at Q(1/2), in the middle of the path, and rho0 = X(q0)^T M v0 follows it. Then the step is
- * symmetric, and with s = 1 and constant M it is avf-p: in the middle of the step C = 0, and X
- * carries v0 there and on to q1 by the polar factors of avf-p. Cohen & Hairer (2011) on Celledoni,
- * Farre Puiggali, Hoiseth & Martin de Diego, eq. 9.
+ * preserves the energy and the constraints; s = 1 is the mean-value discrete gradient. With the
+ * polar frame X(q) = P(q) Y (Y^T M P Y)^(-1/2), Y the basis at the start of the step, nothing
+ * depends on the choice of coordinates. Anchoring the frame at the start is not symmetric; with
+ * anchor=middle, Y is the basis at Q(1/2), the midpoint of the path, and rho0 = X(q0)^T M v0
+ * changes with it. Then the step is symmetric, and with s = 1 and constant M it is avf-p: at the
+ * midpoint C = 0, and X transports v0 there and on to q1 by the polar factors of avf-p. Cohen &
+ * Hairer (2011) on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eq. 9.
  *
  * Where M is constant and there is one constraint, the polar frame is a rotation, and no basis is
  * needed (collocation-carried.h). */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 
-/* Integers, which no store of a number can have changed. */
+/* Integers, which the compiler knows no store of a `real` can have changed. */
 #ifdef NH_EMITTED
 #define STAGES OPTION_INT(0)
 #define FRAME OPTION_INT(1)
-#define POINTS OPTION_INT(2) /* 0: by the force and the step */
+#define POINTS OPTION_INT(2) /* 0: chosen by the force and the step */
 #define ANCHOR OPTION_INT(3)
 #else
 #define STAGES (k->size[0])
@@ -39,8 +39,8 @@
 enum { ANCHOR_START, ANCHOR_MIDDLE };
 enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2 };
 
-/* Whether the velocity is carried without a frame. Then z is (q, w) in place of (q, rho), and an
- * iteration starts from the part of q alone, so that this is what is judged. */
+/* Whether the velocity is transported without a frame. Then z is (q, w) instead of (q, rho), and an
+ * iteration depends only on the part of q, so convergence is judged by that part. */
 #define CARRIED (FRAME == FRAME_POLAR && FLAT && M <= 1)
 #define COMPONENTS (CARRIED ? 2 * N : D)
 #define JUDGED (CARRIED ? N : D)
@@ -48,10 +48,10 @@ enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2 };
 
 #define FROM_MIDDLE (FRAME == FRAME_POLAR && ANCHOR == ANCHOR_MIDDLE)
 
-/* Memory: K of the last step; rho with what rounding left out, so that the rounding of v = X rho
- * does not enter the next step; with the polar frame also the basis Y that rho is in. Where the
- * velocity is carried: the velocities of the last step at its stages and its start, those at the
- * stages of the step before, and how many steps there were. */
+/* Memory: K of the last step; rho with its rounding error, so that the rounding of v = X rho does
+ * not enter the next step; with the polar frame also the basis Y to which rho refers. If the
+ * velocity is transported without a frame: the velocities of the last step at its stages and its
+ * start, those at the stages of the step before, and the number of steps so far. */
 #define MEMORY_K (k->memory)
 #define MEMORY_RHO (k->memory + STAGES * D)
 #define MEMORY_Y (MEMORY_RHO + 2 * R)
@@ -68,16 +68,16 @@ enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2 };
 #define EACH_STAGE(i) for (int i = 0; i < STAGES; i++)
 #endif
 
-/* ---- one iteration: better hK from hK ---- */
+/* ---- one iteration: a better hK from hK ---- */
 
 typedef struct collocation_work {
-    real *z0, *z; /* the start, a point on the way; their Y: at the start, the anchor's */
-    real *turned; /* rho0 in the frame less rho0 in the basis at the start; of w0 likewise */
+    real *z0, *z; /* the start, a point on the path; their Y: at the start, the anchor's */
+    real *turned; /* rho0 in the frame minus rho0 in the basis at the start; likewise for w0 */
     real *g, *G;  /* grad H there; its integrals, STAGES x D */
     real *bracket;
     real *moved;          /* STAGES x COMPONENTS */
     real *start, *anchor; /* carried: the points of q0 and of the anchor */
-    real *spots;          /* carried: what is known of the stages */
+    real *spots;          /* carried: what is stored for the stages */
 } collocation_work;
 
 /* z = z0 + sum_j row_j hK_j, components from .. to - 1 */
@@ -100,7 +100,7 @@ static inline void point_on_way(kernel *k, const collocation_work *s, const doub
     on_way(k, s, row, hK, 0, COMPONENTS);
 }
 
-/* grad H, where the frame is polar without the part of rho, which is rho */
+/* grad H; if the frame is polar, without the part of rho, which is rho itself */
 #define SLOPES (FRAME == FRAME_POLAR ? N : D)
 static inline int slope_at(kernel *k, const real *z, real *g)
 {
@@ -167,7 +167,7 @@ static int newton(kernel *k, collocation_work *s, real *hK)
 }
 #endif
 
-/* Whether z_d belongs to a driver that goes by itself (field.h). */
+/* Whether z_d belongs to a driver that is independent of the passengers (field.h). */
 static inline int is_of_driver(const kernel *k, int d)
 {
     if (FRAME != FRAME_POLAR || !DRIVER_ALONE)
@@ -175,9 +175,9 @@ static inline int is_of_driver(const kernel *k, int d)
     return d == DRIVER || d == N + (CARRIED ? DRIVER : 1);
 }
 
-/* The energy is off by what the last iteration changed in the forces, not by the error that is left
- * after it. Carried velocities converge so fast that these differ, and the last change itself is to
- * be of the order of rounding. */
+/* The error of the energy is given by how much the last iteration changed the forces, not by the
+ * error that remains after it. Carried velocities converge so fast that the two differ, so there
+ * the last change itself must be of the order of rounding. */
 #define STRICT (CARRIED ? 0x1p-6 : 1)
 
 static inline int fixed_point(kernel *k, collocation_work *s, real *hK)
@@ -202,8 +202,8 @@ static inline int fixed_point(kernel *k, collocation_work *s, real *hK)
             else
                 *x = select_(still_active(&progress, of_driver), next, *x);
         }
-        /* Passengers follow the driver of the iteration before: they have not converged while it
-         * moves, though they may rest for an iteration. */
+        /* Passengers follow the driver of the previous iteration: while it moves they have not
+         * converged, even if they do not move in one iteration. */
         const real moving = select_(driver, sum.driver.change, broadcast(0));
         sum.all.change = max_(sum.all.change, moving);
         coupled_update(&progress, STRICT, &sum);
@@ -388,7 +388,8 @@ static int order_of(const double *option)
     return option[1] == FRAME_DIFFERENCE ? 2 : 2 * stages(option);
 }
 
-/* A basis Y of the polar frame that belongs to the start of the step is not symmetric. */
+/* With the polar frame, a basis Y anchored at the start of the step makes the method
+ * unsymmetric. */
 static unsigned keeps_of(const double *option)
 {
     unsigned keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_ENERGY;

@@ -1,4 +1,5 @@
-/* Compositions: h is split into parts g_i h, some of them backwards, taken by a symmetric method.
+/* Compositions: a step h is split into parts g_i h, some of them backwards; each is one step of a
+ * symmetric method.
  *
  *     triple-jump   g1 = 1/(2 - 2^(1/(p+1))), three parts, raises the order p by 2
  *     suzuki        g1 = 1/(4 - 4^(1/(p+1))), five parts, raises the order p by 2, smaller errors
@@ -6,8 +7,8 @@
  *     yoshida8      fifteen parts, order 8 from order 2      (Yoshida 1990, solution D)
  *     kahan-li8     seventeen parts, order 8 from order 2, small errors  (Kahan & Li 1997)
  *
- * All are palindromes, so the composed method is symmetric again. Only the outer half of the fixed
- * ones is listed; the middle part is what is missing to 1. */
+ * All are palindromes, so the composed method is symmetric as well. Of the fixed ones only the
+ * outer half is listed; the middle part is what remains to 1. */
 #include "method/compose.h"
 
 #include <math.h>
@@ -19,8 +20,8 @@
 
 typedef struct composition {
     const char *name, *summary;
-    int parts, raises; /* raises: by how much, or 0 when made for order 2 only */
-    int order;         /* of those */
+    int parts, raises; /* raises: the gain in order, or 0 if made for order 2 only */
+    int order;         /* the order it has then */
     double half[8];
 } composition;
 

@@ -4,14 +4,15 @@
  *     q1 = q0 + h u,   u = (v0 + v1)/2,   qm = (q0 + q1)/2
  *     M (v1 - v0) = -h DV(q0, q1) + A(qm)^T l,     A(qm) u = 0
  *
- * DV is Gonzalez's discrete gradient. Multiplied by u the second line says that the energy is kept,
- * to round-off. Order 2. The constraint holds at the midpoints of the steps, not at their ends,
- * where what is off it changes sign from step to step. So the step equals its adjoint, but off the
- * constraint it is no approximation of anything smooth: compositions keep the energy and stay at
- * order 2 (measured), and symmetry is not claimed. Modin & Verdier (2020), appendix A.3; Gonzalez
- * (1996).
+ * DV is Gonzalez's discrete gradient. Multiplied by u, the second line shows that the energy is
+ * preserved to round-off. Order 2. The constraint holds at the midpoints of the steps, not at their
+ * ends, where its residual changes sign from step to step. So the step equals its adjoint, but off
+ * the constraint it does not approximate a smooth flow: compositions preserve the energy but stay
+ * at order 2 (measured), and symmetry is not claimed. Modin & Verdier (2020), appendix A.3;
+ * Gonzalez (1996).
  *
- * Solved by fixed point in the force; every iteration closes the constraint by the multiplier. */
+ * Solved by fixed-point iteration in the force; each iteration satisfies the constraint by means of
+ * the multiplier. */
 #include "method/gonzalez.h"
 #include "kernel/newton.h"
 
@@ -58,7 +59,8 @@ static inline int force(kernel *k, const real *V0, const real *u, real *kick, re
     return NH_KERNEL_OK;
 }
 
-/* One iteration: w = v1 - v0 from the force for the u at hand, closed at the new midpoint. */
+/* One iteration: w = v1 - v0 from the force for the current u, with the constraint satisfied at the
+ * new midpoint. */
 static inline int iterate(kernel *k, const real *V0, real *kick, real *mean, real *point, real *d,
                           real *u, real *w, real *l, real *close)
 {
@@ -89,7 +91,7 @@ static inline int iterate(kernel *k, const real *V0, real *kick, real *mean, rea
 
 #ifdef NH_CAREFUL
 
-/* What newton_gap works on besides its unknowns. */
+/* What newton_gap needs besides its unknowns. */
 typedef struct dd_work {
     const double *V0;
     double *kick, *mean, *point, *d, *u;
@@ -140,7 +142,7 @@ static int step(kernel *k)
     const double h = k->h;
     LOCAL(kick, N + NB + 1);
     LOCAL(mean, 1 + N);      /* V and gradV at qm */
-    LOCAL(point, 1 + 2 * N); /* V and gradV elsewhere; the place */
+    LOCAL(point, 1 + 2 * N); /* V and gradV at another point; that point */
     LOCAL(V0, 1 + N);
     LOCAL(d, N);
     LOCAL(l, M);

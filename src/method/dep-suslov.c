@@ -1,21 +1,21 @@
-/* The discrete Euler-Poincare-Suslov equations with Cayley's map, on R^k x SO(3)^b.
+/* The discrete Euler-Poincare-Suslov equations with the Cayley map, on R^k x SO(3)^b.
  *
  *     D(h xi) I xi = I xi0 + h/2 (f(q0) + A(q0)^T l0),      A(qm) xi + b = 0
  *     q1 = q0 cay(h xi),   qm half way on the geodesic from q0 to q1
  *     I xi1 = D(-h xi) I xi + h/2 (f(q1) + A(q1)^T l1),     A(q1) xi1 + b = 0
  *
  * with xi = (x', body rates), I the constant inertia, D(e) = 1 + e^/2 + e e^T/4 on rotations (the
- * transpose of Cayley's inverse tangent) and D = 1 elsewhere. Symmetric, order 2. Keeps the
- * constraints and |p| = 1 at every node, and momenta in space: without constraints it is
- * variational. Fedorov & Zenkov (2005); Anahory Simoes, Ferraro, Marrero & Martin de Diego.
+ * transpose of the inverse tangent of the Cayley map) and D = 1 elsewhere. Symmetric, order 2.
+ * Preserves the constraints and |p| = 1 at every node, and spatial momenta: without constraints it
+ * is variational. Fedorov & Zenkov (2005); Anahory Simoes, Ferraro, Marrero & Martin de Diego.
  *
  * The accelerations a(q, xi) = I^-1 (f - xi x I xi) contain the skew part of D, and so
  *
  *     xi  = xi0 + h/2 a(q0, xi) - c + reaction,   xi1 = xi + h/2 a(q1, xi) + c + reaction
  *     c   = h^2/4 I^-1 w (w.I xi)  on rotations,
  *
- * which also says where forces that depend on velocities are taken. The first equation is solved by
- * fixed point, the second is linear. */
+ * which also determines where velocity-dependent forces are evaluated. The first equation is solved
+ * by fixed-point iteration, the second is linear. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 #include "method/attitudes.h"
@@ -65,8 +65,8 @@ static inline void apply_rows(kernel *k, const suslov_work *s)
     apply_K(k, s->rows, s->end + N + M, s->v);
 }
 
-/* change += the reaction at `from` that puts `base` + change onto the constraints at q, where END
- * was called with the velocity `there`. */
+/* change += the reaction at `from` that makes `base` + change satisfy the constraints at q, where
+ * END was called with the velocity `there`. */
 static inline void constrain(kernel *k, const suslov_work *s, const real *from, const real *there,
                              const real *base, real *change)
 {
@@ -130,7 +130,7 @@ static int newton(kernel *k, suslov_work *s, real *xi)
     }
     int status = newton_solve(k, &problem);
     EACH(i, N) xi[i] = problem.x[i];
-    if (!status) /* what the end of the step wants to know */
+    if (!status) /* leaves what the end of the step needs */
         status = iterate(k, s, xi);
     RELEASE(k);
     return status;
@@ -175,7 +175,7 @@ static inline int finish(kernel *k, const suslov_work *s, const real *xi, real *
     return NH_KERNEL_OK;
 }
 
-/* dq = q0 cay(h xi) - q0 to all its digits, with the way back to |p| = 1 */
+/* dq = q0 cay(h xi) - q0 to full accuracy, including the displacement back to |p| = 1 */
 static inline void whole_move(kernel *k, const real *xi, real *dq)
 {
     EACH(i, N) dq[i] = xi[i] * k->h;
@@ -196,8 +196,8 @@ static inline void whole_move(kernel *k, const real *xi, real *dq)
     }
 }
 
-/* Memory: xi and what rounding left out of it. Found again from the quaternion's velocity it would
- * be changed by the rounding of |p| in every step, always in the same direction. */
+/* Memory: xi and its rounding error. If it were recomputed from the quaternion's velocity, the
+ * rounding of |p| would change it in every step, always in the same direction. */
 static int start(kernel *k)
 {
     to_body(k, k->q, k->v, k->memory);

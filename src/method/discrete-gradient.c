@@ -1,5 +1,5 @@
-/* Discrete gradients on D*: the energy is kept because the step is a skew matrix times a vector
- * that knows how much the energy changes.
+/* Discrete gradients on D*: the energy is preserved because the step is a skew matrix times a
+ * discrete gradient of H.
  *
  *     z = (q, rho),  rho = X^T M v,    z1 = z0 + h Pi((z0 + z1)/2) DH(z0, z1)
  *     DH(z0, z1) . (z1 - z0) = H(z1) - H(z0),    v1 = X dH/drho(z1)
@@ -10,21 +10,21 @@
  *     itoh-abe     H's difference quotients, one coordinate after the other
  *     itoh-abe-symmetric   the mean of those from z0 to z1 and back
  *
- * and the frame X that of the model, that of a Householder factorisation, or none: `polar` carries
- * the velocity by orthogonal maps (polar.h) and takes the discrete gradient of V alone.
+ * and the frame X is that of the model, that of a Householder factorisation, or none: `polar`
+ * transports the velocity by orthogonal maps (polar.h) and uses the discrete gradient of V alone.
  *
- * Gonzalez' correction and Itoh's and Abe's quotients are taken from means of grad H too, which
- * says the same without dividing a small difference of energies by a small distance.
+ * The correction of Gonzalez and the quotients of Itoh and Abe are also computed from means of grad
+ * H, which is equivalent but does not divide a small difference of energies by a small distance.
  *
- * Keeps energy and constraints, with the polar frame also conditions on positions; symmetric and of
- * order 2 but for itoh-abe, which is of order 1.
- * Celledoni, Farre Puiggali, Hoiseth & Martin de Diego, eqs. 9, 14, Algorithm 1 and Remark 3.5. */
+ * Preserves the energy and the constraints, with the polar frame also conditions on positions;
+ * symmetric and of order 2, except itoh-abe, which is of order 1. Celledoni, Farre Puiggali,
+ * Hoiseth & Martin de Diego, eqs. 9, 14, Algorithm 1 and Remark 3.5. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 
 #define GRADIENT ((int)OPTION(0))
 #define FRAME ((int)OPTION(1))
-#define POINTS ((int)OPTION(2)) /* 0: by the step */
+#define POINTS ((int)OPTION(2)) /* 0: chosen by the step */
 
 #define IS_FLAT FLAT
 #include "method/frame.h"
@@ -34,9 +34,9 @@ enum { AVF, GONZALEZ, ITOH_ABE, ITOH_ABE_SYMMETRIC };
 enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2, HISTORY = 3 };
 
 /* The table: nodes and weights of Gauss rules with 2, 4, .. 12 points, then one with POINTS. The
- * first iterations, which only come near the solution, use few points; the last ones as many as
- * make the mean exact to round-off: 6 to 12, by the step (where the slope varies like sin(w t), 6
- * are enough up to h w = 0.6, 8 up to 1.5), or fewer where the slope is a polynomial. */
+ * first iterations, which only approach the solution, use few points; the last ones use as many as
+ * make the mean exact to round-off: 6 to 12, depending on the step (where the slope varies like
+ * sin(w t), 6 are enough up to h w = 0.6, 8 up to 1.5), or fewer if the slope is a polynomial. */
 static inline gauss_rule even_rule(kernel *k, int points)
 {
     const double *c = TABLE + points / 2 * (points / 2 - 1) * 2;
@@ -60,7 +60,7 @@ static inline gauss_rule full_rule(kernel *k)
     return even_rule(k, points);
 }
 
-/* For the mean of G, with at most so many points; the middle is enough where G is linear. */
+/* The rule for the mean of G, with at most `most` points; the midpoint is enough if G is linear. */
 static inline gauss_rule surface_rule(kernel *k, int most)
 {
     int points = points_by_step(k);
@@ -103,7 +103,7 @@ static inline int mean_slope(kernel *k, gauss_rule u, const real *z0, const real
     return NH_KERNEL_OK;
 }
 
-/* The mean takes the place of the middle's value along dz, and only there. */
+/* The mean replaces the value at the midpoint along dz, and only there. */
 static inline int gonzalez_slope(kernel *k, gauss_rule u, const real *z0, const real *dz, real *z,
                                  real *out)
 {
@@ -124,8 +124,8 @@ static inline int gonzalez_slope(kernel *k, gauss_rule u, const real *z0, const 
     return NH_KERNEL_OK;
 }
 
-/* Adds weight times the quotients of the way from z0 to z1 that changes one coordinate after the
- * other, the first one first, or the last. */
+/* Adds weight times the difference quotients along the path from z0 to z1 that changes one
+ * coordinate after the other, beginning with the first one or with the last. */
 static inline int add_quotients(kernel *k, gauss_rule u, const real *z0, const real *dz,
                                 int last_first, double weight, real *z, real *out)
 {
@@ -145,7 +145,7 @@ static inline int add_quotients(kernel *k, gauss_rule u, const real *z0, const r
     return NH_KERNEL_OK;
 }
 
-/* z is work; what stands behind its coordinates must be in place. */
+/* z is workspace; what follows its coordinates must be set already. */
 static inline int discrete_gradient(kernel *k, gauss_rule u, const real *z0, const real *dz,
                                     real *z, real *out)
 {
@@ -156,22 +156,22 @@ static inline int discrete_gradient(kernel *k, gauss_rule u, const real *z0, con
     EACH(i, UNKNOWNS) out[i] = broadcast(0);
     if (GRADIENT == ITOH_ABE)
         return add_quotients(k, u, z0, dz, 0, 1, z, out);
-    /* From z1 back to z0 the coordinates change in the same order: the way from z0 with the last
+    /* From z1 back to z0 the coordinates change in the same order, so from z0 the last one changes
      * first. */
     TRY_(add_quotients(k, u, z0, dz, 0, 0.5, z, out));
     return add_quotients(k, u, z0, dz, 1, 0.5, z, out);
 }
 
-/* ---- one iteration of the fixed point: a better dz from dz ---- */
+/* ---- one fixed-point iteration: a better dz from dz ---- */
 
 typedef struct gradient_work {
     real *z0, *z, *g; /* start, a point on the way, discrete gradient */
     real *bracket;    /* frames */
     polar_step polar;
-    real *moved; /* what an iteration makes of dz */
+    real *moved; /* the result of an iteration from dz */
 } gradient_work;
 
-/* few: how many points the means have at most, or 0: what makes them exact */
+/* few: the largest number of points for the means, or 0: as many as make them exact */
 static inline int iterate(kernel *k, gradient_work *s, int few, const real *dz, real *out)
 {
     const gauss_rule u = few ? even_rule(k, few) : full_rule(k);
@@ -220,21 +220,21 @@ static int newton(kernel *k, gradient_work *s, real *dz)
     int status = newton_solve(k, &problem);
     EACH(i, UNKNOWNS) dz[i] = problem.x[i];
     if (!status)
-        status = iterate(k, s, 0, dz, s->moved); /* what the end of the step wants to know */
+        status = iterate(k, s, 0, dz, s->moved); /* leaves what the end of the step needs */
     RELEASE(k);
     return status;
 }
 #endif
 
-/* The energy is off by the force times the last iteration's change, not by the error that is left
- * after it, and always with the same sign where iterations shrink errors evenly: 5e-18 a step adds
- * up. So the last change itself is to be of the order of rounding. */
+/* The error of the energy is the force times the last iteration's change, not the error that
+ * remains after it, and it always has the same sign if iterations shrink errors evenly: 5e-18 per
+ * step adds up. So the last change itself must be of the order of rounding. */
 #define STRICT 0x1p-6
 
-/* Gonzalez' correction lets everything act on everything. */
+/* With the correction of Gonzalez, everything acts on everything. */
 #define OWN_DRIVER (FRAME == FRAME_POLAR && FLAT && GRADIENT != GONZALEZ ? DRIVER : -1)
 
-/* What has converged keeps what its last iteration left for the end of the step. */
+/* Lanes that have converged keep what their last iteration left for the end of the step. */
 static inline void keep(kernel *k, gradient_work *s, const coupled_convergence *progress,
                         real *kept)
 {
@@ -272,9 +272,9 @@ static inline int fixed_point(kernel *k, gradient_work *s, real *dz)
 
 /* ---- the step ---- */
 
-/* Memory: how the mean velocity of a step differs from that at its start, by h, for the last steps;
- * rho, but on flat systems, with what rounding left out of it; on curved ones the basis that it is
- * in and, with conditions on positions, the way to g = 0. */
+/* Memory: the difference between the mean velocity of a step and that at its start, divided by h,
+ * for the last steps; rho with its rounding error, except on flat systems; on curved ones the basis
+ * to which it refers and, with conditions on positions, the displacement to g = 0. */
 #define MEMORY_RHO (k->memory + HISTORY * UNKNOWNS)
 #define MEMORY_BASIS (MEMORY_RHO + 2 * R)
 #define MEMORY_BACK (MEMORY_BASIS + R * N)
@@ -392,7 +392,7 @@ static size_t memory(const nh_shape *shape, const double *option)
     return HISTORY * n + (shape->flat ? 0 : (n - m) * (n + 2) + (shape->positions > 0 ? n : 0));
 }
 
-/* The arrays of step(), and below them the deepest of what its parts hold at a time. */
+/* The arrays of step(), and the most that the functions it calls hold at a time. */
 static size_t scratch(const nh_shape *shape, const double *option)
 {
     size_t n = (size_t)shape->n, m = (size_t)shape->m, r = n - m, d = is_polar(option) ? n : n + r;

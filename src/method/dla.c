@@ -4,12 +4,12 @@
  *     M v1 = M v0 - h (alpha gradV(q0) + (1 - alpha) gradV(q1)) + A(qa)^T l,   A(q1) v1 + b(q1) = 0
  *     q1 = qa + alpha h v1
  *
- * Order 2 for alpha = 1/2, else 1; keeps the constraints. Explicit in the force at alpha = 0 and 1.
- * Modin & Verdier (2020), eq. 27. */
+ * Order 2 for alpha = 1/2, else 1; preserves the constraints. Explicit in the force at alpha = 0
+ * and 1. Modin & Verdier (2020), eq. 27. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 
-/* What a step knows before it looks for (v1, l), and room for the rest. */
+/* What is known in a step before solving for (v1, l), and room for the rest. */
 typedef struct parts {
     real *free;         /* v0 - h alpha M^-1 gradV(q0) */
     real *qa, *B;       /* B at qa, then alpha h */
@@ -17,11 +17,11 @@ typedef struct parts {
     real *kick, *close;
 } parts;
 
-/* ---- Newton's method, for steps on which the fixed point fails ---- */
+/* ---- Newton's method, for steps on which the fixed-point iteration fails ---- */
 
 #ifdef NH_CAREFUL
 
-/* x: v1, l. r: what M^-1 times the equation for v1 is off by, and the constraints. */
+/* x: v1, l. r: the residual of M^-1 times the equation for v1, and the constraints. */
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
     const parts *s = (const parts *)work;
@@ -75,7 +75,7 @@ static inline int prepare(kernel *k, const parts *s, real *v)
 }
 
 /* The force at the q1 of the last iteration, then the multiplier. The passengers of a coupled
- * system see a driver that has converged as it is. */
+ * system see the converged driver unchanged. */
 static inline int iterate(kernel *k, const parts *s, coupled_convergence *progress, real *v)
 {
     const double h = k->h, alpha = OPTION(0), to_q1 = alpha * h;

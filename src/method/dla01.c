@@ -4,8 +4,9 @@
  *     M v1 = M v0 - h gradV(qm) + A(qm)^T l,    A(q1) v1 + b(q1) = 0
  *     q1 = qm + h/2 v1
  *
- * Order 2, symmetric; keeps the constraints at every node; one force evaluation a step. Conditions
- * on positions have impulses of their own at both ends, with A the other constraints:
+ * Order 2, symmetric; preserves the constraints at every node; one force evaluation per step.
+ * Conditions on positions have impulses of their own at both ends (A then stands for the other
+ * constraints):
  *
  *     v+ = v0 + M^-1 G(q0)^T mu0,   v- = the v1 above from v+,   v1 = v- + M^-1 G(q1)^T mu1
  *     g(q1) = 0,   (A, G)(q1) v1 + b(q1) = 0
@@ -15,8 +16,8 @@
 #include "kernel/kernel.h"
 #include "method/surface.h"
 
-/* The multipliers where they move what the constraints depend on: they are solved for again and
- * again until v has converged. */
+/* Solves for the multipliers where they move coordinates on which the constraints depend:
+ * repeatedly, until v has converged. */
 APART static int iterate(kernel *k, double t1, const real *qm, const real *B, real *q, real *v)
 {
     LOCAL(close, 2 * M); /* correction of the multipliers, residual */
@@ -58,7 +59,7 @@ static int step(kernel *k)
     if (POSITIONS > 0)
         return step_on_surface(k);
     const double h = k->h, t = k->t;
-    LOCAL(pushed, N + NB + 1); /* v with the force's push, still off the constraints; B; h/2 */
+    LOCAL(pushed, N + NB + 1); /* v after the force, not yet on the constraints; B; h/2 */
     LOCAL(qm, N);
     LOCAL(q, N);
     LOCAL(projected, N);
@@ -69,8 +70,8 @@ static int step(kernel *k)
     EACH_QUICKLY(i, N) qm[i] = fma_(broadcast(h / 2), k->v[i], k->q[i]);
     CALL(PUSH, t + h / 2, qm, k->v, step, pushed);
 
-    /* The multiplier moves v along M^-1 A(qm)^T until A(q1) v = 0. That is linear, and one solve is
-     * exact, unless it also moves the coordinates that A depends on. */
+    /* The multiplier moves v along M^-1 A(qm)^T until A(q1) v = 0. This is linear, and one solve is
+     * exact, unless it also moves the coordinates on which A depends. */
     if (REACTION_IS_LINEAR) {
         EACH_QUICKLY(i, N) q[i] = fma_(broadcast(h / 2), pushed[i], qm[i]);
         CALL(PROJECT, t + h, q, pushed, B, projected);
@@ -78,7 +79,7 @@ static int step(kernel *k)
         B[NB] = broadcast(h / 2);
         TRY_(iterate(k, t + h, qm, B, q, pushed));
     }
-    if (!COMPENSATED) { /* apart, as most steps take this way and are short */
+    if (!COMPENSATED) { /* separate code, because most steps take this branch and are short */
         EACH_QUICKLY(i, N)
         {
             k->q[i] = fma_(broadcast(h / 2), v[i], qm[i]);

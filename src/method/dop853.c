@@ -1,9 +1,9 @@
-/* The method of Dormand and Prince of order 8 with error estimates of orders 5 and 3: twelve
+/* The method of Dormand and Prince of order 8 with error estimates of orders 5 and 3; twelve
  * stages.
  *
- * Order 8; keeps constraints and, where it is conserved and the constraints are linear in the
- * velocities, energy (explicit.h). The interpolation is of order 7 and takes three more stages,
- * which only steps without a bridge need (explicit_between.h). */
+ * Order 8. Preserves the constraints and, where the energy is conserved and the constraints are
+ * linear in the velocities, the energy (explicit.h). The interpolation is of order 7 and takes
+ * three more stages, which only steps without a bridge need (explicit_between.h). */
 #define STAGES 12
 #define EXTRA 3
 #define BENDS 4

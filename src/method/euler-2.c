@@ -3,8 +3,8 @@
  *     P_1 = p0,     P_1, F_1, K_1 at (t1, q1, V_1)
  *     q1 = q0 + h V_1,     p1 = p0 + h (F_1 + K_1^T Psi_1),     0 = k(t1, q1, v1)
  *
- * Order 1; keeps the constraints at every node; the adjoint of euler-1. Equals dla(0) where that is
- * defined. Jay (2009), sec. 7.2. */
+ * Order 1; preserves the constraints at every node; the adjoint of euler-1. Equals dla(0) where
+ * that is defined. Jay (2009), sec. 7.2. */
 #define STAGES 1
 #define BETWEEN 0
 #define SPLIT 0

@@ -3,20 +3,22 @@
  *     Y_i = y0 + h sum_j<i a_ij Y'_j,   Y' = (V, a(t, Q, V)) with the multipliers eliminated.
  *
  * Every new state is settled: v is projected M-orthogonally onto the constraints and, where the
- * energy is conserved and a multiple of an allowed velocity is allowed too, scaled so that the
- * energy is that of the start. The slope of the settled state is the first of the next step.
+ * energy is conserved and multiples of admissible velocities are admissible, scaled so that the
+ * energy equals that of the start. The slope at the settled state is the first slope of the next
+ * step.
  *
- * Without a tolerance a step is a step. With one, the method chooses steps of its own, each
- * trajectory by itself, and a step of the run is only where a state is wanted: the own steps go as
- * far beyond it as they like, and the state comes from an interpolation (explicit_between.h),
- * settled like any other. Own steps do not depend on where states are wanted.
+ * Without a tolerance, a step of the method is a step of the run. With one, the method chooses its
+ * own steps, separately for each trajectory, and the steps of the run only determine where states
+ * are asked for: own steps may go beyond such a point, whose state is then interpolated
+ * (explicit_between.h) and settled like any other. Own steps do not depend on where states are
+ * asked for.
  *
  * A method's file defines STAGES, EXTRA (points that only the interpolation needs), BENDS (terms of
- * the interpolation beyond the third), ESTIMATES (of the error: one or two), ERROR_ORDER (that of
- * the error in h), DAMPING (of the control), STABLE (how far |h lambda| may go where motions die
- * out) and, where there are any, SPARE: how many of the last stages only the estimates need, and
- * PIER (explicit_between.h). Its table: the nodes, then rows of as many numbers: a_ij of every
- * point, those of the new state being b; the estimates; the bends. */
+ * the interpolation beyond the third), ESTIMATES (of the error: one or two), ERROR_ORDER (the order
+ * of the error estimate in h), DAMPING (of the step size control), STABLE (the bound of |h lambda|
+ * for decaying motions) and, optionally, SPARE (how many of the last stages only the estimates
+ * need) and PIER (explicit_between.h). Its table contains the nodes, then rows of the same length:
+ * a_ij of every point, where the row of the new state is b; the estimates; the bends. */
 #ifndef NH_METHOD_EXPLICIT_H
 #define NH_METHOD_EXPLICIT_H
 
@@ -26,12 +28,12 @@
 #ifndef SPARE
 #define SPARE 0
 #endif
-#define POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and what comes behind */
+#define POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and the points after it */
 #define NODE(i) (TABLE[i])
 #define ROW(i) (TABLE + POINTS * (1 + (i)))
 #define ESTIMATE(e) ROW(POINTS + (e))
 #define BEND(b) ROW(POINTS + ESTIMATES + (b))
-/* Behind that: whether there are scales, and those of the components of a state. */
+/* After that: whether there are scales, and those of the components of a state. */
 #define OWN_TABLE (POINTS * (1 + POINTS + ESTIMATES + BENDS))
 #define SCALED (TABLE[OWN_TABLE] != 0)
 #define SCALE(c) (TABLE[OWN_TABLE + 1 + (c)])
@@ -41,8 +43,8 @@
 #define ADAPTS (TOLERANCE > 0)
 #define SCALES (ENERGY_SCALES && OPTION_INT(2) == 0)
 
-/* What general kernels have once, however often it is called: it takes long to compile. Emitted
- * ones inline it. */
+/* Functions that general kernels contain only once, however often they are called, because they
+ * take long to compile. Emitted kernels inline them. */
 #ifdef NH_EMITTED
 #define ONCE inline
 #else
@@ -51,7 +53,7 @@
 
 #define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)
 
-/* Whether a new state's distance from the old one is computed by itself. */
+/* Whether the change of the state is computed separately from the new state. */
 #define RISE_IS_WHOLE (COMPENSATED || POSITIONS > 0)
 
 #define STATE (2 * N)     /* q, then v */
@@ -63,32 +65,31 @@
 #define PAST(n) 0
 #endif
 
-/* Memory: these, then what `flow` points to. */
+/* Memory: these numbers, then what `flow` points to. */
 enum {
-    ACCEPTED, /* own steps, attempts that were given up, and steps in which round-off hides the
-                 error */
+    ACCEPTED, /* own steps, rejected attempts, and steps in which round-off hides the error */
     REJECTED,
     BLURRED,
     ENERGY_AT_START,
-    KINETIC, /* energy at the end of the last own step, and at its begin */
+    KINETIC, /* kinetic energy at the end of the last own step, and at its start */
     KINETIC_BEFORE,
-    BEGIN, /* of that step, from the step of the run on, and its length */
+    BEGIN, /* start of that step, relative to the step of the run, and its length */
     LENGTH,
     NEXT,       /* the length to try next */
-    LAST_ERROR, /* logarithm of that of the last own step; whether an attempt was given up since */
+    LAST_ERROR, /* logarithm of the last own step's error; whether an attempt failed since */
     HELD,
     TRIED, /* the length of the last attempt, and its error */
     TRIED_ERROR,
-    BRIDGED, /* the length of the step before, as a part of the last one, where states between come
-                from a bridge (explicit_between.h); else 0 */
+    BRIDGED, /* the length of the previous step relative to the last one, if states in between come
+              * from a bridge (explicit_between.h); else 0 */
     SCALARS
 };
 
 typedef struct flow {
     real *slope;         /* [WIDTH] at the end of the last own step */
-    real *y, *low;       /* [STATE] that end, and what rounding left out */
-    real *past;          /* [3][N], of methods with bridges: how far that step went, and the
-                            velocities and accelerations it began with */
+    real *y, *low;       /* [STATE] that end, and its rounding error */
+    real *past;          /* [3][N], for methods with bridges: the displacement of that step, and the
+                          * velocities and accelerations at its start */
     real *from, *change; /* [STATE], [3 + BENDS][STATE]: the interpolation over that step */
     real *turns;         /* [2] for each angle: revolutions taken off y, and off `from` */
 } flow;
@@ -104,7 +105,7 @@ static inline flow flow_of(kernel *k)
 
 enum { SETTLE_ITERATIONS_MAX = 30 };
 
-/* v onto constraints that are not affine in it: Newton's method along B. */
+/* Projects v onto constraints that are not affine in it: Newton's method along B. */
 static inline int settle_nonlinear(kernel *k, double t, const real *q, real *v, real *room)
 {
     real *B = room + N, *d = B + NB + 1, *shift = d + 2 * M;
@@ -128,7 +129,7 @@ static inline int settle_nonlinear(kernel *k, double t, const real *q, real *v, 
 
 #define LEAST_TOLERATED 1e-150 /* its square is a number, and one divided by it */
 
-/* The error of component c of a state, of such a size, that is tolerated. */
+/* The tolerated error of component c of a state, where the component has this size. */
 static inline real tolerated(const kernel *k, int c, real size)
 {
     (void)k, (void)c;
@@ -136,9 +137,9 @@ static inline real tolerated(const kernel *k, int c, real size)
     return max_(fma_(broadcast(TOLERANCE), size, broadcast(least)), broadcast(LEAST_TOLERATED));
 }
 
-/* Near rest a small error of the energy is a large one of the velocity. Where a step ends with less
- * than a quarter of the kinetic energy it began with, the energy waits for another step, unless the
- * velocity would move by less than a tolerance allows. */
+/* Near rest, a small error of the energy is a large error of the velocity. If a step ends with less
+ * than a quarter of the kinetic energy it began with, the energy is corrected in a later step,
+ * unless the velocity would change by less than the tolerance allows. */
 static inline mask may_scale(const kernel *k, const real *w, real by, real before)
 {
     const mask calm = ~less(w[N], before * 0.25);
@@ -149,9 +150,9 @@ static inline mask may_scale(const kernel *k, const real *w, real by, real befor
     return calm | less(most, broadcast(1));
 }
 
-/* w = (v on the constraints, kinetic energy, potential energy), scaled to the energy. What is no
- * more than round-off of the energies is left alone; `missing`, if it is not NULL, becomes what is
- * missing after that. */
+/* w = (v on the constraints, kinetic energy, potential energy); scales v to the energy. Differences
+ * within round-off of the energies are ignored; `missing`, if not NULL, becomes the energy that is
+ * still missing afterwards. */
 static inline void scale_velocity(kernel *k, real energy, real before, const real *w, real *v,
                                   real *kinetic, real *missing)
 {
@@ -167,7 +168,8 @@ static inline void scale_velocity(kernel *k, real energy, real before, const rea
         *missing = select_(off & ~wanted, gap, broadcast(0));
 }
 
-/* q to the conditions on positions, in directions that the constraints on velocities allow. */
+/* Moves q to the conditions on positions, in directions that the constraints on velocities
+ * allow. */
 static inline int settle_positions(kernel *k, double t, real *q, const real *v, real *move)
 {
     convergence progress = convergence_begin();
@@ -184,7 +186,8 @@ static inline int settle_positions(kernel *k, double t, real *q, const real *v, 
     return NH_KERNEL_OK;
 }
 
-/* A state to where it belongs. `before` is the kinetic energy at the start of the step. */
+/* Settles a state: conditions, constraints and energy. `before` is the kinetic energy at the start
+ * of the step. */
 static ONCE int settle(kernel *k, double t, real *q, real *v, real before, real *kinetic,
                        real *missing)
 {
@@ -218,8 +221,8 @@ static ONCE int settle(kernel *k, double t, real *q, real *v, real before, real 
 #else
 #define WEIGHT_BLOCK WEIGHT
 #endif
-/* What not every step does. Emitted kernels keep it apart: within a step it would take registers
- * from what is always done. */
+/* Code that not every step needs. Emitted kernels keep it separate: inlined, it would take
+ * registers from the code that is always executed. */
 #if defined(NH_EMITTED) && !defined(NH_EXPORTED)
 #define ASIDE __attribute__((noinline))
 #else
@@ -227,8 +230,8 @@ static ONCE int settle(kernel *k, double t, real *q, real *v, real before, real 
 #endif
 #define EACH_TOGETHER(b) _Pragma("GCC unroll 8") for (int b = 0; b < TOGETHER; b++)
 
-/* Over points and their terms. In an emitted kernel of one lane the table is constants, of which
- * zeros leave no code. */
+/* Loops over points and their terms. In an emitted kernel of one lane the table consists of
+ * constants, and zeros leave no code. */
 #if BLOCK > 1
 #define ROWS UNROLLED
 #else
@@ -263,7 +266,8 @@ static inline void combine(const kernel *k, const double *row, int count, const 
     }
 }
 
-/* at = y + h (sum + the last term of the row), that of the newest slope, for N components. */
+/* at = y + h (sum + the last term of the row), which is that of the newest slope, for N
+ * components. */
 static inline void complete(const kernel *k, const double *weight, const real *newest, real h,
                             const real *y, real *sum, real *at)
 {
@@ -282,8 +286,8 @@ static inline int slope_at(kernel *k, double t, const real *at, real *out)
 }
 
 /* The slopes of points `first` to `last`, none of which is the new state. `late`, or NULL, gets the
- * last stage, if that is the last point. All that does not wait for the slope of a point is done
- * for the next one before it is computed, so that the processor can do both at once. */
+ * last stage, if that is the last point. Whatever does not depend on the slope of a point is done
+ * for the next point before that slope is computed, so that the processor can do both at once. */
 static ONCE int reach(kernel *k, double t, real h, const real *y, int first, int last, real *slope,
                       real *late)
 {
@@ -311,7 +315,7 @@ static ONCE int reach(kernel *k, double t, real h, const real *y, int first, int
     return NH_KERNEL_OK;
 }
 
-/* The new state as the stages tell it, and h^-1 times its distance from y. */
+/* The new state according to the stages, and its distance from y divided by h. */
 static ONCE void propose(const kernel *k, real h, const real *y, const real *slope, real *rise,
                          real *y1)
 {
@@ -322,8 +326,8 @@ static ONCE void propose(const kernel *k, real h, const real *y, const real *slo
     complete(k, weight, newest + N, h, y + N, rise + N, y1 + N);
 }
 
-/* Settles what was proposed and computes its slope; `rise`, if it is not NULL, becomes how far that
- * is from y. */
+/* Settles the proposed state and computes its slope; `rise`, if not NULL, becomes its distance from
+ * y. */
 static ONCE int arrive(kernel *k, double t, real h, real *y1, real *rise, real *slope,
                        real *kinetic)
 {
@@ -341,7 +345,7 @@ static ONCE int arrive(kernel *k, double t, real h, real *y1, real *rise, real *
     return NH_KERNEL_OK;
 }
 
-/* ---- steps as they are given ---- */
+/* ---- steps of given length ---- */
 
 static inline int fixed_step(kernel *k)
 {

@@ -1,20 +1,22 @@
 /* States between the ends of an own step of an explicit method. See explicit_own.h.
  *
- * Where the step before is about as long (most of the time), the state lies on a bridge: the
- * polynomial of degree nine with the positions, velocities and accelerations of the step before its
- * begin, at its begin and at its end, and with the acceleration at one point within, which is where
- * the polynomial of degree eight without it passes. That takes one evaluation, and velocities are
- * the derivative of positions. At the first step, and where the lengths of two steps differ much,
- * the state comes from the interpolation that belongs to the method. Both depend on own steps only.
+ * Where the previous step is about as long as this one (which is usual), the state lies on a
+ * bridge: the polynomial of degree nine that has the positions, velocities and accelerations at the
+ * start of the previous step and at the start and end of this one, and the acceleration at one more
+ * point within the step. That acceleration is evaluated on the polynomial of degree eight that does
+ * without it. So a bridge takes one evaluation, and its velocities are the derivative of its
+ * positions. In the first step, and where the lengths of two steps differ a lot, the state comes
+ * from the method's own interpolation. Both depend on own steps only.
  *
- * A method has bridges if its file defines PIER, the point within, as a part of the step. */
+ * A method has bridges if its file defines PIER, the additional point, as a fraction of the
+ * step. */
 #ifndef NH_METHOD_EXPLICIT_BETWEEN_H
 #define NH_METHOD_EXPLICIT_BETWEEN_H
 
 #include "method/explicit.h"
 
-/* Own states are wrapped after own steps, as the run wraps its states, so that neither errors nor
- * their sizes depend on where states are wanted. */
+/* The states after own steps are wrapped as the run wraps its states, so that neither errors nor
+ * their sizes depend on where states are asked for. */
 #ifdef NH_EMITTED
 #define EACH_ANGLE(X) NH_ANGLES(X)
 #else
@@ -33,7 +35,7 @@
 
 /* ---- the interpolation of the method ---- */
 
-/* Of the present step, for some lanes. */
+/* Extends the current step by the stages of its interpolation, in some lanes. */
 static ASIDE int extend(kernel *k, const flow *f, double t, real h, mask lanes, real *slope,
                         const real *y1)
 {
@@ -74,18 +76,18 @@ static inline void within_extension(const kernel *k, const flow *f, real x, real
 
 #ifdef PIER
 
-/* The step before may be so much of this one. A short one multiplies round-off by the inverse cube
- * of that: at a tenth, which is as much as steps grow, velocities were off by 2e-13 of their size.
- * Below a fifth there is a bridge only where the error of the step is larger than such round-off;
- * without it states on the bicycle were 63 times as far off as the ends (test_explicit.c). A long
- * one multiplies the error. */
+/* Bounds of the length of the previous step relative to this one. A short previous step multiplies
+ * round-off by the inverse cube of that ratio: at a tenth, which is the most by which steps grow,
+ * velocities were off by 2e-13 of their size. Below a fifth there is a bridge only if the error of
+ * the step is larger than such round-off; without it, states on the bicycle were 63 times as far
+ * off as the ends (test_explicit.c). A long previous step multiplies the error. */
 #define SHORT_BEFORE 0.2
 #define SHORTEST_BEFORE 0.099
 #define LONGEST_BEFORE 5.5
 #define BRIDGE_ROUND_OFF 1e-15
 
 /* Terms: x, x y, x^2 y, x^2 y^2, x^3 y^2, x^3 y^3 with y = 1 - x, and the last one times powers of
- * x + r up to the third, where r is the length of the step before. */
+ * x + r up to the third, where r is the relative length of the previous step. */
 enum { TERMS = 9, OF_ENDS = 5 };
 
 /* The terms at x, and their derivatives. */
@@ -109,8 +111,8 @@ static inline void terms_at(real x, real r, int count, terms *of)
     }
 }
 
-/* Pieces of the coordinates: blocks where it is known that there are enough. Three coordinates are
- * a block too: what comes behind them is read, and what is written there is written once more. */
+/* Pieces of the coordinates: blocks, if it is known that there are enough. Three coordinates are a
+ * block too: what follows them is read, and what is written there is overwritten later. */
 #ifdef NH_EMITTED
 #define ENOUGH (N >= BLOCK || N == 3)
 #else
@@ -140,8 +142,8 @@ static inline piece piece_sum(const real *weight, const piece *coefficient, int 
     return sum;
 }
 
-/* What all components share: terms at the begin of the step before and at the pier, and what
- * divides. */
+/* What all components share: the terms at the start of the previous step and at the pier, and the
+ * divisors. */
 typedef struct span {
     terms before, pier;
     real inverse, pier_inverse;
@@ -157,8 +159,8 @@ static inline span span_of(real r)
     return s;
 }
 
-/* `ratio` is the length of the step before, in parts of this one, whose error is so much of the one
- * that is tolerated. */
+/* `ratio` is the length of the previous step relative to this one, `error` the error of this step
+ * relative to the tolerated one. */
 static inline mask can_bridge(const kernel *k, real ratio, real error)
 {
     (void)k;
@@ -168,8 +170,8 @@ static inline mask can_bridge(const kernel *k, real ratio, real error)
            less(ratio, broadcast(LONGEST_BEFORE));
 }
 
-/* The coefficients of all terms but the last, of components from c on: those of the ends, then what
- * the step before adds. */
+/* The coefficients of all terms but the last, for the components from c on: first those of the
+ * ends, then what the previous step adds. */
 static inline void lay(kernel *k, const flow *f, const span *s, real h, real whole_in,
                        const real *rise, const real *slope, int c, piece *of)
 {
@@ -193,7 +195,7 @@ static inline void lay(kernel *k, const flow *f, const span *s, real h, real who
     of[7] = (piece_fma(-bend, of[5], a) * piece_of(broadcast(0.5)) - rate * of[6]) * inverse;
 }
 
-/* The bridge over the present step, for some lanes. */
+/* Builds the bridge over the current step, in some lanes. */
 static inline int build_bridge(kernel *k, const flow *f, double t, real h, mask lanes, real ratio,
                                real *slope, const real *rise)
 {
@@ -236,9 +238,9 @@ static inline void within_bridge(const kernel *k, const flow *f, real x, real *y
 }
 #endif
 
-/* ---- either ---- */
+/* ---- bridge or interpolation ---- */
 
-/* The step that ends becomes the step before. */
+/* The step that ends becomes the previous step. */
 static inline void keep_past(const kernel *k, const flow *f, mask good, real h, const real *rise)
 {
 #ifdef PIER
@@ -260,7 +262,7 @@ static inline void keep_past(const kernel *k, const flow *f, mask good, real h, 
 #endif
 }
 
-/* What states within the present step come from, for the lanes that end in it. */
+/* Prepares the interpolation within the current step, in the lanes that end in it. */
 static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
                                        real error, real *slope, const real *y1, const real *rise)
 {
@@ -284,7 +286,7 @@ static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real 
     return extend(k, f, t, h, lanes, slope, y1);
 }
 
-/* The state at x, as a part of the present step; y has room for one more number. */
+/* The state at the fraction x of the current step; y has room for one more number. */
 static inline void interpolate(kernel *k, const flow *f, real x, real *y)
 {
 #ifdef PIER

@@ -1,6 +1,6 @@
-/* Steps of its own for an explicit method: attempts, the control of their lengths, and the states
- * between them. See explicit.h; lanes are at different times here, which only systems that do not
- * depend on time allow (others are computed a lane at a time). */
+/* The steps that an explicit method chooses itself: attempts, control of their lengths, and the
+ * states between them. See explicit.h. Lanes are at different times here, which is possible only
+ * for systems that do not depend on time (others are computed one lane at a time). */
 #ifndef NH_METHOD_EXPLICIT_OWN_H
 #define NH_METHOD_EXPLICIT_OWN_H
 
@@ -8,7 +8,7 @@
 #include "method/explicit_between.h"
 
 enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
-#define SHORTEST 1e-15           /* of a step of the run */
+#define SHORTEST 1e-15           /* relative to a step of the run */
 #define LEAST_STRETCH 0.2
 #define LEAST_LAST -13.287712 /* log2 of the least error that the control remembers, 1e-4 */
 #define BLUR_MOST 1e-10       /* the largest relative error that may be taken for round-off */
@@ -21,7 +21,7 @@ static inline block unit_of_block(const kernel *k, block y, block y1)
     return block_of(1) / block_max(most, block_of(LEAST_TOLERATED));
 }
 
-/* unit = 1 / what is tolerated of each component */
+/* unit = 1 / the tolerated error of each component */
 static inline void units_of(kernel *k, const real *y, const real *y1, real *unit)
 {
     if (SCALED || !IN_BLOCKS(STATE))
@@ -31,9 +31,9 @@ static inline void units_of(kernel *k, const real *y, const real *y1, real *unit
         block_put(unit + c, unit_of_block(k, block_get(y + c), block_get(y1 + c)));
 }
 
-/* The root mean square of the estimated errors, in units of what is tolerated; with two estimates
- * of different orders the way they are combined by Hairer, Norsett & Wanner (1993, II.10). Given
- * are the sums of their squares, for a step of one. */
+/* The root mean square of the estimated errors, relative to the tolerated ones; two estimates of
+ * different orders are combined as by Hairer, Norsett & Wanner (1993, II.10). The arguments are the
+ * sums of their squares, for a step of length one. */
 static inline real error_size(const kernel *k, real h, real first, real second)
 {
     (void)k;
@@ -56,9 +56,9 @@ static inline real error_of(kernel *k, real h, const real *slope, const real *un
     return error_size(k, h, square[0], square[1]);
 }
 
-/* What the stages alone tell: the new state, with h^-1 times its distance from y, its error, which
- * is not a number where the state is not one, and unit. It is `propose`, `units_of` and `error_of`,
- * a block of components at a time: nothing is read back from memory on the way. */
+/* What the stages alone determine: the new state and its distance from y divided by h, its error,
+ * which is not a number if the state is not finite, and unit. It combines `propose`, `units_of` and
+ * `error_of`, one block of components at a time, without reading back from memory. */
 static inline real judge(kernel *k, real h, const real *y, const real *slope, real *rise, real *y1,
                          real *unit)
 {
@@ -93,7 +93,7 @@ static inline real judge(kernel *k, real h, const real *y, const real *slope, re
     return error_size(k, h, chains_sum(square), second) + block_sum(zero);
 }
 
-/* The first step, from how fast the state and its slope change (the same, II.4). */
+/* The first step, from how fast the state and its slope change (ibid., II.4). */
 static inline int first_step(kernel *k, const flow *f)
 {
     LOCAL(at, STATE);
@@ -127,9 +127,9 @@ static inline int first_step(kernel *k, const flow *f)
     return NH_KERNEL_OK;
 }
 
-/* How much longer the next attempt may be: what the error allows, held back by how it has grown
- * (the proportional-integral control of the same, IV.2). Nothing grows right after an attempt that
- * was given up. `size` is the logarithm of the error. */
+/* The factor for the length of the next attempt: what the error allows, damped according to its
+ * growth (proportional-integral control, ibid., IV.2). The length does not grow right after a
+ * rejected attempt. `size` is the logarithm of the error. */
 static inline real stretch_of(const kernel *k, real error, real size, mask good)
 {
     const real held = select_(good, k->memory[LAST_ERROR] * DAMPING, broadcast(0));
@@ -142,10 +142,10 @@ static inline real stretch_of(const kernel *k, real error, real size, mask good)
     return select_(usable, factor, broadcast(LEAST_STRETCH));
 }
 
-/* At most `wanted`, as far as steps are to stay stable. The last stage and the new state are at one
- * time: their slopes differ by lambda times as much as they do, for the lambda that counts most
- * (the same, IV.2). Near the edge of stability what has died out comes back, seen by no estimate
- * before it is large. */
+/* At most `wanted`, but so that steps remain stable. The last stage and the new state belong to the
+ * same time: their slopes differ by lambda times the difference of the states, for the dominant
+ * lambda (ibid., IV.2). Near the limit of stability, components that had decayed grow again, and no
+ * estimate notices before they are large. */
 static inline real stable_stretch(kernel *k, real wanted, real h, const real *slope, const real *y1,
                                   const real *late, const real *unit)
 {
@@ -166,7 +166,7 @@ static inline real stable_stretch(kernel *k, real wanted, real h, const real *sl
     return select_(close, max_(most, broadcast(LEAST_STRETCH)), wanted);
 }
 
-/* An attempt that was good, in some lane, becomes the present step. */
+/* In the lanes where an attempt succeeded, it becomes the current step. */
 static inline void take_step(kernel *k, const flow *f, mask good, real h, real *slope,
                              const real *y1, const real *rise, real kinetic)
 {
@@ -196,9 +196,9 @@ static inline void take_step(kernel *k, const flow *f, mask good, real h, real *
     EACH_ANGLE(WRAP_OWN)
 }
 
-/* Where the error does not shrink with the step as an error does, it is round-off, and shorter
- * steps only make more of it. Such an attempt is as good as any, if the error is that small; a kink
- * of the motion, which looks alike, makes larger ones. */
+/* If the error does not shrink with the step as it should, it is round-off, and shorter steps only
+ * add more of it. Such an attempt is accepted if the error is small enough; a kink of the motion
+ * looks alike but causes larger errors. */
 static inline mask is_blurred(const kernel *k, real h, real error)
 {
     const real *m = k->memory;
@@ -207,7 +207,7 @@ static inline mask is_blurred(const kernel *k, real h, real error)
            less(error * TOLERANCE, broadcast(BLUR_MOST));
 }
 
-/* The end of an own step, for those who look at what lies between. */
+/* Stores the end of an own step, for callers that look between the steps. */
 #define NODE_TURNS(place, coordinate) row[3 + 3 * N + (place)] = LANE(f->turns[2 * (place)], 0);
 static inline void note_node(kernel *k, const flow *f)
 {
@@ -228,7 +228,7 @@ static inline void note_node(kernel *k, const flow *f)
 #endif
 }
 
-/* What an attempt teaches about the next one, which may be so much longer. */
+/* Chooses the length of the next attempt, given the factor by which it may grow. */
 static inline void learn(kernel *k, mask open, mask good, mask blurred, real h, real error,
                          real size, real stretch)
 {
@@ -244,12 +244,12 @@ static inline void learn(kernel *k, mask open, mask good, mask blurred, real h, 
     m[REJECTED] = select_(open & ~good, m[REJECTED] + 1.0, m[REJECTED]);
 }
 
-/* Whether the error is told by the stages alone, so that an attempt can be given up before the new
+/* Whether the stages alone determine the error, so that an attempt can be rejected before the new
  * state is settled. */
 #define ERROR_IS_EARLY (ESTIMATE(0)[STAGES] == 0)
 
-/* The stages of an attempt, and the new state with its error; with its slope where the error is not
- * told before. The first slope is there. */
+/* The stages of an attempt and the new state with its error; also its slope, if the error needs it.
+ * The first slope is known. */
 static inline int explore(kernel *k, const flow *f, double t, real h, real *slope, real *rise,
                           real *y1, real *late, real *unit, real *kinetic, real *error)
 {
@@ -265,8 +265,9 @@ static inline int explore(kernel *k, const flow *f, double t, real h, real *slop
     return NH_KERNEL_OK;
 }
 
-/* One attempt, in the lanes that have not come as far as the run wants. What waits for the error,
- * save the branch, comes behind what waits for the new state, which takes longer. */
+/* One attempt, in the lanes that have not yet reached the end of the step of the run. Except for
+ * the branch, computations that depend on the error come after those that depend on the new state,
+ * which take longer. */
 static inline int attempt(kernel *k, const flow *f, mask open, real end, real *slope)
 {
     HOLD(k);
@@ -284,7 +285,7 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     mask lost = open & ~open;
     if (ERROR_IS_EARLY && any(passed)) {
         TRY_(arrive(k, t, h, y1, RISE_IS_WHOLE ? rise : 0, slope, &kinetic));
-        lost = passed & ~less(zero_of(STATE, y1), broadcast(1)); /* it was not settled */
+        lost = passed & ~less(zero_of(STATE, y1), broadcast(1)); /* it could not be settled */
     }
     const mask good = passed & ~lost;
     const real size = rough_log2(max_(error, broadcast(1e-10)));
@@ -307,9 +308,10 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     return NH_KERNEL_OK;
 }
 
-/* A state near rest, which velocities cannot bring to the energy, is moved along its acceleration:
- * that way the potential energy falls by twice the kinetic energy which the acceleration would have
- * as a velocity. Not further than an interpolation may be off. */
+/* A state near rest that scaling velocities cannot bring to the energy is moved along its
+ * acceleration: the potential energy then decreases by twice the kinetic energy that the
+ * acceleration would have as a velocity. It is moved no further than an interpolation may be
+ * off. */
 static inline int rest_at_energy(kernel *k, double t, real *q, real *v, real missing)
 {
     HOLD(k);
@@ -328,7 +330,7 @@ static inline int rest_at_energy(kernel *k, double t, real *q, real *v, real mis
     return NH_KERNEL_OK;
 }
 
-/* The state that the run wants, `end` after its step began. */
+/* The state that the run asks for, `end` after its step began. */
 static inline int show(kernel *k, const flow *f, real end, real *y)
 {
     const real a = k->memory[KINETIC_BEFORE], b = k->memory[KINETIC];
@@ -349,7 +351,7 @@ static inline int show(kernel *k, const flow *f, real end, real *y)
     return NH_KERNEL_OK;
 }
 
-/* As many own steps as it takes to come to the end of a step of the run. */
+/* Takes as many own steps as are needed to reach the end of a step of the run. */
 static inline int own_steps(kernel *k)
 {
     LOCAL(slope, POINTS * WIDTH);
@@ -389,7 +391,7 @@ static inline int begin_own_steps(kernel *k)
     return first_step(k, &f);
 }
 
-/* ---- a method ---- */
+/* ---- the kernel of a method ---- */
 
 static int start(kernel *k)
 {

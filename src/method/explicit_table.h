@@ -1,4 +1,4 @@
-/* What the descriptors of the explicit methods share: their table, sizes and options. For files
+/* What the descriptors of the explicit methods share: table, sizes and options. Included by files
  * that include explicit_own.h. */
 #ifndef NH_METHOD_EXPLICIT_TABLE_H
 #define NH_METHOD_EXPLICIT_TABLE_H

@@ -1,15 +1,14 @@
-/* The frame field that carries a basis along: X(q) = W S^(-1/2), W = P(q) Y, S = Y^T M P Y, where Y
- * is the basis at the start of the step and P the orthogonal projector on the velocities that the
- * constraints allow. X is orthonormal, so H = |rho|^2/2 + V and grad H = (grad V, rho).
+/* A frame field that extends a basis to nearby points: X(q) = W S^(-1/2), W = P(q) Y, S = Y^T M P
+ * Y, where Y is the basis at the start of the step and P the orthogonal projector on the velocities
+ * that the constraints allow. X is orthonormal, so H = |rho|^2/2 + V and grad H = (grad V, rho).
  *
- * A point z is q, rho, then Y and room for a direction. For C the derivatives of X along its own
- * vectors are wanted: with T = S^(1/2), dS = T dT + dT T and d(T^-1) = -T^-1 dT T^-1, and p.W = T
- * rho.
+ * A point z consists of q, rho, then Y and room for a direction. C needs the derivatives of X along
+ * its own vectors: with T = S^(1/2), dS = T dT + dT T and d(T^-1) = -T^-1 dT T^-1, and p.W = T rho.
  *
- * Of a coupled system (coupling.c) the driver has a vector of the frame for itself, the last one,
- * which is constant; the other one, X_0, is the only direction of the passengers and rotates with
- * the driver. Then C = 0, since the only entry is rho_0 X_0.M dX_0 and |X_0| = 1. So the driver's
- * equations hold nothing of the passengers, not even their rounding. */
+ * In a coupled system (coupling.c) the last vector of the frame belongs to the driver alone and is
+ * constant; the other one, X_0, is the only direction of the passengers and rotates with the
+ * driver. Then C = 0, since its only entry is rho_0 X_0.M dX_0 and |X_0| = 1. So the driver's
+ * equations contain nothing of the passengers, not even their rounding errors. */
 #ifndef NH_METHOD_FIELD_H
 #define NH_METHOD_FIELD_H
 
@@ -21,7 +20,7 @@
 
 enum { ROOT_ITERATIONS_MAX = 60 };
 
-/* Whether the driver of a coupled system goes by the last vector of the frame alone. */
+/* Whether the driver of a coupled system has the last vector of the frame to itself. */
 #define DRIVER_ALONE (DRIVER >= 0 && FLAT && R == 2)
 
 static inline void times(int n, const real *a, const real *b, real *out)
@@ -36,7 +35,7 @@ static inline void times(int n, const real *a, const real *b, real *out)
 
 /* ---- T = S^(1/2) and its inverse I ---- */
 
-/* For two: dT = (det T dS + adj T dS adj T) / (2 tr T det T) solves T dT + dT T = dS. */
+/* For two vectors: dT = (det T dS + adj T dS adj T) / (2 tr T det T) solves T dT + dT T = dS. */
 static inline void root_slope_of_two(const real *T, const real *dS, real *dT)
 {
     real det = fma_(T[0], T[3], -(T[1] * T[2]));
@@ -47,8 +46,8 @@ static inline void root_slope_of_two(const real *T, const real *dS, real *dT)
     EACH(e, 4) dT[e] = fma_(det, dS[e], both[e]) * scale;
 }
 
-/* The formula loses a digit's unit, in the diagonal too; one step of Newton's method brings it
- * back, so that the root of a one on the diagonal is a one. */
+/* The formula loses one unit in the last place, in the diagonal too; one step of Newton's method
+ * restores it, so that the root of a one on the diagonal is exactly one. */
 static inline void root_of_two(const real *S, real *T, real *I)
 {
     real d = sqrt_(fma_(S[0], S[3], -(S[1] * S[2])));
@@ -68,7 +67,7 @@ static inline void root_of_two(const real *S, real *T, real *I)
     I[3] = T[0] / det;
 }
 
-/* Denman and Beavers without inverses: E = (3 - I T)/2, T <- T E, I <- E I. Starts near one. */
+/* Denman-Beavers iteration without inverses: E = (3 - I T)/2, T <- T E, I <- E I. S is near one. */
 static inline int root_of_many(kernel *k, const real *S, real *T, real *I)
 {
     HOLD(k);
@@ -179,7 +178,7 @@ static inline void field_vectors(kernel *k, const real *W, const real *I, real *
     }
 }
 
-/* X at the point, with T and I where they are wanted (both [r*r]) */
+/* X at the point, with T and I if requested (both [r*r]) */
 static inline int field_at(kernel *k, const real *z, real *X, real *T, real *I)
 {
     HOLD(k);
@@ -191,7 +190,7 @@ static inline int field_at(kernel *k, const real *z, real *X, real *T, real *I)
     return NH_KERNEL_OK;
 }
 
-/* value_a = p . (derivative of X_a along u), u in its place behind z */
+/* value_a = p . (derivative of X_a along u), where u follows z */
 static inline int field_along(kernel *k, const real *z, const real *p, const real *carried,
                               const real *T, const real *I, real *value)
 {
@@ -211,7 +210,7 @@ static inline int field_along(kernel *k, const real *z, const real *p, const rea
     return NH_KERNEL_OK;
 }
 
-/* X and C as frame.h keeps them */
+/* X and C in the layout of frame.h */
 static inline int field_bracket(kernel *k, real *z, real *bracket)
 {
     HOLD(k);

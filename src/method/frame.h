@@ -3,9 +3,9 @@
  *
  *     z' = Pi(z) grad H(z),   Pi = [[0, X], [-X^T, C]]
  *
- * A point z is kept in an array of FRAME_SIZE: q, rho, and behind them what the frame takes from
- * the start of the step, the signs of the Householder factorisation and the increment of
- * differences. The file of a method says which of its options is the frame: #define FRAME. */
+ * A point z is stored in an array of FRAME_SIZE: q, rho, then what the frame takes from the start
+ * of the step: the signs of the Householder factorisation and the increment for differences. A
+ * method's file says which of its options selects the frame by defining FRAME. */
 #ifndef NH_METHOD_FRAME_H
 #define NH_METHOD_FRAME_H
 
@@ -33,9 +33,9 @@ static inline int frame_signs(kernel *k, real *z)
     return NH_KERNEL_OK;
 }
 
-/* z = (q, rho) from the state. Methods keep rho, and what rounding left out of it, from step to
- * step: `kept` holds both. It counts as long as it agrees with v, which has been rounded since; it
- * does not where the frame jumps, because a sign changed or an angle made a full revolution. */
+/* z = (q, rho) from the state. Methods keep rho and its rounding error from step to step, both in
+ * `kept`. It is used as long as it agrees with v, which has been rounded since; it does not agree
+ * where the frame jumps, because a sign changed or an angle made a full revolution. */
 static inline int frame_start(kernel *k, const real *kept, real *z, real *low)
 {
     EACH(i, N) z[i] = k->q[i];
@@ -104,7 +104,7 @@ static inline int frame_bracket(kernel *k, const real *z, real *bracket)
 }
 
 #ifdef NH_DESCRIBE
-/* What methods with a frame leave to the other frames. */
+/* The functions that a method skips with this frame, because only other frames need them. */
 static inline nh_fn_set frame_skips(int frame)
 {
     const nh_fn_set model = NH_FN_BIT(MODEL_MOMENTA) | NH_FN_BIT(MODEL_VELOCITY) |

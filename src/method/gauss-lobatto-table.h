@@ -1,4 +1,4 @@
-/* Fills the table of gauss-lobatto.c, for its descriptor. */
+/* Fills the table of gauss-lobatto.c; included by its descriptor. */
 #ifndef NH_METHOD_GAUSS_LOBATTO_TABLE_H
 #define NH_METHOD_GAUSS_LOBATTO_TABLE_H
 
@@ -17,8 +17,8 @@ static inline double gauss_lobatto_power(double x, int m)
     return product;
 }
 
-/* Weights of values at the nodes: fitted by a polynomial of the terms x^first, x^(first+1), ..., of
- * which there are not many, what is it at `at`, or how far does it rise from 1 to there? */
+/* Weights of values at the nodes for extrapolation: fits a polynomial with few terms x^first,
+ * x^(first+1), ... and gives its value at `at`, or its rise from 1 to there. */
 static inline void gauss_lobatto_continue(int count, const double *node, int first, double at,
                                           bool rise, double *weight)
 {

@@ -1,5 +1,5 @@
-/* Gauss-Lobatto: Gauss's method in which the reactions of conditions on positions act at the nodes
- * of Lobatto, where these conditions are asked for.
+/* Gauss-Lobatto: the Gauss method, with conditions on positions imposed at the Lobatto nodes, where
+ * their reactions act too.
  *
  *     Q_i  = q0 + h sum_j a_ij V_j,         i = 1 .. s, at the Gauss nodes c_i
  *     Qt_i = q0 + h sum_j abar_ij V_j,      i = 0 .. s, at the Lobatto nodes ct_i;  Qt_s = q1
@@ -10,12 +10,13 @@
  *
  * with k_A the constraints on velocities, A = dk_A/dv, G = dg/dq, abar_ij = int_0^{ct_i} l_j, and
  * b_i at_ij = bt_j (b_i - abar_ji): without constraints on velocities the method is symplectic.
- * Order 2s, symmetric; keeps positions and velocities at every node. One stage is the midpoint rule
- * with a multiplier at each end of the step; without conditions on positions it is gauss.c.
+ * Order 2s, symmetric; satisfies the conditions on positions and velocities at every node. One
+ * stage is the midpoint rule with a multiplier at each end of the step; without conditions on
+ * positions it is gauss.c.
  *
- * Solved as in spark_rises.h: by fixed point for x_i = V_i - v0 at the stages and at the end of the
- * step, together with the impulses Z = (h Psi, h mu), with M, A and G frozen. The system for Z is
- * not close to a definite one, and is factorised by reflections. */
+ * Solved as in spark_rises.h: by fixed-point iteration for x_i = V_i - v0 at the stages and at the
+ * end of the step, together with the impulses Z = (h Psi, h mu), with M, A and G frozen. The linear
+ * system for Z is not nearly definite, so it is factorised by reflections. */
 #include "kernel/kernel.h"
 #include "kernel/newton.h"
 #include "kernel/small.h"
@@ -24,7 +25,7 @@
 #ifdef NH_EMITTED
 #define S OPTION_INT(0)
 #else
-#define S (k->size[0]) /* an integer, which no store of a number can have changed */
+#define S (k->size[0]) /* an integer, which no store of a `real` can have changed */
 #endif
 #define POINTS (S + 1)    /* the stages, and the end of the step */
 #define NODES (2 * S + 1) /* where reactions act: the stages, and the Lobatto nodes */
@@ -47,9 +48,8 @@ enum { ITERATIONS_MAX = 50 };
 #define TABLE_EPSI(i) (TABLE + LAYOUT.epsi + (i)*S)
 #define TABLE_EMU(i) (TABLE + LAYOUT.emu + (i) * (S + 1))
 
-/* What is known at a stage (the outputs of STAGE), at the end (END) and at a Lobatto node
- * (SURFACE).
- */
+/* What is stored for a stage (the outputs of STAGE), for the end (END) and for a Lobatto node
+ * (SURFACE). */
 #define STAGE_SIZE (2 * N + M + NK + NB)
 #define STAGE_P(i) (w->values + (i) * (STAGE_SIZE))
 #define STAGE_F(i) (STAGE_P(i) + N)
@@ -69,13 +69,13 @@ typedef struct work {
     real *Q, *V, *Qt; /* S x N, POINTS x N, (S + 1) x N */
     real *values, *surface;
     real *p0;     /* what END gives at the start */
-    real *push;   /* NODES x N: what forces and reactions at a node do to momenta */
-    real *column; /* IMPULSES x N: what the impulses do to velocities */
+    real *push;   /* NODES x N: the effect of forces and reactions at a node on momenta */
+    real *column; /* IMPULSES x N: the effect of the impulses on velocities */
     real *matrix, *reflection, *beta; /* IMPULSES x IMPULSES twice, IMPULSES */
     real *rows, *vector;              /* M, N */
 } work;
 
-/* sum_j c_j x_j of the first components of `count` vectors that lie so far apart */
+/* sum_j c_j x_j over the first components of `count` vectors that are `apart` numbers apart */
 static inline real sum_of(const kernel *k, const double *c, int count, const real *x, int apart)
 {
     real sum = broadcast(0);
@@ -95,7 +95,7 @@ static inline void place_points(kernel *k, const work *w)
         {
             w->V[i * N + n] = k->v[n] + w->x[i * N + n];
             if (POSITIONS == 0 && i < S)
-                continue; /* nothing is asked for at the Lobatto nodes but the end */
+                continue; /* imposed at the last Lobatto node only */
             const real from = fma_(broadcast(TABLE_CT[i] * h), k->v[n], k->q[n]);
             const real moved = sum_of(k, TABLE_ABAR(i), S, w->x + n, N);
             w->Qt[i * N + n] = fma_(broadcast(h), moved, from);
@@ -123,7 +123,8 @@ static inline void push_node(kernel *k, const work *w, int j)
     add_K(k, push, POINT_K(j), w->rows);
 }
 
-/* dx = how far the momenta of the points are from where they are pushed. */
+/* dx = the differences between the momenta of the points and the ones that the equations
+ * require. */
 static int evaluate(kernel *k, const work *w)
 {
     const double h = k->h, t = k->t;
@@ -146,8 +147,9 @@ static int evaluate(kernel *k, const work *w)
     return NH_KERNEL_OK;
 }
 
-/* What the conditions are off by after changes dx of the velocities: moments of the constraints on
- * velocities, these at the end, g / h at the Lobatto nodes, its derivative at the end. */
+/* Residuals of the conditions after changes dx of the velocities: moments of the constraints on
+ * velocities, these constraints at the end, g / h at the Lobatto nodes, its derivative at the
+ * end. */
 static inline void find_defects(kernel *k, const work *w, real *defect)
 {
     EACH(e, IMPULSES) defect[e] = broadcast(0);
@@ -169,7 +171,7 @@ static inline void find_defects(kernel *k, const work *w, real *defect)
     }
 }
 
-/* ---- the system of the impulses ---- */
+/* ---- the linear system for the impulses ---- */
 
 /* M^-1 times row e of the constraints that act at node j. */
 static int make_column(kernel *k, const work *w, int j, int e, real *column)
@@ -272,7 +274,7 @@ static inline void apply(kernel *k, const work *w, convergence *progress)
     convergence_update(progress, change, scale);
 }
 
-/* ---- Newton's method, where the fixed point fails ---- */
+/* ---- Newton's method, where the fixed-point iteration fails ---- */
 
 #ifdef NH_CAREFUL
 
@@ -288,8 +290,8 @@ static int newton_gap(kernel *k, const double *x, double *r, double *at)
     return NH_KERNEL_OK;
 }
 
-/* Velocities by those of the state; impulses by momenta and forces, and by how the constraints act
- * on them. */
+/* Sizes of velocities from those of the state; of impulses from momenta and forces, and from how
+ * the constraints act on them. */
 static int newton_sizes(kernel *k, const work *w, newton_problem *problem)
 {
     double *size = problem->size, most = 0, of_K = 0;
@@ -324,7 +326,7 @@ static int newton(kernel *k, work *w)
 
 /* ---- a step ---- */
 
-/* Memory: x and Z of the last step, which is continued. */
+/* Memory: x and Z of the last step, from which the next is predicted. */
 #define MEMORY_SIZE (POINTS * N + IMPULSES)
 
 static int start(kernel *k)

@@ -1,4 +1,4 @@
-/* Where the parts of the table of gauss-lobatto.c lie: one list, for the kernel and for what fills
+/* The layout of the table of gauss-lobatto.c: one list for the kernel and for the code that fills
  * the table (gauss-lobatto-table.h). There are s stages.
  *
  *     c, a      Gauss's nodes and rows; the last row is his weights b

@@ -1,15 +1,15 @@
-/* The "standard" Runge-Kutta method of Gauss for systems with constraints: these are asked for at
- * the stages, and not at the end of the step.
+/* The "standard" Gauss Runge-Kutta method for systems with constraints: they are imposed at the
+ * stages, not at the end of the step.
  *
  *     Q_i = q0 + h sum_j a_ij V_j
  *     P_i = p0 + h sum_j a_ij (F_j + K_j^T Psi_j),     P_i = dL/dv(T_i, Q_i, V_i)
  *     q1, p1 likewise with b_j,     0 = k(T_i, Q_i, V_i),  i = 1 .. s
  *
- * A control: what `gauss` gains by its conditions. Nothing brings the velocity back to the
- * constraints, and the order is s + 1 where s is odd and s where s is even, for 2s. For a quadratic
- * potential one stage is dd. As there, what is off the constraint at the ends of steps changes sign
- * from step to step for odd s, and compositions do not raise the order. Jay (2009), secs. 7.3, 7.4.
- */
+ * It is here for comparison, to show what `gauss` gains by its conditions. Nothing brings the
+ * velocity back to the constraints, and the order is s + 1 for odd s and s for even s, instead of
+ * 2s. For a quadratic potential, one stage is dd. As with dd, the residual of the constraint at the
+ * ends of steps changes sign from step to step for odd s, and compositions do not raise the order.
+ * Jay (2009), secs. 7.3, 7.4. */
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 0

@@ -5,11 +5,11 @@
  *     q1, p1 likewise with b_j
  *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
  *
- * Order 2s, symmetric; keeps the constraints at every node. Jay (2009), eq. 6.1. */
+ * Order 2s, symmetric; preserves the constraints at every node. Jay (2009), eq. 6.1. */
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 0
-#define REMEMBERS_TWO(stages) ((stages) <= 3) /* of more, two lead further astray than one */
+#define REMEMBERS_TWO(stages) ((stages) <= 3) /* with more, two are worse than one */
 #define REMEMBERED (REMEMBERS_TWO(STAGES) ? 2 : 1)
 #include "method/spark.h"
 
@@ -36,7 +36,7 @@ static int order_of(const double *option)
     return 2 * (int)option[0];
 }
 
-/* One stage has one multiplier, which cannot keep both a condition and its derivative. */
+/* One stage has one multiplier, which cannot satisfy both a condition and its derivative. */
 static unsigned keeps_of(const double *option)
 {
     unsigned always = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION;

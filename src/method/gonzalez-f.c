@@ -1,23 +1,23 @@
-/* Gonzalez's discrete gradient of the whole energy, on the cotangent bundle.
+/* Gonzalez's discrete gradient applied to the whole energy, on the cotangent bundle.
  *
  *     z = (q, p),   H(q, p) = p.v - L(q, v) with p = dL/dv,   zm = (z0 + z1)/2
  *     q1 - q0 = h D_pH(z0, z1)
  *     p1 - p0 = -h D_qH(z0, z1) + A(qm)^T l,     A(qm) D_pH(z0, z1) = 0
  *
- * For any mass matrix M(q). The energy is kept to round-off, since A D_pH = 0 takes the multipliers
- * out of DH.(z1 - z0). Order 2. The constraint holds for the mean velocities of the steps at the
- * midpoints, not at the ends; as with dd, compositions therefore stay at order 2 and symmetry is
- * not claimed, though the step equals its adjoint. Celledoni, Farre Puiggali, Hoiseth & Martin de
- * Diego, eq. 15; Gonzalez (1996).
+ * For any mass matrix M(q). The energy is preserved to round-off, since A D_pH = 0 removes the
+ * multipliers from DH.(z1 - z0). Order 2. The constraint holds for the mean velocities of the steps
+ * at the midpoints, not at the ends; as with dd, compositions therefore stay at order 2 and
+ * symmetry is not claimed, though the step equals its adjoint. Celledoni, Farre Puiggali, Hoiseth &
+ * Martin de Diego, eq. 15; Gonzalez (1996).
  *
- * The unknowns are velocities, which spares solving for them: vm with p(qm, vm) = pm, v1 with
- * p(q1, v1) = p1, and u = (q1 - q0)/h = vm + kappa (p1 - p0). They are found by fixed point, with
- * M, the force and kappa as the last iteration left them; every iteration closes the constraint by
- * the multiplier. */
+ * The unknowns are velocities, so that p = dL/dv need not be solved for them: vm with p(qm,
+ * vm) = pm, v1 with p(q1, v1) = p1, and u = (q1 - q0)/h = vm + kappa (p1 - p0). They are found by
+ * fixed-point iteration, with M, the force and kappa of the previous iteration; each iteration
+ * satisfies the constraint by means of the multiplier. */
 #include "method/gonzalez.h"
 #include "kernel/newton.h"
 
-/* A stage's block of values: p, F, k, K, B, and the factor c that CLOSE wants behind B. */
+/* The values of a stage: p, F, k, K, B, and the factor c that CLOSE expects after B. */
 #define BLOCK (2 * N + M + NK + NB + 1)
 #define P(block) (block)
 #define F(block) ((block) + N)
@@ -37,8 +37,8 @@ typedef struct places {
     real *q, *v;
 } places;
 
-/* The numerator of kappa as a mean over the segment; v of (q, p) there by one step of Newton's
- * method, which is exact for kinetic energies quadratic in v. */
+/* The numerator of kappa as a mean over the segment; v at (q, p) there is found by one step of
+ * Newton's method, which is exact for kinetic energies quadratic in v. */
 static inline int mean_numerator(kernel *k, const unknowns *x, const places *at, real *numerator)
 {
     real *q = at->q, *v = at->v, *gap = at->end, *node = at->node, *stage = at->stage;
@@ -66,7 +66,7 @@ static inline int mean_numerator(kernel *k, const unknowns *x, const places *at,
     return NH_KERNEL_OK;
 }
 
-/* The midpoint that u and vm give: its block, with F reduced to -dH/dq, and d. */
+/* The midpoint given by u and vm: its block, with F reduced to -dH/dq, and d. */
 static inline int midpoint(kernel *k, const unknowns *x, const places *at)
 {
     const double h = k->h;
@@ -103,8 +103,8 @@ static inline int find_kappa(kernel *k, const unknowns *x, const places *at, rea
     return NH_KERNEL_OK;
 }
 
-/* h (F - kappa d + b) + K^T l, which p1 - p0 has to be. The gyroscopic force b, if there is any,
- * does no work on vm; here it must do none on u, so the little it does is taken out of it. */
+/* h (F - kappa d + b) + K^T l, which must equal p1 - p0. The gyroscopic force b, if any, does no
+ * work on vm; here it must do none on u, so the small amount it does is subtracted. */
 static inline void impulse(kernel *k, const unknowns *x, const places *at, real kappa, real *out)
 {
     const real *b = at->gyro + 1;
@@ -117,8 +117,8 @@ static inline void impulse(kernel *k, const unknowns *x, const places *at, real 
     add_K(k, out, K(at->stage), x->l);
 }
 
-/* w so that p(q1, v0 + w) = p0 + r. Where momenta are M v with constant M that is M w = r, and w
- * does not suffer from the rounding of p. */
+/* Finds w such that p(q1, v0 + w) = p0 + r. If momenta are M v with constant M, this is M w = r,
+ * and w is not affected by the rounding of p. */
 static inline int end_velocity(kernel *k, const unknowns *x, const places *at)
 {
     if (SEPARABLE) {

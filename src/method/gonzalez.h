@@ -1,14 +1,14 @@
-/* What the methods with Gonzalez's discrete gradient share.
+/* Shared by the methods with Gonzalez's discrete gradient.
  *
  *     DH(z0, z1) = gradH(zm) + kappa dz,   kappa = (H(z1) - H(z0) - gradH(zm).dz) / |dz|^2
  *
- * has DH.dz = H(z1) - H(z0), which is what makes them keep the energy. The numerator is of third
- * order in dz and what is left of a difference of energies: evaluated like that it brings a noise
- * of eps |H| / |dz| into the gradient, without bound where the motion is slow. The same numerator
- * is the mean of (gradH - gradH(zm)).dz over the segment, which cancels too but leaves no more than
- * eps |gradH| after the division. So short segments take the mean, by as many Gauss nodes as are
- * exact to round-off on any segment shorter than the lengths on which H varies (the error is
- * 2e-16 |dz|^13 times the 13th derivative), and only long ones the difference. */
+ * satisfies DH.dz = H(z1) - H(z0), which is why they preserve the energy. The numerator is of third
+ * order in dz and remains after energies cancel: evaluated as written, it adds noise of size eps
+ * |H| / |dz| to the gradient, which is unbounded where the motion is slow. The same numerator is
+ * the mean of (gradH - gradH(zm)).dz over the segment, which also cancels, but leaves no more than
+ * eps |gradH| after the division. So short segments use the mean, with enough Gauss nodes to be
+ * exact to round-off on any segment shorter than the lengths on which H varies (the error is 2e-16
+ * |dz|^13 times the 13th derivative), and only long ones use the difference. */
 #ifndef NH_METHOD_GONZALEZ_H
 #define NH_METHOD_GONZALEZ_H
 
@@ -22,12 +22,12 @@ enum { MEAN_NODES = 6, ITERATIONS_MAX = 50 };
 #define MEAN_C (TABLE)
 #define MEAN_B (TABLE + MEAN_NODES)
 
-/* What the last iteration leaves undone has the same sign in every step, so that it adds up in the
- * energy: these methods iterate until it is that much smaller than what round-off does in one step.
- */
+/* The error that the last iteration leaves has the same sign in every step, so that it accumulates
+ * in the energy: these methods iterate until it is this much smaller than the round-off of one
+ * step. */
 #define STRICT 0.03125
 
-/* Nothing is divided by zero where nothing moves: the numerator vanishes there as well. */
+/* Avoids division by zero where nothing moves: the numerator vanishes there as well. */
 static inline real kappa_of(real numerator, real square)
 {
     return numerator / max_(square, broadcast(1e-290));

@@ -1,19 +1,19 @@
-/* Newmark's method of Jay and Negrut, generalised by two alphas; carries the multiplier from step
- * to step.
+/* The Newmark method of Jay and Negrut, generalised by alpha_m and alpha_f; it carries the
+ * multiplier from step to step.
  *
  *     G = M^-1 (rate + K^T l)   at (t0, q0, v0) with l0 and at (t1, q1, v1) with l1
  *     (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) G1 + alpha_f G0
  *     q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) a0 + 2 beta a1)
  *     v1 = v0 + h ((1 - gamma) a0 + gamma a1),     k(t1, q1, v1) = 0
  *
- * l0 is what the step before found (at first that of the continuous equations), so only l1 is
- * solved for; with alphas a0 is carried as well. Order 2 for gamma = 1/2 + alpha_f - alpha_m, else
- * 1; keeps the constraints at every node. Without alphas a = G, and beta = 0, gamma = 1/2 is the
- * leapfrog; beta = 0 with a force without velocities is explicit. Alphas damp what is fast: with
- * alpha_m = (2 r - 1)/(r + 1), alpha_f = r/(r + 1), beta = (1 + alpha_f - alpha_m)^2 / 4 free
- * oscillations that a step does not resolve shrink by the factor r a step.
- * Jay & Negrut (2009), sections 5 and 6; Chung & Hulbert (1993); Anahory Simoes, Ferraro, Marrero &
- * Martin de Diego, eq. 12 without alphas. */
+ * l0 comes from the previous step (initially from the continuous equations), so only l1 is solved
+ * for; with alphas, a0 is carried as well. Order 2 for gamma = 1/2 + alpha_f - alpha_m, else 1;
+ * preserves the constraints at every node. Without alphas a = G, and beta = 0, gamma = 1/2 is
+ * leapfrog; beta = 0 is explicit if the force does not depend on velocities. The alphas damp fast
+ * oscillations: with alpha_m = (2 r - 1)/(r + 1), alpha_f = r/(r + 1),
+ * beta = (1 + alpha_f - alpha_m)^2 / 4 free oscillations that the step size does not resolve shrink
+ * by the factor r per step. Jay & Negrut (2009), sections 5 and 6; Chung & Hulbert (1993); Anahory
+ * Simoes, Ferraro, Marrero & Martin de Diego, eq. 12 without alphas. */
 #include "kernel/newton.h"
 
 #define BETA OPTION(0)
@@ -21,7 +21,7 @@
 #define ALPHA_M OPTION(2)
 #define ALPHA_F OPTION(3)
 #define GENERALISED (ALPHA_M != 0 || ALPHA_F != 0)
-/* h a1 = SHARE I1 + what is known; so much of I1 is in q1 and in v1 */
+/* h a1 = SHARE I1 + what is known; the shares of I1 in q1 and in v1 */
 #define SHARE ((1 - ALPHA_F) / (1 - ALPHA_M))
 #define BETA_1 (BETA * SHARE)
 #define GAMMA_1 (GAMMA * SHARE)
@@ -41,7 +41,7 @@ static int start(kernel *k)
     return NH_KERNEL_OK;
 }
 
-/* What a step knows from the start: I = h G and J = h a there, and J1 - SHARE I1. */
+/* What is known at the start of a step: I = h G and J = h a there, and J1 - SHARE I1. */
 typedef struct known {
     const real *J0, *rest;
 } known;
@@ -71,8 +71,8 @@ static inline void velocity_change(kernel *k, const known *c, const real *I1, re
     }
 }
 
-/* One iteration: the force at the end reached so far, then the multiplier that closes the
- * constraint there, exactly but for how M, K and the force change with it. */
+/* One iteration: the force at the current end state, then the multiplier that satisfies the
+ * constraint there, exactly except for changes of M, K and the force. */
 static inline int iterate(kernel *k, const known *c, real *kick, real *I1, real *R1, real *u,
                           real *w, real *q, real *v, real *close)
 {
@@ -93,7 +93,7 @@ static inline int iterate(kernel *k, const known *c, real *kick, real *I1, real 
         q[i] = fma_(broadcast(h), u[i], k->q[i]);
         v[i] = k->v[i] + w[i];
     }
-    B[NB] = broadcast(h * (BETA / GAMMA)); /* what moves v1 moves q1 by that factor */
+    B[NB] = broadcast(h * (BETA / GAMMA)); /* a change of v1 changes q1 by this factor */
     CALL(CLOSE, t1, q, v, B, close);
     EACH(j, M)
     {
@@ -109,7 +109,7 @@ static inline int iterate(kernel *k, const known *c, real *kick, real *I1, real 
 
 #ifdef NH_CAREFUL
 
-/* What newton_gap works on besides its unknowns w = v1 - v0 and R1 = h l1. */
+/* What newton_gap needs besides its unknowns w = v1 - v0 and R1 = h l1. */
 typedef struct jay_negrut_work {
     const known *known;
     double *kick, *I1, *u, *q, *v;
@@ -147,7 +147,7 @@ static int newton(kernel *k, const jay_negrut_work *c, real *w, real *R1)
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, c->kick + N);
     }
     int status = newton_solve(k, &problem);
-    if (!status) /* u of the solution, not of the last difference that the Jacobian took */
+    if (!status) /* u of the solution, not of the last difference taken for the Jacobian */
         status = newton_gap(k, problem.x, space, (double *)c);
     EACH(i, N) w[i] = problem.x[i];
     EACH(j, M) R1[j] = problem.x[N + j];
@@ -156,7 +156,7 @@ static int newton(kernel *k, const jay_negrut_work *c, real *w, real *R1)
 
 #endif
 
-/* J0, and what J1 has beside its share of I1. */
+/* J0, and the part of J1 besides its share of I1. */
 static inline void find_known(kernel *k, const real *I0, real *J0, real *rest)
 {
     const double f = ALPHA_F / (1 - ALPHA_M), m = -ALPHA_M / (1 - ALPHA_M);

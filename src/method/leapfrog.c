@@ -1,20 +1,20 @@
-/* Leapfrog for nonholonomic systems; carries the multiplier from step to step.
+/* Leapfrog for nonholonomic systems; it carries the multiplier from step to step.
  *
  *     vh = v0 - h/2 M^-1 (gradV(q0) + A(q0)^T l0)
  *     q1 = q0 + h vh
  *     v1 = vh - h/2 M^-1 (gradV(q1) + A(q1)^T l1),    A(q1) v1 + b(q1) = 0
  *
- * Order 2, fully explicit: one force evaluation and one solve for l1 a step. On coupled systems
- * with quadratic potential it keeps an energy of its own exactly. Of conditions on positions no
- * multiplier is carried: that of the first half is found from g(q1) = 0. Modin & Verdier (2020),
- * eq. 30; McLachlan & Perlmutter (2006). */
+ * Order 2, fully explicit: one force evaluation and one solve for l1 per step. On coupled systems
+ * with a quadratic potential it preserves a discrete energy exactly. The multipliers of conditions
+ * on positions are not carried: that of the first half is found from g(q1) = 0. Modin & Verdier
+ * (2020), eq. 30; McLachlan & Perlmutter (2006). */
 #include "kernel/kernel.h"
 #include "method/surface.h"
 
 enum { START_CONTINUOUS, START_NEWMARK, START_ZERO };
 
-/* Memory: vh of the step to come. A step ends with the half kick -h/2 M^-1 (gradV + A^T l) that the
- * next begins with, so that v1 lies in the middle between its vh and the next. */
+/* Memory: vh of the next step. A step ends with the half kick -h/2 M^-1 (gradV + A^T l) with which
+ * the next one begins, so that v1 is the mean of its vh and the next one. */
 #define NEXT_HALF (k->memory)
 
 /* The impulse -h/2 l with which the explicit newmark step (0, 0, 0) begins: the discrete constraint
@@ -76,7 +76,7 @@ static int step(kernel *k)
     if (POSITIONS > 0)
         return step_on_surface(k);
     const double h = k->h, t = k->t;
-    LOCAL(pushed, N + NB); /* v1 still off the constraints; B */
+    LOCAL(pushed, N + NB); /* v1 before it satisfies the constraints; B */
     LOCAL(q, N);
     LOCAL(v, N);
     LOCAL(half, N);

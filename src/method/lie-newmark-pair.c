@@ -1,9 +1,9 @@
-/* Two steps of lie-newmark that are each other's adjoint: together a symmetric method of order 2.
+/* Two steps of lie-newmark that are adjoint to each other: together, a symmetric method of order 2.
  *
  *     F(beta2, beta, alpha = 1) over h/2   after   F(beta, beta2, alpha = 0) over h/2
  *
- * Keeps the constraints and |p| = 1 at every node, also in between.
- * Anahory Simoes, Ferraro, Marrero & Martin de Diego, Proposition 3.8 and section 6. */
+ * Preserves the constraints and |p| = 1 at every node, also between the two halves. Anahory Simoes,
+ * Ferraro, Marrero & Martin de Diego, Proposition 3.8 and section 6. */
 #include "method/lie_newmark.h"
 
 static int step(kernel *k)

@@ -4,8 +4,8 @@
  *     q1 = q0 tau(d),    xi1 = xi0 + h ((1/2 - beta + beta2) a0 + (1/2 + beta - beta2) a1)
  *     A(q_a) d + h b = 0,  q_a = q0 exp(alpha log tau(d));    A(q1) xi1 + b = 0
  *
- * with xi = (x', body rates), tau Cayley's map or the exponential. Keeps the constraints and
- * |p| = 1 at every node. Order 2 and symmetric for beta = beta2, alpha = 1/2, else order 1 in
+ * with xi = (x', body rates) and tau the Cayley map or the exponential. Preserves the constraints
+ * and |p| = 1 at every node. Order 2 and symmetric for beta = beta2, alpha = 1/2, else order 1 in
  * general; the adjoint of (beta, beta2, alpha) is (beta2, beta, 1 - alpha). The exponential has the
  * smaller errors. Anahory Simoes, Ferraro, Marrero & Martin de Diego, section 6. */
 #include "method/lie_newmark.h"

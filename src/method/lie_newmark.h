@@ -5,12 +5,12 @@
  *     xi1 = xi0 + (1 - gamma) I0 + gamma I1,         gamma = 1/2 + beta - beta2
  *     0 = A(q_a) u + b,  q_a = q0 exp(alpha log tau(h u));    0 = A(q1) xi1 + b
  *
- * tau adds on x and is Cayley's map or the exponential on rotations. The point q_a lies on the
- * geodesic from q0 to q1: with q0 cay(alpha h u) the method would not be symmetric.
+ * tau is addition on x, and the Cayley map or the exponential on rotations. The point q_a lies on
+ * the geodesic from q0 to q1: with q0 cay(alpha h u) the method would not be symmetric.
  *
- * In quaternions (attitudes.h) xi' is what xi is for velocities, of p'', whose radial part says
- * nothing. Solved by fixed point for u, w = xi1 - xi0 and the impulses of the
- * constraints, with M and A frozen for their system. */
+ * In quaternions (attitudes.h), xi' represents p'' as xi represents p'; the radial part of p''
+ * carries no information. Solved by fixed-point iteration for u, w = xi1 - xi0 and the impulses of
+ * the constraints, with M and A frozen in the linear system for the impulses. */
 #ifndef NH_METHOD_LIE_NEWMARK_H
 #define NH_METHOD_LIE_NEWMARK_H
 
@@ -67,7 +67,7 @@ static inline void add_impulses(kernel *k, const lie_work *w, const real *q, con
     to_body(k, q, w->v, out);
 }
 
-/* u_new, w_new: where the impulses take the present u and w; the conditions at the present ones. */
+/* u_new, w_new: where the impulses take the current u and w; the conditions at the current ones. */
 static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
                     const real *dw)
 {
@@ -92,7 +92,7 @@ static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const re
     return NH_KERNEL_OK;
 }
 
-/* What changes du of u and dw of xi1 do to the conditions. */
+/* The effect of changes du of u and dw of xi1 on the conditions. */
 static inline void differentiate(kernel *k, const lie_work *w, const real *du, const real *dw,
                                  real *out)
 {

@@ -6,9 +6,9 @@
  *     0 = k(t0 + h/2, q_m, v_m),   dL/dv(t0 + h/2, q_m, v_m) = p_m
  *     p1 = p_m + h/2 (F_2 + K_2^T Psi_2),     0 = k(t1, q1, v1)
  *
- * When p = M v with a constant M, V_1 = v_m = V_2 and the condition is Jay's k(q0 + h/2 V_1, V_1) =
- * 0; with v_m the method stays what it is there for every Lagrangian: half a step of euler-1, then
- * half a step of euler-2. Order 2, symmetric; keeps the constraints at every node. Jay (2009),
+ * When p = M v with a constant M, V_1 = v_m = V_2 and the condition is Jay's k(q0 + h/2 V_1,
+ * V_1) = 0; written with v_m, the method is half a step of euler-1, then half a step of euler-2,
+ * for every Lagrangian. Order 2, symmetric; preserves the constraints at every node. Jay (2009),
  * sec. 8.4. */
 #define STAGES 2
 #define BETWEEN 1

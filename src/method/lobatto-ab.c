@@ -5,9 +5,9 @@
  *     q1, p1 likewise with b_j
  *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
  *
- * The first row of IIIA and the last column of IIIB are zero: Q_1 = q0, and Psi_s acts on the end
- * of the step alone. Without constraints two stages are the leapfrog. Order 2s - 2, symmetric;
- * keeps the constraints at every node. Jay (2009), sec. 7.5. */
+ * The first row of IIIA and the last column of IIIB are zero: Q_1 = q0, and Psi_s acts only on the
+ * end of the step. Without constraints, two stages are leapfrog. Order 2s - 2, symmetric; preserves
+ * the constraints at every node. Jay (2009), sec. 7.5. */
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 0

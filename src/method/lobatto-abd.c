@@ -6,8 +6,8 @@
  *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
  *
  * IIID is the mean of IIIC and IIIC*; unlike IIIB it is not singular, and every multiplier acts on
- * every stage. Order 2s - 2, symmetric; keeps the constraints at every node. Jay (2009), sec. 7.6.
- */
+ * every stage. Order 2s - 2, symmetric; preserves the constraints at every node. Jay (2009), sec.
+ * 7.6. */
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 1

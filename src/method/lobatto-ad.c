@@ -5,9 +5,9 @@
  *     q1, p1 likewise with b_j
  *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
  *
- * IIID is the mean of IIIC and IIIC*. Order 2s - 2, symmetric; keeps the constraints at every node.
- * IIIA and IIID do not satisfy Jay's condition (6.2b), so that theorem 6.1 says nothing of this
- * method. Jay (2009), named at the end of sec. 7.6. */
+ * IIID is the mean of IIIC and IIIC*. Order 2s - 2, symmetric; preserves the constraints at every
+ * node. IIIA and IIID do not satisfy Jay's condition (6.2b), so theorem 6.1 does not cover this
+ * method. Jay (2009), mentioned at the end of sec. 7.6. */
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 0

@@ -5,9 +5,9 @@
  *     q1, p1 likewise with b_j
  *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
  *
- * IIID is the mean of IIIC and IIIC*; with itself it satisfies Jay's condition (6.2b). Its stages
- * do not lie at the ends of the step: Q_1 is not q0, Q_s is not q1. Order 2s - 2, symmetric; keeps
- * the constraints at every node. Jay (2009), named at the end of sec. 7.6. */
+ * IIID is the mean of IIIC and IIIC*; used for both, it satisfies Jay's condition (6.2b). Its
+ * stages do not lie at the ends of the step: Q_1 is not q0, Q_s is not q1. Order 2s - 2, symmetric;
+ * preserves the constraints at every node. Jay (2009), mentioned at the end of sec. 7.6. */
 #define STAGES OPTION_INT(0)
 #define BETWEEN 0
 #define SPLIT 0

@@ -1,4 +1,4 @@
-/* The list of methods, and methods together with values of their options. */
+/* The list of methods, and methods combined with values of their options. */
 #include "method/method.h"
 
 #include <math.h>
@@ -176,7 +176,7 @@ static nh_status unknown_option(const nh_method *method, const char *key, nh_rep
                    method->name, key, list);
 }
 
-/* The place of a word in "a|b|c", or -1. */
+/* The index of a word in "a|b|c", or -1. */
 static int choice_index(const char *choices, const char *word)
 {
     size_t length = strlen(word);
@@ -371,7 +371,7 @@ static nh_status refuse_positions(const nh_choice *choice, const nh_system *syst
                    instead ? "take " : "no method that keeps them applies", instead ? instead : "");
 }
 
-/* It keeps those of rotations. */
+/* Refuses conditions on positions other than those of rotations, which the method preserves. */
 static nh_status refuse_other_positions(const nh_choice *choice, const nh_system *system,
                                         nh_report *report)
 {
@@ -382,7 +382,7 @@ static nh_status refuse_other_positions(const nh_choice *choice, const nh_system
                    instead ? instead : "");
 }
 
-/* What its equations have to be like. */
+/* What the method requires of the equations. */
 static nh_status equations_fit(const nh_choice *choice, const nh_system *system, nh_report *report)
 {
     const nh_facts *f = &system->facts;
@@ -421,7 +421,7 @@ static nh_status equations_fit(const nh_choice *choice, const nh_system *system,
     return NH_OK;
 }
 
-/* What it has to consist of, and what it must not contain. */
+/* What the system must contain for the method, and what it must not contain. */
 static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_report *report)
 {
     const char *method = choice->method->name, *name = system->name;

@@ -1,10 +1,10 @@
-/* Two Newmark steps that are each other's adjoint: together a symmetric method of order 2.
+/* Two Newmark steps that are adjoint to each other: together, a symmetric method of order 2.
  *
  *     F(beta2, beta, alpha = 1) over h/2   after   F(beta, beta2, alpha = 0) over h/2
  *
- * where F is the step of newmark.c. Keeps the constraints at every node, also in between; explicit
- * in the force at beta = 0, and wholly explicit in its first half at beta = beta2 = 0.
- * Anahory Simoes, Ferraro, Marrero & Martin de Diego, Proposition 3.8. */
+ * where F is the step of newmark.c. Preserves the constraints at every node, also between the two
+ * halves; explicit in the force for beta = 0, and its first half is fully explicit for
+ * beta = beta2 = 0. Anahory Simoes, Ferraro, Marrero & Martin de Diego, Proposition 3.8. */
 #define NEWMARK_CONSTRAINT NEWMARK_POINT
 #include "method/newmark.h"
 

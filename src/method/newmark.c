@@ -7,13 +7,15 @@
  *
  * The discrete constraint is k at u = (q1 - q0)/h, taken at the point (1 - alpha) q0 + alpha q1, or
  * averaged over the ends with weights 1 - alpha and alpha. For constraints A v = 0 these are (15)
- * and (16) of the source; written with k they serve affine, nonlinear and moving constraints too.
+ * and (16) of the source; written with k, they also apply to affine, nonlinear and time-dependent
+ * constraints.
  *
- * Neither multiplier is carried. Keeps the constraints at every node. Order 2 and symmetric for
- * beta = beta2, alpha = 1/2, else order 1; the adjoint of (beta, beta2, alpha) is
- * (beta2, beta, 1 - alpha). With beta = 0 and a force without velocities each end takes one force
- * and one m x m solve; at beta = beta2 = alpha = 0 for any affine constraints.
- * Anahory Simoes, Ferraro, Marrero & Martin de Diego, Definition 3.1, eqs. 15 and 16. */
+ * No multiplier is carried from step to step. Preserves the constraints at every node. Order 2 and
+ * symmetric for beta = beta2, alpha = 1/2, else order 1; the adjoint of (beta, beta2, alpha) is
+ * (beta2, beta, 1 - alpha). With beta = 0 and a force that does not depend on velocities, each end
+ * takes one force evaluation and one m x m solve; for beta = beta2 = alpha = 0 this holds for any
+ * affine constraints. Anahory Simoes, Ferraro, Marrero & Martin de Diego, Definition 3.1, eqs. 15
+ * and 16. */
 #define NEWMARK_CONSTRAINT ((int)OPTION(3))
 #include "method/newmark.h"
 

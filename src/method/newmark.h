@@ -9,14 +9,13 @@
  *     0 = k(t1, q1, v1)
  *
  * The coefficients of the two impulses have determinant (1 - 2 beta - 2 beta2) / 4, so instead of
- * l0 and l1 the two closings use the combinations that move u and v1 apart: the first moves u by
- * Bu y and v1 hardly (by a multiple of B1 - B0 = O(h)), the second moves v1 by Bv z and u hardly.
- * One after the other they converge like h^2, each an m x m solve, and with beta = 0 they do not
- * disturb each other at all: then the first is solved once and for all, and where the force does
- * not depend on velocities nothing is left to repeat.
+ * l0 and l1 we use combinations y and z that separate u from v1: y moves u by Bu y and hardly moves
+ * v1 (by a multiple of B1 - B0 = O(h)); z moves v1 by Bv z and hardly moves u. The two constraints
+ * are satisfied in turn, each by an m x m solve, and these iterations converge like h^2. With
+ * beta = 0 they do not disturb each other at all: the first is solved once, and if the force does
+ * not depend on velocities nothing has to be repeated.
  *
- * For conditions on positions g(t1, q1) = 0 takes the place of the discrete constraint (surface.h).
- */
+ * For conditions on positions, g(t1, q1) = 0 replaces the discrete constraint (surface.h). */
 #ifndef NH_METHOD_NEWMARK_H
 #define NH_METHOD_NEWMARK_H
 
@@ -24,7 +23,7 @@
 #include "kernel/newton.h"
 #include "method/surface.h"
 
-/* The file of a method says which it takes: #define NEWMARK_CONSTRAINT. */
+/* A method's file selects one of them by defining NEWMARK_CONSTRAINT. */
 enum { NEWMARK_POINT, NEWMARK_AVERAGE };
 enum { ITERATIONS_MAX = 50 };
 
@@ -33,7 +32,8 @@ typedef struct newmark {
     const real *q0, *v0;
 } newmark;
 
-/* Coefficients of the impulses in u and v1, their inverse, and how Bu, Bv are made of B0, B1. */
+/* Coefficients of the impulses in u and v1, their inverse, and how Bu, Bv are combined from B0,
+ * B1. */
 typedef struct newmark_weights {
     double u0, u1, v0, v1;
     double y0, y1, z0, z1; /* R0 += y0 y + z0 z, R1 += y1 y + z1 z for u += Bu y, v1 += Bv z */
@@ -56,8 +56,8 @@ typedef struct newmark_work {
     real *kick0, *kick1; /* (h^-1 impulse without reactions, B) at the two ends */
     real *I0, *I1;       /* the impulses */
     real *R1;            /* the reactions at the far end */
-    real *q, *v;         /* a state on the way */
-    real *x, *close;     /* what a closing is given, with room for CLOSE_MEAN, and gives */
+    real *q, *v;         /* an intermediate state */
+    real *x, *close;     /* arguments of CLOSE, with room for CLOSE_MEAN, and its results */
 } newmark_work;
 
 /* The discrete constraint at u: s->close = (y, residual) for reactions s->x = (Bu, ...). */
@@ -124,7 +124,7 @@ static INLINED int newmark_position(kernel *k, const newmark *p, const newmark_w
     }
 }
 
-/* The far end: I1 at (q1, v0 + w), then w closed so that k(t1, q1, v0 + w) = 0. */
+/* The far end: I1 at (q1, v0 + w), then w corrected so that k(t1, q1, v0 + w) = 0. */
 static INLINED int newmark_velocity(kernel *k, const newmark *p, const newmark_weights *a,
                                     const newmark_work *s, const real *u, real *w)
 {
@@ -223,7 +223,7 @@ static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->kick0 + N);
     }
     int status = newton_solve(k, &problem);
-    if (!status) /* u of the solution, not of the last difference that the Jacobian took */
+    if (!status) /* u of the solution, not of the last difference taken for the Jacobian */
         status = newmark_gap(k, problem.x, space, (double *)&c);
     EACH(i, N) w[i] = problem.x[i];
     return status;
@@ -231,7 +231,7 @@ static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
 
 #endif
 
-/* With conditions on positions: g(t1, q1) = 0 in place of a discrete constraint for their rows. */
+/* With conditions on positions: for their rows, g(t1, q1) = 0 replaces the discrete constraint. */
 static int newmark_on_surface(kernel *k, const newmark *p, const newmark_weights *a, real *u,
                               real *w)
 {
@@ -247,7 +247,7 @@ static int newmark_on_surface(kernel *k, const newmark *p, const newmark_weights
     return surface_solve(k, &step, u, w, 0);
 }
 
-/* Before the first pass: no reactions, the velocity as it was. */
+/* Before the first pass: no reactions, and the velocity unchanged. */
 static inline void newmark_begin(kernel *k, const newmark *p, const newmark_work *s, real *w)
 {
     EACH(j, M) s->R1[j] = broadcast(0);
@@ -258,7 +258,7 @@ static inline void newmark_begin(kernel *k, const newmark *p, const newmark_work
     }
 }
 
-/* u and w one after the other; the first pass makes u final when beta = 0. */
+/* Updates u, then w; the first pass makes u final if beta = 0. */
 static INLINED int newmark_pass(kernel *k, const newmark *p, const newmark_weights *a,
                                 const newmark_work *s, int first, real *u, real *w)
 {
@@ -267,7 +267,7 @@ static INLINED int newmark_pass(kernel *k, const newmark *p, const newmark_weigh
     return newmark_velocity(k, p, a, s, u, w);
 }
 
-/* Passes until they change nothing. */
+/* Repeats passes until nothing changes. */
 static inline int newmark_iterate(kernel *k, const newmark *p, const newmark_weights *a,
                                   const newmark_work *s, real *u, real *w)
 {
@@ -325,7 +325,7 @@ static inline size_t newmark_scratch(const nh_shape *s)
            surface_scratch(s);
 }
 
-/* CLOSE_MEAN is for newmark alone, and conditions on positions have their own way. */
+/* Only newmark uses CLOSE_MEAN, and conditions on positions are handled by surface.h. */
 static inline nh_fn_set newmark_skips(const nh_shape *shape, bool average)
 {
     if (shape->positions > 0)

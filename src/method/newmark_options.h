@@ -1,4 +1,4 @@
-/* The options that all of Newmark's methods share, for their descriptors. */
+/* The options shared by all Newmark methods, for their descriptors. */
 #ifndef NH_METHOD_NEWMARK_OPTIONS_H
 #define NH_METHOD_NEWMARK_OPTIONS_H
 

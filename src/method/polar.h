@@ -7,23 +7,22 @@
  *     rho1 = rho0 - h B^T DV(q0, q1),     q1 = q0 + h/2 B (rho0 + rho1)
  *     v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1
  *
- * Orthogonal maps keep |rho|, so the energy is kept whatever discrete gradient DV is taken, and v1
+ * Orthogonal maps preserve |rho|, so the energy is preserved for any discrete gradient DV, and v1
  * lies in ker A(q1). Nothing depends on the choice of the bases.
  *
- * Conditions on positions g(q) = 0 are rows of A too, G = dg/dq. In the middle of the step they are
- * the mean of G over the segment from q0 to q1, since (mean G) (q1 - q0) = g(q1) - g(q0); where G
- * is linear that is G(qm). To q1 - q0 is added the shortest way from q0 back to g = 0, without
- * which rounding errors would add up.
+ * Conditions on positions g(q) = 0 are rows of A too, namely G = dg/dq. At the midpoint these rows
+ * are the mean of G over the segment from q0 to q1, since (mean G) (q1 - q0) = g(q1) - g(q0); where
+ * G is linear, that is G(qm). The shortest displacement from q0 back to g = 0 is added to q1 - q0;
+ * without it rounding errors would accumulate.
  *
  * Where M is constant and velocities belong to coordinates ("flat"), K = 0 and no bases are needed:
- * the map B polar(..)^T B0^T M is the direct rotation of ker A0 to ker A, which moves nothing but
- * the normals. With N = M^-1 A^T L^-T, L L^T = A M^-1 A^T, and Q = polar(N0^T M N), H = N0^T M N
- * Q^T,
+ * the map B polar(..)^T B0^T M is the direct rotation of ker A0 to ker A, which moves only the
+ * normals. With N = M^-1 A^T L^-T, L L^T = A M^-1 A^T, and Q = polar(N0^T M N), H = N0^T M N Q^T,
  *
  *     x  ->  x - (N0 + N Q^T) (1 + H)^-1 Q N^T M x.
  *
- * That costs a few products with A, is sparse where A is, and gives the change of x to all its
- * digits. */
+ * This costs a few products with A, is sparse where A is, and gives the change of x to full
+ * accuracy. */
 #ifndef NH_METHOD_POLAR_H
 #define NH_METHOD_POLAR_H
 
@@ -31,8 +30,8 @@
 
 #define R (N - M)
 
-/* What is known of a point: flat K[nk], B[nb], L[m*m]; else mass[n*n], A[m*n], basis[r*n]. */
-/* IS_FLAT, by the file of a method: whether the short way below is taken. */
+/* What is stored for a point: flat K[nk], B[nb], L[m*m]; else mass[n*n], A[m*n], basis[r*n]. */
+/* IS_FLAT, defined by a method's file: whether the short form below is used. */
 #define POINT_SIZE (IS_FLAT ? NK + NB + M * M : N * N + M * N + R * N)
 #define POINT_K(p) (p)
 #define POINT_B(p) ((p) + NK)
@@ -41,7 +40,7 @@
 #define POINT_ROWS(p) ((p) + N * N)
 #define POINT_BASIS(p) ((p) + N * N + M * N)
 
-/* Nodes and weights of a mean over the step; one point stands for the value in the middle. */
+/* Nodes and weights of a mean over the step; a single point means the value at the midpoint. */
 typedef struct gauss_rule {
     int points;
     const double *c, *b;
@@ -82,7 +81,7 @@ static inline int flat_point(kernel *k, const real *q, real *point)
     return NH_KERNEL_OK;
 }
 
-/* The rows of positions of K and B as their means over q0 .. q0 + dq. */
+/* Replaces the rows of conditions on positions in K and B by their means over q0 .. q0 + dq. */
 static inline int flat_mean_rows(kernel *k, gauss_rule u, const real *q0, const real *dq,
                                  real *point)
 {
@@ -103,7 +102,7 @@ static inline int flat_mean_rows(kernel *k, gauss_rule u, const real *q0, const 
     return NH_KERNEL_OK;
 }
 
-/* The point qm in the middle of q0 .. q0 + dq. */
+/* The point qm, the midpoint of q0 .. q0 + dq. */
 static inline int flat_middle(kernel *k, gauss_rule u, const real *q0, const real *dq,
                               const real *qm, real *point)
 {
@@ -115,7 +114,7 @@ static inline int flat_middle(kernel *k, gauss_rule u, const real *q0, const rea
     return NH_KERNEL_OK;
 }
 
-/* back = the shortest way from the start of the step to g = 0 */
+/* back = the shortest displacement from the start of the step to g = 0 */
 static inline int flat_back(kernel *k, const real *point, real *back)
 {
     HOLD(k);
@@ -130,9 +129,9 @@ static inline int flat_back(kernel *k, const real *point, real *back)
     return NH_KERNEL_OK;
 }
 
-/* y, z: how much of the normals of the one point and of the other the rotation adds to x. With one
- * constraint, S = A M^-1 A^T, g = A0 M^-1 A^T: y = -sign(g) A x/(t + |g|), z = -t A x/(S (t +
- * |g|)), t = sqrt(S0 S). */
+/* y, z: the multiples of the normals at the two points that the rotation adds to x. With one
+ * constraint, S = A M^-1 A^T, g = A0 M^-1 A^T: y = -sign(g) A x/(t + |g|), z = -t A x/(S
+ * (t + |g|)), t = sqrt(S0 S). */
 static inline void rotate_one(kernel *k, const real *from, const real *to, const real *x, real *y,
                               real *z)
 {
@@ -191,7 +190,8 @@ static inline int rotate_many(kernel *k, const real *from, const real *to, const
     return NH_KERNEL_OK;
 }
 
-/* change = what the direct rotation from one point's allowed velocities to another's adds to x */
+/* change = what the direct rotation from the velocities allowed at one point to those allowed at
+ * another adds to x */
 static inline int flat_transport(kernel *k, const real *from, const real *to, const real *x,
                                  real *change)
 {
@@ -209,7 +209,7 @@ static inline int flat_transport(kernel *k, const real *from, const real *to, co
     return NH_KERNEL_OK;
 }
 
-/* x = -h (M^-1 g without its part across the constraints) */
+/* x = -h (the part of M^-1 g that the constraints allow) */
 static inline int flat_kick(kernel *k, const real *point, const real *g, real *x)
 {
     HOLD(k);
@@ -228,7 +228,7 @@ static inline int flat_kick(kernel *k, const real *point, const real *g, real *x
 
 /* ---- curved: M(q), or velocities on a Lie algebra ---- */
 
-/* At the end of a step, with the way back to g = 0, which the next step takes. */
+/* At the end of a step, with the displacement back to g = 0, which the next step uses. */
 static inline int curved_point(kernel *k, const real *q, real *point, real *back)
 {
     HOLD(k);
@@ -241,7 +241,7 @@ static inline int curved_point(kernel *k, const real *q, real *point, real *back
     return NH_KERNEL_OK;
 }
 
-/* The rows of positions as their means over q0 .. q0 + dq. */
+/* Replaces the rows of conditions on positions by their means over q0 .. q0 + dq. */
 static inline int curved_mean_rows(kernel *k, gauss_rule u, const real *q0, const real *dq,
                                    real *point)
 {
@@ -260,7 +260,7 @@ static inline int curved_mean_rows(kernel *k, gauss_rule u, const real *q0, cons
     return NH_KERNEL_OK;
 }
 
-/* The point qm in the middle of q0 .. q0 + dq. */
+/* The point qm, the midpoint of q0 .. q0 + dq. */
 static inline int curved_middle(kernel *k, gauss_rule u, const real *q0, const real *dq,
                                 const real *qm, real *point)
 {
@@ -281,9 +281,9 @@ static inline void momenta(kernel *k, const real *mass, const real *basis, const
     RELEASE(k);
 }
 
-/* Rotates the basis of a point within its span until it lies as near to another as can be: then the
- * transport between the two does not change components. Nearness is measured by the given mass;
- * `seen` is how the basis looks at the other point. */
+/* Rotates the basis of a point within its span so that it is as close to another basis as possible:
+ * then the transport between the two does not change components. Closeness is measured with the
+ * given mass; `seen` is the basis transported to the other point. */
 static inline int align_seen(kernel *k, const real *mass, const real *other, const real *seen,
                              real *basis)
 {
@@ -333,8 +333,8 @@ static inline int curved_rotation(kernel *k, const real *qm, const real *w, cons
 /* ---- an iteration, and the end ---- */
 
 /* What an iteration leaves for the end of the step. Flat: `moved` is the change of v up to the
- * middle and by the kick there. Curved: the change of rho in the whole step; rho and the basis it
- * refers to are kept from step to step, since bases that are aligned make it change by little, and
+ * midpoint and by the kick there. Curved: the change of rho in the whole step; rho and the basis to
+ * which it refers are kept from step to step, since with aligned bases it changes by little, with
  * little rounding. */
 typedef struct polar_step {
     const real *start; /* flat: the point q0; curved: the basis there */
@@ -344,8 +344,7 @@ typedef struct polar_step {
     real *moved;
 } polar_step;
 
-/* From the discrete gradient g on q0 .. q0 + dq and the middle point: the dq that follows from
- * them. */
+/* Computes dq from the discrete gradient g on q0 .. q0 + dq and the midpoint. */
 static inline int flat_iteration(kernel *k, polar_step *s, const real *g, real *dq)
 {
     HOLD(k);
@@ -407,7 +406,7 @@ static inline int flat_end(kernel *k, const polar_step *s, const real *q1, real 
     return NH_KERNEL_OK;
 }
 
-/* The same; the basis at q1 goes to `basis`, the way from there to g = 0 to `back`. */
+/* The same; the basis at q1 goes to `basis`, the displacement from there to g = 0 to `back`. */
 static inline int curved_end(kernel *k, const polar_step *s, const real *q1, real *basis,
                              real *back, real *v1, real *dv)
 {

@@ -1,5 +1,5 @@
-/* Products of quaternions, for methods that treat rotations as such. A rotation stands in four of
- * the coordinates, a unit quaternion p with p' = p (0, w/2) and w the body rate. */
+/* Products of quaternions, for methods that work on the rotation group itself. A rotation occupies
+ * four of the coordinates: a unit quaternion p with p' = p (0, w/2), where w is the body rate. */
 #ifndef NH_METHOD_QUATERNIONS_H
 #define NH_METHOD_QUATERNIONS_H
 

@@ -1,8 +1,8 @@
-/* The reference method: Gauss's method with eight stages (gauss.c), order 16, each step cut into
- * parts until they are fine enough (refined.h).
+/* The reference method: Gauss's method with eight stages (gauss.c), order 16, with each step
+ * divided until the parts are fine enough (refined.h).
  *
- * For any Lagrangian and any constraints. Not fast: every step is done at least three times over.
- */
+ * For any Lagrangian and any constraints. Not fast: each step takes at least three steps of the
+ * Gauss method. */
 #define STAGES 8
 #define BETWEEN 0
 #define SPLIT 0

@@ -1,7 +1,6 @@
-/* A SPARK step cut into 1, 2, 4, .. equal parts until two of these solutions agree to the
- * tolerance, which is the first option, or until round-off lets them agree no better. The finer one
- * is taken. For files that include spark_step.h; the reference method is made of it (reference.c).
- */
+/* A SPARK step divided into 1, 2, 4, .. equal parts, until two successive solutions agree to the
+ * tolerance (the first option) or agree no better because of round-off. The finer one is taken. For
+ * files that include spark_step.h; the reference method uses it (reference.c). */
 #ifndef NH_METHOD_REFINED_H
 #define NH_METHOD_REFINED_H
 
@@ -10,13 +9,13 @@
 
 enum { PARTS_MAX = 4096 };
 
-/* Memory: that of spark.h, then the number of parts of the last step, and how many parts were taken
- * and given up so far. */
+/* Memory: that of spark_step.h, then the number of parts of the last step, and how many parts were
+ * accepted and rejected so far. */
 #define MEMORY_PARTS (k->memory[MEMORY_SIZE])
 #define MEMORY_TAKEN (k->memory[MEMORY_SIZE + 1])
 #define MEMORY_GIVEN_UP (k->memory[MEMORY_SIZE + 2])
 
-typedef struct snapshot { /* a state with all that belongs to it */
+typedef struct snapshot { /* a complete state */
     real *q, *v, *q_low, *v_low, *memory;
 } snapshot;
 
@@ -40,8 +39,8 @@ static inline void go_back(kernel *k, const snapshot *s)
     EACH(i, MEMORY_SIZE) k->memory[i] = s->memory[i];
 }
 
-/* From the snapshot over the whole step in equal parts. What spark.h remembers of the step before
- * only helps a step of the same length. */
+/* Advances from the snapshot over the whole step in equal parts. The memory of spark_step.h from
+ * the previous step only helps a step of the same length. */
 static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
 {
     const double h = k->h, t = k->t;
@@ -61,7 +60,7 @@ static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
     return status;
 }
 
-/* The largest difference to the state, relative to the larger of 1 and the largest component. */
+/* The largest difference from the state, relative to the larger of 1 and the largest component. */
 static inline double difference(const kernel *k, const real *q, const real *v)
 {
     double most = 0, scale = 1;
@@ -80,7 +79,7 @@ static inline double difference(const kernel *k, const real *q, const real *v)
 
 static int refined(kernel *k)
 {
-    if (LANES > 1) /* each trajectory has its own number of parts: the careful kernel does it */
+    if (LANES > 1) /* each trajectory has its own number of parts: left to the careful kernel */
         return NH_KERNEL_NOT_CONVERGED;
     LOCAL(first, 4 * N + MEMORY_SIZE);
     LOCAL(coarse, 2 * N);

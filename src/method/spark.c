@@ -1,4 +1,4 @@
-/* The general kernel of all SPARK methods. Their descriptors give the sizes (spark_table.h). */
+/* The general kernel of all SPARK methods; their descriptors supply the sizes (spark_table.h). */
 #define STAGES (k->size[0])
 #define BETWEEN (k->size[1])
 #define SPLIT (k->size[2])

@@ -1,8 +1,9 @@
-/* How a SPARK method gets its kernel: SPARK_KERNEL(name), after the sizes that spark_step.h asks
- * for. REFINED_KERNEL(name) is a general kernel whose steps are cut into parts (refined.h).
+/* How a SPARK method declares its kernel: SPARK_KERNEL(name), after the sizes that spark_step.h
+ * needs. REFINED_KERNEL(name) declares a general kernel whose steps are divided into parts
+ * (refined.h).
  *
- * In an emitted kernel the step is compiled for the method, with its sizes as constants. The
- * general kernels of all SPARK methods are one (spark.c), which reads the sizes at run time. */
+ * In an emitted kernel the step is compiled for the method, with its sizes as constants. All SPARK
+ * methods share one general kernel (spark.c), which reads the sizes at run time. */
 #ifndef NH_METHOD_SPARK_H
 #define NH_METHOD_SPARK_H
 

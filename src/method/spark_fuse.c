@@ -1,6 +1,6 @@
 /* Makes the tapes of spark_fuse.h: the arithmetic of spark_step.h, spark_pushes.h, spark_rises.h
- * and spark_multipliers.h, operation by operation, as instructions in a row. The tests that compare
- * backends hold the two to the same bits. */
+ * and spark_multipliers.h, operation by operation, as straight-line instructions. The tests that
+ * compare backends check that both give the same bits. */
 #include "method/spark_fuse.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "code/fuse.h"
 #include "method/spark_parts.h"
 
-/* Longer tapes gain little: their own arithmetic is what takes the time, and making them again. */
+/* Longer tapes gain little: most of their time goes into their own arithmetic, and they take time
+ * to make. */
 enum { LENGTH_MAX = 12000 };
 
 typedef struct fusing {
@@ -123,7 +124,7 @@ static nh_fused rise(fusing *w, const nh_fused *x, int n)
 
 /* ---- products with K and B, as in kernel.h ---- */
 
-/* out += A^T l for the rows of A that first and column tell */
+/* out += A^T l for the rows of A given by first and column */
 static void add_rows(fusing *w, nh_fused *out, const int *first, const int *column,
                      const nh_fused *A, const nh_fused *l)
 {
@@ -218,7 +219,7 @@ static void evaluate_point(fusing *w, int i)
     nh_fuse_tape(w->j, w->tape[fn], point_arguments(w, i, NULL), point_values(w, i));
 }
 
-/* What forces and impulses do at a stage: of pushes divided by M. */
+/* The effect of forces and impulses at a stage; for pushes, divided by M. */
 static void push_stage(fusing *w, int j, nh_fused *all)
 {
     nh_fused *push = all + j * N, *reaction = push + w->kind.split * S * N;
@@ -290,7 +291,7 @@ static void substitute(fusing *w, const nh_fused *matrix, nh_fused *x)
     }
 }
 
-/* The answers, or the factorised matrix. */
+/* The responses, or the factorised matrix. */
 static void make_system(fusing *w, nh_fused *out)
 {
     nh_fused *matrix = DIRECT ? w->matrix : out;
@@ -384,9 +385,8 @@ static void correct_rises(fusing *w)
 
 /* ---- the tapes ---- */
 
-/* Unknown i of component n, from those of the last steps, `apart` numbers from one to the one
- * before.
- */
+/* Predicts unknown i of component n from those of the last steps, which are `apart` numbers
+ * apart. */
 static nh_fused continued(fusing *w, const nh_fused *last, int apart, int i, int n)
 {
     const int two = w->kind.two, steps = 1 + two, p = POINTS;
@@ -436,10 +436,10 @@ static nh_tape *freeze(fusing *w)
     return nh_fuse_end(w->j, w->frozen, (size_t)w->size.frozen);
 }
 
-/* What pushes change at the end of the step. */
+/* The effect of pushes on the end of the step. */
 static void put_changes(fusing *w, nh_fused *out)
 {
-    nh_fused *dx = w->values; /* these were used */
+    nh_fused *dx = w->values; /* its values are no longer needed */
     for (int e = 0; e < w->size.unknowns; e++)
         dx[e] = subtract(w, w->next[e], w->x[e]);
     for (int n = 0; n < N; n++) {
@@ -474,7 +474,7 @@ static nh_tape *finish(fusing *w)
 
 /* ---- all of them ---- */
 
-/* Numbers that the functions called at a point return. */
+/* How many numbers the functions called at a point return. */
 static int point_width(const nh_shape *s)
 {
     return 2 * s->n + s->m + s->nk + s->nb;
@@ -535,7 +535,7 @@ static void begin(fusing *w)
             array[i][e] = nh_fuse_argument(w->j, NH_X, index++);
 }
 
-/* Whether the tapes that are called are there, and together so short that fusing them pays. */
+/* Whether the tapes to be called exist, and are together short enough for fusing to pay off. */
 static bool is_short(const fusing *w)
 {
     static const nh_fn of_pushes[] = {NH_FN_STAGE, NH_FN_SOLVE, NH_FN_END},
@@ -551,7 +551,7 @@ static bool is_short(const fusing *w)
     return length <= LENGTH_MAX;
 }
 
-/* Conditions on positions and constraints that are not ideal are left to the kernel. */
+/* Conditions on positions and nonideal constraints are left to the kernel. */
 static bool fits(const fusing *w)
 {
     const nh_shape *s = w->shape;

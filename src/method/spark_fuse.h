@@ -1,6 +1,6 @@
-/* Parts of a SPARK step in one piece: tapes that spark_fuse.c makes of those of the system, and
- * that the general kernels call where they are there (spark_fused.h). All get q0 and v0 of the
- * step and an array x that begins with the step's length:
+/* Whole parts of a SPARK step as tapes, which spark_fuse.c makes from those of the system and which
+ * the general kernels call where they exist (spark_fused.h). All of them get q0 and v0 of the step
+ * and an array x that begins with the length of the step:
  *
  *     predict    x: the memory          -> unknowns, impulses: where the last steps point to
  *     freeze     x: h, unknowns         -> what is frozen
@@ -10,8 +10,8 @@
  *                                          and the next dv
  *     finish     x: h, unknowns         -> dv, dq of the step
  *
- * What is frozen: of rises B and the factors of M at every point; then the answers to defects, or
- * where there are too many the factorised matrix (spark_multipliers.h). */
+ * What is frozen: for rises, B and the factors of M at every point; then the responses to residuals
+ * or, where there are too many, the factorised matrix (spark_multipliers.h). */
 #ifndef NH_METHOD_SPARK_FUSE_H
 #define NH_METHOD_SPARK_FUSE_H
 
@@ -42,7 +42,7 @@ static inline spark_fuse_sizes spark_fuse_sizes_of(spark_kind kind, const nh_sha
     return z;
 }
 
-/* Makes the tapes of a method, own[SPARK_PREDICT] and so on, or none where they would be long or
+/* Makes the tapes of a method, own[SPARK_PREDICT] and so on, or none if they would be long or if
  * the kernel does more than they do; freed by the caller, also after failures. False without
  * memory. */
 struct nh_tape;

@@ -1,5 +1,5 @@
-/* A SPARK step by the tapes of spark_fuse.h, in general kernels (spark_step.h, which includes
- * this). Its arithmetic and so its bits are those of step_plain(). */
+/* A SPARK step by means of the tapes of spark_fuse.h, in general kernels (included by
+ * spark_step.h). Its arithmetic, and therefore its bits, are those of step_plain(). */
 #ifndef NH_METHOD_SPARK_FUSED_H
 #define NH_METHOD_SPARK_FUSED_H
 
@@ -8,7 +8,7 @@
 #define OWN(fn) (k->call[NH_FN_COUNT + SPARK_##fn])
 #define IS_FUSED (OWN(ITERATE) != 0)
 
-/* Tapes do not fail. */
+/* Tapes cannot fail. */
 #define OWN_CALL(fn, x, out)                                                                       \
     ((void)OWN(fn)(k->self, NH_FN_COUNT + SPARK_##fn, k->t, k->q, k->v, x, out, k->u))
 
@@ -40,7 +40,7 @@ static inline void freeze_fused(kernel *k, const fused_step *j, mask far)
         j->frozen[e] = select_(far, j->fresh[e], j->frozen[e]);
 }
 
-/* What an iteration changes in component n, and how far that is from v0. */
+/* The change of component n by an iteration, and the rise of its velocity from v0. */
 static inline real moved_fused(const kernel *k, const fused_step *j, int n)
 {
     if (PLAIN_MOMENTUM)

@@ -1,5 +1,5 @@
-/* Where the parts of a SPARK method's table lie: one list, for the kernels that read the table
- * (spark.h) and for what fills it (spark_table.h).
+/* The layout of a SPARK method's table: one list for the kernels that read the table (spark_step.h)
+ * and for the code that fills it (spark_table.h).
  *
  *     c         times of the points
  *     a, f, r   rows of the points: positions from velocities, momenta from forces and reactions
@@ -9,14 +9,14 @@
  *     e2, g2    continue the last two steps
  *     ud, ug    in place of u for conditions on positions: on their derivatives, and on g / h
  *
- * Where reactions have no table of their own (`split` is 0), f and af take no room: they lie where
- * r and ar do. e2 and g2 are there when two steps are remembered. */
+ * Where reactions have no coefficients of their own (`split` is 0), f and af take no room: they
+ * coincide with r and ar. e2 and g2 exist only if two steps are remembered. */
 #ifndef NH_METHOD_SPARK_LAYOUT_H
 #define NH_METHOD_SPARK_LAYOUT_H
 
-/* Of few conditions, stages times constraints, the answer to each point's defect, -matrix^-1 u, is
- * made once a step: an iteration then multiplies, where it would substitute in a chain that takes
- * three times as long. */
+/* With few conditions (stages times constraints), the response to each point's residual, -matrix^-1
+ * u, is computed once per step: an iteration then multiplies, instead of substituting in a chain
+ * that takes three times as long. */
 #define SPARK_IS_DIRECT(conditions) ((conditions) <= 8)
 
 /* The sizes of a method: stages, points (more than stages), whether reactions have their own table,

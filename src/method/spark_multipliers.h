@@ -1,5 +1,6 @@
-/* The multipliers of a SPARK step (spark_step.h, which includes this): the linear system for the
- * impulses, made and factorised in the first iteration, and the right-hand sides of all. */
+/* The multipliers of a SPARK step (included by spark_step.h): the linear system for the impulses,
+ * which is made and factorised in the first iteration, and the right-hand sides of all
+ * iterations. */
 #ifndef NH_METHOD_SPARK_MULTIPLIERS_H
 #define NH_METHOD_SPARK_MULTIPLIERS_H
 
@@ -11,7 +12,7 @@ static inline const double *weights_of(const kernel *k, int i, int e)
     return (POSITIONS > 0 && e >= FIRST_POSITION ? TABLE_UD(0) : TABLE_U(0)) + i;
 }
 
-/* Whether a constraint is asked for at a point: else its defect there has no answer. */
+/* Whether a constraint is imposed at a point; if not, its residual there has no response. */
 static inline int is_asked_for(const kernel *k, int i, int e)
 {
     int is = 0;
@@ -19,7 +20,7 @@ static inline int is_asked_for(const kernel *k, int i, int e)
     return is;
 }
 
-/* What K_i B_j counts in block (r, j) of the system, in the row of constraint d. */
+/* The coefficient of K_i B_j in block (r, j) of the system, in the row of constraint d. */
 static inline double coefficient_of(const kernel *k, int r, int d, int i, int j)
 {
     const double on_position =
@@ -99,7 +100,7 @@ static inline void substitute(kernel *k, const real *matrix, real *x)
 
 #define DIRECT SPARK_IS_DIRECT(S *M)
 
-/* A point's defects: those of all constraints, then those of g / h. */
+/* The residuals of a point: those of all constraints, then those of g / h. */
 #define DEFECTS (M + POSITIONS)
 #define ANSWER(i, d) (s->answer + ((i)*DEFECTS + (d)) * S * M)
 
@@ -131,7 +132,7 @@ static inline void make_system(kernel *k, const spark *s)
         make_answer(k, s);
 }
 
-/* dX answers the defects of the points one after the other. */
+/* dX is accumulated from the responses to the residuals of one point after the other. */
 static inline void begin_impulses(kernel *k, const spark *s)
 {
     EACH_STAGE(r) EACH(e, M) s->dX[r * M + e] = broadcast(0);
@@ -152,7 +153,7 @@ static inline void answer_defect(kernel *k, const spark *s, int i)
     }
 }
 
-/* ... and where conditions on positions are asked for those of g / h, after a change of Q_i by h
+/* ... and, where conditions on positions are imposed, to those of g / h, after a change of Q_i by h
  * times `moved`. */
 static inline void answer_surface(kernel *k, const spark *s, int i)
 {

@@ -1,12 +1,12 @@
-/* Newton's method for SPARK steps on which the fixed point fails (spark_step.h).
+/* Newton's method for SPARK steps on which the fixed-point iteration fails (spark_step.h).
  *
- * It begins where the accelerations lead, where that is known; else at the state, not where the
- * last steps point to: that may be closer to another solution. Only if neither leads to one
- * directly, it begins there. */
+ * It starts from where the accelerations lead, if they are known, and otherwise from the state
+ * itself; not from the extrapolation of the last steps, which may be closer to another solution.
+ * Only if neither leads directly to a solution does it start from the extrapolation. */
 #ifndef NH_METHOD_SPARK_NEWTON_H
 #define NH_METHOD_SPARK_NEWTON_H
 
-/* x: the unknowns and X. r: what the unknowns are off by, and the conditions. work: the spark. */
+/* x: the unknowns and X. r: the residuals of the unknowns, and the conditions. work: the spark. */
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
     spark *s = (spark *)work;
@@ -29,8 +29,8 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-/* Velocities by those of the state; impulses by momenta and forces, and by how the constraints act
- * on them. */
+/* Sizes of velocities from those of the state; of impulses from momenta and forces, and from how
+ * the constraints act on them. */
 static int newton_sizes(kernel *k, spark *s, newton_problem *problem)
 {
     double *size = problem->size, most = 0, of_K = 0;
@@ -49,11 +49,12 @@ static int newton_sizes(kernel *k, spark *s, newton_problem *problem)
     return NH_KERNEL_OK;
 }
 
-enum { GUESS_ROUNDS_MAX = 14 }; /* a rate of 0.2: else the guess is not trusted */
+enum { GUESS_ROUNDS_MAX = 14 }; /* a rate of 0.2; if it is slower, the guess is not trusted */
 
 #if OF_RISES
-/* The rises by collocation on q' = v, v' = a(t, q, v) with the same weights: near a singular mass
- * matrix momenta hardly tell the velocities, but accelerations do. Whether that converged. */
+/* Finds the rises by collocation on q' = v, v' = a(t, q, v) with the same weights: near a singular
+ * mass matrix, momenta hardly determine the velocities, but accelerations do. Returns whether that
+ * converged. */
 static int guess_by_accelerations(kernel *k, spark *s, double *slope)
 {
     const int width = N + M;
@@ -84,7 +85,7 @@ static int guess_by_accelerations(kernel *k, spark *s, double *slope)
 #define guess_by_accelerations(k, s, slope) ((void)(slope), 0)
 #endif
 
-/* From the guesses in x and X. */
+/* Solves from the guesses in x and X. */
 static int newton_from(kernel *k, spark *s, newton_problem *problem)
 {
     EACH(e, problem->d)
@@ -92,7 +93,7 @@ static int newton_from(kernel *k, spark *s, newton_problem *problem)
     return newton_solve(k, problem);
 }
 
-/* Not solved, or only by way of damped corrections. */
+/* Not solved, or solved only with damped corrections. */
 static inline int is_doubtful(int status, const newton_problem *problem)
 {
     return status == NH_KERNEL_NOT_CONVERGED || (!status && !problem->direct);

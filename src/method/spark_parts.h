@@ -1,5 +1,5 @@
-/* Pointers to the parts of a SPARK method's table, for what fills it and for what reads it outside
- * of kernels. */
+/* Pointers to the parts of a SPARK method's table, for code that fills it and for code that reads
+ * it outside kernels. */
 #ifndef NH_METHOD_SPARK_PARTS_H
 #define NH_METHOD_SPARK_PARTS_H
 

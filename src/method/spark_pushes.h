@@ -1,10 +1,10 @@
-/* SPARK steps where p = M v with a constant M (spark.h). Divided by M, the equations say that
+/* SPARK steps where p = M v with a constant M (spark_step.h). Divided by M, the equations are
  *
  *     V_i = v0 + sum_j f_ij x_j,     Q_i = q0 + h c_i v0 + h sum_j (a f)_ij x_j
  *
- * with the pushes x_j = M^-1 (h F_j + K_j^T X_j) of the stages for unknowns: fewer than velocities,
- * and once they are known every point is a sum away. Where reactions have a table r of their own,
- * the pushes of the forces come first and those of the reactions behind them. */
+ * with the pushes x_j = M^-1 (h F_j + K_j^T X_j) of the stages as unknowns. There are fewer of them
+ * than velocities, and every point is a weighted sum of them. Where reactions have a table r of
+ * their own, the pushes of the forces come first and are followed by those of the reactions. */
 #ifndef NH_METHOD_SPARK_PUSHES_H
 #define NH_METHOD_SPARK_PUSHES_H
 
@@ -21,11 +21,11 @@ static inline real rise_pushes(const kernel *k, const real *x, int n)
     return SPLIT ? plus_weighted(k, sum, TABLE_R(POINTS - 1), x + S * N + n, N) : sum;
 }
 
-/* A change of the pushes counts by what it does to the end of the step. (The pushes themselves
- * converge no better than multipliers do, whose round-off is many times that of the velocities.) */
+/* A change of the pushes is measured by its effect on the end of the step. (The pushes themselves
+ * converge no better than multipliers, whose round-off is many times that of the velocities.) */
 static inline real moved_pushes(const kernel *k, const spark *s, int n)
 {
-    real *dx = s->V; /* the velocities were used */
+    real *dx = s->V; /* the velocities are no longer needed */
     EACH_UNKNOWN(i) dx[i * N + n] = s->next[i * N + n] - s->x[i * N + n];
     return max_(abs_(rise_pushes(k, dx, n)), abs_(shift_pushes(k, dx, POINTS - 1, n)));
 }
@@ -35,7 +35,7 @@ static inline real reach_pushes(const kernel *k, const spark *s, int n)
     return abs_(rise_pushes(k, s->next, n));
 }
 
-/* Constraints that are not ideal: STAGE tells what their force is beyond what follows with B. */
+/* Nonideal constraints: STAGE gives the part of their force that does not follow from B. */
 static inline int add_rest_pushes(kernel *k, const spark *s, int j, real *reaction)
 {
     real *values = s->values, *rest = STAGE_REST(j);
@@ -44,7 +44,7 @@ static inline int add_rest_pushes(kernel *k, const spark *s, int j, real *reacti
     return NH_KERNEL_OK;
 }
 
-/* The points, and the pushes that they ask for. */
+/* Evaluates the points, and the pushes that follow from them. */
 static inline int evaluate_pushes(kernel *k, const spark *s)
 {
     const double h = k->h;
@@ -77,7 +77,7 @@ static inline void find_gaps_pushes(kernel *k, const spark *s, real *gap)
     EACH_UNKNOWN(i) EACH(n, N) gap[i * N + n] = s->next[i * N + n] - s->x[i * N + n];
 }
 
-/* The reactions change so that the conditions hold for the velocities which the pushes make. */
+/* Changes the reactions so that the conditions hold for the velocities that the pushes produce. */
 static inline int correct_pushes(kernel *k, const spark *s)
 {
     const real *values = s->values;

@@ -52,7 +52,7 @@ static inline void evaluate_quads(const kernel *k, quad_spark *s, quad_iteration
     CALL(END, 0, q, v, 0, t->end);
 }
 
-/* ---- the multipliers' system ---- */
+/* ---- the linear system for the multipliers ---- */
 
 /* With one constraint a row of the matrix has an entry a stage: sum_i u_ri r_ij K_i B_j. */
 static inline void make_matrix_quads(const quad_iteration *t, real *matrix)
@@ -80,7 +80,7 @@ static inline void make_matrix_quads(const quad_iteration *t, real *matrix)
     }
 }
 
-/* With several, spark.h makes the matrix from values one by one. */
+/* With several constraints, the matrix is made from single values as in spark_multipliers.h. */
 static inline void make_matrix_singly(kernel *k, const quad_iteration *t, const spark *s)
 {
     real *values = s->values;
@@ -108,7 +108,7 @@ static inline void make_system_quads(kernel *k, quad_spark *s, const quad_iterat
 
 /* ---- an iteration ---- */
 
-/* What the constraints are off by with the velocities that the pushes make. */
+/* The residuals of the constraints with the velocities that the pushes produce. */
 static inline void find_defects(const kernel *k, const quad_iteration *t, real (*defect)[SOME(M)])
 {
     quad made[QUADS][N];
@@ -147,8 +147,8 @@ static inline void correct_quads(const kernel *k, const quad_spark *s, quad_iter
     EACH_STAGE_QUAD(w) quad_add_B(k, t->next[w], QUAD_B(w), t->dX[w]);
 }
 
-/* What pushes x do to the end of the step, velocity and position: rise_pushes and shift_pushes in
- * two lanes. */
+/* The effect of pushes x on the velocity and the position at the end of the step: rise_pushes and
+ * shift_pushes in two lanes. */
 static inline quad at_end(const quad (*x)[N], int n)
 {
     const double *f = TABLE_F(S), *af = TABLE_AF(S);
@@ -173,7 +173,7 @@ static inline void measure_scales_quads(const kernel *k, spark_progress *p, cons
     }
 }
 
-/* As apply() in spark.h. */
+/* As apply() in spark_step.h. */
 static inline void apply_quads(const kernel *k, spark_progress *p, quad_spark *s,
                                const quad_iteration *t)
 {

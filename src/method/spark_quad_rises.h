@@ -15,7 +15,7 @@ typedef struct quad_spark {
 typedef struct quad_iteration {
     quad Q[QUADS][N], V[QUADS][N], values[QUADS][STAGE_SIZE];
     quad next[QUADS][N], dX[STAGE_QUADS][SOME(M)];
-    quad surface[QUADS][SOME(SURFACE_SIZE)]; /* what SURFACE gives where positions are asked for */
+    quad surface[QUADS][SOME(SURFACE_SIZE)]; /* from SURFACE, where positions are imposed */
 } quad_iteration;
 
 #define QUAD_P(w) (t->values[w])
@@ -27,7 +27,7 @@ typedef struct quad_iteration {
 #define QUAD_FACTORS(w) (s->frozen[w] + NB)
 #define QUAD_ARGUMENT(w) (QUAD_FACTORS(w) + NF)
 
-/* Whether the conditions on positions are asked for at a point of this quad. */
+/* Whether conditions on positions are imposed at a point of this quad. */
 static inline int has_surface(const kernel *k, int w)
 {
     int has = 0;
@@ -100,7 +100,7 @@ static inline void freeze_quads(kernel *k, quad_spark *f, const quad_iteration *
     make_answer_quads(s->matrix, of, DEFECTS);
 }
 
-/* Where the momenta want the velocities to move, with M frozen. */
+/* The changes of the velocities that the momenta require, with M frozen. */
 static inline void find_moves(const kernel *k, quad_spark *s, quad_iteration *t)
 {
     quad push[STAGE_QUADS][N];
@@ -121,7 +121,7 @@ static inline void find_moves(const kernel *k, quad_spark *s, quad_iteration *t)
     }
 }
 
-/* g / h after these moves, where it is asked for. */
+/* g / h after these changes, where it is imposed. */
 static inline void find_off_surface(const kernel *k, quad_iteration *t,
                                     real off_surface[][SOME(POSITIONS)])
 {
@@ -146,7 +146,7 @@ static inline quad plus_surface(const kernel *k, const quad_spark *s,
     return sum;
 }
 
-/* What the constraints would be off by then, and the impulses that answer it. */
+/* The residuals that the constraints would then have, and the impulses that remove them. */
 static inline void answer_quads(const kernel *k, const quad_spark *s, quad_iteration *t)
 {
     real defect[4 * QUADS][SOME(M)], off_surface[4 * QUADS][SOME(POSITIONS)];

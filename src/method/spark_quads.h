@@ -1,10 +1,11 @@
-/* Steps of one trajectory, four points at a time: what the two ways share (spark_quad_pushes.h,
- * spark_quad_rises.h).
+/* Steps of one trajectory, four points at a time: what spark_quad_pushes.h and spark_quad_rises.h
+ * share.
  *
- * Points of an implicit method do not wait for each other: one vector register holds a component at
- * four of them, the stages and then the end of the step. Each lane does what spark_step.h does for
- * its point, operation by operation, so that the bits are the same. Lanes behind the last point
- * repeat it; what is known at stages only is of no meaning in other lanes, but a number.
+ * The points of an implicit method can be evaluated independently: one vector register holds one
+ * component at four of them, the stages and then the end of the step. Each lane does for its point
+ * what spark_step.h does, operation by operation, so that the bits are the same. Lanes after the
+ * last point repeat it; quantities that exist only at stages have finite but meaningless values in
+ * other lanes.
  *
  * An emitted kernel of one lane has the system's functions over quads too (emit.c). */
 #ifndef NH_METHOD_SPARK_QUADS_H
@@ -17,17 +18,17 @@
 #define EACH_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < QUADS; w++)
 #define EACH_STAGE_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < STAGE_QUADS; w++)
 
-/* What a defect of a point makes the impulses change by. */
+/* The change of the impulses in response to a residual at a point. */
 typedef quad quad_answer[STAGE_QUADS][SOME(M)];
 
-/* Lanes are read one by one, to go to all lanes of another register. From memory a load does that;
- * between registers it takes a unit that multiplications want. */
+/* Lanes are read one by one and broadcast to all lanes of another register. From memory, a load
+ * does that; between registers it occupies a unit that multiplications need. */
 #define TO_MEMORY(x) __asm__("" : "+m"(x))
 
 /* Component n of x at point i. */
 #define AT_POINT(x, n, i) ((x)[(i) / 4][n][(i)&3])
 
-/* Entries of a column of the table, which has so many rows, at the four points of a quad. */
+/* Entries of a column of the table, which has `rows` rows, at the four points of a quad. */
 static inline quad column(const double *table, int stride, int rows, int w)
 {
 #define ENTRY(l) table[(4 * w + l < rows ? 4 * w + l : rows - 1) * stride]
@@ -35,7 +36,7 @@ static inline quad column(const double *table, int stride, int rows, int w)
 #undef ENTRY
 }
 
-/* sum_j a_ij x_j for component n at the points of quad w, and from + that; as in spark.h */
+/* sum_j a_ij x_j for component n at the points of quad w, and from + that; as in spark_step.h */
 static inline quad weighted_quad(const double *a, const quad (*x)[N], int n, int w)
 {
     quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
@@ -58,17 +59,17 @@ static inline quad plus_weighted_quad(quad from, const double *a, const quad (*x
     return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-/* Right-hand sides: defects of all points that are weighted so in the conditions of constraint d.
- */
+/* Right-hand sides: the residuals of all points with these weights in the conditions of constraint
+ * d. */
 typedef struct quad_defects {
     int d;
     const double *weights;
-    quad_answer *answer; /* those of successive points lie so far apart */
+    quad_answer *answer; /* those of successive points are this far apart */
     int apart;
 } quad_defects;
 
-/* The answers to some of them, by substitution as in spark.h: entries of the matrix are read once
- * for all. What is above row d is zero. */
+/* The responses to some of them, by substitution as in spark_multipliers.h: entries of the matrix
+ * are read once for all. Above row d everything is zero. */
 static inline void make_answer_quads(const real *matrix, const quad_defects *of, int count)
 {
     const int size = S * M;
@@ -110,14 +111,14 @@ static inline void make_answer_quads(const real *matrix, const quad_defects *of,
     }
 }
 
-/* next, or x where the unknown has converged. Which it is cannot be foreseen, so that no branch may
- * depend on it. */
+/* next, or x if the unknown has converged. Which one is unpredictable, so no branch may depend on
+ * it. */
 static inline quad taken(mask active, quad next, quad x)
 {
     return quad_select_((quad_mask){active, active, active, active}, next, x);
 }
 
-/* As continued() in spark.h. */
+/* As continued() in spark_step.h. */
 static inline quad continued_quad(int young, const real *last, int apart, int w)
 {
     const double *rows = young ? TABLE_E(0) : TABLE_E2(0);

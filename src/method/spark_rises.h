@@ -1,6 +1,6 @@
-/* SPARK steps for any Lagrangian (spark.h): the unknowns are the rises x_i = V_i - v0 of all
- * points. An iteration moves them to where the momenta want the velocities, with M as it was in the
- * first one. */
+/* SPARK steps for any Lagrangian (spark_step.h): the unknowns are the rises x_i = V_i - v0 of all
+ * points. An iteration moves them to the velocities that the momenta require, with M as it was in
+ * the first iteration. */
 #ifndef NH_METHOD_SPARK_RISES_H
 #define NH_METHOD_SPARK_RISES_H
 
@@ -28,7 +28,7 @@ static inline real reach_rises(const kernel *k, const spark *s, int n)
     return most;
 }
 
-/* The points, and what forces and reactions there do to the momenta. */
+/* Evaluates the points, and the effect of forces and reactions there on the momenta. */
 static inline int evaluate_rises(kernel *k, const spark *s)
 {
     const double h = k->h;
@@ -55,7 +55,7 @@ static inline int evaluate_rises(kernel *k, const spark *s)
     return NH_KERNEL_OK;
 }
 
-/* How far the momenta of the points are from where they are pushed. */
+/* The differences between the momenta of the points and those that forces and reactions give. */
 static inline void find_gaps_rises(kernel *k, const spark *s, real *gap)
 {
     const real *values = s->values;
@@ -65,9 +65,8 @@ static inline void find_gaps_rises(kernel *k, const spark *s, real *gap)
     }
 }
 
-/* The factors of M, B and K where the iteration begins; anew in the lanes that have moved far
- * since.
- */
+/* The factors of M, B and K where the iteration begins; computed again in the lanes that have moved
+ * far since. */
 static inline int freeze_rises(kernel *k, const spark *s, int is_first, mask far)
 {
     const real *values = s->values;
@@ -88,7 +87,7 @@ static inline int freeze_rises(kernel *k, const spark *s, int is_first, mask far
 static inline int correct_rises(kernel *k, const spark *s)
 {
     const real *values = s->values;
-    real *dx = s->next, *D = s->push; /* the pushes were used */
+    real *dx = s->next, *D = s->push; /* the pushes are no longer needed */
     find_gaps_rises(k, s, dx);
     begin_impulses(k, s);
     EACH_POINT(i)

@@ -1,4 +1,5 @@
-/* The table and the sizes of a SPARK method (spark.h), for the descriptors of the methods. */
+/* The table and the sizes of a SPARK method (spark.h); included by the descriptors of the
+ * methods. */
 #ifndef NH_METHOD_SPARK_TABLE_H
 #define NH_METHOD_SPARK_TABLE_H
 
@@ -18,7 +19,7 @@ static inline size_t spark_table_size(spark_kind kind)
     return (size_t)spark_layout_of(kind).size;
 }
 
-/* Vectors of unknowns; as in spark.h. */
+/* Vectors of unknowns, as in spark_step.h. */
 static inline size_t spark_unknowns(spark_kind kind, const nh_shape *shape)
 {
     return (size_t)(shape->plain_momentum ? (1 + kind.split) * kind.stages : kind.points);
@@ -54,15 +55,15 @@ static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
     return fused > whole ? fused : whole;
 }
 
-/* s conditions as rows of p weights: on the constraints, and on g / h, where positions are meant
- * (else NULL). The last row is the constraints at the end of the step. */
+/* s conditions as rows of p weights: on the constraints and, for conditions on positions, on g / h
+ * (else NULL). The last row imposes the constraints at the end of the step. */
 typedef struct spark_rows {
     double *on_k, *on_g;
 } spark_rows;
 
-/* u = C^-1 w, C = sum_i w_ri r_ij (and (a r)_ij for weights of g / h): in these combinations the
- * conditions w give the multipliers' system the unit matrix for its coefficients when K is
- * constant. */
+/* u = C^-1 w, C = sum_i w_ri r_ij (and (a r)_ij for weights of g / h): with these combinations of
+ * the conditions w, the coefficients of the linear system for the multipliers are the unit matrix
+ * if K is constant. */
 static inline void spark_conditions(spark_kind kind, spark_parts t, spark_rows w, spark_rows u)
 {
     int s = kind.stages, p = kind.points, pivot[SPARK_STAGES_MAX];
@@ -94,10 +95,10 @@ static inline void spark_moment(spark_kind kind, spark_parts t, int r, double *t
         to[i] = t.a[(kind.points - 1) * kind.stages + i] * nh_legendre(r, t.c[i]);
 }
 
-/* How conditions on positions are kept within a step: by moments of their derivatives, or at the
- * inner stages themselves. With moments Legendre polynomials are a must: those of higher degree
- * than zero vanish whether or not the one of degree zero does, and powers of c then would not look
- * the same from the end of the step. */
+/* How conditions on positions are imposed within a step: by moments of their derivatives, or at the
+ * inner stages themselves. Moments require Legendre polynomials: those of degree above zero vanish
+ * whether or not the one of degree zero does; with powers of c, the conditions would not look the
+ * same from the other end of the step. */
 typedef enum spark_holonomic { SPARK_STAGES, SPARK_MOMENTS } spark_holonomic;
 
 /* g = 0 at the end of the step; its derivative there; and s - 2 conditions within. */
@@ -107,7 +108,7 @@ static inline void spark_positions(spark_kind kind, spark_parts t, spark_holonom
     double on_k[SPARK_STAGES_MAX * SPARK_POINTS_MAX] = {0},
                                    on_g[SPARK_STAGES_MAX * SPARK_POINTS_MAX] = {0};
     if (s < 2)
-        return; /* refused: one multiplier cannot keep g and its derivative */
+        return; /* refused: one multiplier cannot satisfy both g = 0 and its derivative */
     for (int r = 0; r < s - 2; r++)
         if (how == SPARK_MOMENTS)
             spark_moment(kind, t, r + 1, on_k + r * p);
@@ -118,8 +119,8 @@ static inline void spark_positions(spark_kind kind, spark_parts t, spark_holonom
     spark_conditions(kind, t, (spark_rows){on_k, on_g}, (spark_rows){t.ud, t.ug});
 }
 
-/* e: what a polynomial, fitted to values at the nodes c, is at 1 + c. Polynomials of high degree
- * leave their interval too fast. */
+/* e: extrapolates to 1 + c the polynomial fitted to values at the nodes c. Polynomials of high
+ * degree grow too fast outside their interval. */
 static inline void spark_continue_impulses(spark_kind kind, spark_parts t)
 {
     int s = kind.stages;
@@ -136,8 +137,8 @@ static inline void spark_continue_impulses(spark_kind kind, spark_parts t)
     }
 }
 
-/* e2: what the polynomial through the values at the nodes c of the last step and c - 1 of the one
- * before is at 1 + c. */
+/* e2: extrapolates to 1 + c the polynomial through the values of the last step, at the nodes c, and
+ * of the step before, at c - 1. */
 static inline void spark_continue_two(spark_kind kind, spark_parts t)
 {
     int s = kind.stages;
@@ -151,9 +152,9 @@ static inline void spark_continue_two(spark_kind kind, spark_parts t)
         }
 }
 
-/* g and g2: rises are f times accelerations, which are continued as impulses are: g = f e f^+, with
- * f^+ the pseudoinverse. What of the rises is not f times anything is kept as it was, where
- * reactions have a table of their own. `e` has `steps` blocks of s columns, and g of p. */
+/* g and g2: rises are f times accelerations, which are extrapolated like impulses: g = f e f^+,
+ * with f^+ the pseudoinverse. If reactions have their own coefficients, the part of the rises
+ * outside the range of f stays as it was. `e` has `steps` blocks of s columns, and g of p. */
 static inline void spark_continue_rises(spark_kind kind, spark_parts t, const double *e, int steps,
                                         double *g)
 {
@@ -196,7 +197,7 @@ static inline void spark_multiply(spark_kind kind, const double *a, const double
         }
 }
 
-/* Completes a table whose c, a, f, r are set. `conditions`: s rows on the points where they are not
+/* Completes a table whose c, a, f, r are set. `conditions`: s rows on the points if they are not
  * Jay's, else NULL. */
 static inline void spark_complete(spark_kind kind, spark_parts t, const double *conditions,
                                   spark_holonomic how)
@@ -246,7 +247,7 @@ static inline int spark_lobatto_order(const double *option)
     return 2 * (int)option[0] - 2;
 }
 
-/* What one of the two ways to solve a step calls, and the other does not. */
+/* The functions that only the other one of the two solvers calls. */
 static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
 {
     (void)option;
@@ -254,10 +255,10 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
                                  : NH_FN_BIT(STAGE) | NH_FN_BIT(SOLVE);
 }
 
-/* What the descriptors of all SPARK methods share. SPARK_SIZES defines the functions of sizes for a
- * method's `kind`, a function of its options; its own are `kind` and `table`. A method that keeps
- * more than a step of spark.c does takes SPARK_FIXED_SIZES, and has its own `memory` and `scratch`.
- */
+/* What the descriptors of all SPARK methods share. SPARK_SIZES defines the size functions for a
+ * method's `kind`, which is a function of its options; the method defines `kind` and `table`. A
+ * method that keeps more than a step of spark.c uses SPARK_FIXED_SIZES, and defines its own
+ * `memory` and `scratch`. */
 #define SPARK_SIZES                                                                                \
     SPARK_FIXED_SIZES                                                                              \
     static size_t memory(const nh_shape *shape, const double *option)                              \
@@ -288,7 +289,7 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
         return nh_spark_fuse(own, kind(option), shape, coefficients, tape);                        \
     }
 
-/* One of Lobatto's tables for positions and one for forces and reactions; the options are
+/* One Lobatto table for positions and one for forces and reactions; the options are
  * SPARK_LOBATTO_STAGES and SPARK_HOLONOMIC. */
 #define SPARK_LOBATTO_PAIR(positions, forces)                                                      \
     static spark_kind kind(const double *option)                                                   \

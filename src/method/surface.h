@@ -6,10 +6,10 @@
  *     0 = g(t1, q1),   0 = k(t1, q1, v1),   and where that is asked for
  *     0 = the constraints on velocities at u, at a point between q0 and q1 or averaged
  *
- * Solved by fixed point for u, w = v1 - v0 and the impulses Z with B, K and G frozen for the
- * system of Z; this is factorised by reflections. Where that does not converge, Newton's method
- * finds all of them together. The methods take this way where there are conditions on positions,
- * and their own, which is shorter, where there are none. */
+ * Solved by fixed-point iteration for u, w = v1 - v0 and the impulses Z, with B, K and G frozen in
+ * the linear system for Z, which is factorised by reflections. Where that does not converge,
+ * Newton's method solves for all of them together. Methods use this step where there are conditions
+ * on positions, and otherwise their own, which is shorter. */
 #ifndef NH_METHOD_SURFACE_H
 #define NH_METHOD_SURFACE_H
 
@@ -68,7 +68,7 @@ typedef struct surface_work {
     real *D;      /* SURFACE_PLACES_MAX x N */
     real *Z, *dZ; /* impulses, place after place */
     real *u_new, *w_new, *q, *v;
-    real *end, *point; /* what END gives at the end, and where the constraints on u are taken */
+    real *end, *point; /* outputs of END at the end, and where the constraints on u are evaluated */
     real *surface;     /* what SURFACE gives at the end */
     real *column, *matrix, *reflection, *beta, *rows;
 } surface_work;
@@ -80,7 +80,7 @@ typedef struct surface_work {
 
 /* ---- the equations at u, w and Z ---- */
 
-/* `is_new`: the state (q, v) at place j, where the forces have to be found. */
+/* `is_new`: the state (q, v) at place j has changed, so the forces have to be computed. */
 static int find_D(kernel *k, const surface_step *p, const surface_work *w, int j, int is_new,
                   const real *Z)
 {
@@ -101,7 +101,7 @@ static int find_D(kernel *k, const surface_step *p, const surface_work *w, int j
     return NH_KERNEL_OK;
 }
 
-/* u_new and w_new: where the impulses take the present u and w. */
+/* u_new and w_new: where the impulses take the current u and w. */
 static int follow(kernel *k, const surface_step *p, const surface_work *w, int is_first,
                   const real *u, const real *dv)
 {
@@ -199,7 +199,7 @@ static inline void make_system(kernel *k, const surface_step *p, const surface_w
     orthogonal_factor(size, w->matrix, w->reflection, w->beta);
 }
 
-/* Impulses that make the conditions hold at u_new and w_new, and what they do to these. */
+/* Impulses that make the conditions hold at u_new and w_new, and their effect on these. */
 static inline void correct(kernel *k, const surface_step *p, const surface_work *w, const real *u,
                            const real *dv)
 {
@@ -236,7 +236,7 @@ typedef struct surface_problem {
     const surface_work *w;
 } surface_problem;
 
-/* Unknowns: u, w and the impulses. What KICK gives at the start is known. */
+/* Unknowns: u, w and the impulses. The outputs of KICK at the start are known. */
 static int surface_gap(kernel *k, const double *x, double *r, double *work)
 {
     const surface_problem *c = (const surface_problem *)work;
@@ -274,7 +274,7 @@ static int surface_newton(kernel *k, const surface_step *p, const surface_work *
                                     : newton_impulse_size(k, KICK_AT(0) + N);
     }
     int status = newton_solve(k, &problem);
-    if (!status) /* what the end of the step wants to know is that of the solution */
+    if (!status) /* leave what the end of the step needs, at the solution */
         status = surface_gap(k, problem.x, space, (double *)&c);
     EACH(i, N)
     {
@@ -286,8 +286,8 @@ static int surface_newton(kernel *k, const surface_step *p, const surface_work *
 }
 #endif
 
-/* Solves the step: u = (q1 - q0)/h and dv = v1 - v0. `rest`, unless NULL, is what the forces and
- * the constraints on velocities alone do at the last place. */
+/* Solves the step: u = (q1 - q0)/h and dv = v1 - v0. `rest`, unless NULL, is the effect of the
+ * forces and the constraints on velocities alone at the last place. */
 SHARED int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, real *rest)
 {
     LOCAL(kick, SURFACE_PLACES_MAX * (N + NB));
@@ -357,7 +357,7 @@ SHARED int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, re
 #ifdef NH_DESCRIBE
 #include "method/method.h"
 
-/* What is called where there are conditions on positions only. */
+/* Functions that are called only if there are conditions on positions. */
 #define SURFACE_CALLS (NH_FN_BIT(SURFACE) | NH_FN_BIT(END))
 
 /* Reals of scratch that one surface_solve takes. */

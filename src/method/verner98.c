@@ -1,8 +1,9 @@
-/* Verner's most efficient pair of orders 9 and 8: sixteen stages, of which the last only serves the
- * error estimate.
+/* Verner's most efficient pair of orders 9 and 8; sixteen stages, the last of which is used only by
+ * the error estimate.
  *
- * Order 9; keeps constraints and, where it is conserved and the constraints are linear in the
- * velocities, energy (explicit.h). The interpolation is of order 8 and takes four more stages. */
+ * Order 9. Preserves the constraints and, where the energy is conserved and the constraints are
+ * linear in the velocities, the energy (explicit.h). The interpolation is of order 8 and takes four
+ * more stages. */
 #define STAGES 16
 #define EXTRA 4
 #define BENDS 5

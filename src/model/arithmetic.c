@@ -1,5 +1,5 @@
-/* Arithmetic of a model: sums, products, powers, loops and functions of values, whether they are
- * numbers, expressions of the graph, vectors or matrices. */
+/* Arithmetic of the model language: sums, products, powers, loops and functions of values, which
+ * may be numbers, expressions of the graph, vectors or matrices. */
 #include "model/arithmetic.h"
 #include "model/vector.h"
 
@@ -24,7 +24,7 @@ static nh_value checked(nh_expander *x, const nh_ast *ast, double number, const 
     return nh_number_value(number);
 }
 
-/* An expression that the graph found to be a number is one from here on. */
+/* An expression that the graph has simplified to a number becomes a number. */
 nh_value nh_as_value(nh_expander *x, const nh_ast *ast, nh_expr expr)
 {
     double number;
@@ -46,7 +46,7 @@ nh_expr nh_value_expr(nh_expander *x, nh_value value)
     return value.symbolic ? value.expr : x->graph ? nh_number(x->graph, value.number) : NH_ZERO;
 }
 
-/* Long sums and products that are copied into others are work as well. */
+/* Copying long sums and products into others counts as work as well. */
 static void count_operands(nh_expander *x, const nh_ast *ast, nh_expr expr)
 {
     x->work += (double)nh_look(x->graph, expr).count;
@@ -87,13 +87,13 @@ static void push_part(nh_expander *x, nh_value part)
     x->part[x->parts++] = part;
 }
 
-/* A sum under construction: numbers add up in place, expressions wait on the stack of terms,
- * vectors and matrices on that of parts. */
+/* A sum under construction: numbers are added at once, expressions are collected on the stack of
+ * terms, vectors and matrices on the stack of parts. */
 typedef struct sum {
     double number;
     bool begun;
-    size_t first, first_part; /* of its terms and parts */
-    nh_value shape;           /* of all that is added: the first decides */
+    size_t first, first_part; /* where its terms and parts begin */
+    nh_value shape;           /* of all summands: the first one decides */
     bool shaped;
 } sum;
 
@@ -144,7 +144,7 @@ static nh_value total_single(nh_expander *x, const nh_ast *ast, const sum *s)
     return value;
 }
 
-/* A sum of vectors or matrices is one for every entry. */
+/* A sum of vectors or matrices is computed entry by entry. */
 static nh_value total(nh_expander *x, const nh_ast *ast, const sum *s)
 {
     if (!s->shaped)
@@ -153,7 +153,7 @@ static nh_value total(nh_expander *x, const nh_ast *ast, const sum *s)
         return total_single(x, ast, s);
     nh_value value = nh_vector(x, s->shape.rows, s->shape.columns, s->shape.entry);
     int64_t entries = nh_value_entries(value);
-    nh_value *entry = (nh_value *)value.entry; /* still ours */
+    nh_value *entry = (nh_value *)value.entry; /* allocated above, so it may be written */
     for (int64_t i = 0; i < entries && !x->status; i++) {
         sum one = begin_sum(x);
         for (size_t k = s->first_part; k < x->parts; k++)
@@ -174,8 +174,8 @@ nh_value nh_expand_sum(nh_expander *x, const nh_ast *ast)
     return total(x, ast, &s);
 }
 
-/* One factor: a number goes to *number, an expression to *expr, the rest on the stack of parts.
- * Returns whether it is an empty sum. */
+/* One factor: a number goes to *number, an expression to *expr, anything else on the stack of
+ * parts. Returns whether it is an empty sum. */
 static bool multiply(nh_expander *x, const nh_ast *factor, double *number, nh_expr *expr)
 {
     nh_value value = nh_expand(x, factor);
@@ -240,7 +240,7 @@ nh_value nh_sum_of_products(nh_expander *x, const nh_ast *ast, const nh_value *a
 
 nh_value nh_expand_power(nh_expander *x, const nh_ast *ast)
 {
-    /* x^n / x would have no value at 0 */
+    /* x^n / x would be undefined at 0 */
     nh_value base = nh_expand(x, ast->child), exponent = nh_expand_number(x, ast->child->next);
     if (!nh_is_single(base))
         FAIL(x, ast->place, "a power of %s; dot(v, v) is the square of a vector",

@@ -1,11 +1,11 @@
-/* Arithmetic of a model, between expand.c, arithmetic.c and vector.c. Every function returns 0
- * after a failure, which is in x->status. */
+/* Arithmetic of the model language, shared by expand.c, arithmetic.c and vector.c. Every function
+ * returns 0 after a failure, which is in x->status. */
 #ifndef NH_MODEL_ARITHMETIC_H
 #define NH_MODEL_ARITHMETIC_H
 
 #include "model/expand.h"
 
-/* Fails at a place of the text, unless something failed before. */
+/* Fails at a position in the text, unless something failed before. */
 #define FAIL(x, place, ...)                                                                        \
     ((x)->status =                                                                                 \
          (x)->status ? (x)->status : nh_fail_at((x)->report, (x)->source, place, __VA_ARGS__))
@@ -15,14 +15,14 @@ static inline nh_value nh_number_value(double number)
     return (nh_value){.number = number};
 }
 
-/* One kind of expression each. */
+/* Each expands one kind of expression. */
 nh_value nh_expand_sum(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_product(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_power(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_loop(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_builtin(nh_expander *x, const nh_ast *ast);
 
-/* An expression of the graph as a value, a number if it is one; and the way back. */
+/* Converts an expression of the graph to a value (a number if it is one), and back. */
 nh_value nh_as_value(nh_expander *x, const nh_ast *ast, nh_expr expr);
 nh_expr nh_value_expr(nh_expander *x, nh_value value);
 

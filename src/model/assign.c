@@ -1,11 +1,12 @@
-/* Statements that give values to coordinates and velocities: force, start, frame, scale. */
+/* Statements that assign values to coordinates and velocities: force, start, frame, scale. */
 #include "model/build.h"
 
 #include "base/status.h"
 #include "model/arithmetic.h"
 #include "model/vector.h"
 
-/* Frames of large families stay out: a dense array of them would be larger than all else. */
+/* Frames of large families are left out: as dense arrays they would be larger than everything
+ * else. */
 enum { FRAME_ENTRIES_MOST = 16000000 };
 
 static nh_status fail(nh_builder *b, nh_place place, const char *text)
@@ -13,9 +14,9 @@ static nh_status fail(nh_builder *b, nh_place place, const char *text)
     return b->x.status = nh_fail_at(b->report, &b->model->source, place, "%s", text);
 }
 
-/* ---- one value to one entry ---- */
+/* ---- assigning one value to one entry ---- */
 
-/* Decides whether an assignment takes effect against an earlier one. */
+/* Decides whether an assignment overrides an earlier one. */
 static bool prevails(nh_builder *b, nh_given *given, const nh_item *item, int strength,
                      const char *name)
 {
@@ -254,7 +255,8 @@ static void set_component(nh_builder *b, const nh_statement *s, const nh_ast *co
         b->frame_row[at + i] = value;
 }
 
-/* The component of one family: a list with one value for each member, or one value for all. */
+/* The components that belong to one family: a list with one value for each member, or one value for
+ * all. */
 static void set_family(nh_builder *b, const nh_statement *s, const nh_ast *component,
                        const nh_symbol *symbol)
 {

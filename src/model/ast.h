@@ -11,14 +11,14 @@
 typedef enum nh_symbol_kind {
     SYMBOL_PARAMETER,
     SYMBOL_COORDINATE,
-    SYMBOL_VELOCITY, /* of a Lie algebra: no coordinate belongs to it */
+    SYMBOL_VELOCITY, /* on a Lie algebra: it has no coordinate */
     SYMBOL_ROTATION, /* four coordinates each */
     SYMBOL_LET,
     SYMBOL_FUNCTION, /* let f(s) = ..., and let r[i] = ... */
     SYMBOL_TABLE,
     SYMBOL_INPUT,
     SYMBOL_OBSERVABLE,
-    SYMBOL_CONSTRAINT, /* in a table of their own: a constraint may be named like a let */
+    SYMBOL_CONSTRAINT, /* in a table of their own: a constraint and a let may have the same name */
     SYMBOL_EVENT,      /* likewise */
     SYMBOL_KINDS
 } nh_symbol_kind;
@@ -28,29 +28,29 @@ typedef struct nh_symbol {
     nh_symbol_kind kind;
     const char *name;
     nh_place place;
-    int number;               /* counts the symbols of its kind, from 0 */
+    int number;               /* the index among the symbols of its kind, from 0 */
     struct nh_ast *from, *to; /* bounds of a family; NULL for a single one */
     bool angle;
-    bool indexed;            /* a function that is written r[i] */
-    struct nh_ast *argument; /* a function's, as a chain of names */
+    bool indexed;            /* a function written as r[i] */
+    struct nh_ast *argument; /* of a function, as a chain of names */
     int arguments;
     struct nh_ast *body; /* of a definition */
-    int slots;           /* arguments and indices alive at once in the body */
+    int slots;           /* arguments and indices in scope at once in the body */
     struct nh_symbol *next;
 } nh_symbol;
 
-/* Expressions. The parser makes only the kinds of the first group; then resolve.c turns every name
- * into one of the second and every call into one of the third. */
+/* Expressions. The parser creates only the kinds of the first group; resolve.c then turns every
+ * name into one of the second group and every call into one of the third. */
 typedef enum nh_ast_kind {
     AST_NUMBER,
-    AST_SUM,     /* children added; an `inverse` child is subtracted */
-    AST_PRODUCT, /* children multiplied; an `inverse` child is divided by */
+    AST_SUM,     /* sum of the children; an `inverse` child is subtracted */
+    AST_PRODUCT, /* product of the children; it is divided by an `inverse` child */
     AST_POWER,   /* base, exponent */
     AST_LOOP,    /* sum(name in from..to: body): children from, to, body */
-    AST_LIST,    /* (a, b, ...): a vector, of vectors a matrix, for a family one value each */
+    AST_LIST,    /* (a, b, ...): a vector; a matrix if of vectors; for a family, one value each */
     AST_NAME,    /* name, name', name[children], name[children]' */
     AST_IF,      /* if(a > b, c, d): four children; the name is the relation */
-    AST_PART,    /* any other value with an index or a prime behind it: the value, the indices */
+    AST_PART,    /* any other value followed by an index or a prime: the value, the indices */
     AST_CALL,    /* name(children) */
 
     AST_TIME,
@@ -58,7 +58,7 @@ typedef enum nh_ast_kind {
     AST_PARAMETER,
     AST_COORDINATE,
     AST_VELOCITY,
-    AST_ROTATION, /* children: of a family the index, else those of a component */
+    AST_ROTATION, /* children: the index of a family, otherwise those of a component */
     AST_LET,      /* children: indices of a component */
     AST_INPUT,    /* child: the index of a family */
 
@@ -74,31 +74,31 @@ typedef struct nh_ast {
     nh_place place;
     const char *name;
     double number;        /* AST_NUMBER */
-    double cost;          /* visits an expansion makes at least, loops counted once */
-    struct nh_ast *child; /* the first; more hang behind it by `next` */
+    double cost;          /* lower bound of the visits in an expansion, loops counted once */
+    struct nh_ast *child; /* the first; the others follow by `next` */
     struct nh_ast *next;
     nh_symbol *symbol;
     int slot;    /* AST_SLOT, AST_LOOP: relative to the frame of the definition or statement */
     int builtin; /* index in nh_builtins */
 } nh_ast;
 
-/* The functions every model knows. Those of numbers keep their names to themselves; a model may
- * define a name that is here for vectors (`dot`), and then means its own. */
+/* The functions that every model knows. The names of functions of numbers are reserved; a model may
+ * define a function with the name of a vector function (`dot`), which then takes precedence. */
 struct nh_expander;
 struct nh_value;
 typedef struct nh_value nh_vector_function(struct nh_expander *x, const struct nh_ast *call,
                                            const struct nh_value *argument);
-enum { NH_BUILTIN_ARGUMENTS = 2 }; /* at most */
+enum { NH_BUILTIN_ARGUMENTS = 2 }; /* maximum */
 typedef struct nh_builtin {
     const char *name;
     int arguments;
-    int function;               /* of numbers: nh_function, or -1 for the square root */
-    nh_vector_function *vector; /* of vectors and matrices (vector.c), or NULL */
+    int function;               /* for numbers: nh_function, or -1 for the square root */
+    nh_vector_function *vector; /* for vectors and matrices (vector.c), or NULL */
 } nh_builtin;
 extern const nh_builtin nh_builtins[];
 extern const int nh_builtin_total;
 
-/* Statements. Each holds items; what an item's parts mean depends on the kind. */
+/* Statements. Each holds items; the meaning of an item's parts depends on the kind. */
 typedef enum nh_statement_kind {
     STATEMENT_MODEL,
     STATEMENT_PARAMETER,   /* symbol */
@@ -115,15 +115,15 @@ typedef enum nh_statement_kind {
     STATEMENT_FORCE_AT,    /* left = right, a point and the force there */
     STATEMENT_KINEMATICS,  /* left = right, left the velocity of a coordinate */
     STATEMENT_CONSTRAINT,  /* left = right, any expressions; symbol is its name, if it has one */
-    STATEMENT_FRAME,       /* right, a list; or with left all items make one vector */
+    STATEMENT_FRAME,       /* right, a list; or, with left, all items together make one vector */
     STATEMENT_BRACKET,     /* [left, left->next] = right */
-    STATEMENT_START,       /* left = right; a call body(R) or space(R) may stand on the left */
+    STATEMENT_START,       /* left = right; the left side may be a call body(R) or space(R) */
     STATEMENT_SOLVE,       /* left: `start solve x', body(R)` */
     STATEMENT_OBSERVE,     /* symbol */
     STATEMENT_DRAW,        /* word: shape, left: points; then word: key, right or colour (draw.h) */
     STATEMENT_SPAN,        /* right */
     STATEMENT_SCALE,       /* left = right, left a coordinate or velocity, a member or a family */
-    STATEMENT_EVENT,       /* symbol: right changes its sign */
+    STATEMENT_EVENT,       /* symbol: where right changes its sign */
     STATEMENT_WHEN,        /* left = right, left a velocity or body(R) */
     STATEMENT_KINDS
 } nh_statement_kind;
@@ -139,18 +139,18 @@ typedef struct nh_item {
 typedef struct nh_statement {
     nh_statement_kind kind;
     nh_place place;
-    int order;     /* from 0 in the file */
+    int order;     /* position in the file, from 0 */
     nh_ast *loop;  /* `for i in 1..N:` as an AST_LOOP without body, or NULL */
     nh_ast *when;  /* `when N = 2:` the two sides, or NULL */
     nh_ast *event; /* of STATEMENT_WHEN: the name of an event, or of one of a family */
     int direction; /* of STATEMENT_EVENT: 1 rising, -1 falling, 0 both */
-    int slots;     /* indices alive at once */
+    int slots;     /* the largest number of indices in scope at once */
     nh_item *item; /* the first */
     nh_item **last_item;
     struct nh_statement *next;
 } nh_statement;
 
-/* The names of a model, found by hashing, kept in the order of the file. */
+/* The names of a model, in a hash table that keeps the order of the file. */
 typedef struct nh_symbols {
     nh_symbol **slot; /* open addressing; size a power of two */
     size_t size, used;
@@ -159,7 +159,7 @@ typedef struct nh_symbols {
 } nh_symbols;
 
 nh_symbol *nh_symbols_find(const nh_symbols *symbols, const char *name);
-/* False without memory; the name must be new. Gives the symbol its number. */
+/* The name must be new. Gives the symbol its number. False if out of memory. */
 bool nh_symbols_add(nh_symbols *symbols, nh_arena *arena, nh_symbol *symbol);
 /* "a coordinate", for messages. */
 const char *nh_symbol_a(nh_symbol_kind kind);
@@ -170,7 +170,7 @@ struct nh_model {
     const char *name;
     nh_statement *statement; /* the first */
     nh_symbols symbols, constraint_names, event_names;
-    nh_place lagrangian; /* where it is; line 0 when there is none */
+    nh_place lagrangian; /* its position; line 0 if there is none */
     nh_place span;       /* likewise */
 };
 
@@ -178,7 +178,7 @@ struct nh_model {
 nh_status nh_parse_model(nh_model *model, nh_report *report);
 nh_status nh_resolve_model(nh_model *model, nh_report *report);
 
-/* Pieces of a command line; what is read lives in the arena. */
+/* Parts of a command line; what is read is allocated in the arena. */
 nh_status nh_parse_expression(nh_ast **out, nh_arena *arena, const nh_source *source, size_t from,
                               nh_report *report);
 nh_status nh_parse_assignments(nh_statement **out, nh_arena *arena, const nh_source *source,
@@ -186,10 +186,10 @@ nh_status nh_parse_assignments(nh_statement **out, nh_arena *arena, const nh_sou
 /* x', y[2]', ...: a list of velocities as a statement of kind STATEMENT_SOLVE. */
 nh_status nh_parse_names(nh_statement **out, nh_arena *arena, const nh_source *source,
                          nh_report *report);
-/* Names of a parameter's value: numbers and parameters before number `before`. */
+/* Resolves the names in a parameter's value: numbers and parameters before number `before`. */
 nh_status nh_resolve_setting(nh_ast *ast, const nh_source *source, const nh_symbols *symbols,
                              int before, nh_report *report);
-/* Names of start assignments. */
+/* Resolves the names in start assignments. */
 nh_status nh_resolve_assignments(nh_statement *statement, const nh_source *source,
                                  const nh_symbols *symbols, nh_report *report);
 

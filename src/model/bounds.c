@@ -1,8 +1,8 @@
-/* Values of expressions together with bounds of their round-off: running error analysis to first
- * order. What is no larger than its bound may be zero; what is larger is not, whatever its units.
+/* Values of expressions together with bounds on their round-off: running error analysis to first
+ * order. A value no larger than its bound may be zero; a larger one is not, whatever its units.
  *
- * Inputs are exact up to a given relative error; numbers of the model are exact when they have few
- * binary digits, otherwise good to a rounding, as a product of parameters is. */
+ * Inputs are exact up to a given relative error. Numbers of the model are exact if they have few
+ * binary digits; otherwise they are accurate to one rounding, as a product of parameters is. */
 #include "model/graph_internal.h"
 
 #include <float.h>
@@ -15,7 +15,7 @@ static double number_error(double c)
     return scaled == rint(scaled) && fabs(scaled) < 0x1p52 ? 0 : DBL_EPSILON * fabs(c);
 }
 
-/* Terms may have any sign: each partial sum is rounded. */
+/* Terms may have any sign: every partial sum is rounded. */
 static nh_bounded sum_value(nh_node n, const nh_bounded *at)
 {
     nh_bounded sum = {n.number, number_error(n.number)};
@@ -29,7 +29,7 @@ static nh_bounded sum_value(nh_node n, const nh_bounded *at)
     return sum;
 }
 
-/* The largest that a product can be, minus what it is. */
+/* The largest possible value of the product minus its computed value. */
 static nh_bounded product_value(nh_node n, const nh_bounded *at)
 {
     double value = n.number, most = fabs(n.number) + number_error(n.number);

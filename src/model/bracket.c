@@ -10,9 +10,9 @@
 enum { VELOCITIES_MOST = 64 };
 
 typedef struct algebra {
-    int n, first;    /* velocities without coordinates, and the number of the first */
+    int n, first;    /* number of velocities without coordinates, and index of the first */
     double *c;       /* n x n x n */
-    nh_place *given; /* n x n: where a pair got its value */
+    nh_place *given; /* n x n: where the value of a pair was set */
 } algebra;
 
 static double *at(const algebra *a, int i, int j, int r)
@@ -22,7 +22,7 @@ static double *at(const algebra *a, int i, int j, int r)
 
 /* ---- one bracket ---- */
 
-/* Adds c * expr, a velocity of the algebra, to the value of a pair; false when it is none. */
+/* Adds c * expr, a velocity of the algebra, to the value of a pair; false if expr is not one. */
 static bool add_term(nh_builder *b, algebra *a, int i, int j, double c, nh_expr expr)
 {
     nh_node node = nh_look(b->problem->graph, expr);
@@ -34,7 +34,8 @@ static bool add_term(nh_builder *b, algebra *a, int i, int j, double c, nh_expr 
     return true;
 }
 
-/* Sums and products of the graph are canonical: a linear combination can be read off. */
+/* Sums and products of the graph are canonical, so the coefficients of a linear combination can be
+ * read off. */
 static bool add_combination(nh_builder *b, algebra *a, int i, int j, nh_expr value)
 {
     nh_node node = nh_look(b->problem->graph, value);

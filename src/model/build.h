@@ -4,7 +4,8 @@
 
 #include "model/expand.h"
 
-/* A problem with what only this folder knows of it. `problem` comes first: one pointer is both. */
+/* A problem with data that only this folder uses. `problem` comes first, so that a pointer to one
+ * is a pointer to the other. */
 typedef struct nh_built {
     nh_problem problem;
     nh_arena arena;
@@ -14,8 +15,9 @@ typedef struct nh_built {
     size_t start_nodes; /* nodes of the graph that start expressions may reach */
 } nh_built;
 
-/* Where an entry got its value, and how strong that is: of two assignments the more special one
- * wins (a member over its family, under a condition over always), equal ones are an error. */
+/* Where an entry got its value, and how strong that assignment is: of two assignments the more
+ * specific one wins (a member over its family, one under a condition over an unconditional one);
+ * assignments of equal strength are an error. */
 typedef struct nh_given {
     nh_place place; /* line 0: none */
     int strength;
@@ -27,40 +29,41 @@ typedef struct nh_builder {
     nh_problem *problem;
     bool named; /* parameters keep their names */
     nh_report *report;
-    nh_expander x; /* its status is the builder's */
+    nh_expander x; /* the builder's status is x.status */
     nh_given *force, *start_q, *start_v;
-    nh_expr *added_force;        /* [velocities]: what forces.c adds */
+    nh_expr *added_force;        /* [velocities]: forces added by forces.c */
     nh_given *driven;            /* [coordinates]: where kinematics.c found an equation, */
-    nh_expr *drive;              /* and what the velocity is by it */
+    nh_expr *drive;              /* and the velocity that it prescribes */
     nh_expr *frame_row;          /* the vector that assignments fill */
     bool frames_left_out;        /* too large to be kept */
     const nh_ast *solved;        /* the first coordinate that `start solve` names, or NULL */
-    int first_event, last_event; /* those that the present `when` is about */
+    int first_event, last_event; /* the events of the present `when` */
 } nh_builder;
 
-/* problem.c: memory that lives as long as the problem; an array of no entries is a valid pointer.
- */
+/* problem.c: allocates memory that lives as long as the problem; an array without entries is a
+ * valid pointer. */
 void *nh_build_take(nh_builder *b, int64_t count, size_t size);
 char *nh_build_copy(nh_builder *b, const char *text);
-nh_status nh_build_memory(nh_builder *b); /* fails for lack of it */
+nh_status nh_build_memory(nh_builder *b); /* reports that memory ran out */
 
-/* Once, or once for each index of the statement's loop, and not at all when its condition fails. */
+/* Called once, or once for each index of the statement's loop; not at all if its condition is
+ * false. */
 typedef void nh_repeated(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_repeat(nh_builder *b, const nh_statement *s, nh_repeated *build);
-/* How often that is; fails only when the bounds are wrong. */
+/* The number of these calls; fails only if the bounds are wrong. */
 int64_t nh_repetitions(nh_builder *b, const nh_statement *s);
 
-/* assign.c: one iteration of a statement that gives values to coordinates and velocities. */
+/* assign.c: one iteration of a statement that assigns values to coordinates and velocities. */
 void nh_build_assignments(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_solve(nh_builder *b, const nh_statement *s, int64_t index);
 bool nh_is_position(const nh_ast *target); /* rather than a velocity */
-/* Where there are no conditions on positions, no position is solved for. */
+/* Without conditions on positions, `start solve` cannot name a position. */
 nh_status nh_refuse_position(nh_report *report, const nh_source *source, const nh_ast *target);
 void nh_open_frames(
-    nh_builder *b); /* room for all vectors, once the sizes of the families are known */
+    nh_builder *b); /* allocates all vectors, once the sizes of the families are known */
 void nh_build_frame(nh_builder *b, const nh_statement *s, int64_t index);
 
-/* problem.c: "x" or "y[3]", with what follows it. */
+/* problem.c: "x" or "y[3]", followed by `after`. */
 char *nh_member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, const char *after);
 
 /* rows.c: observables and constraints. */
@@ -68,13 +71,13 @@ void nh_add_observable(nh_builder *b, char *name, nh_expr value);
 void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index);
-/* Room for one more entry behind `count` of them, in an array that doubles. */
+/* Makes room for one more entry after the first `count`, in an array that grows by doubling. */
 void *nh_build_grown(nh_builder *b, void *array, int count, size_t size);
 /* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
 void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
-/* Conditions on positions go behind all others. */
+/* Moves conditions on positions behind all other constraints. */
 void nh_order_constraints(nh_builder *b);
-/* Which constraints the reactions that observables ask for belong to. */
+/* Finds the constraints whose reactions observables use. */
 void nh_find_reactions(nh_builder *b);
 
 /* forces.c: dissipation, and forces at points and on rotations; added at the end. */
@@ -83,10 +86,11 @@ void nh_build_force_at(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_force_on(nh_builder *b, const nh_ast *ast, nh_value velocity, nh_value force);
 void nh_add_forces(nh_builder *b);
 
-/* kinematics.c: g' = f; at the end the Lagrangian gets what makes the mass matrix regular. */
+/* kinematics.c: g' = f; at the end, adds a term to the Lagrangian that makes the mass matrix
+ * regular. */
 void nh_build_kinematics(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_add_kinematics(nh_builder *b);
-/* The mean of some masses d2L/dv_i^2 in a state, rounded to a power of two; 1 where there is none.
+/* The mean of some masses d2L/dv_i^2 in a state, rounded to a power of two; 1 if there are none.
  * `momenta` is dL/dv. */
 double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, const double *v,
                     int first, int count);
@@ -94,34 +98,34 @@ double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, 
 /* pace.c */
 void nh_build_pace(nh_builder *b, const nh_statement *s, int64_t index);
 
-/* kinks.c: the kinks that the motion sees. */
+/* kinks.c: the kinks that affect the motion. */
 void nh_find_kinks(nh_builder *b);
 
-/* event.c: the natural length of a run, and what changes at events; the latter when all events are
- * known. */
+/* event.c: the natural length of a run, and the changes at events, which are built when all events
+ * are known. */
 void nh_build_span(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_when(nh_builder *b, const nh_statement *s, int64_t index);
-/* A velocity gets a value at the events of the present `when`. */
+/* Sets the value of a velocity at the events of the present `when`. */
 void nh_add_scale(nh_builder *b, const nh_item *item, int64_t at, nh_expr value);
 void nh_add_change(nh_builder *b, const nh_item *item, int64_t velocity, nh_expr value);
 
-/* rotation.c: the unit conditions and the radial masses. */
+/* rotation.c: the conditions |p| = 1 and the radial masses. */
 void nh_build_rotations(nh_builder *b);
-void nh_build_rates(nh_builder *b); /* what a prime takes for the rates of quaternions */
+void nh_build_rates(nh_builder *b); /* the rates of quaternions that a prime uses */
 
-/* draw.c: the drawing, behind everything else. */
+/* draw.c: the drawing, after everything else. */
 void nh_build_drawing(nh_builder *b);
 
 /* bracket.c: all bracket statements at once. */
 void nh_build_brackets(nh_builder *b);
 
-/* Values given to some entries instead of the start expressions; NULL arrays: to none. */
+/* Values that replace the start expressions of some entries; a NULL array replaces none. */
 typedef struct nh_overrides {
     bool *has_q, *has_v;
     double *q, *v;
 } nh_overrides;
 
-/* The start state. When the start of an entry depends on itself, *culprit is that coordinate, or
+/* The start state. If the start of an entry depends on itself, *culprit is that coordinate, or
  * coordinates + that velocity, and the status is NH_BAD_MODEL without a report. */
 nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double t, double *q,
                          double *v, int *culprit);

@@ -1,5 +1,5 @@
-/* The functions of the language: of numbers (functions.def), and those that are expanded into
- * numbers (vector.h). */
+/* The functions of the language: those of numbers (functions.def), and those that expand into
+ * scalar expressions (vector.h). */
 #include "model/vector.h"
 
 const nh_builtin nh_builtins[] = {

@@ -1,13 +1,13 @@
 /* Derivatives, substitution and values of expressions.
  *
- * Derivatives run in reverse mode: the adjoint of a node is the sum over its users of (adjoint of
- * the user) x (partial of the user by the node). Users have larger handles, so going down through
- * the handles every adjoint is complete when its node is reached.
+ * Derivatives are computed in reverse mode: the adjoint of a node is the sum over its users of
+ * (adjoint of the user) x (partial derivative of the user by the node). Users have larger handles,
+ * so in order of descending handles every adjoint is complete when its node is reached.
  *
- * At a hinge (nh_make_hinge) the way down ends: its adjoint is multiplied by the hinge's own
- * derivatives. By velocities the adjoint is a momentum, or a moment of inertia, and becomes a hinge
- * itself. So the second derivatives of f(w(q)) are w_q^T f_ww w_q + f_w w_qq with f_ww found once,
- * not once for every coordinate. */
+ * The descent stops at a hinge (nh_make_hinge): its adjoint is multiplied by the hinge's own
+ * derivatives. In derivatives by velocities the adjoint is a momentum, or a moment of inertia, and
+ * becomes a hinge itself. So the second derivatives of f(w(q)) are w_q^T f_ww w_q + f_w w_qq, where
+ * f_ww is computed once, not once for every coordinate. */
 #include "model/graph_internal.h"
 
 #include <math.h>
@@ -23,7 +23,8 @@ typedef struct dependent_nodes {
     size_t mask;
 } dependent_nodes;
 
-/* Whether inputs of just this kind are below: nh_depends counts NH_U as a change in time, too. */
+/* Whether e depends on inputs of exactly this kind; nh_depends also counts NH_U as a change in
+ * time. */
 static bool reaches(const nh_graph *g, nh_expr e, nh_input kind)
 {
     return g->node[e].depends >> kind & 1;
@@ -113,11 +114,11 @@ typedef struct sweep {
     uint32_t *first; /* for every node of r, its contributions */
     contribution *pool;
     size_t used, room;
-    const nh_rates *motion; /* NULL: derivatives by inputs are wanted, else one along this */
-    nh_expr along;          /* what hinges add to the latter */
+    const nh_rates *motion; /* NULL: derivatives by inputs; otherwise one along this */
+    nh_expr along;          /* what hinges contribute to the latter */
     const nh_expr *stop;    /* nodes that count as inputs */
     size_t stops;
-    nh_expr *adjoint; /* of those; NULL: there are none */
+    nh_expr *adjoint; /* derivatives by those; NULL: there are none */
     bool failed;
 } sweep;
 
@@ -160,7 +161,7 @@ static nh_expr adjoint_of(sweep *s, size_t place)
     return sum;
 }
 
-/* The same product with one power less. */
+/* The same product with one exponent reduced by 1. */
 nh_expr nh_product_partial(nh_graph *g, nh_expr product, size_t which)
 {
     nh_node n = nh_look(g, product);
@@ -191,8 +192,9 @@ nh_expr nh_call_partial(nh_graph *g, nh_expr f)
     }
 }
 
-/* WHEN and UNLESS: the derivatives of the value are chosen as it is. They are found on their own,
- * so that one which does not exist where another is chosen does no harm. */
+/* WHEN and UNLESS: the derivatives of the value are subject to the same choice as the value. They
+ * are computed separately, so that a derivative that does not exist where the other value is chosen
+ * does no harm. */
 static void choice_contribute(sweep *s, nh_function f, nh_expr condition, nh_expr value,
                               nh_expr adjoint)
 {
@@ -233,8 +235,8 @@ static void call2_contribute(sweep *s, nh_expr f, nh_node n, nh_expr adjoint)
             contribute(s, operand[i], nh_multiply(g, adjoint, nh_call2_partial(g, f, i)));
 }
 
-/* Hands the adjoint of a node down to its operands. The node is looked at anew for every operand:
- * making expressions may move the graph's storage. */
+/* Passes the adjoint of a node down to its operands. The node is fetched again for every operand,
+ * because creating expressions may move the graph's storage. */
 static void distribute(sweep *s, nh_expr e, nh_expr adjoint)
 {
     nh_graph *g = s->g;
@@ -266,7 +268,7 @@ static size_t kept_slot(const nh_graph *g, nh_expr e, nh_input kind)
     return slot;
 }
 
-/* Room for one more in the table, which is at most half full. */
+/* Makes room for one more entry in the table, which is at most half full. */
 static bool make_kept_room(nh_graph *g)
 {
     if (2 * g->kept_count < g->kept_room)
@@ -284,8 +286,8 @@ static bool make_kept_room(nh_graph *g)
     return true;
 }
 
-/* The derivatives of a hinge, found once; NULL without memory. They stay where they are until those
- * of another hinge are asked for. */
+/* The derivatives of a hinge, computed once; NULL if out of memory. The pointer is valid until
+ * those of another hinge are requested. */
 static const nh_partials *partials_of_hinge(nh_graph *g, nh_expr e, nh_input kind)
 {
     kept_partials made = {.node = e, .kind = kind};
@@ -337,7 +339,7 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the way down ends here, its adjoint being wanted. */
+/* Whether the descent stops here because the adjoint itself is requested. */
 static bool take_stop(sweep *s, nh_expr e, nh_expr adjoint)
 {
     const nh_expr *found = s->stops ? bsearch(&e, s->stop, s->stops, sizeof e, ascending) : NULL;
@@ -410,7 +412,7 @@ bool nh_gradient_beside(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *st
     return sweep_down(&s, f, out);
 }
 
-/* (df/dq) q', and df/dt where that is wanted */
+/* (df/dq) q', plus df/dt if requested */
 static nh_expr along(nh_graph *g, nh_expr f, const nh_rates *motion, bool with_time)
 {
     nh_partials dq, dt = {0};

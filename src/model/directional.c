@@ -1,8 +1,8 @@
-/* Derivatives along one change of the inputs, in forward mode: the tangent of a node is the sum of
- * those of its operands, each times the node's partial by it, found once, whatever the number of
- * expressions that contain it. Operands have smaller handles, so going up through the handles
- * theirs are known. For a single expression the reverse mode of calculus.c gives shorter results:
- * there the changes of inputs are multiplied last. */
+/* Derivatives along one change of the inputs, in forward mode: the tangent of a node is the sum
+ * over its operands of their tangents times the partial derivatives of the node. It is computed
+ * once, however many expressions contain the node. Operands have smaller handles, so in order of
+ * ascending handles their tangents are known. For a single expression the reverse mode of
+ * calculus.c gives shorter results, because there the changes of inputs are multiplied last. */
 #include "model/graph_internal.h"
 
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static nh_expr tangent_of_pair(tangents *s, nh_expr e)
     return sum;
 }
 
-/* What an operand of a sum, a product or a call contributes. The node is looked at anew for every
- * one: making expressions may move the graph's storage. */
+/* The contribution of an operand of a sum, a product or a call. The node is fetched again for every
+ * operand, because creating expressions may move the graph's storage. */
 static nh_expr contribution(tangents *s, nh_expr e, size_t which)
 {
     nh_graph *g = s->g;

@@ -1,5 +1,5 @@
 /* Builds the drawing of a model. It is expanded like the rest of the text, but into a graph of its
- * own: what is drawn must not change the order in which the motion is computed. */
+ * own, because a drawing must not change the order in which the motion is computed. */
 #include "model/draw.h"
 #include "base/status.h"
 #include "model/build.h"
@@ -16,7 +16,7 @@ static void fail(nh_builder *b, nh_place place, const char *what, nh_value value
                                  nh_value_shape(value).text, expected);
 }
 
-/* The graph's handle stands for the channel until all channels are known. */
+/* Until all channels are known, the graph's handle stands for the channel. */
 static nh_drawn_number number_of(nh_builder *b, nh_value value)
 {
     double number;
@@ -63,7 +63,7 @@ static nh_drawn_value build_matrix(nh_builder *b, nh_place place, nh_value value
     return value.quaternion ? numbers_of(b, 4, value.quaternion) : numbers_of(b, 9, value.entry);
 }
 
-/* Axes and attitudes belong to drawings in space. */
+/* Axes and attitudes are allowed only in drawings in space. */
 static bool is_in_space(nh_builder *b, nh_place place, const char *what)
 {
     nh_drawing *d = b->problem->drawing;
@@ -132,7 +132,7 @@ static nh_drawn *build_shape(nh_builder *b, const nh_statement *s)
     return drawn;
 }
 
-/* Once, or for the first members of a family. */
+/* Once, or for the first members of a family (at most NH_DRAWN_MOST). */
 static void build_statement(nh_builder *b, const nh_statement *s, nh_drawn ***last)
 {
     int64_t first = 0, count = 1;
@@ -197,7 +197,7 @@ static void number_channels(nh_builder *b)
     free(n.channel_of);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole drawing ---- */
 
 static bool has_drawing(const nh_model *model)
 {
@@ -222,7 +222,7 @@ static void build_all(nh_builder *b)
         b->problem->drawing->dimensions = 2;
 }
 
-/* With an expander of its own, whose lets are not those of the motion's graph. */
+/* Uses an expander of its own, because its lets must not be those of the motion's graph. */
 void nh_build_drawing(nh_builder *b)
 {
     if (b->x.status || !has_drawing(b->model))

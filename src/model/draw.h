@@ -1,8 +1,7 @@
-/* What a model looks like: the shapes of its `draw` statements, with the numbers that they are made
- * of as expressions in a graph of their own, so that a drawing changes nothing about the motion and
- * costs nothing until something is drawn.
+/* The drawing of a model: the shapes of its `draw` statements. Their numbers are expressions in a
+ * separate graph, so that a drawing does not affect the motion and costs nothing until it is drawn.
  *
- * A number that moves is a channel; equal expressions are one channel. Everything is allocated in
+ * A number that moves is a channel; equal expressions share a channel. Everything is allocated in
  * the arena of the problem. */
 #ifndef NH_MODEL_DRAW_H
 #define NH_MODEL_DRAW_H
@@ -22,7 +21,7 @@ typedef enum nh_draw_key {
 } nh_draw_key;
 
 enum {
-    NH_DRAWN_MOST = 1000 /* members of a family that are drawn: the first ones */
+    NH_DRAWN_MOST = 1000 /* how many members of a family are drawn: the first ones */
 };
 
 typedef enum nh_key_value {
@@ -37,7 +36,7 @@ typedef enum nh_key_value {
 
 typedef struct nh_shape_words {
     const char *name;
-    int least, most;       /* points */
+    int least, most;       /* number of points */
     unsigned needs, takes; /* bit (1 << nh_draw_key) */
 } nh_shape_words;
 extern const nh_shape_words nh_shape_words_of[NH_DRAW_SHAPES];
@@ -55,12 +54,12 @@ extern const nh_colour nh_colours[];
 extern const int nh_colour_total;
 
 typedef struct nh_drawn_number {
-    int channel; /* -1: it never moves */
+    int channel; /* -1: constant */
     double value;
 } nh_drawn_number;
 
 typedef struct nh_drawn_value {
-    int count; /* 0: not given; 4 of an attitude: a quaternion, 9: a matrix */
+    int count; /* 0: not given; for an attitude, 4: a quaternion, 9: a matrix */
     nh_drawn_number *number;
 } nh_drawn_value;
 
@@ -69,7 +68,7 @@ typedef struct nh_drawn {
     int points;
     nh_drawn_value *point;
     nh_drawn_value key[NH_DRAW_KEYS];
-    int colour; /* of nh_colours, -1: not given */
+    int colour; /* index in nh_colours, -1: not given */
     struct nh_drawn *next;
 } nh_drawn;
 

@@ -1,5 +1,6 @@
-/* Reads `draw [for i in a..b:] SHAPE [point {, point}] {KEY value}` and has the tables of the
- * words. The first item of the statement holds the shape and its points, each further one a key. */
+/* Reads `draw [for i in a..b:] SHAPE [point {, point}] {KEY value}` and holds the tables of the
+ * words. The first item of the statement holds the shape and its points, each further item a
+ * key. */
 #include "model/draw.h"
 #include "model/statements.h"
 #include "model/suggest.h"
@@ -43,7 +44,7 @@ static const char *colour_name(int i)
 
 typedef const char *name_of(int i);
 
-/* "point, line and circle", cut by the room. */
+/* "point, line and circle", truncated to fit. */
 static void list_names(char *text, size_t room, name_of *name, int count, unsigned wanted)
 {
     size_t used = 0;
@@ -52,7 +53,7 @@ static void list_names(char *text, size_t room, name_of *name, int count, unsign
             used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", name(i));
 }
 
-/* The number of the word that stands next, which is taken; -1 after a message with all words. */
+/* Takes the next word and returns its index; -1 after a message that lists all words. */
 static int read_word(nh_parser *p, const char *what, name_of *name, int count, unsigned wanted)
 {
     char all[512] = "", expected[600];
@@ -116,7 +117,7 @@ static bool is_done(nh_parser *p)
     return p->lexer.status || kind == TOKEN_LINE || kind == TOKEN_END;
 }
 
-/* KEY value; `given` are the keys before it. */
+/* KEY value; `given` has the keys that came before. */
 static void read_key(nh_parser *p, nh_statement *s, const nh_shape_words *shape, unsigned *given)
 {
     char what[80];
@@ -142,7 +143,7 @@ static void read_key(nh_parser *p, nh_statement *s, const nh_shape_words *shape,
         item->right = nh_read_expression(p);
 }
 
-/* At most one way to say how a body is turned. */
+/* Allows at most one way of giving a body's attitude. */
 static void check_keys(nh_parser *p, const nh_item *first, const nh_shape_words *shape,
                        unsigned given)
 {

@@ -32,7 +32,7 @@ void nh_read_scale(nh_parser *p, nh_statement *s)
         nh_read_assignments(p, s);
 }
 
-/* for NAME in a..b: or only the colon, behind the name of an event. */
+/* Reads `for NAME in a..b:`, or only the colon, after the name of an event. */
 static bool read_colon(nh_parser *p, nh_statement *s, const char *expected)
 {
     return nh_at_word(p, 0, "for") ? nh_read_for(p, s) : nh_expect(p, ':', expected);
@@ -98,7 +98,7 @@ void nh_add_scale(nh_builder *b, const nh_item *item, int64_t at, nh_expr value)
         p->scale[at] = number;
 }
 
-/* Whether an event is the one of this name, or one of the family of this name. */
+/* Whether an event has this name, or belongs to the family of this name. */
 static bool is_called(const nh_problem_event *event, const char *name)
 {
     size_t length = strlen(name);
@@ -117,8 +117,8 @@ static void unknown_event(nh_builder *b, const nh_ast *event, const char *name)
                                 : "; expected the name of an 'event' statement");
 }
 
-/* The events that a `when` is about: NAME[3], NAME[i] in a loop over i, or all that are called
- * NAME. They stand one behind the other. */
+/* The events that a `when` refers to: NAME[3], NAME[i] in a loop over i, or all that are called
+ * NAME. They are consecutive. */
 static void find_events(nh_builder *b, const nh_statement *s, int64_t index)
 {
     const nh_problem *p = b->problem;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Depth of the recursion below: nesting of the text, through lets and functions. */
+/* Limit of the recursion depth below: nesting of the text, including lets and functions. */
 enum { DEEPEST = 2000 };
 
 static const nh_value zero = {0};
@@ -55,7 +55,7 @@ void nh_frame_close(nh_expander *x, nh_frame outer)
 
 /* ---- functions of the model ---- */
 
-/* r[i]: the index, which has to be within the bounds if the let has any. */
+/* r[i]: the index, which must be within the bounds if the let has any. */
 static nh_value expand_index(nh_expander *x, const nh_ast *ast)
 {
     const nh_symbol *symbol = ast->symbol;
@@ -72,7 +72,7 @@ static nh_value expand_index(nh_expander *x, const nh_ast *ast)
     return nh_number_value((double)index);
 }
 
-/* A function: its arguments are found in the caller's frame, its body in a new one. */
+/* A function: its arguments are expanded in the caller's frame, its body in a new one. */
 static nh_value expand_apply(nh_expander *x, const nh_ast *ast)
 {
     nh_frame caller = nh_frame_open(x, ast->symbol->slots);
@@ -80,7 +80,7 @@ static nh_value expand_apply(nh_expander *x, const nh_ast *ast)
     x->base = caller.base;
     for (const nh_ast *a = ast->child; a && !x->status; a = a->next, i++) {
         nh_value value = ast->symbol->indexed ? expand_index(x, ast) : nh_expand(x, a);
-        /* which may have moved x->slot */
+        /* expanding an argument may have moved x->slot */
         if (!x->status)
             x->slot[i] = value;
     }
@@ -90,7 +90,7 @@ static nh_value expand_apply(nh_expander *x, const nh_ast *ast)
     return value;
 }
 
-/* A let is expanded once, whatever the number of its uses. */
+/* A let is expanded only once, however often it is used. */
 static nh_value expand_let(nh_expander *x, const nh_ast *ast)
 {
     const nh_symbol *symbol = ast->symbol;
@@ -150,8 +150,8 @@ nh_effort nh_expand_effort(const nh_expander *x)
     return (nh_effort){x->work, x->graph ? (double)nh_graph_size(x->graph) : 0};
 }
 
-/* Iterations may get shorter, as in sum(i in 1..N: sum(j in i..N: ...)): only what is several times
- * beyond the limits is refused at once. */
+/* Iterations may get shorter, as in sum(i in 1..N: sum(j in i..N: ...)): only loops that are
+ * several times beyond the limits are refused at once. */
 void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
                                nh_effort before)
 {
@@ -229,8 +229,8 @@ static nh_value expand_motion(nh_expander *x, const nh_ast *ast)
 
 /* ---- the whole ---- */
 
-/* reaction(slip[2]) is an argument of the observable: which constraint's multiplier it is will be
- * known when all constraints are. */
+/* reaction(slip[2]) is an extra argument of the observable. To which constraint it belongs is
+ * determined when all constraints are known. */
 static nh_value expand_reaction(nh_expander *x, const nh_ast *ast)
 {
     char name[NH_NAME_LONGEST + 96];

@@ -11,12 +11,12 @@
 /* A single value, a vector or a matrix. */
 typedef struct nh_value {
     bool symbolic;
-    bool empty; /* a sum without terms: zero, and of any shape where it is added to something */
+    bool empty; /* a sum without terms: zero, of whatever shape it is added to */
     double number;
     nh_expr expr;
     int64_t rows, columns;             /* 0, 0: a single value; columns 0: a vector */
     const struct nh_value *entry;      /* single ones, row by row */
-    const struct nh_value *quaternion; /* [4], of a matrix that is known to be a rotation */
+    const struct nh_value *quaternion; /* [4], of a matrix known to be a rotation */
 } nh_value;
 
 typedef struct nh_family { /* of a coordinate or velocity; a single one is a family of one */
@@ -26,7 +26,7 @@ typedef struct nh_family { /* of a coordinate or velocity; a single one is a fam
     int64_t width; /* coordinates of each member: 4 of a rotation */
 } nh_family;
 
-/* A place of the text where a function has a kink: where the condition changes its sign. */
+/* A position in the text where a function has a kink: where the condition changes its sign. */
 typedef struct nh_kink {
     nh_expr condition;
     nh_place place;
@@ -42,29 +42,29 @@ typedef struct nh_expander {
     nh_graph *graph;         /* NULL: numbers only, as on a command line */
     const double *parameter; /* values, by the number of the symbol */
     bool named;              /* parameters are inputs NH_P of the graph instead of numbers */
-    bool *fixed;             /* those of them that decided something, so that numbers were needed */
+    bool *fixed;             /* those whose numbers had to be known */
     nh_family *coordinate, *velocity, *rotation;
-    bool families_settled; /* before, a coordinate has no meaning yet */
-    nh_rates rates;        /* what a prime takes for the rates of coordinates and rotations */
+    bool families_settled; /* false: coordinates have no meaning yet */
+    nh_rates rates;        /* the rates of coordinates and rotations that a prime uses */
 
-    nh_value *let; /* values found so far, and whether they are */
+    nh_value *let; /* the values known so far, and which are known */
     bool *let_known;
     struct nh_input_use *input; /* by the number of the symbol: inputs.c */
     nh_problem_input *problem_input;
     int inputs;
     int open_values;      /* numbers NH_U in use */
-    double input_period;  /* > 0: what is not a table is sampled so often */
-    bool inputs_as_given; /* an open input means its expression, as in drawings */
+    double input_period;  /* > 0: interval at which inputs without a table are sampled */
+    bool inputs_as_given; /* an open input stands for its expression, as in drawings */
 
     nh_value *slot; /* indices and arguments of everything that is being expanded */
     size_t slots, slot_room, base;
-    nh_expr *term; /* sums under construction, one on top of another */
+    nh_expr *term; /* sums under construction, as a stack */
     size_t terms, term_room;
     nh_value *part; /* the same for vectors and matrices, in sums and in products */
     size_t parts, part_room;
 
-    nh_kink *kinks;             /* met so far, the last one first */
-    struct nh_wanted_reaction { /* what reaction() asked for, each once */
+    nh_kink *kinks;             /* found so far, the latest first */
+    struct nh_wanted_reaction { /* the reactions that were used, each once */
         const char *name;       /* of a constraint, "rod", "slip[3]" */
         nh_place place;
     } * reaction;
@@ -80,20 +80,22 @@ void nh_expander_free(nh_expander *x);
 nh_value nh_expand(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_single(nh_expander *x, const nh_ast *ast); /* fails for vectors */
 nh_expr nh_expand_expr(nh_expander *x, const nh_ast *ast);
-/* For places where a number decides: what only named parameters make symbolic is their number. */
+/* Where a number is needed: an expression that is symbolic only because of named parameters is
+ * evaluated, and these parameters become fixed. */
 nh_value nh_expand_number(nh_expander *x, const nh_ast *ast);
 nh_expr nh_fix_parameters(nh_expander *x, nh_expr expr);
 
-/* A number that must be whole; `what` begins the message ("the upper bound"). */
+/* An expression that must be an integer; `what` begins the message ("the upper bound"). */
 int64_t nh_expand_integer(nh_expander *x, const nh_ast *ast, const char *what);
 
-/* How often a loop runs, 0 for b = a-1; fails when it would not end or would be too long. `cost` of
- * one iteration. `*first` is the first index. */
+/* The number of iterations of a loop, 0 for b = a-1; fails if the loop would not end or would be
+ * too long. `cost` is that of one iteration, `*first` receives the first index. */
 int64_t nh_expand_range(nh_expander *x, const nh_ast *from, const nh_ast *to, double cost,
                         int64_t *first);
 
-/* The cost of inner loops is known only after they have run: after the first of several iterations
- * this fails if the rest would exceed the limits. `before` is the effort before that iteration. */
+/* The cost of inner loops is known only after they have run: called after the first of several
+ * iterations, this fails if the rest would exceed the limits. `before` is the effort before that
+ * iteration. */
 typedef struct nh_effort {
     double work, nodes;
 } nh_effort;
@@ -101,17 +103,17 @@ nh_effort nh_expand_effort(const nh_expander *x);
 void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first, int64_t count,
                                nh_effort before);
 
-/* The members that a target names: all of a family, or one. Offsets are among all coordinates or
+/* The members that a target names: a whole family, or one member. Offsets count all coordinates or
  * all velocities. */
 nh_family nh_expand_target(nh_expander *x, const nh_ast *target);
 
 /* inputs.c: an input's value. */
 nh_value nh_expand_input(nh_expander *x, const nh_ast *ast);
-/* Fails where an expression to be differentiated by time has an input that jumps. */
+/* Fails if an expression whose time derivative is needed contains an input that jumps. */
 bool nh_inputs_have_rates(nh_expander *x, const nh_ast *of, nh_expr e);
-void nh_forget_inputs(nh_expander *x, int inputs); /* before another graph is built */
+void nh_forget_inputs(nh_expander *x, int inputs); /* called before another graph is built */
 
-/* A frame of slots for a statement or definition; give it back with nh_frame_close. */
+/* A frame of slots for a statement or definition; release it with nh_frame_close. */
 typedef struct nh_frame {
     size_t base, slots;
 } nh_frame;

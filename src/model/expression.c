@@ -11,8 +11,8 @@
  *     reference    NAME [ [ values ] ] [']
  *     values       expression {, expression}
  *
- * Sums and products are flat, however long, so that the depth of the tree is the depth of nesting,
- * which is limited. */
+ * Sums and products are flat however long they are, so the depth of the tree is the depth of
+ * nesting, which is limited. */
 #include "model/parser.h"
 
 #include "base/status.h"
@@ -68,7 +68,7 @@ bool nh_expect(nh_parser *p, char sign, const char *expected)
     return false;
 }
 
-/* A frequent reason for an unexpected token, said after it. */
+/* A likely reason for an unexpected token, appended to the message. */
 static const char *hint(const nh_parser *p, const nh_token *next, const char *expected)
 {
     const nh_token *last = &p->previous;
@@ -122,7 +122,7 @@ nh_ast *nh_parser_node(nh_parser *p, nh_ast_kind kind, nh_place place)
 
 /* ---- primaries ---- */
 
-/* Elements up to the closing parenthesis, as a chain; the opening one is taken already. */
+/* Elements up to the closing parenthesis, as a chain; the opening one has been read. */
 static nh_ast *read_elements(nh_parser *p, nh_place open)
 {
     nh_ast *first = NULL, **last = &first;
@@ -146,7 +146,7 @@ static nh_ast *read_elements(nh_parser *p, nh_place open)
     return nh_expect(p, ')', expected) ? first : NULL;
 }
 
-/* [i] or [i, j], as a chain; the opening bracket is taken already. */
+/* [i] or [i, j], as a chain; the opening bracket has been read. */
 static nh_ast *read_indices(nh_parser *p)
 {
     nh_ast *first = NULL, **last = &first;
@@ -237,7 +237,7 @@ static nh_ast *read_sum(nh_parser *p)
     return body && !p->lexer.status ? loop : NULL;
 }
 
-/* The prime; nothing is differentiated twice. */
+/* The prime; second derivatives are not allowed. */
 static bool read_prime(nh_parser *p, nh_ast *value)
 {
     value->prime = nh_accept(p, '\'');
@@ -325,7 +325,7 @@ static nh_ast *read_primary(nh_parser *p)
     return nh_read_reference(p, "a number, a name or '('");
 }
 
-/* Indices and primes behind a value; a name has taken the first of each itself. */
+/* Indices and primes after a value; a name has read its first index and prime itself. */
 static nh_ast *read_postfix(nh_parser *p)
 {
     bool number = nh_peek(p, 0).kind == TOKEN_NUMBER;
@@ -362,7 +362,7 @@ static nh_ast *read_power(nh_parser *p)
     return power;
 }
 
-/* Every way down into a nested expression comes through here. */
+/* Every descent into a nested expression passes through here. */
 static nh_ast *read_signed(nh_parser *p)
 {
     nh_token token = nh_peek(p, 0);
@@ -385,7 +385,7 @@ static nh_ast *read_signed(nh_parser *p)
     return result;
 }
 
-/* operand {(plus|minus) operand}, flat; alone it stays what it is. */
+/* operand {(plus|minus) operand}, as a flat chain; a single operand is returned as it is. */
 static nh_ast *read_chain(nh_parser *p, nh_ast_kind kind, char plus, char minus,
                           nh_ast *(*read_operand)(nh_parser *))
 {

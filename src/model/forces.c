@@ -1,6 +1,6 @@
-/* Forces that are not given for one coordinate: friction by Rayleigh's function D, -dD/dv_i, and
- * forces whose power is F.u with a velocity u, of a point or of a rotation: F.du/dv_i. They add to
- * those of the force statements. */
+/* Forces that are not assigned to a single coordinate: friction from Rayleigh's function D,
+ * -dD/dv_i, and forces with power F.u, where u is the velocity of a point or a rotation: F.du/dv_i.
+ * They are added to those of the force statements. */
 #include "model/arithmetic.h"
 #include "model/build.h"
 #include "model/vector.h"

@@ -8,7 +8,7 @@
 
 enum { GRAPH_NODES_MAX = 400u * 1000 * 1000 };
 
-/* Grows an array to hold `need` elements; false (and the graph fails) when it cannot. */
+/* Grows an array to hold `need` elements; on failure returns false and the graph fails. */
 static bool grow(nh_graph *g, void **array, size_t *room, size_t need, size_t size)
 {
     if (need <= *room)
@@ -35,7 +35,7 @@ static uint64_t mix(uint64_t h, uint64_t x)
 static uint64_t bits(double x)
 {
     uint64_t b;
-    x += 0.0; /* -0 and 0 are one number */
+    x += 0.0; /* -0 and 0 are the same number */
     memcpy(&b, &x, sizeof b);
     return b;
 }
@@ -88,7 +88,7 @@ static bool rehash(nh_graph *g)
     return true;
 }
 
-/* The operands may point into the graph's own pool: they are copied before the pool moves. */
+/* The operands may point into the graph's own pool, so they are copied before the pool moves. */
 static bool append(nh_graph *g, stored_node *n, const nh_operand *operand)
 {
     if (g->nodes >= GRAPH_NODES_MAX) {
@@ -197,7 +197,7 @@ nh_expr nh_variable(nh_graph *g, nh_input kind, uint32_t index)
         g, (stored_node){.kind = NH_INPUT, .which = (uint8_t)kind, .first = index}, NULL);
 }
 
-/* Not what is a number times something else: numbers are to meet other numbers. */
+/* A multiple of something else is excluded, so that numbers can be combined with other numbers. */
 static bool is_proper_sum(const stored_node *n)
 {
     return n->kind == NH_SUM && (n->count > 1 || n->number != 0);

@@ -1,10 +1,10 @@
 /* The expression graph: numbers, inputs and what is computed from them.
  *
  * Nodes are hash-consed: equal expressions are one node, so equality is equality of handles. They
- * are numbered in the order of creation and an operand is created before its user, so ascending
- * handles are an order of evaluation. Everything is deterministic: the same calls give the same
- * handles. So no call may have two arguments that make nodes: compilers differ in which they
- * evaluate first.
+ * are numbered in the order of creation, and an operand is created before its user, so nodes can be
+ * evaluated in the order of their handles. Everything is deterministic: the same calls give the
+ * same handles. Therefore no call may have two arguments that create nodes: compilers differ in
+ * which they evaluate first.
  *
  * Two kinds of nodes represent the algebra, each in a canonical form in which structural zeros
  * vanish and like terms are combined:
@@ -21,9 +21,9 @@
 typedef uint32_t nh_expr;
 enum { NH_ZERO = 0, NH_ONE = 1 }; /* the first two nodes of every graph */
 
-/* Inputs of the equations: time, coordinates, velocities, extra arguments of a function, what a run
- * is given from outside (statement `input`), constant until it is given anew, and parameters where
- * they keep their names (nh_problem_build_named) instead of being numbers. */
+/* Inputs of the equations: time, coordinates, velocities, extra arguments of a function, values
+ * supplied to a run from outside (statement `input`), which are constant until the next ones, and
+ * parameters if they keep their names (nh_problem_build_named) instead of being numbers. */
 typedef enum nh_input { NH_TIME, NH_Q, NH_V, NH_X, NH_U, NH_P, NH_INPUT_KINDS } nh_input;
 
 typedef enum nh_kind {
@@ -43,13 +43,13 @@ typedef enum nh_function {
 
 typedef struct nh_graph nh_graph;
 
-nh_graph *nh_graph_create(void); /* NULL without memory */
+nh_graph *nh_graph_create(void); /* NULL if out of memory */
 void nh_graph_free(nh_graph *g);
 bool nh_graph_failed(const nh_graph *g);
-void nh_graph_fail(nh_graph *g); /* for those who build on it and run out of memory themselves */
+void nh_graph_fail(nh_graph *g);         /* for callers that run out of memory themselves */
 size_t nh_graph_size(const nh_graph *g); /* nodes */
 
-/* ---- making expressions (simplified on the way) ---- */
+/* ---- creating expressions, which simplifies them ---- */
 nh_expr nh_number(nh_graph *g, double value);
 nh_expr nh_variable(nh_graph *g, nh_input kind, uint32_t index);
 nh_expr nh_add(nh_graph *g, nh_expr a, nh_expr b);
@@ -57,7 +57,7 @@ nh_expr nh_subtract(nh_graph *g, nh_expr a, nh_expr b);
 nh_expr nh_negate(nh_graph *g, nh_expr a);
 nh_expr nh_scale(nh_graph *g, double c, nh_expr a);
 nh_expr nh_multiply(nh_graph *g, nh_expr a, nh_expr b);
-nh_expr nh_divide(nh_graph *g, nh_expr a, nh_expr b); /* b not NH_ZERO: the caller reports that */
+nh_expr nh_divide(nh_graph *g, nh_expr a, nh_expr b); /* b: not NH_ZERO; callers check that */
 nh_expr nh_power(nh_graph *g, nh_expr a, nh_expr b);
 nh_expr nh_sqrt(nh_graph *g, nh_expr a);
 nh_expr nh_call(nh_graph *g, nh_function f, nh_expr a);
@@ -65,12 +65,12 @@ nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b);
 nh_expr nh_sum(nh_graph *g, const nh_expr *terms,
                size_t count); /* linear time, unlike repeated nh_add */
 
-/* Makes a sum a hinge: it stays one term of the sums that use it, and derivatives are taken through
- * it by the chain rule with its own derivatives, which are found once. For what many expressions
- * are made of, such as an angular velocity. What is no sum stays as it is. */
+/* Makes a sum a hinge: it stays a single term in the sums that use it, and derivatives pass through
+ * it by the chain rule, with its own derivatives computed once. Meant for subexpressions that many
+ * expressions share, such as an angular velocity. Has no effect on anything but a sum. */
 void nh_make_hinge(nh_graph *g, nh_expr e);
 
-/* ---- looking at them ---- */
+/* ---- inspecting expressions ---- */
 typedef struct nh_operand {
     nh_expr expr;
     double number; /* a coefficient in a sum, an exponent in a product */
@@ -80,20 +80,20 @@ typedef struct nh_node {
     int which;        /* nh_input of an input, nh_function of a call */
     uint32_t index;   /* of an input */
     double number;    /* the number itself, the constant of a sum, the factor of a product */
-    unsigned depends; /* bit (1 << nh_input) for every kind of input below */
+    unsigned depends; /* bit (1 << nh_input) for each kind of input it depends on */
     size_t count;     /* operands of a sum, a product or a call */
     const nh_operand *operand; /* valid until the next expression is made */
 } nh_node;
 nh_node nh_look(const nh_graph *g, nh_expr e);
 bool nh_is_number(const nh_graph *g, nh_expr e, double *value); /* value may be NULL */
-/* What depends on NH_U counts as depending on NH_TIME too: it changes in a way that is not known.
- */
+/* An expression that depends on NH_U also counts as depending on NH_TIME, since inputs change in an
+ * unknown way. */
 bool nh_depends(const nh_graph *g, nh_expr e, nh_input kind);
-double nh_function_value(nh_function f, double a, double b); /* b of the two-operand ones */
+double nh_function_value(nh_function f, double a, double b); /* b: of two operands */
 bool nh_takes_two(nh_function f);                            /* operands */
 
-/* Every node below the given ones (themselves included), ascending, in *out (to be freed by the
- * caller). False without memory. */
+/* All nodes below the given ones, themselves included, in ascending order, in *out (freed by the
+ * caller). False if out of memory. */
 bool nh_reach(const nh_graph *g, const nh_expr *roots, size_t count, nh_expr **out,
               size_t *out_count);
 
@@ -103,22 +103,21 @@ typedef struct nh_partial {
     nh_expr value;
 } nh_partial;
 typedef struct nh_partials {
-    nh_partial *entry; /* ascending index; structural zeros left out */
+    nh_partial *entry; /* ascending index; without structural zeros */
     size_t count;
 } nh_partials;
 
 /* All first derivatives of f with respect to one kind of input, in reverse mode: the cost is a
- * small multiple of the size of f, whatever the number of inputs. False without memory. */
+ * small multiple of the size of f, whatever the number of inputs. False if out of memory. */
 bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
-/* The same for f as a function of the inputs and of the nodes `stop` (ascending), each of which
- * counts as an input of its own: adjoint[i] is the derivative by stop[i]. */
+/* The same for f as a function of the inputs and of the nodes `stop` (ascending), which count as
+ * additional inputs: adjoint[i] is the derivative by stop[i]. */
 bool nh_gradient_beside(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *stop, size_t stops,
                         nh_expr *adjoint, nh_partials *out);
 void nh_partials_free(nh_partials *p);
 nh_expr nh_partial_of(const nh_partials *p, uint32_t index); /* NH_ZERO where there is none */
 
-/* How positions move: q' = rate, or v where that is NULL; and what is known of the derivatives of
- * hinges. */
+/* How positions move: q' = rate, or v if that is NULL; and known time derivatives of hinges. */
 typedef struct nh_known_rate {
     nh_expr of, rate;
 } nh_known_rate;
@@ -128,19 +127,19 @@ typedef struct nh_rates {
     size_t known_count;
 } nh_rates;
 
-/* The total time derivative of a function of time and positions: df/dq q' + df/dt, with q' = v, or
- * as given. NH_ZERO without memory. */
+/* The total time derivative of a function of time and positions: df/dq q' + df/dt, with q' = v or
+ * as given. NH_ZERO if out of memory. */
 nh_expr nh_total_derivative(nh_graph *g, nh_expr f);
 nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_rates *motion);
 
-/* A sum is remembered as the time derivative of a function of time and positions, with q' = v. */
+/* Remembers that a sum is the time derivative of a function of time and positions, with q' = v. */
 void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate);
-/* What was noted, in the order in which it was. */
+/* The rates noted so far, in order. */
 size_t nh_noted_rates(const nh_graph *g, const nh_known_rate **out);
 
-/* How expressions change with their inputs, all at once (directional.c): `change` tells it of an
- * input, NH_ZERO where that stays as it is. What they have in common is found once, whatever their
- * number. False without memory. */
+/* How several expressions change with their inputs (directional.c): `change` returns the change of
+ * an input, NH_ZERO if it is constant. Common subexpressions are treated once, however many
+ * expressions share them. False if out of memory. */
 typedef nh_expr nh_input_change(void *self, nh_graph *g, nh_input kind, uint32_t index);
 bool nh_tangents(nh_graph *g, const nh_expr *f, size_t count, nh_input_change *change, void *self,
                  nh_expr *out);
@@ -148,41 +147,41 @@ bool nh_tangents(nh_graph *g, const nh_expr *f, size_t count, nh_input_change *c
 /* f with inputs of one kind replaced: value[index] for index < count. */
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);
 
-/* The values that NH_U has by default at time 0. Where expressions are evaluated by the functions
- * below, at other times these values are varied: what holds for them holds for any input. */
+/* The default values of NH_U at time 0. When the functions below evaluate expressions at other
+ * times, they vary these values, so that what is found to hold for them holds for any input. */
 void nh_graph_set_inputs(nh_graph *g, const double *value, uint32_t count);
 double nh_graph_input(const nh_graph *g, uint32_t index, double t);
 
-/* The values of NH_P: of an array that outlives the graph. */
+/* The values of NH_P; the array must outlive the graph. */
 void nh_graph_set_parameters(nh_graph *g, const double *value);
-/* Of an input of the graph that is neither time nor part of an array: NH_U, NH_P; else NAN. */
+/* The value of an input NH_U or NH_P, which the graph itself holds; NAN for other inputs. */
 double nh_graph_given(const nh_graph *g, const nh_node *input, double t);
 
-/* From here on nh_evaluate and nh_evaluate_bounded add up all branches of every choice (abs, if,
- * tables), each with a weight of its own near 1, instead of the one that is chosen: what vanishes
- * then vanishes in all of them, also in those that no state that is tried belongs to. Weights of c
- * and -c are exchanged, so what is even or odd remains so. Until it is switched off. */
+/* While this is on, nh_evaluate and nh_evaluate_bounded add up all branches of every choice (abs,
+ * if, tables), each with its own weight near 1, instead of taking the chosen one. A sum that
+ * vanishes then vanishes in every branch, even in branches that none of the tried states belongs
+ * to. The weights of c and -c are exchanged, so even functions remain even and odd ones odd. */
 void nh_graph_every_branch(nh_graph *g, bool on);
 
-/* Values of expressions, in plain double arithmetic; for facts and start states, not for speed.
- * Arrays of kinds that do not occur may be NULL. False without memory. */
+/* Values of expressions, in plain double arithmetic; for facts and start states, where speed does
+ * not matter. Arrays of kinds that do not occur may be NULL. False if out of memory. */
 bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t, const double *q,
                  const double *v, const double *x, double *out);
 
-/* The same with how far each value is uncertain when every input and every constant may be off by
+/* The same, with the uncertainty of each value if every input and every constant may be off by
  * `relative` times its size (spread.c). */
 bool nh_evaluate_spread(const nh_graph *g, const nh_expr *list, size_t count, double t,
                         const double *q, const double *v, double relative, double *value,
                         double *spread);
 
-/* A value and a bound of its round-off (bounds.c). */
+/* A value and a bound on its round-off (bounds.c). */
 typedef struct nh_bounded {
     double value, error;
 } nh_bounded;
 typedef struct nh_inputs {
     double t;
     const double *q, *v, *x; /* may be NULL where they do not occur */
-    double input_error;      /* relative error of the inputs: 0 when they are what is meant */
+    double input_error;      /* relative error of the inputs; 0: they are exact */
 } nh_inputs;
 bool nh_evaluate_bounded(const nh_graph *g, const nh_expr *list, size_t count, const nh_inputs *p,
                          nh_bounded *out);

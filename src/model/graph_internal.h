@@ -11,8 +11,8 @@ typedef struct stored_node {
     uint32_t first; /* into the operand pool; for an input its index */
     uint32_t count;
     uint8_t kind, which, depends;
-    /* No part of what makes nodes equal: a sum that is not taken apart in other sums; one at which
-     * derivatives by the chain rule stop (nh_make_hinge). */
+    /* Flags that equality of nodes ignores: a sum that is not merged into other sums; one at which
+     * the descent of derivatives stops (nh_make_hinge). */
     bool whole, hinge;
 } stored_node;
 
@@ -28,24 +28,24 @@ struct nh_graph {
     size_t nodes, node_room;
     nh_operand *operand;
     size_t operands, operand_room;
-    nh_expr *table; /* open addressing, a power of two, at most half full */
+    nh_expr *table; /* open addressing; size a power of two, at most half full */
     size_t table_size;
     double *input; /* [inputs] as nh_graph_set_inputs gave them */
     uint32_t inputs;
     const double *parameter; /* values of NH_P, or NULL */
-    kept_partials *kept;     /* found so far: open addressing, node NH_ZERO where there is none */
+    kept_partials *kept;     /* computed so far: open addressing, node NH_ZERO in free places */
     size_t kept_count, kept_room;
     nh_known_rate *noted; /* by nh_note_rate */
     size_t noted_count, noted_room;
-    bool hinges; /* there are some */
+    bool hinges; /* there are hinges */
     bool every_branch;
     bool failed;
 };
 
-/* The value of a call in a state; of a choice, with every branch, if that is asked for. */
+/* The value of a call in a state; with every branch of a choice, if that is switched on. */
 double nh_call_value(const nh_graph *g, const nh_node *call, double a, double b);
 
-/* The node equal to this one, made if need be. `operand` has n.count entries. */
+/* The node equal to this one, created if necessary. `operand` has n.count entries. */
 nh_expr nh_graph_intern(nh_graph *g, stored_node n, const nh_operand *operand);
 
 typedef struct operand_list {
@@ -53,17 +53,17 @@ typedef struct operand_list {
     size_t count, room;
 } operand_list;
 
-/* e stays one term of the sums that use it, if it is a sum. */
+/* If e is a sum, it stays a single term in the sums that use it. */
 void nh_keep_whole(nh_graph *g, nh_expr e);
 
 bool nh_operands_push(nh_graph *g, operand_list *list, nh_expr e, double number);
 
-/* Canonical nodes from loose operands; the lists are reordered and used up, not freed. */
+/* Canonical nodes from unordered operands. The lists are reordered and consumed, but not freed. */
 nh_expr nh_sum_of(nh_graph *g, double constant, operand_list *terms);
 nh_expr nh_product_of(nh_graph *g, double factor, operand_list *factors);
 
-/* Partial derivatives of a node: of a product by an operand, of a function of one, and of ATAN2 or
- * POW by one of two. */
+/* Partial derivatives of a node: of a product by an operand, of a function of one argument, and of
+ * ATAN2 or POW by one of their two. */
 nh_expr nh_product_partial(nh_graph *g, nh_expr product, size_t which);
 nh_expr nh_call_partial(nh_graph *g, nh_expr call);
 nh_expr nh_call2_partial(nh_graph *g, nh_expr call, int which);

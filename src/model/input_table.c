@@ -1,10 +1,10 @@
-/* Tables of inputs: points (t, value) from a file or from a text, as pieces of polynomials.
+/* Tables of inputs: points (t, value) from a file or a text, converted to piecewise polynomials.
  *
- * A file has a line for each point, numbers separated by commas, semicolons, tabs or spaces; lines
- * that begin with # and empty ones are skipped. A first line of names is a header: then the columns
- * are "t" (or "time") and the one with the input's name, else the file has two columns. A text is
- * "[t value; t value; ...]". Times ascend. Before the first point and after the last one the input
- * stays what it is there. */
+ * A file has one line for each point, with numbers separated by commas, semicolons, tabs or spaces;
+ * empty lines and lines that begin with # are skipped. If the first line consists of names, it is a
+ * header: the columns used are "t" (or "time") and the one with the input's name. Without a header
+ * the file has two columns. A text is "[t value; t value; ...]". Times must ascend. Before the
+ * first point and after the last one the input is constant. */
 #include "model/input_table.h"
 
 #include "base/decimal.h"
@@ -23,7 +23,7 @@ enum { ROWS_MOST = 50000000, COLUMNS_MOST = 4096, LINE_LONGEST = 1 << 20 };
 typedef struct reading {
     const char *input, *file; /* the name of the input; NULL file: a text */
     int64_t line;
-    int columns, time, value; /* of the file, and which are read */
+    int columns, time, value; /* number of columns, and the two that are read */
     nh_input_table *table;
     int64_t room;
     nh_report *report;
@@ -96,7 +96,7 @@ static nh_status read_text(reading *r, const char *at)
     do {
         at = skip_space(at + 1);
         if (*at == ']' && r->table->rows > 0)
-            break; /* a semicolon behind the last one */
+            break; /* a semicolon after the last one */
         if (!read_number(&at, &t) || !read_number(&at, &value))
             return fail(r,
                         "expected points such as [0 1; 0.5 2], a time and a value each; point "
@@ -134,7 +134,7 @@ static bool is_name(const char *at, size_t length, const char *name)
     return strlen(name) == length && strncmp(at, name, length) == 0;
 }
 
-/* Names instead of numbers. */
+/* A line of names instead of numbers. */
 static nh_status read_header(reading *r, const char *at)
 {
     r->time = r->value = -1;
@@ -218,7 +218,7 @@ static nh_status read_file(reading *r)
 
 /* ---- pieces ---- */
 
-/* Slopes at the points of the natural cubic spline: tridiagonal equations, solved in place. */
+/* Slopes of the natural cubic spline at the points: tridiagonal equations, solved in place. */
 static bool spline_slopes(const double *t, const double *y, int64_t rows, double *slope)
 {
     double *factor = malloc((size_t)rows * sizeof *factor);
@@ -242,7 +242,7 @@ static bool spline_slopes(const double *t, const double *y, int64_t rows, double
     return true;
 }
 
-/* Piece i from point i on; the last one stays where it is. */
+/* Piece i begins at point i; the last one is constant. */
 static void fill_piece(const nh_input_table *from, const double *slope, int64_t i, int values,
                        double *piece)
 {
@@ -310,7 +310,7 @@ void nh_input_table_free(nh_input_table *table)
     *table = (nh_input_table){0};
 }
 
-/* ---- reading off ---- */
+/* ---- evaluation ---- */
 
 int64_t nh_input_table_find(const nh_input_table *table, double t)
 {

@@ -1,20 +1,22 @@
-/* Inputs: what acts on a system from outside, a motor's torque, a steering rate, a moving support.
+/* Inputs: what acts on a system from outside, such as a motor's torque, a steering rate or a moving
+ * support.
  *
  *     input u = expression               an expression of time and parameters, its default
  *     input u[1..N] = expression
  *
- * A setting replaces the default ("u=sin(t)"), or leaves the input open ("u:held"): then a run gets
- * its values from outside. The equations see a closed input as its expression, differentiated with
- * everything else, and an open one as numbers NH_U that stay the same between two samples:
+ * A setting replaces the default ("u=sin(t)"), or leaves the input open ("u:held"): its values are
+ * then supplied while a run advances. In the equations a closed input is replaced by its
+ * expression, which is differentiated with everything else; an open one is given by numbers NH_U
+ * that are constant between two samples:
  *
  *     held      c                                            jumps from sample to sample
  *     linear    c + c1 (t - t0)                              jumps in its rate
  *     spline    c + c1 (t - t0) + c2 (t - t0)^2 + c3 (t - t0)^3
  *
- * An expression may also depend on the state, as feedback does. An input is a function of time to
- * the variations behind the equations of motion, so this must not be differentiated by velocities
- * or positions: such an input is open while the model is built, and its expression takes its place
- * in the forces afterwards. */
+ * An expression may also depend on the state (feedback). In the variational principle behind the
+ * equations of motion an input is a function of time only, so feedback must not be differentiated
+ * by velocities or positions: such an input is open while the model is built, and afterwards its
+ * expression is substituted in the forces. */
 #include "model/inputs.h"
 
 #include "base/decimal.h"
@@ -59,20 +61,20 @@ void nh_read_inputs(nh_parser *p, nh_statement *s)
 
 /* ---- settings ---- */
 
-/* What a setting says of an input, or of one member. */
+/* What a setting says about an input, or about one of its members. */
 typedef struct setting {
     nh_source source;
-    nh_ast *value;     /* NULL: its default */
-    const char *table; /* in place of the value: a file or points */
+    nh_ast *value;     /* NULL: the default */
+    const char *table; /* instead of the value: a file or points */
     nh_signal signal;  /* NH_SIGNAL_FORMULA: closed, if it is not a table */
-    bool whole;        /* of the family */
+    bool whole;        /* about the whole family */
     int64_t index;
     struct setting *next;
 } setting;
 
 typedef struct nh_input_use {
-    nh_family members; /* `first` counts members of all inputs */
-    setting *set;      /* the last one first */
+    nh_family members; /* `first` counts the members of all inputs */
+    setting *set;      /* the latest first */
     nh_value *value;   /* of each member, once it is known */
     bool known, busy;  /* busy: being expanded */
 } nh_input_use;
@@ -81,7 +83,7 @@ static const char *const signal_name[] = {[NH_SIGNAL_FORMULA] = "formula",
                                           [NH_SIGNAL_HELD] = "held",
                                           [NH_SIGNAL_LINEAR] = "linear",
                                           [NH_SIGNAL_SPLINE] = "spline"};
-/* Numbers that a run is given for an open input. */
+/* How many numbers a run needs for an open input. */
 static const int signal_values[] = {
     [NH_SIGNAL_HELD] = 1, [NH_SIGNAL_LINEAR] = 3, [NH_SIGNAL_SPLINE] = 5};
 
@@ -113,7 +115,7 @@ static nh_status unknown_input(nh_builder *b, const char *name)
                    list);
 }
 
-/* NAME or NAME[INDEX] at the head of a setting; returns where it ends. */
+/* NAME or NAME[INDEX] at the beginning of a setting; returns where it ends. */
 static const char *read_name(const char *text, char *name, setting *set)
 {
     size_t length = 0;
@@ -135,7 +137,7 @@ static const char *read_name(const char *text, char *name, setting *set)
     return text;
 }
 
-/* KIND behind the colon; what follows it. */
+/* KIND after the colon; `text` moves past it. */
 static nh_status read_signal(nh_builder *b, const char **text, const char *name, setting *set)
 {
     const size_t length = strcspn(*text, "= \t");
@@ -271,7 +273,8 @@ void nh_size_inputs(nh_builder *b)
 
 /* ---- values ---- */
 
-/* The settings that decide about one member: the last ones said, a member's before its family's. */
+/* The settings that apply to one member: the latest ones, and those of a member before those of its
+ * family. */
 typedef struct decision {
     const setting *value;
     nh_signal signal;
@@ -298,7 +301,7 @@ static decision decide(const nh_input_use *use, int64_t index)
     return d;
 }
 
-/* The expression that a member is given: of its setting, else of the model. */
+/* The expression that defines a member: that of its setting, otherwise that of the model. */
 static nh_value given_value(nh_expander *x, const nh_symbol *symbol, decision d, int64_t i,
                             int64_t count)
 {
@@ -369,7 +372,7 @@ static nh_value expand_member(nh_expander *x, const nh_symbol *symbol, nh_proble
     return (nh_value){.symbolic = true, .expr = to->value};
 }
 
-/* All members as the expressions that they are given. */
+/* Expands all members by their defining expressions. */
 static void expand_given(nh_expander *x, const nh_symbol *symbol)
 {
     nh_input_use *use = &x->input[symbol->number];
@@ -433,7 +436,7 @@ nh_value nh_expand_input(nh_expander *x, const nh_ast *ast)
     return x->status ? zero : use->value[at];
 }
 
-/* Whether an expression changes with one of the values that an input is given. */
+/* Whether an expression depends on one of the numbers of an input. */
 static bool reads(nh_expander *x, nh_expr e, const nh_problem_input *input)
 {
     nh_partials by_u;
@@ -468,7 +471,7 @@ bool nh_inputs_have_rates(nh_expander *x, const nh_ast *of, nh_expr e)
     return !x->status;
 }
 
-/* Every input is a column of the output, and is expanded where it stands, so that its errors come
+/* Every input is a column of the output. It is expanded where it is declared, so that errors come
  * in the order of the file. */
 void nh_build_input(nh_builder *b, const nh_statement *s, int64_t index)
 {
@@ -490,7 +493,8 @@ void nh_build_input(nh_builder *b, const nh_statement *s, int64_t index)
 
 /* ---- afterwards ---- */
 
-/* A state in an input's expression is not varied: it is in forces only. */
+/* The state in an input's expression is not subject to variation, so it may occur in forces
+ * only. */
 static void check_feedback(nh_builder *b, const nh_problem_input *input)
 {
     const nh_problem *p = b->problem;
@@ -509,7 +513,7 @@ static void check_feedback(nh_builder *b, const nh_problem_input *input)
                               input->name, where);
 }
 
-/* What jumps has no rate: momenta and conditions on positions must not ask for it. */
+/* An input that jumps has no rate, so momenta and conditions on positions must not need it. */
 static void check_held(nh_builder *b, const nh_problem_input *input)
 {
     const nh_problem *p = b->problem;
@@ -535,7 +539,7 @@ static void check_held(nh_builder *b, const nh_problem_input *input)
                     input->name, where);
 }
 
-/* The expression of feedback takes the place of its input. */
+/* Substitutes the expressions of feedback for its inputs. */
 static nh_expr fed_back(nh_builder *b, nh_expr e, const nh_expr *value)
 {
     return nh_substitute(b->problem->graph, e, NH_U, value, (size_t)b->x.open_values);
@@ -558,7 +562,7 @@ static void substitute_feedback(nh_builder *b)
         p->input[i].value = fed_back(b, p->input[i].value, value);
 }
 
-/* Open inputs alone keep numbers that a run is given; those of feedback were in between. */
+/* Renumbers the NH_U, so that only open inputs have numbers; those of feedback were among them. */
 static void renumber(nh_builder *b)
 {
     nh_problem *p = b->problem;
@@ -568,7 +572,7 @@ static void renumber(nh_builder *b)
             nh_evaluate(p->graph, &p->input[i].given, 1, 0, NULL, NULL, NULL,
                         start + p->input[i].first);
     for (int i = 0; i < b->x.open_values && !b->x.status; i++)
-        start[i] = start[i] == start[i] ? start[i] : 0; /* of sampled feedback */
+        start[i] = start[i] == start[i] ? start[i] : 0; /* NaN for sampled feedback */
     if (!b->x.status)
         nh_graph_set_inputs(p->graph, start, (uint32_t)b->x.open_values);
     p->open_values = b->x.open_values;

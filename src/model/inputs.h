@@ -6,12 +6,12 @@
 
 enum { NH_INPUTS_MOST = 10000 };
 
-/* Before a setting that can only be of an input. */
+/* Begins a setting that may only name an input. */
 #define NH_INPUT_PREFIX "input "
 #define NH_INPUT_PERIOD "input-period="
 
-/* In this order: room, settings, sizes of families, each where it stands, and what is left to do
- * when all statements are built. */
+/* In the order of their calls: allocation, settings, sizes of families, each input statement, and
+ * what remains to be done when all statements are built. */
 void nh_open_inputs(nh_builder *b);
 bool nh_is_input_setting(const nh_model *model, const char *text);
 nh_status nh_set_input(nh_builder *b, const char *text);

@@ -1,10 +1,11 @@
-/* Kinematic variables: coordinates that velocities drive, `g' = cross(g, w)`.
+/* Kinematic variables: coordinates whose rates are given in terms of velocities, such as
+ * `g' = cross(g, w)`.
  *
  * Such a statement is the constraint s = g' - f = 0, linear in the velocities. By d'Alembert's
- * principle its reaction gives the velocities in f the force (df/dw)^T dL/dg, which is what a
- * vector that is carried along contributes to the Euler-Poincare equations. The Lagrangian need not
- * contain g': it gets mu |s|^2/2, which vanishes together with its derivatives where s = 0, so that
- * the mass matrix is regular and the motion is the same. */
+ * principle its reaction gives the velocities in f the force (df/dw)^T dL/dg, which is what an
+ * advected vector contributes to the Euler-Poincare equations. The Lagrangian need not contain g':
+ * it gets mu |s|^2/2, which vanishes together with its derivatives where s = 0, so that the mass
+ * matrix is regular and the motion is the same. */
 #include "model/arithmetic.h"
 #include "model/build.h"
 #include "model/vector.h"
@@ -84,7 +85,8 @@ double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, 
     return isfinite(mean) && mean > 0 ? exp2(round(log2(mean))) : 1;
 }
 
-/* The velocities of driven coordinates start as f says, unless the model says otherwise. */
+/* The velocities of driven coordinates start with the value of f, unless the model gives
+ * another. */
 static int start_driven(nh_builder *b)
 {
     int driven = 0;

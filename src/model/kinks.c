@@ -1,6 +1,6 @@
-/* Functions with kinks: abs, min, max, sign and if(condition, a, b). All are made of two functions
- * of the graph, WHEN(c, a) = a where c > 0, else 0, and UNLESS(c, a), which is 0 there, else a: one
- * of the two is 0, so that their sum has the bits of the value that is chosen. */
+/* Functions with kinks: abs, min, max, sign and if(condition, a, b). All are composed of two
+ * functions of the graph: WHEN(c, a) is a where c > 0 and 0 elsewhere, UNLESS(c, a) is 0 where c >
+ * 0 and a elsewhere. One of the two is always 0, so their sum is exactly the chosen value. */
 #include "model/arithmetic.h"
 #include "model/build.h"
 #include "model/graph_internal.h"
@@ -25,7 +25,7 @@ void nh_note_kink(nh_expander *x, const nh_ast *ast, nh_value condition)
     x->kinks = kink;
 }
 
-/* yes where c > 0, else no; single values. */
+/* yes where c > 0, otherwise no; for single values. */
 static nh_value choose(nh_expander *x, const nh_ast *ast, nh_value c, nh_value yes, nh_value no)
 {
     if (x->status || !c.symbolic)
@@ -46,7 +46,7 @@ static nh_value negative(nh_expander *x, const nh_ast *ast, nh_value a)
     return difference(x, ast, zero, a);
 }
 
-/* The arguments have to be single values. */
+/* The arguments must be single values. */
 static bool check_single(nh_expander *x, const nh_ast *call, const nh_value *argument)
 {
     for (const nh_ast *a = call->child; a; a = a->next, argument++)
@@ -92,7 +92,8 @@ nh_value nh_smallest(nh_expander *x, const nh_ast *call, const nh_value *a)
     return choose(x, call, more, a[1], a[0]);
 }
 
-/* if(left > right, a, b), of one shape: the relation is the name of the node. */
+/* if(left > right, a, b), where a and b have the same shape; the relation is the name of the
+ * node. */
 nh_value nh_expand_if(nh_expander *x, const nh_ast *ast)
 {
     const nh_ast *left = ast->child, *right = left->next, *yes = right->next, *no = yes->next;
@@ -110,7 +111,7 @@ nh_value nh_expand_if(nh_expander *x, const nh_ast *ast)
     if (nh_is_single(a))
         return equal ? choose(x, ast, c, b, a) : choose(x, ast, c, a, b);
     nh_value chosen = nh_vector(x, a.rows, a.columns, a.entry);
-    nh_value *entry = (nh_value *)chosen.entry; /* still ours */
+    nh_value *entry = (nh_value *)chosen.entry; /* allocated above, so it may be written */
     for (int64_t i = 0; i < nh_value_entries(a) && !x->status; i++)
         entry[i] = equal ? choose(x, ast, c, b.entry[i], a.entry[i])
                          : choose(x, ast, c, a.entry[i], b.entry[i]);
@@ -119,8 +120,8 @@ nh_value nh_expand_if(nh_expander *x, const nh_ast *ast)
 
 /* ---- every branch ---- */
 
-/* Of the branch where x > 0, and with -x of the other one; the same in units that are powers of
- * two. */
+/* The weight of the branch where x > 0, and for -x that of the other branch. A change of units by a
+ * power of two does not change it. */
 static double weight(double x)
 {
     int exponent;
@@ -141,9 +142,9 @@ void nh_graph_every_branch(nh_graph *g, bool on)
     g->every_branch = on;
 }
 
-/* ---- those that the motion sees ---- */
+/* ---- kinks that affect the motion ---- */
 
-/* More are not followed: a long table has hundreds. */
+/* No more than this are followed: a long table has hundreds. */
 enum { KINKS_MAX = 64 };
 
 static nh_place place_of(const nh_builder *b, nh_expr condition)
@@ -151,7 +152,7 @@ static nh_place place_of(const nh_builder *b, nh_expr condition)
     nh_place place = {0};
     for (const nh_kink *k = b->x.kinks; k; k = k->next)
         if (k->condition == condition)
-            place = k->place; /* the list begins with the last one: the first one stays */
+            place = k->place; /* the list is in reverse order: the first one in the text stays */
     return place;
 }
 
@@ -160,7 +161,7 @@ static bool comes_before(nh_place a, nh_place b)
     return a.line && (a.line < b.line || (a.line == b.line && a.column <= b.column));
 }
 
-/* Each once; those of the text before others, in its order. */
+/* Adds each kink once; those that occur in the text come before others, in its order. */
 static void add_kink(nh_builder *b, nh_expr condition)
 {
     nh_problem *p = b->problem;
@@ -196,7 +197,7 @@ static void add_roots_of_squares(nh_builder *b, nh_expr base, double exponent)
 static void add_kinks_of(nh_builder *b, nh_expr e)
 {
     const nh_node n = nh_look(b->problem->graph, e);
-    /* atan2 jumps where its first argument changes its sign behind the origin */
+    /* atan2 jumps where its first argument changes its sign and the second is negative */
     if (n.kind == NH_CALL2 && (n.which == NH_WHEN || n.which == NH_UNLESS || n.which == NH_ATAN2))
         add_kink(b, n.operand[0].expr);
     for (size_t i = 0; n.kind == NH_PRODUCT && i < n.count; i++)

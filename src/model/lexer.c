@@ -1,5 +1,5 @@
-/* Splits the model text into tokens. Positions count characters, so that the caret in a message is
- * under the right one. */
+/* Splits the model text into tokens. Positions are counted in characters, so that the caret in a
+ * message is under the right one. */
 #include "model/lexer.h"
 
 #include "base/decimal.h"
@@ -42,7 +42,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The character k bytes on; 0 past the end (the text has no NUL of its own). */
+/* The character k bytes ahead; 0 past the end (the text itself has no NUL). */
 static char ahead(const nh_lexer *lexer, size_t k)
 {
     return (size_t)(lexer->end - lexer->at) > k ? lexer->at[k] : 0;
@@ -54,7 +54,7 @@ static void skip_space(nh_lexer *lexer)
         char c = ahead(lexer, 0);
         if (c == '#') {
             while (lexer->at < lexer->end && *lexer->at != '\n')
-                lexer->at++; /* places on this line no longer matter */
+                lexer->at++; /* the column on this line no longer matters */
         } else if (c == '\n' && lexer->open > 0) {
             lexer->at++;
             lexer->place = (nh_place){lexer->place.line + 1, 1};
@@ -106,7 +106,7 @@ static nh_token number(nh_lexer *lexer)
     }
 
     locale_t outside = uselocale(lexer->c);
-    double value = nh_decimal(lexer->at, NULL); /* reads what was measured above */
+    double value = nh_decimal(lexer->at, NULL); /* reads the characters counted above */
     uselocale(outside);
     if (isinf(value))
         return fail_here(lexer, "this number is too large; the largest is about 1.8e308");
@@ -139,7 +139,7 @@ static nh_token name(nh_lexer *lexer)
     return n > NH_NAME_LONGEST ? too_long(lexer) : take(lexer, TOKEN_NAME, n);
 }
 
-/* Papers and word processors have signs of their own for some of ours. */
+/* Papers and word processors use other characters for some of our signs. */
 static const char *our_sign(uint32_t code)
 {
     static const struct {
@@ -155,7 +155,7 @@ static const char *our_sign(uint32_t code)
     return NULL;
 }
 
-/* A character outside the language. */
+/* A character that is not part of the language. */
 static nh_token unexpected_character(nh_lexer *lexer)
 {
     uint32_t code = 0;

@@ -8,7 +8,7 @@
 
 typedef enum nh_token_kind {
     TOKEN_END,  /* of the text */
-    TOKEN_LINE, /* the end of a line that does not go on: no parenthesis or bracket is open */
+    TOKEN_LINE, /* the end of a statement's line: no parenthesis or bracket is open */
     TOKEN_NAME,
     TOKEN_NUMBER,
     TOKEN_RANGE, /* .. */
@@ -31,13 +31,13 @@ typedef struct nh_lexer {
     const char *at, *end;
     nh_place place; /* of `at` */
     int open;       /* parentheses and brackets */
-    locale_t c;     /* numbers are read alike in every locale */
+    locale_t c;     /* numbers are read the same way in every locale */
 } nh_lexer;
 
 /* The source must have passed nh_source_check. */
 nh_status nh_lexer_begin(nh_lexer *lexer, const nh_source *source, size_t from, nh_report *report);
 nh_token nh_lexer_next(nh_lexer *lexer);
-/* The name of a model, which may contain - and . too; length 0 when there is none. */
+/* The name of a model, which may also contain - and . ; length 0 if there is none. */
 nh_token nh_lexer_word(nh_lexer *lexer);
 void nh_lexer_end(nh_lexer *lexer);
 

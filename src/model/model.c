@@ -1,4 +1,4 @@
-/* Models: read from memory, from a file, or from the ones shipped with the library. */
+/* Models: read from memory, from a file, or from those shipped with the library. */
 #include "model/ast.h"
 #include "model/shipped.h"
 #include "model/suggest.h"
@@ -83,7 +83,7 @@ const char *nh_model_text(const nh_model *model)
 
 static nh_status open_file(nh_model **out, const char *path, nh_report *report)
 {
-    /* One byte more than allowed is enough to see that a file is too long, whatever it is. */
+    /* One byte more than allowed suffices to detect that a file is too long. */
     size_t room = (size_t)NH_TEXT_LARGEST + 1;
     char *text = malloc(room);
     FILE *file = text ? fopen(path, "rb") : NULL;
@@ -114,7 +114,7 @@ static nh_status unknown_model(const char *name, nh_report *report)
     for (int i = 0; i < nh_shipped_model_total; i++)
         nh_suggest_offer(&suggest, nh_shipped_models[i].name);
     for (int i = 0; i < nh_shipped_model_total && !suggest.best && strlen(name) > 2; i++)
-        if (strstr(nh_shipped_models[i].name, name)) /* a part of it: 'sleigh' */
+        if (strstr(nh_shipped_models[i].name, name)) /* the name contains it, as in 'sleigh' */
             suggest.best = nh_shipped_models[i].name;
     return nh_fail(report, NH_BAD_ARGUMENT,
                    "there is no model '%.100s'%s\n'nonholo models' lists the models; a file is "
@@ -155,7 +155,7 @@ const char *nh_shipped_model_name(int index)
     return index >= 0 && index < nh_shipped_model_total ? nh_shipped_models[index].name : NULL;
 }
 
-/* Summaries are cut out of the texts once, for all threads. */
+/* Summaries are extracted from the texts once, for all threads. */
 enum { SHIPPED_MOST = 128, SUMMARY_LONGEST = 160 };
 static char summaries[SHIPPED_MOST][SUMMARY_LONGEST];
 

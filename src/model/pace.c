@@ -1,5 +1,5 @@
-/* The statement `pace expr`: how fast the motion changes in a state, by which steps of a symmetric
- * method are as long as the motion allows (run/pace.h). */
+/* The statement `pace expr`: how fast the motion changes in a state. Symmetric methods use it to
+ * take steps as long as the motion allows (run/pace.h). */
 #include "base/status.h"
 #include "model/build.h"
 #include "model/statements.h"

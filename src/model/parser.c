@@ -88,7 +88,7 @@ static const struct keyword *find_keyword(nh_parser *p)
     return NULL;
 }
 
-/* g' = ..., or y[1]' = ... for a y that is known: no keyword is followed by a prime. */
+/* g' = ..., or y[1]' = ... for a known y: no keyword is followed by a prime. */
 static bool is_kinematics(nh_parser *p)
 {
     nh_token token = nh_peek(p, 0);

@@ -1,4 +1,4 @@
-/* Internals of the parser: tokens with a little lookahead, shared by expressions and statements. */
+/* Internals of the parser: tokens with a short lookahead, shared by expressions and statements. */
 #ifndef NH_MODEL_PARSER_H
 #define NH_MODEL_PARSER_H
 
@@ -8,12 +8,12 @@
 enum { NH_LOOKAHEAD = 3 };
 
 typedef struct nh_parser {
-    nh_lexer lexer; /* its status is the parser's: once set, every token is the end */
+    nh_lexer lexer; /* holds the parser's status: once it is set, every token is the end */
     nh_arena *arena;
-    nh_model *model; /* NULL while a piece of a command line is read */
+    nh_model *model; /* NULL while part of a command line is read */
     nh_token queue[NH_LOOKAHEAD];
     int queued;
-    nh_token previous; /* the one taken last */
+    nh_token previous; /* the last token taken */
     int depth;         /* of nesting */
 } nh_parser;
 
@@ -34,7 +34,7 @@ nh_ast *nh_read_expression(nh_parser *p);
 nh_ast *nh_read_reference(nh_parser *p,
                           const char *expected); /* NAME, NAME[index], with or without ' */
 nh_ast *nh_read_call(nh_parser *p);              /* NAME(values) */
-nh_ast *nh_read_range(nh_parser *p);             /* a..b, as two in a chain */
+nh_ast *nh_read_range(nh_parser *p);             /* a..b, as a chain of two */
 nh_ast *nh_read_loop(nh_parser *p);              /* NAME in a..b:, an AST_LOOP without body */
 
 #endif

@@ -1,4 +1,4 @@
-/* Expressions as text, in the language of models. */
+/* Prints expressions in the model language. */
 #include "model/problem.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void put_number(printer *p, double x)
     put(p, text);
 }
 
-/* How strongly the surroundings bind: a sum, a product, a power. */
+/* How strongly the surrounding operation binds: a sum, a product, a power. */
 typedef enum binding { IN_SUM, IN_PRODUCT, IN_POWER } binding;
 static void put_expr(printer *p, nh_expr e, binding around, int depth);
 

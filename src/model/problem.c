@@ -21,7 +21,7 @@ nh_status nh_build_memory(nh_builder *b)
     return b->x.status = b->x.status ? b->x.status : nh_fail_memory(b->report);
 }
 
-/* Memory that lives as long as the problem; an array of no entries is a valid pointer too. */
+/* Memory that lives as long as the problem; an array without entries is a valid pointer too. */
 void *nh_build_take(nh_builder *b, int64_t count, size_t size)
 {
     void *piece = nh_arena_array(&b->built->arena, (size_t)count, size);
@@ -103,8 +103,8 @@ static nh_status read_setting(nh_builder *b, nh_arena *arena, const char *text, 
     return status;
 }
 
-/* The value of one parameter, from its setting or from the model; earlier ones have their values
- * already. */
+/* The value of one parameter, from its setting or from the model; earlier parameters have their
+ * values already. */
 static void set_parameter(nh_builder *b, const nh_symbol *symbol, const setting *set)
 {
     nh_frame outer = nh_frame_open(&b->x, set->value ? NH_NESTING_DEEPEST : symbol->slots);
@@ -150,7 +150,7 @@ static void keep_settings(nh_builder *b, const char *const *settings, size_t cou
         b->problem->setting[b->problem->settings++] = nh_build_copy(b, settings[i]);
 }
 
-/* From here on parameters have their names, unless a number must be known. */
+/* From here on parameters are symbols, except where a number must be known. */
 static void name_parameters(nh_builder *b)
 {
     b->x.fixed = b->problem->fixed = nh_build_take(b, b->problem->parameters, sizeof(bool));
@@ -207,7 +207,7 @@ static void size_families(nh_builder *b)
                               b->model->source.file);
 }
 
-/* "x" or "y[3]", with what follows it. */
+/* "x" or "y[3]", followed by `after`. */
 char *nh_member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, const char *after)
 {
     char name[NH_NAME_LONGEST + 32];
@@ -259,7 +259,7 @@ static void name_rotations(nh_builder *b, const nh_symbol *symbol)
 /* The names that start assignments may use, kept beyond the life of the model. */
 static void keep_symbol(nh_builder *b, const nh_symbol *symbol)
 {
-    static nh_ast family; /* only says that the symbol is one */
+    static nh_ast family; /* only marks the symbol as a family */
     nh_symbol *kept = nh_build_take(b, 1, sizeof *kept);
     char *name = nh_build_copy(b, symbol->name);
     if (b->x.status)
@@ -306,7 +306,7 @@ static double cost_of(const nh_statement *s)
     return cost;
 }
 
-/* Inside the statement's frame: does its condition hold, and how often does it run? */
+/* Called in the statement's frame: whether its condition holds, and how often it runs. */
 static int64_t open_loop(nh_builder *b, const nh_statement *s, double cost, int64_t *first)
 {
     *first = 0;
@@ -356,7 +356,8 @@ static void build_lagrangian(nh_builder *b, const nh_statement *s, int64_t index
     b->problem->lagrangian = nh_expand_expr(&b->x, s->item->right);
 }
 
-/* An argumentless let is expanded where it stands, so that its errors come in the file's order. */
+/* A let without arguments is expanded where it is defined, so that errors come in the order of the
+ * file. */
 static void build_let(nh_builder *b, const nh_statement *s, int64_t index)
 {
     (void)index;
@@ -377,7 +378,7 @@ static void build_table(nh_builder *b, const nh_statement *s, int64_t index)
         nh_check_table(&b->x, item->symbol);
 }
 
-/* Arrays for what the statements will add. */
+/* Allocates arrays for what the statements will add. */
 static void make_room(nh_builder *b)
 {
     nh_problem *p = b->problem;
@@ -426,7 +427,8 @@ static void build_statements(nh_builder *b)
 
 /* ---- the whole ---- */
 
-/* As many vectors as the constraints leave; whether they obey them is for the mechanics to say. */
+/* There must be as many vectors as the constraints leave degrees of freedom; whether the vectors
+ * satisfy the constraints is checked by the mechanics. */
 static void check_frame(nh_builder *b)
 {
     const nh_problem *p = b->problem;

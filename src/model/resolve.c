@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* An index in force. */
+/* An index in scope. */
 typedef struct local {
     const char *name;
     int slot;
@@ -22,10 +22,10 @@ typedef struct resolver {
     nh_status status;
     const nh_symbol *current; /* the definition whose body is being read */
     const local *locals;
-    int slots, most_slots; /* in use now, and at most so far */
-    int parameters_before; /* in a parameter's value: how many may be used; otherwise -1 */
+    int slots, most_slots; /* in use now, and the maximum so far */
+    int parameters_before; /* in a parameter's value: how many it may use; otherwise -1 */
     bool constant;         /* in bounds and indices */
-    bool reacting;         /* in an observable or a force, where forces of constraint are known */
+    bool reacting;         /* in an observable or a force, where reactions are available */
     const nh_symbols *constraint_names;
 } resolver;
 
@@ -68,7 +68,8 @@ static bool is_before(nh_place a, nh_place b)
     return a.line < b.line || (a.line == b.line && a.column < b.column);
 }
 
-/* A let, a function or a parameter of parameters is defined before it is used. */
+/* A let, a function, or a parameter used by another parameter, must be defined before it is
+ * used. */
 static bool defined_before(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
 {
     if (symbol == r->current)
@@ -125,7 +126,7 @@ static bool resolve_local(resolver *r, nh_ast *ast)
 
 /* ---- names ---- */
 
-/* The number of a function of the language; -1 when the model gives the name a meaning. */
+/* The index of a function of the language; -1 if the model defines the name itself. */
 static int find_builtin(const resolver *r, const char *name)
 {
     for (int i = 0; i < nh_builtin_total; i++)
@@ -135,7 +136,7 @@ static int find_builtin(const resolver *r, const char *name)
     return -1;
 }
 
-/* What applying a function of the model costs. */
+/* The cost of applying a function of the model. */
 static void count_application(resolver *r, nh_ast *ast)
 {
     ast->cost += r->status ? 0 : ast->symbol->body->cost;
@@ -173,7 +174,7 @@ static void check_prime(resolver *r, const nh_ast *ast)
              ast->name);
 }
 
-/* In bounds, indices and values of parameters not everything may stand. */
+/* Bounds, indices and values of parameters may not use everything. */
 static bool allowed(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
 {
     bool moving = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
@@ -391,7 +392,7 @@ static void resolve_sum(resolver *r, nh_ast *ast)
     ast->cost += ast->child->cost + ast->child->next->cost + body->cost;
 }
 
-/* An index or a prime behind any value. */
+/* An index or a prime after an arbitrary value. */
 static void resolve_part(resolver *r, nh_ast *ast)
 {
     nh_ast *value = ast->child;
@@ -474,7 +475,8 @@ static void resolve_rate(resolver *r, nh_ast *ast, nh_statement_kind kind)
     check_family(r, of, true);
 }
 
-/* What a value is given to: a coordinate or velocity, a member of a family, or a whole family. */
+/* The target of an assignment: a coordinate or velocity, a member of a family, or a whole
+ * family. */
 static void resolve_target(resolver *r, nh_ast *ast, nh_statement_kind kind)
 {
     if (ast->kind == AST_CALL) {

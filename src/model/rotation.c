@@ -2,17 +2,18 @@
  *
  * `rotation R` is four coordinates p = (R.0, R.1, R.2, R.3), a unit quaternion with the scalar
  * first, with the condition (|p|^2 - 1)/2 = 0. R in an expression is the matrix from body to space,
- * a polynomial in p. Matrices that are known to be rotations carry their quaternion: that of R is
- * p, that of turn(axis, angle) is (cos(angle/2), sin(angle/2) axis), and products and transposes
- * have theirs. The angular velocity of such a matrix in body axes is
+ * a polynomial in p. Matrices known to be rotations carry their quaternion: that of R is p, that of
+ * turn(axis, angle) is (cos(angle/2), sin(angle/2) axis), and products and transposes inherit
+ * theirs. The angular velocity of such a matrix in body axes is
  *     2 (p0 u' - u p0' - u x u')        with u = (p1, p2, p3),
  * with + before the last term in space axes.
  *
- * The prime of an expression takes p' = p (0, w)/2, with w as above: so a radial velocity moves
- * nothing, and tangential and radial motions do not mix in the mass matrix.
+ * The prime of an expression uses p' = p (0, w)/2, with w as above, so a radial velocity moves
+ * nothing, and tangential and radial motions are not coupled in the mass matrix.
  *
- * The kinetic energy does not see a radial velocity, so the Lagrangian gets 2 mu (p.p')^2 with a mu
- * of the size of the moments of inertia; motions on the sphere do not depend on it. */
+ * The kinetic energy does not depend on the radial velocity, so 2 mu (p.p')^2 is added to the
+ * Lagrangian, with mu of the size of the moments of inertia; motions on the sphere do not depend on
+ * it. */
 #include "model/build.h"
 #include "model/arithmetic.h"
 #include "model/vector.h"
@@ -93,7 +94,7 @@ void nh_transpose_quaternion(nh_expander *x, const nh_ast *ast, nh_value a, nh_v
     give_quaternion(x, out, conjugate);
 }
 
-/* Expressions are made of these: they are kept as they are, not taken apart. */
+/* Makes the entries hinges: expressions are built from them without taking them apart. */
 static void make_hinges(nh_expander *x, const nh_value *entry, int count)
 {
     for (int i = 0; i < count && !x->status; i++)
@@ -101,7 +102,7 @@ static void make_hinges(nh_expander *x, const nh_value *entry, int count)
             nh_make_hinge(x->graph, entry[i].expr);
 }
 
-/* The matrix of a quaternion: homogeneous, so that it is a polynomial off the sphere too. */
+/* The matrix of a quaternion, as a homogeneous polynomial, which is also defined off the sphere. */
 static nh_value matrix_of(nh_expander *x, const nh_ast *ast, const nh_value *p)
 {
     nh_value entry[9], square[4];
@@ -122,7 +123,7 @@ static nh_value matrix_of(nh_expander *x, const nh_ast *ast, const nh_value *p)
     return x->status ? zero : matrix;
 }
 
-/* The part of a^T b that is not symmetric. */
+/* The axial vector of a^T b - b^T a. */
 nh_value nh_turn_between(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b)
 {
     nh_value turn[3];
@@ -164,7 +165,8 @@ nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast)
 
 /* ---- functions of rotations ---- */
 
-/* The derivative of a part of a quaternion. Radial velocities have no part in angular ones. */
+/* The derivative of a component of a quaternion. Radial velocities do not contribute to angular
+ * ones. */
 static nh_value plain_rate(nh_expander *x, const nh_ast *ast, nh_value part)
 {
     return part.symbolic ? nh_as_value(x, ast, nh_total_derivative(x->graph, part.expr)) : zero;
@@ -191,7 +193,7 @@ static nh_value angular_velocity(nh_expander *x, const nh_ast *call, nh_value ma
         entry[i] = nh_sum_of_products(x, call, left, right, 1, 4);
     }
     if (!x->status && p[0].symbolic && nh_look(x->graph, p[0].expr).kind == NH_INPUT)
-        make_hinges(x, entry, 3); /* without the factor, which derivatives need not repeat */
+        make_hinges(x, entry, 3); /* without the factor, so that derivatives need not repeat it */
     for (int i = 0; i < 3 && !x->status; i++)
         entry[i] = times(x, call, two, entry[i]);
     return x->status ? zero : nh_vector(x, 3, 0, entry);
@@ -207,7 +209,7 @@ nh_value nh_space_rate(nh_expander *x, const nh_ast *call, const nh_value *matri
     return angular_velocity(x, call, *matrix, 1);
 }
 
-/* The axis, of length 1. */
+/* The axis, normalised to length 1. */
 static nh_value unit_axis(nh_expander *x, const nh_ast *call, nh_value axis)
 {
     if (axis.rows != 3 || axis.columns)
@@ -254,7 +256,8 @@ nh_value nh_turn(nh_expander *x, const nh_ast *call, const nh_value *argument)
     return x->status ? zero : matrix;
 }
 
-/* Angles for people: R = turn about z by yaw, then about the new y by pitch, the new x by roll. */
+/* Familiar angles: R = turn about z by yaw, then about the new y by pitch, then about the new x by
+ * roll. */
 static nh_value direction(nh_expander *x, const nh_ast *call, nh_value up, nh_value along)
 {
     return nh_function_of(x, call, NH_ATAN2, up, along);
@@ -289,7 +292,7 @@ nh_value nh_pitch(nh_expander *x, const nh_ast *call, const nh_value *m)
 
 /* ---- start values ---- */
 
-/* The quaternion that a start gives to a rotation: that of a product of turns, or four numbers. */
+/* The quaternion of a rotation's start value: that of a product of turns, or four numbers. */
 bool nh_start_quaternion(nh_expander *x, const nh_ast *ast, nh_value value, nh_value *p)
 {
     const nh_value *from = value.rows == 4 && !value.columns ? value.entry : value.quaternion;
@@ -327,7 +330,7 @@ static nh_expr two_by_two(nh_graph *g, nh_expr a, nh_expr b, nh_expr c, nh_expr 
     return nh_add(g, nh_multiply(g, a, b), second);
 }
 
-/* p (0, w)/2, with the w of (p, p'). */
+/* p (0, w)/2, where w is the body rate of (p, p'). */
 static void tangential_rate(nh_graph *g, uint32_t first, nh_expr *rate)
 {
     nh_expr p[4], v[4], w[3], along = NH_ZERO;
@@ -350,7 +353,7 @@ static void tangential_rate(nh_graph *g, uint32_t first, nh_expr *rate)
     }
 }
 
-/* R' = R [w]: every row of R changes by its cross product with the body rate. */
+/* R' = R [w]: the rate of every row of R is its cross product with the body rate. */
 static void matrix_rates(nh_builder *b, const nh_rotation *rotation, nh_known_rate *known)
 {
     const nh_ast here = {.place = rotation->place};
@@ -399,8 +402,8 @@ static void add_rotation(nh_builder *b, const nh_partials *momenta, const double
     nh_problem *p = b->problem;
     nh_graph *g = p->graph;
     char name[NH_NAME_LONGEST + 48];
-    /* the Hessian of L in p' is 4 E^T J E, whose trace is 4 trace(J): 4/3 of the mean is that of J
-     */
+    /* the Hessian of L in p' is 4 E^T J E with trace 4 trace(J): 4/3 of its mean is the mean of
+     * J */
     double mu = nh_mean_mass(b, momenta, q, v, rotation->first, 4);
     nh_expr radial = square_of_sum(g, rotation->first, NH_V);
     nh_make_hinge(g, radial);

@@ -1,4 +1,4 @@
-/* What a model adds row by row: observables, events and constraints, vectors one row for each
+/* What a model adds row by row: observables, events and constraints; of vectors, one row for each
  * component. */
 #include "model/build.h"
 #include "model/arithmetic.h"
@@ -29,7 +29,7 @@ static char *entry_name(nh_builder *b, const char *base, const nh_statement *s, 
 void *nh_build_grown(nh_builder *b, void *array, int count, size_t size)
 {
     if (count & (count - 1))
-        return array; /* between two powers of two */
+        return array; /* between two powers of two, there is room already */
     void *larger = nh_build_take(b, count ? 2 * (int64_t)count : 1, size);
     if (larger && count)
         memcpy(larger, array, (size_t)count * size);
@@ -98,7 +98,7 @@ void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
         p->positions++;
     }
     if (nh_graph_failed(g))
-        nh_build_memory(b); /* the expressions made by now mean nothing */
+        nh_build_memory(b); /* the expressions built so far are invalid */
     else if (c.on_positions && !nh_depends(g, value, NH_Q))
         b->x.status = nh_fail_at(
             b->report, &b->model->source, place,
@@ -121,7 +121,7 @@ static nh_expr difference_of(nh_builder *b, nh_value left, nh_value right, int64
     return nh_subtract(b->problem->graph, minuend, subtrahend);
 }
 
-/* Of v + w x r = 0 on level ground the third component is 0 = 0, which is no reason to refuse the
+/* For v + w x r = 0 on level ground the third component is 0 = 0, which is no reason to reject the
  * other two. */
 static bool any_differ(nh_builder *b, nh_value left, nh_value right)
 {
@@ -131,7 +131,7 @@ static bool any_differ(nh_builder *b, nh_value left, nh_value right)
     return false;
 }
 
-/* Notes that the constraints from `first` on are components of one equation between vectors. */
+/* Records that the constraints from `first` on are components of one vector equation. */
 static void note_vector(nh_builder *b, const char *base, int first)
 {
     nh_problem *p = b->problem;
@@ -154,8 +154,9 @@ static void add_implied(nh_builder *b, const char *name, nh_expr value, nh_place
                                                             .place = place};
 }
 
-/* An equation between rotations says three things, not nine: that there is no turn between them. Of
- * half a turn the trace of a^T b tells, which is 3 without one. */
+/* An equation between rotations is three equations, not nine: the turn between them is zero. Since
+ * the sine also vanishes at half a turn, that case is recognised by the trace of a^T b, which is 3
+ * only without a turn. */
 static void write_as_turn(nh_builder *b, const nh_item *item, nh_value *left, nh_value *right)
 {
     static const nh_value zeros[3] = {{0}};
@@ -169,8 +170,8 @@ static void write_as_turn(nh_builder *b, const nh_item *item, nh_value *left, nh
     *right = nh_vector(&b->x, 3, 0, zeros);
 }
 
-/* An equation between vectors is one constraint a component; components that are equal on both
- * sides are left out. */
+/* A vector equation is one constraint for each component; components that are equal on both sides
+ * are left out. */
 void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
 {
     const nh_item *item = s->item;
@@ -201,8 +202,9 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
                     first);
 }
 
-/* Conditions on positions go behind all others; both stay in the order of the file. There is room
- * to leave out each of them, the combination in its place, and a vector that is being looked at. */
+/* Moves conditions on positions behind all other constraints, keeping the order of the file within
+ * both groups. Leaves room for leaving out each of them, for the combination that replaces it, and
+ * for a vector that is being examined. */
 void nh_order_constraints(nh_builder *b)
 {
     nh_problem *p = b->problem;
@@ -224,10 +226,10 @@ void nh_order_constraints(nh_builder *b)
     p->implied = implied;
 }
 
-/* ---- forces of constraint ---- */
+/* ---- reactions ---- */
 
-/* A constraint by its name. Of a vector in a loop the indices may stand together: "slip[3,1]" is
- * called "slip[3][1]". */
+/* A constraint by its name. For a vector in a loop the indices may be written together: "slip[3,1]"
+ * means "slip[3][1]". */
 static int find_constraint(const nh_problem *p, const char *name)
 {
     for (int i = 0; i < p->constraints; i++) {

@@ -21,7 +21,7 @@ static int by_expr(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Two sorted runs, from `first` and from `middle` to `last`, become one in `out`. */
+/* Merges two sorted runs, from `first` and from `middle` to `last`, into `out`. */
 static void join_runs(const nh_operand *item, size_t first, size_t middle, size_t last,
                       nh_operand *out)
 {
@@ -41,8 +41,8 @@ static void insert_each(nh_operand *item, size_t count)
     }
 }
 
-/* Sorts by expression and keeps the order of equal ones, in which their numbers are added up: the
- * bits would depend on the C library if that were left to qsort. */
+/* Sorts by expression and keeps the order of equal ones, in which their numbers are added up. With
+ * qsort the order, and so the bits, would depend on the C library. */
 static void sort_stably(nh_graph *g, operand_list *list)
 {
     enum { SHORT = 32 };
@@ -90,7 +90,8 @@ static void merge(nh_graph *g, operand_list *list)
     list->count = kept;
 }
 
-/* Splits c * monic; the monic part of a product with a factor is the same product without it. */
+/* Splits e into coefficient and monic part; the monic part of a product is the product with factor
+ * 1. */
 static nh_expr monic(nh_graph *g, nh_expr e, double *coefficient)
 {
     const stored_node *n = g->node + e;
@@ -129,7 +130,7 @@ static nh_operand *find(const operand_list *list, nh_expr e)
     return list->count ? bsearch(&key, list->item, list->count, sizeof key, by_expr) : NULL;
 }
 
-/* For a term r sin^2 u: the term r cos^2 u and r. False when e is no such term. */
+/* For a term r sin^2 u: the term r cos^2 u and r. False if e is not such a term. */
 static bool pythagoras(nh_graph *g, nh_expr e, nh_expr *partner, nh_expr *rest)
 {
     stored_node n = g->node[e];
@@ -155,7 +156,7 @@ static bool pythagoras(nh_graph *g, nh_expr e, nh_expr *partner, nh_expr *rest)
     return false;
 }
 
-/* Applies r sin^2 u + r cos^2 u = r once; true when the list changed and must be merged again. */
+/* Applies r sin^2 u + r cos^2 u = r once; true if the list changed and must be merged again. */
 static bool apply_pythagoras(nh_graph *g, operand_list *terms, double *constant)
 {
     bool changed = false;
@@ -190,7 +191,7 @@ nh_expr nh_sum_of(nh_graph *g, double constant, operand_list *terms)
         if (only.number == 1)
             return only.expr;
         stored_node n = g->node[only.expr];
-        if (n.kind == NH_PRODUCT) { /* monic: take the coefficient in */
+        if (n.kind == NH_PRODUCT) { /* monic: absorb the coefficient */
             n.number = only.number;
             return nh_graph_intern(g, n, g->operand + n.first);
         }
@@ -247,7 +248,7 @@ static bool is_integer(double p)
     return p == rint(p);
 }
 
-/* c times a sum that is not taken apart. */
+/* Whether n is c times a sum that is not merged into others. */
 static bool is_multiple(const nh_graph *g, const stored_node *n)
 {
     return n->kind == NH_SUM && n->number == 0 && n->count == 1 &&
@@ -318,7 +319,7 @@ nh_expr nh_multiply(nh_graph *g, nh_expr a, nh_expr b)
 nh_expr nh_divide(nh_graph *g, nh_expr a, nh_expr b)
 {
     double c;
-    if (nh_is_number(g, b, &c)) { /* a quotient of numbers is rounded once */
+    if (nh_is_number(g, b, &c)) { /* a quotient of numbers is rounded only once */
         double d;
         return nh_is_number(g, a, &d) ? nh_number(g, d / c) : nh_scale(g, 1 / c, a);
     }

@@ -30,7 +30,7 @@ size_t nh_utf8(const char *text, size_t length, uint32_t *code)
             return 0;
         c = c << 6 | (s[i] & 0x3F);
     }
-    /* Overlong forms, surrogates and what lies beyond Unicode are not characters. */
+    /* Overlong forms, surrogates and codes beyond Unicode are not characters. */
     if (c < least[size] || (c >= 0xD800 && c < 0xE000) || c > 0x10FFFF)
         return 0;
     if (code)
@@ -60,7 +60,7 @@ static size_t character(const char *at, const char *end)
     return size ? size : 1;
 }
 
-/* One character as it may be shown: what is not text, or would steer a terminal, becomes '?'. */
+/* One character as it may be shown: '?' if it is not text or would control a terminal. */
 static void put_safely(shown *s, const char *at, size_t size)
 {
     uint32_t code;
@@ -80,7 +80,7 @@ static const char *start_of_line(const nh_source *source, int line)
         at = stop + 1;
     }
     if (at == source->text && source->length >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0)
-        at += 3; /* the byte-order mark is no character of the line */
+        at += 3; /* the byte-order mark is not a character of the line */
     return at;
 }
 
@@ -93,7 +93,7 @@ static void put_line(shown *s, const nh_source *source, nh_place place)
     if (end > at && end[-1] == '\r')
         end--;
 
-    /* A line that does not fit is cut on the left to half a window before the column. */
+    /* A line that does not fit begins half a window before the column. */
     int first = place.column > WINDOW * 3 / 4 ? place.column - WINDOW / 2 : 1;
     int column = 1;
     for (; column < first && at < end; column++)

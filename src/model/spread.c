@@ -1,10 +1,10 @@
-/* How far the values of expressions are uncertain when every number in them is.
+/* The uncertainty of expressions in which every number is uncertain.
  *
- * Each input and each constant may be off by `relative` times its size. What that does to an
- * expression is found bottom-up: a sum adds the uncertainties of its terms, a product and a call
- * take differences of their values. A value within its spread is zero as far as anyone can tell,
+ * Each input and each constant may be off by `relative` times its size. The effect on an expression
+ * is computed bottom-up: a sum adds the uncertainties of its terms, a product and a call take
+ * differences of their values. A value within its spread cannot be distinguished from zero,
  * whatever the units: multiplying lengths or times by a factor multiplies both. The argument of a
- * sine has no unit: it is uncertain as an angle between one radian and a revolution would be. */
+ * sine has no unit: it is as uncertain as an angle between one radian and a revolution would be. */
 #include "model/graph.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static double power(double x, double exponent)
     return exponent == 1 ? x : exponent == 0.5 ? sqrt(x) : pow(x, exponent);
 }
 
-/* The larger of two differences; one outside the domain of a function does not count. */
+/* The larger of two differences; one outside the domain of a function is ignored. */
 static double reach(double above, double below, double value)
 {
     double spread = fmax(fabs(above - value), fabs(below - value));

@@ -1,6 +1,6 @@
-/* Start states. A start expression may use the start values of other entries, in any order; they
- * are found by walking from each requested entry down through the graph, and through the inputs
- * into their own start expressions. */
+/* Start states. A start expression may use the start values of other entries, in any order; a walk
+ * from each requested entry goes down through the graph and, at inputs, into their own start
+ * expressions. */
 #include "model/build.h"
 
 #include "base/status.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NEW, OPEN, DONE }; /* OPEN: on the way from the wanted entry to here */
+enum { NEW, OPEN, DONE }; /* OPEN: on the path from the requested entry to here */
 
 typedef struct walk {
     const nh_problem *problem;
@@ -77,7 +77,7 @@ static double node_value(const nh_node *n, const double *value)
     }
 }
 
-/* An input stands for its start: an override's number, or another expression. */
+/* The value of an input is its start value: a number that overrides it, or another expression. */
 static bool overridden(const walk *w, const nh_node *n, double *value)
 {
     const nh_overrides *o = w->overrides;
@@ -92,7 +92,8 @@ static nh_expr start_of(const walk *w, const nh_node *n)
     return (n->which == NH_Q ? w->problem->start_q : w->problem->start_v)[n->index];
 }
 
-/* What an open input is at the start: a number of its table, or the value of its expression. */
+/* The value of an open input at the start: a number from its table, or the value of its
+ * expression. */
 static nh_expr given_of(const walk *w, uint32_t index, double *number)
 {
     const nh_problem_input *input = w->problem->input;
@@ -112,7 +113,7 @@ static nh_expr given_of(const walk *w, uint32_t index, double *number)
 
 /* ---- the walk ---- */
 
-/* Puts one operand on the stack unless its value is known; false when it is OPEN: a circle. */
+/* Puts one operand on the stack unless its value is known; false if it is OPEN: a cycle. */
 static bool need(walk *w, nh_expr expr)
 {
     if (w->state[expr] == OPEN)
@@ -122,7 +123,7 @@ static bool need(walk *w, nh_expr expr)
     return true;
 }
 
-/* First visit: everything the node needs goes on the stack. */
+/* First visit: pushes everything the node needs onto the stack. */
 static bool open_node(walk *w, nh_expr expr, const nh_node *n)
 {
     w->state[expr] = OPEN;
@@ -140,7 +141,7 @@ static bool open_node(walk *w, nh_expr expr, const nh_node *n)
     return true;
 }
 
-/* Second visit: everything it needs is there. */
+/* Second visit: everything it needs is known. */
 static void close_node(walk *w, nh_expr expr, const nh_node *n)
 {
     w->state[expr] = DONE;
@@ -158,7 +159,7 @@ static void close_node(walk *w, nh_expr expr, const nh_node *n)
         w->value[expr] = node_value(n, w->value);
 }
 
-/* Finds the value of an expression; false when its start depends on itself. */
+/* Finds the value of an expression; false if its start depends on itself. */
 static bool visit(walk *w, nh_expr root)
 {
     w->used = 0;
@@ -217,7 +218,7 @@ nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, d
 
 /* ---- assignments ---- */
 
-/* body(R) = w: what it means for the velocities is known when R is. */
+/* body(R) = w: the velocities that this implies are known when R is. */
 typedef struct given_rate {
     int64_t first; /* coordinate of the rotation */
     bool space;
@@ -321,7 +322,7 @@ static void set_item(assigner *a, const nh_item *item)
     }
 }
 
-/* Whatever a command line says about entries: its statement, and the names in it. */
+/* Parses a text of the command line into a statement with its names resolved. */
 typedef nh_status parse_text(nh_statement **out, nh_arena *arena, const nh_source *source,
                              nh_report *report);
 

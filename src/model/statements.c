@@ -1,5 +1,5 @@
-/* Reading the statements of the model language: a function for each form of statement, and the
- * parts they share. parser.c has the grammar and the list of keywords. */
+/* Reading the statements of the model language: one function for each form of statement, and their
+ * common parts. parser.c has the grammar and the list of keywords. */
 #include "model/statements.h"
 
 #include "base/status.h"
@@ -85,7 +85,7 @@ static bool is_reserved(nh_parser *p, const nh_symbol *symbol)
     return p->lexer.status != NH_OK;
 }
 
-/* Takes the name that stands next and gives it a meaning. */
+/* Takes the next name and defines it. */
 nh_symbol *nh_define(nh_parser *p, nh_symbol_kind kind)
 {
     nh_token token = nh_take(p);
@@ -119,7 +119,7 @@ void nh_read_model(nh_parser *p, nh_statement *s)
                                      "a second 'model' statement; a file holds one model");
         return;
     }
-    nh_token word = nh_lexer_word(&p->lexer); /* nothing is queued behind the first keyword */
+    nh_token word = nh_lexer_word(&p->lexer); /* no tokens have been read ahead */
     p->previous = word;
     if (!p->lexer.status && word.length == 0)
         nh_unexpected(p, "a name for the model (letters, digits, - _ and .)");
@@ -150,8 +150,8 @@ static bool read_arguments(nh_parser *p, nh_symbol *symbol)
     return nh_expect(p, ')', "',' or ')' after an argument");
 }
 
-/* [i] behind the name of a let or an observable: of an index of its own, or of the `for` before
- * it. */
+/* [i] after the name of a let or an observable: an index of its own, or that of the preceding
+ * `for`. */
 static bool read_own_index(nh_parser *p, nh_statement *s, nh_symbol *symbol)
 {
     nh_token name = nh_peek(p, 0);
@@ -212,7 +212,7 @@ void nh_read_definitions(nh_parser *p, nh_statement *s)
         symbol->body = nh_read_expression(p);
     } while (nh_accept(p, ','));
     if (s->kind == STATEMENT_LET)
-        s->loop = NULL; /* each has the bounds now, and is expanded where it is used */
+        s->loop = NULL; /* each symbol has the bounds now, and is expanded where it is used */
 }
 
 /* Where the word `angle` was seen among the coordinates of a statement. */
@@ -232,7 +232,7 @@ static void see_angle(nh_parser *p, seen_angle *angle)
         angle->first = place;
 }
 
-/* `a, b angle` and `a angle, b angle` say the same; what mixes the two could mean either. */
+/* `a, b angle` and `a angle, b angle` mean the same; a mixture of the two would be ambiguous. */
 static void mark_angles(nh_parser *p, nh_statement *s, const seen_angle *angle)
 {
     if (!angle->count)
@@ -309,7 +309,7 @@ void nh_read_constraint(nh_parser *p, nh_statement *s)
         item->right = nh_read_expression(p);
 }
 
-/* What a value is given to: a name, or body(R) and space(R). */
+/* The target of an assignment: a name, or body(R) and space(R). */
 static nh_ast *read_target(nh_parser *p, const char *expected)
 {
     bool rate = nh_at_sign(p, 1, '(') && (nh_at_word(p, 0, "body") || nh_at_word(p, 0, "space"));
@@ -341,7 +341,7 @@ static void read_points(nh_parser *p, nh_statement *s)
     } while (nh_accept(p, ','));
 }
 
-/* A coordinate may be called 'at' too: then '=' or an index follows. */
+/* A coordinate may also be called 'at'; then '=' or an index follows. */
 void nh_read_force(nh_parser *p, nh_statement *s)
 {
     bool at = nh_at_word(p, 0, "at") && !nh_at_sign(p, 1, '=') && !nh_at_sign(p, 1, '[');
@@ -393,7 +393,7 @@ void nh_read_names(nh_parser *p, nh_statement *s)
     } while (nh_accept(p, ','));
 }
 
-/* A coordinate may be called 'solve' too: then a prime, an index or '=' follows. */
+/* A coordinate may also be called 'solve'; then a prime, an index or '=' follows. */
 void nh_read_start(nh_parser *p, nh_statement *s)
 {
     if (!read_when(p, s) || !nh_read_for(p, s))

@@ -1,15 +1,16 @@
-/* What reads a statement behind its keyword (statements.c); parser.c lists the keywords. */
+/* Functions that read a statement after its keyword (statements.c); parser.c lists the keywords. */
 #ifndef NH_MODEL_STATEMENTS_H
 #define NH_MODEL_STATEMENTS_H
 
 #include "model/parser.h"
 
-/* Parts that statements share. NULL or false after an error, which the parser then holds. */
+/* Parts common to several statements. They return NULL or false after an error, which is stored in
+ * the parser. */
 nh_item *nh_add_item(nh_parser *p, nh_statement *s, nh_place place);
 bool nh_expect_name(nh_parser *p, const char *expected);
-/* Reads `for NAME in a..b:` if it stands next. */
+/* Reads `for NAME in a..b:` if it comes next. */
 bool nh_read_for(nh_parser *p, nh_statement *s);
-/* Takes the name that stands next and gives it a meaning. */
+/* Takes the next name and defines it. */
 nh_symbol *nh_define(nh_parser *p, nh_symbol_kind kind);
 
 typedef void nh_statement_reader(nh_parser *p, nh_statement *s);

@@ -42,7 +42,7 @@ static size_t distance(const char *a, const char *b)
 
 nh_suggest nh_suggest_begin(const char *wanted)
 {
-    /* One error in three letters, at least one, is still a misspelling. */
+    /* One error in three letters, but at least one, still counts as a misspelling. */
     size_t letters = strlen(wanted);
     size_t errors = letters < 3 ? 1 : letters / 3;
     return (nh_suggest){wanted, NULL, errors * STEP + 1};
@@ -53,7 +53,7 @@ void nh_suggest_offer(nh_suggest *s, const char *candidate)
     if (strlen(s->wanted) > LONGEST || strlen(candidate) > LONGEST)
         return;
     size_t d = distance(s->wanted, candidate);
-    /* Nothing in common is no misspelling, however short the names. */
+    /* Names with nothing in common are not misspellings, however short they are. */
     size_t longest = strlen(s->wanted) > strlen(candidate) ? strlen(s->wanted) : strlen(candidate);
     if (d < s->distance && d < longest * STEP) {
         s->best = candidate;

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The nearest of several names to a misspelt one. Begin with nh_suggest_begin, offer every
- * candidate; `best` is NULL when none is near enough. Ties go to the candidate offered first. */
+/* The nearest of several names to a misspelt one. Begin with nh_suggest_begin, then offer every
+ * candidate; `best` is NULL if none is near enough. Ties go to the candidate offered first. */
 typedef struct nh_suggest {
     const char *wanted;
     const char *best;

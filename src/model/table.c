@@ -1,7 +1,7 @@
 /* Tables: `table f = (x1, y1), (x2, y2), ...` is the natural cubic spline through the points, with
- * two continuous derivatives everywhere; beyond the first and the last point it continues as the
- * straight line that it ends with. The choice of the piece is a tree of WHEN and UNLESS (kinks.c),
- * so that the value is that of one cubic polynomial. */
+ * two continuous derivatives everywhere; beyond the first and the last point it continues as a
+ * straight line. The piece is chosen by a tree of WHEN and UNLESS (kinks.c), so that the value is
+ * that of a single cubic polynomial. */
 #include "model/arithmetic.h"
 #include "model/vector.h"
 
@@ -82,7 +82,8 @@ static nh_expr polynomial(nh_expander *e, const spline *s, int i, nh_expr at, do
     return nh_add(g, nh_number(g, s->y[i]), rest);
 }
 
-/* Piece 0 is the line before the first point, piece i the cubic behind point i, the last a line. */
+/* Piece 0 is the line before the first point, piece i the cubic after point i, the last one a
+ * line. */
 static nh_expr piece(nh_expander *e, const spline *s, int i, nh_expr at)
 {
     if (i == 0 || i == s->points)

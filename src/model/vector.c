@@ -29,7 +29,7 @@ nh_shape_text nh_value_shape(nh_value value)
     return shape;
 }
 
-/* Room for the entries, zero; NULL after a failure. */
+/* Zeroed memory for the entries; NULL after a failure. */
 static nh_value *room(nh_expander *x, int64_t entries)
 {
     x->work += (double)entries;
@@ -53,7 +53,7 @@ nh_value nh_vector(nh_expander *x, int64_t rows, int64_t columns, const nh_value
 
 /* ---- literals ---- */
 
-/* One element of a list; all have the shape of the first. */
+/* One element of a list; all must have the shape of the first. */
 static void place_element(nh_expander *x, const nh_ast *element, nh_value value, int64_t at,
                           nh_value *list)
 {
@@ -136,7 +136,8 @@ nh_value nh_component(nh_expander *x, const nh_ast *of, nh_value value, const nh
 
 /* ---- derivatives ---- */
 
-/* Whether q' = v for all that e depends on: quaternions only move across themselves. */
+/* Whether q' = v for everything that e depends on; quaternions move only at right angles to
+ * themselves. */
 static bool moves_with_velocities(const nh_expander *x, nh_expr e)
 {
     nh_partials d;
@@ -222,7 +223,7 @@ nh_value nh_matrix_product(nh_expander *x, const nh_ast *ast, nh_value a, nh_val
 
 /* ---- functions ---- */
 
-/* Two vectors of one length, or a failure. */
+/* Whether both are vectors of the same length; fails otherwise. */
 static bool check_pair(nh_expander *x, const nh_ast *call, const nh_value *v, int64_t length)
 {
     const nh_ast *a = call->child;

@@ -1,4 +1,4 @@
-/* The page of a recorded trajectory: the mechanism moving, if the model has `draw` statements, and
+/* The page of a recorded trajectory: the moving mechanism, if the model has `draw` statements, and
  * plots of the columns that follow its time. */
 #include "base/text.h"
 #include "output/file.h"
@@ -12,7 +12,7 @@
 
 enum {
     POINTS = 2000,       /* of each plot */
-    FRAMES_MOST = 620000 /* bytes of frames: with the rest, a page of less than a megabyte */
+    FRAMES_MOST = 620000 /* bytes of frames: the whole page is smaller than a megabyte */
 };
 
 typedef struct album {
@@ -26,7 +26,7 @@ static double *column_of(const album *a, int column)
     return a->data + (int64_t)column * a->points;
 }
 
-/* Each so-and-so-many-th row; of errors the largest on the way there. */
+/* Keeps every k-th row; for errors, the largest since the previous one. */
 static void thin(album *a)
 {
     const nh_record *r = a->record;

@@ -26,14 +26,14 @@ struct nh_archive {
     int64_t rows; /* of a single trajectory */
     double last_time;
     nh_lock *lock;
-    nh_file *file; /* of a table; of the rows that become .npz at the end */
+    nh_file *file; /* the table; or the rows from which .npz is made at the end */
     char *path;
     double *row;
     size_t header; /* bytes of .npy before the numbers */
     nh_hdf5 *hdf5;
     int buffered, room; /* rows for HDF5 */
     double *q, *v, *value, *multiplier;
-    const char **column, **swept; /* the plan's lists, which the caller need not keep */
+    const char **column, **swept; /* copies of the plan's lists, which the caller need not keep */
 };
 
 static bool is_hdf5(format f)
@@ -83,7 +83,7 @@ static const char *table_column(const nh_archive *a, int column)
     return a->plan.column[column - 1 - a->n - a->k];
 }
 
-/* Numbers of a row: only .npz has room for multipliers, which stand last. */
+/* How many numbers a row has: only .npz has room for multipliers, which come last. */
 static int row_width(const nh_archive *a)
 {
     return table_columns(a) + (a->format == NPZ ? a->m : 0);
@@ -143,7 +143,7 @@ static nh_status write_table_header(nh_archive *a, nh_report *report)
     return NH_OK;
 }
 
-/* Rows of an array to go on with, out of its length. */
+/* Determines how many rows an array to be continued has, from its length. */
 static nh_status count_rows_before(nh_archive *a, nh_report *report)
 {
     char *bytes;
@@ -158,8 +158,8 @@ static nh_status count_rows_before(nh_archive *a, nh_report *report)
     return NH_OK;
 }
 
-/* Rows that nobody will go on with have a name of their own: the temporary one of PATH is that of
- * the file which is made of them. */
+/* Rows that will not be continued have a name of their own: the temporary name of PATH is that of
+ * the file made from them. */
 static nh_status begin_rows(nh_archive *a, nh_report *report)
 {
     nh_text name = {0};
@@ -170,7 +170,7 @@ static nh_status begin_rows(nh_archive *a, nh_report *report)
     return status;
 }
 
-/* Whether a later process may go on with what is there when this one cannot. */
+/* Whether a later process may continue with what is there if this one cannot. */
 static bool stays(const nh_archive *a)
 {
     return a->plan.resumable || a->plan.resume;
@@ -350,7 +350,7 @@ nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_re
     if (position <= (int64_t)a->header || a->plan.members > 1 || nh_file_is_special(a->path))
         return NH_OK;
     nh_status status = NH_OK;
-    int64_t rows = position - (int64_t)a->header; /* it changes: it counts the rows in the end */
+    int64_t rows = position - (int64_t)a->header; /* the header changes at the end */
     size_t size = rows < (int64_t)sizeof end ? (size_t)rows : sizeof end;
     if (!is_hdf5(a->format))
         status = nh_file_read(a->file, position - (int64_t)size, end, size, report);
@@ -361,7 +361,7 @@ nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_re
     return status;
 }
 
-/* What is behind the rows that count is cut off when they are known to be ours. */
+/* Once the rows are known to be ours, anything after those that count is cut off. */
 static nh_status recognise(nh_archive *a, nh_report *report)
 {
     uint64_t mark = a->plan.mark;
@@ -534,7 +534,7 @@ nh_status nh_archive_statistic_table(nh_archive *a, const nh_statistic *statisti
     return nh_hdf5_statistics(a->hdf5, statistic, report);
 }
 
-/* The position of a table is its length; of HDF5 it is the number of rows. */
+/* For a table the position is its length; for HDF5 it is the number of rows. */
 nh_status nh_archive_flush(nh_archive *a, int64_t *position, nh_report *report)
 {
     if (!is_hdf5(a->format))

@@ -4,7 +4,7 @@
 
 #include "output/hdf5.h"
 
-/* As nh_archive_create, of a virtual file. */
+/* As nh_archive_create, for a virtual file. */
 nh_status nh_archive_create_over(nh_archive **out, const char *path, const nh_archive_plan *plan,
                                  const nh_hdf5_sources *sources, nh_report *report);
 /* As nh_archive_statistics: statistic[records][columns]. */

@@ -21,7 +21,7 @@ static const char magic[] = "nonholo checkpoint 1\n";
 enum { MAGIC = sizeof magic - 1, DIGEST = NH_DIGEST_TEXT - 1 };
 static const int64_t size_limit = INT64_C(1) << 40;
 
-/* It is replaced by the next one and removed in the end. */
+/* It is replaced by the next one and finally removed. */
 static nh_status check_path(const char *path, nh_report *report)
 {
     if (!nh_file_is_special(path))
@@ -65,7 +65,7 @@ static nh_status damaged(const char *path, const char *how, nh_report *report)
 /* The whole file; NULL with a report. */
 static unsigned char *read_all(const char *path, size_t *size, nh_report *report)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe detains nobody */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a pipe */
     struct stat info;
     unsigned char *data = NULL;
     if (descriptor < 0 || fstat(descriptor, &info) != 0) {
@@ -152,7 +152,7 @@ void nh_checkpoint_remove(const char *path)
         return;
     unlink(path);
     if (snprintf(part, sizeof part, "%s.part", path) < (int)sizeof part)
-        unlink(part); /* of a process that was killed while writing it */
+        unlink(part); /* left by a process that was killed while writing it */
 }
 
 static bool parse_positive(const char *text, size_t length, double *value)

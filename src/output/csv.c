@@ -51,7 +51,7 @@ nh_status nh_record_write(const nh_record *record, const char *path, nh_report *
     return nh_file_commit(file, report);
 }
 
-/* ---- tables that are written as they come ---- */
+/* ---- tables written row by row ---- */
 
 struct nh_table {
     nh_file *file;

@@ -22,7 +22,7 @@ static nh_sheet_kind kind_of(const nh_record *r, int column)
 
 static nh_status draw(const nh_record *r, const char *path, const char *title, nh_report *report)
 {
-    int columns = r->columns + (r->constraints > 0); /* the largest |k| is behind the others */
+    int columns = r->columns + (r->constraints > 0); /* the largest |k| comes after the others */
     nh_sheet sheet = {.rows = r->rows,
                       .columns = columns,
                       .width = r->width,

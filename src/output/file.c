@@ -17,10 +17,10 @@
 
 struct nh_file {
     char *path;      /* the final name, links resolved */
-    char *temporary; /* NULL when `path` is written directly */
-    bool kept;       /* it stays when the file cannot be completed */
+    char *temporary; /* NULL if `path` is written directly */
+    bool kept;       /* it is not removed if the file cannot be completed */
     int descriptor;
-    int error; /* the first errno, 0 when all is well */
+    int error; /* the first errno, 0 if there was none */
     int64_t length;
     nh_writer writer;
 };
@@ -43,8 +43,8 @@ static void release(nh_file *file)
     free(file);
 }
 
-/* Where the bytes shall end up: a link is followed, so that its target is replaced and not itself.
- */
+/* Where the bytes will end up: a link is followed, so that its target is replaced and not the
+ * link. */
 static char *resolve(const char *path)
 {
     char *real = nh_file_is_output(path) ? strdup(path) : realpath(path, NULL);
@@ -64,8 +64,8 @@ bool nh_file_is_special(const char *path)
            (is_special(path) && stat(path, &info) == 0 && !S_ISDIR(info.st_mode));
 }
 
-/* How a file begins: anew, under a name that a later process finds (two of them), or where an
- * earlier one stopped. */
+/* How a file begins: new; new, under a name that a later process finds (two of these); or where an
+ * earlier process stopped. */
 typedef enum beginning { NEW, PART, WHOLE, RESUMED } beginning;
 
 static char *lasting_name(const char *path, beginning how)

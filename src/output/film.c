@@ -1,6 +1,5 @@
-/* Makes films with Chromium and ffmpeg, both started without a shell and with names of files that
- * we chose ourselves. Everything in between lies in a temporary folder that is removed in the end.
- */
+/* Makes films with Chromium and ffmpeg, both started without a shell and with file names that we
+ * chose ourselves. Intermediate files are in a temporary folder that is removed at the end. */
 #define _GNU_SOURCE
 #include "output/film.h"
 #include "output/file.h"
@@ -21,7 +20,7 @@ extern char **environ;
 static const char *const endings[] = {".gif", ".mp4", ".webm", NULL};
 enum { PATH_ROOM = 256, ARGUMENTS = 24 };
 
-/* Pictures, their size, and how many a second; a GIF has fewer, since it grows with each. */
+/* Pictures, their size, and how many per second; a GIF has fewer, since each adds to its size. */
 static const struct {
     int pictures, width, height;
     const char *rate;
@@ -170,7 +169,7 @@ static int digit_of(int letter)
                                             : -1;
 }
 
-/* Bytes of base64 up to the first other letter. */
+/* Decodes base64 up to the first other character. */
 static void decode(FILE *from, FILE *to)
 {
     unsigned bits = 0, count = 0;
@@ -184,7 +183,7 @@ static void decode(FILE *from, FILE *to)
     }
 }
 
-/* What stands behind each "data:image/png;base64," of the printed page. */
+/* Collects what follows each "data:image/png;base64," in the printed page. */
 static nh_status collect(const studio *s, nh_report *report)
 {
     static const char mark[] = "data:image/png;base64,";

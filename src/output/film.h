@@ -1,5 +1,5 @@
-/* Films of a moving mechanism: .gif, .mp4 and .webm. The page of the trajectory is drawn by a
- * browser without a window, picture by picture, and ffmpeg joins the pictures. */
+/* Films of a moving mechanism: .gif, .mp4 and .webm. A browser without a window draws the page of
+ * the trajectory, picture by picture, and ffmpeg joins the pictures. */
 #ifndef NH_OUTPUT_FILM_H
 #define NH_OUTPUT_FILM_H
 
@@ -9,7 +9,7 @@
 
 bool nh_is_film(const char *path);
 
-/* Whether the programs are there and the file can be written. */
+/* Whether the programs are installed and the file can be written. */
 nh_status nh_film_can_make(const char *path, nh_report *report);
 nh_status nh_film_of_record(const nh_record *record, const char *path, const char *title,
                             nh_report *report);

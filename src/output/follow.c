@@ -33,7 +33,7 @@ nh_status nh_record_follow(nh_record *record, nh_run *run, int member, int64_t s
                                  .samples = take_samples};
     nh_status status = nh_run_sample(run, &options, report);
     nh_sample_options here = {.first = true, .user = &f, .samples = take_samples};
-    if (status != NH_OK && nh_run_steps(run) > f.recorded) /* how far it came */
+    if (status != NH_OK && nh_run_steps(run) > f.recorded) /* record how far it got */
         nh_run_sample(run, &here, NULL);
     return status;
 }

@@ -1,10 +1,10 @@
 /* Chooses the frames of an animation.
  *
- * A frame is left out when every number of the drawing is, by linear interpolation between the
- * frames around it, within a tolerance of its value there. From the last frame that was kept, each
- * later one narrows, number by number, the range of slopes that pass within the tolerance of all of
- * them; the first frame whose own slope is outside makes the one before it the next to be kept.
- * That takes one pass and no memory of the frames in between. */
+ * A frame is left out if linear interpolation between the frames around it reproduces every number
+ * of the drawing within a tolerance. Starting from the last frame that was kept, each later frame
+ * narrows, for every number, the range of slopes that pass within the tolerance of all frames so
+ * far; at the first frame whose own slope is outside that range, the frame before it is kept. That
+ * takes one pass, and the frames in between need not be stored. */
 #include "output/frames.h"
 #include "model/draw.h"
 #include "output/packed.h"
@@ -15,8 +15,9 @@
 
 enum { FRAMES_MOST = 40000 };
 
-/* Tolerances: of lengths, in parts of what is seen at once; of angles and unit vectors; of angular
- * velocities in parts of the largest; of widths in pixels. Values are rounded to a quarter. */
+/* Tolerances: of lengths, relative to the visible extent; of angles and unit vectors; of angular
+ * velocities, relative to the largest; of widths in pixels. Values are rounded to a quarter of
+ * these. */
 static const double length_part = 2.5e-4, angle_most = 4e-3, unit_most = 1.5e-3, rate_part = 2e-3,
                     width_most = 0.1;
 
@@ -93,8 +94,8 @@ static void widen(frames *f, const nh_drawn *drawn, nh_draw_key key, const nh_dr
     }
 }
 
-/* How wide a view shows what moves: the camera's own width, what is there at the start for a camera
- * that follows, or the whole way. */
+/* The extent of the view in which the motion is shown: the camera's own width; for a camera that
+ * follows, what is visible at the start; otherwise the extent of the whole motion. */
 static double seen_at_once(frames *f, ranges *r)
 {
     double widest = 0;
@@ -185,8 +186,8 @@ static void begin_at(frames *f, const double *numbers)
         f->low[c] = -INFINITY, f->high[c] = INFINITY;
 }
 
-/* Whether a straight line from the anchor to here passes all frames in between closely enough; and
- * what that asks of the lines to later frames. */
+/* Whether a straight line from the anchor to here passes close enough to all frames in between; and
+ * how that restricts the lines to later frames. */
 static bool reaches(frames *f, double h, const double *numbers)
 {
     bool fits = true;
@@ -212,7 +213,7 @@ static void exchange(double **a, double **b)
     *b = c;
 }
 
-/* From `count` frames of a source into `kept`; too many of them are left to the caller. */
+/* Thins `count` frames of a source into `kept`; the caller deals with too many of them. */
 static nh_status thin(frames *f, source *get, int64_t count, nh_report *report)
 {
     double from = 0, before = 0, t = 0;

@@ -98,7 +98,7 @@ void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text)
     fputc('\'', gnuplot->script);
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '\'') /* doubled, gnuplot reads it as one, but not at the beginning of a text */
+        if (c == '\'') /* doubled, it is read as one, except at the beginning of a text */
             fputs("’", gnuplot->script);
         else
             fputc(c < ' ' || c == 127 ? ' ' : c, gnuplot->script);
@@ -134,7 +134,7 @@ static nh_status fail_missing(nh_report *report, int error)
     return nh_fail(report, NH_FILE_FAILED, "cannot start gnuplot: %s", strerror(error));
 }
 
-/* The first line that gnuplot complained with, past the blank ones and its caret. */
+/* The first line of gnuplot's error message, skipping blank lines and its caret. */
 static nh_status fail_drawing(nh_gnuplot *gnuplot, int code, nh_report *report)
 {
     char line[300], found[300] = "";
@@ -147,7 +147,7 @@ static nh_status fail_drawing(nh_gnuplot *gnuplot, int code, nh_report *report)
     return nh_fail(report, NH_FILE_FAILED, "gnuplot failed (exit code %d): %s", code, found);
 }
 
-/* 0, or why it is not the whole picture. */
+/* 0, or the errno because of which the picture is incomplete. */
 static int copy_picture(nh_gnuplot *gnuplot, int pipe_end)
 {
     char block[1 << 16];
@@ -160,7 +160,7 @@ static int copy_picture(nh_gnuplot *gnuplot, int pipe_end)
     }
 }
 
-/* Waits for a child; its exit code, -1 when it did not end by itself. */
+/* Waits for a child; returns its exit code, -1 if it did not exit normally. */
 static int wait_for(pid_t child)
 {
     int state = 0;
@@ -211,7 +211,7 @@ bool nh_is_page(const char *path)
     return nh_file_ending(path, pages) >= 0;
 }
 
-/* An empty script: found out now rather than after an hour of computing. */
+/* Runs an empty script, to find out now rather than after an hour of computing. */
 nh_status nh_gnuplot_can_draw(const char *path, nh_report *report)
 {
     nh_status status = nh_is_page(path) ? NH_OK : check_ending(path, report);

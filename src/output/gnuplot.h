@@ -19,7 +19,7 @@ FILE *nh_gnuplot_script(nh_gnuplot *gnuplot);
 /* Text as a quoted string of the script. Within single quotes gnuplot expands nothing. */
 void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text);
 
-/* Runs gnuplot and puts the picture in place; frees in any case. */
+/* Runs gnuplot and moves the picture to its place; frees in any case. */
 nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report);
 
 /* Whether a picture can be drawn at `path`; pages for a browser need no gnuplot. */

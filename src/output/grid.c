@@ -20,7 +20,7 @@ typedef struct grid_page {
     int width, height;
 } grid_page;
 
-/* Places in points from the upper left corner. */
+/* Positions in points from the upper left corner. */
 static void put_label(const grid_page *s, double x, double y, const char *text, const char *more)
 {
     fputs("set label ", s->script);
@@ -50,8 +50,8 @@ static void put_cell(const grid_page *s, int row, int column)
     put_label(s, x + CELL_WIDTH / 2.0, y + CELL_HEIGHT / 2.0, cell->text, more);
 }
 
-/* The names of the columns, so steep that they stay above their columns; above them those of their
- * groups, and a line between groups. */
+/* The names of the columns, so steep that they stay above their columns; above them the names of
+ * their groups, and a line between groups. */
 static void put_heads(const grid_page *s)
 {
     const nh_grid *g = s->grid;

@@ -2,9 +2,10 @@
  *
  * A file left behind by a killed process must be readable, and a write that fails must not harm
  * more than itself. Therefore the HDF5 library only lays out the file, under a temporary name:
- * datasets are contiguous and filled with NaN. It tells where their numbers are and closes the
- * file, which is then renamed; rows are written to these places without the library (hdf5_rows.c),
- * so that its structure never changes. The library is used by one thread at a time. */
+ * datasets are contiguous and filled with NaN. The library tells where the numbers are stored and
+ * closes the file, which is then renamed; rows are written to these places without the library
+ * (hdf5_rows.c), so that the structure of the file never changes. Only one thread at a time uses
+ * the library. */
 #ifdef NH_HAVE_HDF5
 
 #define _GNU_SOURCE
@@ -58,7 +59,7 @@ nh_status nh_hdf5_can_write(const char *path, nh_report *report)
     return nh_file_must_be_regular(path, "HDF5", report);
 }
 
-/* The space is taken at once, so it can be asked for at once. */
+/* The space is allocated at once, so whether there is enough can be checked in advance. */
 static nh_status check_space(const nh_hdf5 *file, nh_report *report)
 {
     struct statvfs disk;
@@ -115,7 +116,7 @@ static hid_t creation_of_file(void)
 {
     const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
     hid_t creation = H5Pcreate(H5P_FILE_CREATE);
-    /* without times: the same run makes the same file at any time */
+    /* without time stamps: the same run always makes the same file */
     if (creation >= 0 && H5Pset_link_creation_order(creation, order) >= 0 &&
         H5Pset_attr_creation_order(creation, order) >= 0 &&
         H5Pset_obj_track_times(creation, false) >= 0)
@@ -158,7 +159,7 @@ static nh_status make(nh_hdf5 *file, nh_report *report)
     return made ? NH_OK : nh_hdf5_fail(file, "cannot write", error, report);
 }
 
-/* What was written is on the disk, and the file gets its name. */
+/* Makes sure that what was written is on the disk, and gives the file its name. */
 static nh_status publish(nh_hdf5 *file, nh_report *report)
 {
     int error = nh_synchronise(file->channel.descriptor);
@@ -168,7 +169,7 @@ static nh_status publish(nh_hdf5 *file, nh_report *report)
     return error ? nh_hdf5_fail(file, "cannot write", error, report) : NH_OK;
 }
 
-/* The file of an earlier process. */
+/* Opens the file of an earlier process. */
 static nh_status find(nh_hdf5 *file, nh_report *report)
 {
     file->channel.descriptor = open(file->path, O_RDWR | O_CLOEXEC);
@@ -253,8 +254,7 @@ void nh_hdf5_leave(nh_hdf5 *file, bool keep)
     release(file);
 }
 
-/* A trajectory that ended early: the same file with fewer records takes the place of the long one.
- */
+/* A trajectory that ended early: a file with fewer records replaces the long one. */
 static nh_status cut(const nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report)
 {
     nh_hdf5 *shorter;

@@ -8,7 +8,7 @@
 typedef struct nh_hdf5 nh_hdf5;
 
 nh_status nh_hdf5_can_write(const char *path, nh_report *report);
-/* The files of a virtual one: where it finds the rows of consecutive members. */
+/* The files to which a virtual file refers: where the rows of consecutive members are. */
 typedef struct nh_hdf5_source {
     const char *path; /* as seen from the folder of the virtual file */
     int64_t first, members;
@@ -18,8 +18,8 @@ typedef struct nh_hdf5_sources {
     int count;
 } nh_hdf5_sources;
 
-/* `records` are those planned; with plan->resume the file must be there and be like it. With
- * `sources` (or NULL) it is a virtual file, without room for rows of its own. */
+/* `records` is the planned number; with plan->resume the file must exist and match. With `sources`
+ * (or NULL) it is a virtual file, without room for rows of its own. */
 nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
                        int64_t records, const nh_hdf5_sources *sources, nh_report *report);
 nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report);
@@ -27,12 +27,12 @@ nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *s
                          nh_report *report);
 /* statistic[records][columns] */
 nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_statistic *statistic, nh_report *report);
-/* The beginning of a record of a single trajectory, v and q, as much as there is room for. */
+/* Reads the beginning of a record of a single trajectory, v and q, as much as there is room for. */
 nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, size_t *size,
                        nh_report *report);
 nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report);
-/* `used`: how many records of a single trajectory there are; fewer than planned: the file is cut,
- * and `steps` is the last step recorded. */
+/* `used`: how many records of a single trajectory there are; if fewer than planned, the file is
+ * cut, and `steps` is the last step recorded. */
 nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report);
 void nh_hdf5_leave(nh_hdf5 *file, bool keep);
 

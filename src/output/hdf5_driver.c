@@ -40,7 +40,7 @@ static H5FD_t *open_file(const char *name, unsigned flags, hid_t access, haddr_t
     file->channel = *channel;
     file->descriptor = file->channel->descriptor;
     bool named = file->descriptor < 0;
-    if (named) /* a pipe that nobody writes to does not detain us */
+    if (named) /* do not wait for a pipe that nobody writes to */
         file->descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool tried = named && file->channel->opened && file->descriptor < 0 && errno == ENOENT;
     if (!tried && (file->descriptor < 0 || fstat(file->descriptor, &info) != 0))
@@ -111,7 +111,7 @@ static herr_t read_file(H5FD_t *base, H5FD_mem_t kind, hid_t how, haddr_t at, si
     driven *file = (driven *)base;
     size_t done = 0;
     int error = nh_read_at(file->descriptor, (int64_t)at, data, size, &done);
-    memset((char *)data + done, 0, size - done); /* beyond the end, as the library wants it */
+    memset((char *)data + done, 0, size - done); /* zeros beyond the end, as the library expects */
     if (error)
         note(file, error);
     return error ? -1 : 0;
@@ -163,8 +163,8 @@ static const H5FD_class_t driver = {
 
 /* ---- what we call ---- */
 
-/* It stays registered: the library looks at a driver when the last of its files is already closed.
- * Not if somebody closed the library meanwhile. */
+/* The driver stays registered, because the library uses it even after the last of its files is
+ * closed. Registered again if somebody closed the library in the meantime. */
 static hid_t registered(void)
 {
     static hid_t id = H5I_INVALID_HID;

@@ -23,7 +23,7 @@ bool nh_hdf5_make_room(nh_hdf5 *file)
 
 /* ---- attributes ---- */
 
-/* Handles are negative where something failed, and then so is what is made with them. */
+/* Handles are negative if something failed, and so is everything made from them. */
 static hid_t text_type(void)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
@@ -67,8 +67,8 @@ static bool put_integer(hid_t where, const char *name, int64_t value)
 
 /* ---- axes ---- */
 
-/* Early allocation, contiguous, no times: the metadata never change again. What is not written is
- * NaN, or 0. */
+/* Early allocation, contiguous, no time stamps: the metadata never change again. What is not
+ * written is NaN, or 0. */
 static hid_t creation_of(bool reals, bool virtual)
 {
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -88,7 +88,7 @@ static hid_t creation_of(bool reals, bool virtual)
     return -1;
 }
 
-/* Refers to the same variable in the files that hold its members: the first axis is theirs. */
+/* Refers to the same variable in the files that hold its members, along the first axis. */
 static bool refer(hid_t creation, hid_t space, const nh_hdf5_sources *sources, const char *name,
                   int rank, const hsize_t *size)
 {
@@ -128,7 +128,7 @@ static hid_t make_set(const nh_hdf5 *file, const char *name, hid_t type, int ran
     return set;
 }
 
-/* Numbers one after another, a few at a time: there may be more than fit into the memory. */
+/* Writes consecutive numbers, a few at a time: there may be more than fit into memory. */
 static bool put_numbers(hid_t set, int64_t first, int64_t count)
 {
     enum { ROOM = 1 << 12 };
@@ -151,7 +151,7 @@ static bool put_numbers(hid_t set, int64_t first, int64_t count)
     return done;
 }
 
-/* An axis with its labels; NULL: they are the numbers of members. */
+/* An axis with its labels; NULL: the labels are the numbers of the members. */
 static bool make_axis(const nh_hdf5 *file, const char *name, hid_t type, int64_t size,
                       const void *label)
 {
@@ -204,7 +204,7 @@ static bool make_axes(nh_hdf5 *file)
 
 /* ---- variables ---- */
 
-/* A variable over one to three axes, and where its place in the file is kept. */
+/* A variable over one to three axes, and where its position in the file is stored. */
 typedef struct variable {
     const char *name;
     hid_t type;
@@ -216,7 +216,7 @@ typedef struct variable {
 
 typedef bool visit_fn(const nh_hdf5 *file, const variable *v);
 
-/* Names of columns that are names of something else here. */
+/* Renames columns whose names mean something else here. */
 static void name_of_column(const nh_hdf5 *file, int column, char *name, size_t size)
 {
     static const char *const taken[] = {"member",     "time",   "coordinate", "velocity",
@@ -317,7 +317,7 @@ static bool attach(const nh_hdf5 *file, hid_t set, const char *axis, int dimensi
     return scale >= 0 && H5Dclose(scale) >= 0 && done;
 }
 
-/* Of a variable that a virtual file finds elsewhere, or NULL. */
+/* The sources of a variable that a virtual file finds elsewhere, or NULL. */
 static const nh_hdf5_sources *sources_of(const nh_hdf5 *file, const variable *v)
 {
     return strcmp(v->axis[0], "member") == 0 ? file->sources : NULL;
@@ -335,7 +335,7 @@ static bool make(const nh_hdf5 *file, const variable *v)
     return set >= 0 && H5Dclose(set) >= 0 && done;
 }
 
-/* Where the numbers of a variable are, if it is one as we make them. */
+/* Finds where the numbers of a variable are, if it is laid out as we do it. */
 static bool find(const nh_hdf5 *file, const variable *v)
 {
     if (sources_of(file, v))
@@ -398,7 +398,7 @@ static bool put_parameters(const nh_hdf5 *file)
     return done;
 }
 
-/* Also those that were not given: defaults may change. */
+/* All options, also those that were not given, because defaults may change. */
 static bool put_options(const nh_hdf5 *file)
 {
     nh_choice choice;

@@ -1,5 +1,5 @@
 /* Writes rows to their places in an HDF5 file. The HDF5 library has told where the numbers of each
- * variable begin; they lie there in C order, in the machine's own format. */
+ * variable begin; they are stored there in C order, in the machine's own format. */
 #ifdef NH_HAVE_HDF5
 
 #include "output/file.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first error stays; after it nothing more is written. */
+/* Keeps the first error; after it nothing more is written. */
 static void put(nh_hdf5 *file, int64_t at, const void *data, size_t size)
 {
     if (!file->channel.error)
@@ -34,14 +34,14 @@ static bool grow(nh_hdf5 *file, size_t size)
     return true;
 }
 
-/* Where the members of a part are in its file. */
+/* The row of a member in the file of its part. */
 static int64_t row_of(const nh_hdf5 *file, int64_t member)
 {
     return member - file->plan.first_member;
 }
 
-/* The records of each member are consecutive, `width` numbers each; with all their records, so are
- * the members. */
+/* The records of each member are consecutive, `width` numbers each; if all records are there, so
+ * are the members. */
 static void put_rows(nh_hdf5 *file, int64_t place, const nh_rows *rows, int width,
                      const double *data)
 {
@@ -67,7 +67,8 @@ static void put_columns(nh_hdf5 *file, const nh_rows *rows)
     }
 }
 
-/* How many records are there: after the records themselves, for whom reads the file meanwhile. */
+/* Writes how many records there are: after the records themselves, for those who read the file
+ * meanwhile. */
 static void put_counts(nh_hdf5 *file, const nh_rows *rows)
 {
     int64_t *count = (int64_t *)file->space;
@@ -95,7 +96,7 @@ nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *s
 {
     signed char failed = member->status != NH_OK;
     int64_t row = row_of(file, member->member);
-    if (failed) /* the file was made with 0, and a member that failed does so again */
+    if (failed) /* the file was created with 0; a member that failed will fail again */
         put(file, file->failed + row, &failed, sizeof failed);
     for (int i = 0; i < file->plan.swept; i++)
         put(file, file->swept[i] + row * (int64_t)sizeof *swept, swept + i, sizeof *swept);

@@ -1,8 +1,8 @@
-/* Joins the parts of an ensemble to one file.
+/* Joins the parts of an ensemble into one file.
  *
- * A part says what it is a part of, so that the plan of the whole file is known from the first one,
- * and the file that is made of it is laid out as a single process lays it out. Statistics are sums
- * of integers: made anew from the rows, they are those of a single process too. */
+ * Each part says what it is a part of, so the plan of the whole file is known from the first part,
+ * and the joined file is laid out exactly as a single process would lay it out. Statistics are sums
+ * of integers: recomputed from the rows, they too equal those of a single process. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <math.h>
@@ -44,7 +44,7 @@ static nh_status open_parts(joining *j, const char *const *paths, int count, nh_
     return status;
 }
 
-/* Why two files are not of one ensemble, as far as their attributes tell. */
+/* Why two files do not belong to one ensemble, as far as their attributes show. */
 static const char *difference(const nh_part *a, const nh_part *b)
 {
     bool composed = a->compose && b->compose;
@@ -128,7 +128,7 @@ static nh_status check_members(joining *j, nh_report *report)
 
 /* ---- the file ---- */
 
-/* The path of a part as seen from the folder of the file that refers to it; NULL without memory. */
+/* The path of a part relative to the folder of the file that refers to it; NULL without memory. */
 static char *relative_path(const char *path, const char *part)
 {
     char *there = realpath(part, NULL), *above = strdup(path), *name = NULL;
@@ -240,7 +240,7 @@ static void free_block(block *b)
     free(b->mixed);
 }
 
-/* Members that failed have rows of NaN from then on, which the statistics leave out. */
+/* From their failure on, members have rows of NaN, which the statistics leave out. */
 static bool lives(const joining *j, const block *b, size_t member, size_t row)
 {
     const nh_part *p = j->part;

@@ -1,10 +1,10 @@
 /* Locks on files that are being written: see nh_lock in nonholo.h.
  *
- * A file that is replaced by another under the same name cannot be locked itself. So the lock is on
- * .NAME.lock beside it, which holds the process and the machine of its owner for messages. The
- * system lets go of the lock when the process ends, however it ends; a lock file that was left is
- * simply taken. Whoever takes a lock looks whether the file still has its name, because the owner
- * before removes it while holding it. */
+ * A file that will be replaced by another one of the same name cannot itself be locked. So the lock
+ * is on .NAME.lock beside it, which contains the owner's process and machine, for messages. The
+ * system releases the lock when the process ends, for whatever reason; a lock file that was left
+ * behind is simply reused. After taking a lock, a process checks that the file still has its name,
+ * because the previous owner removes it while holding the lock. */
 #define _GNU_SOURCE
 #include "base/status.h"
 #include "output/file.h"
@@ -38,13 +38,13 @@ static char *lock_name(const char *path)
     return name;
 }
 
-/* In folders of everybody (/tmp) the system does not let O_CREAT open the file of another user. */
+/* In world-writable folders (/tmp), O_CREAT may not be used to open another user's file. */
 static int open_lock(const char *name)
 {
     const int careful = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     int file = open(name, O_RDWR | O_CREAT | O_EXCL | careful, 0644);
     if (file >= 0)
-        fchmod(file, 0644); /* whoever finds it locked may read by whom */
+        fchmod(file, 0644); /* so that whoever finds it locked can read by whom */
     else if (errno == EEXIST && (file = open(name, O_RDWR | careful)) < 0 && errno == EACCES)
         file = open(name, O_RDONLY | careful);
     return file;
@@ -73,7 +73,7 @@ static void sign(int file)
         return; /* then messages do not say who */
 }
 
-/* Who holds the lock; for a moment after it was taken that is not written yet. */
+/* Who holds the lock; just after it was taken this is not written yet. */
 static bool read_owner(int file, long *process, char host[HOST])
 {
     for (int attempt = 0; attempt < 20; attempt++) {
@@ -101,19 +101,19 @@ static nh_status tell_owner(int file, const char *path, nh_report *report)
                    process == (long)getpid() ? "this very process," : "process", process);
 }
 
-/* A descriptor that holds the lock; else -1 with errno, or -2 after a report. */
+/* A descriptor that holds the lock; otherwise -1 with errno, or -2 after a report. */
 static int hold(const char *name, const char *path, nh_report *report)
 {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         int file = open_lock(name);
         if (file < 0 && errno == ENOENT && attempt + 1 < ATTEMPTS)
-            continue; /* just removed; or there is no such folder */
+            continue; /* just removed, or the folder does not exist */
         if (file < 0)
             return -1;
         bool held = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         if (held)
             tell_owner(file, path, report);
-        else if (is_named(file, name)) { /* also where the file system knows no locks */
+        else if (is_named(file, name)) { /* also if the file system has no locks */
             sign(file);
             return file;
         }

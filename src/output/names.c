@@ -1,4 +1,4 @@
-/* Names and texts as in print. */
+/* Typesets names and texts. */
 #include "output/names.h"
 
 #include <ctype.h>
@@ -44,7 +44,7 @@ static void put_low(printed *p, char digit)
     put(p, low[digit - '0'], strlen(low[digit - '0']));
 }
 
-/* The digits of a single index in brackets, or 0: of y[1], not of y[1][2] or y1[1]. */
+/* The number of digits of a single index in brackets, or 0: for y[1], not for y[1][2] or y1[1]. */
 static size_t index_digits(const char *name, const char *at)
 {
     size_t digits = *at == '[' && at > name && isalpha((unsigned char)at[-1])
@@ -53,7 +53,7 @@ static size_t index_digits(const char *name, const char *at)
     return digits > 0 && at[1 + digits] == ']' && at[2 + digits] != '[' ? digits : 0;
 }
 
-/* The word that a name begins with, and the digits behind it: x1, theta2, y[1]. */
+/* The word with which a name begins, and the digits after it: x1, theta2, y[1]. */
 static const char *put_word(printed *p, const char *name)
 {
     size_t letters = 0, digits = 0;

@@ -2,9 +2,9 @@
  * format.
  *
  * A trajectory arrives row by row, but a zip archive stores array after array, each preceded by its
- * length and checksum. So the rows are collected in another file, and the archive is created from
- * them in one pass, when the position of every entry is known. Lengths and positions always have 64
- * bits (ZIP64), so that there is only one layout, whatever the size. */
+ * length and checksum. So the rows are first collected in another file; once the position of every
+ * entry is known, the archive is created from them in one pass. Lengths and positions always have
+ * 64 bits (ZIP64), so that there is only one layout, whatever the size. */
 #include "output/npz.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ typedef struct archive {
     int64_t rows, end; /* end: of all entries */
 } archive;
 
-/* ---- numbers as zip wants them, the low byte first ---- */
+/* ---- numbers in zip format, low byte first ---- */
 
 typedef struct bytes {
     unsigned char data[512];
@@ -55,10 +55,10 @@ static void put_name(bytes *b, const char *name)
     b->used += strlen(name);
 }
 
-/* ---- what zip says about an entry ---- */
+/* ---- the headers of an entry ---- */
 
-/* Common to both headers: version, flags, not compressed, no time of day (so that equal runs give
- * equal files), checksum; lengths stand in the ZIP64 part. */
+/* Common to both headers: version, flags, no compression, no time of day (so that equal runs give
+ * equal files), checksum; lengths are in the ZIP64 part. */
 static void put_facts(bytes *b, const zip_entry *e, int extra)
 {
     put(b, 45, 2);
@@ -112,11 +112,11 @@ static void write_ends(const archive *a, int64_t at)
     put(&b, entries, 8);
     put(&b, (uint64_t)(at - a->end), 8);
     put(&b, (uint64_t)a->end, 8);
-    put(&b, 0x07064b50, 4); /* where that record is */
+    put(&b, 0x07064b50, 4); /* the position of that record */
     put(&b, 0, 4);
     put(&b, (uint64_t)at, 8);
     put(&b, 1, 4);
-    put(&b, 0x06054b50, 4); /* and the end of old, which sends readers there */
+    put(&b, 0x06054b50, 4); /* and the old end record, which refers readers to it */
     put(&b, 0, 4);
     put(&b, UINT64_MAX, 4);
     put(&b, UINT64_MAX, 8);
@@ -124,7 +124,7 @@ static void write_ends(const archive *a, int64_t at)
     nh_file_patch(a->file, at, (const char *)b.data, b.used);
 }
 
-/* ---- what numpy wants at the beginning of an array ---- */
+/* ---- the header of an array ---- */
 
 static int longest(const nh_npz_array *array)
 {
@@ -181,7 +181,7 @@ static void flush(const archive *a, zip_entry *e)
     e->used = 0;
 }
 
-/* Text of the language is ASCII; numpy keeps four bytes a letter. */
+/* Texts of the language are ASCII; numpy uses four bytes per letter. */
 static void write_labels(const archive *a, zip_entry *e)
 {
     int length = longest(e->array);
@@ -223,7 +223,7 @@ static nh_status write_numbers(const archive *a, nh_file *rows, int width, nh_re
 
 /* ---- the whole ---- */
 
-/* Finds the place of every entry and writes the beginning of its array. */
+/* Determines the position of every entry and writes the beginning of its array. */
 static bool lay_out(archive *a, const nh_npz_array *array)
 {
     for (int i = 0; i < a->entries; i++) {

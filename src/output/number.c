@@ -38,7 +38,7 @@ static int log2_of_power10(int e)
     return (e * 1741647) >> 19;
 }
 
-/* g * c / 2^128, with the last bit set when something was cut off: enough to compare exactly. */
+/* g * c / 2^128, with the last bit set if something was cut off: enough to compare exactly. */
 static uint64_t multiply_odd(int power, uint64_t c)
 {
     unsigned __int128 low = (unsigned __int128)powers[power - FIRST_POWER].low * c;
@@ -51,7 +51,7 @@ static decimal shortest(uint64_t fraction, int biased)
 {
     uint64_t c = biased ? fraction | UINT64_C(1) << 52 : fraction;
     int q = (biased ? biased : 1) - 1075;
-    bool odd = c & 1;                          /* ties go to even: the ends belong to even c only */
+    bool odd = c & 1;                          /* ties to even: the ends belong to even c only */
     bool closer = fraction == 0 && biased > 1; /* the neighbour below is half as far away */
 
     int k = closer ? log10_of_power2_less(q) : log10_of_power2(q);
@@ -72,7 +72,7 @@ static decimal shortest(uint64_t fraction, int biased)
     return (decimal){s + up, k};
 }
 
-/* Eight digits, zeros in front included, two by two: half as many divisions, and short ones. */
+/* Eight digits, including leading zeros, in pairs: half as many divisions, and short ones. */
 static void eight_digits(uint32_t number, char *text)
 {
     static const char pairs[] =
@@ -85,8 +85,8 @@ static void eight_digits(uint32_t number, char *text)
     }
 }
 
-/* Decimal digits of a positive integer of at most 17 without zeros at either end; the exponent
- * becomes that of the leading digit. */
+/* The decimal digits of a positive integer with at most 17 digits, without leading and trailing
+ * zeros; the exponent becomes that of the leading digit. */
 static int digits_of(decimal *number, char *digits)
 {
     enum { ALL = 17, HALF = 100000000 };

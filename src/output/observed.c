@@ -1,4 +1,4 @@
-/* Further columns of a record: quantities by name that are not recorded anyway, such as
+/* Additional columns of a record: quantities by name that are not recorded by default, such as
  * leapfrog_invariant or power. */
 #include "output/record.h"
 
@@ -71,7 +71,7 @@ nh_status nh_record_observe(nh_record *record, const char *names, double step,
         status = nh_watch_create(&record->watch, record->system,
                                  (const char *const *)record->watched_name, record->watched, step,
                                  start, report);
-    if (status == NH_NOT_APPLICABLE) /* what is asked for is wrong, not the method */
+    if (status == NH_NOT_APPLICABLE) /* the request is wrong, not the method */
         status = NH_BAD_ARGUMENT;
     if (status == NH_OK) {
         record->columns += record->watched;

@@ -1,4 +1,4 @@
-/* Packs series of numbers for pages. Smooth series take little more than a byte for each value,
+/* Packs series of numbers for pages. Smooth series take little more than one byte per value,
  * whatever their range. */
 #include "output/packed.h"
 
@@ -28,7 +28,7 @@ static void put_byte(bytes *b, unsigned byte)
     b->data[b->used++] = (unsigned char)byte;
 }
 
-/* Seven bits a byte, the low ones first; the high bit says that more follow. */
+/* Seven bits per byte, the low ones first; the high bit says that more follow. */
 static void put_code(bytes *b, uint64_t code)
 {
     for (; code > 127 && !b->failed; code >>= 7)
@@ -67,8 +67,8 @@ static double first_finite(const double *value, int64_t count, int64_t stride)
     return 0;
 }
 
-/* A step below 2^-45 of the largest distance from the start would be lost in the doubles of the
- * reader. */
+/* A step below 2^-45 of the largest distance from the start would be lost in the reader's
+ * doubles. */
 static double careful_step(const double *value, int64_t count, int64_t stride, double from,
                            double step)
 {

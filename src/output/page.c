@@ -1,8 +1,8 @@
 /* HTML plots: uPlot, our drawing script and the curves, all in one file.
  *
- * Scripts are those that the library brings along, and the page's content security policy admits
- * them by their digests and nothing else: no other script, no network. What comes from a model or a
- * user is data, in an element that no browser executes. */
+ * The only scripts are those shipped with the library; the page's content security policy admits
+ * them by their digests and forbids everything else: no other script, no network. Whatever comes
+ * from a model or a user is data, in an element that no browser executes. */
 #include "output/page.h"
 #include "output/names.h"
 #include "output/file.h"
@@ -155,7 +155,7 @@ static void put_curve(nh_file *file, const nh_panel *panel, int number)
     char printed[NH_PRINTED_NAME];
     nh_file_text(file, number ? ",\n{\"name\":" : "\n{\"name\":");
     nh_put_string(file, nh_print_name(curve->name ? curve->name : "", printed));
-    int colour = number; /* bands have that of the curve before them */
+    int colour = number; /* bands have the colour of the curve before them */
     while (colour > 0 && panel->curve[colour].upper)
         colour--;
     put_key(file, "colour",

@@ -34,9 +34,9 @@ nh_status nh_page_of_grid(const nh_grid *grid, const char *path, const char *tit
 nh_status nh_page_of_record(const nh_record *record, const char *path, const char *title,
                             nh_report *report);
 
-/* Colours of the cells of a grid, in the order of nh_verdict: blue for what is kept, red for what
- * is lost (Brewer's RdBu: told apart by colour-blind eyes too); the ink is white on the dark ones.
- */
+/* Colours of the cells of a grid, in the order of nh_verdict: blue for what is preserved, red for
+ * what is lost (Brewer's RdBu, which colour-blind readers can tell apart); the ink is white on the
+ * dark ones. */
 enum { NH_SHADES = 8 };
 typedef struct nh_shade {
     const char *fill, *ink;

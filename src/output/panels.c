@@ -53,7 +53,7 @@ static bool has_points(const nh_panel *panel, const nh_curve *curve)
     return false;
 }
 
-/* A gap is an empty line: gnuplot lifts its pen there. A band has a third column. */
+/* A gap is an empty line, where gnuplot interrupts the curve. A band has a third column. */
 static void put_data(const page *p, const nh_panel *panel, int number, const nh_curve *curve)
 {
     char x[32], y[32], upper[32] = "";
@@ -73,7 +73,7 @@ static void put_data(const page *p, const nh_panel *panel, int number, const nh_
     fputs("EOD\n", p->script);
 }
 
-/* Bands belong to the curve that they surround, and have its colour. */
+/* Bands have the colour of the curve that they surround. */
 static int colour_of(const nh_curve *curves, int number)
 {
     while (number > 0 && curves[number].upper)
@@ -84,7 +84,7 @@ static int colour_of(const nh_curve *curves, int number)
 static void put_style(const page *p, const nh_curve *curves, int number)
 {
     const nh_curve *curve = curves + number;
-    if (curve->upper) { /* of several around a curve the wider one comes later and is paler */
+    if (curve->upper) { /* of several around a curve, the wider ones are later and paler */
         int colour = colour_of(curves, number);
         nh_print_to(p->script, " with filledcurves fs transparent solid %.2f noborder lc rgb '%s'",
                     0.4 / (number - colour), colours[colour % COLOURS]);
@@ -126,7 +126,7 @@ static void put_range(const page *p, char axis, const double *range)
                 nh_number_text(range[1], to));
 }
 
-/* Where the curves begin and end: their x, or their y. */
+/* The range of the curves in x or in y. */
 static void find_ends(const nh_panel *panel, bool is_y, double *least, double *greatest)
 {
     *least = INFINITY;
@@ -140,8 +140,8 @@ static void find_ends(const nh_panel *panel, bool is_y, double *least, double *g
             }
 }
 
-/* The part of a panel's width that its axis takes: where units are as long across as upwards, a
- * curve that is higher than wide leaves some of it empty. */
+/* The part of a panel's width that its axis takes: with equal units on both axes, a curve that is
+ * taller than wide leaves some of it empty. */
 static double part_of_width(const nh_panel *panel, double width)
 {
     double low, high;
@@ -154,8 +154,8 @@ static double part_of_width(const nh_panel *panel, double width)
     return across < 1 ? fmax(across, 0.2) : 1;
 }
 
-/* Four to eight marks that do not run into each other, at 1, 2 or 5 times a power of ten; the axis
- * begins at zero, if the curves nearly do, and ends at a tenth of a mark behind them at most. */
+/* Four to eight ticks that do not overlap, at 1, 2 or 5 times a power of ten; the axis begins at
+ * zero if the curves nearly do, and ends at most a tenth of a tick after them. */
 static void put_marks(const page *p, const nh_panel *panel)
 {
     double least, greatest;
@@ -186,7 +186,7 @@ static bool is_empty(const nh_panel *panel)
     return true;
 }
 
-/* One curve, or only its name where it has no point here: the legend belongs to every panel. */
+/* Draws one curve, or only its name if it has no point here: all panels share the legend. */
 static bool put_one(const page *p, const nh_panel *panel, int number, bool with_names,
                     const char *between)
 {
@@ -206,7 +206,7 @@ static bool put_one(const page *p, const nh_panel *panel, int number, bool with_
     return true;
 }
 
-/* The widest bands first, so that nothing is hidden behind them. */
+/* The widest bands first, so that they hide nothing. */
 static void put_curves(const page *p, const nh_panel *panel, bool with_names)
 {
     const char *between = is_empty(panel) ? ", " : "";
@@ -220,7 +220,7 @@ static void put_curves(const page *p, const nh_panel *panel, bool with_names)
     fputc('\n', p->script);
 }
 
-/* How much of a note fits into a line: all, or up to the last space that does. */
+/* How much of a note fits into a line: all of it, or up to the last space that fits. */
 static size_t line_of(const char *note)
 {
     size_t length = strlen(note);
@@ -239,7 +239,8 @@ static int lines_of(const char *note)
     return lines;
 }
 
-/* Below the name of the axis, where no curve is; in single quotes a text has no line breaks. */
+/* Below the label of the axis, where there is no curve; in single quotes a text has no line
+ * breaks. */
 static void put_note(const page *p, const char *note)
 {
     char line[NOTE_LINE + 1];
@@ -274,7 +275,7 @@ static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
         put_data(p, panel, i, panel->curve + i);
     put_axis(p, 'x', panel->x_label, panel->x_log && !is_empty(panel));
     put_axis(p, 'y', panel->y_label, panel->y_log && !is_empty(panel));
-    if (is_empty(panel)) /* gnuplot finds no scale by itself */
+    if (is_empty(panel)) /* gnuplot cannot choose a scale by itself */
         fputs("set xrange [0:1]\nset yrange [0:1]\n", p->script);
     put_marks(p, panel);
     put_range(p, 'x', panel->x_range);
@@ -290,7 +291,7 @@ static void draw_panel(const page *p, const nh_panel *panel, bool with_names)
     fputs("set autoscale\n", p->script);
 }
 
-/* As square as can be; the legend takes as many rows as its names need. */
+/* As square as possible; the legend takes as many rows as its names need. */
 static page lay_out(const nh_panel *panel, int panels)
 {
     page p = {.columns = (int)ceil(sqrt(panels))};

@@ -15,7 +15,7 @@ struct nh_part_file {
     nh_hdf5_channel channel;
 };
 
-/* What the file system refused is not the file's fault. */
+/* Reports a file system error as such, and not as a bad file. */
 static nh_status refuse(const nh_part *part, const char *why, nh_report *report)
 {
     int error = part->file->channel.error;
@@ -47,7 +47,7 @@ static hid_t text_type(void)
     return type;
 }
 
-/* A text, from an attribute or, if it is long, a variable; NULL where there is none. */
+/* A text, from an attribute or, if it is long, from a variable; NULL if there is none. */
 static char *get_text(nh_part *part, hid_t file, const char *name)
 {
     hid_t type = text_type();
@@ -88,7 +88,7 @@ static bool get_head(nh_part *part, hid_t file)
            part->part <= part->parts;
 }
 
-/* Returns what tells HDF5 to go on, or to stop. */
+/* Returns the code that tells HDF5 to continue or to stop. */
 static herr_t add_name(nh_part *part, char ***list, int *count, const char *name)
 {
     char *copy = strdup(name);
@@ -189,8 +189,8 @@ static bool get_variables(nh_part *part, hid_t file)
     part->coordinates = width_of(part, file, "q");
     part->velocities = width_of(part, file, "v");
     part->constraints = width_of(part, file, "multiplier");
-    /* The native order of creation is that of creation. Asked for in increasing order, HDF5 makes a
-     * list first, and frees what it never made when a read fails. */
+    /* The native order of creation is the order of creation. If increasing order is requested, HDF5
+     * makes a list first, and when a read fails it frees what it never allocated. */
     if (H5Literate(file, H5_INDEX_CRT_ORDER, H5_ITER_NATIVE, NULL, see_variable, part) < 0 ||
         H5Aiterate2(file, H5_INDEX_CRT_ORDER, H5_ITER_NATIVE, NULL, see_attribute, part) < 0 ||
         part->columns == 0)

@@ -6,7 +6,7 @@
 
 enum { NH_IDENTITY_TEXT = 65 };
 
-/* What is in the file, beside the rows. */
+/* What is in the file besides the rows. */
 typedef struct nh_part {
     const char *path;
     int part, parts; /* 1 of 1: a whole ensemble */
@@ -27,9 +27,10 @@ typedef struct nh_part {
 nh_status nh_part_open(nh_part *part, const char *path, nh_report *report);
 void nh_part_close(nh_part *part);
 
-/* Rows of all recorded times of `members` members from `first` on, counted in the part. Room is the
- * caller's: q[members][records][coordinates] and so on, value[columns][members][records], and of
- * each member how many records there are, whether it failed, and its swept[sweeps][members]. */
+/* Rows of all recorded times of `members` members from `first` on, counted within the part. The
+ * caller provides the memory: q[members][records][coordinates] and so on,
+ * value[columns][members][records], and for each member how many records there are, whether it
+ * failed, and its swept[sweeps][members]. */
 typedef struct nh_part_rows {
     double *q, *v, *multipliers, *value, *swept;
     int64_t *count;

@@ -56,7 +56,7 @@ void nh_record_keep_rows(nh_record *record, bool keep)
     record->keep = keep;
 }
 
-/* Makes room for one more row, doubling; the product cannot overflow unnoticed. */
+/* Makes room for one more row, by doubling; overflow of the product is detected. */
 static nh_status grow(nh_record *record, nh_report *report)
 {
     int64_t needed = record->keep ? record->rows + 1 : 1;
@@ -79,8 +79,8 @@ static nh_status grow(nh_record *record, nh_report *report)
     return NH_OK;
 }
 
-/* The system hands out memory page by page as it is written to; large pages save a tenth of the
- * time that it takes to record every step. What was not written to costs nothing. */
+/* The system provides memory page by page as it is written; large pages save a tenth of the time
+ * for recording every step. Memory that is not written costs nothing. */
 nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report)
 {
     int64_t most = RESERVED_BYTES / (record->width * (int64_t)sizeof(double));
@@ -93,20 +93,20 @@ nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report)
         return nh_fail(report, NH_NO_MEMORY,
                        "out of memory for %lld recorded points of %d columns; record fewer",
                        (long long)rows, record->columns);
-    madvise(table, bytes, MADV_HUGEPAGE); /* an advice: without it, it is only slower */
+    madvise(table, bytes, MADV_HUGEPAGE); /* only advice: without it, recording is just slower */
     record->table = table;
     record->room = room;
     return NH_OK;
 }
 
-/* The larger of two errors; a NaN is the largest of all and stays. */
+/* The larger of two errors; a NaN counts as the largest and stays. */
 static double worst(double a, double b)
 {
     return isnan(a) || a >= b ? a : b;
 }
 
-/* The latitude belongs to the driver energy at the start; a start without one, whose driver does
- * not move periodically, leaves the column NaN. */
+/* The latitude belongs to the driver's energy at the start; if it does not exist, because the
+ * driver does not move periodically, the column is NaN. */
 static nh_status measure_latitude(nh_record *record, const double *q, const double *v,
                                   double *value)
 {
@@ -128,7 +128,7 @@ static nh_status look(const nh_record *record, double t, const double *q, const 
 }
 
 /* Energies and residuals are the same for wrapped angles, and exact; the model's own observables
- * may count revolutions. They come behind the latitude, where there is one. */
+ * may count revolutions. They come after the latitude, if there is one. */
 static nh_status measure(nh_record *record, double *row, const nh_state *now,
                          const nh_state *before, nh_report *report)
 {
@@ -172,7 +172,7 @@ nh_status nh_record_add_with(nh_record *record, double t, const double *q, const
     return nh_record_add_step(record, &now, NULL, u, report);
 }
 
-/* Room for a row, and the open inputs of it. */
+/* Makes room for a row, and sets its open inputs. */
 static nh_status prepare_row(nh_record *record, const nh_state *now, const double *u,
                              nh_report *report)
 {
@@ -280,7 +280,7 @@ const char *nh_record_column_name(const nh_record *record, int column)
     return nh_system_observable_name(record->system, column);
 }
 
-/* The stored row; of rows that were not kept every number leads to the last one. */
+/* The stored row; if rows are not kept, every number refers to the last one. */
 static const double *stored(const nh_record *record, int64_t row)
 {
     return record->table + (record->keep ? row * record->width : 0);

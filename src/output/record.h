@@ -10,16 +10,16 @@
 struct nh_record {
     const nh_system *system;
     int coordinates, velocities, constraints;
-    int observables; /* with the latitude, where there may be one */
+    int observables; /* including the latitude, if there may be one */
     bool may_have_latitude;
-    nh_latitude *latitude; /* of the first row's driver energy; NULL: NaN in its column */
-    nh_watch *watch;       /* of the quantities that were asked for; NULL: none */
+    nh_latitude *latitude; /* for the driver's energy in the first row; NULL: its column is NaN */
+    nh_watch *watch;       /* for the quantities that were asked for; NULL: none */
     char **watched_name;   /* [watched] */
     int watched;
     int columns;   /* t, q, v, energy, observables, what was asked for */
-    int width;     /* columns and one more: the largest |k| of the row */
+    int width;     /* columns plus one: the largest |k| of the row */
     bool section;  /* rows are states at events and follow no path */
-    bool keep;     /* false: rows are counted, the table holds only the last */
+    bool keep;     /* false: rows are counted, but the table holds only the last */
     int64_t rows;  /* recorded */
     int64_t room;  /* rows the table has memory for */
     double *table; /* [rows][width] */
@@ -33,20 +33,20 @@ struct nh_record {
 /* The latitude stands between the two built-in observables and the model's own. */
 enum { NH_RECORD_BUILT_IN = 2 };
 
-/* Makes room for so many rows, where they are kept; before the first one. More may be added. */
+/* Makes room for this many rows, if they are kept; call before the first one. More may be added. */
 nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report);
 
-/* Adds columns for quantities by name, separated by commas; before the first row. */
+/* Adds columns for quantities by name, separated by commas; call before the first row. */
 nh_status nh_record_observe(nh_record *record, const char *names, double step,
                             const nh_state *start, nh_report *report);
 void nh_record_forget_observed(nh_record *record);
 
-/* Adds a row. `before` is the state one step earlier, NULL: unknown, and then what is observed of
- * two states is NaN. `u` as below. */
+/* Adds a row. `before` is the state one step earlier; NULL: unknown, and quantities that depend on
+ * two states are NaN. `u` as below. */
 nh_status nh_record_add_step(nh_record *record, const nh_state *now, const nh_state *before,
                              const double *u, nh_report *report);
 
-/* nh_record_add with the open inputs of the row; NULL: those that are theirs by default. */
+/* As nh_record_add, with the open inputs of the row; NULL: their defaults. */
 nh_status nh_record_add_with(nh_record *record, double t, const double *q, const double *v,
                              const double *wrapped_q, const double *u, nh_report *report);
 
@@ -54,7 +54,8 @@ nh_status nh_record_restore_with(nh_record *record, const nh_record_state *state
                                  const double *q, const double *v, const double *wrapped_q,
                                  const double *u, nh_report *report);
 
-/* The open inputs of a row, to record->u: a table's follow from the time, others are columns. */
+/* The open inputs of a row, into record->u: those given by tables follow from the time, others are
+ * columns. */
 nh_status nh_record_row_inputs(const nh_record *record, const double *row, nh_report *report);
 
 /* Adds a row for each sample. */

@@ -1,4 +1,4 @@
-/* Tables that were recorded: the formats, and pictures of chosen columns. */
+/* Reads recorded tables: the formats, and pictures of chosen columns. */
 #include "output/recorded.h"
 #include "output/file.h"
 #include "output/gnuplot.h"
@@ -17,8 +17,8 @@ static nh_recorded_reader *const readers[] = {nh_recorded_read_csv,  nh_recorded
                                               nh_recorded_read_npz,  nh_recorded_read_hdf5,
                                               nh_recorded_read_hdf5, nh_recorded_read_hdf5};
 
-/* Bytes that a number takes at least: in text it may be missing between two commas, and HDF5's
- * filters make a thousandth of what is all alike. */
+/* The least number of bytes per number: in text it may be missing between two commas, and HDF5's
+ * filters shrink constant data to a thousandth. */
 static const double least[] = {1, 8, 8, 1e-3, 1e-3, 1e-3};
 
 nh_status nh_recorded_refuse(const nh_recorded *t, nh_report *report)
@@ -139,7 +139,8 @@ static int find_name(const nh_recorded *t, const char *name, size_t length)
     return -1;
 }
 
-/* A coordinate has its velocity beside it; a file does not say which are angles. */
+/* The velocity of a coordinate is a column next to it; a file does not say which coordinates are
+ * angles. */
 static nh_sheet_kind kind_of(const nh_recorded *t, int column)
 {
     char velocity[300];
@@ -216,7 +217,7 @@ static nh_status unknown(const nh_recorded *t, const char *name, size_t length, 
                    (int)(length < 80 ? length : 80), name, list, used < sizeof list ? "" : "...");
 }
 
-/* "A,B,Y/X": names over time go into one panel, Y/X into one of its own. */
+/* "A,B,Y/X": names over time share one panel, Y/X has one of its own. */
 static nh_status choose(picture *p, const nh_recorded *t, const char *names, nh_report *report)
 {
     size_t most = strlen(names) / 2 + 2;

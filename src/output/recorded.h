@@ -1,5 +1,5 @@
-/* Reading what was recorded: a table of named columns out of a file that nonholo wrote, or any CSV
- * or NumPy file like it. One member of an ensemble's archive is a table, too. */
+/* Reads recorded data: a table of named columns from a file that nonholo wrote, or any similar CSV
+ * or NumPy file. One member of an ensemble's archive is a table, too. */
 #ifndef NH_OUTPUT_RECORDED_H
 #define NH_OUTPUT_RECORDED_H
 
@@ -17,13 +17,13 @@ struct nh_recorded {
     double **column; /* [columns][rows], each allocated */
     int64_t members; /* of an archive; 1 elsewhere */
     int64_t bytes;   /* of the file */
-    int64_t most;    /* numbers that a file of this length can hold */
-    bool beyond;     /* its head tells of more */
+    int64_t most;    /* numbers that a file of this size can hold */
+    bool beyond;     /* its header claims more */
 };
 
-/* A new column of `rows` numbers, all NaN; NULL without memory, when it has another length, or when
- * the file cannot hold so many: heads of files are not to be believed. nh_recorded_refuse says why.
- */
+/* A new column of `rows` numbers, all NaN; NULL without memory, if the length differs from the
+ * other columns, or if the file cannot hold that many: headers of files are not trusted.
+ * nh_recorded_refuse says why. */
 double *nh_recorded_add(nh_recorded *table, const char *name, size_t length, int64_t rows);
 nh_status nh_recorded_refuse(const nh_recorded *table, nh_report *report);
 

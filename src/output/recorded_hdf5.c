@@ -1,4 +1,4 @@
-/* Tables out of HDF5 files of trajectories: one member of an archive. */
+/* Reads tables from HDF5 files of trajectories: one member of an archive. */
 #include "output/recorded.h"
 
 #ifdef NH_HAVE_HDF5

@@ -1,6 +1,5 @@
-/* Tables out of NumPy's files: a structured array (.npy), or arrays in an archive (.npz) as our
- * writer lays them out: t, q, v, the names of the latter, and a column for each further quantity.
- */
+/* Reads tables from NumPy files: a structured array (.npy), or arrays in an archive (.npz) as our
+ * writer lays them out: t, q, v, the names of q and v, and one array for each further quantity. */
 #include "output/recorded.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@ enum { HEADER_MOST = 1 << 20, AXES = 2 };
 
 typedef struct array {
     char *header;
-    const char *kind; /* what stands behind 'descr': */
+    const char *kind; /* what follows 'descr': */
     int64_t shape[AXES];
     int axes;
 } array;
@@ -22,7 +21,7 @@ static nh_status bad(const nh_recorded *t, nh_report *report)
     return nh_fail(report, NH_BAD_ARGUMENT, "%s: not an array as nonholo writes it", t->path);
 }
 
-/* What could not be read, or is not what it should be. */
+/* Reports what could not be read or is not as expected. */
 static nh_status bad_or_lost(const nh_recorded *t, FILE *file, nh_report *report)
 {
     return ferror(file) ? nh_fail(report, NH_FILE_FAILED, "cannot read %s", t->path)
@@ -127,7 +126,7 @@ static nh_status read_numbers(nh_recorded *t, FILE *file, const array *a, const 
     return NH_OK;
 }
 
-/* Names are arrays of letters of four bytes each. */
+/* Names are arrays of characters of four bytes each. */
 static nh_status read_texts(nh_recorded *t, FILE *file, const array *a, int first, int count,
                             nh_report *report)
 {
@@ -170,8 +169,8 @@ static uint64_t number(const unsigned char *bytes, int count)
     return value;
 }
 
-/* Entry after entry: a head with its name and length (in an extra field of 64 bits), then the
- * array. */
+/* Reads entry after entry: a header with its name and length (in an extra field of 64 bits), then
+ * the array. */
 nh_status nh_recorded_read_npz(nh_recorded *t, int64_t member, nh_report *report)
 {
     (void)member;

@@ -1,4 +1,4 @@
-/* Tables out of text: comma separated values with a line of names. */
+/* Reads tables from text: comma-separated values with a line of names. */
 #define _GNU_SOURCE
 #include "output/recorded.h"
 #include "base/decimal.h"
@@ -48,7 +48,7 @@ static nh_status read_row(nh_recorded *t, char *line, int64_t row, nh_report *re
     return NH_OK;
 }
 
-/* The next line; NULL at the end of the file, or with a status where it could not be read. */
+/* The next line; NULL at the end of the file, or, with a status, if it could not be read. */
 static char *next_line(const nh_recorded *t, FILE *file, char **line, size_t *room,
                        nh_status *status, nh_report *report)
 {

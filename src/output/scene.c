@@ -1,4 +1,4 @@
-/* The scene of a model as JSON: its shapes, with numbers that are given and numbers that move. */
+/* The scene of a model as JSON: its shapes, with constant numbers and with numbers that move. */
 #include "base/status.h"
 #include "base/text.h"
 #include "model/draw.h"

@@ -1,5 +1,5 @@
-/* Draws a table of numbers over time with gnuplot, in panels with legends of their own that take
- * room beside the curves instead of covering them. */
+/* Draws a table of numbers over time with gnuplot, in panels whose legends are beside the curves
+ * instead of covering them. */
 #include "output/sheet.h"
 #include "output/gnuplot.h"
 #include "output/names.h"
@@ -30,7 +30,7 @@ typedef struct drawer {
     nh_gnuplot *gnuplot;
     FILE *script;
     const nh_sheet *sheet;
-    int blocks; /* of data so far, which have numbers for names */
+    int blocks; /* blocks of data so far; their names are numbers */
 } drawer;
 
 /* ---- data ---- */
@@ -58,8 +58,7 @@ static double wrap(double angle)
     return angle - 2 * M_PI * round(angle / (2 * M_PI));
 }
 
-/* Every so-and-so-many-th row of two columns. An angle is wrapped, and the pen lifted where it goes
- * round. */
+/* Every k-th row of two columns. An angle is wrapped, and the curve interrupted where it wraps. */
 static int put_curve(drawer *d, int x, int y, int64_t most)
 {
     const nh_sheet *s = d->sheet;
@@ -86,8 +85,8 @@ static int put_curve(drawer *d, int x, int y, int64_t most)
     return d->blocks;
 }
 
-/* The largest |value - from| of the rows of each point, so that thinning hides no peak; what is
- * zero is at the floor of the logarithmic scale. */
+/* The largest |value - from| among the rows of each point, so that thinning hides no peak; zeros
+ * are drawn at the bottom of the logarithmic scale. */
 static int put_error(drawer *d, int column, double from, double floor)
 {
     const nh_sheet *s = d->sheet;
@@ -123,7 +122,7 @@ static void begin_panel(const drawer *d, const char *title, const char *x, const
     fputc('\n', d->script);
 }
 
-/* Dots are the smaller the more there are. */
+/* The more dots there are, the smaller they are. */
 static const char *dots(const nh_sheet *s)
 {
     return s->rows > 20000 ? "dots" : s->rows > 2000 ? "points pt 7 ps 0.15" : "points pt 7 ps 0.5";
@@ -158,7 +157,7 @@ static range range_of(const nh_sheet *s, int column)
     return r;
 }
 
-/* Four to eight marks, at 1, 2 or 5 times a power of ten: more would run into each other. */
+/* Four to eight ticks, at 1, 2 or 5 times a power of ten: more would overlap. */
 static void put_time_marks(const drawer *d)
 {
     range r = range_of(d->sheet, 0);
@@ -179,7 +178,7 @@ static void put_range(const drawer *d, char axis, range r, double half)
     fputs("]\n", d->script);
 }
 
-/* A unit is as long across as it is upwards; a path along a line still gets some room beside it. */
+/* Equal units on both axes; a path along a line still gets some room beside it. */
 static void put_true_scale(const drawer *d, range x, range y)
 {
     double across = 0.54 * (x.greatest - x.least), up = 0.54 * (y.greatest - y.least);
@@ -233,7 +232,7 @@ static void draw_path(drawer *d, const char *title, int x, int y)
         put_path(d, block, x, y);
 }
 
-/* Angles that go far have an axis of one revolution. */
+/* Angles that move far have an axis of one revolution. */
 static void put_angle_axis(const drawer *d, const nh_sheet_panel *panel)
 {
     double largest = 0;
@@ -385,8 +384,8 @@ static bool is_position(const nh_sheet *s, int column)
     return s->kind[column] == NH_SHEET_COORDINATE || s->kind[column] == NH_SHEET_ANGLE;
 }
 
-/* Velocities over their coordinates, but for those that stay where they are: often one of them
- * defines the section. */
+/* Velocities over their coordinates, except those that stay constant: often one of them defines the
+ * section. */
 static void add_portraits(choice *c, const nh_sheet *s, int most)
 {
     double widest = 0;
@@ -412,7 +411,7 @@ static void choose_path(choice *c, const nh_sheet *s)
         add_portraits(c, s, 1);
 }
 
-/* A section shows where its states lie; over time they tell nothing. */
+/* A section shows where its states lie; over time they would show nothing. */
 static void choose(choice *c, const nh_sheet *s)
 {
     if (s->section) {

@@ -1,4 +1,4 @@
-/* A table of numbers over time, recorded now or read from a file, and its still picture. */
+/* A table of numbers over time, just recorded or read from a file, and its still picture. */
 #ifndef NH_OUTPUT_SHEET_H
 #define NH_OUTPUT_SHEET_H
 
@@ -19,21 +19,21 @@ typedef enum nh_sheet_kind {
 typedef struct nh_sheet {
     int64_t rows;
     int columns;
-    int64_t width; /* numbers from row to row */
+    int64_t width; /* numbers from one row to the next */
     const double *data;
     const char **name; /* [columns] */
     nh_sheet_kind *kind;
-    bool keeps_energy; /* so that a change of it is an error */
+    bool keeps_energy; /* so that a change of the energy is an error */
     bool scattered;    /* rows follow no path: dots, no lines */
-    bool section;      /* and each is a state at an event; else each is a member of an ensemble */
+    bool section;      /* ... states at events; otherwise members of an ensemble */
 } nh_sheet;
 
-/* Panels as they suit the columns: the path true to scale, coordinates, angles, errors, and what
- * was observed. The ending of the path is .svg, .png or .pdf. */
+/* Chooses panels that suit the columns: the path true to scale, coordinates, angles, errors, and
+ * what was observed. The path ends in .svg, .png or .pdf. */
 nh_status nh_sheet_plot(const nh_sheet *sheet, const char *path, const char *title,
                         nh_report *report);
 
-/* Panels that the caller chooses: a list of columns each, drawn over time (or over another column,
+/* Panels chosen by the caller: each is a list of columns, drawn over time (or over another column,
  * `over` >= 0). */
 typedef struct nh_sheet_panel {
     const char *title;

@@ -1,7 +1,6 @@
 /* A simulation: one trajectory, recorded and written to a file while it is computed, with
  * checkpoints. The states come from nh_run_sample; every sample becomes a row of the record and of
- * the file. simulation_file.c has what concerns the files, simulation_estimate.c the
- * estimate of the error. */
+ * the file. simulation_file.c handles the files, simulation_estimate.c estimates the error. */
 #include "output/simulation.h"
 #include "base/clock.h"
 #include "base/options.h"
@@ -19,7 +18,7 @@ int64_t nh_record_spacing(int64_t steps, int columns)
     return (double)steps > rows ? (int64_t)ceil((double)steps / rows) : 1;
 }
 
-/* ---- beginning ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------ */
 
 static nh_status check_options(const nh_simulation_options *o, nh_report *report)
 {
@@ -33,7 +32,7 @@ static nh_status check_options(const nh_simulation_options *o, nh_report *report
     return NH_OK;
 }
 
-/* What was left open in the options. */
+/* Fills in what the options left open. */
 static void fill_in(nh_simulation *s)
 {
     nh_simulation_options *o = &s->options;
@@ -84,15 +83,15 @@ static nh_status start(nh_simulation *s, nh_report *report)
     return status;
 }
 
-/* While the compiler is waited for. */
+/* Called while waiting for the compiler. */
 static int ask_to_stop(void *simulation)
 {
     const nh_simulation *s = simulation;
     return s->options.stop(s->options.user);
 }
 
-/* The columns that were asked for. Two states one step apart exist only where all steps are alike
- * and every one of them is one of the run. */
+/* Adds the columns that were asked for. Two states one step apart exist only if all steps have the
+ * same length and every one of them is a step of the run. */
 static nh_status observe(nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
@@ -145,7 +144,7 @@ static nh_status begin(nh_simulation *s, nh_report *report)
     if (status == NH_OK && !o->resume) {
         nh_status followed =
             nh_holonomic_create(&s->holonomic, s->system, o->t0, s->motion, report);
-        if (followed == NH_NO_MEMORY) /* else these constraints have no surface to follow */
+        if (followed == NH_NO_MEMORY) /* otherwise there is no surface to follow */
             status = followed;
     }
     if (status == NH_OK)
@@ -205,9 +204,9 @@ void nh_simulation_free(nh_simulation *s)
     free(s);
 }
 
-/* ---- on the way ---------------------------------------------------------------------------- */
+/* ---- sampling ------------------------------------------------------------------------------ */
 
-/* What nh_run_sample hands to its hooks; a checkpoint that cannot be written needs a report. */
+/* What nh_run_sample passes to its hooks; writing a checkpoint can fail and needs a report. */
 typedef struct stretch {
     nh_simulation *simulation;
     nh_status status; /* of checkpoints */
@@ -215,9 +214,9 @@ typedef struct stretch {
 } stretch;
 
 enum { SURFACE_POINTS = 256 };
-static const double noticeable = 1e-3; /* a drift of positions, relative to what drifts */
+static const double noticeable = 1e-3; /* a drift of positions, relative to their size */
 
-/* What holonomic constraints fix, at some of the rows. */
+/* Follows the condition to which holonomic constraints amount, at some of the rows. */
 static void follow_surface(nh_simulation *s, const double *row)
 {
     int64_t rows = s->options.steps / s->options.every + 2;
@@ -345,7 +344,7 @@ nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* How far a run came that failed or was stopped, as its last row. */
+/* Records how far a run got that failed or was stopped, as its last row. */
 static void record_end(nh_simulation *s)
 {
     stretch now = {.simulation = s};
@@ -364,13 +363,14 @@ static nh_status suspend(nh_simulation *s, nh_report *report)
     return status;
 }
 
-/* After the last checkpoint a process that is killed has nothing left to compute, only to close. */
+/* If the process is killed after this last checkpoint, nothing remains to be computed; files only
+ * have to be closed. */
 static nh_status close_output(nh_simulation *s, bool complete, nh_report *report)
 {
     nh_status kept = NH_OK;
     if (s->options.checkpoint && complete)
         kept = nh_simulation_write_checkpoint(s, report);
-    if (kept != NH_OK) { /* the one of before is for rows that are not closed yet */
+    if (kept != NH_OK) { /* the previous checkpoint is for rows that are not closed yet */
         nh_archive_leave(s->archive);
         s->archive = NULL;
         return kept;
@@ -389,7 +389,7 @@ nh_status nh_simulation_finish(nh_simulation *s, nh_report *report)
         return suspend(s, report);
     if (failed || !arrived)
         nh_simulation_unlock(s);
-    /* a full disk, or the like, rather than a motion that ends: no half of a file */
+    /* a failure such as a full disk, not a motion that ends: leave no partial file */
     if (s->status == NH_FILE_FAILED || s->status == NH_NO_MEMORY || s->gap) {
         nh_archive_leave(s->archive);
         s->archive = NULL;

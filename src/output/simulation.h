@@ -8,7 +8,7 @@
 
 struct nh_simulation {
     nh_simulation_options options;
-    nh_plan plan; /* what the options leave open, chosen */
+    nh_plan plan; /* choices for what the options leave open */
     bool uneven;  /* a first or last step had another length */
     bool ended;   /* the last, shorter one has been taken */
     const nh_system *system;
@@ -16,7 +16,7 @@ struct nh_simulation {
     nh_solution *solution; /* NULL: not wanted */
     nh_record *record;
     int64_t recorded;     /* the step of the last row; -1: none */
-    bool gap;             /* a row could not be recorded; the run is beyond it */
+    bool gap;             /* a row could not be recorded, but the run has passed it */
     nh_lock *lock[2];     /* of `checkpoint` and of `resume`, if that is another file */
     nh_archive *archive;  /* of the output, while it is written */
     double *multipliers;  /* of a row of it; NULL: the format has none */
@@ -35,32 +35,32 @@ struct nh_simulation {
     double *motion; /* q and v of the start, the size of the motion of each, and their errors */
 };
 
-/* Restores the checkpoint to resume from, and opens the output, anew or where the checkpoint left
+/* Restores the checkpoint to resume from, and opens the output, new or where the checkpoint left
  * it. */
 nh_status nh_simulation_open(nh_simulation *s, nh_report *report);
 
 /* From the start to the first row, in steps of about the run's length. */
 nh_status nh_simulation_take_lead(nh_simulation *s, nh_report *report);
 
-/* The last row of the record goes to the output, if there is one. */
+/* Writes the last row of the record to the output, if there is one. */
 nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_report *report);
 
-/* Nobody else writes the checkpoint, or resumes from the one that we resume from. */
+/* Makes sure that nobody else writes the checkpoint, or resumes from the one that we resume
+ * from. */
 nh_status nh_simulation_lock(nh_simulation *s, nh_report *report);
 void nh_simulation_unlock(nh_simulation *s);
 
 bool nh_simulation_checkpoint_is_due(nh_simulation *s);
 nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report);
 
-/* simulation_events.c: an event for the list and the section, the section's names, and whether the
- * run is complete: at its last step, or ended by an event. */
+/* simulation_events.c: adds an event to the list and to the section; the names of the section; and
+ * whether the run is complete: at its last step, or ended by an event. */
 int nh_simulation_note_event(void *simulation, const nh_event *event);
 nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report);
 bool nh_simulation_arrived(const nh_simulation *s);
 
-/* simulation_estimate.c: keeps the start; each recorded state (q, v) adds to the size of the
- * motion.
- */
+/* simulation_estimate.c: stores the start; each recorded state (q, v) contributes to the size of
+ * the motion. */
 nh_status nh_simulation_watch_motion(nh_simulation *s, nh_report *report);
 void nh_simulation_note_motion(nh_simulation *s, const double *state);
 

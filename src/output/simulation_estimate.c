@@ -5,15 +5,15 @@
  *     y_h - y = (y_h - y_rh)/(1 - r^p),
  *
  * and a third one tells whether they are close enough to the limit for this to hold: the order that
- * the three of them show must not be far below p. First come the cheaper solutions with half and a
- * quarter of the number of steps. If these do not agree with each other, they say more about
- * themselves than about the simulation, and the solution with twice the number of steps decides: if
- * that one does not fit either, its distance is what is known of the error, and the error may well
- * be larger. The error of each component is measured by the size of its motion.
+ * the three of them show must not be far below p. First come the cheaper solutions, with half and a
+ * quarter of the number of steps. If these do not fit together, they say more about themselves than
+ * about the simulation, and the solution with twice the number of steps decides. If that one does
+ * not fit either, its distance is all that is known about the error, and the error may well be
+ * larger. The error of each component is measured by the size of its motion.
  *
- * A method that chooses its own steps is asked again with ten times the tolerance and with a tenth
- * of it. The latter solution is so much better that its distance is the error, if the other one
- * shows that the tolerance makes that difference. */
+ * A method that chooses its own steps is run again with ten times the tolerance and with a tenth of
+ * it. The latter solution is so much better that its distance is the error, provided that the
+ * former shows that the error does depend on the tolerance in this way. */
 #include "output/simulation.h"
 #include "base/clock.h"
 #include "base/decimal.h"
@@ -26,12 +26,12 @@
 #include <string.h>
 
 enum {
-    FEW_STEPS = 8,  /* below, other solutions have more steps, not fewer */
+    FEW_STEPS = 8,  /* below this, other solutions have more steps, not fewer */
     FEW_POINTS = 16 /* too few recorded points to show the size of the motion */
 };
 
 static const double advised_seconds = 0.25, patience = 1;  /* of the simulation; of the estimate */
-static const double near_enough = 0.05, fine_enough = 0.5; /* for solutions that tell their order */
+static const double near_enough = 0.05, fine_enough = 0.5; /* for solutions that show their order */
 static const double unresolved = 0.1;                      /* an error that is worth a remark */
 static const double finest = 1e-14;                        /* tolerance */
 
@@ -39,7 +39,7 @@ typedef struct solution {
     int64_t steps;
     double tolerance; /* times that of the simulation; 0: as it is */
     nh_status status; /* of its computation */
-    bool late;        /* stopped, out of patience or by the user */
+    bool late;        /* stopped because it took too long, or by the user */
     double *end;      /* q and v */
 } solution;
 
@@ -87,7 +87,7 @@ static nh_status find_scales(estimator *e)
 typedef struct solving {
     estimator *estimator;
     solution *solution;
-    bool notes; /* the motion, of which the simulation has recorded too little */
+    bool notes; /* note the motion, if the simulation has recorded too little of it */
 } solving;
 
 static nh_status take_states(void *user, const nh_samples *samples, nh_report *report)
@@ -129,7 +129,7 @@ static nh_status advance(estimator *e, solution *y, nh_run *run)
     return status == NH_OK ? nh_run_sample(run, &options, e->report) : status;
 }
 
-/* The simulation's method with tolerances times `factor`; false where it does not fit. */
+/* The simulation's method with its tolerances times `factor`; false if it does not fit. */
 static bool with_tolerance(const char *method, double factor, char *text, size_t size)
 {
     size_t used = 0;
@@ -186,7 +186,7 @@ static bool solve(estimator *e, solution *y, int64_t steps)
     return y->status == NH_OK && !y->late;
 }
 
-/* ---- what they tell ------------------------------------------------------------------------ */
+/* ---- comparing them ------------------------------------------------------------------------ */
 
 static double distance(const estimator *e, const solution *y, const solution *z)
 {
@@ -199,8 +199,8 @@ static double distance(const estimator *e, const solution *y, const solution *z)
     return largest;
 }
 
-/* The order p of three solutions, the one with the most steps first: their distances have the
- * ratio (s^p - r^p)/(r^p - 1) for steps 1, r, s, which grows with p. */
+/* The order p of three solutions, the one with the most steps first: for steps 1, r, s, their
+ * distances have the ratio (s^p - r^p)/(r^p - 1), which grows with p. */
 static double order_of(const estimator *e, const solution *y, const solution *z, const solution *x)
 {
     double r = (double)y->steps / (double)z->steps, s = (double)y->steps / (double)x->steps;
@@ -231,8 +231,8 @@ static void take_errors(estimator *e, const solution *other, double factor, nh_e
     out->v = error + e->coordinates;
 }
 
-/* By how much the distance of another solution is multiplied: a distance that is all rounding is
- * taken as it is. */
+/* The factor for the distance of another solution; a distance that is only rounding is taken as it
+ * is. */
 static double factor_of(const estimator *e, const solution *other, double order)
 {
     double p = fmin(order, e->order);
@@ -240,7 +240,7 @@ static double factor_of(const estimator *e, const solution *other, double order)
     return ratio > 1 ? 1 / (pow(ratio, p) - 1) : 1 / (1 - pow(ratio, p));
 }
 
-/* Distances that consist of rounding and of what iterations leave show no order. */
+/* Distances that consist of rounding, and of what iterations leave, show no order. */
 static bool is_rounding(const estimator *e, double apart)
 {
     return apart < 1e-10 + DBL_EPSILON * 64 * sqrt((double)e->own.steps);
@@ -318,8 +318,8 @@ static bool compare_solutions(estimator *e, nh_estimate *out)
 
 /* ---- the estimate -------------------------------------------------------------------------- */
 
-/* The order of the method, and the tolerance that it was told if it chooses its own steps; both 0
- * if there is neither. */
+/* The order of the method, and its tolerance if it chooses its own steps; 0 for what does not
+ * exist. */
 static void look_at_method(const nh_simulation *s, double *order, double *tolerance)
 {
     nh_choice choice;
@@ -372,7 +372,7 @@ static const char *component_name(const nh_system *system, int component)
                          : nh_system_velocity_name(system, component - n);
 }
 
-/* Long runs of methods that keep what is conserved are worth doing all the same. */
+/* Long runs of methods that preserve conserved quantities are useful all the same. */
 static void remark_on(nh_simulation *s, const nh_estimate *found)
 {
     char size[64] = "larger than its motion";

@@ -1,5 +1,5 @@
-/* Events of a simulation: the list of them, and sections, of which only the states at events are
- * recorded. */
+/* Events of a simulation: the list of events, and sections, which record only the states at
+ * events. */
 #include "output/simulation.h"
 
 #include <stdlib.h>

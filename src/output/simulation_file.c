@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a checkpoint holds beside the run; numbers only. */
+/* What a checkpoint contains besides the run; numbers only. */
 typedef struct notes {
     int64_t steps, every, recorded, position, has_output;
     nh_record_state record;
@@ -48,8 +48,8 @@ static const char **column_names(const nh_record *record, int *count)
     return names;
 }
 
-/* Killed after the file was complete and before the checkpoint was removed: nothing is left to do.
- */
+/* Whether the process was killed after the file was complete and before the checkpoint was removed:
+ * then nothing is left to do. */
 static bool is_finished(const nh_simulation *s)
 {
     const char *output = s->options.output;
@@ -103,7 +103,7 @@ nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_
     if (status == NH_NO_MEMORY)
         return status;
     for (int i = 0; status != NH_OK && i < s->record->constraints; i++)
-        s->multipliers[i] = NAN; /* the state has none, as at a singular one */
+        s->multipliers[i] = NAN; /* there are none, for instance in a singular state */
     return nh_archive_row(s->archive, row[0], q, v, row + nh_record_energy_column(record),
                           s->multipliers, report);
 }
@@ -119,7 +119,7 @@ nh_status nh_simulation_lock(nh_simulation *s, nh_report *report)
     if (status == NH_OK && o->checkpoint && nh_file_is_special(o->checkpoint))
         status = nh_fail(report, NH_FILE_FAILED,
                          "cannot write %s: a checkpoint needs a regular file", o->checkpoint);
-    /* one that cannot be written, nobody else writes either */
+    /* if it cannot be written, nobody else can write it either */
     bool other = o->resume && !nh_lock_covers(s->lock[0], o->resume);
     if (status == NH_OK && other && access(o->resume, W_OK) == 0)
         status = nh_lock_take(&s->lock[1], o->resume, report);
@@ -194,7 +194,8 @@ nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
     return status;
 }
 
-/* A file that grows with the run needs the same plan; a run without one may become longer. */
+/* A file that grows with the run needs the same plan; a run without such a file may become
+ * longer. */
 static nh_status check_notes(const nh_simulation *s, const notes *before, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
@@ -223,7 +224,7 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
     return NH_OK;
 }
 
-/* The record adds, or takes as restored, where the run is; `space` has room for that. */
+/* Records the current state of the run, or takes it as restored; `space` has room for it. */
 static nh_status record_present(nh_simulation *s, const notes *before, double *space,
                                 nh_report *report)
 {
@@ -285,7 +286,7 @@ nh_status nh_simulation_open(nh_simulation *s, nh_report *report)
     if (status != NH_OK || !s->options.output)
         return status;
     if (resumes && is_finished(s)) {
-        nh_lock *last; /* who finished it may have left it */
+        nh_lock *last; /* the process that finished it may have left it */
         status = nh_lock_take(&last, s->options.output, report);
         nh_lock_release(last);
         s->complete = s->options.output;

@@ -36,7 +36,8 @@ char *nh_temporary_name(const char *path)
     return name;
 }
 
-/* The process that an entry of the folder names, when it is a temporary name of `name`; else 0. */
+/* The process named by an entry of the folder, if the entry is a temporary name of `name`; else
+ * 0. */
 static long process_of(const char *entry, const char *name)
 {
     size_t length = strnlen(name, NAME_SHOWN);
@@ -48,7 +49,7 @@ static long process_of(const char *entry, const char *name)
     return strcmp(end, ".tmp") == 0 ? process : 0;
 }
 
-/* A leftover of this very process is older than the process. */
+/* A leftover with the name of this very process is older than the process. */
 static void remove_leftover(int folder, const char *entry, bool own)
 {
     struct stat info;
@@ -80,9 +81,9 @@ bool nh_temporary_clean(const char *path)
     return true;
 }
 
-/* Between creation and lock another process may have taken the file for a leftover: then it has no
- * name any more, and is made again. Where there are no locks nobody takes anything for a leftover.
- */
+/* Between creation and locking, another process may have mistaken the file for a leftover and
+ * removed it: then it no longer has a name, and is created again. Where there are no locks, nothing
+ * is taken for a leftover. */
 int nh_temporary_open(const char *name)
 {
     struct stat info;

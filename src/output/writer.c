@@ -26,7 +26,7 @@ static int write_all(int descriptor, const char *data, size_t size)
         else if (errno != EINTR)
             return errno;
     }
-#ifdef SYNC_FILE_RANGE_WRITE /* the disk may begin at once; at the end less is left to wait for */
+#ifdef SYNC_FILE_RANGE_WRITE /* let the disk begin at once: less to wait for at the end */
     off_t end = lseek(descriptor, 0, SEEK_CUR);
     if (size == NH_WRITER_BLOCK && end >= (off_t)size)
         sync_file_range(descriptor, end - (off_t)size, (off_t)size, SYNC_FILE_RANGE_WRITE);
@@ -58,7 +58,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Signals are for the others, but for that of a pipe which nobody reads any more. */
+/* Signals are left to other threads, except that of a pipe which nobody reads any more. */
 static bool begin_thread(nh_writer *w)
 {
     sigset_t all, before;
@@ -78,7 +78,7 @@ static void wait_for_thread(nh_writer *w)
 
 /* ---- the caller ---- */
 
-/* Writes the block here and now; the thread has nothing to do. */
+/* Writes the block in this thread; the other one has nothing to do. */
 static void write_block(nh_writer *w)
 {
     if (!w->error)
@@ -86,7 +86,7 @@ static void write_block(nh_writer *w)
     w->used = 0;
 }
 
-/* A block is full: the thread gets it when it is done with the one before. */
+/* A block is full: the thread gets it when it has finished the previous one. */
 static void hand_over(nh_writer *w)
 {
     if (!w->threaded && !begin_thread(w)) {

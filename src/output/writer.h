@@ -13,20 +13,20 @@ typedef struct nh_writer {
     int descriptor;
     int filling; /* which block is being filled */
     size_t used;
-    /* of the thread; `pending` and `error` are behind the lock once it runs */
+    /* of the thread; `pending` and `error` are protected by the lock once it runs */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool threaded, leaving;
     size_t pending; /* bytes of the other block that are not written yet */
-    int error;      /* the first errno, 0 when all is well */
+    int error;      /* the first errno, 0 if there was none */
     char block[2][NH_WRITER_BLOCK];
 } nh_writer;
 
-void nh_writer_begin(nh_writer *w, int descriptor); /* all zero before */
+void nh_writer_begin(nh_writer *w, int descriptor); /* `w` is all zero before */
 void nh_writer_add(nh_writer *w, const char *data, size_t size);
 
-/* Everything added so far is with the system; returns the first errno, or 0. */
+/* Waits until the system has everything added so far; returns the first errno, or 0. */
 int nh_writer_drain(nh_writer *w);
 
 /* Ends the thread. What was not drained may be lost. */

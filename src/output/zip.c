@@ -1,5 +1,5 @@
-/* A zip archive: entry after entry, each compressed where that makes it shorter, and a list of them
- * at the end. */
+/* Writes a zip archive: one entry after the other, each compressed if that makes it shorter, and a
+ * list of them at the end. */
 #include "output/zip.h"
 
 #include <string.h>

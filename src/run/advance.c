@@ -102,7 +102,7 @@ static void copy_lane(double *to, int to_lanes, int to_lane, const double *from,
             from[i * (size_t)from_lanes + (size_t)from_lane];
 }
 
-/* Lanes out of use repeat one that counts, so that they fail only with it. */
+/* Lanes out of use duplicate one that is in use, so that they fail only together with it. */
 void nh_group_follow(const nh_run *run, group *g)
 {
     if (g->retired == (1u << g->lanes) - 1)
@@ -117,8 +117,8 @@ void nh_group_follow(const nh_run *run, group *g)
 
 enum { CUTS_MAX = 8 };
 
-/* One step of the state in run->lane_state by the careful engine, in `cuts` pieces of equal length
- * (each part of a composed step in as many). */
+/* One step of the state in run->lane_state with the careful engine, divided into `cuts` pieces of
+ * equal length (for a composed step, each of its parts is divided). */
 static int cut_step(nh_run *run, int cuts, nh_kernel_io *io)
 {
     double part[2 * NH_PARTS_MAX * 2 * CUTS_MAX];
@@ -138,7 +138,7 @@ static int cut_step(nh_run *run, int cuts, nh_kernel_io *io)
     return status;
 }
 
-/* One step of a lane in so many pieces; leaves it in run->lane_state. */
+/* One step of a lane in `cuts` pieces; the result is in run->lane_state. */
 static int step_in_pieces(nh_run *run, const group *g, int lane, int64_t index, int cuts,
                           nh_kernel_io *io)
 {
@@ -147,8 +147,9 @@ static int step_in_pieces(nh_run *run, const group *g, int lane, int64_t index, 
     return cut_step(run, cuts, io);
 }
 
-/* Whether twice as many pieces lead to the same place, by and large. Where a motion ends, or grows
- * beyond all bounds, pieces can be solved too, but what they find is not the motion. */
+/* Whether twice as many pieces lead to roughly the same state. Where a motion ends, or grows
+ * without bound, the equations of the pieces may have solutions too, but these are not the
+ * motion. */
 static bool pieces_agree(nh_run *run, const group *g, int lane, int64_t index, int cuts)
 {
     nh_kernel_io io;
@@ -156,10 +157,10 @@ static bool pieces_agree(nh_run *run, const group *g, int lane, int64_t index, i
     const size_t n = (size_t)run->system->shape.n, size = run->state_size;
     double *found = run->lane_state + size, *finer = run->lane_state;
     memcpy(found, finer, size * sizeof(double));
-    run->trace = (nh_trace){0}; /* what is recorded is the step, not this one beside it */
+    run->trace = (nh_trace){0}; /* only the step itself is recorded, not this repetition */
     bool agree = step_in_pieces(run, g, lane, index, 2 * cuts, &io) == NH_KERNEL_OK;
     run->trace = kept;
-    for (size_t part = 0; agree && part < 2; part++) { /* of the state: q, then v */
+    for (size_t part = 0; agree && part < 2; part++) { /* first q, then v */
         double moved = 0, differ = 0;
         for (size_t i = part * n; i < (part + 1) * n; i++) {
             const double before = g->block[i * (size_t)g->lanes + (size_t)lane];
@@ -172,8 +173,8 @@ static bool pieces_agree(nh_run *run, const group *g, int lane, int64_t index, i
     return agree;
 }
 
-/* One step of a lane, which leaves it in run->lane_state. Equations that could not be solved for
- * the whole step may have a solution for its pieces. */
+/* One step of a lane; the result is in run->lane_state. Equations that could not be solved for the
+ * whole step may be solvable for pieces of it. */
 static int careful_lane(nh_run *run, const group *g, int lane, int64_t index, nh_kernel_io *io)
 {
     int status = step_in_pieces(run, g, lane, index, 1, io);
@@ -189,7 +190,7 @@ static int careful_lane(nh_run *run, const group *g, int lane, int64_t index, nh
                 "for %d pieces of it; a smaller step, now %g, does without that",
                 (long long)index + 1, run->time + (double)index * run->step, cuts, run->step);
     }
-    if (status) { /* what the whole step came to says more */
+    if (status) { /* the failure of the whole step is more informative */
         io->residual = whole.residual;
         io->iterations = whole.iterations;
     }
@@ -216,13 +217,13 @@ static bool careful_step(nh_run *run, group *g, int64_t index, bool starting, nh
     return true;
 }
 
-/* Nobody is left in it. */
+/* Whether all its lanes are retired. */
 static bool is_deserted(const group *g)
 {
     return g->retired == (1u << g->lanes) - 1;
 }
 
-/* Of a method that steps by itself, and starts anew on the way: how often it has stepped. */
+/* A method that chooses its own steps and is restarted keeps its counts of steps. */
 static void keep_counts(const nh_run *run, group *g)
 {
     const nh_shape *s = &run->system->shape;
@@ -248,7 +249,7 @@ bool nh_group_start(nh_run *run, group *g, nh_failure *f)
     }
     if (started)
         keep_counts(run, g);
-    else /* some lanes were: none has to be */
+    else /* some lanes may have started: undo them all */
         memcpy(g->block, g->saved, bytes);
     nh_crossings_begin(run, g->first_member);
     return started;
@@ -267,7 +268,7 @@ static bool start_all(nh_run *run, nh_failure *f)
     return true;
 }
 
-/* From step `index` on to `to`; the state before step `from` is saved. */
+/* Advances from step `index` to step `to`; the state before step `from` is saved. */
 bool nh_group_advance(nh_run *run, group *g, int64_t from, int64_t index, int64_t to, nh_failure *f)
 {
     engine *e = nh_run_fast_engine(run);
@@ -282,7 +283,8 @@ bool nh_group_advance(nh_run *run, group *g, int64_t from, int64_t index, int64_
             *f = (nh_failure){status, index, g->first_member, io.iterations, io.residual};
             return false;
         }
-        if (run->parts > 1) { /* it may have failed in the middle of a step: all again, with care */
+        if (run->parts > 1) { /* it may have failed in mid-step: repeat all with the careful
+                               * engine */
             memcpy(g->block, g->saved, run->state_size * (size_t)g->lanes * sizeof(double));
             for (index = from; index < to; index++)
                 if (!careful_step(run, g, index, false, f))
@@ -298,7 +300,7 @@ bool nh_group_advance(nh_run *run, group *g, int64_t from, int64_t index, int64_
     return is_finite(run, g, &f->member);
 }
 
-/* Advances some groups together; if one of them fails, each continues alone. */
+/* Advances several groups together; if one of them fails, each continues alone. */
 static bool advance_team(nh_run *run, group *const *team, int size, int64_t from, int64_t to,
                          nh_failure *f)
 {
@@ -357,14 +359,14 @@ static bool advance_all(nh_run *run, int64_t from, int64_t to, nh_failure *f)
         if (size < most && i + 1 < run->groups)
             continue;
         if (size > 0 &&
-            !advance_team(run, team, size, from, to, f)) /* 0: all others are deserted */
+            !advance_team(run, team, size, from, to, f)) /* size 0: all others are deserted */
             return false;
         size = 0;
     }
     return true;
 }
 
-/* A chunk failed: step by step up to the first step that fails for anyone. */
+/* A chunk failed: go step by step up to the first step that fails for any member. */
 static nh_status locate(nh_run *run, int64_t to, nh_report *report)
 {
     nh_failure f = {0};
@@ -379,8 +381,8 @@ static nh_status locate(nh_run *run, int64_t to, nh_report *report)
     return nh_describe_failure(run, &f, report);
 }
 
-/* The user's function asked to stop and must not be called again, so no step is done again. What is
- * kept of one group is the state before the step; of several, that before the chunk. */
+/* The user's function asked to stop and must not be called again, so no step is repeated. With one
+ * group, the state before the step is kept; with several, the state before the chunk. */
 static nh_status stop(nh_run *run, const nh_failure *f, nh_report *report)
 {
     run->stopped = true;
@@ -391,7 +393,7 @@ static nh_status stop(nh_run *run, const nh_failure *f, nh_report *report)
     return nh_describe_failure(run, f, report);
 }
 
-/* Whether every step stayed within the scratch that the method asked for. */
+/* Checks that every step stayed within the scratch that the method asked for. */
 static nh_status check_scratch(const nh_run *run, nh_report *report)
 {
     const engine *e = &run->careful;
@@ -428,14 +430,15 @@ static void prepare_brief(nh_run *run)
     nh_brief_prepare(run, e, &io);
 }
 
-/* What a method remembers belongs to steps of one length, unless it chooses its own. */
+/* The memory of a method is valid only for steps of one length, unless the method chooses its
+ * own. */
 static void forget_step(nh_run *run)
 {
     for (int i = 0; i < run->groups && !nh_run_adapts(run); i++)
         run->group[i].started = false;
 }
 
-/* Looks at the motion where that is due, then inputs change where they do. */
+/* Checks the motion if a check is due, then changes the inputs that change now. */
 static nh_status after_steps(nh_run *run, int64_t look, nh_report *report)
 {
     if (nh_crossings_all_ended(run))
@@ -447,7 +450,8 @@ static nh_status after_steps(nh_run *run, int64_t look, nh_report *report)
     return status == NH_OK && !start_all(run, &f) ? nh_describe_failure(run, &f, report) : status;
 }
 
-/* A step in pieces, because inputs change within it; how far it came is as if it were whole. */
+/* A step in pieces, because inputs change within it; afterwards the run counts it as one whole
+ * step. */
 static nh_status advance_to_inputs(nh_run *run, nh_report *report)
 {
     const double step = run->step, time = run->time, done = (double)run->steps;
@@ -495,7 +499,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     nh_status ready = nh_run_check_started(run, steps, report);
     if (ready != NH_OK)
         return ready;
-    double begin = nh_clock_seconds(), aside = 0; /* spent on the compiler */
+    double begin = nh_clock_seconds(), aside = 0; /* time spent on the compiler */
     nh_status status = NH_OK;
     nh_failure f = {0};
     run->stopped = false;
@@ -511,7 +515,8 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
         const int64_t whole = last - from > chunk ? from + chunk : last;
         const int64_t look = nh_health_next(run), least = look < whole ? look : whole;
         const int64_t given = nh_run_inputs_until(run), to = given < least ? given : least;
-        const bool trial = run->trial.open; /* else the clock, dearer than a step, is left alone */
+        const bool trial = run->trial.open; /* otherwise skip the clock, which costs more than a
+                                             * step */
         const double before = trial ? nh_clock_seconds() : 0;
         if (to == from) {
             status = advance_to_inputs(run, report);
@@ -561,7 +566,7 @@ nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
     if (status == NH_OK)
         run->health->position = --run->steps;
     for (int i = 0; run->steps == 0 && i < run->members; i++)
-        nh_health_restart(run, i, 0); /* it looks at whole steps */
+        nh_health_restart(run, i, 0); /* its checks are numbered by whole steps */
     nh_solution_hold(run, false);
     nh_solution_note(run, true);
     return status;

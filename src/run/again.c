@@ -1,22 +1,23 @@
-/* Steps that are done again with half the size, beside the run, to see how good they are.
+/* Repeats steps with half the step size, beside the run, to see how accurate they are.
  *
  * Differences are measured in the metric of the mass matrix, in which they are the same in all
- * coordinates: near a pole of Euler's angles two angles may be far off while the body is not. */
+ * coordinates: near a pole of Euler angles, two angles may be far off while the body is not. */
 #include <math.h>
 #include <string.h>
 
 #include "run/health.h"
 #include "run/inputs.h"
 
-/* Within a step, as parts of the speed: what the velocities change by, and what moved the positions
- * differs by from their mean. An oscillation of frequency w has up to w h and about (w h)^2/12;
- * steps of order 2 are coarse from w h = 1.2 on, of order 1 from 0.5 on. */
+/* Bounds within one step, relative to the speed: the change of the velocities, and the difference
+ * between the mean velocity and the mean of the velocities at both ends. An oscillation of
+ * frequency w has up to w h and about (w h)^2/12; steps of order 2 are coarse from w h = 1.2 on, of
+ * order 1 from 0.5 on. */
 #define EVEN_CHANGE 0.15
 #define EVEN_MEAN 0.01
 
-/* The difference of two states: of their velocities relative to the largest speed so far, and of
- * their positions relative to what that speed covers in `span`. The matrices are those of the first
- * state. */
+/* The difference of two states: that of the velocities relative to the largest speed so far, that
+ * of the positions relative to the distance covered at that speed in `span`. The matrices are those
+ * of the first state. */
 static double difference(nh_health *h, const nh_run *run, double speed, double span,
                          const double *q1, const double *v1, const double *q2, const double *v2)
 {
@@ -32,7 +33,7 @@ static double difference(nh_health *h, const nh_run *run, double speed, double s
     return fmax(position, nh_condition_length(&h->condition, dv)) / speed;
 }
 
-/* The run's own kernel does it where it can. */
+/* Uses the run's own kernel if possible, otherwise the careful one. */
 bool nh_health_beside(nh_run *run, int member, const double *q, const double *v, double t,
                       double step, int64_t steps)
 {

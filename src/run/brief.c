@@ -1,10 +1,9 @@
 /* Calls that advance a run by few steps, one call after the other.
  *
- * Such a call may take less time than reading a clock does. So what the kernel is handed is kept
- * from one call to the next, and a call only asks whether everything is still as it was then and
- * nothing has to be looked at before its last step. At the latest after BRIEF_STEPS steps a call
- * goes the long way again (advance.c), as does one that fails here: the states are put back first.
- */
+ * Such a call may take less time than reading a clock. So the arguments of the kernel are kept from
+ * one call to the next, and a call only checks that nothing has changed since and that no health
+ * check is due before its last step. After at most BRIEF_STEPS steps, and whenever a call fails
+ * here, the general code in advance.c takes over; after a failure the states are restored first. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -33,8 +32,8 @@ void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io)
     const group *g = run->group;
     b->until = 0;
     b->calls = 0;
-    /* a user's function may ask to stop, and must not be called again then; events are looked for
-     * in every step */
+    /* a user's function may ask to stop and must not be called again afterwards; events are looked
+     * for in every step */
     if (g->retired || run->trial.open || run->solution || run->crossings ||
         run->careful.callbacks || run->pace || (is_many(run) && !may_team_up(run)))
         return;
@@ -46,11 +45,11 @@ void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io)
     b->io = *io;
     b->io.row = b->io.wrapped = NULL;
     b->unwatched = run->unwatched;
-    b->until = look - 1 < most ? look - 1 : most; /* the step before a look */
+    b->until = look - 1 < most ? look - 1 : most; /* the step before a check */
     b->seconds = -1;
 }
 
-/* Whether the run is as it was when the call was prepared. */
+/* Whether the run is unchanged since the call was prepared. */
 static bool is_as_before(const nh_run *run)
 {
     const nh_brief *b = &run->brief;
@@ -60,8 +59,8 @@ static bool is_as_before(const nh_run *run)
            run->time == b->io.time;
 }
 
-/* The numbers were stored one by one just now. A load of several would wait until the last of them
- * has reached memory, so the compiler is kept from joining them. */
+/* The numbers were just stored one by one. A load of several at once would wait until the last of
+ * them has reached memory, so the compiler is kept from combining the loads. */
 #define ONE_BY_ONE __asm__ volatile("")
 
 static void copy(double *to, const double *from, size_t count)
@@ -78,13 +77,13 @@ static bool all_finite(const double *x, size_t count)
     double zero = 0;
     _Pragma("GCC unroll 4") for (size_t i = 0; i < count; i++)
     {
-        zero += x[i] * 0; /* not a number for what is not finite */
+        zero += x[i] * 0; /* not a number if x[i] is not finite */
         ONE_BY_ONE;
     }
     return zero == 0;
 }
 
-/* What the kernel is handed, for another block of states. */
+/* Points the kernel's arguments to another block of states. */
 static void point_at(nh_kernel_io *io, double *block)
 {
     const ptrdiff_t by = block - io->q;
@@ -108,7 +107,7 @@ static bool team_finite(const nh_run *run, int from, int to)
     return true;
 }
 
-/* The rows of a block that steps change: q and v, what rounding left out if that is kept, then
+/* The rows of a block that steps change: q and v, their rounding errors if these are kept, then
  * revolutions and memory. */
 typedef struct changing {
     size_t first, second, rows; /* [0, first), [second, second + rows) */
@@ -138,9 +137,9 @@ static void copy_changing(double *to, const double *from, const changing *what, 
 
 /* ---- several groups ---- */
 
-/* To save the states before every call would take as long as a step does. They are saved before one
- * call of NH_BRIEF_CALLS; of the others it is noted how many steps they took, and with which
- * inputs, so that they can be done once more if a later one fails. */
+/* Saving the states before every call would take as long as a step. They are saved before one in
+ * NH_BRIEF_CALLS calls; for the others, the number of steps and the inputs are noted, so that they
+ * can be repeated if a later call fails. */
 
 static double *noted_inputs(const nh_run *run, int call, const group *g)
 {
@@ -173,7 +172,8 @@ static void put_noted_inputs(const nh_run *run, int call, const group *g)
               (size_t)g->lanes);
 }
 
-/* A team of groups, from step `index` on; `io` has what the kernel was handed last. */
+/* Advances a team of groups from step `index` on; `io` has the arguments of the kernel's last
+ * call. */
 static bool advance_team(const nh_run *run, nh_kernel_io *io, int from, int to, int64_t index,
                          int64_t steps)
 {
@@ -190,7 +190,7 @@ static int team_end(const nh_run *run, int from)
     return from + most < run->groups ? from + most : run->groups;
 }
 
-/* A call failed when it had come to group `end`: the states before it, and its inputs. */
+/* A call failed at group `end`: restores the states and inputs before the call. */
 static void go_back(nh_run *run, nh_kernel_io *io, int end)
 {
     const nh_brief *b = &run->brief;
@@ -209,14 +209,15 @@ static void go_back(nh_run *run, nh_kernel_io *io, int end)
             to = team_end(run, from);
             for (int g = from; b->inputs && g < to; g++)
                 put_noted_inputs(run, call, run->group + g);
-            (void)advance_team(run, io, from, to, index, b->taken[call]); /* as before */
+            (void)advance_team(run, io, from, to, index, b->taken[call]); /* it succeeded before */
         }
     for (int g = 0; b->inputs && g < run->groups; g++)
         put_noted_inputs(run, b->calls, run->group + g);
 }
 
-/* A team at a time while its states are at hand. What comes before the steps of a team is done a
- * team ahead: numbers stored one by one can be loaded together only some time later. */
+/* Handles one team at a time while its states are in the cache. What precedes the steps of a team
+ * is done one team ahead: numbers that were stored one by one can be loaded together only some time
+ * later. */
 static bool advance_groups(nh_run *run, int64_t steps, const nh_around *around)
 {
     nh_brief *b = &run->brief;
@@ -288,7 +289,7 @@ bool nh_brief_advance(nh_run *run, int64_t steps, const nh_around *around)
         run->seconds += b->seconds * (double)steps;
         return advance(run, steps, around);
     }
-    /* The first of these calls is timed, and stands for those to come. */
+    /* The first of these calls is timed and is taken as typical of those to come. */
     const double begin = nh_clock_seconds();
     const bool done = advance(run, steps, around);
     const double taken = nh_clock_seconds() - begin;

@@ -1,9 +1,9 @@
-/* Looks at the matrices of a state.
+/* Measures how well conditioned the matrices of a state are.
  *
  * The mass matrix is scaled to D^-1/2 M D^-1/2, where D has the largest diagonal entries so far: a
- * pole of spherical coordinates makes a diagonal entry small, one of Euler's angles makes two
- * columns alike, and both make a pivot small. The rows of K D^-1/2 are compared with their largest
- * lengths so far, and the smallest singular value of that matrix is what is left of its rank. */
+ * pole of spherical coordinates makes a diagonal entry small, one of Euler angles makes two columns
+ * alike, and both make a pivot small. The rows of K D^-1/2 are compared with their largest lengths
+ * so far; the smallest singular value of that matrix measures how close it is to losing rank. */
 #include "run/condition.h"
 
 #include <math.h>
@@ -14,9 +14,9 @@
 #include "base/dense.h"
 #include "base/status.h"
 
-/* Pivots below this are not trusted; eigenvalues are, and have signs. */
+/* Pivots below this are not trusted; eigenvalues are computed instead, which also have signs. */
 #define PIVOT_SMALL 1e-6
-/* Entries of a vector of length 1 that are worth naming. */
+/* Entries of a unit vector that are large enough for their coordinate to be named. */
 #define NAMED 0.2
 
 nh_status nh_condition_create(nh_condition *c, const nh_system *system, nh_report *report)
@@ -49,8 +49,8 @@ bool nh_condition_has_matrices(const nh_condition *c)
     return c->space != NULL;
 }
 
-/* The larger and the smaller of two numbers, where calls of the C library would take as long as all
- * the rest of a look: `a` if `b` is not a number. */
+/* The larger and the smaller of two numbers, `a` if `b` is not a number. Calls of the C library
+ * would take as long as all the rest of a check. */
 static double larger(double a, double b)
 {
     return b > a ? b : a;
@@ -61,7 +61,7 @@ static double smaller(double a, double b)
     return b < a ? b : a;
 }
 
-/* Whether all are finite. Four sums, which do not wait for each other, are not a number if not. */
+/* Whether all are finite: multiplied by 0 and added up in four independent sums. */
 static bool are_finite(const double *x, int count)
 {
     double zero[4] = {0, 0, 0, 0};
@@ -105,7 +105,8 @@ static double largest_of_row(const nh_condition *c, int row)
     return largest;
 }
 
-/* A coordinate without inertia of its own (L = x' y') has that which it shares. */
+/* A coordinate without inertia of its own (as in L = x' y') takes the scale of the largest entry of
+ * its row. */
 static void scale_masses(const nh_condition *c, double *scale)
 {
     for (int i = 0; i < c->n; i++) {
@@ -123,8 +124,8 @@ static void scaled_masses(const nh_condition *c, const double *scale, double *ou
                 scale[i] > 0 && scale[j] > 0 ? c->M[i * c->n + j] / sqrt(scale[i] * scale[j]) : 0;
 }
 
-/* The smallest pivot of L D L^T, each in units of its `size` (NULL: 1), which is that of the matrix
- * with scaled rows and columns; the rest is not computed once one is small. */
+/* The smallest pivot of L D L^T, each in units of its `size` (NULL: 1), which equals that of the
+ * matrix with scaled rows and columns. Stops at the first small pivot. */
 static double smallest_pivot(int n, double *a, const double *size)
 {
     double smallest = INFINITY;

@@ -1,35 +1,35 @@
-/* How near a state is to one where the equations of motion are singular: the mass matrix, or the
- * constraints' matrix K. */
+/* How close a state is to one where the equations of motion are singular: the mass matrix, or the
+ * matrix K of the constraints. */
 #ifndef NH_RUN_CONDITION_H
 #define NH_RUN_CONDITION_H
 
 #include "run/run.h"
 
-/* Measures below which a state is near a singular one. */
+/* Measures below which a state counts as nearly singular. */
 #define NH_NEAR 0.3
 
 typedef struct nh_condition {
     const nh_system *system;
     int n, m;
-    bool masses, ranks; /* which of the two can become singular: the other is not looked at */
+    bool masses, ranks; /* which of the two can become singular; the other is not computed */
     engine engine;
-    double *M, *K; /* as they were computed last, [n*n] and [m*n] */
+    double *M, *K; /* as computed last, [n*n] and [m*n] */
     double *space;
-    const double *u; /* open inputs that the matrices are computed with */
+    const double *u; /* open inputs with which the matrices are computed */
 } nh_condition;
 
-/* What is seen at a state. Measures are 1 where nothing is wrong and 0 where a matrix is singular.
- * They do not depend on units: every row is compared with the largest that it was so far. */
+/* The measures of a state: 1 where nothing is wrong, 0 where a matrix is singular. They do not
+ * depend on units: every row is compared with its largest value so far. */
 typedef struct nh_reading {
     double mass, rank;
-    int negative;  /* eigenvalues of the mass matrix */
-    bool directed; /* the rank is small enough for the directions to be known: */
+    int negative;  /* number of negative eigenvalues of the mass matrix */
+    bool directed; /* the rank measure is so small that the directions were computed: */
     double *left;  /* [m], of length 1: the combination of constraints that is smallest */
     double *right; /* [n], of length 1: that combination, in scaled velocities */
 } nh_reading;
 
-/* Room for dense matrices is made where a system has few velocities and something to look at;
- * otherwise `engine` stays without calls. Freed also after failures. */
+/* Dense matrices are allocated if a system has few velocities and something to check; otherwise
+ * `engine` stays without calls. To be freed also after failures. */
 nh_status nh_condition_create(nh_condition *c, const nh_system *system, nh_report *report);
 void nh_condition_free(nh_condition *c);
 bool nh_condition_has_matrices(const nh_condition *c);
@@ -37,11 +37,11 @@ bool nh_condition_has_matrices(const nh_condition *c);
 /* Computes M and K; false where they are not finite or the user's functions fail. */
 bool nh_condition_matrices(nh_condition *c, double t, const double *q, const double *v);
 
-/* Looks at a state. `scale` [n + m] holds the largest sizes so far, 0 at first. */
+/* Measures a state. `scale` [n + m] holds the largest sizes so far, initially 0. */
 bool nh_condition_look(nh_condition *c, double t, const double *q, const double *v, double *scale,
                        nh_reading *look);
 
-/* sqrt(x^T M x), with the matrix as it was computed last. */
+/* sqrt(x^T M x), with the matrix that was computed last. */
 double nh_condition_length(const nh_condition *c, const double *x);
 
 /* Writes the names of the coordinates that a nearly singular mass matrix cannot tell apart, or of

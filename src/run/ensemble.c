@@ -50,10 +50,11 @@ static int64_t whole_groups(int64_t members, int64_t most)
     return width < NH_LANES ? NH_LANES : width > most ? most : width;
 }
 
-/* Every thread gets several blocks, of whole groups of lanes; and where there are members enough
- * for blocks that fill the processor, so many that one whose members are all slow is not waited for
- * long. Larger blocks save only looks at the counter. Several processes cut the members alike,
- * whatever the threads of their machines; and each part gets a block at least. */
+/* Every thread gets several blocks, made of whole groups of lanes. If there are enough members for
+ * blocks that fill the processor, there are so many blocks that one with only slow members does not
+ * delay the end for long; larger blocks would only save accesses to the counter. Several processes
+ * divide the members in the same way, however many threads their machines have; and each part gets
+ * at least one block. */
 static int block_width(const nh_ensemble *e)
 {
     const nh_ensemble_options *o = &e->options;
@@ -108,7 +109,7 @@ static nh_status build_swept(const nh_ensemble *e, int64_t combination, nh_syste
     return status;
 }
 
-/* Parameters that are sizes would make members that cannot be compared. */
+/* Members whose parameters change the sizes of the system could not be compared. */
 static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, nh_report *report)
 {
     if (s->coordinates == e->system->coordinates && s->shown == e->system->shown &&
@@ -145,7 +146,7 @@ nh_status nh_ensemble_open(const nh_ensemble *e, int64_t combination, const nh_s
 void nh_ensemble_close(const nh_ensemble *e, const nh_system *system)
 {
     if (system && system != e->system)
-        nh_system_free((nh_system *)system); /* made above, for this purpose */
+        nh_system_free((nh_system *)system); /* built above for this purpose */
 }
 
 /* ---- starts ---- */
@@ -405,7 +406,7 @@ static void *begin_share(void *argument)
     return NULL;
 }
 
-/* Threads beyond the first; one that cannot be had is done without. */
+/* Starts the threads beyond the first; if one cannot be created, the work is done without it. */
 static void begin_threads(share *s, int count)
 {
     nh_ensemble *e = s->e;
@@ -460,7 +461,7 @@ nh_status nh_ensemble_run(nh_ensemble *e, const nh_ensemble_hooks *hooks, nh_rep
     return status;
 }
 
-/* ---- looking at it ---- */
+/* ---- access ---- */
 
 int64_t nh_ensemble_members(const nh_ensemble *e)
 {

@@ -16,9 +16,9 @@ static nh_status damaged(nh_report *report)
                    "the checkpoint is damaged: it is too short or too long");
 }
 
-/* ---- what it is of ---- */
+/* ---- identification ---- */
 
-/* States that were given, instead of seed and energy. */
+/* Identifies start states that were given, in place of seed and energy. */
 static void digest_starts(const nh_ensemble *e, char digest[NH_DIGEST_TEXT])
 {
     const nh_ensemble_options *o = &e->options;
@@ -165,7 +165,7 @@ static nh_status expect_identity(nh_pack *p, const nh_ensemble *e, const char *d
     return status == NH_OK && p->failed ? damaged(report) : status;
 }
 
-/* ---- a block in work ---- */
+/* ---- a block in progress ---- */
 
 void nh_worker_pack(nh_pack *p, const worker *w)
 {
@@ -214,9 +214,10 @@ nh_status nh_worker_unpack(nh_pack *p, worker *w, nh_report *report)
     return nh_run_restore(w->run, p->data + p->at, (size_t)size, report);
 }
 
-/* ---- the whole ---- */
+/* ---- saving ---- */
 
-/* All threads' sums together; they are integers, so nothing depends on how they were shared. */
+/* The sums of all threads together; they are integers, so nothing depends on how the work was
+ * shared. */
 static bool pack_statistics(nh_pack *p, const nh_ensemble *e)
 {
     size_t cells = (size_t)e->records * (size_t)e->columns;
@@ -241,7 +242,7 @@ static void pack_failures(nh_pack *p, const nh_ensemble *e)
     }
 }
 
-/* Blocks in work here; and, unless another process has them in its checkpoint, leftovers that
+/* Blocks in progress here and, unless they are in the checkpoint of another process, leftovers that
  * nobody took. */
 static void pack_blocks(nh_pack *p, const nh_ensemble *e, int64_t taken)
 {
@@ -268,7 +269,7 @@ static void pack_blocks(nh_pack *p, const nh_ensemble *e, int64_t taken)
     }
 }
 
-/* The first block that nobody has begun, when so many items were taken. */
+/* The first block that nobody has begun after `taken` items were taken. */
 static int64_t next_block(const nh_ensemble *e, int64_t taken)
 {
     int64_t begun = e->begun + (taken > e->unfinished ? taken - e->unfinished : 0);
@@ -320,8 +321,8 @@ char *nh_ensemble_identity(const nh_ensemble *e)
     return text;
 }
 
-/* Sums that an ensemble could have: digits as nh_exact_carry leaves them, and counts that fit the
- * members. */
+/* Whether these are sums that an ensemble could have: digits as nh_exact_carry leaves them, and
+ * counts that fit the number of members. */
 static bool is_sound(const nh_exact *sum)
 {
     for (int i = 0; i < NH_EXACT_DIGITS - 1; i++)
@@ -337,7 +338,7 @@ static bool is_sound_cell(const nh_ensemble *e, const nh_gathering *g)
            g->infinite <= e->members && is_sound(&g->sum) && is_sound(&g->squares);
 }
 
-/* ---- and back ---- */
+/* ---- restoring ---- */
 
 static nh_status join_failures(nh_pack *p, nh_ensemble *e, nh_report *report)
 {
@@ -371,7 +372,8 @@ static nh_status join_statistics(nh_pack *p, nh_ensemble *e, nh_report *report)
     return NH_OK;
 }
 
-/* By number: members are told of in order, so a later block must not be taken before an earlier. */
+/* Sorted by number: members are reported in order, so a later block must not be taken before an
+ * earlier one. */
 static int compare_leftovers(const void *a, const void *b)
 {
     int64_t first = ((const nh_leftover *)a)->number, second = ((const nh_leftover *)b)->number;
@@ -410,7 +412,7 @@ static nh_status join_leftovers(nh_pack *p, nh_ensemble *e, nh_report *report)
     return NH_OK;
 }
 
-/* What another process collects does not belong to this one. */
+/* Results that another process collects do not belong to this one. */
 static void forget_results(nh_ensemble *e)
 {
     memset(e->statistic, 0, (size_t)e->records * (size_t)e->columns * sizeof *e->statistic);
@@ -439,7 +441,7 @@ typedef struct share {
     int64_t part, parts, width, begun;
 } share;
 
-/* Reads what the bytes are of, and which share of it. */
+/* Reads which ensemble the bytes belong to, and which share of it they are. */
 static nh_status open_bytes(nh_pack *p, const nh_ensemble *e, share *s, nh_report *report)
 {
     char digest[NH_DIGEST_TEXT];
@@ -487,7 +489,7 @@ nh_status nh_ensemble_join(nh_ensemble *e, const void *bytes, size_t size, nh_re
 nh_status nh_ensemble_result(nh_ensemble *e, void **bytes, size_t *size, nh_report *report)
 {
     nh_piece piece;
-    e->threads = 0; /* their sums are in the whole already */
+    e->threads = 0; /* their sums are in the total already */
     e->waiters = NULL;
     nh_status status = nh_ensemble_pack(e, &piece, report);
     *bytes = piece.bytes;

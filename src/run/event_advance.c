@@ -1,5 +1,5 @@
-/* Advances a member of a run from node to node, looks for events in between, and does what is to
- * be done there: a member ends, or its velocities change and it starts again from there. */
+/* Advances a member of a run from node to node, looks for events in between, and acts on them: the
+ * member ends, or its velocities change and it continues from there. */
 #include "run/events.h"
 
 #include <float.h>
@@ -10,10 +10,10 @@
 #include "run/health.h"
 #include "system/start.h"
 
-/* Two events of one kind come soon after each other if the time between them is so small a part of
- * a step; so many of them in a row accumulate. So do events that come ever faster, when the time
- * between them has become so small a part of what it was: steps that a method chooses itself become
- * shorter with it. */
+/* Two events of one kind follow closely if the time between them is less than this fraction of a
+ * step; that many of them in a row accumulate. So do events that come faster and faster, once the
+ * time between them has shrunk to the given fraction of what it was: the steps of a method that
+ * chooses its own become shorter with it. */
 static const double soon = 1e-6;
 enum { SOON_MAX = 3 };
 
@@ -23,8 +23,8 @@ typedef struct walk { /* a member between two steps of the run */
     group *g;
     int member;
     double *kept;
-    int64_t index; /* steps of the run that are behind it */
-    bool changed;  /* an event changed its velocities since the last whole step */
+    int64_t index; /* steps of the run completed so far */
+    bool changed;  /* an event has changed its velocities since the last whole step */
     nh_failure *f;
 } walk;
 
@@ -34,7 +34,7 @@ static bool fails(walk *k, int status, int event, double t)
     return false;
 }
 
-/* Where the memory of the method counts its own steps; NULL: it takes those of the run. */
+/* Where the method's memory counts its own steps; NULL: the method takes the steps of the run. */
 static double *counts_of(const walk *k)
 {
     const nh_run *run = k->run;
@@ -45,7 +45,7 @@ static double *counts_of(const walk *k)
                : NULL;
 }
 
-/* Puts a state into the block. Own steps taken so far are not forgotten. */
+/* Copies the state of a node into the block. The counts of own steps are kept. */
 static void put_state(walk *k, const double *node)
 {
     double *count = counts_of(k), taken = node[NODE_TAKEN], given_up = node[NODE_GIVEN_UP];
@@ -76,10 +76,10 @@ static bool start_at(walk *k, double t)
     return k->g->started || fails(k, NH_FAILED_NOT_FINITE, 0, t);
 }
 
-/* ---- what happens ---- */
+/* ---- acting on events ---- */
 
-/* Tells the user's function; true where it wants the member to end. What is done again after a
- * failure is told once. */
+/* Reports an event to the user's function; true if the function wants the member to end. An event
+ * that is met again when steps are repeated after a failure is reported only once. */
 static bool tell(walk *k, const nh_root *root, const double *node, const double *after)
 {
     nh_crossings *w = k->w;
@@ -112,7 +112,7 @@ static bool tell(walk *k, const nh_root *root, const double *node, const double 
     return number == told[1];
 }
 
-/* Velocities at a node as `when` gives them, brought onto the constraints. */
+/* Sets the velocities at a node to the values that `when` gives, projected onto the constraints. */
 static bool change_velocities(walk *k, int event, double *node)
 {
     nh_crossings *w = k->w;
@@ -147,8 +147,8 @@ static bool accumulates(walk *k, const nh_root *root, double t, double length)
     return of[OF_SHORT] >= SOON_MAX || (of[OF_FASTER] > SOON_MAX && gap < soon * of[OF_WIDE]);
 }
 
-/* Where the member is after an event that acted: on the side from which it came, unless it goes
- * through all the same. */
+/* The side of the event's surface on which the member is after an event that acted: the one from
+ * which it came, unless it passes through all the same. */
 static void choose_side(walk *k, const nh_root *root, double *node)
 {
     nh_crossings *w = k->w;
@@ -160,7 +160,7 @@ static void choose_side(walk *k, const nh_root *root, double *node)
         rate * root->direction > 0 ? root->direction : -root->direction;
 }
 
-/* Whether a change of sign is an event, in its direction. */
+/* Whether a change of sign counts as an event, given its direction. */
 static bool is_event(const nh_crossings *w, const nh_root *root)
 {
     const int direction = nh_crossings_direction(w, root->event);
@@ -176,8 +176,8 @@ static void end_member(walk *k, int event)
     k->kept[KEPT_STEPS] = (double)k->index;
 }
 
-/* The events of an interval up to a time, in w->root, are told. Returns the first one at which the
- * state changes or the member ends, which is not told yet; -1: there is none. */
+/* Reports the events of an interval up to a time, from w->root. Returns the first one at which the
+ * state changes or the member ends, which is not yet reported; -1 if there is none. */
 static int pass_events(walk *k, const double *from, const double *to, double until)
 {
     nh_crossings *w = k->w;
@@ -201,7 +201,7 @@ static int pass_events(walk *k, const double *from, const double *to, double unt
     return -1;
 }
 
-/* Every side is that behind the changes of sign up to a place. */
+/* Sets every side to that after the changes of sign up to a point of the interval. */
 static void take_sides(walk *k, double upto)
 {
     nh_crossings *w = k->w;
@@ -227,14 +227,14 @@ static bool happen_one(walk *k, const nh_root *root, double h)
     return true;
 }
 
-/* Root `first` and those at the same time happen. The block gets the state behind them. */
+/* Carries out root `first` and those at the same time. The block gets the state after them. */
 static bool happen(walk *k, int first, const double *from, const double *to)
 {
     nh_crossings *w = k->w;
     const double h = to[NODE_T] - from[NODE_T], x = w->root[first].x;
     const double together = x + 4 * DBL_EPSILON * fmax(1, fabs(from[NODE_T]) / h);
     take_sides(k, together);
-    if (k->kept[KEPT_ENDED] == 0) { /* else it was told already */
+    if (k->kept[KEPT_ENDED] == 0) { /* otherwise it was reported already */
         if (!nh_crossings_between(k->run, from, to, x))
             return fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
         memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
@@ -247,13 +247,13 @@ static bool happen(walk *k, int first, const double *from, const double *to)
     put_state(k, w->fresh);
     double *node = nh_crossings_node(w, k->kept, 0);
     memcpy(node, w->fresh, w->node_size * sizeof *node);
-    nh_crossings_slope(w, node); /* the velocities are others */
+    nh_crossings_slope(w, node); /* the velocities have changed */
     k->kept[KEPT_NODES] = 1;
     k->kept[KEPT_SEEN] = -INFINITY;
     return true;
 }
 
-/* What the motion conserves is compared with the state behind the event from now on. */
+/* From now on, conserved quantities are compared with the state after the event. */
 static void watch_anew(walk *k)
 {
     nh_health_restart(k->run, k->member, k->index);
@@ -275,7 +275,7 @@ static double grid(const walk *k, int64_t index)
     return k->run->time + (double)index * k->run->step;
 }
 
-/* ---- rows that the caller of nh_run_trace wants ---- */
+/* ---- rows for nh_run_trace ---- */
 
 static void hand_row(const walk *k, int64_t index, const double *row, const double *wrapped)
 {
@@ -303,7 +303,7 @@ static void hand_state(const walk *k)
     hand_row(k, k->index, row, k->g->block);
 }
 
-/* ---- steps as they are given ---- */
+/* ---- steps of given length ---- */
 
 static void node_of_row(const nh_crossings *w, const double *row, const double *wrapped,
                         double *node)
@@ -331,8 +331,8 @@ static void go_to_next(walk *k)
     k->kept[KEPT_SEEN] = -INFINITY;
 }
 
-/* A step of another length, from the state behind an event to the next step of the run, in which
- * there may be more events. */
+/* A step of another length, from the state after an event to the next step of the run; there may be
+ * more events in it. */
 static bool finish_step(walk *k)
 {
     nh_run *run = k->run;
@@ -370,7 +370,7 @@ static bool finish_step(walk *k)
     return done;
 }
 
-/* Steps from the present one on, until something happens or there are no more. */
+/* Takes steps from the current one on, until an event acts or there are no more steps. */
 static bool advance_given(walk *k, int64_t to)
 {
     nh_run *run = k->run;
@@ -418,7 +418,7 @@ static bool advance_given(walk *k, int64_t to)
 
 /* ---- steps that the method chooses ---- */
 
-/* The intervals that are known by now, up to a time. *event >= 0: there the state changed. */
+/* Searches the known intervals up to a time. *event >= 0: the event at which the state changed. */
 static bool look_at_nodes(walk *k, int64_t nodes, double until, int *event)
 {
     nh_crossings *w = k->w;
@@ -446,7 +446,7 @@ static bool look_at_nodes(walk *k, int64_t nodes, double until, int *event)
     return true;
 }
 
-/* Steps of the present length, until something happens or there are no more: *happened. */
+/* Takes steps of the current length, until an event acts (*happened) or there are no more steps. */
 static bool follow_nodes(walk *k, int64_t index, int64_t to, bool *happened)
 {
     nh_run *run = k->run;
@@ -473,7 +473,7 @@ static bool follow_nodes(walk *k, int64_t index, int64_t to, bool *happened)
     return true;
 }
 
-/* From the state behind an event to the next step of the run. */
+/* From the state after an event to the next step of the run. */
 static bool follow_to_step(walk *k, bool *happened)
 {
     nh_run *run = k->run;
@@ -494,7 +494,7 @@ static bool follow_to_step(walk *k, bool *happened)
     return done;
 }
 
-/* The step of the run in which the last event was; one at the end of a step belongs to it. */
+/* Finds the step of the run with the last event; one at the end of a step belongs to that step. */
 static void find_step(walk *k, int64_t to)
 {
     const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
@@ -509,13 +509,13 @@ static void find_step(walk *k, int64_t to)
         k->kept[KEPT_STEPS] = (double)index;
 }
 
-/* The method starts at the present state, after new inputs too: that is the first node. */
+/* The method starts at the current state, also after new inputs: this is the first node. */
 static bool begin_nodes(walk *k)
 {
     nh_crossings *w = k->w;
     double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
     const double t = grid(k, k->index), *count = counts_of(k);
-    if (k->kept[KEPT_NODES] == 2) { /* an own step that went on beyond this state */
+    if (k->kept[KEPT_NODES] == 2) { /* an own step that went beyond this state */
         nh_crossings_values(w, from, w->value[0]);
         nh_crossings_values(w, to, w->value[1]);
         if (!nh_crossings_find(k->run, k->kept, from, to))

@@ -1,12 +1,12 @@
-/* Changes of sign of the events within an interval between two nodes.
+/* Finds the changes of sign of the events within an interval between two nodes.
  *
- * An event whose values and rates at both ends, as the Bezier coefficients of a cubic, stay well
- * away from zero has none. Otherwise the motion between the nodes is interpolated (to fifth order),
- * and the interval is divided until g is monotone in each piece, or has one extremum there, or is
- * clear of zero, as far as a cubic tells that predicted where it was divided. Every change of
- * sign that shows, and every extremum that comes near zero, is then computed by steps of the method
- * itself from the first node: so it is as good as the states of the run, and Newton's method finds
- * it to round-off. */
+ * If the values and rates of an event at both ends, as Bezier coefficients of a cubic, stay well
+ * away from zero, there is none. Otherwise the motion between the nodes is interpolated (to fifth
+ * order), and the interval is divided until, in each piece, g is monotone, has one extremum, or
+ * stays clear of zero; this is read off a cubic, which is trusted once it has predicted g where the
+ * piece was divided. Every change of sign that shows up, and every extremum that comes near zero,
+ * is then computed with steps of the method itself from the first node: so it is as accurate as the
+ * states of the run, and Newton's method finds it to round-off. */
 #include "run/events.h"
 
 #include <float.h>
@@ -15,13 +15,13 @@
 #include <string.h>
 
 enum { PIECES_MAX = 1000000, NEWTON_MAX = 8, BISECTIONS_MAX = 200, WIDTHS = 6 };
-static const double narrow = 0x1p-24; /* pieces are not divided any more */
-static const double clear = 0.25;     /* how far from zero, relative to how much g changes */
-static const double believable = 8;   /* a cubic whose error is so many times smaller than it */
-static const double certain = 64;     /* ... so that its shape is that of g: the error was measured
-                                         in one place, and may be larger in others */
-static const double near = 1e-3;      /* an extremum so near zero is computed exactly */
-static const double touching = 1e-12; /* ... and is remarked */
+static const double narrow = 0x1p-24; /* pieces shorter than this are not divided */
+static const double clear = 0.25;     /* distance from zero, relative to the change of g */
+static const double believable = 8;   /* an error this many times smaller makes a cubic credible */
+static const double certain = 64;     /* ... and its shape is that of g: the error was measured at
+                                       * one point, and may be larger at others */
+static const double near = 1e-3;      /* an extremum this close to zero is computed exactly */
+static const double touching = 1e-12; /* ... and this close, it is remarked */
 
 typedef struct search {
     nh_run *run;
@@ -29,14 +29,14 @@ typedef struct search {
     double *from, *to;
     double h; /* t(to) - t(from) */
     int event, pieces;
-    double side; /* sign of g after what was found so far */
+    double side; /* sign of g after the zeros found so far */
     double last; /* where the last zero was found */
-    bool sloped; /* the nodes have their accelerations */
-    bool seen;   /* w->within is that of this interval */
+    bool sloped; /* the accelerations of the nodes are known */
+    bool seen;   /* w->within belongs to this interval */
     bool failed;
 } search;
 
-typedef struct point { /* g and dg/dx at a part x of the way */
+typedef struct point { /* g and dg/dx at the fraction x of the interval */
     double x, g, rate;
 } point;
 
@@ -56,8 +56,8 @@ static double whole(const nh_crossings *w, const double *node, int i)
     return node[NODE_Q + i];
 }
 
-/* The motion by the polynomial of degree 5 that has position, velocity and acceleration of both
- * nodes; velocities without coordinates by one of degree 3. */
+/* Interpolates the motion by the polynomial of degree 5 with the positions, velocities and
+ * accelerations of both nodes; velocities without coordinates by one of degree 3. */
 static void interpolate(const search *s, double x)
 {
     nh_crossings *w = s->w;
@@ -93,7 +93,7 @@ static void interpolate(const search *s, double x)
     memset(at + 3 * n, 0, (size_t)w->angles * sizeof *at);
 }
 
-/* The event and its rate at a node, whose values are computed. */
+/* The event and its rate at a node whose values have been computed. */
 static point point_at(search *s, double x, const double *node, const double *value)
 {
     nh_crossings *w = s->w;
@@ -140,12 +140,13 @@ static double height(point p, bool of_rate)
     return of_rate ? p.rate : p.g;
 }
 
-/* A value that stands for a side: that of a start on zero, which is itself not the zero that is
- * looked for. */
+/* A value that only represents a side: that of a start on zero, which is itself not a zero to be
+ * found. */
 static const double on_side = DBL_MIN;
 
-/* A zero between two points of different signs: regula falsi as Anderson and Bjoerck have it, and
- * halving where that is slow. Ends where no number lies in between, or within `tolerance`. */
+/* A zero between two points of different signs: regula falsi in the variant of Anderson and
+ * Bjoerck, with bisection where that is slow. Ends when no number lies in between, or within
+ * `tolerance`. */
 static point bracketed(search *s, sampler *sample, bool of_rate, point a, point b, double tolerance)
 {
     double fa = height(a, of_rate), fb = height(b, of_rate), width = fabs(b.x - a.x);
@@ -178,7 +179,7 @@ static point bracketed(search *s, sampler *sample, bool of_rate, point a, point 
     return best;
 }
 
-/* Newton's method on the exact solution from where the interpolated one has its zero; false where
+/* Newton's method on the exact solution, starting from the zero of the interpolated one; false if
  * it does not converge. */
 static bool polished(search *s, double x, point *out)
 {
@@ -194,7 +195,7 @@ static bool polished(search *s, double x, point *out)
         if (!(fabs(move) < 0.1) || next < 0 || next > 1)
             return false;
         const point p = exact(s, next);
-        if (!(fabs(p.g) < fabs(best.g))) { /* no better: it is round-off, or it is not smooth */
+        if (!(fabs(p.g) < fabs(best.g))) { /* no improvement: it is round-off, or g is not smooth */
             *out = best;
             return fabs(move) < 1e-9;
         }
@@ -219,8 +220,8 @@ static void add_root(search *s, double x)
         w->root[w->roots++] = (nh_root){x, s->event, (int)s->side};
 }
 
-/* g goes through zero between two points, by and large. What the exact solution does decides: a
- * zero that it has beyond the interval belongs to the next one. */
+/* The interpolated g changes sign between two points. The exact solution decides: if its zero is
+ * beyond the interval, it belongs to the next one. */
 static void cross(search *s, point a, point b)
 {
     const point guess = s->w->exactly ? a : bracketed(s, about, false, a, b, 1e-10 * (b.x - a.x));
@@ -249,7 +250,7 @@ static void remark_touch(search *s, point p)
                    nh_crossings_name(s->w, s->event), s->from[NODE_T] + p.x * s->h, p.g);
 }
 
-/* Both sides of an extremum are monotone. */
+/* g is monotone on both sides of an extremum. */
 static void cross_beside(search *s, point a, point b, point extremum)
 {
     if (sign_of(a.g) * sign_of(extremum.g) < 0)
@@ -258,8 +259,9 @@ static void cross_beside(search *s, point a, point b, point extremum)
         cross(s, extremum, b);
 }
 
-/* Points of the exact solution around an extremum, a bit outside of where the interpolation has it,
- * but not so far that there is another one, and behind the last zero; false where it has none. */
+/* Points of the exact solution around an extremum, slightly outside the interpolated bracket, but
+ * not so far that they include another extremum, and after the last zero; false if there are
+ * none. */
 static bool exact_around(search *s, point a, point b, point *c, point *d)
 {
     double room = fmax((b.x - a.x) / 4, 1e-6);
@@ -272,8 +274,8 @@ static bool exact_around(search *s, point a, point b, point *c, point *d)
     return false;
 }
 
-/* One extremum between two points. If it is near zero, the exact one decides whether there are two
- * zeros beside it, or none. */
+/* One extremum between two points. If it is near zero, the exact solution decides whether there are
+ * two zeros beside it or none. */
 static void around_extremum(search *s, point a, point b)
 {
     const double size = fmax(fabs(a.g), fabs(b.g));
@@ -286,7 +288,7 @@ static void around_extremum(search *s, point a, point b)
     if (!exact_around(s, a, b, &c, &d))
         return;
     e = bracketed(s, exact, true, c, d, 0);
-    const bool rough = s->event >= s->w->model_events; /* its rates are differences */
+    const bool rough = s->event >= s->w->model_events; /* its rates are finite differences */
     if (fabs(e.g) <= (rough ? 100 : 1) * touching * size)
         remark_touch(s, e);
     else if (sign_of(e.g) != s->side) {
@@ -298,10 +300,10 @@ static void around_extremum(search *s, point a, point b)
 
 static void look_between(search *s, point a, point b, double error);
 
-/* Where a piece is divided: at a place in which no period of g agrees with the others. */
+/* Where a piece is divided: at a fraction that no period of g is in step with. */
 static const double divided = 0.4655712318767680; /* irrational */
 
-/* What the cubic through two points with their rates is there, and how far off it is. */
+/* The error of the cubic through two points and their rates, at a third point. */
 static double error_of_cubic(point a, point b, point c)
 {
     const double w = b.x - a.x, u = divided, r = 1 - u, d = b.g - a.g;
@@ -310,8 +312,8 @@ static double error_of_cubic(point a, point b, point c)
     return fmax(fabs(c.g - g), fabs(w * c.rate - rate) / 4);
 }
 
-/* `known`: how far off the cubic of a piece around this one was. That of half of it is usually 16
- * times better; what looks much better still is chance. */
+/* `known`: the error of the cubic of the enclosing piece. Half a piece usually has a 16 times
+ * smaller error; one that looks much better still is chance. */
 static void divide(search *s, point a, point b, double known)
 {
     const point c = about(s, a.x + divided * (b.x - a.x));
@@ -320,7 +322,7 @@ static void divide(search *s, point a, point b, double known)
     look_between(s, c, b, error);
 }
 
-/* `error`: how far off such a cubic was in the piece that was divided. */
+/* `error`: the error of such a cubic in the piece that was divided. */
 static void look_between(search *s, point a, point b, double error)
 {
     const double w = b.x - a.x;
@@ -331,7 +333,7 @@ static void look_between(search *s, point a, point b, double error)
     const double low = fmin(fmin(c[0], c[1]), fmin(c[2], c[3])),
                  high = fmax(fmax(c[0], c[1]), fmax(c[2], c[3]));
     const double change = high - low,
-                 away = fmax(low, -high); /* from zero; below 0: on both sides */
+                 away = fmax(low, -high); /* distance from zero; negative: on both sides */
     if (away > fmax(clear * change, believable * error))
         return;
     const bool known = error < change / certain;
@@ -353,7 +355,7 @@ static void look_between(search *s, point a, point b, double error)
 
 /* ---- an interval ---- */
 
-/* Accelerations with which the interpolation is the cubic through positions and velocities. */
+/* Accelerations with which the interpolation becomes the cubic through positions and velocities. */
 static void guess_slopes(search *s)
 {
     const int n = s->w->n, coordinates = s->run->system->coordinates;
@@ -367,9 +369,9 @@ static void guess_slopes(search *s)
     }
 }
 
-/* How far off the cubic of an event is within the interval. What all events are there is computed
- * once, without accelerations where nobody has needed them yet; long steps, which a method chooses
- * itself, are looked at in two places. */
+/* The error of an event's cubic within the interval. All events are evaluated there once, without
+ * accelerations if these have not been needed yet; the long steps that a method chooses itself are
+ * checked at two points. */
 static double error_within(search *s, point a, point b)
 {
     nh_crossings *w = s->w;
@@ -395,7 +397,7 @@ static double error_within(search *s, point a, point b)
     return error;
 }
 
-/* Whether an event stays away from zero in all of the interval. */
+/* Whether an event stays away from zero in the whole interval. */
 static bool is_clear(search *s, point a, point b)
 {
     const double c[4] = {a.g, a.g + a.rate / 3, b.g - b.rate / 3, b.g};
@@ -407,8 +409,8 @@ static bool is_clear(search *s, point a, point b)
     return low > clear * (high - low) && low > believable * error_within(s, a, b);
 }
 
-/* The side on which the first node is, where that is not known: a start on zero belongs to the side
- * to which it goes. */
+/* The side of the first node, if it is not known yet: a start on zero belongs to the side to which
+ * it moves. */
 static double first_side(search *s, point a)
 {
     if (fabs(a.g) > touching * fabs(a.rate))
@@ -427,7 +429,7 @@ static void look_at_event(search *s, double *of)
     s->last = 0;
     if (s->side == 0 || is_clear(s, a, b))
         return;
-    if (sign_of(a.g) != s->side) /* it went through, or was thrown back, just here */
+    if (sign_of(a.g) != s->side) /* it passed through, or was thrown back, at this node */
         a.g = s->side * on_side;
     s->pieces = 0;
     const int before = w->roots;
@@ -439,7 +441,7 @@ static void look_at_event(search *s, double *of)
                        nh_crossings_name(w, e), s->from[NODE_T], s->to[NODE_T]);
     if (s->failed || b.g == 0 || sign_of(b.g) == s->side)
         return;
-    const double last = w->roots > before ? w->root[w->roots - 1].x : 0; /* one is missing */
+    const double last = w->roots > before ? w->root[w->roots - 1].x : 0; /* a root is missing */
     a = exact(s, last);
     a.g = s->side * on_side;
     add_root(s, bracketed(s, exact, false, a, b, 0).x);

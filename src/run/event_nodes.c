@@ -1,5 +1,5 @@
-/* Nodes of a run with events: states with their accelerations, those between two of them as steps
- * of the method make them, and the values of the events there. */
+/* Nodes of a run with events: states with their accelerations, the states between two nodes as
+ * computed by steps of the method, and the values of the events there. */
 #include "run/events.h"
 
 #include <math.h>
@@ -59,7 +59,8 @@ bool nh_crossings_between(nh_run *run, const double *from, const double *to, dou
     return true;
 }
 
-/* The caller's function at a state, which users see with full revolutions and body rates. */
+/* Calls the caller's function at a state, in the form that users see: with full revolutions and
+ * body rates. */
 static double ask(nh_crossings *w, int event, double t, const double *q, const double *v,
                   const double *revolutions)
 {
@@ -75,7 +76,8 @@ static double ask(nh_crossings *w, int event, double t, const double *q, const d
     return value;
 }
 
-/* So much of an interval to both sides: differences have half of the digits and more. */
+/* Differences are taken over this fraction of the interval to both sides: more than half of the
+ * digits remain. */
 static const double beside = 1e-6;
 
 double nh_crossings_rate(nh_crossings *w, const double *node, int event, double h)

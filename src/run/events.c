@@ -1,4 +1,5 @@
-/* Events of a run: which are looked for, what is kept of them, and what users see. */
+/* Events of a run: which ones are looked for, what is stored about them, and the public
+ * functions. */
 #include "run/events.h"
 
 #include <ctype.h>
@@ -41,14 +42,14 @@ static nh_status unknown_event(const nh_crossings *w, const char *name, int leng
                    length, name, list);
 }
 
-/* NAME is an event, or all events of a family. */
+/* Whether NAME is this event, or the family to which it belongs. */
 static bool is_named(const char *event, const char *name, size_t length)
 {
     return strncmp(event, name, length) == 0 && (event[length] == 0 || event[length] == '[');
 }
 
-/* Marks the events of a list of names, separated by commas; those of a component have one inside
- * brackets. */
+/* Marks the events in a list of names separated by commas; the name of a component may itself
+ * contain a comma, inside brackets. */
 static nh_status mark(const nh_crossings *w, const char *names, bool *marked, nh_report *report)
 {
     const char *at = names;
@@ -114,7 +115,7 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
     return all;
 }
 
-/* The method with steps as they are given: without its tolerance, if it can do without. */
+/* The options of the method for steps of given length: without its tolerance, if it has one. */
 static void choose_option(nh_crossings *w, const nh_run *run)
 {
     const nh_method *method = run->choice.method;
@@ -164,7 +165,7 @@ static bool is_needed(const nh_system *system, const nh_run_options *options)
     return false;
 }
 
-/* Steps that follow the pace of the motion have no nodes that could be looked at. */
+/* Steps that follow the pace of the motion have no nodes between which events could be found. */
 static nh_status refuse_pace(const nh_run *run, const nh_run_options *options, nh_report *report)
 {
     bool acts = false;
@@ -177,7 +178,7 @@ static nh_status refuse_pace(const nh_run *run, const nh_run_options *options, n
                    "which chooses its own, or a fixed step finds them");
 }
 
-/* The caller's own events, behind those of the model. */
+/* The caller's own events, which come after those of the model. */
 static nh_status take_functions(nh_crossings *w, const nh_run_options *options, nh_report *report)
 {
     const int count = options->event_function_count;
@@ -214,7 +215,7 @@ nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_ru
     if (run->pace)
         return refuse_pace(run, options, report);
     nh_crossings *w = *out =
-        calloc(1, sizeof *w); /* the run, which has it, is freed after failures */
+        calloc(1, sizeof *w); /* after failures it is freed with the run, which owns it */
     if (!w)
         return nh_fail_memory(report);
     w->system = system;
@@ -258,7 +259,7 @@ void nh_crossings_free(nh_crossings *w)
     free(w);
 }
 
-/* ---- what is kept ---- */
+/* ---- what is stored ---- */
 
 void nh_crossings_start(nh_run *run, int member)
 {
@@ -381,7 +382,7 @@ void nh_crossings_unpack(nh_pack *p, nh_run *run)
     nh_crossings_take_up(run);
 }
 
-/* ---- what users ask for ---- */
+/* ---- the public functions ---- */
 
 int nh_run_ended(const nh_run *run, int member, double *t)
 {

@@ -1,4 +1,5 @@
-/* Why a step failed: what the kernel says, and what the matrices near the last good state say. */
+/* Explains why a step failed, from the kernel's status and from the matrices near the last good
+ * state. */
 #include "run/failure.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 
 enum { DIAGNOSE_MAX = 400 };
 
-/* Whether the matrices have full rank: at a good state, half a step and a step ahead of it. */
+/* Whether the matrices have full rank at a good state, and half a step and a step ahead of it. */
 static nh_status look_at_matrices(const nh_run *run, int member, double *space)
 {
     int n = run->system->shape.n, m = run->system->shape.m, nq = run->system->coordinates;
@@ -34,7 +35,7 @@ static nh_status look_at_matrices(const nh_run *run, int member, double *space)
     return NH_OK;
 }
 
-/* Why a step failed as it did. */
+/* The cause of a failed step. */
 static nh_status name_the_cause(const nh_run *run, int member, nh_status otherwise)
 {
     size_t n = (size_t)run->system->shape.n, m = (size_t)run->system->shape.m;
@@ -49,14 +50,14 @@ static bool is_stop(int kernel_status)
     return kernel_status == NH_KERNEL_STOPPED || kernel_status == NH_KERNEL_REFUSED;
 }
 
-/* The function that a kernel called although its method says it skips it, or 0. */
+/* The function that a kernel called although its method declares that it skips it, or 0. */
 static int missing_function(const nh_run *run)
 {
     int missing = run->fast.interpreter.missing;
     return missing ? missing : run->careful.interpreter.missing;
 }
 
-/* An event that could not act; its time is the residual. */
+/* An event that could not act; `residual` holds its time. */
 static nh_status describe_event(const nh_run *run, const nh_failure *f, const char *who,
                                 nh_report *report)
 {
@@ -79,7 +80,7 @@ static nh_status describe_event(const nh_run *run, const nh_failure *f, const ch
     return many ? NH_NOT_CONVERGED : NH_BAD_START;
 }
 
-/* What a text about a failure begins with: whose it is, and where. */
+/* How the text about a failure begins: which member, and where. */
 typedef struct place {
     char who[48]; /* "member 3, ", or nothing for a single trajectory */
     long long step;
@@ -103,7 +104,7 @@ static nh_status status_of(const nh_run *run, const nh_failure *f)
     return name_the_cause(run, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
 }
 
-/* A step whose equations have no solution that was found. */
+/* A step for whose equations no solution was found. */
 static void describe_unsolved(const nh_run *run, const nh_failure *f, const place *at,
                               nh_report *report)
 {
@@ -122,7 +123,7 @@ static void describe_unsolved(const nh_run *run, const nh_failure *f, const plac
         return;
     }
     char how_far[64] = "";
-    if (f->iterations > 0) /* else there was not even a first correction */
+    if (f->iterations > 0) /* otherwise there was not even a first correction */
         nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
                  f->residual, f->iterations, nh_plural(f->iterations));
     nh_fail(report, NH_NOT_CONVERGED,

@@ -1,11 +1,11 @@
-/* What ended a run, and how it is told (failure.c). */
+/* What ended a run, and how it is reported (failure.c). */
 #ifndef NH_RUN_FAILURE_H
 #define NH_RUN_FAILURE_H
 
 #include "run/run.h"
 
 typedef struct nh_failure {
-    int kernel_status; /* 0: none; or one of those below */
+    int kernel_status; /* 0: none; or one of the values below */
     int64_t index;     /* steps done before the failing one */
     int member, iterations;
     double residual;
@@ -13,11 +13,11 @@ typedef struct nh_failure {
 
 enum {
     NH_FAILED_NOT_FINITE = -1,
-    NH_FAILED_ACCUMULATION = -2, /* events one upon the other; `iterations` is which one */
-    NH_FAILED_CHANGE = -3        /* no velocities satisfy the constraints behind it */
+    NH_FAILED_ACCUMULATION = -2, /* events that accumulate; `iterations` is which one */
+    NH_FAILED_CHANGE = -3        /* no velocities after the event satisfy the constraints */
 };
 
-/* The run stands before the step that failed. Returns the status that it is told with. */
+/* The run is at the step that failed. Returns the status to report. */
 nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *report);
 
 #endif

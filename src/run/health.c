@@ -1,7 +1,7 @@
-/* When a run is looked at, what becomes of what is seen, and the energy.
+/* Decides when a run is checked and what follows from it, and checks the energy.
  *
- * The looks happen after steps with certain numbers, whatever the calls that advance the run, the
- * backend and the other members: so remarks are as reproducible as states. */
+ * Checks happen after steps with certain numbers, independently of how the run is advanced, of the
+ * backend and of the other members: so remarks are as reproducible as states. */
 #include "run/health.h"
 #include "run/inputs.h"
 
@@ -15,11 +15,11 @@
 #include "base/status.h"
 
 enum { SELDOM = 4096, FIRST_STEPS = 8 };
-#define COARSE 0.1       /* error of a step, as a part of the motion, that is too much anywhere */
-#define MOVED 0.01       /* of a conserved energy, in parts of the largest kinetic energy */
-#define IMPOSSIBLE 1e100 /* ... and of all that there was: as good as infinite */
-#define GROWN 1e16       /* of the kinetic energy */
-#define GROWN_FAR 1e200  /* ... which is said whatever the steps are like */
+#define COARSE 0.1       /* error of a step, relative to the motion, that is too large anywhere */
+#define MOVED 0.01       /* change of a conserved energy, relative to the largest kinetic energy */
+#define IMPOSSIBLE 1e100 /* ... relative to all the energy there was: as good as infinite */
+#define GROWN 1e16       /* growth of the kinetic energy */
+#define GROWN_FAR 1e200  /* ... which is reported whatever the steps are like */
 
 const char *nh_concern_kind(nh_concern concern)
 {
@@ -82,7 +82,7 @@ static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
     return NH_OK;
 }
 
-/* Energies over lanes: of a model, without inputs. */
+/* Energies computed over lanes, for a model without inputs. */
 static nh_status make_abreast(nh_health *h, const nh_run *run, nh_report *report)
 {
     nh_abreast *a = &h->abreast;
@@ -117,7 +117,7 @@ nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report
                                 NH_FN_BIT(OBSERVE) | (h->kinks ? NH_FN_BIT(KINKS) : 0), report);
     if (status == NH_OK)
         status = make_abreast(h, run, report);
-    return status; /* the run, which has it now, is freed after failures */
+    return status; /* after failures it is freed with the run, which owns it now */
 }
 
 void nh_health_free(nh_health *h)
@@ -172,7 +172,7 @@ void nh_health_start(nh_run *run, int member)
            2 * (size_t)run->health->n * sizeof *run->health->now);
 }
 
-/* ---- what is said ---- */
+/* ---- remarks ---- */
 
 double nh_health_time(const nh_run *run, int64_t step)
 {
@@ -222,14 +222,14 @@ static double energy_of(nh_health *h, double t, const double *q, const double *v
     return status == 0 ? h->observed[0] : NAN;
 }
 
-/* The part of an energy at rest; 0 where there is none. */
+/* The energy at rest; 0 if there is none. */
 static double rest_of(nh_health *h, double t, const double *q)
 {
     double rest = energy_of(h, t, q, h->zero);
     return isfinite(rest) ? rest : 0;
 }
 
-/* A step from the state in health->now. */
+/* Tries a step from the state in health->now. */
 static double try_now(nh_run *run, int member)
 {
     const double *now = run->health->now;
@@ -262,7 +262,7 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
         track->moved = moved;
         track->moved_at = nh_health_time(run, run->steps);
     }
-    double had = track->energy - track->lowest_rest; /* no motion has more kinetic energy */
+    double had = track->energy - track->lowest_rest; /* the most that a motion can have */
     double rounding = 1e-9 * (fabs(track->energy) + fabs(track->rest));
     if (!run->system->facts.mechanical || !(had > rounding) || !(moved > IMPOSSIBLE * had))
         return NH_OK;
@@ -275,7 +275,7 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
     return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
 }
 
-/* What all that follows is compared with: the state of the first look. */
+/* Notes the energies of the first check, with which all later ones are compared. */
 static void note_first_energy(nh_track *track, double energy, double rest)
 {
     track->energy = energy;
@@ -285,7 +285,7 @@ static void note_first_energy(nh_track *track, double energy, double rest)
         track->kinetic = track->first_kinetic = 0;
 }
 
-/* Of all lanes, with the bits that each gives alone. */
+/* Energies of all lanes, with the same bits as for each lane alone. */
 static void energies_of(nh_abreast *a, int lanes, double t, const double *q, const double *v)
 {
     const engine *e = &a->engine;
@@ -296,8 +296,8 @@ static void energies_of(nh_abreast *a, int lanes, double t, const double *q, con
         a->rest[lane] = isfinite(a->observed[lane]) ? a->observed[lane] : 0;
 }
 
-/* The energies of a group whose members began together; false where each is computed alone. A look
- * at many members costs as much as dozens of their steps, and half of that saved is noticed. */
+/* The energies of a group whose members began together; false if they are computed one by one. A
+ * check of many members costs as much as dozens of their steps, so saving half of it matters. */
 static bool look_at_group(nh_run *run, const group *g)
 {
     nh_health *h = run->health;
@@ -324,7 +324,7 @@ static bool look_at_group(nh_run *run, const group *g)
     return true;
 }
 
-/* The energy of a member and its part at rest, now; those of the start are noted. */
+/* The energy of a member and its part at rest, now; notes those of the start. */
 static void find_energy(nh_run *run, int member, double *energy, double *rest)
 {
     nh_health *h = run->health;
@@ -366,7 +366,7 @@ static void conclude_energy(nh_run *run, int member)
     nh_track *track = run->health->track + member;
     double scale = fmax(track->kinetic, track->rest_range);
     double rounding = 1e-10 * (fabs(track->energy) + fabs(track->rest));
-    /* a few looks hardly meet the largest kinetic energy */
+    /* a few checks are unlikely to see the largest kinetic energy */
     const bool few = run->members > 1 && run->steps - track->first < 8 * SELDOM;
     const double most = few ? 5 * MOVED : MOVED;
     if (!run->system->facts.keeps_energy || !(track->moved > most * scale + rounding))
@@ -378,15 +378,15 @@ static void conclude_energy(nh_run *run, int member)
                   track->moved, track->moved_at, 100 * track->moved / scale, run->step);
 }
 
-/* ---- looks ---- */
+/* ---- checks ---- */
 
 static bool looks_often(const nh_health *h)
 {
     return h->condition.masses || h->condition.ranks;
 }
 
-/* The first of 1, 2, 4, 8, 16, 64, 256, ... and of the multiples of SELDOM beyond `since`. Of many
- * members each costs little, and a look at it as much as dozens of its steps: 256, 1024, ... */
+/* The first of 1, 2, 4, 8, 16, 64, 256, ... and of the multiples of SELDOM that is beyond `since`.
+ * With many members, a check costs as much as dozens of steps: 256, 1024, ... */
 static int64_t seldom_after(const nh_health *h, int64_t since)
 {
     int64_t next = h->members > 1 ? 256 : 1;
@@ -403,9 +403,10 @@ static bool is_seldom(const nh_health *h, const nh_track *track, int64_t steps)
     return since > 0 && seldom_after(h, since - 1) == since;
 }
 
-/* A step is tried, which costs three. Where states can become singular it has to be known what a
- * step is usually like: after 0, 1, 4, 16, ... of them. Elsewhere the last of 17, 65, 257 and 1025
- * steps tells whether there is anything to learn, and the state before it is at hand. */
+/* Whether to try a step, which costs three. Where states can become singular, we must know how
+ * accurate steps usually are: steps are tried after 0, 1, 4, 16, ... of them. Elsewhere the last of
+ * 17, 65, 257 and 1025 steps shows whether there is anything to learn, and the state before it is
+ * available. */
 static bool is_for_trying(const nh_health *h, int64_t since)
 {
     if (looks_often(h))
@@ -436,12 +437,12 @@ static bool is_retired(const nh_run *run, int member)
     return g->retired >> member % g->lanes & 1;
 }
 
-/* A step from here: how good steps usually are, and whether they are good at all. */
+/* Tries a step from here: how accurate steps usually are, and whether they are accurate at all. */
 static void try_a_step(nh_run *run, int member)
 {
     nh_track *track = run->health->track + member;
     if (!nh_condition_has_matrices(&run->health->condition) ||
-        nh_choice_order(&run->choice) == 0) /* it chooses its steps itself */
+        nh_choice_order(&run->choice) == 0) /* the method chooses its own steps */
         return;
     if (!looks_often(run->health) && nh_health_moves_evenly(run, member))
         return;
@@ -465,7 +466,7 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     nh_health_take(run, member);
     if (is_seldom(h, track, run->steps))
         status = look_at_energy(run, member, report);
-    bool fresh = !track->seen || run->steps > track->step; /* else the run went back */
+    bool fresh = !track->seen || run->steps > track->step; /* otherwise the run went back */
     if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
         status = nh_health_pass(run, member, report);
     if (status == NH_OK && h->kinks && run->steps >= track->kinks.due)
@@ -475,20 +476,20 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
     return status;
 }
 
-/* A member that was not seen. Of most there is nothing to see before the first step. */
+/* A member not seen before. For most of them there is nothing to check before the first step. */
 static void meet(nh_run *run, int member)
 {
     nh_health *h = run->health;
     nh_track *track = h->track + member;
     track->first = track->step = run->steps;
-    if (run->steps > 0) { /* else nh_health_start has it */
+    if (run->steps > 0) { /* otherwise nh_health_start did this */
         nh_health_take(run, member);
         memcpy(track->start, h->now, 2 * (size_t)h->n * sizeof *h->now);
     }
     if (h->kinks)
         nh_kinks_meet(run, member);
     if (looks_often(h))
-        look_at(run, member, NULL); /* nothing is wrong with a first look */
+        look_at(run, member, NULL); /* a first check finds nothing wrong */
     track->seen = true;
 }
 
@@ -505,10 +506,10 @@ void nh_health_restart(nh_run *run, int member, int64_t steps)
     track->said = said;
     track->kinks = kinks;
     track->kinks.lost = true;
-    track->seen = !looks_often(h); /* else the next look is the first */
+    track->seen = !looks_often(h); /* otherwise the next check is the first */
 }
 
-/* The members that are not retired, each as `member`. */
+/* Loops over the members that are not retired, each as `member`. */
 #define EACH_MEMBER(run, member)                                                                   \
     for (const group *g = (run)->group; g < (run)->group + (run)->groups; g++)                     \
         for (int lane = 0, member = g->first_member; lane < g->lanes && member < (run)->members;   \
@@ -543,7 +544,7 @@ int64_t nh_health_next(const nh_run *run)
     EACH_MEMBER(run, i)
     {
         const nh_track *track = h->track + i;
-        if (track->first != first) { /* most begin together */
+        if (track->first != first) { /* most members begin together */
             first = track->first;
             seldom = first + seldom_after(h, run->steps - first);
         }
@@ -560,7 +561,7 @@ nh_status nh_health_look(nh_run *run, nh_report *report)
 {
     nh_health *h = run->health;
     nh_status status = NH_OK;
-    h->abreast.group = NULL; /* the states have moved */
+    h->abreast.group = NULL; /* the states have changed */
     for (int i = 0; status == NH_OK && i < h->members; i++)
         if (!is_retired(run, i) && is_due(h, h->track + i, run->steps))
             status = look_at(run, i, report);
@@ -579,7 +580,7 @@ void nh_health_end(nh_run *run)
         if (track->stretch.open)
             nh_health_close(run, i);
         if (run->steps > track->first)
-            look_at_energy(run, i, NULL); /* where it cannot go on, it has stopped already */
+            look_at_energy(run, i, NULL); /* if it could not continue, it has stopped already */
         conclude_energy(run, i);
         if (h->kinks)
             nh_kinks_conclude(run, i);

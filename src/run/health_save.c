@@ -1,5 +1,5 @@
-/* What is known of the health of a run, as bytes for a checkpoint and back: a run that resumes
- * remarks what it would have remarked without the interruption. */
+/* What is known about the health of a run, as bytes for a checkpoint and back: a resumed run makes
+ * the same remarks as one that was not interrupted. */
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@
 #define ONE(field) +1
 enum { NUMBERS = 0 INTEGERS(ONE) REALS(ONE) };
 
-/* Larger numbers of steps are not to be believed. */
+/* Larger numbers of steps are not credible. */
 static const int64_t steps_limit = INT64_C(1) << 60;
 
 size_t nh_health_bytes(const nh_health *h)
@@ -79,7 +79,7 @@ static bool are_sound(const nh_crossed_kinks *k, const nh_health *h, int64_t ste
            k->at <= steps && k->which >= 0 && k->which <= (h->kinks ? h->kinks - 1 : 0);
 }
 
-/* Whether the numbers of a track can be those of a run after so many steps. */
+/* Whether the numbers of a track can belong to a run after this number of steps. */
 static bool is_sound(const nh_track *t, int64_t steps)
 {
     return t->first >= 0 && t->first <= t->step && t->step <= steps && t->due >= 0 &&
@@ -115,7 +115,7 @@ bool nh_health_unpack(nh_pack *p, nh_health *h, int64_t steps)
             t->q[k] = nh_unpack_real(p);
         sound = sound && is_sound(t, steps) && are_sound(&t->kinks, h, steps);
     }
-    if (!sound) /* nothing is known then, which does no harm to the motion */
+    if (!sound) /* then nothing is known, which does not affect the motion */
         for (int i = 0; i < h->members; i++)
             nh_health_forget(h, i);
     return sound && !p->failed;

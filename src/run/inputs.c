@@ -1,14 +1,14 @@
-/* Inputs of a run: the numbers that its open inputs are given while it advances.
+/* Inputs of a run: the values that its open inputs get while it advances.
  *
- * They are a part of every member's state, constant within the steps of a call of the kernel. A
- * table changes them at its points; an expression, or the caller's function, at every sample: at
- * the multiples of the period, or after every step. A run stops at the times of these changes, in
- * the middle of a step if need be (advance.c), so no step is taken over a jump. Where a method
- * remembers something of the steps before, it starts anew then.
+ * They are part of every member's state and constant during a call of the kernel. A table changes
+ * them at its points; an expression, or the caller's function, at every sample: at the multiples of
+ * the period, or after every step. A run stops at the times of these changes, in the middle of a
+ * step if need be (advance.c), so that no step crosses a jump. A method with memory then starts
+ * afresh.
  *
- * A jump of an input in a constraint makes the velocities jump: by the shortest way, in the mass
- * metric, to those that satisfy the constraint, as an impulse of its force does. Newton's method
- * v - B d with d = (K B)^-1 k; one step where k is affine in v. */
+ * A jump of an input in a constraint makes the velocities jump: to the nearest ones, in the mass
+ * metric, that satisfy the constraint, as an impulse of the constraint's force does. They are found
+ * by Newton's method, v - B d with d = (K B)^-1 k, in one step where k is affine in v. */
 #include "run/inputs.h"
 
 #include <math.h>
@@ -20,12 +20,12 @@
 #include "run/solution.h"
 
 enum { IMPULSE_ITERATIONS = 50 };
-static const double early = 1e-9; /* of a step: so much before its time a sample is due */
+static const double early = 1e-9; /* in steps: a sample is due this much before its time */
 
-typedef struct source { /* what an open input is given by */
+typedef struct source { /* where the values of an open input come from */
     const nh_problem_input *input;
-    int index; /* among all inputs of the system */
-    bool free; /* neither a table nor an expression: the caller's */
+    int index; /* its index among all inputs of the system */
+    bool free; /* neither a table nor an expression: set by the caller */
 } source;
 
 struct nh_run_inputs {
@@ -33,14 +33,14 @@ struct nh_run_inputs {
     source *source;
     int sources;
     double period;
-    bool sampled; /* some are given by expressions, or by the caller's function */
+    bool sampled; /* some are given by expressions or by the caller's function */
     bool impulses;
-    bool changed; /* by the caller, and no impulse has answered yet */
+    bool changed; /* changed by the caller, and no impulse has followed yet */
     double next;  /* the time of the next change */
     int (*function)(void *user, int member, double t, const double *q, const double *v, double *u);
     void *user;
     double *given;               /* what INPUTS returns */
-    double *value;               /* of all inputs of the system, for the caller's function */
+    double *value;               /* values of all inputs of the system, for the caller's function */
     double *q, *v, *u;           /* of a member */
     double *kick, *close, *what; /* g, B; d, k; B, 0 */
 };
@@ -135,7 +135,7 @@ void nh_run_inputs_free(nh_run_inputs *in)
 
 /* ---- the numbers of a member ---- */
 
-/* Where they lie in a block of one lane. */
+/* Their offset in a block of one lane. */
 static size_t offset_of(const nh_run *run)
 {
     const nh_shape *s = &run->system->shape;
@@ -165,7 +165,7 @@ void nh_run_take_inputs(const nh_run *run, int member, double *u)
         u[i] = from[i * lanes];
 }
 
-/* The value of an input at time t, from its numbers. */
+/* The value of an input at time t, computed from its numbers. */
 static double value_of(const nh_problem_input *input, const double *u, double t)
 {
     const int values = nh_signal_values(input->signal);
@@ -178,7 +178,7 @@ static double value_of(const nh_problem_input *input, const double *u, double t)
 
 /* ---- impulses ---- */
 
-/* The velocities in in->v move to the constraints, which see the inputs in in->u. */
+/* Projects the velocities in in->v onto the constraints with the inputs in in->u. */
 static bool answer(nh_run *run)
 {
     nh_run_inputs *in = run->inputs;
@@ -231,7 +231,7 @@ static nh_status answer_member(nh_run *run, int member, nh_report *report)
     return NH_OK;
 }
 
-/* What a method remembers was of other inputs. How often it has stepped stays. */
+/* A method's memory belongs to the old inputs. Its counts of steps are kept. */
 static void begin_anew(nh_run *run)
 {
     for (int i = 0; (run->memory > 0 || run->pace) && i < run->groups; i++)
@@ -277,7 +277,7 @@ static double next_change(const nh_run *run, double t)
     return next;
 }
 
-/* The caller's function, for what nothing else is said of. */
+/* Calls the caller's function, for inputs given by neither a table nor an expression. */
 static nh_status ask(nh_run *run, int member, double t, double *u, nh_report *report)
 {
     nh_run_inputs *in = run->inputs;
@@ -305,7 +305,7 @@ static nh_status ask(nh_run *run, int member, double t, double *u, nh_report *re
     return NH_OK;
 }
 
-/* What a member is given at the present time. */
+/* Sets the inputs of a member at the current time. */
 static nh_status give(nh_run *run, int member, bool first, nh_report *report)
 {
     nh_run_inputs *in = run->inputs;
@@ -393,7 +393,7 @@ nh_status nh_run_settle_inputs(nh_run *run, nh_report *report)
 
 /* ---- the caller ---- */
 
-/* One input of some lanes that follow each other; in `value` they are `stride` numbers apart. */
+/* Sets one input of consecutive lanes; in `value` their numbers are `stride` apart. */
 static bool put(double *to, const double *value, size_t stride, int count)
 {
     bool differ = false;
@@ -404,7 +404,7 @@ static bool put(double *to, const double *value, size_t stride, int count)
     return differ;
 }
 
-/* The caller's inputs of some lanes of a group. */
+/* Sets the caller's inputs of some lanes of a group. */
 static void put_lanes(nh_run *run, const group *g, int lane, int count, const double *value)
 {
     nh_run_inputs *in = run->inputs;
@@ -431,7 +431,7 @@ void nh_run_put_group_inputs(nh_run *run, const group *first, int count, const d
         const double *of = value + in->source[i].index;
         for (const group *g = first; in->source[i].free && g <= last; g++, of += NH_LANES * stride)
             nh_lanes_put(g->block + row * NH_LANES, of, stride);
-        in->changed = true; /* it is not asked whether they are the same */
+        in->changed = true; /* without checking whether they are the same */
     }
     for (const group *g = first; !whole && g <= last; g++, value += (size_t)g->lanes * stride)
         put_lanes(run, g, 0, g == last && left < g->lanes ? left : g->lanes, value);
@@ -447,7 +447,7 @@ nh_status nh_run_check_inputs(const nh_run *run, int members, const double *valu
 {
     const nh_run_inputs *in = run->inputs;
     const size_t stride = in ? (size_t)run->system->mechanics->problem->inputs : 0;
-    /* those that are not the caller's are finite, too */
+    /* those that are not set by the caller are finite, too */
     const size_t count = (size_t)members * stride;
     if (!in || (run->group->lanes == NH_LANES && count % NH_LANES == 0
                     ? nh_lanes_finite(value, count / NH_LANES)

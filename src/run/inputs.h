@@ -8,34 +8,37 @@ nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
                                const nh_run_options *options, nh_report *report);
 void nh_run_inputs_free(nh_run_inputs *inputs);
 
-/* Whether a jump of open inputs is one of the constraints, so that velocities have to answer. */
+/* Whether open inputs that jump occur in constraints, so that velocities have to follow. */
 bool nh_inputs_move_constraints(const nh_system *system);
 
-/* A member that has just got its state gets its inputs; and after a whole run was restored. */
+/* Sets the inputs of a member that has just been given its state; the second function is called
+ * after a whole run was restored. */
 nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report);
 void nh_run_resume_inputs(nh_run *run);
-/* Whether a function of the caller gives some of them. */
+/* Whether some of them are given by a function of the caller. */
 bool nh_run_inputs_are_given(const nh_run *run);
 
-/* The last step that may be done before inputs change, and when they do. */
+/* The last step that may be taken before inputs change, and when they change. */
 int64_t nh_run_inputs_until(const nh_run *run);
 double nh_run_inputs_next(const nh_run *run);
-/* If inputs change at the present time: all members get the new ones. */
+/* Gives all members their new inputs, if inputs change at the current time. */
 nh_status nh_run_renew_inputs(nh_run *run, nh_report *report);
-/* What follows from inputs that the caller has set. */
+/* Applies the consequences of inputs that the caller has set. */
 nh_status nh_run_settle_inputs(nh_run *run, nh_report *report);
 
-/* Whether the inputs that the caller gives, a row for each member, are numbers to go on with. Then
- * nh_run_set_inputs for all members, or for those of some groups, from whose first the rows are. */
+/* Checks that the inputs that the caller gives, one row per member, are finite. The next two then
+ * set them as nh_run_set_inputs does, for all members, or for some groups, whose first member has
+ * the first row. */
 nh_status nh_run_check_inputs(const nh_run *run, int members, const double *value,
                               nh_report *report);
 void nh_run_put_inputs(nh_run *run, const double *value);
 void nh_run_put_group_inputs(nh_run *run, const group *first, int count, const double *value);
-/* Whether more follows from a change of them: a method remembers something, or velocities jump. */
+/* Whether a change of inputs has further consequences: the method has memory, or velocities
+ * jump. */
 bool nh_run_inputs_need_answers(const nh_run *run);
 
-/* The numbers of the open inputs of a member, shape.inputs of them; and into a block of one lane.
- */
+/* Copies the numbers of a member's open inputs, shape.inputs of them; the second function copies
+ * them into a block of one lane. */
 void nh_run_take_inputs(const nh_run *run, int member, double *u);
 void nh_run_place_inputs(const nh_run *run, double *block, const double *u);
 

@@ -1,16 +1,17 @@
 /* Kinks of the motion: abs, min, max, sign, if, tables, sqrt(x^2), atan2.
  *
- * A method keeps its order only in steps that no kink falls into. The graph tells by the sign of
- * which expressions a function is chosen; a run follows these signs, more closely where one is
- * about to change. Where one has changed, the steps since the last look are done again with half
- * the size, and so are as many of those that come next. What the first makes a difference of adds
- * up over the first few kinks that are crossed. If it is more than all other steps together come
- * to, so that the order of the method is lost, there is a remark; a kink that is never crossed has
- * none, nor one that is crossed where steps end. Then nothing has to be followed any more.
+ * A method has its order only in steps that contain no kink. The graph tells which expressions
+ * decide, by their sign, which branch of a function is taken; a run follows these signs, more
+ * closely when one is about to change. When one has changed, the steps since the last check are
+ * repeated with half the step size, and so are as many of the steps that follow. The error found
+ * for the former is summed over the first few kinks that are crossed. If the sum exceeds the error
+ * of all other steps together, so that the order of the method is lost, there is a remark; there is
+ * none for a kink that is never crossed, or crossed only where steps end. After that, nothing has
+ * to be followed any more.
  *
  * A method that chooses its own steps rejects those that do not agree with a smooth function,
- * unless it does not see that: a force may act for less than a step. Such a stretch is done again
- * in two, up to the kink and from there on. */
+ * unless it does not notice: a force may act for less than a step. Here such steps are repeated in
+ * two parts, up to the kink and from the kink on. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "base/decimal.h"
 #include "run/health.h"
 
-#define LOST 10     /* times the error of all other steps, at least */
+#define LOST 10     /* relative to the error of all other steps, at least */
 #define ROUND 1e-11 /* an error that may be round-off */
 #define HALF_WAY 0.4
 enum { ENOUGH = 8, APART = 16 };
@@ -34,8 +35,9 @@ static int sign(double x)
     return (x > 0) - (x < 0);
 }
 
-/* The first condition that changed its sign; -1: none. A state at a kink is on no side of it:
- * methods evaluate functions where steps begin and end, and get what belongs to another one. */
+/* The first condition that changed its sign; -1 if none did. A state exactly at a kink is on
+ * neither side of it: methods evaluate functions where steps begin and end, and there get values
+ * that belong to the other side. */
 static int changed(const nh_health *h, const double *before, const double *now)
 {
     for (int i = 0; i < h->kinks; i++)
@@ -69,10 +71,11 @@ void nh_kinks_meet(nh_run *run, int member)
     if (evaluate(h, nh_health_time(run, run->steps), h->now, h->now + h->n, h->side))
         remember(run, k);
     else
-        k->due = INT64_MAX; /* the user's function fails, and with it the run */
+        k->due = INT64_MAX; /* the user's function fails, and so will the run */
 }
 
-/* When to look next: before any condition can have come half the way to zero as it moves now. */
+/* When to check next: before any condition, at its current rate, can have come half the way to
+ * zero. */
 static void plan(const nh_run *run, nh_crossed_kinks *k)
 {
     const nh_health *h = run->health;
@@ -85,7 +88,7 @@ static void plan(const nh_run *run, nh_crossed_kinks *k)
     k->due = run->steps + (steps >= 2 ? (int64_t)steps : 1);
 }
 
-/* The state of the last look, advanced by a part of the stretch since then, in health->block. */
+/* Advances the state of the last check by a fraction of the time since then, into health->block. */
 static bool go(nh_run *run, int member, double part)
 {
     const nh_crossed_kinks *k = &run->health->track[member].kinks;
@@ -93,7 +96,8 @@ static bool go(nh_run *run, int member, double part)
     return nh_health_beside(run, member, k->q, k->v, nh_health_time(run, k->step), part * span, 1);
 }
 
-/* The stretch since the last look in two parts, the second from just behind its first kink. */
+/* Repeats the steps since the last check in two parts, the second from just after their first
+ * kink. */
 static double divided(nh_run *run, int member)
 {
     nh_health *h = run->health;
@@ -118,7 +122,7 @@ static double divided(nh_run *run, int member)
     return nh_health_differ(run, member, t1, t1 - t0, h->now, h->now + h->n);
 }
 
-/* What so many steps from a state usually come to, if they cross no kink. */
+/* The usual error of this number of steps from a state, if they cross no kink. */
 static void learn_usual(nh_run *run, int member, int64_t from, const double *q, const double *v,
                         int64_t steps)
 {
@@ -132,7 +136,7 @@ static void learn_usual(nh_run *run, int member, int64_t from, const double *q, 
         k->usual = fmax(k->usual, error / (double)steps);
 }
 
-/* Done again with half the size, as are the steps that come next, or the first ones. */
+/* Repeats them with half the step size; also the steps that follow, or else the first ones. */
 static double halved(nh_run *run, int member)
 {
     nh_health *h = run->health;
@@ -151,19 +155,19 @@ static bool has_own_steps(const nh_run *run)
     return nh_choice_order(&run->choice) == 0 || nh_run_adapts(run);
 }
 
-/* The steps since the last look crossed a kink. */
+/* The steps since the last check crossed a kink: measures their error. */
 static void measure(nh_run *run, int member, int which)
 {
     nh_health *h = run->health;
     nh_crossed_kinks *k = &h->track[member].kinks;
     if (memcmp(k->u, h->u, (size_t)h->inputs * sizeof(double)) != 0)
-        return; /* inputs jumped, where a step ends */
+        return; /* inputs jumped, which happens only where a step ends */
     if (k->crossings++ == 0) {
         k->at = k->step;
         k->which = which;
     }
     if (!nh_condition_has_matrices(&h->condition))
-        return; /* too large for that */
+        return; /* too large to be meaningful */
     const double error = has_own_steps(run) ? divided(run, member) : halved(run, member);
     k->error = fmin(1, k->error + (error < 0 ? 1 : error));
 }
@@ -189,7 +193,7 @@ void nh_kinks_look(nh_run *run, int member)
     plan(run, k);
     if (which >= 0)
         measure(run, member, which);
-    evaluate(h, t, h->now, h->now + h->n, h->side); /* measuring used the room */
+    evaluate(h, t, h->now, h->now + h->n, h->side); /* measuring has overwritten the values */
     remember(run, k);
     if (k->crossings >= ENOUGH) {
         k->until = run->steps;
@@ -197,7 +201,8 @@ void nh_kinks_look(nh_run *run, int member)
     }
 }
 
-/* What a tolerance lets a method miss at a kink and still be as good as it says, by and large. */
+/* The error at a kink that a method may miss, given its tolerance, and still be roughly as accurate
+ * as it says. */
 static double missed(const nh_run *run)
 {
     const nh_method *method = run->choice.method;
@@ -208,7 +213,7 @@ static double missed(const nh_run *run)
     return fmin(1e3 * tolerance, 0.01);
 }
 
-/* What was seen, and what to try. */
+/* Describes what was seen and what to try. */
 static void describe(const nh_run *run, const nh_crossed_kinks *k, double others, char *text,
                      size_t size)
 {

@@ -1,5 +1,6 @@
-/* All lanes of a group at once, where a call of few steps would spend most of its time. Lanes are
- * as many numbers as a register of AVX has, and exist on x86-64 only where there is AVX2. */
+/* Operations on all lanes of a group at once, for what would dominate a call of few steps. A group
+ * has as many lanes as an AVX register has numbers; it has several lanes only on x86-64 with
+ * AVX2. */
 #include "run/lanes.h"
 
 #include "code/variant.h"
@@ -12,11 +13,11 @@ _Static_assert(NH_LANES == 4, "rows are turned four by four");
 #define FOR_LANES
 #endif
 
-/* Of a row, and of numbers that follow each other anywhere. */
+/* A row, and consecutive numbers without alignment. */
 typedef double row __attribute__((vector_size(32), may_alias));
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* Three rows at a time: most systems have a multiple of three coordinates or not many more. */
+/* Three rows at a time: most systems have a multiple of three coordinates, or not many more. */
 FOR_LANES void nh_lanes_save(double *to, const double *from, size_t rows)
 {
     row *into = (row *)to;
@@ -76,7 +77,7 @@ FOR_LANES void nh_lanes_put(double *to, const double *value, size_t stride)
         *(row *)to = (row){value[0], value[stride], value[2 * stride], value[3 * stride]};
 }
 
-/* Four rows become four numbers of each of four members. */
+/* Transposes four rows into four numbers of each of four members. */
 #define TURN(from, a, b, c, d)                                                                     \
     const row low0 = __builtin_shufflevector((from)[0], (from)[1], 0, 4, 2, 6);                    \
     const row high0 = __builtin_shufflevector((from)[0], (from)[1], 1, 5, 3, 7);                   \
@@ -97,7 +98,7 @@ FOR_LANES static inline __attribute__((always_inline)) void turn_four(double *to
     *(four *)(to + 3 * n) = d;
 }
 
-/* Angles as nh_whole_angle has them. */
+/* Unwrapped angles, as nh_whole_angle computes them. */
 #define WHOLE(wrapped, turned)                                                                     \
     ((turned)*0x1.921fb544p+2 + ((wrapped) + (turned)*0x1.0b4611a626331p-32))
 
@@ -119,7 +120,7 @@ FOR_LANES static inline __attribute__((always_inline)) void turn(double *to, con
 {
     for (ptrdiff_t i = 0; i + 4 <= n; i += 4)
         turn_four(to + i, from + i, n);
-    if (n % 4 != 0 && n > 4) /* the last four, of which some are there already */
+    if (n % 4 != 0 && n > 4) /* the last four, some of which are there already */
         turn_four(to + n - 4, from + n - 4, n);
     if (n == 3)
         turn_three(to, from);
@@ -144,7 +145,7 @@ show_angles(const nh_shape *shape, ptrdiff_t n, const row *from, const row *revo
 FOR_LANES static inline __attribute__((always_inline)) bool
 show(const ptrdiff_t n, const nh_shape *shape, const group *first, int count, double *q, double *v)
 {
-    row sum = {0}, other = {0}; /* two, so that an addition need not wait for the one before */
+    row sum = {0}, other = {0}; /* two, so that additions need not wait for each other */
     for (const group *g = first; g < first + count; g++, q += NH_LANES * n, v += NH_LANES * n) {
         const row *from = (const row *)g->block;
         turn(q, from, n);
@@ -159,8 +160,8 @@ show(const ptrdiff_t n, const nh_shape *shape, const group *first, int count, do
     return is_finite_sum(sum);
 }
 
-/* Small systems in code of their own, which keeps them in registers: a step of many members takes a
- * fifth less time. */
+/* Small systems have code of their own, which keeps them in registers: a step of many members takes
+ * a fifth less time. */
 FOR_LANES bool nh_lanes_show(const nh_shape *shape, const group *first, int count, double *q,
                              double *v)
 {

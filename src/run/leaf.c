@@ -1,11 +1,11 @@
-/* Walks along the surface to which holonomic constraints bind the positions:
+/* Moves along the surface to which holonomic constraints confine the positions:
  *
  *     dq/ds = P(q) u,   s from 0 to 1
  *
- * P projects onto the displacements that the holonomic constraints admit at this moment (A dq = 0,
- * orthogonally in the mass metric). The integrals need not be known: whatever they are, they do not
- * change along such a path. The equation is solved by Gragg's method with the extrapolation of
- * Bulirsch and Stoer, to nearly all digits. */
+ * P projects onto the displacements that the holonomic constraints admit at a fixed time (A
+ * dq = 0), orthogonally in the mass metric. The integrals need not be known: whatever they are,
+ * they are constant along such a path. The equation is solved to nearly full accuracy by Gragg's
+ * method with Bulirsch-Stoer extrapolation. */
 #include "run/leaf.h"
 
 #include <math.h>
@@ -15,13 +15,14 @@
 #include "system/start.h"
 
 enum { ROWS = 9 };
-/* The last correction of a step, relative to the coordinates and their change. Rounding may keep it
- * above: then it no longer decreases. */
+/* Bounds of the last correction of a step, relative to the coordinates and their change. Rounding
+ * may keep it above the first bound; then it no longer decreases. */
 static const double accuracy = 2e-15, fair = 1e-13;
 static const double shortest = 1e-5;
 
-/* Which constraints are holonomic; returns how many. Where a combination of them is, and its
- * integral was found, all count: a path that obeys all of them stays on its surface too. */
+/* Marks the constraints that are holonomic and returns how many there are. If some combination of
+ * constraints is holonomic, and its integral was found, all of them count: a path that obeys all of
+ * them stays on its surface too. */
 static int mark_holonomic(const nh_system *system, bool *holonomic)
 {
     int count = 0, m = system->constraints, stated = m - system->shape.positions;
@@ -73,7 +74,8 @@ static bool rate(nh_leaf *leaf, const double *u, const double *q, double *out)
     return status == NH_OK;
 }
 
-/* Gragg: `parts` steps of the midpoint rule over `length`, smoothed. `f` is the rate at q. */
+/* Gragg's method: `parts` steps of the midpoint rule over `length`, smoothed. `f` is the rate at
+ * q. */
 static bool midpoint(nh_leaf *leaf, const double *u, const double *q, const double *f,
                      double length, int parts, double *out)
 {
@@ -98,8 +100,8 @@ static bool midpoint(nh_leaf *leaf, const double *u, const double *q, const doub
     return true;
 }
 
-/* How large each coordinate and its change are. One that stays 0 but for rounding is compared with
- * the largest of its kind: angles with angles, others with others. */
+/* The size of each coordinate and of its change. A coordinate that stays 0 up to rounding is
+ * compared with the largest of its kind: angles with angles, others with others. */
 static void find_sizes(const nh_leaf *leaf, const double *u, const double *q, double length,
                        double *size)
 {
@@ -119,7 +121,7 @@ static void find_sizes(const nh_leaf *leaf, const double *u, const double *q, do
     }
 }
 
-/* One row of Aitken and Neville's table: T holds the row before and gets the new one. Returns the
+/* One row of the Aitken-Neville table: T holds the previous row and gets the new one. Returns the
  * last correction, relative to the sizes. */
 static double next_row(int n, int row, const double *fresh, const double *size, double *T)
 {
@@ -140,8 +142,8 @@ static double next_row(int n, int row, const double *fresh, const double *size, 
     return error;
 }
 
-/* One step with as many rows as it takes: their number, 0 when they do not suffice, -1 where there
- * is no rate. On success q has moved. */
+/* One step with as many rows as it takes. Returns their number, 0 if they do not suffice, -1 if
+ * there is no rate. On success q has moved. */
 static int extrapolate(nh_leaf *leaf, const double *u, double length, double *q)
 {
     int n = leaf->system->coordinates;

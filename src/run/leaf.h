@@ -5,11 +5,11 @@
 #include "system/system.h"
 
 /* Where velocities obey holonomic constraints, positions stay on a surface (a leaf), on which the
- * integrals of these constraints keep their values. */
+ * integrals of these constraints are constant. */
 typedef struct nh_leaf {
     const nh_system *system;
     double t;
-    bool *holonomic; /* [constraints]; NULL: none is known to be */
+    bool *holonomic; /* [constraints]; NULL: none is known to be holonomic */
     double *space;
     bool out_of_memory;
 } nh_leaf;
@@ -18,9 +18,9 @@ typedef struct nh_leaf {
 bool nh_leaf_open(nh_leaf *leaf, const nh_system *system, double t);
 void nh_leaf_close(nh_leaf *leaf);
 
-/* Moves q along its leaf, everywhere in the admissible direction that is nearest to `direction`:
- * by `direction` itself where no constraint is holonomic. The integrals keep their values to about
- * 1e-13. False where that leads out of the model's domain. */
+/* Moves q along its leaf, at every point in the admissible direction nearest to `direction`; by
+ * `direction` itself if no constraint is holonomic. The integrals keep their values to about 1e-13.
+ * False if the path leaves the model's domain. */
 bool nh_leaf_walk(nh_leaf *leaf, const double *direction, double *q);
 
 #endif

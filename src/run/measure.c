@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "run/inputs.h"
 
-/* Energies and constraints are functions of the wrapped angles, exact however often they have
- * gone round; the model's own observables may count revolutions. */
+/* Energies and constraints are functions of the wrapped angles, which are accurate after any number
+ * of revolutions; the model's own observables may count revolutions. */
 static bool counts_revolutions(const nh_measure *m)
 {
     return m->run->system->shape.angles > 0 &&
@@ -56,7 +56,7 @@ void nh_measure_free(nh_measure *m)
         free(all[i]);
 }
 
-/* States side by side; lanes beyond the last member repeat it. */
+/* Arranges states side by side; lanes beyond the last member repeat it. */
 static void gather(nh_measure *m, int first, bool whole)
 {
     const nh_system *system = m->run->system;

@@ -22,9 +22,9 @@ nh_status nh_measure_create(nh_measure *measure, const nh_run *run, bool multipl
                             nh_report *report);
 void nh_measure_free(nh_measure *measure);
 
-/* Of the members [first, first + measure->lanes), as far as there are: row l of `rows`, `width`
- * numbers apart, gets energy, the largest |k|, the observables, and the multipliers where they are
- * wanted. */
+/* Measures the members [first, first + measure->lanes), as far as they exist: row l of `rows`,
+ * `width` numbers apart, gets energy, the largest |k|, the observables, and the multipliers if
+ * requested. */
 nh_status nh_measure_members(nh_measure *measure, int first, double *rows, size_t width);
 
 #endif

@@ -1,4 +1,4 @@
-/* Steps that follow the pace of the motion, see pace.h. */
+/* Steps that follow the pace of the motion; see pace.h. */
 #include "run/pace.h"
 
 #include <float.h>
@@ -11,30 +11,30 @@
 
 struct nh_pace {
     double eps;
-    bool told;     /* by the model */
-    engine engine; /* of what tells it, and of accelerations */
+    bool told;     /* the model defines the pace */
+    engine engine; /* for the pace and for accelerations */
     int n;
-    double *moved;             /* [2n] a state beside */
-    double *acceleration;      /* with multipliers behind it */
+    double *moved;             /* [2n] a nearby state */
+    double *acceleration;      /* followed by the multipliers */
     double *jacobian, *matrix; /* [2 n^2], [(2n)^2] */
     double *space;             /* [2 (2n)^2] */
     double *before;            /* a state of the run */
 };
 
-/* Where the eigenvalues nearly vanish the motion is free, and the pace no less than this part of
- * that at the start. */
+/* Where the eigenvalues nearly vanish, the motion is free, and the pace is at least this fraction
+ * of the pace at the start. */
 static const double least_pace = 1e-5;
-/* The derivative of the pace along the motion is a difference over so much of a step to both sides.
- */
+/* The derivative of the pace along the motion is a difference over this fraction of a step to both
+ * sides. */
 static const double nearby = 1e-3;
 
-/* What a trajectory remembers, before its state after the last own step. */
+/* What a trajectory remembers, stored before its state after the last own step. */
 enum {
     U,         /* of the next own step */
-    AHEAD,     /* the time of that state, from the step of the run on */
+    AHEAD,     /* the time of that state, relative to the step of the run */
     AHEAD_LOW, /* ... and what rounding left out */
-    LEAST,     /* pace */
-    STEPS,     /* own ones */
+    LEAST,     /* lower bound of the pace */
+    STEPS,     /* number of own steps */
     SCALARS
 };
 
@@ -107,7 +107,7 @@ bool nh_pace_extend(nh_pace *pace, size_t *state_size)
 
 /* ---- the pace of a state ---- */
 
-/* Of the matrix (0 1; dv'/dq dv'/dv), of which `jacobian` has the lower half. */
+/* The pace from the matrix (0 1; dv'/dq dv'/dv), whose lower half is in `jacobian`. */
 static double spectral_pace(nh_pace *pace)
 {
     const int n = pace->n, size = 2 * n;
@@ -130,17 +130,17 @@ double nh_pace_at(nh_pace *pace, double t, const double *q, const double *v, con
     return pace->told ? pace->jacobian[0] : spectral_pace(pace);
 }
 
-/* The logarithm of the pace, no less than `least`. */
+/* The logarithm of the pace, at least `least`. */
 static double log_pace(nh_pace *pace, double least, double t, const double *q, const double *v,
                        const double *u)
 {
     const double found = nh_pace_at(pace, t, q, v, u);
     if (pace->told)
-        return log(found); /* not a number, or infinite, where it is not positive */
+        return log(found); /* NaN or infinite if the pace is not positive */
     return log(found * found + least * least) / 2;
 }
 
-/* d(log P)/dt along the motion; the same for the reversed motion but for its sign. */
+/* d(log P)/dt along the motion; the reversed motion has the same value with the opposite sign. */
 static double pace_slope(nh_pace *pace, double least, double here, double t, const double *q,
                          const double *v, const double *u)
 {
@@ -162,8 +162,8 @@ static double pace_slope(nh_pace *pace, double least, double here, double t, con
     return (side[1] - side[0]) / (2 * delta);
 }
 
-/* The root d of d = c exp(-d/2), by Newton's method. Below c = -2/e there is none: the steps grow
- * by the largest factor that a symmetric update has, e^2. */
+/* The root d of d = c exp(-d/2), by Newton's method. Below c = -2/e there is none: then the steps
+ * grow by e^2, the largest factor that a symmetric update has. */
 static double symmetric_change(double c)
 {
     if (!(c > -2 * exp(-1)))
@@ -181,7 +181,7 @@ static double symmetric_change(double c)
 
 /* ---- steps ---- */
 
-/* A block without inputs and what belongs to the pace. */
+/* The size of a block without inputs and without what belongs to the pace. */
 static size_t plain_size(const nh_run *run)
 {
     const nh_shape *s = &run->system->shape;
@@ -207,7 +207,7 @@ static nh_kernel_io io_of_node(const nh_run *run, const nh_kernel_io *io)
     return node;
 }
 
-/* Angles as kernels wrap them every 16 steps: 2 pi is taken off in two parts. */
+/* Wraps angles as kernels do every 16 steps: 2 pi is subtracted in two parts. */
 static void wrap_angles(const nh_run *run, nh_kernel_io *io)
 {
     const nh_shape *s = &run->system->shape;
@@ -220,8 +220,8 @@ static void wrap_angles(const nh_run *run, nh_kernel_io *io)
     }
 }
 
-/* What a symmetric method remembers is where to look for the solution of a step; it is of use as
- * long as a step is about as long as the last one. */
+/* The memory of a symmetric method says where to look for the solution of a step; it is useful only
+ * while a step is about as long as the previous one. */
 static int method_step(const engine *e, nh_kernel_io *state, double t, double h, bool afresh)
 {
     state->time = t;
@@ -231,7 +231,7 @@ static int method_step(const engine *e, nh_kernel_io *state, double t, double h,
     return status ? status : e->kernel->advance(state, 1, 1);
 }
 
-/* u behind a state between two steps, or with half = 0.5 at the first one. */
+/* Updates u at a state between two steps; with half = 0.5, at the first state. */
 static int follow_pace(nh_run *run, double *memory, const nh_kernel_io *node, double t, double half)
 {
     nh_pace *pace = run->pace;
@@ -247,7 +247,7 @@ int nh_pace_start(nh_run *run, const engine *e, nh_kernel_io *io)
     nh_kernel_io node = io_of_node(run, io);
     const double t = io->time + (double)io->index * io->step;
     memcpy(node.q, io->q, plain_size(run) * sizeof *io->q);
-    const double done = memory[STEPS]; /* it may start anew on the way */
+    const double done = memory[STEPS]; /* it may be restarted on the way */
     memset(memory, 0, SCALARS * sizeof *memory);
     memory[STEPS] = done;
     const double pace = nh_pace_at(run->pace, t, io->q, io->v, io->u);
@@ -266,7 +266,7 @@ static void add_time(double *memory, double h)
     memory[AHEAD] = sum;
 }
 
-/* Own steps as long as they end before `end`. */
+/* Takes own steps as long as they end before `end`. */
 static int own_steps(nh_run *run, const engine *e, nh_kernel_io *node, double *memory, double t,
                      double end)
 {
@@ -291,7 +291,7 @@ static int own_steps(nh_run *run, const engine *e, nh_kernel_io *node, double *m
     }
 }
 
-/* The state at the end of the step of the run, from the last own step before it. */
+/* Computes the state at the end of the step of the run, from the last own step before it. */
 static int show(nh_run *run, const engine *e, nh_kernel_io *io, const double *memory, double t)
 {
     const double now = memory[AHEAD] + memory[AHEAD_LOW], rest = io->step - now;

@@ -7,32 +7,33 @@
  * is what the model says (`pace expr`), or a smooth mean size of the eigenvalues of the Jacobian of
  * (q', v') (base/spectrum.h).
  *
- * A step of the run is where a state is wanted. It comes from the last of the own steps before it
- * by a step of the same method for the rest of the time; the own steps know nothing of that. */
+ * The steps of the run only determine where states are asked for. Such a state is computed from the
+ * last own step before it, by a step of the same method over the remaining time; it does not
+ * influence the own steps. */
 #ifndef NH_RUN_PACE_H
 #define NH_RUN_PACE_H
 
 #include "run/run.h"
 
-/* For steps of `eps` units of the motion's own time. */
+/* Prepares steps of `eps` units of the motion's own time. */
 nh_status nh_pace_open(nh_pace **out, const nh_system *system, double eps, nh_report *report);
 void nh_pace_free(nh_pace *pace);
 
-/* Makes room in a block for what a trajectory remembers: some numbers and the state after the last
- * own step. False without memory. */
+/* Enlarges a block by what a trajectory remembers: some numbers, and the state after the last own
+ * step. False without memory. */
 bool nh_pace_extend(nh_pace *pace, size_t *state_size);
 
-/* In place of a kernel's start and advance, for one lane. */
+/* These replace a kernel's start and advance, for one lane. */
 int nh_pace_start(nh_run *run, const engine *e, nh_kernel_io *io);
 int nh_pace_advance(nh_run *run, const engine *e, nh_kernel_io *io, int64_t steps);
 
-/* The own steps that a trajectory has taken; `block` is its state. */
+/* How many own steps a trajectory has taken; `block` is its state. */
 int64_t nh_pace_steps(const nh_run *run, const double *block);
 
-/* The pace of a state with inputs u, 0 where there is none. */
+/* The pace of a state with inputs u; 0 if there is none. */
 double nh_pace_at(nh_pace *pace, double t, const double *q, const double *v, const double *u);
 
-/* A step of fixed length for a motion of such a length in time (step_advice.c). */
+/* Recommends a fixed step for a motion over the given time (step_advice.c). */
 nh_status nh_advise_step(double *step, const nh_system *system, const nh_choice *choice, double t,
                          const double *q, const double *v, double time, nh_report *report);
 

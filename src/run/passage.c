@@ -1,11 +1,11 @@
 /* Passages near singular states.
  *
- * After every step the condition of the new state is known. Three things can be wrong. The matrices
- * were singular between two states: then the constraints lost their rank, or the mass matrix its
- * sign, and what follows belongs to another motion; the run stops. Or they were nearly singular, or
- * the velocities changed much within a step: then these steps are done again with half the size. If
- * that makes a difference that matters, and one that steps elsewhere do not make, there is a
- * remark. */
+ * After every step the condition of the new state is known. Three things can go wrong. The matrices
+ * may have been singular between two states: then the constraints lost their rank, or the mass
+ * matrix its sign, and what follows belongs to another motion; the run stops. Or they may have been
+ * nearly singular, or the velocities may have changed a lot within a step: then these steps are
+ * repeated with half the step size. If that makes a difference that matters, and that steps
+ * elsewhere do not show, there is a remark. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,18 +13,18 @@
 #include "base/decimal.h"
 #include "run/health.h"
 
-/* Chosen by hand on motions past poles (test_passage.c, five seeds). With them 2 of 9600 runs with
- * four seeds were wrong by more than 1%, by 1.06 and 1.3%, without a remark; and none of 756 good
- * runs of the shipped models had one (test_alarms.c). */
-#define DOUBTFUL 0.05 /* measures below which steps are done again */
+/* Chosen by hand on motions past poles (test_passage.c, five seeds). With these values, 2 of 9600
+ * runs with four seeds were wrong by more than 1% (by 1.06 and 1.3%) without a remark; and none of
+ * 756 good runs of the shipped models had a remark (test_alarms.c). */
+#define DOUBTFUL 0.05 /* measures below which steps are repeated */
 #define ABRUPT 0.15   /* change of the velocities within a step, in scaled velocities */
-#define TURNED 0.9    /* cosine between directions of states that follow each other closely */
-#define CALM 0.2      /* changes of measure and velocities between two looks */
+#define TURNED 0.9    /* cosine between directions at closely neighbouring states */
+#define CALM 0.2      /* changes of the measure and of velocities between two checks */
 #define NO_RANK 1e-22 /* round-off: a step ended where the rank is lost */
-#define UNSEEN 1e-3   /* measures that a step should not pass in the dark */
-#define WRONG 0.003   /* error of all stretches that matters */
-#define UNUSUAL 4     /* ... if it is so many times that of other steps, */
-#define SURELY 0.008  /* or so large */
+#define UNSEEN 1e-3   /* measures below which directions must not turn unseen */
+#define WRONG 0.003   /* error of all stretches together that matters */
+#define UNUSUAL 4     /* ... if it is this many times that of other steps, */
+#define SURELY 0.008  /* or this large */
 #define RESOLVED 3    /* steps within the smallest distance from a pole */
 enum { BETWEEN = 32, BETWEEN_NEAR = 2, FREE_STEPS = 600, SHARE = 64 };
 
@@ -54,15 +54,15 @@ static void interpolate(const nh_run *run, const nh_track *track, const double *
         v[i] = v0 + s * (v1 - v0);
     }
     const nh_shape *shape = &run->system->shape;
-    for (int a = 0; a < shape->angles; a++) { /* the last one may have been wrapped meanwhile */
+    for (int a = 0; a < shape->angles; a++) { /* the earlier state may have been wrapped since */
         int i = shape->angle[a];
         double turns = rint((now[i] - track->q[i]) / 6.283185307179586) * 6.283185307179586;
         q[i] -= turns * s * s * (3 - 2 * s);
     }
 }
 
-/* +1 where the smallest singular value kept its sign from one look to the next, -1 where it did
- * not; less where the directions turned, so that it cannot be told. */
+/* +1 if the smallest singular value kept its sign from one check to the next, -1 if it changed;
+ * closer to 0 if the directions turned, so that it is undecided. */
 static double kept_sign(const nh_health *h, const nh_reading *a, const nh_reading *b)
 {
     if (!a->directed || !b->directed)
@@ -73,11 +73,11 @@ static double kept_sign(const nh_health *h, const nh_reading *a, const nh_readin
 typedef struct between { /* what is found between two states */
     double smallest;
     bool lost_rank, lost_mass;
-    bool turned; /* directions of a nearly lost rank changed within one step: which way the motion
-                    goes on was decided there, unseen */
+    bool turned; /* near a loss of rank the directions changed within one step, which decided how
+                  * the motion continues without resolving it */
 } between;
 
-/* Looks at states between the last one and the present one. */
+/* Checks states between the last one and the current one. */
 static between look_between(nh_run *run, nh_track *track, const nh_reading *now, int count)
 {
     nh_health *h = run->health;
@@ -121,7 +121,7 @@ static double change_of_velocity(const nh_health *h, const nh_track *track)
 
 /* ---- stretches ---- */
 
-/* Whether so few steps were done again that some more cost little. */
+/* Whether so few steps were repeated that some more cost little. */
 static bool can_spare(const nh_run *run, const nh_track *track)
 {
     return track->done_again < (run->steps - track->first) / SHARE;
@@ -162,8 +162,8 @@ static nh_concern concern_of(const nh_passage *s)
     return s->worst >= DOUBTFUL ? NH_CONCERN_ABRUPT : NH_CONCERN_SINGULAR;
 }
 
-/* There is nothing to learn from a stretch whose remark has been made, and little from one that is
- * no closer to a singular state than another whose steps were good. */
+/* There is nothing to learn from a stretch for which a remark exists already, and little from one
+ * that is no closer to a singular state than another whose steps were accurate. */
 static bool is_worth_repeating(const nh_run *run, const nh_track *track)
 {
     const nh_passage *s = &track->stretch;
@@ -174,8 +174,8 @@ static bool is_worth_repeating(const nh_run *run, const nh_track *track)
            can_spare(run, track);
 }
 
-/* Close to a pole, measures grow with the square of the distance. Where the run took several steps
- * within the smallest distance, it did not jump across. */
+/* Close to a pole, measures grow with the square of the distance. If the run took several steps
+ * within the smallest distance, it did not jump across the pole. */
 static bool is_resolved(const nh_passage *s, int64_t steps)
 {
     const double apart = 2 * sqrt(DOUBTFUL) / (double)steps;
@@ -225,8 +225,8 @@ static double error_of(nh_run *run, int member, int parts)
     nh_health *h = run->health;
     const nh_passage *s = &h->track[member].stretch;
     const int64_t steps = run->steps - s->from;
-    /* one more, so that no state in between is one that the run had: where a pole is passed, the
-     * states beside it decide, and the same ones decide alike */
+    /* one step more, so that no intermediate state is one that the run had: when a pole is passed,
+     * the states next to it decide, and the same states would lead to the same error */
     return nh_health_again(run, member, s->from, s->q, s->v, steps, parts * steps + 1, h->now,
                            h->now + h->n);
 }
@@ -238,13 +238,13 @@ void nh_health_close(nh_run *run, int member)
     nh_passage *s = &track->stretch;
     int64_t steps = run->steps - s->from;
     s->open = false;
-    if (run->inputs) /* they may have changed on the way, so it cannot be done again */
+    if (run->inputs) /* inputs may have changed on the way, so the steps cannot be repeated */
         return;
     if (!is_worth_repeating(run, track))
         return;
     double error = error_of(run, member, 2);
     if (error >= 0 && error < WRONG && s->worst < DOUBTFUL / 5 && !is_resolved(s, steps)) {
-        /* two steps may be wrong alike */
+        /* two solutions may have the same error */
         double other = error_of(run, member, 3);
         error = other < 0 ? other : fmax(error, other);
     }
@@ -275,7 +275,7 @@ static void remember(nh_run *run, nh_track *track, const nh_reading *look)
     track->look.right = memcpy(right, look->right, n * sizeof(double));
 }
 
-/* When to look next: soon enough that neither the measure nor the velocities change much until
+/* When to check next: soon enough that neither the measure nor the velocities change much until
  * then. */
 static void plan(const nh_run *run, nh_track *track, const nh_reading *look, double change)
 {

@@ -1,5 +1,5 @@
-/* What a run does where not everything was said: the method, its tolerance, how long, and where
- * states are wanted. */
+/* Fills in what the caller of a run left open: the method, its tolerance, the time span, and where
+ * states are recorded. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,11 @@
 #include "run/pace.h"
 
 static const double usual_tolerance = 1e-9;
-/* From here on verner98 takes fewer evaluations than dop853 for the same error: at 1e-11 .78
- * to 1.08 of them on six models, at 1e-13 .75 to 1. (dopri5 takes more down from 1e-2 on.) */
+/* At finer tolerances than this, verner98 takes fewer evaluations than dop853 for the same error:
+ * at 1e-11 .78 to 1.08 of them on six models, at 1e-13 .75 to 1. (dopri5 takes more from 1e-2
+ * downwards.) */
 static const double fine_tolerance = 1e-11;
-enum { USUAL_STATES = 1000, USUAL_PACED_STATES = 200 }; /* a paced one costs a step more */
+enum { USUAL_STATES = 1000, USUAL_PACED_STATES = 200 }; /* a paced state costs an extra step */
 
 /* ---- the method ---- */
 
@@ -33,7 +34,8 @@ static bool applies(const char *text, const nh_system *system)
            nh_choice_applies(&choice, system, NULL) == NH_OK;
 }
 
-/* The advised one: for steps that are given that of nh_advise, else one that chooses its own. */
+/* The recommended method: for steps of given length that of nh_advise, else one that chooses its
+ * own steps. */
 static const char *advised(const nh_system *system, bool with_step, double tolerance,
                            const char **reason)
 {
@@ -47,7 +49,7 @@ static const char *advised(const nh_system *system, bool with_step, double toler
     return nh_advise(system, reason);
 }
 
-/* Adds an option to the method's text, with as many digits as it takes to read it back. */
+/* Appends an option to the method's text, with enough digits to read it back exactly. */
 static void add_option(nh_plan *plan, const char *name, double value)
 {
     char number[32];
@@ -115,7 +117,7 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
 
 /* ---- the time ---- */
 
-/* The own steps that a coarse solution takes from the start in such a time; -1: it fails. */
+/* How many own steps a coarse solution takes from the start over this time; -1 if it fails. */
 static int64_t own_steps_in(const nh_system *system, const nh_plan_options *o, double time)
 {
     nh_run *run;
@@ -141,9 +143,9 @@ static double rounded(double x)
     return power * (first < 2 ? 1 : first < 5 ? 2 : 5);
 }
 
-/* Where a model has no `span`: the time in which a coarse solution takes about fifty steps, fewer
- * where there are many coordinates. That is some dozen times what the motion itself takes to
- * change, whatever its units. A motion that never changes is followed for 1. */
+/* For models without `span`: the time in which a coarse solution takes about fifty steps, fewer if
+ * there are many coordinates. That is some dozen times the time scale of the motion, whatever its
+ * units. A motion that never changes is followed for a time of 1. */
 static double natural_time(const nh_system *system, const nh_plan_options *o)
 {
     const int n = nh_system_velocities(system);
@@ -164,7 +166,7 @@ static double natural_time(const nh_system *system, const nh_plan_options *o)
 
 /* ---- steps ---- */
 
-/* Whole steps of the given length, and what is left of the time behind them. */
+/* Whole steps of the given length, and the time that remains after them. */
 static nh_status count_steps(nh_plan *plan, double time, nh_report *report)
 {
     const double count = time / plan->step, whole = round(count);
@@ -177,7 +179,7 @@ static nh_status count_steps(nh_plan *plan, double time, nh_report *report)
     return NH_OK;
 }
 
-/* Steps of a fixed length that the motion suggests; with `steps` that many of them. */
+/* Steps of a fixed length that suits the motion; if `steps` is given, that many of them. */
 static nh_status advise_step(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
                              double time, nh_report *report)
 {

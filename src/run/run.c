@@ -25,7 +25,8 @@ void *nh_aligned_doubles(size_t count)
 
 /* ---- engines ---- */
 
-/* The tapes that the kernel calls: those of the system, and the method's own if there are any. */
+/* Finds the tapes that the kernel calls: those of the system, and the method's own if there are
+ * any. */
 static nh_status find_tapes(engine *e, const nh_system *system, nh_fn_set functions,
                             const nh_run *run, nh_report *report)
 {
@@ -45,7 +46,7 @@ static nh_status find_tapes(engine *e, const nh_system *system, nh_fn_set functi
     return NH_OK;
 }
 
-/* Slots for all of them, constants in place. */
+/* Allocates slots for all of them, with constants in place. */
 static nh_status make_slots(engine *e, int lanes, nh_report *report)
 {
     size_t total = 0, used = 0, width = (size_t)lanes;
@@ -68,7 +69,7 @@ static nh_status make_slots(engine *e, int lanes, nh_report *report)
     return NH_OK;
 }
 
-/* Functions of the system without a tape are those that the method skips. */
+/* The functions of the system that have no tape are those that the method skips. */
 static void fill_calls(engine *e, nh_call_fn *call)
 {
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
@@ -77,7 +78,7 @@ static void fill_calls(engine *e, nh_call_fn *call)
         e->call[fn] = e->interpreter.tape[fn] ? call : NULL;
 }
 
-/* With functions of the method of a run, or without a run. */
+/* For the functions of a run's method, or without a run. */
 static nh_status prepare_calls(engine *e, const nh_system *system, nh_variant variant, int lanes,
                                nh_fn_set functions, const nh_run *run, nh_report *report)
 {
@@ -102,8 +103,8 @@ nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant,
     return prepare_calls(e, system, variant, lanes, functions, NULL, report);
 }
 
-/* Twice what the method asks for, so that one that takes more than it asked for is found before it
- * does any harm. What is never touched costs nothing. */
+/* Twice what the method asks for, so that a method that takes more is detected before it does any
+ * harm. Untouched memory costs nothing. */
 static bool make_scratch(engine *e, size_t size, int lanes)
 {
     enum { RESERVE = 64 };
@@ -116,7 +117,7 @@ static bool make_scratch(engine *e, size_t size, int lanes)
     return true;
 }
 
-/* `often`: so many steps will be done that functions of the method's own may pay. */
+/* `often`: there will be so many steps that functions of the method's own may pay off. */
 static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant, int lanes,
                                 bool often, nh_report *report)
 {
@@ -150,8 +151,8 @@ void nh_engine_free(engine *e)
 static bool make_groups(nh_run *run, int lanes)
 {
     int groups = (run->members + lanes - 1) / lanes;
-    /* blocks begin at lines of the cache and lie side by side: few steps of many groups are mostly
-     * a walk through memory */
+    /* blocks begin at cache lines and are contiguous: a few steps of many groups are mostly a walk
+     * through memory */
     const size_t size = (run->state_size * (size_t)lanes + 7) / 8 * 8;
     run->group = calloc((size_t)groups, sizeof *run->group);
     run->lane_state = nh_aligned_doubles(2 * run->state_size);
@@ -176,8 +177,8 @@ static bool make_groups(nh_run *run, int lanes)
 static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_report *report)
 {
     nh_variant one = nh_variant_here(), wide = nh_variant_wide();
-    /* lanes with steps of their own are at different times, and functions get one time for all;
-     * steps that follow the pace of the motion have different lengths, and kernels get one */
+    /* lanes that choose their own steps are at different times, but functions get one time for all;
+     * steps that follow the pace of the motion have different lengths, but kernels get one */
     bool in_step = !run->pace && (run->system->facts.autonomous || !nh_choice_adapts(&run->choice));
     bool in_lanes = run->members > 1 && run->system->mechanics && in_step && !run->crossings;
     int lanes = in_lanes ? nh_variant_lanes(wide) : 1;
@@ -211,8 +212,8 @@ static nh_status check_options(const nh_run_options *options, nh_report *report)
     return NH_OK;
 }
 
-/* The table of the method and, where it takes them, the scales of the components of a state: that
- * of a coordinate is that of its velocity, too, which may have its own. */
+/* Makes the table of the method and, if the method uses them, the scales of the components of a
+ * state: the scale of a coordinate also applies to its velocity, unless that has its own. */
 static bool make_table(nh_run *run)
 {
     const nh_method *method = run->choice.method;
@@ -368,7 +369,7 @@ void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t 
     *rejected = (int64_t)g->block[(at + 1) * lanes + lane];
 }
 
-/* A tolerance below what the numbers can tell. */
+/* Remarks on a tolerance finer than the arithmetic can resolve. */
 static void remark_blur(nh_run *run)
 {
     const nh_method *method = run->choice.method;
@@ -427,7 +428,7 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     if (run->crossings)
         nh_crossings_start(run, member);
     nh_health_start(run, member);
-    if (run->steps > 0 || run->health->begun) { /* what was said of the motion before */
+    if (run->steps > 0 || run->health->begun) { /* forget what was said about the motion before */
         nh_remarks_free(&run->remarks);
         memset(run->health->doubt, 0, sizeof run->health->doubt);
         run->health->begun = false;

@@ -1,4 +1,4 @@
-/* Samples of a run: the run is advanced in short pieces, and its states at regular steps are passed
+/* Samples of a run: a run is advanced in short pieces, and its states at regular steps are passed
  * on in blocks. Everything that records, measures or plots a trajectory gets its states from here.
  *
  * A run of one member stores the states of a block itself (trace.c), which is much faster than
@@ -13,20 +13,20 @@
 
 enum { BLOCK_NUMBERS = 1 << 15, FIRST_PIECE = 64 };
 
-/* The table begins with the states one step earlier, a row for each member; the samples follow. In
- * a block of consecutive steps each sample is the earlier state of the next one. */
+/* The table begins with the states one step earlier, one row per member; the samples follow. In a
+ * block of consecutive steps, each sample is the earlier state of the next one. */
 typedef struct sampler {
     nh_run *run;
     const nh_sample_options *options;
     int coordinates, width, members;
     int64_t every, last;     /* the step to end at */
-    int64_t room;            /* samples that the table has room for */
+    int64_t room;            /* samples for which the table has room */
     double *table, *wrapped; /* [members + room][width or coordinates] */
     double *inputs;          /* of a member */
     int64_t piece;           /* steps that take about a twentieth of a second */
 } sampler;
 
-/* The states of all members, to the table from row `at` on. */
+/* Copies the states of all members to the table, from row `at` on. */
 static void take_states(const sampler *s, int64_t at)
 {
     for (int member = 0; member < s->members; member++) {
@@ -37,8 +37,7 @@ static void take_states(const sampler *s, int64_t at)
     }
 }
 
-/* Hands over `count` samples of a member, which lie in the table behind `members` earlier states.
- */
+/* Passes on `count` samples of a member, which follow the `members` earlier states in the table. */
 static nh_status hand_over(const sampler *s, int member, int64_t count, int64_t step, bool back,
                            nh_report *report)
 {
@@ -49,7 +48,7 @@ static nh_status hand_over(const sampler *s, int member, int64_t count, int64_t 
                           .every = s->every,
                           .row = s->table + at * s->width,
                           .wrapped = s->wrapped + at * s->coordinates};
-    if (s->run->system->shape.inputs > 0) { /* a sample at a time: see block_size */
+    if (s->run->system->shape.inputs > 0) { /* one sample at a time: see block_size */
         nh_run_take_inputs(s->run, member, s->inputs);
         samples.inputs = s->inputs;
     }
@@ -60,7 +59,7 @@ static nh_status hand_over(const sampler *s, int member, int64_t count, int64_t 
     return s->options->samples(s->options->user, &samples, report);
 }
 
-/* The present state of every member is a sample. */
+/* Passes on the current state of every member as a sample. */
 static nh_status sample_here(const sampler *s, bool back, nh_report *report)
 {
     nh_status status = NH_OK;
@@ -70,7 +69,7 @@ static nh_status sample_here(const sampler *s, bool back, nh_report *report)
     return status;
 }
 
-/* How many samples may be computed before they are handed over. */
+/* How many samples may be computed before they are passed on. */
 static int64_t block_size(const sampler *s)
 {
     int64_t done = nh_run_steps(s->run), left = (s->last - done) / s->every;
@@ -82,7 +81,7 @@ static int64_t block_size(const sampler *s)
     return left < most ? left : most;
 }
 
-/* Samples that cannot be taken come before what stopped the run. */
+/* An error while passing on samples takes precedence over what stopped the run. */
 static nh_status sample_block(sampler *s, int64_t count, nh_report *report)
 {
     bool back = s->options->look_back;
@@ -98,8 +97,8 @@ static nh_status sample_block(sampler *s, int64_t count, nh_report *report)
     return taken != NH_OK ? taken : status;
 }
 
-/* To the next sample, or as far as the piece goes. A sample with the state before it wants a stop
- * one step earlier. Tells whether all of the piece was used. */
+/* Advances to the next sample, or to the end of the piece. A sample that includes the state before
+ * it needs a stop one step earlier. `whole`: the piece was used up. */
 static nh_status advance_to_sample(sampler *s, bool *whole, nh_report *report)
 {
     int64_t done = nh_run_steps(s->run), ahead = s->every - (done - s->options->origin) % s->every;
@@ -115,7 +114,7 @@ static nh_status advance_to_sample(sampler *s, bool *whole, nh_report *report)
     return status;
 }
 
-/* A piece takes about a twentieth of a second, so that the caller soon hears of an interruption. */
+/* A piece takes about a twentieth of a second, so that the caller soon notices an interruption. */
 static int64_t adapt(int64_t piece, double seconds)
 {
     if (seconds < 0.02 && piece < INT64_C(1) << 40)

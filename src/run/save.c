@@ -27,9 +27,9 @@ void nh_bytes_free(void *bytes)
     free(bytes);
 }
 
-/* ---- what a run is of ---- */
+/* ---- identification ---- */
 
-/* What open inputs are given. */
+/* What open inputs are given by. */
 static void pack_tables(nh_pack *p, const nh_system *system)
 {
     if (system->shape.inputs == 0)
@@ -90,7 +90,7 @@ void nh_pack_parameters(nh_pack *p, const nh_system *system)
 static void pack_identity(nh_pack *p, const nh_run *run, const char *digest)
 {
     nh_pack_text(p, magic);
-    nh_pack_real(p, 1.0 / 3); /* reads otherwise where numbers are kept otherwise */
+    nh_pack_real(p, 1.0 / 3); /* reads differently on machines that store numbers differently */
     nh_pack_text(p, nh_version());
     nh_pack_text(p, nh_variant_level()); /* bits of two levels must not be mixed */
     nh_pack_text(p, run->system->name);
@@ -230,7 +230,7 @@ static void unpack_members(nh_pack *p, nh_run *run)
         int lane = i % lanes;
         group *g = run->group + i / lanes;
         int64_t marks = nh_unpack_integer(p);
-        g->started = marks & 1; /* of all lanes of a group alike */
+        g->started = marks & 1; /* the same for all lanes of a group */
         g->retired = (g->retired & ~(1u << lane)) | (marks & 2 ? 1u << lane : 0);
         g->given |= 1u << lane;
         for (size_t s = 0; s < run->state_size; s++)

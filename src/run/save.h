@@ -13,8 +13,8 @@ bool nh_system_digest(const nh_system *system, const nh_choice *choice,
                       char digest[NH_DIGEST_TEXT]);
 void nh_pack_parameters(nh_pack *p, const nh_system *system);
 
-/* Reads what must be the same here; NH_BAD_ARGUMENT names what differs. A pack that ends too early
- * is left to the caller: p->failed. */
+/* Reads something that must equal what is here; NH_BAD_ARGUMENT names what differs. A pack that
+ * ends too early is left to the caller: p->failed. */
 nh_status nh_expect_text(nh_pack *p, const char *what, const char *here, nh_report *report);
 nh_status nh_expect_real(nh_pack *p, const char *what, double here, nh_report *report);
 nh_status nh_expect_integer(nh_pack *p, const char *what, int64_t here, nh_report *report);

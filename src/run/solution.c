@@ -1,15 +1,15 @@
 /* The motion of a run as a function of time.
  *
- * While the run advances, its complete state is kept now and then: a mark. A state at any time
- * comes from the last mark before it by the steps that the run took from there, done again to the
- * same bits by a run of our own, and one step of the method that ends at the wanted time. So it is
- * as accurate as the states of the run, on the constraints like them, and methods that choose their
- * own steps interpolate as they do for states that are recorded. Nothing is computed while the run
- * advances.
+ * While the run advances, its complete state is stored now and then, as a mark. A state at any time
+ * is computed from the last mark before it: a run of our own repeats the steps that the original
+ * run took from there, to the same bits, and one more step of the method ends at the given time. So
+ * the state is as accurate as those of the run and satisfies the constraints as they do; methods
+ * that choose their own steps interpolate as they do for recorded states. Nothing is computed while
+ * the run advances.
  *
- * Marks are thinned when they become many; where states are asked for, new ones are set on the way,
- * so that the second question costs a few steps. Marks that last are those behind which the motion
- * does not follow from what was before. */
+ * When marks become too many, they are thinned; where states are asked for, new ones are set on the
+ * way, so that the next request nearby costs only a few steps. Lasting marks, which are never
+ * thinned, are those after which the motion does not follow from what was before. */
 #include "run/solution.h"
 
 #include <float.h>
@@ -25,29 +25,29 @@
 enum { MARKS_MAX = 4096, MARKS_LEAST = 16, MARK_NUMBERS = 1 << 23 };
 
 typedef struct mark {
-    double t, time; /* of the state, and run->time then */
+    double t, time; /* of the state, and the value of run->time then */
     int64_t steps;
     bool started, lasts;
-    double *state; /* the block, then what is kept of events */
+    double *state; /* the block, then what is stored about events */
 } mark;
 
 struct nh_solution {
-    nh_run *source; /* the run that is followed; NULL when it was freed */
+    nh_run *source; /* the run that is followed; NULL after it was freed */
     const nh_system *system;
-    nh_run *twin; /* does its steps again; NULL: not needed yet */
-    mark *mark;   /* in the order of time */
+    nh_run *twin; /* the run that repeats its steps; NULL: not needed yet */
+    mark *mark;   /* in order of time */
     int64_t marks, room;
-    int64_t passing, most; /* those that do not last, which are thinned when they become more */
-    size_t block, kept;    /* numbers in a state, and of them those of events */
-    int64_t stride;        /* marks that do not last are so many steps apart */
+    int64_t passing, most; /* marks that do not last, and how many may exist */
+    size_t block, kept;    /* numbers in a state, and how many of them belong to events */
+    int64_t stride;        /* steps between marks that do not last */
     double end;
     int64_t end_steps;
-    mark here;      /* of the twin, before a step between two states of the run */
-    double *inputs; /* what a function gave: t and the values of all inputs, in rows */
+    mark here;      /* state of the twin, before a step between two states of the run */
+    double *inputs; /* rows of what a function gave: t and the values of all inputs */
     int64_t input_rows, input_room;
     int input_count;
-    bool held, no_memory; /* held: nothing is noted */
-    /* of the run, for the twin */
+    bool held, no_memory; /* held: nothing is noted for now */
+    /* choices of the run, for the twin */
     nh_choice choice;
     nh_run_options options;
     int parts;
@@ -87,7 +87,7 @@ static void put_back(const nh_solution *s, nh_run *run, const mark *m)
     nh_run_resume_inputs(run);
 }
 
-/* Every second of the marks that do not last goes. */
+/* Removes every second of the marks that do not last. */
 static void thin(nh_solution *s)
 {
     int64_t kept = 1;
@@ -104,7 +104,7 @@ static void thin(nh_solution *s)
     s->stride *= 2;
 }
 
-/* A place for a mark behind the first `at`. */
+/* Inserts a mark after the first `at` marks. */
 static mark *insert(nh_solution *s, int64_t at)
 {
     if (s->marks == s->room) {
@@ -134,7 +134,7 @@ void nh_solution_note(nh_run *run, bool lasts)
     const mark *last = s->marks > 0 ? s->mark + s->marks - 1 : NULL;
     s->end = time_of(run);
     s->end_steps = run->steps;
-    if (nh_crossings_all_ended(run)) /* nothing comes behind it */
+    if (nh_crossings_all_ended(run)) /* nothing follows it */
         return;
     if (last && last->t == s->end) {
         take(s, run, lasts || last->lasts, s->mark + s->marks - 1);
@@ -204,7 +204,7 @@ void nh_solution_note_inputs(nh_run *run, double t, const double *value, int cou
     memcpy(row + 1, value, (size_t)count * sizeof *value);
 }
 
-/* In place of the function: what it gave last. */
+/* Replaces the user's function: returns what that gave last. */
 static int repeat_inputs(void *user, int member, double t, const double *q, const double *v,
                          double *u)
 {
@@ -280,8 +280,8 @@ void nh_solution_free(nh_solution *s)
     free(s);
 }
 
-/* A run that takes the same steps. Events that change velocities are found again; nobody is told.
- */
+/* Makes a run that takes the same steps. Events that change velocities are found again, but not
+ * reported. */
 static nh_status make_twin(nh_solution *s, nh_report *report)
 {
     if (s->twin)
@@ -302,7 +302,7 @@ static nh_status make_twin(nh_solution *s, nh_report *report)
     s->twin->unwatched = true;
     s->twin->parts = s->parts;
     memcpy(s->twin->part, s->part, sizeof s->part);
-    s->twin->steps = -1; /* nowhere */
+    s->twin->steps = -1; /* not at any step yet */
     return NH_OK;
 }
 
@@ -322,7 +322,7 @@ static int64_t mark_before(const nh_solution *s, double t)
     return low;
 }
 
-/* Times so near are the same. */
+/* Times this close count as equal. */
 static bool is_at(double t, double other, double step)
 {
     return fabs(t - other) <= 4 * DBL_EPSILON * fmax(fabs(t), step);
@@ -336,7 +336,7 @@ static int64_t steps_to(const nh_run *run, double t)
     return (int64_t)(is_at(t, there, run->step) ? nearest : floor(count));
 }
 
-/* The twin goes to the last state of the run at or before t, and leaves marks on its way. */
+/* Advances the twin to the last state of the run at or before t, leaving marks on its way. */
 static nh_status go_before(nh_solution *s, double t, nh_report *report)
 {
     nh_run *twin = s->twin;

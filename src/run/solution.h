@@ -4,15 +4,15 @@
 
 #include "run/run.h"
 
-/* The run is about to advance, or has advanced: for a run without a solution nothing happens.
+/* The run is about to advance, or has advanced; does nothing for a run without a solution.
  * `lasting`: what comes next does not follow from the states before, because steps have another
- * length or somebody changed inputs. */
+ * length or inputs were changed from outside. */
 void nh_solution_note(nh_run *run, bool lasting);
-/* It begins anew, from another state. */
+/* The run starts again, from another state. */
 void nh_solution_restart(nh_run *run);
 /* A function gave these values to the inputs, `count` of them, at time t. */
 void nh_solution_note_inputs(nh_run *run, double t, const double *value, int count);
-/* Nothing is noted meanwhile but inputs: steps have another length than they say. */
+/* While held, only inputs are noted: the steps have a length other than the nominal one. */
 void nh_solution_hold(nh_run *run, bool held);
 /* The run is freed: nothing more will be noted. */
 void nh_solution_leave(nh_run *run);

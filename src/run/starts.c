@@ -7,11 +7,11 @@
  * falsi. If the energy is quadratic about the centre, the states are uniformly distributed on the
  * energy surface. A direction in which the energy is never reached is rejected and another drawn.
  *
- * Where constraints are holonomic, not all positions belong to the same mechanism: the start state
- * says which do. Then both displacements, from the start state to the centre and angles and from
- * there by s u, lead along the surface on which the integrals of these constraints keep their
- * values (leaf.c). Conditions on positions are met to round-off by moving to the nearest positions
- * that satisfy them. */
+ * Where constraints are holonomic, the positions that a mechanism can reach lie on a surface
+ * through its start state, on which the integrals of these constraints are constant. Then both
+ * displacements, from the start state to the centre and the random angles and from there by s u,
+ * follow that surface (leaf.c). Conditions on positions are satisfied to round-off by moving to the
+ * nearest positions that satisfy them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +28,13 @@ typedef struct ray { /* from the centre into phase space */
     const nh_system *system;
     double t, energy, scale; /* scale: size of the energies on the way */
     const double *centre;    /* NULL: the origin */
-    const double *start;     /* of the model: a position on the leaf */
+    const double *start;     /* the start of the model: a position on the leaf */
     nh_leaf leaf;
-    double *u, *w;      /* directions; u of an angle is the angle itself */
-    double *q, *v;      /* the point last looked at */
+    double *u, *w;      /* directions; for an angle, u is the angle itself */
+    double *q, *v;      /* the point evaluated last */
     double *step;       /* room for a displacement */
     double *at, at_s;   /* the last position on the leaf */
-    bool out_of_memory; /* which says nothing about the ray */
+    bool out_of_memory; /* then a failure says nothing about the ray */
 } ray;
 
 static bool is_angle(const nh_system *system, int coordinate)
@@ -45,7 +45,7 @@ static bool is_angle(const nh_system *system, int coordinate)
     return false;
 }
 
-/* From the start state to the centre and the angles of the ray; false where that is impossible. */
+/* From the start state to the centre and the angles of the ray; false if that is impossible. */
 static bool go_to_centre(ray *r)
 {
     int n = r->system->coordinates;
@@ -72,7 +72,7 @@ static bool draw(ray *r, nh_stream *stream)
     return go_to_centre(r);
 }
 
-/* The position at s, in r->q; on a leaf, from the one found last. */
+/* The position at s, into r->q; on a leaf, starting from the one found last. */
 static bool find_position(ray *r, double s)
 {
     int n = r->system->coordinates;
@@ -91,7 +91,7 @@ static bool find_position(ray *r, double s)
     return true;
 }
 
-/* Energy above the wanted one at s; NaN where there is no such state. */
+/* The energy at s minus the desired one; NaN if there is no such state. */
 static double excess(ray *r, double s)
 {
     double found;
@@ -109,7 +109,7 @@ static double excess(ray *r, double s)
     return status == NH_OK ? found - r->energy : NAN;
 }
 
-/* Regula falsi with the Illinois rule, until nothing moves any more. */
+/* Regula falsi with the Illinois rule, until nothing changes any more. */
 static bool close_in(ray *r, double low, double low_value, double high, double high_value)
 {
     double tiny = 4e-16 * r->scale, best = low, best_value = low_value;
@@ -144,7 +144,7 @@ static bool close_in(ray *r, double low, double low_value, double high, double h
     return fabs(excess(r, best)) <= 1e-12 * r->scale;
 }
 
-/* Where s is too far already, in small units say: halved until it is not. */
+/* If s is already too large, for instance because units are small, halves it until it is not. */
 static bool find_below(ray *r, double low_value, double s, double value)
 {
     for (int i = 0; i < HALVINGS && value >= 0; i++, s /= 2) {
@@ -156,7 +156,7 @@ static bool find_below(ray *r, double low_value, double s, double value)
     return !isnan(value) && close_in(r, 0, low_value, s, value);
 }
 
-/* Whether the energy is met along the ray; q and v are that state then. */
+/* Whether the energy is reached along the ray; then q and v are that state. */
 static bool find(ray *r)
 {
     double low = 0, low_value = excess(r, 0), s = 0x1p-10;
@@ -164,7 +164,7 @@ static bool find(ray *r)
         return true;
     if (!(low_value < 0))
         return false;
-    r->scale = fabs(r->energy) - low_value; /* that of the energy, and of how far it is away */
+    r->scale = fabs(r->energy) - low_value; /* scale of the energy and of its distance */
     for (int i = 0; i < DOUBLINGS; i++, s *= 2) {
         double value = excess(r, s);
         if (value >= 0 && i == 0)
@@ -179,7 +179,7 @@ static bool find(ray *r)
     return false;
 }
 
-/* Projections on the way are not looked at closely. */
+/* Whether it is a valid start: intermediate projections are not checked closely. */
 static bool is_start(ray *r)
 {
     const nh_status status = nh_inner_check_start(r->system, r->t, r->q, r->v, NULL);
@@ -187,7 +187,7 @@ static bool is_start(ray *r)
     return status == NH_OK;
 }
 
-/* Draws directions until one meets the energy. */
+/* Draws directions until one reaches the energy. */
 static bool search(ray *r, uint64_t seed, uint64_t item)
 {
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {

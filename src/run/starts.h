@@ -4,7 +4,8 @@
 
 #include <nonholo.h>
 
-/* nh_random_start, with the position whose values the integrals of holonomic constraints have. */
+/* As nh_random_start, with the position that determines the values of the integrals of holonomic
+ * constraints. */
 nh_status nh_random_start_from(const nh_system *system, double t, double energy, uint64_t seed,
                                uint64_t item, const double *centre, const double *start, double *q,
                                double *v, nh_report *report);

@@ -1,6 +1,6 @@
-/* The step that is taken where a method wants one and none was given: a part of the shortest time
- * in which the motion changes, as its pace tells (pace.h). The motion is followed by dop853 with a
- * coarse tolerance, and looked at so often that no short passage is missed. */
+/* The step size used where a method needs one and none was given: a fraction of the shortest time
+ * in which the motion changes, as given by its pace (pace.h). The motion is followed by dop853 with
+ * a coarse tolerance, and its pace is evaluated so often that no short passage is missed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 enum { LOOKS_LEAST = 100, LOOKS_MOST = 20000 };
 
-/* The largest pace on the way. */
+/* The largest pace along the motion. */
 static nh_status largest_pace(nh_run *pilot, nh_pace *pace, double time, double *largest,
                               nh_report *report)
 {
@@ -34,7 +34,7 @@ static nh_status largest_pace(nh_run *pilot, nh_pace *pace, double time, double 
     return status;
 }
 
-/* A step of this part of that time is fine work for a method of the order. */
+/* The step, as a fraction of that time, that is accurate for a method of this order. */
 static double part_of(int order)
 {
     return order <= 1 ? 0.01 : order == 2 ? 0.05 : order <= 4 ? 0.1 : 0.2;

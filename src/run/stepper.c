@@ -1,5 +1,5 @@
-/* A stepper: a run that somebody else's loop advances, a controller or a program that learns.
- * Inputs and states of all members lie in arrays of its own, so that a step is one call that copies
+/* A stepper: a run advanced by somebody else's loop, such as a controller or a learning program.
+ * Inputs and states of all members are in arrays of its own, so that a step is one call that copies
  * them in and out. */
 #include "run/inputs.h"
 
@@ -15,7 +15,7 @@ struct nh_stepper {
     double t;
 };
 
-/* Rows of lanes become rows of members: `n` numbers of each of `count` members. */
+/* Transposes rows of lanes into rows of members: `n` numbers of each of `count` members. */
 static void copy_some(double *to, const double *from, int n, int lanes, int count)
 {
     for (int i = 0; i < n; i++)
@@ -23,7 +23,7 @@ static void copy_some(double *to, const double *from, int n, int lanes, int coun
             to[lane * n + i] = from[i * lanes + lane];
 }
 
-/* The state of so many of a group's lanes, where users see it as it is. */
+/* Copies the state of `count` lanes of a group, for systems whose states users see unchanged. */
 static void copy_lanes(const nh_shape *shape, const group *g, int count, double *q, double *v)
 {
     const int n = shape->n;
@@ -84,7 +84,8 @@ static void copy_out(nh_stepper *s)
         nh_run_state(run, i, NULL, s->q + (size_t)i * nq, s->v + (size_t)i * nv);
 }
 
-/* Those that the caller's array does not decide, and the start's. */
+/* Copies a member's inputs from the run: the initial ones, and those that the caller does not
+ * set. */
 static nh_status take_inputs(nh_stepper *s, int member, nh_report *report)
 {
     double *u = s->u + (size_t)member * (size_t)s->inputs;
@@ -135,7 +136,7 @@ void nh_stepper_free(nh_stepper *s)
 nh_status nh_stepper_start(nh_stepper *s, int member, double t, const double *q, const double *v,
                            nh_report *report)
 {
-    /* all members are at one time: those that go on do so from it */
+    /* all members are at one time: those that continue do so from it */
     const double now = s->run->time + (double)s->run->steps * s->run->step;
     const bool alone = s->members > 1 && s->run->steps > 0;
     nh_status status = nh_run_start(s->run, member, alone ? now : t, q, v, report);

@@ -3,8 +3,9 @@
 #include "base/status.h"
 #include "run/run.h"
 
-/* A system with rotations, or with velocities that belong to no coordinate, has rows of its own
- * kind, and steps that follow the pace of the motion are not those of the kernel. */
+/* For systems with rotations or with velocities that belong to no coordinate, whose rows differ
+ * from the kernel's, and for steps that follow the pace of the motion, which are not those of the
+ * kernel. */
 static nh_status trace_by_calls(nh_run *run, int64_t rows, int64_t every, double *table,
                                 double *wrapped, int64_t *done, nh_report *report)
 {

@@ -40,7 +40,7 @@ static bool report_progress(worker *w, int64_t steps)
     return go_on;
 }
 
-/* While the compiler works. */
+/* Called while the compiler works. */
 static int is_to_stop(void *user)
 {
     return !report_progress(user, 0);
@@ -83,7 +83,7 @@ static nh_status open_run(worker *w, int64_t combination, nh_report *report)
                               .members = e->width,
                               .user = w,
                               .stop = is_to_stop};
-    /* auto sees all the steps that this run will be used for */
+    /* `auto` considers all the steps for which this run will be used */
     double steps = (double)e->options.steps * (double)e->blocks_each;
     options.steps = steps < 9e15 ? (int64_t)steps : INT64_C(9000000000000000);
     pthread_mutex_lock(&e->making);
@@ -110,7 +110,7 @@ static nh_status start_member(worker *w, int index, nh_report *report)
                                    .first_energy = NAN,
                                    .q = q,
                                    .v = v};
-    if (status != NH_OK && report) { /* whose start it was */
+    if (status != NH_OK && report) { /* name the member whose start failed */
         char text[sizeof report->text];
         memcpy(text, report->text, sizeof text);
         snprintf(report->text, sizeof report->text, "member %lld: %.1900s",
@@ -168,7 +168,7 @@ static double *row_of(worker *w, int index)
            ((size_t)index * (size_t)w->room + (size_t)w->records) * (size_t)w->e->columns;
 }
 
-/* The columns of a member that lives, out of what was measured. */
+/* The columns of a live member, from what was measured. */
 static void fill_columns(worker *w, int index, const double *raw, double *column)
 {
     nh_member *m = w->member + index;
@@ -229,7 +229,7 @@ static nh_status record(worker *w, int64_t number)
     return status;
 }
 
-/* Hands the rows on when there is no room for more, or at the end. */
+/* Passes the rows on when there is no room for more, or at the end. */
 static void hand_on(worker *w, bool end)
 {
     nh_ensemble *e = w->e;
@@ -237,7 +237,7 @@ static void hand_on(worker *w, bool end)
         return;
     size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->shown;
     size_t m = (size_t)w->system->constraints;
-    /* rows of a member lie `room` apart; close the gaps */
+    /* rows of a member are `room` apart; close the gaps */
     for (int i = 1; e->hooks.rows && w->records < w->room && i < w->block.members; i++) {
         size_t from = (size_t)i * (size_t)w->room, to = (size_t)i * (size_t)w->records;
         size_t count = (size_t)w->records, c = (size_t)e->columns;
@@ -268,7 +268,8 @@ static void hand_on(worker *w, bool end)
 
 /* ---- checkpoints ---- */
 
-/* Under the lock: the last worker to arrive makes the checkpoint, and all go on (or stop). */
+/* Call with the lock held: the last worker to arrive makes the checkpoint, and all continue (or
+ * stop). */
 static void make_checkpoint_if_all_wait(worker *w)
 {
     nh_ensemble *e = w->e;
@@ -293,8 +294,8 @@ static void make_checkpoint_if_all_wait(worker *w)
     pthread_cond_broadcast(&e->changed);
 }
 
-/* Under the lock: waits until the checkpoint is made. `holds`: with a block that belongs into it.
- */
+/* Call with the lock held: waits until the checkpoint is made. `holds`: with a block that belongs
+ * to it. */
 static void pause_here(worker *w, bool holds)
 {
     nh_ensemble *e = w->e;
@@ -308,7 +309,7 @@ static void pause_here(worker *w, bool holds)
         pthread_cond_wait(&e->changed, &e->lock);
 }
 
-/* Between two recorded times: everything of the block is in its run. */
+/* Between two recorded times, the whole state of the block is in its run. */
 static void pause_between(worker *w)
 {
     nh_ensemble *e = w->e;
@@ -324,7 +325,7 @@ static void pause_between(worker *w)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* A piece takes about a twentieth of a second, so that an interruption is soon heard. */
+/* A piece takes about a twentieth of a second, so that an interruption is soon noticed. */
 static void adapt(worker *w, int64_t left, double seconds)
 {
     if (seconds > 0.1 && w->piece > 1)
@@ -333,7 +334,7 @@ static void adapt(worker *w, int64_t left, double seconds)
         w->piece *= 2;
 }
 
-/* To a step, in pieces, losing members on the way. */
+/* Advances to a step, in pieces; members that fail are lost on the way. */
 static bool advance_to(worker *w, int64_t step)
 {
     while (nh_run_steps(w->run) < step && w->alive > 0) {
@@ -342,7 +343,7 @@ static bool advance_to(worker *w, int64_t step)
         double begun = nh_clock_seconds();
         nh_status status = nh_run_advance(w->run, left < w->piece ? left : w->piece, &report);
         adapt(w, left, nh_clock_seconds() - begun);
-        if (w->run->stopped) { /* all of it: the user's function is not to be called again */
+        if (w->run->stopped) { /* stop everything: the user's function must not be called again */
             stop(w, status, &report);
             return false;
         }
@@ -417,7 +418,7 @@ static void tell(worker *w)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* A block anew, or where a checkpoint left it. */
+/* Begins a block, or continues one that a checkpoint left unfinished. */
 static nh_status begin_block(worker *w, const nh_piece *saved, nh_report *report)
 {
     w->records = 0;
@@ -455,13 +456,13 @@ static void do_block(worker *w, const nh_piece *saved)
         tell(w);
 }
 
-/* First what a checkpoint left unfinished, then new blocks. */
+/* Takes first what a checkpoint left unfinished, then new blocks. */
 static bool take(worker *w, nh_piece *saved)
 {
     nh_ensemble *e = w->e;
     *saved = (nh_piece){0};
     pthread_mutex_lock(&e->lock);
-    while (e->pause && !e->stop) /* a checkpoint is being made: it holds no block of ours */
+    while (e->pause && !e->stop) /* a checkpoint is being made: it contains no block of ours */
         pause_here(w, false);
     int64_t item = e->stop ? -1 : nh_ensemble_take(e, 1);
     bool more = item >= 0 && item < nh_ensemble_items(e);

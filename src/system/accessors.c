@@ -170,7 +170,7 @@ char *nh_system_input_text(const nh_system *system, int index)
     return text;
 }
 
-/* Calls NH_FN_OBSERVE and hands out a part of what it returns: [first, first + count). */
+/* Calls NH_FN_OBSERVE and returns the part [first, first + count) of its results. */
 static nh_status observe_part(const nh_system *system, double t, const double *q, const double *v,
                               size_t first, size_t count, double *out, nh_report *report)
 {
@@ -243,7 +243,7 @@ nh_status nh_system_largest_residual(const nh_system *system, double t, const do
     return status;
 }
 
-/* Where NH_FN_OBSERVE has the observables. */
+/* The index of the first observable in the results of NH_FN_OBSERVE. */
 static size_t first_observable(const nh_system *system)
 {
     return 1 + (size_t)system->constraints + (size_t)system->shape.positions;
@@ -306,7 +306,7 @@ bool nh_system_fibration(const nh_system *system, nh_fibration *out)
     *out = (nh_fibration){.integrals = -1, .angles = -1};
     if (!f->coupled || !f->linear_passengers)
         return false;
-    const int size = f->passenger_rank + 1; /* of (y, v) */
+    const int size = f->passenger_rank + 1; /* dimension of (y, v) */
     out->fibre = system->velocities - 1 - f->passenger_rank;
     if (size == 1)
         snprintf(out->group, sizeof out->group, "%s", f->passenger_pull ? "R" : "1");
@@ -314,7 +314,7 @@ bool nh_system_fibration(const nh_system *system, nh_fibration *out)
         snprintf(out->group, sizeof out->group, "%s(%d)", f->passenger_pull ? "SE" : "SO", size);
     if (size > 1 && f->passenger_pull)
         return true;
-    out->angles = 1 + size / 2; /* the driver's, and those of a rotation */
+    out->angles = 1 + size / 2; /* that of the driver, and those of a rotation */
     out->integrals = size + 2 - out->angles;
     return true;
 }
@@ -338,7 +338,7 @@ nh_answer nh_system_constraint_integrable(const nh_system *system, int index)
 nh_status nh_system_integrability(const nh_system *system, double t, const double *q,
                                   const double *v, nh_integrability *out, nh_report *report)
 {
-    nh_system *own = (nh_system *)system; /* judging makes expressions that nobody else sees */
+    nh_system *own = (nh_system *)system; /* creates expressions that nobody else uses */
     size_t n = (size_t)system->velocities;
     *out = (nh_integrability){.integrable = NH_UNKNOWN, .holonomic = -1};
     if (!system->mechanics)
@@ -373,7 +373,7 @@ nh_status nh_system_surface_values(const nh_system *system, double t, const doub
     size_t count = (size_t)nh_system_surfaces(system);
     if (count == 0)
         return NH_OK;
-    pthread_mutex_lock(&own->lock); /* the graph may grow meanwhile */
+    pthread_mutex_lock(&own->lock); /* the graph may be growing in other threads */
     bool ok =
         nh_evaluate(own->mechanics->g, own->mechanics->surface, count, t, q, NULL, NULL, values);
     pthread_mutex_unlock(&own->lock);
@@ -382,7 +382,7 @@ nh_status nh_system_surface_values(const nh_system *system, double t, const doub
 
 int nh_system_integrals(const nh_system *system)
 {
-    nh_system *own = (nh_system *)system; /* they are looked for when somebody asks first */
+    nh_system *own = (nh_system *)system; /* integrals are searched for on the first request */
     pthread_mutex_lock(&own->lock);
     if (own->mechanics && !own->mechanics->sought && !nh_find_symmetries(own->mechanics))
         nh_remarks_add(&own->remarks, "memory",

@@ -1,4 +1,4 @@
-/* What users see of the velocities of rotations: see attitude.h. */
+/* The velocities of rotations as users see them: see attitude.h. */
 #include "system/start.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static int rotations_of(const nh_system *system)
     return system->mechanics ? system->mechanics->problem->rotations : 0;
 }
 
-/* The coordinate with which rotation i begins; past the last one, none. */
+/* The first coordinate of rotation i; past the last one, none. */
 static int beginning(const nh_system *system, int i)
 {
     return i < rotations_of(system) ? system->mechanics->problem->rotation[i].first : -1;
@@ -129,7 +129,7 @@ nh_status nh_system_start(const nh_system *system, const char *assignments, doub
     return nh_system_begin(system, &o, q, v, report);
 }
 
-/* Ends a change of v that was made in `own`, if that is not v itself. */
+/* Returns a change of v that was made in `own`, if that is not v itself. */
 static nh_status show_change(const nh_system *system, const double *q, double *own, double *v,
                              nh_status status)
 {

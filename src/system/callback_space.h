@@ -1,4 +1,4 @@
-/* The user's C functions with defaults for what is not given, and their mass matrix; see
+/* The user's C functions, with defaults for those not given, and their mass matrix; see
  * callbacks.h. */
 #ifndef NH_SYSTEM_CALLBACK_SPACE_H
 #define NH_SYSTEM_CALLBACK_SPACE_H
@@ -7,7 +7,8 @@ typedef int nh_user_function(void *user, const double *q, double *out);
 
 typedef struct nh_callback_space nh_callback_space;
 
-/* The user's functions (NULL where there is none), and room for intermediate results; one a run. */
+/* The user's functions (NULL if not given) and memory for intermediate results; one for each
+ * run. */
 struct nh_callback_space {
     void *user;
     nh_user_function *mass_function, *mass_derivative_function, *potential_function,
@@ -22,14 +23,14 @@ struct nh_callback_space {
     const double *mass_factor; /* of a constant mass matrix; NULL: it varies, or is the identity */
     _Bool (*factorise)(int n, double *a, int *pivot);
     void (*solve)(int n, const double *lu, const int *pivot, double *x);
-    double *A, *b, *gradient;                     /* at the point asked for */
-    double *mass, *mass_beside, *mass_derivative; /* when the mass varies */
-    double *moved, *p;                            /* a point beside, momenta */
+    double *A, *b, *gradient;                     /* at the requested point */
+    double *mass, *mass_beside, *mass_derivative; /* if the mass varies */
+    double *moved, *p;                            /* a neighbouring point, momenta */
     double *A_beside, *b_beside, *k_up, *k_down;
-    double *B, *packed, *S, *slope, *direction; /* B with and without its zeros */
-    double *psi, *force, *N_psi;                /* of constraints that are not ideal */
+    double *B, *packed, *S, *slope, *direction; /* B with its zeros, and without */
+    double *psi, *force, *N_psi;                /* for constraints that are not ideal */
     int *pivot;
-    const double *pushed_at; /* the array q of the last PUSH, whose A and b are still there */
+    const double *pushed_at; /* the array q of the last PUSH, whose A and b are still valid */
 };
 
 #ifdef NH_EMITTED
@@ -64,7 +65,7 @@ static inline double user_larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* A central difference of a smooth function is best with a step of about eps^(1/3). */
+/* The optimal step for a central difference of a smooth function is about eps^(1/3). */
 static inline double user_difference_step(double x)
 {
     return 0x1p-17 * user_larger(__builtin_fabs(x), 1);
@@ -114,7 +115,7 @@ static inline int user_get_constraint(const nh_callback_space *s, const double *
     return CALLBACK_M ? s->constraint_function(s->user, q, A, b) : 0;
 }
 
-/* Inlined for all its callers, as is user_close_one: methods that are explicit call little else. */
+/* Inlined into all its callers, as is user_close_one: explicit methods call little else. */
 static inline __attribute__((always_inline)) int
 user_get_both(nh_callback_space *s, const double *q, double *gradient, double *A)
 {
@@ -146,7 +147,7 @@ static inline int user_get_mass_derivative(nh_callback_space *s, const double *q
     return 0;
 }
 
-/* ---- mass matrix: a Cholesky factor L with the inverse of its diagonal stored ---- */
+/* ---- mass matrix: Cholesky factor L, stored with the inverse of its diagonal ---- */
 
 static inline int user_cholesky(int n, double *a)
 {

@@ -1,6 +1,6 @@
-/* The user's C functions behind nh_call_fn: see callbacks.h. */
+/* Calls the user's C functions through nh_call_fn: see callbacks.h. */
 #if defined(__GNUC__) && !defined(__clang__)
-/* Loops there have few iterations: vectorising them or calling memset would cost more than it
+/* The loops there have few iterations: vectorising them or calling memset would cost more than it
  * saves. */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-loop-distribute-patterns")
 #endif
@@ -38,7 +38,7 @@ static nh_callback_space space_of(const nh_system *system)
                                .solve = nh_dense_solve};
 }
 
-/* Gives every array of the space its part of one block; the first is A, by which the block is
+/* Divides one block of memory among the arrays of the space; A comes first, by which the block is
  * freed. */
 static bool share_out(nh_callback_space *s)
 {
@@ -125,6 +125,6 @@ nh_status nh_callbacks_prepare(nh_system *system, nh_report *report)
 int nh_callbacks_call(const void *self, int fn, double t, const void *q, const void *v,
                       const void *x, void *out, const void *u)
 {
-    (void)u; /* systems of C functions have no inputs */
+    (void)u; /* systems given by C functions have no inputs */
     return user_call((nh_callback_space *)self, fn, t, q, v, x, out);
 }

@@ -1,9 +1,9 @@
-/* Systems made of the user's C functions: the functions of mechanics.h from M(q), V, gradV, A, b.
- * Derivatives that the user does not give are central differences.
+/* Systems given by the user's C functions: the functions of mechanics.h, computed from M(q), V,
+ * gradV, A, b. Derivatives that the user does not give are computed by central differences.
  *
- * Like the methods' kernels this is compiled into the library with sizes read at run time, and
- * again in kernels emitted for one system, where they are constants. So it includes nothing of the
- * library. */
+ * Like the methods' kernels, this is compiled into the library, with sizes read at run time, and
+ * again in kernels emitted for one system, where sizes are constants. Therefore it includes no
+ * headers of the library. */
 #ifndef NH_SYSTEM_CALLBACKS_H
 #define NH_SYSTEM_CALLBACKS_H
 
@@ -21,7 +21,7 @@ static inline void user_constraint_values(const nh_callback_space *s, const doub
     }
 }
 
-/* The entries of B out of all of M^-1 A^T, which lies by rows of A. */
+/* Selects the entries of B from the full M^-1 A^T, which is stored by rows of A. */
 static inline void user_pack(const nh_callback_space *s, const double *full, double *B)
 {
     for (int j = 0, e = 0; j < CALLBACK_M; j++)
@@ -116,8 +116,8 @@ static inline int user_slope_along(nh_callback_space *s, const double *q, const 
     return 0;
 }
 
-/* One constraint whose reaction is linear, the common case: value and Schur complement in one loop.
- */
+/* The common case of one constraint whose reaction is linear: value and Schur complement in one
+ * loop. */
 static inline __attribute__((always_inline)) int
 user_close_one(nh_callback_space *s, const double *q, const double *v, const double *B, double *out)
 {
@@ -126,7 +126,7 @@ user_close_one(nh_callback_space *s, const double *q, const double *v, const dou
         USER_TRY(user_get_constraint(s, q, s->A, s->b));
     const double *A = s->A;
     double k[2] = {s->b[0], 0},
-           S[2] = {0, 0}; /* two sums each: an addition need not wait for the last */
+           S[2] = {0, 0}; /* two sums each, so that an addition need not wait for the last */
     for (int e = 0; e < CALLBACK_NB; e++)
         S[e & 1] += A[B_COLUMN[e]] * B[e];
     if (MASS_IDENTITY) /* A has entries only where B has */
@@ -158,7 +158,7 @@ static inline int user_close_constraints(nh_callback_space *s, const double *q, 
     return user_solve_schur(s, S, out);
 }
 
-/* As close_constraints, for the mean of the constraints at q and at q1. */
+/* Like close_constraints, for the mean of the constraints at q and at q1. */
 static inline int user_close_mean(nh_callback_space *s, const double *q, const double *v,
                                   const double *x, double *out)
 {
@@ -232,8 +232,8 @@ static inline int user_potential(nh_callback_space *s, const double *q, double *
     return 0;
 }
 
-/* Constraints that are not ideal: the rows of N_psi = dN/dpsi take the place of A in B, and what N
- * is beyond N_psi psi (or, where methods multiply by A, beyond A^T psi) goes to `rest`. */
+/* Constraints that are not ideal: the rows of N_psi = dN/dpsi replace A in B, and the part of N
+ * beyond N_psi psi (or, where methods multiply by A, beyond A^T psi) goes to `rest`. */
 static inline int user_nonideal(nh_callback_space *s, double t, const double *q, const double *v,
                                 const double *psi, double *rest)
 {
@@ -257,8 +257,9 @@ static inline int user_nonideal(nh_callback_space *s, double t, const double *q,
     return 0;
 }
 
-/* Moves the multipliers until a, which they make out of a0, keeps the constraints: Newton's method
- * on A (a0 + M^-1 N(psi)) + slope = 0, in one iteration where N is linear. */
+/* Corrects the multipliers until the acceleration a that follows from them and a0 satisfies the
+ * constraints: Newton's method on A (a0 + M^-1 N(psi)) + slope = 0; one iteration if N is
+ * linear. */
 static inline int user_solve_nonideal(nh_callback_space *s, double t, const double *q,
                                       const double *v, const double *slope, double *a, double *psi)
 {
@@ -418,7 +419,8 @@ static inline int user_matrices(nh_callback_space *s, const double *q, double *o
     return user_get_constraint(s, q, out + n * n, s->b);
 }
 
-/* As nh_call_fn: the status of the user's functions, -1 for what they cannot give. */
+/* Like nh_call_fn: returns the status of the user's functions, -1 for functions they cannot
+ * provide. */
 static inline int user_call(nh_callback_space *s, int fn, double t, const double *q,
                             const double *v, const double *x, double *out)
 {

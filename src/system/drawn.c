@@ -1,4 +1,4 @@
-/* The numbers that a model's drawing is made of, evaluated by a tape that is made on first use. */
+/* The numbers of a model's drawing, evaluated by a tape that is created on first use. */
 #include "system/attitude.h"
 #include "model/draw.h"
 
@@ -21,7 +21,7 @@ int nh_system_drawn_numbers(const nh_system *system)
 
 static const nh_tape *drawing_tape(const nh_system *system, const nh_drawing *drawing)
 {
-    nh_system *own = (nh_system *)system; /* a cache, as the other tapes are */
+    nh_system *own = (nh_system *)system; /* a cache, like the other tapes */
     pthread_mutex_lock(&own->lock);
     if (!own->drawing)
         own->drawing =

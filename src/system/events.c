@@ -1,4 +1,4 @@
-/* What a model says about the course of a run, for users: its natural length, its
+/* The public functions for what a model says about the course of a run: its natural length, its
  * events, and where it is not smooth. */
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "base/dense.h"
 #include "base/status.h"
 
-/* A normal is new when this much of it is left without those before it. */
+/* A normal is independent if this much of it remains without those before it. */
 static const double independent = 1e-10;
 
 /* ---- memory ---- */
@@ -155,7 +155,7 @@ void nh_nearest_place(nh_nearest *p, const double *from, double length)
 
 /* ---- linearisation ---- */
 
-/* k and K at p->v; false when they are not finite or cannot be had. */
+/* k and K at p->v; false if they are not finite or not available. */
 static bool evaluate(nh_nearest *p)
 {
     size_t count = (size_t)p->m + (size_t)p->first[p->m];
@@ -171,7 +171,7 @@ static bool evaluate(nh_nearest *p)
     return p->status == NH_OK;
 }
 
-/* The normal of one constraint. What rounding leaves where nothing moves it counts as nothing. */
+/* The normal of one constraint; zero if it consists only of rounding errors. */
 static void take_normal(nh_nearest *p, int a)
 {
     const double *k = p->end + p->n, *K = k + p->m;
@@ -193,7 +193,7 @@ static void take_normal(nh_nearest *p, int a)
     p->c[a] = size > 0 ? k[a] / size : 0;
 }
 
-/* Orthogonalises what is left of row a against the Q found so far, twice for accuracy. */
+/* Orthogonalises the rest of row a against the Q found so far, twice for accuracy. */
 static double take_out(nh_nearest *p, int a, double *left, double *coefficient)
 {
     memcpy(left, p->J + a * p->f, (size_t)p->f * sizeof *left);
@@ -207,7 +207,7 @@ static double take_out(nh_nearest *p, int a, double *left, double *coefficient)
     return length_of(p->f, left);
 }
 
-/* J = R Q in the order of the rows; those that depend on earlier ones are left out. */
+/* J = R Q in the order of the rows; rows that depend on earlier ones are left out. */
 static void factor(nh_nearest *p)
 {
     p->rank = 0;
@@ -256,7 +256,8 @@ double nh_nearest_offence(nh_nearest *p)
     return worst;
 }
 
-/* The shortest step that removes the residuals c of the independent constraints; its length. */
+/* The shortest step that removes the residuals c of the independent constraints; returns its
+ * length. */
 static double shortest_step(nh_nearest *p)
 {
     memset(p->step, 0, (size_t)p->f * sizeof *p->step);
@@ -274,7 +275,8 @@ static double shortest_step(nh_nearest *p)
 
 /* ---- onto the constraints ---- */
 
-/* Takes as much of the step as makes the next one shorter (Deuflhard's natural monotonicity). */
+/* Takes the largest part of the step that makes the next one shorter (Deuflhard's natural
+ * monotonicity test). */
 static bool take_step(nh_nearest *p, double length, double *from, double *whole)
 {
     memcpy(from, p->v, (size_t)p->n * sizeof *from);
@@ -339,7 +341,8 @@ bool nh_nearest_displace(nh_nearest *p, const bool *constraint)
 
 /* ---- along the constraints ---- */
 
-/* Orthonormal vectors that complete Q: the unit vectors without what came before, largest first. */
+/* Orthonormal vectors that complete Q: unit vectors orthogonalised against Q and those before
+ * them. */
 static int span_tangent(nh_nearest *p)
 {
     int count = 0, wanted = p->f - p->rank;
@@ -353,7 +356,7 @@ static int span_tangent(nh_nearest *p)
             for (int j = 0; j < count; j++)
                 add(p->f, z, -dot(p->f, z, p->Z + j * p->f), p->Z + j * p->f);
         }
-        /* of f - rank vectors still to come one has at least this much left of some unit vector */
+        /* while vectors are missing, at least this much remains of some unit vector */
         double length = length_of(p->f, z);
         if (length * length * p->f * 4 < 1)
             continue;
@@ -364,7 +367,8 @@ static int span_tangent(nh_nearest *p)
     return count;
 }
 
-/* J^T lambda = the part of d in the span of the normals; lambda of the constraints as they are. */
+/* J^T lambda = the part of d in the span of the normals; lambda refers to the unscaled
+ * constraints. */
 static void find_multipliers(nh_nearest *p, const double *d, double *lambda)
 {
     memset(lambda, 0, (size_t)p->m * sizeof *lambda);
@@ -397,7 +401,7 @@ static bool add_pull(nh_nearest *p, const double *from, const double *z, double 
     return true;
 }
 
-/* B = 1 - Z^T (sum lambda D^2 k) Z by differences at `from`. */
+/* B = 1 - Z^T (sum lambda D^2 k) Z, by differences at `from`. */
 static bool find_hessian(nh_nearest *p, int count, const double *from, const double *lambda,
                          double increment, double *column)
 {
@@ -417,8 +421,9 @@ static bool find_hessian(nh_nearest *p, int count, const double *from, const dou
     return true;
 }
 
-/* y = -(B + shift)^-1 g with the least shift that makes it positive. Where the distance has no
- * minimum although g is nothing, y leads away, in the direction in which it falls most. */
+/* y = -(B + shift)^-1 g with the least shift that makes the matrix positive definite. At a
+ * stationary point (g = 0) that is not a minimum of the distance, y instead leads away from it, in
+ * the direction in which the distance decreases most. */
 static double tangent_step(nh_nearest *p, int count, const double *g, double small, double *C)
 {
     size_t bytes = (size_t)count * (size_t)count * sizeof *C;
@@ -443,11 +448,11 @@ static double tangent_step(nh_nearest *p, int count, const double *g, double sma
     return length_of(count, p->y);
 }
 
-typedef struct tangent { /* memory of one improvement */
+typedef struct tangent { /* memory for one improvement */
     double *from, *d, *g, *lambda, *column, *C;
 } tangent;
 
-/* One step along the constraints. 1: done, 0: go on, -1: no way. */
+/* One step along the constraints. 1: done, 0: continue, -1: failed. */
 static int improve_once(nh_nearest *p, tangent *x, double *last)
 {
     measure(p, p->v, p->v0, x->d);
@@ -461,7 +466,7 @@ static int improve_once(nh_nearest *p, tangent *x, double *last)
     if (!find_hessian(p, count, x->from, x->lambda, 1e-5 * size, x->column))
         return -1;
     double length = tangent_step(p, count, x->g, distance, x->C);
-    bool close = length <= 1e-6 * size; /* distances no longer tell: look at the slope */
+    bool close = length <= 1e-6 * size; /* distances are round-off: use the slope */
     if (close && slope >= *last / 2) {
         memcpy(p->v, x->from, (size_t)p->n * sizeof *p->v);
         return 1;

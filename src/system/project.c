@@ -1,20 +1,21 @@
 /* Projection of start states: the nearest ones that satisfy the constraints. Positions first, where
  * there are conditions on them, then velocities:
  *
- *     minimise (q - q0).M (q - q0)/2   subject to   g(t, q) = 0,      some q_i fixed, M at the
- * start minimise (v - v0).M (v - v0)/2   subject to   k(t, q, v) = 0,   some v_i fixed
+ *     minimise (q - q0).M (q - q0)/2   subject to   g(t, q) = 0,      some q_i fixed, M at q0
+ *     minimise (v - v0).M (v - v0)/2   subject to   k(t, q, v) = 0,   some v_i fixed
  *
- * What follows says v and k, and holds for q and g as well.
- * With M = L L^T the unknown is w = L^T v, of one unit in all components, in which the distance is
- * Euclidean and a constraint has the normal L^-1 K^T; normals are brought to length 1. So nothing
- * here depends on units.
+ * The following is written in terms of v and k, and also holds for q and g.
+ *
+ * With M = L L^T the unknown is w = L^T v, whose components all have the same unit; the distance is
+ * Euclidean in w, and a constraint has the normal L^-1 K^T. Normals are scaled to length 1, so
+ * nothing here depends on units.
  *
  * `restore` reaches the constraints by Newton's method with the shortest step; for affine
- * constraints that is the answer. Otherwise `improve` moves along them: Newton's method for the
+ * constraints that is the answer. Otherwise `improve` moves along them by Newton's method for the
  * distance in the tangent space, whose Hessian 1 - sum lambda_a D^2 k_a comes from differences of
- * K, back onto the constraints after each step. It ends where v - v0 is normal to the constraints
- * and the Hessian is positive, so that the distance has a minimum. Then a few other places at the
- * same distance are tried, in case a part of the constraints lies nearer. */
+ * K, and returns to the constraints after each step. It ends where v - v0 is normal to the
+ * constraints and the Hessian is positive, so that the distance has a minimum. Then a few other
+ * places at the same distance are tried, in case another part of the constraints is nearer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ enum { VELOCITIES_MOST = 5000, NAMES_LONGEST = 200 };
 
 /* ---- the metric ---- */
 
-/* Cholesky factor of the free part of M; false when that is not positive definite. */
+/* Cholesky factor of the free part of M; false if that is not positive definite. */
 static bool factor_mass(nh_nearest *p, const double *M)
 {
     for (int i = 0; i < p->f; i++)
@@ -38,7 +39,7 @@ static bool factor_mass(nh_nearest *p, const double *M)
     return nh_dense_cholesky(p->f, p->L);
 }
 
-/* Another metric where M gives none: diagonal, with the units of M. */
+/* Another metric if M does not give one: diagonal, with the units of M. */
 static void use_sizes(nh_nearest *p, const double *M)
 {
     for (int i = 0; i < p->f * p->f; i++)
@@ -78,7 +79,7 @@ static nh_status find_metric(nh_nearest *p, const double *v, nh_report *report)
 
 /* ---- search ---- */
 
-/* The constraint that what was found violates most, or -1. */
+/* The constraint that the result violates most, or -1. */
 static nh_status find_worst(const nh_nearest *p, int *worst, double *residual, nh_report *report)
 {
     bool positions = p->level == NH_POSITIONS;
@@ -86,7 +87,7 @@ static nh_status find_worst(const nh_nearest *p, int *worst, double *residual, n
                          positions ? p->rest : p->v, worst, residual, report);
 }
 
-/* Whether what was found satisfies all constraints. */
+/* Whether the result satisfies all constraints. */
 static bool is_consistent(nh_nearest *p)
 {
     int worst;
@@ -95,7 +96,7 @@ static bool is_consistent(nh_nearest *p)
     return p->status == NH_OK && worst < 0;
 }
 
-/* Beside the nearest point what `restore` finds is off by the square of the distance. */
+/* Close to v0, the error of what `restore` finds is only the square of the distance. */
 static bool attempt(nh_nearest *p, bool nonlinear)
 {
     if (!nh_nearest_restore(p))
@@ -110,8 +111,8 @@ static double random_number(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-52 - 1;
 }
 
-/* A place at some distance from v0. Where there is no distance to begin with, the one at which the
- * residuals are smallest beside their terms. */
+/* A place at the given distance from v0; if that is 0, the distance at which the residuals are
+ * smallest relative to their terms. */
 static void go_elsewhere(nh_nearest *p, double distance, uint64_t *state)
 {
     double length = 0;
@@ -137,7 +138,7 @@ static void go_elsewhere(nh_nearest *p, double distance, uint64_t *state)
     nh_nearest_place(p, p->v0, at);
 }
 
-/* The nearest of what is found from v0 and from around it, in p->v. */
+/* Stores the nearest of the points found from v0 and from around it in p->v. */
 static bool search(nh_nearest *p, bool thorough)
 {
     bool nonlinear = p->level == NH_POSITIONS || !p->system->facts.affine,
@@ -183,7 +184,7 @@ static void list_names(const nh_nearest *p, char *text)
     }
 }
 
-/* Not all may change. */
+/* The failure if only some unknowns may change. */
 static nh_status tell_bound(nh_nearest *p, int row, const char *name, double residual,
                             nh_report *report)
 {
@@ -263,7 +264,7 @@ static nh_status check_given(const nh_system *system, const double *q, const dou
     return NH_OK;
 }
 
-/* nh_nearest_end in any case. */
+/* Call nh_nearest_end in either case. */
 static nh_status begin(nh_nearest *p, const nh_system *system, nh_level level,
                        const bool *may_change, double t, const double *q, const double *v,
                        nh_report *report)
@@ -278,7 +279,7 @@ static nh_status begin(nh_nearest *p, const nh_system *system, nh_level level,
     return find_metric(p, v, report);
 }
 
-/* In p->v what is nearest. */
+/* Stores the nearest point in p->v. */
 static nh_status project(nh_nearest *p, bool thorough, nh_report *report)
 {
     if (search(p, thorough))
@@ -346,8 +347,8 @@ static void invert(bool *chosen, int count)
         chosen[i] = !chosen[i];
 }
 
-/* What may change: as named; or as the model says, and all of the positions or of the velocities
- * where it names none of them. */
+/* What may change: as named; otherwise as the model says, or all positions or all velocities if it
+ * names none of them. */
 static nh_status choose(const nh_system *system, const nh_projection *how, nh_selection may,
                         nh_report *report)
 {
@@ -371,7 +372,7 @@ static nh_status choose(const nh_system *system, const nh_projection *how, nh_se
     return status;
 }
 
-/* `moved`: the positions, where they may be moved, else NULL. */
+/* `moved`: the positions, if they may be moved, otherwise NULL. */
 static nh_status project_by(const nh_system *system, const nh_projection *how, double t,
                             const double *q, double *moved, double *v, nh_report *report)
 {

@@ -1,4 +1,4 @@
-/* Start states: those of the model, and whether a state satisfies the constraints. */
+/* Start states: those of the model, and checks whether a state satisfies the constraints. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "system/start.h"
 
-/* A state satisfies the constraints when changing its numbers by this part of their size could make
- * every residual zero: values that were typed with ten digits pass, in whatever units. */
+/* A state satisfies the constraints if changing its numbers by this fraction of their size could
+ * make every residual zero: values typed with ten digits pass, in whatever units. */
 static const double start_tolerance = 1e-9;
 
 static nh_status check_finite(const double *x, int count, const nh_system *system, bool velocity,
@@ -22,7 +22,7 @@ static nh_status check_finite(const double *x, int count, const nh_system *syste
     return NH_OK;
 }
 
-/* ---- residuals, and how far they are uncertain ---- */
+/* ---- residuals and their uncertainty ---- */
 
 static nh_status spreads_of_model(const nh_system *system, nh_level level, double t,
                                   const double *q, const double *v, double *k, double *spread,
@@ -39,8 +39,8 @@ static nh_status spreads_of_model(const nh_system *system, nh_level level, doubl
     return done ? NH_OK : nh_fail_memory(report);
 }
 
-/* The terms of A v + b, and what a change of each coordinate does to them; `work` has room for end
- * and q. */
+/* The terms of A v + b, and the effect of a change of each coordinate on them; `work` has room for
+ * end and q. */
 static nh_status spreads_of_functions(const nh_system *system, double t, const double *q,
                                       const double *v, double *work, double *k, double *spread,
                                       nh_report *report)
@@ -74,7 +74,7 @@ nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t,
 {
     if (system->mechanics)
         return spreads_of_model(system, level, t, q, v, k, spread, report);
-    if (level == NH_POSITIONS) /* C functions state none */
+    if (level == NH_POSITIONS) /* C functions have none */
         return NH_OK;
     size_t room = nh_system_outputs(system, NH_FN_END) + (size_t)system->velocities;
     double *work = malloc((room + 1) * sizeof *work);
@@ -84,7 +84,7 @@ nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t,
     return status == NH_NO_MEMORY ? nh_fail_memory(report) : status;
 }
 
-/* (K M^-1 K^T)_aa, from what NH_FN_STAGE returns. */
+/* (K M^-1 K^T)_aa, from the results of NH_FN_STAGE. */
 static double normal_square(const nh_system *system, const double *stage, int a)
 {
     const nh_shape *s = &system->shape;
@@ -109,10 +109,10 @@ static nh_status square_of(const nh_system *system, double t, const double *q, c
     return status;
 }
 
-/* Adds what rounding of the unknowns does to each residual. It counts where all terms of a row
- * vanish at the state: beside them, the last digits of a velocity that should be 0 are large. In
- * the mass metric, in which all velocities have one unit, |k_a| <= |K_a| |v|; likewise for
- * positions, where |q| is that of velocities with the same numbers. */
+/* Adds the effect of rounding errors of the unknowns on each residual. It matters if all terms of a
+ * row vanish at the state: compared with them, the last digits of a velocity that should be 0 are
+ * large. In the mass metric, in which all velocities have one unit, |k_a| <= |K_a| |v|; likewise
+ * for positions, where |q| is that of velocities with the same numbers. */
 static nh_status add_rounding(const nh_system *system, nh_level level, double t, const double *q,
                               const double *v, double *spread, nh_report *report)
 {
@@ -185,10 +185,10 @@ static nh_status refuse_start(const nh_system *system, nh_level level, int worst
     return nh_fail_about(report, status, "project");
 }
 
-/* ---- what was left out ---- */
+/* ---- constraints that were left out ---- */
 
-/* Each input moved by a part of the largest: terms that vanish at the state itself show their size.
- */
+/* Moves each input by a fraction of the largest, so that terms that vanish at the state show their
+ * size. */
 static void move_a_little(int count, const double *x, double part, double *moved)
 {
     double size = 0;
@@ -198,8 +198,9 @@ static void move_a_little(int count, const double *x, double part, double *moved
         moved[i] = x[i] + part * (size > 0 ? size : 1) * (i % 2 ? -1 : 1);
 }
 
-/* Constraints that follow from the others do so on one branch only: two axes that are to be
- * parallel may point against each other. Being on another branch is no matter of digits. */
+/* Constraints that follow from the others do so on one branch only: two axes that must be parallel
+ * could also point in opposite directions. A state on another branch violates them by far more than
+ * rounding. */
 static const double branch_tolerance = 1e-6;
 
 static bool is_implied(const nh_system *system, const nh_problem_constraint *c, double t,
@@ -324,7 +325,7 @@ static bool any(const bool *chosen, int count)
     return false;
 }
 
-/* What the model solves for, but for what was given. */
+/* Solves for the unknowns that the model names, except those that were given. */
 static nh_status solve_as_model_says(const nh_system *system, const nh_start_options *o, double *q,
                                      double *v, nh_report *report)
 {
@@ -348,7 +349,7 @@ static nh_status solve_as_model_says(const nh_system *system, const nh_start_opt
     return status;
 }
 
-/* Other positions with the velocities that users see. */
+/* Replaces the positions and keeps the velocities that users see. */
 static void replace_positions(const nh_system *system, const double *to, double *q, double *v)
 {
     double *own = NULL;

@@ -4,20 +4,20 @@
 
 #include "system/attitude.h"
 
-/* Conditions on positions, and all constraints on velocities, theirs included. */
+/* Conditions on positions; or all constraints on velocities, including their time derivatives. */
 typedef enum nh_level { NH_POSITIONS, NH_VELOCITIES } nh_level;
 
-/* Every residual, and how large it may be for the state to satisfy the constraints: g of the
+/* Every residual, and how large it may be in a state that satisfies the constraints: g of the
  * conditions on positions, or k of all constraints. */
 nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t, const double *q,
                               const double *v, double *k, double *spread, nh_report *report);
 
-/* The constraint that a state violates most, with its residual; -1 when it satisfies all. */
+/* The constraint that a state violates most, with its residual; -1 if it satisfies all. */
 nh_status nh_find_worst(const nh_system *system, nh_level level, double t, const double *q,
                         const double *v, int *worst, double *residual, nh_report *report);
 
-/* The functions of nonholo.h of these names, with inner velocities (attitude.h). The options of a
- * start have those that users see. */
+/* The functions of nonholo.h with these names, but with inner velocities (attitude.h). The options
+ * of a start have the velocities that users see. */
 nh_status nh_inner_check_start(const nh_system *system, double t, const double *q, const double *v,
                                nh_report *report);
 nh_status nh_inner_begin(const nh_system *system, const nh_start_options *options, double *q,
@@ -30,13 +30,14 @@ nh_status nh_inner_energy(const nh_system *system, double t, const double *q, co
                           double *energy, nh_report *report);
 bool nh_inner_solves(const nh_system *system, int index);
 
-/* What a list of names contains ("x, x', y[2]', w1"); `what` names it in messages. */
+/* The entries that a list of names contains ("x, x', y[2]', w1"); `what` is its name in
+ * messages. */
 nh_status nh_select(const nh_system *system, const char *text, const char *what,
                     nh_selection chosen, nh_report *report);
 
 /* Moves the velocities that may change (NULL: all) to the nearest that satisfy the constraints;
- * `thorough`: looks for nearer ones elsewhere, which costs several times as much where constraints
- * are nonlinear, and makes sure that what was found satisfies the constraints. */
+ * `thorough`: also searches for nearer ones elsewhere, which costs several times as much if
+ * constraints are nonlinear, and verifies that the result satisfies the constraints. */
 nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
                      const double *q, double *v, nh_report *report);
 
@@ -44,8 +45,8 @@ nh_status nh_project(const nh_system *system, const bool *may_change, bool thoro
 nh_status nh_project_positions(const nh_system *system, const bool *may_change, bool thorough,
                                double t, double *q, const double *v, nh_report *report);
 
-/* Takes out of a displacement what some constraints, affine in the velocities, do not admit: A dq =
- * 0 afterwards, with the smallest change in the mass metric. */
+/* Removes from a displacement what some constraints, affine in the velocities, do not admit:
+ * A dq = 0 afterwards, with the smallest change in the mass metric. */
 nh_status nh_project_displacement(const nh_system *system, const bool *constraint, double t,
                                   const double *q, double *displacement, nh_report *report);
 

@@ -31,8 +31,8 @@ static bool copy_pattern(const nh_matrix *a, const int **first, const int **colu
     return true;
 }
 
-/* Walks the columns that constraint i of K and constraint j of B share; counts them, and lists them
- * when there is somewhere to. */
+/* Visits the columns that constraint i of K and constraint j of B share: counts them, and lists
+ * them if there is an array for that. */
 static int list_pairs(const nh_shape *s, int i, int j, int *k, int *b)
 {
     int count = 0, x = s->k_first[i], y = s->b_first[j];
@@ -180,7 +180,7 @@ static nh_system *new_system(nh_report *report)
     return system;
 }
 
-/* Takes the problem over, also on failure. */
+/* Takes ownership of the problem, also on failure. */
 static nh_status build_on(nh_system **out, nh_problem *problem, nh_report *report)
 {
     nh_mechanics *mechanics;
@@ -354,7 +354,7 @@ void nh_system_free(nh_system *system)
 
 /* ---- functions ---- */
 
-/* Parameters that have names are given behind the open inputs. */
+/* Named parameters are passed after the open inputs. */
 static bool give_parameters(nh_mechanics *s, nh_expr_list *list)
 {
     const nh_problem *p = s->problem;
@@ -369,11 +369,11 @@ static bool give_parameters(nh_mechanics *s, nh_expr_list *list)
     return good;
 }
 
-/* Random starts ask for tapes so often that threads would wait for each other: a tape that is there
+/* Random starts request tapes so often that threads would wait for each other, so an existing tape
  * is found without the lock. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report)
 {
-    nh_system *own = (nh_system *)system; /* the tapes are a cache: to its users nothing changes */
+    nh_system *own = (nh_system *)system; /* the tapes are a cache: users see no change */
     nh_status status = NH_OK;
     *out = __atomic_load_n(&own->tape[fn], __ATOMIC_ACQUIRE);
     if (*out)
@@ -421,7 +421,7 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
 nh_status nh_evaluate_tape(const nh_tape *tape, double t, const double *q, const double *v,
                            const double *x, const double *u, double *out)
 {
-    const nh_fn fn = NH_FN_OBSERVE; /* any: it only says where the interpreter finds the tape */
+    const nh_fn fn = NH_FN_OBSERVE; /* any: only tells the interpreter where the tape is */
     double *slots = malloc(nh_tape_room(tape) * sizeof *slots);
     if (!slots)
         return NH_NO_MEMORY;

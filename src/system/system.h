@@ -10,9 +10,9 @@
 #include "code/variant.h"
 
 struct nh_system {
-    nh_mechanics *mechanics; /* NULL when the system is made of C functions */
-    nh_functions functions;  /* those, else all zero */
-    double *mass_factor;     /* of C functions with constant mass: Cholesky factor, or NULL */
+    nh_mechanics *mechanics; /* NULL if the system is given by C functions */
+    nh_functions functions;  /* these functions, otherwise all zero */
+    double *mass_factor;     /* for C functions with constant mass: Cholesky factor, or NULL */
     bool diagonal_mass;      /* ... which is diagonal */
     char *name;
     char **name_of_coordinate, **name_of_velocity; /* of C functions: "q1", "q1'" */
@@ -20,40 +20,40 @@ struct nh_system {
     int shown; /* velocities that users see, fewer with rotations (attitude.h) */
     nh_shape shape;
     nh_facts facts;
-    nh_remarks remarks; /* doubts about the model */
+    nh_remarks remarks; /* about the model */
     pthread_mutex_t lock;
     nh_tape *tape[NH_FN_COUNT];
     nh_tape *drawing; /* the channels of the model's drawing (drawn.c) */
 };
 
-/* The same model and settings with parameters that are given from outside: behind the open inputs
- * there are shape.inputs - problem->open_values of them, of which those that the problem calls
- * fixed are not read. */
+/* The same model and settings with parameters as arguments: after the open inputs there are
+ * shape.inputs - problem->open_values of them; those that the problem marks as fixed are not
+ * read. */
 nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report);
 
-/* The tape of a function; NULL with a report when it cannot be made. */
+/* The tape of a function; NULL with a report if it cannot be made. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);
 
 /* How many numbers a function returns. */
 size_t nh_system_outputs(const nh_system *system, nh_fn fn);
-/* Kinks of the motion, and the lines of the model that have them; 0: not known. */
+/* Kinks of the motion, and the lines of the model where they occur; 0: unknown. */
 int nh_system_kinks(const nh_system *system);
 int nh_system_kink_line(const nh_system *system, int index);
 
-/* Evaluates a function once, for one lane. Status of the user's functions as NH_CALLBACK_STOPPED.
- */
+/* Evaluates a function once, for one lane. A failure of the user's functions is
+ * NH_CALLBACK_STOPPED. */
 nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const double *q,
                              const double *v, const double *x, double *out, nh_report *report);
-/* The open inputs have their defaults in it; with others: */
+/* Open inputs have their default values there; here, others: */
 nh_status nh_system_evaluate_with(const nh_system *system, nh_fn fn, double t, const double *q,
                                   const double *v, const double *x, const double *u, double *out,
                                   nh_report *report);
 
-/* The numbers of the open inputs, shape.inputs of them, that are theirs by default. */
+/* The default numbers of the open inputs, shape.inputs of them. */
 nh_status nh_system_default_inputs(const nh_system *system, double t, const double *q,
                                    const double *v, double *u, nh_report *report);
 
-/* nh_system_acceleration with inputs other than the default ones, or NULL for those. */
+/* nh_system_acceleration with other inputs; NULL: the defaults. */
 nh_status nh_system_acceleration_with(const nh_system *system, double t, const double *q,
                                       const double *v, const double *u, double *acceleration,
                                       double *multipliers, nh_report *report);
@@ -73,7 +73,7 @@ nh_callback_space *nh_callback_space_create(const nh_system *system);
 void nh_callback_space_free(nh_callback_space *space);
 nh_call_fn nh_callbacks_call; /* self is an nh_callback_space */
 
-/* Factorises a constant mass matrix; NH_BAD_ARGUMENT when it is not positive definite. */
+/* Factorises a constant mass matrix; NH_BAD_ARGUMENT if it is not positive definite. */
 nh_status nh_callbacks_prepare(nh_system *system, nh_report *report);
 
 #endif
