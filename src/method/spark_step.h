@@ -6,27 +6,28 @@
  * Index i runs over the points, j over the S stages. Points 0 .. S-1 are the stages; the last
  * point, whose rows are the weights b, is the end of the step; a method may have further points
  * between. The multipliers follow from S conditions sum_i u_ri k(T_i, Q_i, V_i) = 0 on all points.
- * Jay (2009), eq. 6.1. Of conditions on positions, the last rows of k = dg/dt, these are instead
+ * Jay (2009), eq. 6.1. For conditions on positions, the last rows of k = dg/dt, these are instead
  *     sum_i (ud_ri k(T_i, Q_i, V_i) + ug_ri g(T_i, Q_i) / h) = 0.
  *
- * A step is solved by fixed point, for the impulses X_j = h Psi_j together with
+ * A step is solved by fixed-point iteration, for the impulses X_j = h Psi_j together with
  *     the pushes M^-1 (h F_j + K_j^T X_j)   where p = M v with a constant M    (spark_pushes.h)
  *     the rises V_i - v0 of all points      else                               (spark_rises.h)
- * rather than for velocities: what is added to the state in the end is known to the last digit.
+ * rather than for velocities: so the increment that is finally added to the state is known to the
+ * last digit.
  *
- * An iteration evaluates all points, finds where the equations want the unknowns, and then moves
- * these and X so that the conditions hold, with M and K frozen. The system for that, and the
- * factors of M, are made in the first iteration only: M and K change too little afterwards to
- * matter. The conditions come in such combinations u that it is the identity plus O(h), so it is
- * eliminated without pivoting.
+ * An iteration evaluates all points, computes new unknowns from the equations, and then moves these
+ * and X so that the conditions hold, with M and K frozen. The linear system for that, and the
+ * factors of M, are computed in the first iteration only: afterwards M and K change too little to
+ * matter. The combinations u of the conditions are chosen such that this system is the identity
+ * plus O(h), so it is eliminated without pivoting.
  *
- * Whoever includes this file says before:
+ * A file that includes this one first defines
  *     STAGES         their number S
  *     BETWEEN        further points between the stages and the end
  *     SPLIT          1 when reactions have a table r of their own, 0 when it is that of the forces
  *     REMEMBERED     how many of the last steps are continued into the next: 1 (which need not be
  *                    said) or 2
- * and hands a table made by spark_table.h to the kernel. */
+ * and passes a table made by spark_table.h to the kernel. */
 #ifndef NH_METHOD_SPARK_STEP_H
 #define NH_METHOD_SPARK_STEP_H
 
@@ -41,15 +42,15 @@
 #define POINTS (S + BETWEEN + 1)
 enum { ITERATIONS_MAX = 50 };
 
-/* Loops over stages and points are unrolled in emitted kernels where compiling that takes a few
- * seconds at most; it halves the time of a step. */
+/* Loops over stages and points are unrolled in emitted kernels as long as compiling takes at most a
+ * few seconds; it halves the time of a step. */
 #ifdef NH_EMITTED
 #ifdef NH_QUADS
 #define SPARK_UNROLLED_MAX 450
 #else
 #define SPARK_UNROLLED_MAX (LANES == 1 ? 200 : 80)
 #endif
-#if S * S * N <= SPARK_UNROLLED_MAX && S * M <= 16
+#if S * S * N <= SPARK_UNROLLED_MAX && S * M <= 12
 #define SPARK_UNROLLED
 #endif
 #endif
@@ -82,9 +83,9 @@ enum { ITERATIONS_MAX = 50 };
 #define TABLE_E2(j) (TABLE_PART(e2) + (j)*2 * S)
 #define TABLE_G2(i) (TABLE_PART(g2) + (i)*2 * POINTS)
 
-/* What is known at a point. Of pushes: the outputs of STAGE at a stage, and those of END at another
- * point, after all stages. Of rises: the outputs of POINT at all of them, and what is frozen: those
- * of FACTOR, room for an argument of SUBSTITUTE behind them, and K. */
+/* What is stored for a point. With pushes: the outputs of STAGE at a stage, and those of END at any
+ * other point, after all stages. With rises: the outputs of POINT at all of them, and what is
+ * frozen: those of FACTOR, followed by room for an argument of SUBSTITUTE, and K. */
 #define REST_SIZE (NONIDEAL ? N : 0)
 #define STAGE_SIZE (2 * N + M + NK + (PLAIN_MOMENTUM ? NB : 0) + REST_SIZE)
 #define OTHER_SIZE (N + M + NK)
@@ -98,14 +99,14 @@ enum { ITERATIONS_MAX = 50 };
 #define STAGE_P(j) (values + (j) * (STAGE_SIZE))
 #define STAGE_F(j) (STAGE_P(j) + N)
 #define STAGE_B(j) (PLAIN_MOMENTUM ? STAGE_P(j) + 2 * N + M + NK : FROZEN_B(j))
-/* of the reaction, where constraints are not ideal */
+/* rest of the reaction, for nonideal constraints */
 #define STAGE_REST(j) (STAGE_P(j) + (STAGE_SIZE - REST_SIZE))
 #define OTHER_P(i) (values + S * (STAGE_SIZE) + ((i)-S) * (OTHER_SIZE))
 #define AS_STAGE(i) (!PLAIN_MOMENTUM || (i) < S)
 #define POINT_P(i) (AS_STAGE(i) ? STAGE_P(i) : OTHER_P(i))
 #define POINT_k(i) (AS_STAGE(i) ? STAGE_P(i) + 2 * N : OTHER_P(i) + N)
 #define POINT_K(i) (POINT_k(i) + M)
-#define SYSTEM_K(i) (PLAIN_MOMENTUM ? POINT_K(i) : FROZEN_K(i)) /* of which the system is made */
+#define SYSTEM_K(i) (PLAIN_MOMENTUM ? POINT_K(i) : FROZEN_K(i)) /* for the linear system */
 
 /* Conditions on positions: the rows from this one on; g at a point, and G. */
 #define FIRST_POSITION (M - POSITIONS)
@@ -113,9 +114,9 @@ enum { ITERATIONS_MAX = 50 };
 #define POINT_g(i) (s->surface + (i) * (SURFACE_SIZE))
 #define POINT_G(i) (POINT_K(i) + (NK - NG))
 
-/* The vectors of unknowns, of which reactions have as many again when they are split off; and the
- * memory, which holds them and the impulses of the last step, or of the last two and the number of
- * steps done. */
+/* The number of vectors of unknowns (reactions have as many again if they have their own
+ * coefficients); and the memory, which holds them and the impulses of the last step, or of the last
+ * two and the number of steps done. */
 #define PUSHES ((1 + SPLIT) * S)
 #define UNKNOWNS (PLAIN_MOMENTUM ? PUSHES : POINTS)
 #define MEMORY_STEP (UNKNOWNS * N + S * M)
@@ -126,26 +127,27 @@ enum { ITERATIONS_MAX = 50 };
 
 /* Arrays that the parts of a step share. */
 typedef struct spark {
-    real *x, *next; /* the unknowns, and where the equations want them */
-    real *X, *dX;   /* impulses, S x M, and their corrections; behind dX room for making it */
-    real *Q, *V;    /* POINTS x N; V has room for the unknowns */
-    real *base;     /* q0 + h c_i v0, POINTS x N */
-    real *values;   /* of the points */
-    real *frozen;   /* of rises, as they were in the first iteration */
+    real *x, *next;        /* the unknowns, and their next values */
+    real *X, *dX;          /* impulses, S x M, and their corrections; dX is followed by workspace */
+    real *Q, *V;           /* POINTS x N; V has room for the unknowns */
+    real *base;            /* q0 + h c_i v0, POINTS x N */
+    real *values;          /* of the points */
+    real *frozen;          /* of rises, as they were in the first iteration */
     real *matrix, *answer; /* (S M) x (S M); (POINTS (M + POSITIONS)) x (S M), see below */
     real *defect;          /* M */
     real *p0, *push;       /* of rises: the momentum at the start and what END adds; PUSHES x N */
     real *surface, *moved; /* of conditions on positions: what SURFACE gives at points; N */
     real *block;           /* M x M */
     real *fresh;           /* of rises: room for what FACTOR gives at a point */
-    mask astray;           /* of rises: what the step began with was far from its solution */
+    mask astray;           /* with rises: the prediction for this step was far from its solution */
 } spark;
 
-/* Sums over more than three stages are made in two chains, of which neither waits for the other. */
+/* Sums over more than three stages are formed in two independent chains. */
 #define CHAINS (S > 3 ? 2 : 1)
 #define CHAIN(j) (CHAINS > 1 ? (j)&1 : 0)
 
-/* sum_j w_j x_j for the first components of S vectors, which lie so far apart, and from + that */
+/* sum_j w_j x_j over the first components of S vectors that are `apart` numbers apart; and the same
+ * added to `from` */
 static inline real weighted(const kernel *k, const double *w, const real *x, int apart)
 {
     (void)k;
@@ -168,16 +170,16 @@ static inline real plus_weighted(const kernel *k, real from, const double *w, co
     return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-/* from + sum_j f_ij x_j + sum_j r_ij y_j: forces' shares x, and reactions' y where they are split
- * off */
+/* from + sum_j f_ij x_j + sum_j r_ij y_j: x from the forces and, if reactions have their own
+ * coefficients, y from the reactions */
 static inline real plus_pushes(const kernel *k, real from, int i, const real *x, int n)
 {
     const real sum = plus_weighted(k, from, TABLE_F(i), x + n, N);
     return SPLIT ? plus_weighted(k, sum, TABLE_R(i), x + S * N + n, N) : sum;
 }
 
-/* What belongs to stage i, in a trajectory that is young or has two steps behind it. Parts of a
- * composed step differ in length, and then the last one is enough. */
+/* The prediction for stage i, in a trajectory that is young or has at least two steps behind it.
+ * Parts of a composed step differ in length; there only the last one is used. */
 static inline real continued(const kernel *k, int i, int young, const real *last, int apart)
 {
     if (young || !TWO_REMEMBERED || COMPOSED(k->io))
@@ -186,7 +188,7 @@ static inline real continued(const kernel *k, int i, int young, const real *last
     return plus_weighted(k, sum, TABLE_E2(i) + S, last + MEMORY_STEP, apart);
 }
 
-/* Whether the conditions on positions are asked for at a point. */
+/* Whether conditions on positions are imposed at a point. */
 static inline int is_on_surface(const kernel *k, int i)
 {
     int is = 0;
@@ -219,7 +221,7 @@ static inline int evaluate_points(kernel *k, const spark *s)
 
 #include "method/spark_multipliers.h"
 
-/* ---- two ways ---- */
+/* ---- pushes or rises ---- */
 
 #ifndef NH_EMITTED
 #define OF_PUSHES 1
@@ -234,7 +236,7 @@ static inline int evaluate_points(kernel *k, const spark *s)
 #if OF_RISES
 #include "method/spark_rises.h"
 #endif
-/* What the two have each in its own way. */
+/* What each of the two does in its own way. */
 #if OF_PUSHES && OF_RISES
 #define IN_ITS_WAY(what, ...)                                                                      \
     (PLAIN_MOMENTUM ? what##_pushes(__VA_ARGS__) : what##_rises(__VA_ARGS__))
@@ -246,21 +248,21 @@ static inline int evaluate_points(kernel *k, const spark *s)
 
 /* ---- iterations ---- */
 
-/* How far an iteration has come, judged by what it changes at the end of the step. The driver of a
- * coupled system counts among all, and is judged by itself as well. Scales are those of the first
+/* The progress of an iteration, judged by its changes at the end of the step. The driver of a
+ * coupled system is judged together with all and also by itself. Scales are those of the first
  * iteration. */
 typedef struct spark_progress {
     coupled_convergence is;
     contraction all, driver; /* of rises */
     real scale, driver_scale;
-    mask far; /* of rises: the last correction was so large that what is frozen is out of date */
+    mask far; /* with rises: the last correction was so large that what is frozen is out of date */
 } spark_progress;
 
-/* In parts of the velocities. */
+/* Relative to the velocities. */
 #define ASTRAY 0.01
 #define FAR 0.001
 
-/* Velocities that lead to where g = 0 are known no better than positions are. */
+/* Velocities that lead to g = 0 are known no better than positions. */
 static inline spark_progress begin_progress(const kernel *k)
 {
     return (spark_progress){.is = POSITIONS > 0 ? coupled_velocities(k, DRIVER)
@@ -306,14 +308,15 @@ static inline void judge(const kernel *k, spark_progress *p, real change, real d
     convergence_update(&p->is.driver, driver_change, p->driver_scale);
 }
 
-/* The last correction tells whether it diverges; what is not a number takes all iterations. */
+/* The last correction shows whether it diverges; if it is not a number, all iterations are used
+ * up. */
 static inline int is_failing(const spark_progress *p)
 {
     const mask diverging = less(broadcast(1e100), p->is.all.previous);
     return __builtin_expect(p->is.all.iteration >= ITERATIONS_MAX || any(diverging), 0);
 }
 
-/* The unknowns move to where they are wanted. */
+/* Moves the unknowns to their next values. */
 static inline void apply(kernel *k, spark_progress *p, const spark *s)
 {
     real change = broadcast(0), driver = broadcast(0);
@@ -347,7 +350,7 @@ static inline void set_base(kernel *k, const spark *s)
     EACH_POINT(i) s->base[i * N + n] = fma_(broadcast(TABLE_C[i] * k->h), k->v[n], k->q[n]);
 }
 
-/* Where the last step points to, or the last two: of a young trajectory there is one at most. */
+/* Extrapolates the last step, or the last two; a young trajectory has at most one. */
 static inline void continue_steps(kernel *k, const spark *s)
 {
     EACH_STAGE(i) EACH(e, M) s->X[i * M + e] = continued(k, i, 0, MEMORY_X + e, M);
@@ -395,7 +398,7 @@ static int start(kernel *k)
     return NH_KERNEL_OK;
 }
 
-/* Where the last two steps lead astray, the next step trusts one of them. */
+/* If the extrapolation of two steps was far off, the next step uses only one of them. */
 static inline real steps_to_trust(const kernel *k, mask astray)
 {
     const real done = MEMORY_DONE + 1;
@@ -493,7 +496,7 @@ static int step_plain(kernel *k)
     return NH_KERNEL_OK;
 }
 
-/* One trajectory of an emitted kernel: with enough stages, four of them at a time. */
+/* One trajectory in an emitted kernel: with enough stages, four of them at a time. */
 #ifdef NH_QUADS
 #if S >= (PLAIN_MOMENTUM ? 3 : 2) && DIRECT && SPLIT == 0 && BETWEEN == 0 && !NONIDEAL &&          \
     (POSITIONS == 0 || !PLAIN_MOMENTUM)
@@ -505,7 +508,7 @@ static int step_plain(kernel *k)
 #ifndef NH_EMITTED
 #include "method/spark_fused.h"
 
-/* Where the iteration fails the careful kernel does it again, and goes on by Newton's method. */
+/* If the iteration fails, the careful kernel repeats it and continues with Newton's method. */
 static int step(kernel *k)
 {
     if (!IS_FUSED)

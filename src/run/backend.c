@@ -10,6 +10,7 @@
  * change any bits. A run that ends earlier stops the compiler. If the compiler fails, the run stays
  * on the tape and remarks why. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -24,16 +25,21 @@
 #define FIRST_LOOK_SECONDS 0.002
 #define CACHE_PAYS_SECONDS 0.01
 #define CACHE_SECONDS_A_LINE 2e-5
-/* Processor time of gcc 12 on a common machine: what a byte of the method's source costs, and a
- * line of the system's tapes, which are inlined. Compared with 34 kernels (14 methods, 3 models,
- * 0.09 to 29 s) the estimate is between 0.4 and 1.7 of what they take. */
-#define METHOD_SECONDS_A_BYTE 3e-6
-#define TAPE_SECONDS_A_LINE 5e-4
-/* The compiled run takes its time as well, and estimates are as they are. */
-#define COMPILE_PAYS 1.5
-/* What a loop over stages does with them: it is unrolled in systems of this size, and the tables of
- * its coefficients tell how often. */
-enum { UNROLLED_COORDINATES = 16, TABLE_OF_TWO_STAGES = 60 };
+/* Processor time of gcc 12 on a common machine. What a byte of the method's source costs (the
+ * headers that every method has are hardly used) grows with the size of the system and with the
+ * table of coefficients, since short loops over them are unrolled; a line of the system's tapes
+ * costs the same everywhere. For 828 kernels (29 methods, 40 models, 0.07 to 9 s) the median of
+ * the estimate is 1.3 of what they took on one machine, nine in ten are between 0.6 and 2.4 of
+ * it; another machine took 1.8 times as long. */
+#define METHOD_SECONDS_A_BYTE 2.9e-6
+#define TAPE_SECONDS_A_LINE 4.2e-4
+#define SMALLEST_SECONDS 0.05
+#define MORE_FOR_AN_ENTRY 0.067 /* of K, for each of the n m entries */
+#define MORE_FOR_A_COEFFICIENT 0.0016
+enum { COMMON_BYTES = 60000, ENTRIES_UNROLLED = 72 };
+/* Steps of the tape take longer while code and data are not in the caches yet. Compiling is decided
+ * on after this part of the time that it takes. */
+#define SAMPLE 0.03
 /* The compiler is waited for so long at once. */
 #define MOMENT_SECONDS 0.01
 /* Steps that are done between two readings of the clock take about as long as this. */
@@ -138,35 +144,47 @@ static double tape_lines(const nh_run *run)
 
 static double compile_seconds(const nh_run *run)
 {
-    const nh_method *method = run->choice.method;
-    double lines = tape_lines(run), inlined = 1;
-    if (run->system->shape.n <= UNROLLED_COORDINATES && run->table_size > TABLE_OF_TWO_STAGES)
-        inlined = (double)run->table_size / TABLE_OF_TWO_STAGES;
-    return METHOD_SECONDS_A_BYTE * (double)strlen(nh_method_source(method)) +
-           TAPE_SECONDS_A_LINE * lines * inlined;
+    const nh_shape *shape = &run->system->shape;
+    const double source = (double)strlen(nh_method_source(run->choice.method));
+    const double bytes = fmax(source - COMMON_BYTES, 0);
+    const double entries = fmin((double)shape->n * shape->m, ENTRIES_UNROLLED);
+    const double unrolled =
+        (1 + MORE_FOR_AN_ENTRY * entries) * (1 + MORE_FOR_A_COEFFICIENT * (double)run->table_size);
+    return SMALLEST_SECONDS + METHOD_SECONDS_A_BYTE * bytes * unrolled +
+           TAPE_SECONDS_A_LINE * tape_lines(run);
 }
 
-/* How much of the time this thread had a processor: others on the machine do not make the tape look
- * slow. */
+/* The part of the time since the last look in which this thread had a processor: other programs do
+ * not make the tape look slow. */
 static double processor_share(const nh_trial *t)
 {
-    const double all = clock_seconds(CLOCK_MONOTONIC) - t->begin;
-    const double mine = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t->processor_begin;
+    const double all = clock_seconds(CLOCK_MONOTONIC) - t->last.clock;
+    const double mine = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t->last.processor;
     return mine > 0.01 * all && mine < all ? mine / all : 1;
 }
 
-/* Starts the compiler where that pays for what remains, and waits for it a while. */
+static void mark_look(nh_trial *t)
+{
+    t->last.steps = t->steps;
+    t->last.seconds = t->seconds;
+    t->last.clock = clock_seconds(CLOCK_MONOTONIC);
+    t->last.processor = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Starts the compiler if that pays for the steps to come, and waits for it a while. */
 static void consider(nh_run *run)
 {
     nh_trial *t = &run->trial;
     const double share = processor_share(t);
+    const double step_seconds = (t->seconds - t->last.seconds) / (double)(t->steps - t->last.steps);
     /* in seconds of processor time, as the compiler's */
-    const double remaining = steps_left(t) * t->seconds / (double)t->steps * share;
+    const double remaining = steps_left(t) * step_seconds * share;
     nh_text source = {0};
     nh_report report;
-    if (t->steps == 0 || remaining < CACHE_PAYS_SECONDS + CACHE_SECONDS_A_LINE * tape_lines(run))
+    if (remaining < CACHE_PAYS_SECONDS + CACHE_SECONDS_A_LINE * tape_lines(run))
         return;
-    const bool pays = remaining > COMPILE_PAYS * compile_seconds(run);
+    const double compiling = compile_seconds(run);
+    const bool pays = remaining > compiling && t->seconds * share > SAMPLE * compiling;
     if (!pays && t->not_cached)
         return;
     t->open =
@@ -201,8 +219,7 @@ int64_t nh_trial_chunk(nh_run *run)
         return CHUNK_MAX;
     if (t->chunk == 0) {
         t->chunk = 1;
-        t->begin = clock_seconds(CLOCK_MONOTONIC);
-        t->processor_begin = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+        mark_look(t);
     }
     return t->chunk;
 }
@@ -216,9 +233,10 @@ void nh_trial_note(nh_run *run, int64_t steps, double seconds)
     t->seconds += seconds;
     if (seconds < CHUNK_SECONDS / 2 && t->chunk < CHUNK_MAX)
         t->chunk *= 2;
-    if (!t->compilation && t->seconds >= t->next_look) {
+    if (!t->compilation && t->seconds >= t->next_look && t->steps > t->last.steps) {
         if (t->next_look > 0)
             consider(run);
+        mark_look(t);
         t->next_look = 2 * t->seconds > FIRST_LOOK_SECONDS ? 2 * t->seconds : FIRST_LOOK_SECONDS;
     }
     if (t->compilation)
