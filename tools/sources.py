@@ -11,7 +11,7 @@ os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 methods = ["src/method/" + f for f in dict.fromkeys(
     re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
 # what is compiled for every kind of lanes and processor
-kernels = methods + ["src/method/spark.c", "src/method/shared.c"]
+kernels = methods + ["src/method/%s.c" % f for f in ("spark", "explicit", "shared")]
 # those with loops over stages, or inside an iteration, that -O3 makes faster by more than 3% (reference gains nothing)
 staged = {"src/method/%s.c" % f for f in ("spark", "discrete-gradient", "gonzalez-f")}
 assert staged <= set(kernels), staged - set(kernels)

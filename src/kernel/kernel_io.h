@@ -97,7 +97,7 @@ enum {
     NH_KERNEL_FULL = 6      /* no room for more nodes */
 };
 
-enum { NH_TEAM_MAX = 4, NH_SIZES = 4 };
+enum { NH_TEAM_MAX = 4, NH_SIZES = 6 };
 
 typedef struct nh_kernel {
     int (*start)(nh_kernel_io *io); /* called after the state was set */

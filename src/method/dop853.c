@@ -2,7 +2,7 @@
  * stages.
  *
  * Order 8. Preserves the constraints and, where the energy is conserved and the constraints are
- * linear in the velocities, the energy (explicit.h). The interpolation is of order 7 and takes
+ * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 7 and takes
  * three more stages, which only steps without a bridge need (explicit_between.h). */
 #define STAGES 12
 #define EXTRA 3
@@ -12,9 +12,9 @@
 #define DAMPING 0.02
 #define STABLE 3.8
 #define PIER 0.6
-#include "method/explicit_own.h"
+#include "method/explicit.h"
 
-KERNEL(dop853, start, step);
+EXPLICIT_KERNEL(dop853);
 
 #ifdef NH_DESCRIBE
 #include "method/explicit_table.h"
@@ -145,9 +145,8 @@ static const explicit_entry embedded[] = {{1, 0, 0.24409448818897637795275590551
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static void explicit_table(const double *option, double *table)
+static void explicit_coefficients(double *table)
 {
-    (void)option;
     double *points = table + POINTS, *estimates = points + POINTS * POINTS;
     double *last = points + STAGES * POINTS, *second = estimates + POINTS;
     explicit_fill(point, COUNT(point), points);

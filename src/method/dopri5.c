@@ -1,7 +1,7 @@
 /* The method of Dormand and Prince of order 5 with an error estimate of order 4; six stages.
  *
  * Order 5. Preserves the constraints and, where the energy is conserved and the constraints are
- * linear in the velocities, the energy (explicit.h). The interpolation is of order 4 and takes no
+ * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 4 and takes no
  * further stages. */
 #define STAGES 6
 #define EXTRA 0
@@ -10,9 +10,9 @@
 #define ERROR_ORDER 5
 #define DAMPING 0.04
 #define STABLE 2.2
-#include "method/explicit_own.h"
+#include "method/explicit.h"
 
-KERNEL(dopri5, start, step);
+EXPLICIT_KERNEL(dopri5);
 
 #ifdef NH_DESCRIBE
 #include "method/explicit_table.h"
@@ -38,9 +38,8 @@ static const explicit_entry bend[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static void explicit_table(const double *option, double *table)
+static void explicit_coefficients(double *table)
 {
-    (void)option;
     double *points = table + POINTS, *estimates = points + POINTS * POINTS;
     explicit_fill(point, COUNT(point), points);
     explicit_nodes(table);

@@ -13,7 +13,7 @@
 #ifndef NH_METHOD_EXPLICIT_BETWEEN_H
 #define NH_METHOD_EXPLICIT_BETWEEN_H
 
-#include "method/explicit.h"
+#include "method/explicit_step.h"
 
 /* The states after own steps are wrapped as the run wraps its states, so that neither errors nor
  * their sizes depend on where states are asked for. */
@@ -149,8 +149,9 @@ typedef struct span {
     real inverse, pier_inverse;
 } span;
 
-static inline span span_of(real r)
+static inline span span_of(const kernel *k, real r)
 {
+    (void)k;
     span s;
     terms_at(-r, r, OF_ENDS + 1, &s.before);
     terms_at(broadcast(PIER), r, TERMS, &s.pier);
@@ -203,7 +204,7 @@ static inline int build_bridge(kernel *k, const flow *f, double t, real h, mask 
     LOCAL(at, STATE + 1);
     LOCAL(bend, N + 1);
     LOCAL(several, LANES > 1 ? TERMS * N : 0);
-    const span s = span_of(ratio);
+    const span s = span_of(k, ratio);
     const real whole_in = RISE_IS_WHOLE ? broadcast(1) : h, per_h = broadcast(1) / h;
     real *laid = LANES > 1 ? several : f->change, *a = slope + (STAGES + 1) * WIDTH;
     EACH_PIECE(c)
@@ -244,6 +245,8 @@ static inline void within_bridge(const kernel *k, const flow *f, real x, real *y
 static inline void keep_past(const kernel *k, const flow *f, mask good, real h, const real *rise)
 {
 #ifdef PIER
+    if (!BRIDGES)
+        return;
     const real whole_in = RISE_IS_WHOLE ? broadcast(1) : h;
     if (LANES == 1 && IN_BLOCKS(N)) {
         EACH_BLOCK(c, N) block_put(f->past + c, block_spread(whole_in) * block_get(rise + c));
@@ -272,15 +275,17 @@ static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real 
         EACH(c, STATE) f->from[c] = select_(lanes, f->y[c], f->from[c]);
     EACH_ANGLE(KEEP_TURNS)
 #ifdef PIER
-    const real ratio = k->memory[LENGTH] / h;
-    const mask near = lanes & can_bridge(k, ratio, error);
-    real *bridged = k->memory + BRIDGED;
-    *bridged = select_(lanes, select_(near, ratio, broadcast(0)), *bridged);
-    if (any(near))
-        TRY_(build_bridge(k, f, t, h, near, ratio, slope, rise));
-    lanes = lanes & ~near;
-    if (!any(lanes))
-        return NH_KERNEL_OK;
+    if (BRIDGES) {
+        const real ratio = k->memory[LENGTH] / h;
+        const mask near = lanes & can_bridge(k, ratio, error);
+        real *bridged = k->memory + BRIDGED;
+        *bridged = select_(lanes, select_(near, ratio, broadcast(0)), *bridged);
+        if (any(near))
+            TRY_(build_bridge(k, f, t, h, near, ratio, slope, rise));
+        lanes = lanes & ~near;
+        if (!any(lanes))
+            return NH_KERNEL_OK;
+    }
 #endif
     (void)rise, (void)error;
     return extend(k, f, t, h, lanes, slope, y1);

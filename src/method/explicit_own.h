@@ -1,6 +1,6 @@
 /* The steps that an explicit method chooses itself: attempts, control of their lengths, and the
- * states between them. See explicit.h. Lanes are at different times here, which is possible only
- * for systems that do not depend on time (others are computed one lane at a time). */
+ * states between them. See explicit_step.h. Lanes are at different times here, which is possible
+ * only for systems that do not depend on time (others are computed one lane at a time). */
 #ifndef NH_METHOD_EXPLICIT_OWN_H
 #define NH_METHOD_EXPLICIT_OWN_H
 
@@ -67,7 +67,8 @@ static inline real judge(kernel *k, real h, const real *y, const real *slope, re
         units_of(k, y, y1, unit);
         return error_of(k, h, slope, unit) + zero_of(STATE, y1);
     }
-    const double *row[3] = {ROW(STAGES), ESTIMATE(0), ESTIMATE(ESTIMATES - 1)};
+    /* row 0 consists of zeros */
+    const double *row[3] = {ROW(STAGES), ESTIMATE(0), ESTIMATES > 1 ? ESTIMATE(1) : ROW(0)};
     chains square[2] = {chains_begin(), chains_begin()};
     block zero = block_of(0);
     EACH_BLOCK(c, STATE)
@@ -77,7 +78,7 @@ static inline real judge(kernel *k, real h, const real *y, const real *slope, re
         {
             const real *of = slope + j * WIDTH + c;
             const block newest = j == STAGES - 1 ? block_gather(of) : block_get(of);
-            EACH(i, 1 + ESTIMATES)
+            EACH_QUICKLY(i, 3)
             if (row[i][j] != 0)
                 sum[i] = block_fma(WEIGHT_BLOCK(row[i] + j), newest, sum[i]);
         }

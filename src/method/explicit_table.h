@@ -1,8 +1,8 @@
-/* What the descriptors of the explicit methods share: table, sizes and options. Included by files
- * that include explicit_own.h. */
+/* What the descriptors of the explicit methods share: table, sizes and options. */
 #ifndef NH_METHOD_EXPLICIT_TABLE_H
 #define NH_METHOD_EXPLICIT_TABLE_H
 
+#include "method/explicit_layout.h"
 #include "method/method.h"
 
 typedef struct explicit_entry {
@@ -25,6 +25,32 @@ static inline void explicit_nodes(double *table)
             sum += table[POINTS * (1 + i) + j];
         table[i] = (double)sum;
     }
+}
+
+/* The sizes that explicit.c reads. */
+static void explicit_sizes(const double *option, int *size)
+{
+    (void)option;
+    size[0] = STAGES;
+    size[1] = EXTRA;
+    size[2] = BENDS;
+    size[3] = ESTIMATES;
+    size[4] = ERROR_ORDER;
+    size[5] = SPARE;
+}
+
+/* Coefficients of the method, which it defines itself. */
+static void explicit_coefficients(double *table);
+
+static void explicit_table(const double *option, double *table)
+{
+    (void)option;
+    explicit_coefficients(table);
+    table[CONTROLS] = DAMPING;
+    table[CONTROLS + 1] = STABLE;
+#ifdef PIER
+    table[CONTROLS + 2] = PIER;
+#endif
 }
 
 static size_t explicit_table_size(const double *option)
@@ -99,6 +125,6 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
     .adapts = explicit_adapts, .counts = explicit_counts, .blurs = true, .keeps_nodes = true,      \
     .scaled = true, .takes_nonideal = true, .memory = explicit_memory,                             \
     .scratch = explicit_scratch, .skips = explicit_skips, .table_size = explicit_table_size,       \
-    .table = explicit_table, .order_of = explicit_order
+    .table = explicit_table, .sizes = explicit_sizes, .order_of = explicit_order
 
 #endif

@@ -19,7 +19,7 @@
 #include "kernel/small.h"
 #include "method/attitudes.h"
 
-enum { ITERATIONS_MAX = 50 };
+enum { LIE_ITERATIONS_MAX = 50 };
 
 #define END_SIZE (N + M + NK)
 
@@ -46,6 +46,12 @@ static inline lie_newmark lie_newmark_of(double h, double t, double beta, double
                          .xi0 = xi0};
 }
 
+#ifndef NH_EMITTED
+#define lie_newmark_solve OF_VARIANT(nh_lie_newmark_solve)
+#endif
+
+#ifdef HAS_SHARED
+
 /* ---- the step ---- */
 
 typedef struct lie_work {
@@ -58,8 +64,8 @@ typedef struct lie_work {
 } lie_work;
 
 /* out = xi of x + B Z at q */
-static inline void add_impulses(kernel *k, const lie_work *w, const real *q, const real *B,
-                                const real *Z, const real *x, real *out)
+static inline void lie_add_impulses(kernel *k, const lie_work *w, const real *q, const real *B,
+                                    const real *Z, const real *x, real *out)
 {
     EACH(d, M) w->rows[d] = d < MA ? Z[d] : broadcast(0);
     EACH(i, N) w->v[i] = x[i];
@@ -68,8 +74,8 @@ static inline void add_impulses(kernel *k, const lie_work *w, const real *q, con
 }
 
 /* u_new, w_new: where the impulses take the current u and w; the conditions at the current ones. */
-static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
-                    const real *dw)
+static int lie_evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
+                        const real *dw)
 {
     const double h = p->h, t1 = p->t + h;
     move(k, p->tau, p->h, p->q0, u, p->alpha, w->qa);
@@ -81,9 +87,9 @@ static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const re
     CALL(END, t1, w->q1, w->v, 0, w->end);
     CALL(KICK, t1, w->q1, w->v, 0, w->kick1);
     EACH(i, N) w->x[i] = w->kick0[i] * h;
-    add_impulses(k, w, p->q0, w->kick0 + N, w->Z, w->x, w->I0);
+    lie_add_impulses(k, w, p->q0, w->kick0 + N, w->Z, w->x, w->I0);
     EACH(i, N) w->x[i] = w->kick1[i] * h;
-    add_impulses(k, w, w->q1, w->kick1 + N, w->Z + MA, w->x, w->I1);
+    lie_add_impulses(k, w, w->q1, w->kick1 + N, w->Z + MA, w->x, w->I1);
     EACH(i, N)
     {
         w->u_new[i] = fma_(broadcast(p->u0), w->I0[i], fma_(broadcast(p->u1), w->I1[i], p->xi0[i]));
@@ -93,8 +99,8 @@ static int evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const re
 }
 
 /* The effect of changes du of u and dw of xi1 on the conditions. */
-static inline void differentiate(kernel *k, const lie_work *w, const real *du, const real *dw,
-                                 real *out)
+static inline void lie_differentiate(kernel *k, const lie_work *w, const real *du, const real *dw,
+                                     real *out)
 {
     EACH(d, M) w->rows[d] = broadcast(0);
     to_velocity(k, w->qa, du, w->v);
@@ -106,7 +112,7 @@ static inline void differentiate(kernel *k, const lie_work *w, const real *du, c
     EACH(d, MA) out[MA + d] = w->rows[d];
 }
 
-static inline void make_system(kernel *k, const lie_newmark *p, const lie_work *w)
+static inline void lie_make_system(kernel *k, const lie_newmark *p, const lie_work *w)
 {
     const int size = 2 * MA;
     real *du = w->x, *dw = w->I1; /* which has been used */
@@ -114,21 +120,21 @@ static inline void make_system(kernel *k, const lie_newmark *p, const lie_work *
         const int at_end = c >= MA;
         EACH(e, MA) w->dZ[e] = broadcast(e == (at_end ? c - MA : c));
         EACH(i, N) w->x[i] = broadcast(0);
-        add_impulses(k, w, at_end ? w->q1 : p->q0, (at_end ? w->kick1 : w->kick0) + N, w->dZ, w->x,
-                     w->I0);
+        lie_add_impulses(k, w, at_end ? w->q1 : p->q0, (at_end ? w->kick1 : w->kick0) + N, w->dZ,
+                         w->x, w->I0);
         EACH(i, N)
         {
             du[i] = w->I0[i] * (at_end ? p->u1 : p->u0);
             dw[i] = w->I0[i] * (at_end ? p->v1 : p->v0);
         }
-        differentiate(k, w, du, dw, w->dZ);
+        lie_differentiate(k, w, du, dw, w->dZ);
         EACH(r, size) w->matrix[r * size + c] = w->dZ[r];
     }
     orthogonal_factor(size, w->matrix, w->reflection, w->beta);
 }
 
-static inline void correct(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
-                           const real *dw)
+static inline void lie_correct(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
+                               const real *dw)
 {
     real *du = w->x, *change = w->I1;
     EACH(i, N)
@@ -136,7 +142,7 @@ static inline void correct(kernel *k, const lie_newmark *p, const lie_work *w, c
         du[i] = w->u_new[i] - u[i];
         change[i] = w->w_new[i] - dw[i];
     }
-    differentiate(k, w, du, change, w->dZ);
+    lie_differentiate(k, w, du, change, w->dZ);
     EACH(d, MA)
     {
         w->dZ[d] = -(w->dZ[d] + w->point[N + d]);
@@ -145,8 +151,8 @@ static inline void correct(kernel *k, const lie_newmark *p, const lie_work *w, c
     orthogonal_solve(2 * MA, w->matrix, w->reflection, w->beta, w->dZ);
     for (int at_end = 0; at_end < 2; at_end++) {
         EACH(i, N) w->x[i] = broadcast(0);
-        add_impulses(k, w, at_end ? w->q1 : p->q0, (at_end ? w->kick1 : w->kick0) + N,
-                     w->dZ + at_end * MA, w->x, w->I0);
+        lie_add_impulses(k, w, at_end ? w->q1 : p->q0, (at_end ? w->kick1 : w->kick0) + N,
+                         w->dZ + at_end * MA, w->x, w->I0);
         EACH(i, N)
         {
             w->u_new[i] = fma_(broadcast(at_end ? p->u1 : p->u0), w->I0[i], w->u_new[i]);
@@ -156,7 +162,7 @@ static inline void correct(kernel *k, const lie_newmark *p, const lie_work *w, c
 }
 
 /* Solves one step: q1, and xi1 = xi0 + dw. */
-static int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi1)
+SHARED int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi1)
 {
     LOCAL(kicks, 2 * (N + NB));
     LOCAL(vectors, 10 * N);
@@ -195,12 +201,12 @@ static int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi
     CALL(KICK, p->t, p->q0, at.v, 0, at.kick0);
     coupled_convergence progress = coupled_velocities(k, -1);
     do {
-        if (has_failed(&progress, ITERATIONS_MAX))
+        if (has_failed(&progress, LIE_ITERATIONS_MAX))
             return not_converged(k, &progress.all);
-        TRY_(evaluate(k, p, &at, u, dw));
+        TRY_(lie_evaluate(k, p, &at, u, dw));
         if (progress.all.iteration == 0)
-            make_system(k, p, &at);
-        correct(k, p, &at, u, dw);
+            lie_make_system(k, p, &at);
+        lie_correct(k, p, &at, u, dw);
         EACH(e, 2 * MA)
         at.Z[e] = select_(progress.all.active, at.Z[e] + at.dZ[e], at.Z[e]);
         take_increments(k, &progress, -1, 1, p->xi0, at.u_new, at.w_new, u, dw);
@@ -209,6 +215,10 @@ static int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi
     EACH(i, N) xi1[i] = p->xi0[i] + dw[i];
     return NH_KERNEL_OK;
 }
+
+#else
+SHARED int lie_newmark_solve(kernel *k, const lie_newmark *p, real *q1, real *xi1);
+#endif
 
 #ifdef NH_DESCRIBE
 #include "method/method.h"

@@ -2,7 +2,7 @@
  * the error estimate.
  *
  * Order 9. Preserves the constraints and, where the energy is conserved and the constraints are
- * linear in the velocities, the energy (explicit.h). The interpolation is of order 8 and takes four
+ * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 8 and takes four
  * more stages. */
 #define STAGES 16
 #define EXTRA 4
@@ -12,9 +12,9 @@
 #define DAMPING 0.02
 #define STABLE 3
 #define SPARE 1
-#include "method/explicit_own.h"
+#include "method/explicit.h"
 
-KERNEL(verner98, start, step);
+EXPLICIT_KERNEL(verner98);
 
 #ifdef NH_DESCRIBE
 #include "method/explicit_table.h"
@@ -201,9 +201,8 @@ static const explicit_entry bend[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static void explicit_table(const double *option, double *table)
+static void explicit_coefficients(double *table)
 {
-    (void)option;
     double *points = table + POINTS, *estimates = points + POINTS * POINTS;
     explicit_fill(point, COUNT(point), points);
     explicit_nodes(table);

@@ -241,7 +241,8 @@ static double tree_defect(const tableau *m, const double *w, double x, int nodes
     return (double)worst;
 }
 
-/* Weights of the state at x of the step: x (c_0 + (1-x) (c_1 + x (..))), see explicit.h. */
+/* Weights of the state at x of the step: x (c_0 + (1-x) (c_1 + x (..))), see
+ * explicit_between.h. */
 static void weights_between(const tableau *m, const double *bends, int count, double x, double *w)
 {
     for (int j = 0; j < m->points; j++) {

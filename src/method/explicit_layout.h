@@ -1,0 +1,58 @@
+/* The layout of an explicit method's table and memory: for its kernels (explicit_step.h) and for
+ * its descriptor (explicit_table.h).
+ *
+ * A file that includes this one first defines
+ *     STAGES        their number
+ *     EXTRA         points that only the interpolation needs
+ *     BENDS         terms of the interpolation beyond the third
+ *     ESTIMATES     of the error: one or two
+ *     ERROR_ORDER   the order of the error estimate in h
+ *     DAMPING       of the step size control
+ *     STABLE        the bound of |h lambda| for decaying motions
+ *     SPARE         how many of the last stages only the estimates need; 0 if not defined
+ *     PIER          see explicit_between.h; not defined, or 0, for methods without bridges
+ *
+ * The table contains the nodes, then rows of the same length: a_ij of every point, where the row of
+ * the new state is b; the estimates; the bends. DAMPING, STABLE and PIER follow, for the general
+ * kernel; after that come a number that tells whether there are scales, and the scales of the
+ * components of a state. */
+#ifndef NH_METHOD_EXPLICIT_LAYOUT_H
+#define NH_METHOD_EXPLICIT_LAYOUT_H
+
+#ifndef SPARE
+#define SPARE 0
+#endif
+#define POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and the points after it */
+#define CONTROLS (POINTS * (1 + POINTS + ESTIMATES + BENDS))
+#define OWN_TABLE (CONTROLS + 3)
+
+#define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)
+
+#ifdef PIER
+#define BRIDGES (PIER > 0)
+#else
+#define BRIDGES 0
+#endif
+#define PAST(n) (BRIDGES ? 3 * (n) : 0)
+
+/* Memory: these numbers, then what `flow` (explicit_step.h) points to. */
+enum {
+    ACCEPTED, /* own steps, rejected attempts, and steps in which round-off hides the error */
+    REJECTED,
+    BLURRED,
+    ENERGY_AT_START,
+    KINETIC, /* kinetic energy at the end of the last own step, and at its start */
+    KINETIC_BEFORE,
+    BEGIN, /* start of that step, relative to the step of the run, and its length */
+    LENGTH,
+    NEXT,       /* the length to try next */
+    LAST_ERROR, /* logarithm of the last own step's error; whether an attempt failed since */
+    HELD,
+    TRIED, /* the length of the last attempt, and its error */
+    TRIED_ERROR,
+    BRIDGED, /* the length of the previous step relative to the last one, if states in between come
+              * from a bridge (explicit_between.h); else 0 */
+    SCALARS
+};
+
+#endif
