@@ -12,7 +12,7 @@ methods = ["src/method/" + f for f in dict.fromkeys(
     re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
 # what is compiled for every kind of lanes and processor
 kernels = methods + ["src/method/%s.c" % f for f in ("spark", "explicit", "shared")]
-# those with loops over stages, or inside an iteration, that -O3 makes faster by more than 3% (reference gains nothing)
+# those with loops over stages, or inside an iteration, which are up to 13% slower at -O2 (reference is not)
 staged = {"src/method/%s.c" % f for f in ("spark", "discrete-gradient", "gonzalez-f")}
 assert staged <= set(kernels), staged - set(kernels)
 rooms = set(glob.glob("src/*/*.c")) - set(kernels) - {"src/code/interpret.c"}
@@ -22,8 +22,14 @@ def of(*folders):
 
 # what writes texts for elsewhere, or reads and judges figures
 text = of("export", "figure")
-# what reads, derives or judges: short loops, once for each command; not what calls the user's functions in every step
-once = of("model", "mechanics", "code", "system", "method", "analysis") - {"src/system/callbacks.c"}
+# what is done for every step, look at a run, or row of a file: -O1 makes it up to 2% slower
+often = {"src/system/callbacks.c"} | {"src/run/%s.c" % f for f in (
+    "advance", "brief", "condition", "ensemble", "event_find", "health", "measure", "sample", "solution", "states", "stepper",
+    "trace")} | {
+    "src/output/%s.c" % f for f in ("csv", "number", "record", "writer")}
+assert often <= rooms, often - rooms
+# what reads, derives, judges or lays out: short loops, once for each command, file or block of steps
+once = of("model", "mechanics", "code", "system", "method", "run", "analysis", "output") - often
 lists = {
     "models": lambda: glob.glob("models/*.nh"),
     "templates": lambda: glob.glob("src/export/template/*"),
