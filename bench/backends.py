@@ -5,9 +5,9 @@ For every method, model and number of steps the whole command is run with each b
 time of auto is divided by the better of tape and compiled. Times are processor times of the command and the compiler
 that it calls, which others on the machine hardly change; with --wall they are those of a clock on the wall. The cache of
 compiled kernels is a new, empty folder for each command; with --warm it has the kernel already. The tape is stopped when
-it takes longer than the compiled run: it is not the better one then. Repeated as often as --repeat says, and where the
-ratio is above 1.5 up to three times more, since others on the machine make single times longer; the smallest time
-counts. The last line counts the ratios above 1.5."""
+it takes longer than the compiled run, and not started if a tenth of its steps take a fifth of that time: it is not the
+better one then. Repeated as often as --repeat says, and where the ratio is above 1.5 up to three times more, since
+other programs make single times longer; the smallest time counts. The last line counts the ratios above 1.5."""
 import argparse
 import json
 import math
@@ -19,6 +19,7 @@ import time
 
 LIMIT = 1.5
 SHORT = 0.02  # seconds by which two commands may differ without anyone noticing: starting a process takes as long
+LONG = 2  # seconds of a run that is worth a look before the tape is tried
 AGAIN = 3  # times that a poor choice has to be confirmed
 
 
@@ -42,6 +43,15 @@ def seconds_of(args, model, method, steps, backend, folder, limit=None):
     return seconds, json.loads(done.stdout)["backend"]
 
 
+def tape_seconds(args, model, method, steps, folder, compiled):
+    """As seconds_of, for the tape; infinite where the compiled run is certainly the better one."""
+    if compiled > LONG:
+        tenth, _ = seconds_of(args, model, method, steps // 10, "tape", folder, compiled)
+        if tenth > compiled / 5:
+            return float("inf"), "tape"
+    return seconds_of(args, model, method, steps, "tape", folder, compiled)
+
+
 def is_poor(best):
     """Whether auto took much longer than the better of the two."""
     better = min(best["tape"], best["compiled"])
@@ -58,8 +68,10 @@ def times_of(args, model, method, steps):
             with tempfile.TemporaryDirectory() as folder:
                 if args.warm:
                     seconds_of(args, model, method, 1, "compiled", folder)
-                limit = best["compiled"] if backend == "tape" else None
-                seconds, used = seconds_of(args, model, method, steps, backend, folder, limit)
+                if backend == "tape":
+                    seconds, used = tape_seconds(args, model, method, steps, folder, best["compiled"])
+                else:
+                    seconds, used = seconds_of(args, model, method, steps, backend, folder)
             if seconds is None:
                 return None, used
             best[backend] = min(seconds, best.get(backend, seconds))

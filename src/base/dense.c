@@ -85,13 +85,22 @@ void nh_dense_cholesky_solve(int n, const double *l, double *x)
     }
 }
 
+/* The largest of `count` numbers, `stride` apart, without its sign. */
+static double largest_of(const double *a, int count, int stride)
+{
+    double largest = 0;
+    for (int i = 0; i < count; i++) {
+        double size = fabs(a[(long)i * stride]);
+        largest = size > largest ? size : largest; /* fmax is a call */
+    }
+    return largest;
+}
+
 /* Divides `count` numbers, `stride` apart, by a power of two near the largest. */
 static void bring_to_one(double *a, int count, int stride)
 {
-    double largest = 0;
+    const double largest = largest_of(a, count, stride);
     int exponent;
-    for (int i = 0; i < count; i++)
-        largest = fmax(largest, fabs(a[(long)i * stride]));
     if (!(largest > 0) || !isfinite(largest))
         return;
     frexp(largest, &exponent);
@@ -110,34 +119,41 @@ static void equilibrate(int rows, int columns, double *a)
     }
 }
 
+/* Brings the largest entry of row i to the column of that number. */
+static void pivot_to_diagonal(int rows, int columns, double *a, int i)
+{
+    int pivot = i;
+    for (int j = i + 1; j < columns; j++)
+        pivot = fabs(a[i * columns + j]) > fabs(a[i * columns + pivot]) ? j : pivot;
+    for (int r = 0; r < rows; r++) {
+        double *row = a + r * columns, kept = row[i];
+        row[i] = row[pivot];
+        row[pivot] = kept;
+    }
+}
+
 int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent)
 {
     int rank = 0;
     equilibrate(rows, columns, a);
     if (dependent)
         *dependent = -1;
-    /* Each row in turn is reduced by the pivots found so far; how much of it remains, compared with
-     * the original row, tells whether it is independent. Pivots are taken from earlier rows first,
-     * so the dependent row reported is a later one. */
+    /* Each row in turn is reduced by the pivots found so far, which are on the diagonal; how much
+     * of it remains, compared with the original row, tells whether it is independent. Pivots are
+     * taken from earlier rows first, so the dependent row reported is a later one. */
     for (int i = 0; i < rows; i++) {
-        double *row = a + i * columns, size = 0, left = 0;
-        for (int j = 0; j < columns; j++)
-            size = fmax(size, fabs(row[j]));
+        double *row = a + i * columns;
+        const double size = largest_of(row, columns, 1);
         for (int r = 0; r < rank; r++) {
-            const double *done = a + r * columns;
-            int pivot = 0;
-            for (int j = 1; j < columns; j++)
-                pivot = fabs(done[j]) > fabs(done[pivot]) ? j : pivot;
-            double l = row[pivot] / done[pivot];
-            for (int j = 0; j < columns; j++)
+            const double *done = a + r * columns, l = row[r] / done[r];
+            for (int j = r + 1; l != 0 && j < columns; j++)
                 row[j] -= l * done[j];
-            row[pivot] = 0;
+            row[r] = 0;
         }
-        for (int j = 0; j < columns; j++)
-            left = fmax(left, fabs(row[j]));
-        if (left > tolerance * size)
-            swap_rows(a, columns, rank++, i);
-        else if (dependent && *dependent < 0)
+        if (largest_of(row, columns, 1) > tolerance * size) {
+            swap_rows(a, columns, rank, i);
+            pivot_to_diagonal(rows, columns, a, rank++);
+        } else if (dependent && *dependent < 0)
             *dependent = i;
     }
     return rank;

@@ -416,6 +416,10 @@ static nh_status check_frame_at(const nh_mechanics *s, double *X, double *K, nh_
                 double term = K[j * n + i] * X[a * n + i];
                 sum += term;
                 size += fabs(term);
+            }
+            if (fabs(sum) <= 1e-9 * size)
+                continue;
+            for (int i = 0; i < n; i++) {
                 row = fmax(row, fabs(K[j * n + i]));
                 vector = fmax(vector, fabs(X[a * n + i]));
             }

@@ -252,6 +252,14 @@ static bool take_sample(sample *x, int round)
     return ok;
 }
 
+static double dot(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += a[k] * b[k];
+    return sum;
+}
+
 /* Projects X onto the kernel of the rows [first, first + rows): X -= A^T (A A^T)^-1 A X, three
  * times to reduce round-off. False if the rows depend on each other. */
 static bool make_admissible(sample *x, int first, int rows, double *X)
@@ -260,24 +268,17 @@ static bool make_admissible(sample *x, int first, int rows, double *X)
     const double *A = x->A + first * n;
     double *AA = x->space, *y = AA + rows * rows;
     int *pivot = malloc(((size_t)rows + 1) * sizeof *pivot);
-    bool ok = pivot != NULL;
-    if (!ok)
+    if (!pivot)
         nh_graph_fail(x->f->s->g);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < rows; j++)
+            AA[i * rows + j] = dot(n, A + i * n, A + j * n);
+    bool ok = pivot && nh_dense_factor(rows, AA, pivot);
     for (int pass = 0; ok && pass < 3; pass++) {
-        for (int i = 0; i < rows; i++) {
-            y[i] = 0;
-            for (int k = 0; k < n; k++)
-                y[i] += A[i * n + k] * X[k];
-            for (int j = 0; j < rows; j++) {
-                AA[i * rows + j] = 0;
-                for (int k = 0; k < n; k++)
-                    AA[i * rows + j] += A[i * n + k] * A[j * n + k];
-            }
-        }
-        ok = nh_dense_factor(rows, AA, pivot);
-        if (ok)
-            nh_dense_solve(rows, AA, pivot, y);
-        for (int i = 0; ok && i < rows; i++)
+        for (int i = 0; i < rows; i++)
+            y[i] = dot(n, A + i * n, X);
+        nh_dense_solve(rows, AA, pivot, y);
+        for (int i = 0; i < rows; i++)
             for (int k = 0; k < n; k++)
                 X[k] -= A[i * n + k] * y[i];
     }

@@ -31,47 +31,71 @@ static bool copy_pattern(const nh_matrix *a, const int **first, const int **colu
     return true;
 }
 
-/* Visits the columns that constraint i of K and constraint j of B share: counts them, and lists
- * them if there is an array for that. */
-static int list_pairs(const nh_shape *s, int i, int j, int *k, int *b)
+/* The rows of B that have an entry in each column, and the number of that entry. */
+typedef struct columns_of_b {
+    int *first, *row, *entry;
+} columns_of_b;
+
+static bool find_columns(const nh_shape *s, columns_of_b *of)
 {
-    int count = 0, x = s->k_first[i], y = s->b_first[j];
-    while (x < s->k_first[i + 1] && y < s->b_first[j + 1]) {
-        int difference = s->k_column[x] - s->b_column[y];
-        if (difference == 0) {
-            if (k) {
-                k[count] = x;
-                b[count] = y;
-            }
-            count++;
+    const size_t entries = (size_t)s->b_first[s->m], n = (size_t)s->n;
+    *of = (columns_of_b){calloc(n + 2, sizeof(int)), malloc((entries + 1) * sizeof(int)),
+                         malloc((entries + 1) * sizeof(int))};
+    if (!of->first || !of->row || !of->entry)
+        return false;
+    int *end = of->first + 1; /* where the column ends, after its entries have been added */
+    for (size_t y = 0; y < entries; y++)
+        end[s->b_column[y] + 1]++;
+    for (size_t c = 0; c < n; c++)
+        end[c + 1] += end[c];
+    for (int j = 0; j < s->m; j++)
+        for (int y = s->b_first[j]; y < s->b_first[j + 1]; y++) {
+            int place = end[s->b_column[y]]++;
+            of->row[place] = j;
+            of->entry[place] = y;
         }
-        x += difference <= 0;
-        y += difference >= 0;
-    }
-    return count;
+    return true;
+}
+
+/* The pairs of all blocks (i, j), by columns: counts those of each block in `next`, or lists them
+ * from next[block] on, if there are arrays for that. */
+static void go_through_pairs(const nh_shape *s, const columns_of_b *of, int *next, int *k, int *b)
+{
+    for (int i = 0; i < s->m; i++)
+        for (int x = s->k_first[i]; x < s->k_first[i + 1]; x++)
+            for (int y = of->first[s->k_column[x]]; y < of->first[s->k_column[x] + 1]; y++) {
+                int *place = next + (size_t)i * (size_t)s->m + of->row[y];
+                if (k) {
+                    k[*place] = x;
+                    b[*place] = of->entry[y];
+                }
+                (*place)++;
+            }
 }
 
 static bool make_pairs(nh_shape *s)
 {
     if (s->m > PAIRS_MAX_CONSTRAINTS)
         return true;
-    size_t blocks = (size_t)s->m * (size_t)s->m;
-    int *first = calloc(blocks + 1, sizeof *first);
+    const size_t blocks = (size_t)s->m * (size_t)s->m;
+    columns_of_b of;
+    int *first = calloc(blocks + 2, sizeof *first), *k = NULL, *b = NULL;
     s->pair_first = first;
-    if (!first)
-        return false;
-    for (size_t p = 0; p < blocks; p++)
-        first[p + 1] =
-            first[p] + list_pairs(s, (int)(p / (size_t)s->m), (int)(p % (size_t)s->m), NULL, NULL);
-    int *k = malloc(((size_t)first[blocks] + 1) * sizeof *k);
-    int *b = malloc(((size_t)first[blocks] + 1) * sizeof *b);
-    s->pair_k = k;
-    s->pair_b = b;
-    if (!k || !b)
-        return false;
-    for (size_t p = 0; p < blocks; p++)
-        list_pairs(s, (int)(p / (size_t)s->m), (int)(p % (size_t)s->m), k + first[p], b + first[p]);
-    return true;
+    bool ok = find_columns(s, &of) && first;
+    if (ok) {
+        go_through_pairs(s, &of, first + 2, NULL, NULL);
+        for (size_t p = 0; p < blocks; p++)
+            first[p + 2] += first[p + 1];
+        s->pair_k = k = malloc(((size_t)first[blocks + 1] + 1) * sizeof *k);
+        s->pair_b = b = malloc(((size_t)first[blocks + 1] + 1) * sizeof *b);
+        ok = k && b;
+    }
+    if (ok) /* first[p + 1] begins where block p does, and ends where it ends */
+        go_through_pairs(s, &of, first + 1, k, b);
+    free(of.first);
+    free(of.row);
+    free(of.entry);
+    return ok;
 }
 
 static bool list_angles(nh_shape *s, const nh_problem *problem)
