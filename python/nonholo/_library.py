@@ -138,7 +138,7 @@ def call(function: Any, *arguments: Any) -> str:
 def stopped(status: int, report: H.nh_report) -> ComputationError:
     """The error of a call during which a function raised an exception."""
     if status != H.NH_CALLBACK_STOPPED:  # it told another consequence, or none
-        report = H.nh_report(status=H.NH_CALLBACK_STOPPED, text=b"a function of the user asked to stop")
+        report = H.nh_report(status=H.NH_CALLBACK_STOPPED, text=b"a user function asked to stop")
     return ComputationError(report)
 
 

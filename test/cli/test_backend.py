@@ -54,7 +54,7 @@ def auto_goes_on_when_the_compiler_refuses(program, folder):
     check(any("was not compiled" in text for text in found["remarks"]), "no remark on the compiler: %s" % found["remarks"])
     done = program(*LONG, "--backend", "compiled", env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
     same(done.returncode, 1, "exit code of compiled")
-    check("could not make a kernel" in done.stderr, done.stderr)
+    check("could not compile the kernel" in done.stderr, done.stderr)
 
 
 def auto_stops_a_compiler_that_comes_too_late(program, folder):
@@ -92,7 +92,7 @@ def a_compiler_that_hangs_is_stopped(program, folder):
     env = {"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler, "NONHOLO_CC_SECONDS": "0.3"}
     done = program(*LONG, "--backend", "compiled", env=env)
     same(done.returncode, 1, "exit code")
-    check("did not end within 0.3 seconds" in done.stderr and "tape" in done.stderr, done.stderr)
+    check("did not finish within 0.3 seconds" in done.stderr and "tape" in done.stderr, done.stderr)
     check(ended(folder), "the compiler still runs")
 
 

@@ -99,7 +99,7 @@ def odd_time_ends_with_a_shorter_step(program, folder):
     same((json.loads(done.stdout)["steps"], json.loads(done.stdout)["t"]), (3, 0.34))
     same(
         done.stderr,
-        "nonholo: --time 0.34 is not a whole number of steps of 0.1; the last one is 0.04\n",
+        "nonholo: --time 0.34 is not a whole number of steps of 0.1; the last step is 0.04\n",
     )
     same(program(*SLEIGH, "--time", "0.34", "--quiet").stderr, "")
 
@@ -244,7 +244,7 @@ def failing_run_keeps_what_it_has(program, folder):
     check(0 < found["steps"] < 1000, f"steps {found['steps']}")
     same(found["failure"]["step"], found["steps"] + 1)
     check(done.stderr.startswith(f"nonholo: step {found['steps'] + 1}, t = "), done.stderr)
-    check(f"{found['steps']} steps are kept in {path}" in done.stderr, done.stderr)
+    check(f"{found['steps']} steps are saved in {path}" in done.stderr, done.stderr)
     _, rows = read_csv(path)
     same(len(rows), found["steps"] + 1)
     same([float(cell) for cell in rows[-1]][1:6], found["q"])
@@ -330,7 +330,7 @@ def durations_have_units_that_fit(program, folder):
     """Three digits before or after the point, and no power of ten."""
     for model, method in (("pendulum-cvt", "dla01"), ("chaplygin-sleigh", "gauss:stages=8")):
         done = program("run", model, "--method", method, "--step", 0.1, "--steps", 300, "--backend", "tape")
-        cost = re.search(r"cost +(\S+) (ns|us|ms|s) a step, (\S+) (ns|us|ms|s), tape", done.stdout)
+        cost = re.search(r"cost +(\S+) (ns|us|ms|s) per step, (\S+) (ns|us|ms|s), tape", done.stdout)
         check(cost and all(0 < float(cost[i]) < 1000 and "e" not in cost[i] for i in (1, 3)), done.stdout)
 
 
@@ -461,7 +461,7 @@ def friction_by_reactions(program, folder):
                    "force x = -0.1*abs(reaction(rod))*x'\nstart x = 1, y' = 1\n")
     done = program("run", path, "--method", "gauss", "--step", ".1", "--steps", 1)
     same(done.returncode, 2)
-    check("together these are not supported" in done.stderr, done.stderr)
+    check("this combination is not supported" in done.stderr, done.stderr)
 
 
 def leapfrog_keeps_a_discrete_energy(program, folder):
@@ -486,7 +486,7 @@ def leapfrog_keeps_a_discrete_energy(program, folder):
         kept, zero, other = (m["errors"]["leapfrog_invariant"] for m in table["methods"])
         same((kept["verdict"], zero["verdict"]), ("round-off", "round-off"), model)
         check(kept["max"] < bound < other["max"] and other["verdict"] != "round-off", f"{model}: {kept}, {other}")
-        check("by leapfrog also a discrete energy" in program("check", model).stdout, model)
+        check("leapfrog also preserves a discrete energy" in program("check", model).stdout, model)
         same(program.json("check", model)["quadratic"], True)
     for model in ("rattleback", "chaotic-particle", "turntable-ball", "heavy-top"):
         check("leapfrog_invariant" not in program.json("compare", model, "--methods", "gauss", "--steps", 300)["quantities"], model)
@@ -516,7 +516,7 @@ def observed_columns_resume(program, folder):
     check(os.path.exists(path("c")), "it was complete before it could be killed")
     done = program(*keep, "--resume", path("c"))
     same(done.returncode, 2)
-    check("is of a run with other columns; with an output file what is observed must stay the same" in done.stderr, done.stderr)
+    check("belongs to a run with other columns; with an output file the observed quantities must stay the same" in done.stderr, done.stderr)
     done = program(*keep, "--resume", path("c"), *observed)
     same(done.returncode, 0, done.stderr)
     with open(path("part.csv")) as part, open(path("long.csv")) as whole:

@@ -87,7 +87,7 @@ def what_is_not_resolved_is_said(program, folder):
     ):
         found = program.json(*words, "--estimate")
         check(found["estimate"] > 0.1, f"{words}: {found['estimate']}")
-        said = [text for text in found["remarks"] if text.startswith("the end state is not resolved: the error of ")]
+        said = [text for text in found["remarks"] if text.startswith("the end state is not resolved: runs with other ")]
         check(len(said) == 1 and "; try a step of " in said[0], f"{words}: {found['remarks']}")
 
 

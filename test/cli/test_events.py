@@ -122,7 +122,7 @@ def touching_is_remarked(program, folder):
     for method in ("dop853", "gauss --step 0.1"):
         found = program.json("run", path, "--time", 5, "--method", *method.split())
         same(found["events"], [], method)
-        check(any("'touch' comes to zero at t = 1.234 " in text for text in found["remarks"]), found["remarks"])
+        check(any("'touch' reaches zero at t = 1.234 " in text for text in found["remarks"]), found["remarks"])
         check(not any("above" in text for text in found["remarks"]), found["remarks"])
 
 

@@ -104,7 +104,7 @@ def test_hdf5_of_a_failed_run_is_cut():
         done = nonholo("run", model, "--method", "dla01", "--step", 0.01, "--steps", 5000, "--every", 100, "-o", path,
                        "--json")
         same(done.returncode, 1, done.stderr)
-        check("are kept in" in done.stderr, done.stderr)
+        check("are saved in" in done.stderr, done.stderr)
         end = json.loads(done.stdout)
         found = system_python("xarray, h5netcdf", "import sys, json, xarray; d = xarray.open_dataset(sys.argv[1], engine='h5netcdf');"
                               "print(json.dumps([float(d.time[-1]), int(d.records[0]), d.sizes['time'],"
@@ -197,7 +197,7 @@ def test_refused_files():
             ([*RUN, "-o", "missing/x.csv"], 1, "No such file or directory"),
             ([*ENSEMBLE, "-o", "x.npy"], 2, "trajectories of several members need .h5 or .nc"),
             ([*ENSEMBLE, "-o", "x.npz"], 2, "trajectories of several members need .h5 or .nc"),
-            ([*RUN, "--checkpoint-every", "5"], 2, "--checkpoint-every is for --checkpoint FILE"),
+            ([*RUN, "--checkpoint-every", "5"], 2, "--checkpoint-every needs --checkpoint FILE"),
             ([*RUN, "--checkpoint", "c", "--checkpoint-every", "5x"], 2, "needs a time such as 60s"),
             ([*RUN, "--resume", "missing"], 1, "cannot read missing: No such file or directory"),
         ]:
@@ -348,10 +348,10 @@ def test_cache_and_compiler():
         same(nonholo.json(*line, env={"XDG_CACHE_HOME": blocked})["q"], end)
         done = nonholo(*line, env={"XDG_CACHE_HOME": blocked, "TMPDIR": os.path.join(folder, "nowhere")})
         same(done.returncode, 1, done.stderr)
-        check("cannot make a working folder for the compiler" in done.stderr, done.stderr)
+        check("cannot create a working folder for the compiler" in done.stderr, done.stderr)
         done = nonholo(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/dev/null/cc"})
         same(done.returncode, 1, done.stderr)
-        check("the tape works without one (--backend tape)" in done.stderr, done.stderr)
+        check("the tape needs no compiler (--backend tape)" in done.stderr, done.stderr)
         found = nonholo.json(*RUN, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/dev/null/cc"})
         same((found["q"], found["backend"]), (end, "tape"))
 
@@ -383,14 +383,14 @@ def test_checkpoints_of_others_are_refused():
         refused([*line, "--compensated", "on"], "its choice of compensated sums is 0, here it is 1")
         refused([*line, "--compose", "suzuki"], "its number of parts of a composed step is 1, here it is 5")
         refused([*line, "--start", "x=1.5"], "recorded from a different start state")
-        refused([*line, "-o", "x.csv"], "is of a run without an output file")
+        refused([*line, "-o", "x.csv"], "belongs to a run without an output file")
         refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of 'nonholo ensemble'")
         data = open(os.path.join(folder, "c"), "rb").read()
         # written on a processor of another level: its bits would not be continued
         level = data[:-64].replace(b"AVX2 with FMA", b"AVX9 with FMA").replace(b"basic", b"other")
         check(level != data[:-64], "the checkpoint does not say on what it was written")
         open(os.path.join(folder, "level"), "wb").write(level + hashlib.sha256(level).hexdigest().encode())
-        refused([*line[:-1], "level"], "its level of the processor is")
+        refused([*line[:-1], "level"], "its processor level is")
         for name, bad in (("cut", data[:-40]), ("flipped", data[:200] + bytes([data[200] ^ 1]) + data[201:]),
                           ("empty", b""), ("text", b"hello" * 100)):
             open(os.path.join(folder, name), "wb").write(bad)

@@ -345,8 +345,8 @@ def test_inputs(program, folder):
     fmu = export(program, folder, model, "--step", STEP, name="closed")
     same(fmu.description.by_name["u"].causality, "output", "a closed input")
     done = program("export", model, "--format", "fmu", "--step", STEP, "--input", f"u={folder}/u.csv", "-o", f"{folder}/table.fmu")
-    same((done.returncode, done.stderr), (2, "nonholo: the input u is given by a table or at samples, which an FMU cannot do; "
-                                             "an importer can: 'u:held'\n"))
+    same((done.returncode, done.stderr), (2, "nonholo: the input u is given by a table or at samples, which an FMU does not support; "
+                                             "declare it as open ('u:held') and let the importer set it\n"))
 
 
 WALL = """model wall
@@ -403,7 +403,7 @@ def test_source_only(program, folder):
     path = os.path.join(folder, "plain.fmu")
     done = program("export", "chaplygin-sleigh", "--format", "fmu", "--step", STEP, "-o", path, env={"NONHOLO_CC": "/nowhere/cc"})
     same(done.returncode, 0)
-    same(done.stderr, "nonholo: there is no C compiler '/nowhere/cc': the FMU has sources but no binary, and importers have to compile it\n")
+    same(done.stderr, "nonholo: there is no C compiler '/nowhere/cc': the FMU has sources but no binary, so importers have to compile it\n")
     fmu = Fmu(path, os.path.join(folder, "plain"))
     check(fmu.binary not in fmu.names and "sources/buildDescription.xml" in fmu.names, fmu.names)
 

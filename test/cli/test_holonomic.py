@@ -118,7 +118,7 @@ def runs_remark_on_it(program, folder):
         path = write(folder, name, text)
         words = ("run", path, "--project", "--time", 20, "--no-estimate")
         said = program.json(*words, "--method", "gauss:stages=1", "--step", 0.2)["remarks"]
-        check(any("amount to drifts by" in text and "of its size" in text for text in said), f"{name}: {said}")
+        check(any("that they imply drifts by" in text and "of its size" in text for text in said), f"{name}: {said}")
         said = program.json(*words, "--method", "gauss:stages=3", "--step", 0.02)["remarks"]
         same([text for text in said if "drifts" in text], [], name)
 

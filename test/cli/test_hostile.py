@@ -268,8 +268,8 @@ def test_checkpoints_with_files():
 
 FIGURE = "figure f\nmodel pendulum-cvt\nstep .1\ntime 1\nmethod dla01\npanel\n  draw energy\n"
 FIGURES = [
-    ("figure ../../f\n", 2, "a figure's name is of"), ("figure /tmp/f\n", 2, "a figure's name is of"),
-    ("figure $(touch\n", 2, "a figure's name is of"), ("figure " + "f" * 5000 + "\n", 2, ""),
+    ("figure ../../f\n", 2, "a figure's name consists of"), ("figure /tmp/f\n", 2, "a figure's name consists of"),
+    ("figure $(touch\n", 2, "a figure's name consists of"), ("figure " + "f" * 5000 + "\n", 2, ""),
     (b"figure f\0\n", 2, ""), (b"\x1b[2Jfigure f\n", 2, ""), ("figure f\n" + "case c%d\n" * 3 % (1, 1, 1), 2, ""),
     ("figure f\nmembers 99999999999999\n", 2, ""), ("figure f\nhalvings 1000000\n", 2, ""),
     ("figure f\nstep nan\n", 2, ""), ("figure f\ntime inf\n", 2, ""), ("figure f\nstep 1e-300\ntime 1e300\nmodel pendulum-cvt\n"

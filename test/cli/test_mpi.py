@@ -252,16 +252,16 @@ def refused(launcher, folder, programs, message, code):
 
 def bad_input(launcher, folder):
     words = [nonholo.path, "ensemble", "chaotic-particle", "--members", 10, "--step", 1, "--steps", 1, "--method"]
-    refused(launcher, folder, [(2, [*words, "dla99"])], "unknown method 'dla99'; 'nonholo methods' lists them", 2)
+    refused(launcher, folder, [(2, [*words, "dla99"])], "unknown method 'dla99'; 'nonholo methods' lists the methods", 2)
     refused(launcher, folder, [(2, [*words[:2], "-", *words[3:], "dla01"])],
-            "standard input reaches one process only; give the model as a file", 2)
+            "only one process can read standard input; give the model as a file", 2)
 
 
 def unlike_ranks(launcher, folder):
     """Machines, files or command lines that differ from rank to rank."""
     who, host = [nonholo.path, *SHORT, "-o", "a.h5"], os.uname().nodename
-    another = (f"rank 1 on {host}: this is another ensemble than that of rank 0: the model's text, the options, the version of "
-               "nonholo or the level of the processor differ")
+    another = (f"rank 1 on {host}: this ensemble differs from that of rank 0: the model's text, the options, the version "
+               "of nonholo or the processor level is not the same")
     refused(launcher, folder, [(1, who), (1, [*who, "--seed", 3])], another, 1)
     refused(launcher, folder, [(1, who), (2, ["env", "NONHOLO_LEVEL=basic", *who])], another, 1)
     refused(launcher, folder, [(1, who), (2, [*who[:2], "nowhere.nh", *who[3:]])],
@@ -290,7 +290,7 @@ def foreign_checkpoint(launcher, folder):
             "the checkpoint is from another run: its seed is 0, here it is 9", 2)
     with open(os.path.join(folder, "d"), "wb") as file:
         file.write(read(folder, "c")[:-100])
-    refused(launcher, folder, [(2, [nonholo.path, *line, "--resume", "d"])], "d: the checkpoint is damaged: its digest does not agree", 2)
+    refused(launcher, folder, [(2, [nonholo.path, *line, "--resume", "d"])], "d: the checkpoint is damaged: its digest does not match", 2)
 
 
 def not_joined():

@@ -167,7 +167,7 @@ def chaos_has_no_reference(program, folder):
 def odd_steps_are_adjusted_and_said(program, folder):
     done = program("order", "pendulum-cvt", "--methods", "dla01", "--step", "0.3", "--json")
     same(json.loads(done.stdout)["methods"][0]["points"][0]["steps"], 3)
-    same(done.stderr, "nonholo: --time 1 is not a whole number of steps of 0.3; beginning with 0.3333333333\n")
+    same(done.stderr, "nonholo: --time 1 is not a whole number of steps of 0.3; the longest step is 0.3333333333\n")
 
 
 def lists_of_methods_are_split(program, folder):

@@ -205,14 +205,14 @@ CHAINS = [3, 5, 10, 20] if "--long" in sys.argv else [3, 10]
 
 REFUSED = [
     ("constraint x = 1\nconstraint y = t\n", ["run", "--method", "rk4", "--step", "0.1", "--steps", "1"],
-     "rk4 does not keep conditions on positions, and 'constraint 2' of bare is one"),
+     "rk4 does not preserve conditions on positions, and 'constraint 2' of bare is one"),
     ("constraint rod: x^2 + y^2 = 1\n", ["run", "--method", "gauss-lobatto", "--step", "0.1", "--steps", "1"],
      "the start state is off the constraints: rod has residual -1 in the positions; give positions that satisfy it, "
      "or project them onto the constraints (--project)"),
     ("constraint rod: x^2 + y^2 = -1\nstart x = 1\n", ["check", "--project"],
-     "no positions were found that satisfy the constraints: from the start values, rod keeps the residual"),
+     "no positions were found that satisfy the constraints: from the start values, rod still has residual"),
     ("constraint rod: x^2 + y^2 = 1\nstart x = 3, y = 1\n", ["check", "--project", "solve=y,y'"],
-     "1 coordinate that may change (y) cannot satisfy the 1 constraint: rod keeps the residual"),
+     "1 coordinate that may change (y) cannot satisfy the 1 constraint: rod still has residual"),
     ("constraint wall: x = 1\n", ["check", "--project", "solve=y"],
      "wall has residual -1, and none of the coordinates that may change (y) changes it"),
     ("constraint wall: x = 1\n", ["check", "--project", "solve=x'"],
@@ -220,18 +220,18 @@ REFUSED = [
     ("constraint wall: x = 1\n", ["check", "--project", "keep=x"],
      "wall has residual -1, and none of the coordinates that may change (y) changes it"),
     ("constraint x' = 0\n", ["check", "--project", "solve=x"],
-     "'x' is a coordinate, which a projection leaves as it is where no constraint is on positions"),
+     "'x' is a coordinate, which a projection does not change unless there are conditions on positions"),
     ("constraint x' = 0\nstart solve y\n", ["check"],
-     "model.nh:5:13: 'y' is a coordinate, which a projection leaves as it is where no constraint is on positions"),
+     "model.nh:5:13: 'y' is a coordinate, which a projection does not change unless there are conditions on positions"),
     ("constraint wall: x = 1\nstart solve x\nobserve f = reaction(wal)\n", ["check"],
-     "model.nh:6:22: no constraint is called 'wal'; did you mean 'wall'?"),
+     "model.nh:6:22: there is no constraint 'wal'; did you mean 'wall'?"),
     ("constraint wall: x = 1\nlet f = reaction(wall)\n", ["check"],
-     "a force of constraint is found from the motion; reaction() may stand in 'observe' and 'force' only"),
+     "a constraint force follows from the motion; reaction() is allowed only in 'observe' and 'force'"),
     ("constraint wall: x = 1\nobserve f = reaction(x + 1)\n", ["check"], "expected the name of a constraint"),
     ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall)\n", ["check"],
      "'wall' is more than one constraint; expected one of them, as in reaction(wall[1])"),
-    ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall[3])\n", ["check"], "no constraint is called 'wall[3]'"),
-    ("constraint 1 = 2\n", ["check"], "constraint 1 has no velocity and no coordinate in it"),
+    ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall[3])\n", ["check"], "there is no constraint 'wall[3]'"),
+    ("constraint 1 = 2\n", ["check"], "constraint 1 contains neither a velocity nor a coordinate"),
     ("constraint wall: x = x\n", ["check"], "the two sides of wall are equal"),
     ("constraint wall: x = 1\nconstraint again: 2*x = 3\nstart x = 1\n", ["check"],
      "model.nh: the conditions on positions contradict each other: 'again' cannot be satisfied together with 'wall'"),
@@ -255,7 +255,7 @@ def test_dependent_start():
                    "constraint along: (A*(0, 1, 0))[2] = (B*(0, 1, 0))[2]\nstart body(A) = (0, 1, 0)\n", "run", "--time", "1")
     same(done.returncode, 1)
     same(done.stderr, "nonholo: step 1, t = 0: the constraints depend on each other at the start (along, |A| = 1, |B| = 1); "
-                      "no motion follows from such a state\n")
+                      "the motion cannot start from such a state\n")
 
 
 def main():

@@ -172,7 +172,7 @@ def test_starts(program, folder):
     check(apart(found["v"], [0.3, 1.2, 0.1]) < 1e-15, "another attitude keeps the body rate")
     done = program("check", path, "--start", "body(R) = (1, 2)")
     same(done.returncode, 2, "exit code")
-    check("expected an angular velocity, a vector of length 3" in done.stderr, done.stderr)
+    check("expected an angular velocity, which is a vector of length 3" in done.stderr, done.stderr)
     done = program("run", path, "--method", POLAR, "--step", "0.1", "--steps", "1", "--v", "1,2,3,4")
     same(done.returncode, 2, "four velocities")
 

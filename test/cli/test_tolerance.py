@@ -86,7 +86,7 @@ def the_last_step_is_shorter(program, folder):
     for method in ("gauss", "leapfrog", "dla01", "dop853"):
         model = "chaplygin-sleigh" if method in ("gauss", "dop853") else "chaotic-particle"
         done = program("run", model, "--method", method, "--step", 0.03, "--time", 0.1, "--json", "--no-estimate")
-        same(done.stderr, "nonholo: --time 0.1 is not a whole number of steps of 0.03; the last one is 0.01\n")
+        same(done.stderr, "nonholo: --time 0.1 is not a whole number of steps of 0.03; the last step is 0.01\n")
         found = json.loads(done.stdout)
         same((found["t"], found["steps"], found["rows"]), (0.1, 3, 5), method)
         exact = program.json("run", model, "--method", "reference", "--step", 0.05, "--time", 0.1, "--no-estimate")

@@ -65,13 +65,14 @@ static void forgotten_functions(void)
         for (int members = 1; members <= 5; members += 4)
             must_say(
                 steps_of(&broken, broken.name, "pendulum-cvt", NH_BACKEND_TAPE, members, &report),
-                NH_BROKEN_METHOD, &report, "which it says it skips");
+                NH_BROKEN_METHOD, &report, "which it promises not to call");
     }
     nh_method broken = *nh_method_find("rk4");
     broken.skips = skip_everything;
     if (nh_compiler_exists())
         must_say(steps_of(&broken, "rk4", "pendulum-cvt", NH_BACKEND_COMPILED, 1, &report),
-                 NH_NO_COMPILER, &report, "the method calls ACCELERATION, which it says it skips");
+                 NH_NO_COMPILER, &report,
+                 "the method calls ACCELERATION, which it promises not to call");
 }
 
 /* ---- scratch ---- */
@@ -175,7 +176,7 @@ static void too_little_scratch(void)
         broken.scratch = one_less;
         for (int members = 1; members <= 5; members += 4)
             must_say(steps_of(&broken, exact[i], "knife-edge", NH_BACKEND_TAPE, members, &report),
-                     NH_BROKEN_METHOD, &report, "numbers of scratch and asks for");
+                     NH_BROKEN_METHOD, &report, "numbers of scratch memory but requests");
     }
 }
 

@@ -286,7 +286,7 @@ static void test_bad_settings(void)
     check_setting(
         "mas=1",
         "unknown parameter 'mas'; did you mean 'mass'?\nparameters of the model: mass, length");
-    check_setting("x=1", "'x' is no parameter\nparameters of the model: mass, length");
+    check_setting("x=1", "'x' is not a parameter\nparameters of the model: mass, length");
     check_setting("mass", "setting 'mass': expected NAME=VALUE");
     check_setting(
         "mass=",
@@ -295,19 +295,17 @@ static void test_bad_settings(void)
         "mass=1 2",
         "setting of mass: expected an operator or the end, found '2'; multiplication is written "
         "with *\n    mass=1 2\n           ^");
-    check_setting(
-        "mass=x",
-        "setting of mass: 'x' is a coordinate; a parameter's value is made of numbers and earlier "
-        "parameters\n    mass=x\n         ^");
-    check_setting(
-        "mass=length",
-        "setting of mass: 'length' comes later; a parameter's value is made of numbers and "
-        "earlier parameters\n    mass=length\n         ^");
+    check_setting("mass=x", "setting of mass: 'x' is a coordinate; a parameter's value may contain "
+                            "only numbers and earlier "
+                            "parameters\n    mass=x\n         ^");
+    check_setting("mass=length", "setting of mass: 'length' is defined later; a parameter's value "
+                                 "may contain only numbers and "
+                                 "earlier parameters\n    mass=length\n         ^");
     check_setting("mass=1/0", "setting of mass: division by zero\n    mass=1/0\n           ^");
     check_setting("mass=inf", "setting of mass: unknown name 'inf'\n    mass=inf\n         ^");
     check_setting(
         "mass=(1,2)",
-        "setting of mass: a list of values stands here; expected a single one\n    mass=(1,2)\n"
+        "setting of mass: expected a single value, found a list of values\n    mass=(1,2)\n"
         "         ^");
 }
 
@@ -524,7 +522,7 @@ static void test_start(void)
     check_bad_start(
         p, "y[4]=1",
         "start: 'y[4]' does not exist: the index runs from 1 to 3\n    y[4]=1\n      ^");
-    check_bad_start(p, "x=1, x=2", "start: 'x' has a value already\n    x=1, x=2\n         ^");
+    check_bad_start(p, "x=1, x=2", "start: 'x' already has a value\n    x=1, x=2\n         ^");
     check_bad_start(
         p, "x=y[1]",
         "start: 'y' is a coordinate; expected numbers and parameters\n    x=y[1]\n      ^");

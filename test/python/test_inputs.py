@@ -240,7 +240,7 @@ class Inputs(unittest.TestCase):
         L = "model m\ncoordinate x\ninput u = 1\nlagrangian u*x'^2/2\n"
         for model, given, text in (
             (L, {"u:held": "t"}, "where its rate matters"),
-            (L, {"u": "x"}, "not in forces alone"),
+            (L, {"u": "x"}, "not only in forces"),
             ("model m\ncoordinate x, y\ninput u = 1\nlagrangian x'^2 + y'^2\nconstraint x = u\nstart x = 1\n", {"u:held": "1"}, "where its rate matters"),
             (PUSH, {"u": "2*y"}, "unknown name 'y'"), (PUSH, {"w": 1}, "inputs of the model: u"), (PUSH, {"u:cubic": "t"}, "held, linear or spline"),
             (PUSH, {"u:linear": "t"}, "a way to read a table"), (PUSH, {"u": ([0, 0], [1, 2])}, "times ascend"),
@@ -253,7 +253,7 @@ class Inputs(unittest.TestCase):
             nonholo.run(PUSH, step=0.1, steps=1, input={"u": lambda t, q, v: np.nan})
         with tempfile.TemporaryDirectory() as folder:
             for text, what in (("t,u\n0,0\n0.5,x\n", "u.csv:3: column 2: expected a number, found 'x'"), ("0,1\n1\n", "u.csv:2: 1 column, expected 2"),
-                               ("t,u\n0,1\n0,2\n", "u.csv:3: times ascend"), ("a,b,c\n1,2,3\n", "u.csv:1: no column is called 't'"), ("", "has no points"),
+                               ("t,u\n0,1\n0,2\n", "u.csv:3: times must ascend"), ("a,b,c\n1,2,3\n", "u.csv:1: there is no column 't'"), ("", "has no points"),
                                ("1,2,3\n", "u.csv:1: 3 columns and no header")):
                 with open(os.path.join(folder, "u.csv"), "w") as file:
                     file.write(text)

@@ -131,7 +131,7 @@ def check_interrupts_leave_nothing_behind():
 
 
 def check_functions_are_called_at_work():
-    """Wherever a function of the user is called, the handlers of signals are ours."""
+    """Wherever a user function is called, the handlers of signals are ours."""
     from nonholo._work import state
     outside = []
 

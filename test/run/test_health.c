@@ -156,11 +156,11 @@ static void test_blow_up(void)
     }
     remarks(driven, "rk4", 0.2, 100, "have grown by a factor");
     remarks(driven, "rk4", 0.2, 100, "the step 0.2 is large");
-    remarks(quartic, "rk4", 0.2, 100, "the energy, which the motion conserves, moved");
-    remarks(quartic, "dla01", 0.2, 100, "the energy, which the motion conserves, moved");
-    remarks(kepler, "rk4", 0.05, 100, "the energy, which the motion conserves, moved");
+    remarks(quartic, "rk4", 0.2, 100, "the energy, which the motion conserves, changed");
+    remarks(quartic, "dla01", 0.2, 100, "the energy, which the motion conserves, changed");
+    remarks(kepler, "rk4", 0.05, 100, "the energy, which the motion conserves, changed");
     remarks(winding, "gauss", 0.01, 100,
-            "the energy, which the motion conserves, moved"); /* 2 pi */
+            "the energy, which the motion conserves, changed"); /* 2 pi */
     remarks(quartic, "rk4", 0.005, 4000, NULL);
     remarks(kepler, "rk4", 0.002, 3000, NULL);
     remarks(spring, "gauss", 0.005, 10000, NULL);

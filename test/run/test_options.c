@@ -145,7 +145,7 @@ static void refused(void)
     CHECK(nh_system_start(system, NULL, q, v, NULL) == NH_OK);
     CHECK(nh_run_create(&run, system, &options, &report) == NH_OK);
     CHECK(nh_run_advance(run, 1, &report) == NH_BAD_ARGUMENT);
-    CHECK(strcmp(report.text, "member 0 of 3 has no state; nh_run_start gives it one") == 0);
+    CHECK(strcmp(report.text, "member 0 of 3 has no state; call nh_run_start first") == 0);
     CHECK(nh_run_save(run, &bytes, &size, &report) == NH_BAD_ARGUMENT);
     CHECK(nh_run_start(run, 0, 0, q, v, &report) == NH_OK);
     CHECK(nh_run_start(run, 2, 0, q, v, &report) == NH_OK);
