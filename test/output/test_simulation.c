@@ -190,7 +190,7 @@ static void test_refusals(const nh_system *system)
     nh_simulation_options wrong = o;
     wrong.output = in_folder("x.csv");
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
-    CHECK(strstr(report.text, "is of a run without an output file") != NULL);
+    CHECK(strstr(report.text, "belongs to a run without an output file") != NULL);
     wrong = o;
     wrong.steps = 1;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);

@@ -243,7 +243,7 @@ class Inputs(unittest.TestCase):
             (L, {"u": "x"}, "not only in forces"),
             ("model m\ncoordinate x, y\ninput u = 1\nlagrangian x'^2 + y'^2\nconstraint x = u\nstart x = 1\n", {"u:held": "1"}, "where its rate matters"),
             (PUSH, {"u": "2*y"}, "unknown name 'y'"), (PUSH, {"w": 1}, "inputs of the model: u"), (PUSH, {"u:cubic": "t"}, "held, linear or spline"),
-            (PUSH, {"u:linear": "t"}, "a way to read a table"), (PUSH, {"u": ([0, 0], [1, 2])}, "times ascend"),
+            (PUSH, {"u:linear": "t"}, "interpolates a table"), (PUSH, {"u": ([0, 0], [1, 2])}, "times must ascend"),
             (PUSH, {"u": ([0, 1], [1, np.nan])}, "point 2"), (PUSH, {"u": np.zeros((2, 3))}, "of shape"), (PUSH, {"u[1]": 1}, "not a family"),
             ("model m\ncoordinate x\n", {"u": 1}, "lagrangian|has none"),
         ):
