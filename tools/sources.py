@@ -10,7 +10,7 @@ import sys
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 methods = ["src/method/" + f for f in dict.fromkeys(
     re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
-# what is compiled for every kind of lanes and processor
+# compiled for every number of lanes and processor level
 kernels = methods + ["src/method/spark.c", "src/method/shared.c"]
 # those with loops over stages, or inside an iteration, that -O3 makes faster by more than 3% (reference gains nothing)
 staged = {"src/method/%s.c" % f for f in ("spark", "discrete-gradient", "gonzalez-f")}
@@ -20,9 +20,9 @@ def of(*folders):
     return {f for f in rooms if f.split("/")[1] in folders}
 
 
-# what writes texts for elsewhere, or reads and judges figures
+# writes exports, or reads and evaluates figures
 text = of("export", "figure")
-# what reads, derives or judges: short loops, once for each command; not what calls the user's functions in every step
+# reads, derives or evaluates: short loops, once per command; not the code that calls the user's functions in every step
 once = of("model", "mechanics", "code", "system", "method", "analysis") - {"src/system/callbacks.c"}
 lists = {
     "models": lambda: glob.glob("models/*.nh"),

@@ -43,7 +43,7 @@ static const char *advised(const nh_system *system, bool with_step, double toler
     const char *const own[] = {fine ? "verner98" : "dop853", "reference"};
     for (size_t i = 0; i < sizeof own / sizeof *own && !with_step; i++)
         if (applies(own[i], system)) {
-            *reason = "no step is given, and it chooses its own steps";
+            *reason = "no step is given, and it chooses its own";
             return own[i];
         }
     return nh_advise(system, reason);

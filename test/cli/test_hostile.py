@@ -298,7 +298,7 @@ def test_starts():
     line = ["ensemble", "pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "2", "--starts"]
     with tempfile.TemporaryDirectory() as folder:
         for text, message in [
-            ("", "names the columns"), ("x\n", "no start states"), ("x,x\n1,1\n", "comes twice"), ("x\nnan\n", "not a number"),
+            ("", "must name the columns"), ("x\n", "no start states"), ("x,x\n1,1\n", "comes twice"), ("x\nnan\n", "not a number"),
             ("x\n1e999\n", "not a number"), ("x\n1,2\n", "more numbers"), ("x,y\n1\n", "1 number for 2"),
             ("\x1b[31m\n1\n", "no coordinate"), ("x\n0x1p\n", ""), (b"x\0y\n1\n", "a NUL byte"), ("," * 1000000 + "\n1\n", "no coordinate"), ("\0" * 1000, "a NUL byte"),
             ("x\n" + "1" * 1000000 + "\n", "not a number"),
