@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_cli.py NONHOLO: the command line as a user meets it.
+"""test_cli.py NONHOLO: the command line as a user sees it.
 
 bad_commands.txt holds the command lines that must be refused, with exit code and exact message; the
 functions below are the ones that must work, or fail while computing."""
@@ -21,7 +21,7 @@ from harness import PATIENCE, Program, cases_in_folders, check, run_all, same, t
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLEIGH = ("run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1")
 PARTICLE = ("run", "nonholonomic-particle", "--method", "dla01", "--step", "0.1")
-TIMES = ("seconds", "ns_per_step", "methods", "backend")  # these differ from run to run
+TIMES = ("seconds", "ns_per_step", "methods", "backend")  # these values differ from run to run
 KEYS = """model method step steps t q v energy energy_error_max constraint_max observables seconds
           ns_per_step""".split()
 
@@ -133,7 +133,7 @@ def csv_is_complete_and_exact(program, folder):
     same(last[7], found["energy"], "last energy")
     same(last[8], found["observables"]["forward"], "observable")
     same([float(cell) for cell in rows[0][:4]], [0, -5, 0, 0.1], "first row")
-    for row in rows:  # no number is longer than the shortest that reads back
+    for row in rows:  # no number is longer than the shortest that reads back exactly
         for cell in row:
             digits = lambda text: re.sub(r"e.*|[-.]", "", text).strip("0")
             same(digits(cell), digits(repr(float(cell))), f"digits of {cell}")
@@ -235,7 +235,7 @@ def picture_without_gnuplot(program, folder):
 
 
 def failing_run_keeps_what_it_has(program, folder):
-    """rk4 with a giant step leaves the range of numbers."""
+    """rk4 with a huge step overflows."""
     words = "run chaotic-particle --method rk4 --step 2 --steps 1000 --every 1".split()
     path = os.path.join(folder, "a.csv")
     done = program(*words, "-o", path, "--json")
@@ -280,7 +280,7 @@ def closed_streams(program, folder):
 
 
 def data_to_standard_output(program, folder):
-    """-o -: the CSV of -o FILE.csv on standard output and nothing else there; the report goes beside it."""
+    """-o -: the CSV of -o FILE.csv on standard output and nothing else there; the report goes to standard error."""
     ensemble = ("ensemble", "pendulum-cvt", "--members", 3, "--method", "dla01", "--step", 0.1, "--steps", 20)
     for line in ((*SLEIGH, "--steps", 7), ensemble, (*ensemble, "--table", "members")):
         done = program(*line, "-o", "-", cwd=folder)
@@ -335,7 +335,7 @@ def durations_have_units_that_fit(program, folder):
 
 
 def a_missing_model_is_told_first(program, folder):
-    """Before the options that are missing, too; a part of a name is enough for a suggestion."""
+    """Even before missing options; a part of a name is enough for a suggestion."""
     for name in ("run", "compare", "order", "ensemble", "check", "bench"):
         done = program(name, "sleigh")
         same((done.returncode, done.stdout), (2, ""), name)
@@ -358,7 +358,7 @@ def on_a_terminal(program, *words, env=None):
     try:
         while data := os.read(ours, 4096):
             seen += data
-    except OSError:  # Linux says EIO when the other side is gone
+    except OSError:  # Linux returns EIO when the other side is closed
         pass
     os.close(ours)
     child.wait(PATIENCE)
@@ -465,7 +465,7 @@ def friction_by_reactions(program, folder):
 
 
 def leapfrog_keeps_a_discrete_energy(program, folder):
-    """Of the passengers, of a whole system, with a constant force and without constraints; measured: at most 2e-12 of 1
+    """For the passengers, for a whole system, with a constant force and without constraints; measured: at most 2e-12 of 1
     (knife-edge, whose skate becomes fast), the others 1e-14; dla01 errs by 4e-4 and more."""
     swing = os.path.join(folder, "swing.nh")
     with open(swing, "w") as file:
@@ -494,7 +494,7 @@ def leapfrog_keeps_a_discrete_energy(program, folder):
 
 
 def observed_columns_resume(program, folder):
-    """Rows that look back are the same with pauses, and a run resumes only with the same columns."""
+    """Rows that use the previous state are the same with pauses, and a run resumes only with the same columns."""
     path = lambda name: os.path.join(folder, name)
     how = ["run", "pendulum-cvt", "--method", "leapfrog", "--step", ".1", "--steps", 3000, "--every", 7, "--quiet"]
     observed = ["--observe", "leapfrog_invariant, midpoint:gear,constraint"]
@@ -577,7 +577,7 @@ def check_finds_moving_energies(program, folder):
 
 
 def large_dense_masses_are_not_singular(program, folder):
-    """Bounds of round-off grow with every pivot: after forty of them they no longer tell a pivot from zero."""
+    """Bounds on round-off grow with every pivot: after forty pivots they no longer distinguish a pivot from zero."""
     found = program.json("check", "tractor-trailers", "--set", "K=40")
     same((len(found["coordinates"]), len(found["constraints"])), (44, 42))
 

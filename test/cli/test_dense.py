@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_dense.py NONHOLO: what is found out about a model has a budget. Texts of 200 bytes with dense mass matrices,
-dense constraints and long sums are checked within bounded memory, and check says what was not looked for; where
-solving for the mass matrix waited, a run still gets it right."""
+"""test_dense.py NONHOLO: the analysis of a model has a budget. Texts of 200 bytes with dense mass matrices, dense
+constraints and long sums are checked within bounded memory, and check says what was not examined; if solving for
+the mass matrix was postponed, a run still computes it correctly."""
 import json
 import math
 import os

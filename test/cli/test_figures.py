@@ -121,7 +121,7 @@ def a_claim_is_told(program, folder):
                     "finding line error passenger_energy of DLA01 in high > 0\n")
     path = write(folder, "claims.fig", text)
     done = program("reproduce", path, "--out", os.path.join(folder, "claims"))
-    same(done.returncode, 0, done.stderr)  # a claim of others is no test of ours
+    same(done.returncode, 0, done.stderr)  # a claim by others is not a test of ours
     check(re.search(r"not reproduced max error energy of DLA01 in low < 1e-9 \[oscillating\]\n +measured 0.0\d+, claimed < 1e-09", done.stdout),
           done.stdout)
     check("2 findings passed, 0 failed\nclaims: 1 reproduced, 1 not\n" in done.stdout, done.stdout)
@@ -163,8 +163,8 @@ def a_method_that_fails_is_told(program, folder):
 
 
 def what_is_lost_is_told(program, folder):
-    """dla with alpha = .4 turns passengers of energy 1 into ones of 1e-14: that is not bounded. A table has a colour for it,
-    and what is measured of two states has a verdict although its first value is missing."""
+    """dla with alpha = .4 reduces the passenger energy from 1 to 1e-14, which is not bounded. A table has a colour for it,
+    and a quantity of two successive states has a verdict although its first value is missing."""
     text = ("figure gone\nmodel pendulum-cvt\nset eps = 0, sign = -1, shift = 1\nstart xi' = 2.82842712\nstep 0.1\ntime 1500\n"
             "method dla:alpha=.4 \"DLA .4\"\nmethod leapfrog \"leapfrog\"\n")
     findings = ("finding verdict error passenger_energy of \"DLA .4\" is lost\nfinding verdict error passenger_energy of \"leapfrog\" is bounded\n"
