@@ -388,8 +388,8 @@ static void test_constraints(void)
     nh_problem_free(p);
 }
 
-/* A constraint without velocities is one on positions; it goes behind the others and enters them by
- * its total time derivative. */
+/* A constraint without velocities is a condition on positions; it follows the others and enters
+ * them by its total time derivative. */
 static void test_positions(void)
 {
     nh_problem *p = build_family("constraint rod: x^2 + y[1]^2 = t\nconstraint x' = y[1]'\n"

@@ -8,7 +8,7 @@
 
 #include "open.h"
 
-/* A run from the model's start. Its remarks, one behind the other, go to `said`. */
+/* A run from the model's start. Its remarks, one after another, are written to `said`. */
 static nh_status go(const char *text, const char *method, double step, int64_t steps, char *said,
                     size_t size, nh_report *report)
 {
@@ -65,7 +65,7 @@ static void remarks(const char *text, const char *method, double step, int64_t s
         fprintf(stderr, "%s, step %g, said: %s\n", method, step, said);
 }
 
-/* ---- rank: the motion may go on in more than one way ---- */
+/* ---- rank: the motion may continue in more than one way ---- */
 
 /* A parallelogram passes the configuration where all its bars are in line. */
 static const char parallelogram[] =

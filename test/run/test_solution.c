@@ -99,7 +99,7 @@ static void compare_between(const nh_system *system, const trip *t, nh_solution 
     nh_run_free(fine);
 }
 
-/* Measured differences stand behind the bounds. */
+/* Measured differences are given after the bounds. */
 static const trip trips[] = {
     {"rolling-coin", "dop853:tolerance=1e-9", NULL, 0.1, 1e-8},
     {"rolling-coin", "dop853:tolerance=1e-9", NULL, 3, 1e-7},
