@@ -1,4 +1,4 @@
-/* The model language: every construct, checked by evaluating what came out of it, and every message
+/* The model language: every construct, checked by evaluating the result, and every message
  * in test/model/bad_models. Usage: test_language [directory of the bad models] [directory of the
  * models]
  */
@@ -159,14 +159,14 @@ static void test_kinks(void)
     VALUE("if(1 < 2, x, log(-y))", 2);
     VALUE("(abs(x - y))' + (max(x, y)*x)'", 2 + 29);
     VALUE("(if(x > 5, sqrt(x - 5), x^2))'",
-          20); /* the derivative that is not chosen is no number */
+          20); /* the derivative that is not chosen is not a number */
     VALUE("(if(x > 1, x*y, log(x - 7)))'", 29);
     CHECK_NEAR(
         value_of("let abs = x, min(a) = a + 1, if(a, b) = a - b\nlagrangian min(abs) + if(x, y)"),
         2, 1e-14);
     nh_problem *p =
         build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nobserve b = a\n");
-    CHECK(p && p->kinks == 0); /* the motion does not see it */
+    CHECK(p && p->kinks == 0); /* it has no effect on the motion */
     nh_problem_free(p);
     p = build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nforce x = -max(a, 1)\n");
     CHECK(p && p->kinks == 2 && p->kink[0].place.line == 3 && p->kink[1].place.line == 5);
@@ -178,7 +178,7 @@ static void test_kinks(void)
     nh_problem_free(p);
 }
 
-/* Natural cubic splines, beside values of SciPy's CubicSpline(bc_type='natural'). */
+/* Natural cubic splines, compared with values of SciPy's CubicSpline(bc_type='natural'). */
 static void test_tables(void)
 {
     const char *table = "table f = (0, 1), (1, 3), (2, 2), (4, 5)\n";
@@ -220,7 +220,7 @@ static void test_forces(void)
     nh_problem_free(p);
 }
 
-/* What becomes of vectors in statements. */
+/* Vectors in statements. */
 static void test_vector_statements(void)
 {
     nh_problem *p = build("model m\nparameter N = 2\ncoordinate r[1..3], u[1..N]\n"
@@ -642,7 +642,7 @@ static void check_good_model(const char *directory, const char *name)
 
 static void test_limits(void)
 {
-    /* Long sums, products and chains of lets are no nesting. */
+    /* Long sums, products and chains of lets do not count as nesting. */
     size_t size = 1 << 20, used = 0;
     char *text = malloc(size);
     used = (size_t)snprintf(text, size, "model m\ncoordinate x, y\nlet a0 = x\n");

@@ -1,5 +1,6 @@
-/* What runs remark, and where they stop: rank that is lost, masses that become singular, energies
- * that move, states that blow up. Each with what the program said before: nothing, and exit code 0.
+/* The remarks of runs, and where runs stop: loss of rank, masses that become singular, energies
+ * that change, states that blow up. For all of these the program formerly printed nothing and
+ * returned exit code 0.
  */
 #include <math.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static void test_rank(void)
         stops(slider, "gauss", steps[s], NH_DEPENDENT_CONSTRAINTS, 1.3645, "constraint ky");
 }
 
-/* ---- masses: p(v) turns round, and the motion ends ---- */
+/* ---- masses: p(v) has a turning point, and the motion ends ---- */
 
 static const char quartic_mass[] = "model quartic_mass\ncoordinate x\n"
                                    "lagrangian x'^4/4 - x'^2/2 - x\nstart x = 0, x' = 1.5\n";
@@ -127,7 +128,7 @@ static void test_mass(void)
     }
 }
 
-/* ---- energies that move, states that grow ---- */
+/* ---- energies that change, states that grow ---- */
 
 static const char spring[] = "model spring\ncoordinate x, y\n"
                              "lagrangian (x'^2 + y'^2)/2 - 500*(x^2 + y^2)\nstart x = 1, y' = 1\n";

@@ -1,6 +1,6 @@
-/* Structs of options: zeros mean what the command line does, bit for bit, on every shipped model;
- * structs of older and newer programs are understood or refused; a run that was never started, or
- * that is asked to go backwards, does not advance. Usage: test_options NONHOLO */
+/* Structs of options: zeros have the same meaning as on the command line, bit for bit, on every
+ * shipped model; structs of older and newer programs are understood or refused; a run that was
+ * never started, or that is asked to go backwards, does not advance. Usage: test_options NONHOLO */
 #include <nonholo_analysis.h>
 
 #include <stdlib.h>
