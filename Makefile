@@ -1,4 +1,4 @@
-# The front door. Everything is built by meson and ninja in build/.
+# The usual entry point. Everything is built by meson and ninja in build/.
 PREFIX ?= /usr/local
 # Below PREFIX. Not meson's choice, which depends on what else is installed: pkg-config and the loader search
 # /usr/local/lib on every Debian, but not /usr/local/lib64.
@@ -14,7 +14,7 @@ all: configure
 configure:
 	@tools/setup.sh
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(MESON_OPTIONS) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
-	@# a folder that changed may hold new files, which meson.build lists when it configures
+	@# a changed folder may contain new files, which meson.build lists during configuration
 	@test -z "$$(find src cli models figures python -type d -newer $(BUILD)/build.ninja)" || meson setup --reconfigure $(BUILD) >/dev/null
 
 demo: configure
@@ -24,7 +24,7 @@ demo: configure
 test: all
 	@tools/test.sh $(BUILD)
 
-# the tests once more with the address, leak and undefined-behaviour sanitizers (part of 'make test')
+# the tests again with the address, leak and undefined-behaviour sanitizers (part of 'make test')
 sanitize: all
 	@test/sanitize/test_sanitize.sh $(abspath $(BUILD)) $(CURDIR)
 
@@ -33,7 +33,7 @@ ARCHITECTURE ?= $(shell uname -m)
 wheel: configure
 	@tools/wheel.sh $(abspath $(BUILD)) $(ARCHITECTURE)
 
-# libFuzzer on what reads strangers' input; FUZZ_TIME seconds each
+# libFuzzer on everything that reads untrusted input; FUZZ_TIME seconds each
 FUZZ_TIME ?= 600
 fuzz: all
 	@tools/fuzz.sh $(abspath $(BUILD)) $(FUZZ_TIME)
@@ -45,40 +45,40 @@ positions-test: all
 	@python3 test/cli/test_groups.py $(BUILD)/nonholo --all
 	@python3 test/method/long_positions.py $(BUILD)/nonholo . $(POSITION_STEPS)
 
-# kill -9 at random moments, KILLS of them a case (the tests do two)
+# kill -9 at random moments, KILLS times per case (the tests do two)
 KILLS ?= 20
 kill-test: all
 	@python3 test/cli/test_kill.py $(BUILD)/nonholo $(KILLS)
 
-# ranks of MPI: launches at once, kill -9 of a rank at random moments and resume; workers of a Python pool killed
+# ranks of MPI: simultaneous launches, kill -9 of a rank at random moments and resume; workers of a Python pool killed
 LAUNCHES ?= 20
 ranks-test: all
 	@python3 test/cli/test_mpi.py $(BUILD)/nonholo $(KILLS) $(LAUNCHES)
 	@PYTHONPATH=$(BUILD)/python /usr/bin/python3 test/python/test_executor.py $(KILLS)
 
-# the same numbers from the library as gcc and clang make it at -O0 to -O3; builds in $(BUILD)/bits-*
+# the same numbers from the library built by gcc and clang at -O0 to -O3; builds in $(BUILD)/bits-*
 same-bits: all
 	@python3 test/output/test_same_bits.py $(abspath $(BUILD))/test/output/host $(CURDIR) $(abspath $(BUILD))
 
 # system calls and allocations that fail, and kill -9 at every call that changes a file: FAULTS of each kind and case
-# (0: every one; the tests do two)
+# (0: all; the tests do two)
 FAULTS ?= 60
 fault-test: all
 	@python3 test/faults/test_faults.py $(BUILD)/nonholo $(BUILD)/test/faults/faults.so $(FAULTS)
 
-# line coverage of src/ by the whole test suite, in a build of its own; takes long
+# line coverage of src/ by the whole test suite, in its own build; takes long
 coverage:
 	@tools/coverage.sh $(abspath $(BUILD))
 
 bench: all
 	@ninja -C $(BUILD) bench
 
-# the manual as HTML, without a network; needs what 'tools/setup.sh docs' installs
+# the manual as HTML, without a network; needs the packages that 'tools/setup.sh docs' installs
 docs: all
 	@ninja -C $(BUILD) docs
 	@echo "manual: $(BUILD)/manual/index.html"
 
-# the library in WebAssembly and a page around it, in $(BUILD)/playground; needs what 'tools/setup.sh playground' installs
+# the library in WebAssembly and its page, in $(BUILD)/playground; needs the packages that 'tools/setup.sh playground' installs
 playground: configure
 	@tools/playground.sh $(abspath $(BUILD))
 
@@ -87,7 +87,7 @@ playground-test: all playground
 	@python3 test/playground/test_module.py $(BUILD)/nonholo . $(BUILD)/wasm/playground
 	@python3 test/playground/test_page.py $(BUILD)/nonholo $(BUILD)/playground/index.html
 
-# The loader knows a new library when ldconfig has seen it, which only root can run.
+# The loader finds a new library only after ldconfig has run, which needs root.
 install: configure
 	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
 	@ninja -C $(BUILD) installed

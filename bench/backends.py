@@ -3,11 +3,11 @@
 
 For every method, model and number of steps the whole command is run with each backend, one after the other, and the
 time of auto is divided by the better of tape and compiled. Times are processor times of the command and the compiler
-that it calls, which others on the machine hardly change; with --wall they are those of a clock on the wall. The cache of
-compiled kernels is a new, empty folder for each command; with --warm it has the kernel already. The tape is stopped when
-it takes longer than the compiled run, and not started if a tenth of its steps take a fifth of that time: it is not the
-better one then. Repeated as often as --repeat says, and where the ratio is above 1.5 up to three times more, since
-other programs make single times longer; the smallest time counts. The last line counts the ratios above 1.5."""
+that it calls, which other processes hardly change; with --wall they are wall-clock times. The cache of compiled kernels
+is a new, empty folder for each command; with --warm it already contains the kernel. The tape is stopped when it takes
+longer than the compiled run, and not started if a tenth of its steps take a fifth of that time: it is then not the better
+one. Measurements are repeated --repeat times, and up to three times more if the ratio is above 1.5, because other processes
+lengthen single times; the smallest time counts. The last line counts the ratios above 1.5."""
 import argparse
 import json
 import math
@@ -24,8 +24,8 @@ AGAIN = 3  # times that a poor choice has to be confirmed
 
 
 def seconds_of(args, model, method, steps, backend, folder, limit=None):
-    """Seconds, and the backend that was in use at the end; (None, text) where the method does not apply,
-    (inf, backend) where it takes longer than `limit`."""
+    """Seconds, and the backend that was in use at the end; (None, text) if the method does not apply,
+    (inf, backend) if it takes longer than `limit`."""
     command = [args.program, "run", model, "--method", method, "--step", "0.001", "--steps", str(steps),
                "--backend", backend, "--json", "--quiet"]
     stop = math.ceil(limit) + 1 if limit else resource.RLIM_INFINITY

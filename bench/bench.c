@@ -1,7 +1,7 @@
 /* The speed table: our kernels against steps written by hand, as ratios inside one run.
  *
- * Machines are noisy: while a neighbour uses the same core, code that keeps it busy takes half as
- * long again, and code that mostly waits for itself as long as ever. So all contests are held in
+ * Machines are noisy: while a neighbour uses the same core, code that keeps the core busy takes
+ * half as long again, and latency-bound code takes as long as before. So all contests are held in
  * rounds over the whole time of the bench, every entry is the least of its timings, and only ratios
  * are shown next to each other. */
 #define _POSIX_C_SOURCE 200809L
@@ -25,7 +25,7 @@ typedef struct problem {
     int n;
     double q[COORDINATES_MAX], v[COORDINATES_MAX];
     hand_steps *dla01, *leapfrog, *gauss;
-    hand_steps *scalar; /* what an ensemble by dla01 is measured by */
+    hand_steps *scalar; /* reference for an ensemble by dla01 */
     const char *scalar_label;
 } problem;
 
@@ -83,7 +83,7 @@ static void add_ensemble(const problem *p)
     add(p, "dla01, ensembles on one core: multiple of one scalar trajectory", c, 2);
 }
 
-/* What a step of every method costs, as a multiple of a step of dla01. */
+/* The cost of a step of every method, as a multiple of a step of dla01. */
 static void add_every_method(const problem *p)
 {
     contestant c[CONTESTANTS_MAX];
@@ -101,7 +101,7 @@ static void add_every_method(const problem *p)
     add(p, "every method, compiled: time a step, multiple of dla01", c, count);
 }
 
-/* What carrying the rounding errors costs. */
+/* The cost of compensated sums. */
 static void add_compensation(const problem *p)
 {
     nh_report report;
@@ -126,7 +126,7 @@ static void add_problem(const problem *p)
     add_every_method(p);
 }
 
-/* The pendulum's potential with sin(2 xi), which costs no sine of its own. */
+/* The pendulum's potential with sin(2 xi), which needs no additional sine. */
 static void add_double_angle(const problem *p)
 {
     static const char *const methods[] = {"dla01", "leapfrog"};

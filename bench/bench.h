@@ -1,4 +1,4 @@
-/* What the parts of the bench share. */
+/* Shared by the parts of the benchmark. */
 #ifndef BENCH_H
 #define BENCH_H
 

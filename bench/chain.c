@@ -1,5 +1,5 @@
-/* A chain of N rolling disks (n = 4N, m = 2N): growth with N, and a dense Schur complement as
- * yardstick. */
+/* A chain of N rolling disks (n = 4N, m = 2N): growth with N, compared with a dense Schur
+ * complement. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -10,7 +10,7 @@
 enum { DENSE_DISKS = 256, SMALLEST = 16, LARGEST = 16384, STEPS_AT_ONCE = 16, REPEATS = 100 };
 #define H 0.01
 
-/* ---- what a program with dense linear algebra does: dla01 with the constants of disk-chain.nh
+/* ---- a program with dense linear algebra: dla01 with the constants of disk-chain.nh
  * ---- */
 
 /* Solves a x = b by elimination with exchange of rows; a row-major, both overwritten. */
@@ -123,7 +123,7 @@ static void free_chain(chain *c)
     free(c->q);
 }
 
-/* Seconds a step, the least of several stretches. */
+/* Seconds per step, the shortest of several measurements. */
 static double time_chain(chain *c)
 {
     nh_report report;
@@ -155,7 +155,7 @@ static void compare_with_dense(void)
     }
     stop_if(nh_run_advance(c.run, STEPS, &report), &report);
     nh_run_state(c.run, 0, &t, q, q + n);
-    for (size_t i = 0; i < 2 * n; i++) /* q and v lie behind each other in both */
+    for (size_t i = 0; i < 2 * n; i++) /* q and v are contiguous in both */
         difference = fmax(difference, fabs(q[i] - c.q[i]));
     double ours = time_chain(&c);
     printf("  m = %zu: dense Schur complement %.0f us a step, ours %.1f us: %.0f times faster "

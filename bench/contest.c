@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A timing takes about a millisecond; one that nothing disturbs is met sooner or later. It has at
- * least so many steps that the first ones, which no step before them helps to begin, hardly count.
+/* A timing takes about a millisecond, so an undisturbed one occurs sooner or later. It has
+ * enough steps for the first ones, which have no previous step to start from, to hardly count.
  */
 enum { CONTESTS_MAX = 32, ROUNDS = 40, REPEATS = 4, STEPS_MAX = 40000, STEPS_MIN = 200 };
 #define TIMING 1e-3

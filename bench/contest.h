@@ -7,7 +7,7 @@
 enum { CONTESTANTS_MAX = 32, COORDINATES_MAX = 8 };
 #define STEP 0.05
 
-/* Steps of a kernel written by hand. `state` is q, then v; answers how many steps were done. */
+/* Steps of a kernel written by hand. `state` is q, then v; returns the number of steps done. */
 typedef long hand_steps(double *state, double h, long steps);
 
 typedef struct contestant {
@@ -20,14 +20,14 @@ typedef struct contestant {
 
 nh_run *make_run(const nh_system *system, const char *method, nh_backend backend, int members);
 
-/* Announces a contest from a start with n coordinates, as many velocities; the first contestant is
- * what the others are measured by. */
+/* Announces a contest from a start with n coordinates, as many velocities; the others are compared
+ * with the first contestant. */
 void add_contest(const char *title, const contestant *c, int count, int n, const double *q,
                  const double *v);
-/* Holds all of them in rounds and prints the results. */
+/* Runs all contests in rounds and prints the results. */
 void hold_contests(void);
 
-/* Seconds a step of one run, timed once. */
+/* Seconds per step of one run, timed once. */
 double time_run(nh_run *run, const double *q, const double *v, long steps);
 
 #endif

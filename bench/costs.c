@@ -1,4 +1,5 @@
-/* What steps cost beside what they must, as ratios inside one run: `ninja -C build costs`.
+/* The cost of steps relative to the necessary cost, as ratios within one run: `ninja -C build
+ * costs`.
  *
  *     a step at a time          nh_run_advance(run, 1) against one call for all steps
  *     implicit steps on M(q)    in evaluations of the accelerations, of which a step of rk4 has
@@ -36,7 +37,7 @@ static table open_table(const char *model, double step)
     return t;
 }
 
-/* False where the method does not apply. */
+/* False if the method does not apply. */
 static bool add(table *t, const char *method, nh_backend backend, bool singly)
 {
     entry *e = t->entry + t->count;
@@ -51,7 +52,7 @@ static bool add(table *t, const char *method, nh_backend backend, bool singly)
     return true;
 }
 
-/* Leaves the best as it is where a run fails. */
+/* Leaves the best time unchanged if a run fails. */
 static void time_entry(const table *t, entry *e)
 {
     nh_report report;

@@ -1,6 +1,6 @@
-/* The yardstick: steps written by hand for one problem each, as a careful programmer would who will
- * never simulate anything else. State in registers, no zeros multiplied, the same inline sine. All
- * of them are hand_steps (contest.h). */
+/* The reference for timings: steps written by hand for one problem each, as a careful programmer
+ * would who never simulates anything else. The state is in registers, no zeros are multiplied, the
+ * same inline sine. All of them are hand_steps (contest.h). */
 #ifndef NH_BENCH_HAND_H
 #define NH_BENCH_HAND_H
 

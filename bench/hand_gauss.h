@@ -1,7 +1,7 @@
-/* The yardstick for implicit steps: Gauss-SPARK with three stages by fixed point, written for one
- * problem each. Sizes known to the compiler, no zeros multiplied, stages of the last step continued
- * into the next, turns until round-off; unit masses and one linear constraint are taken for
- * granted. */
+/* The reference for implicit steps: Gauss-SPARK with three stages by fixed-point iteration, written
+ * for one problem each. Sizes known to the compiler, no zeros multiplied, stages of the last step
+ * continued into the next, iterations until round-off; unit masses and one linear constraint are
+ * assumed. */
 #ifndef NH_BENCH_HAND_GAUSS_H
 #define NH_BENCH_HAND_GAUSS_H
 

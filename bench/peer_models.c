@@ -1,4 +1,4 @@
-/* Solvers of others for bench/precision.py, which hands them the rates of models as functions. */
+/* Other solvers for bench/precision.py, which passes them the rates of models as functions. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <time.h>
@@ -19,7 +19,7 @@ static const struct {
 };
 enum { SOLVERS = sizeof solvers / sizeof *solvers };
 
-/* NULL behind the last one. */
+/* NULL after the last one. */
 __attribute__((visibility("default"))) const char *peer_label(int which);
 const char *peer_label(int which)
 {

@@ -1,4 +1,4 @@
-/* The pendulum CVT and the chaotic particle, written by hand for the solvers of others. */
+/* The pendulum CVT and the chaotic particle, written by hand for other solvers. */
 #include "peers.h"
 
 #include <math.h>

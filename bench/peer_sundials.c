@@ -10,7 +10,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-/* What every solve here needs; freed together. */
+/* The objects that every solution here needs; freed together. */
 typedef struct tools {
     SUNContext context;
     N_Vector y, dy, id;
@@ -177,7 +177,7 @@ static int project(realtype t, N_Vector y, N_Vector correction, realtype toleran
     for (int i = 0; i < n; i++) {
         NV_Ith_S(correction, i) = 0;
         NV_Ith_S(correction, n + i) = -A[i] * off / size;
-        if (error) /* what a projection takes out is no error of the solution */
+        if (error) /* the part removed by a projection is not an error of the solution */
             NV_Ith_S(error, n + i) -= A[i] * along / size;
     }
     return 0;

@@ -1,4 +1,4 @@
-/* Our methods against solvers of others at equal accuracy: the error at time T against a solution
+/* Our methods against other solvers at equal accuracy: the error at time T against a solution
  * of gauss:stages=8, and the time that it took.
  *
  *     nonholo-peers [FOLDER]     tables to standard output; work-precision-peers.csv and .svg into
@@ -68,7 +68,7 @@ static double error_at_end(const study *s, const double *q, const double *v)
     return error;
 }
 
-/* What is left of the constraint. After many turns of an angle its sine is only known to the
+/* The constraint residual. After many turns of an angle its sine is only known to the
  * rounding of the turns, so for ours q comes without them. */
 static double residual_of(const study *s, const double *q, const double *v)
 {
@@ -330,7 +330,7 @@ static void measure_all_of_ours(study *s)
         measure_ours(s, "dla01", nh_composition_name(i), pow(0.5, 0.125));
 }
 
-/* Where a study of minutes is, for who looks at it. */
+/* Progress of a study that takes minutes. */
 static void tell(const peer_problem *p, int round, const char *whose)
 {
     if (isatty(2))

@@ -1,4 +1,4 @@
-/* The peers: general solvers of others on the same problems, each in the form that suits it best.
+/* The peers: other general solvers on the same problems, each in the form that suits it best.
  */
 #ifndef PEERS_H
 #define PEERS_H

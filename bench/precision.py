@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""precision.py --folder BUILD --program NONHOLO --peers LIBRARY [--only TEXT] [--repeat N]: error against time where the mass
-matrix varies, of our methods, of solvers of others, and of an ideal DOP853. Points and a picture go to
+"""precision.py --folder BUILD --program NONHOLO --peers LIBRARY [--only TEXT] [--repeat N]: error against time for systems with
+a varying mass matrix, for our methods, other solvers, and an ideal DOP853. Points and a picture go to
 BUILD/work-precision-models.csv and .svg.
 
 The ideal solver takes the evaluations that SciPy's DOP853 counts with our accelerations as its right-hand side, each for
-the time of a compiled evaluation (a quarter of a step of rk4), and nothing else. The solvers of others (peer_models.c) get
-the accelerations as the C that 'nonholo export' writes, compiled with -O3 for this processor. Ours are dopri5, dop853 and
+the time of a compiled evaluation (a quarter of a step of rk4), and nothing else. The other solvers (peer_models.c) use the
+accelerations in the C code that 'nonholo export' writes, compiled with -O3 for this processor. Ours are dopri5, dop853 and
 verner98, compiled, with their own steps, from the start to the end in one call. Errors are at the end, the largest of
 |difference|/(1 + |value|) from a solution of order 16 (for the falling coin of order 12 with steps that follow the motion).
-Times for errors between those of the points are interpolated. Timings take turns, several in a row so that each finds its
-code in the cache as the loops of the others do, and the least of each counts."""
+Times for errors between those of the points are interpolated. The solvers are timed in turn, several times in a row
+so that each finds its code in the cache, and the shortest time counts."""
 
 import argparse
 import ctypes
@@ -33,7 +33,7 @@ TOLERANCES = [10.0 ** -k for k in range(2, 14)]
 COARSE = TOLERANCES[:8]  # on the falling coin, which takes minutes otherwise
 METHODS = {"dopri5": 1e-6, "dop853": 0, "verner98": 0}  # and the least tolerance that each is tried with
 LEAST, MOST = 1e-11, 1e-3  # errors that are compared
-SLOW = 0.5  # seconds: a solver of others is not asked for more
+SLOW = 0.5  # seconds: the limit for other solvers
 IN_A_ROW = 5  # timings of one run; the first finds another run's code in the cache
 
 RATE = """
@@ -51,12 +51,12 @@ void bench_rate(const double *y, double *dy)
 
 
 def evaluations(system, q, v, T, tolerance):
-    """The end of SciPy's solution, and how often it evaluated."""
+    """The end of SciPy's solution, and the number of evaluations."""
     n, y = len(q), np.zeros(2 * len(q))
     dy, forces = np.zeros(2 * n), np.zeros(len(system.constraints) + 1)
     place = [array.ctypes.data for array in (y, y[n:], dy[n:], forces)]
 
-    def slope(t, now):  # of all that a call costs, only their number counts
+    def slope(t, now):  # only the number of calls counts, not their cost
         y[:] = now
         dy[:n] = now[n:]
         lib.nh_system_acceleration(system._handle, t, *place, None)
@@ -80,7 +80,7 @@ def begin(model, method, step, start):
 
 
 def time_of(run, steps):
-    """From the start on, again and again with the same run."""
+    """The time of repeated solutions from the start with the same run."""
     call(lib.nh_run_start, run.handle, 0, 0.0, run.q.ctypes.data, run.v.ctypes.data)
     before = lib.nh_run_seconds(run.handle)
     call(lib.nh_run_advance, run.handle, steps)
@@ -95,7 +95,7 @@ def end_of(run):
 
 
 class Peers:
-    """Solvers of others, with the accelerations of models as C functions."""
+    """Other solvers, with the accelerations of models as C functions."""
 
     def __init__(self, library, program):
         self.library, self.program, self.labels = ctypes.CDLL(library), program, []
@@ -105,7 +105,7 @@ class Peers:
             self.labels.append(self.library.peer_label(len(self.labels)).decode())
 
     def rate(self, model, folder):
-        """The model's bench_rate; what exporting prints is of no interest."""
+        """The model's bench_rate; the output of exporting is ignored."""
         source, shared = os.path.join(folder, model + ".c"), os.path.join(folder, model + ".so")
         subprocess.run([self.program, "export", model, "--format", "c", "--method", "rk4", "--step", "0.1", "--quiet", "-o", source],
                        check=True, stdout=subprocess.DEVNULL)
@@ -116,7 +116,7 @@ class Peers:
         return ctypes.CDLL(shared).bench_rate
 
     def seconds(self, which, rate, T, tolerance, start):
-        """Of one solution, and its end; infinitely many where it fails."""
+        """Seconds of one solution, and its end state; infinity if it fails."""
         y = start.copy()
         time = self.library.peer_seconds(which, rate, len(y) // 2, ctypes.c_double(T), ctypes.c_double(tolerance),
                                          y.ctypes.data_as(ctypes.c_void_p))
@@ -124,7 +124,7 @@ class Peers:
 
 
 def measure_peers(peers, model, T, start, exact_end, repeat):
-    """Points (error, seconds) of each."""
+    """Points (error, seconds) of each solver."""
     points = {}
     with tempfile.TemporaryDirectory() as folder:
         rate = peers.rate(model, folder)
@@ -164,7 +164,7 @@ def measure_ours(model, T, start, exact_end, repeat):
 
 
 def study(label, model, T, start, exact, repeat, peers):
-    """Points of all, by who made them."""
+    """Points of all solvers, by solver."""
     shared = {"time": T, "start": start, "backend": "compiled", "estimate": False}
     how = exact or {"method": "reference", "step": T / 256}
     end = nonholo.run(model, **{**shared, **how})
@@ -181,7 +181,7 @@ def study(label, model, T, start, exact, repeat, peers):
 
 
 def fastest(curve, error):
-    """The time for such an error: straight lines in logarithms between the points that no other one beats."""
+    """The time for a given error, by linear interpolation in logarithms between the best points."""
     best, points = math.inf, []
     for e, time in sorted(curve):
         if time < best:
@@ -197,7 +197,7 @@ def fastest(curve, error):
 
 
 def ratios(ours, other):
-    """How many times as long as the other one we take, and where, for errors that both reach."""
+    """The ratio of our time to the other solver's, and the error, for errors that both reach."""
     found = []
     for k in range(0, 33):
         error = MOST * 10 ** (-k / 4)

@@ -57,7 +57,7 @@ static double compute_states(work *w)
     return now() - begin;
 }
 
-/* What the disk itself takes for as many bytes. */
+/* The time that the disk itself takes for the same number of bytes. */
 static double write_bytes(work *w)
 {
     static double table[ROWS][WIDTH];
@@ -111,7 +111,7 @@ static double write_csv(work *w)
     return write_archive(w, "csv");
 }
 
-/* What most programs do; like ours, the data reach the disk before the clock stops. */
+/* As most programs do it; as in ours, the data reach the disk before the clock stops. */
 static double write_fprintf(work *w)
 {
     double table[PIECE][WIDTH], begin = now();

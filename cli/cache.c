@@ -34,8 +34,8 @@ const command command_cache = {
     .name = "cache",
     .summary = "show or empty the cache of compiled kernels",
     .operands = "[--clear]",
-    .help = "Kernels compiled for a model are kept for the next run. When they take more than\n"
-            "256 MB (or NONHOLO_CACHE_MB), those not used for longest are removed.",
+    .help = "Compiled kernels are kept for later runs. When they take up more than 256 MB (or\n"
+            "NONHOLO_CACHE_MB), the least recently used ones are removed.",
     .examples = "nonholo cache\n"
                 "nonholo cache --clear",
     .options = OPTIONS_CACHE,

@@ -76,8 +76,9 @@ static void print_integrability(const finding *f)
         printf("yes: the constraints are holonomic\n");
     else if (found->integrable == NH_UNKNOWN)
         printf("unknown: %s\n", !f->facts->affine ? "the test is for linear constraints"
-                                : found->sought   ? "values near the start do not decide it"
-                                                  : "not looked for among so many constraints");
+                                : found->sought
+                                    ? "not decided by values near the start"
+                                    : "not examined because there are too many constraints");
     else if (hidden > 0)
         printf("partly: %d of %d %s holonomic\n", hidden, all, hidden == 1 ? "is" : "are");
     else
@@ -97,7 +98,7 @@ static void print_flag(const finding *f)
             printf("%s%d", i ? ", " : "", found->growth[i]);
         printf("%s of %d dimensions%s\n", found->holonomic < 0 ? ", ..." : "",
                nh_system_velocities(f->system) + found->with_time,
-               found->with_time ? ", time among them" : "");
+               found->with_time ? ", including time" : "");
     }
     for (int i = 0; i < nh_system_surfaces(f->system) && i < SHOWN; i++) {
         put_label(i ? "" : "integrals");
@@ -233,8 +234,7 @@ static void print_structure(const finding *f)
     const nh_facts *facts = f->facts;
     put_label("mass matrix");
     printf("%s%s\n", mass_name(facts),
-           facts->mass_waits ? " (accelerations not looked for among so many coupled coordinates)"
-                             : "");
+           facts->mass_waits ? " (accelerations not derived: too many coupled coordinates)" : "");
     put_label("lagrangian");
     printf("%s, %s, %s\n", facts->separable ? "separable" : "not separable",
            facts->autonomous ? "does not depend on time" : "the system depends on time",
@@ -270,11 +270,11 @@ static void print_conserved(const finding *f)
         printf("nothing found");
     for (int i = 0; i < remark_integrals(f->system); i++)
         printf("%s%s", i ? ", " : "", nh_system_integral_name(f->system, i));
-    printf("%s\n", f->facts->symmetries ? "" : " (symmetries not looked for)");
+    printf("%s\n", f->facts->symmetries ? "" : " (symmetries not searched for)");
     if (!f->facts->quadratic)
         return;
     put_label("");
-    printf("by leapfrog also a discrete energy%s, to round-off\n",
+    printf("leapfrog also preserves a discrete energy%s to round-off\n",
            f->facts->coupled ? " of the passengers" : "");
 }
 
@@ -532,10 +532,10 @@ const command command_check = {
     .name = "check",
     .summary = "show the properties of a model and which methods apply",
     .operands = "MODEL [OPTION...]",
-    .help = "Reads MODEL, derives its equations and prints its properties: sizes, the kind of\n"
+    .help = "Reads MODEL, derives its equations and prints its properties: its size, the kind of\n"
             "each constraint, whether the constraints are integrable, conserved quantities,\n"
             "driver and passengers, the start state, which methods apply and which one is\n"
-            "recommended. --latex prints the equations instead, for pasting.",
+            "recommended. With --latex it prints the equations in LaTeX instead.",
     .examples = "nonholo check chaplygin-sleigh\n"
                 "nonholo check mine.nh --set N=3 --json\n"
                 "nonholo check pendulum-cvt --latex",

@@ -57,7 +57,7 @@ static void insist(int number)
 {
     (void)number;
     if (saving)
-        say("nonholo: stopping as soon as what was computed is safe; another signal ends the "
+        say("nonholo: stopping as soon as the results so far are saved; another signal ends the "
             "process at once\n");
     else if (taken_up) { /* waiting for the compiler: stop it */
         taken_up = false;
@@ -95,7 +95,7 @@ int checkpointing_begin(checkpointing *c, const options *given)
 {
     *c = (checkpointing){.given = given, .last_time = clock_seconds()};
     if (given->checkpoint_every && !given->checkpoint)
-        return complain("--checkpoint-every is for --checkpoint FILE");
+        return complain("--checkpoint-every needs --checkpoint FILE");
     struct stat info;
     if (given->checkpoint && stat(given->checkpoint, &info) == 0 && !S_ISREG(info.st_mode) &&
         !S_ISDIR(info.st_mode)) { /* it would be replaced and finally removed */

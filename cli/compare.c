@@ -459,14 +459,14 @@ const command command_compare = {
     .summary = "compare methods: errors in every integral, drift, cost",
     .operands = "MODEL [--methods A,B,...] [--step H] [--steps N | --time T] [OPTION...]",
     .help =
-        "Simulates MODEL with each method and measures the errors in the conserved quantities:\n"
-        "energy, driver and passenger energy, momenta (see 'nonholo check'), the latitude, and\n"
-        "the constraints; of holonomic ones also in the positions. Prints the largest error\n"
-        "of each, its drift (a slope insensitive to oscillations, with its standard\n"
-        "deviation), a verdict (round-off, bounded, linear drift, exponential growth, random\n"
-        "walk, lost), and the cost per step.\n"
-        "Without --methods, all that apply are compared; without --step, with a step that suits\n"
-        "them; without --time, over the model's span.\n"
+        "Simulates MODEL with each method and measures the errors in the conserved quantities\n"
+        "(energy, driver and passenger energy, momenta, latitude; see 'nonholo check') and in\n"
+        "the constraints; for holonomic constraints it also measures the errors in the\n"
+        "positions. For each quantity it prints the largest error, the drift (a slope\n"
+        "insensitive to oscillations, with its standard deviation), a verdict (round-off,\n"
+        "bounded, linear drift, exponential growth, random walk, lost), and the cost per step.\n"
+        "Without --methods, all methods that apply are compared; without --step, a suitable\n"
+        "step is chosen; without --time, the duration is the model's span.\n"
         "In a list of methods, key=value after a comma is an option of the method before it.",
     .examples =
         "nonholo compare rolling-coin\n"

@@ -93,7 +93,7 @@ static void print_head(const contest *c, const char *title, int least)
 static void print_errors(const contest *c)
 {
     print_head(c, "largest error", 10);
-    printf("  %10s\n", "a step");
+    printf("  %10s\n", "per step");
     for (int m = 0; m < c->method_count; m++) {
         const course *one = &c->courses[m];
         printf("%-*s", first_width(c), one->method->text);

@@ -245,7 +245,7 @@ const command command_completion = {
     .name = "completion",
     .summary = "print a completion script for a shell",
     .operands = "bash|zsh",
-    .help = "Prints a script that lets the shell complete commands, options, models and methods.\n"
+    .help = "Prints a script that makes the shell complete commands, options, models and methods.\n"
             "'make install' installs the scripts where bash and zsh look for them.",
     .examples = "source <(nonholo completion bash)\n"
                 "nonholo completion zsh > ~/.zfunc/_nonholo",

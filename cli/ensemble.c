@@ -24,7 +24,7 @@ static int check_kind(const options *given)
     if (!random && given->sweep_count == 0 && !given->starts)
         return complain("ensemble needs --members N, --sweep NAME=a:b:n or --starts FILE.csv");
     if (random && (given->starts || given->q || given->v))
-        return complain("--members generates random starts; %s gives start states",
+        return complain("--members generates random starts and cannot be combined with %s",
                         given->starts ? "--starts"
                         : given->q    ? "--q"
                                       : "--v");
@@ -32,13 +32,15 @@ static int check_kind(const options *given)
         return complain(
             "random starts already satisfy the constraints; --project is for given starts");
     if (!random && (!isnan(given->energy) || given->seed >= 0 || given->around))
-        return complain("%s is for random starts: --members N", given->seed >= 0 ? "--seed"
-                                                                : given->around  ? "--around"
-                                                                                 : "--energy");
+        return complain("%s applies only to random starts; give --members N",
+                        given->seed >= 0 ? "--seed"
+                        : given->around  ? "--around"
+                                         : "--energy");
     if (given->starts && (given->q || given->v))
-        return complain("--starts and --%s both give start states", given->q ? "q" : "v");
+        return complain("--starts and --%s cannot be combined: both give start states",
+                        given->q ? "q" : "v");
     if (given->sweep_count > SWEEPS_MAX)
-        return complain("at most %d sweeps", SWEEPS_MAX);
+        return complain("an ensemble has at most %d sweeps", SWEEPS_MAX);
     return 0;
 }
 
@@ -52,7 +54,8 @@ static int check_paths(const options *given)
     if (status != NH_OK)
         return complain_report(&report);
     if (given->output && !is_csv(given->output) && given->table)
-        return complain("--table is for -o FILE.csv; %s holds everything", given->output);
+        return complain("--table applies only to -o FILE.csv; %s contains everything",
+                        given->output);
     if (given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
         return complain_report(&report);
     if (given->part && (!given->output || is_csv(given->output)))
@@ -186,7 +189,7 @@ static int tell_stop(ensemble_job *c, const nh_report *report)
     if (stopped && c->checkpointing.given->checkpoint)
         return complain("interrupted before the first step"), FAILED;
     if (stopped)
-        return complain("interrupted; with --checkpoint FILE it could be resumed"), FAILED;
+        return complain("interrupted; with --checkpoint FILE an ensemble can be resumed"), FAILED;
     return complain_report(report);
 }
 
@@ -334,12 +337,12 @@ const command command_ensemble = {
     .operands = "MODEL (--members N | --sweep NAME=a:b:n | --starts FILE) [--method METHOD]\n"
                 "                        [--step H | --tolerance R] [--steps N | --time T] "
                 "[OPTION...]",
-    .help = "Simulates many trajectories of MODEL, called members: random start states of one\n"
-            "energy that satisfy the constraints, or a list of start states, or a range of\n"
-            "parameter values, or combinations of starts and values. Prints mean, variance and\n"
-            "range of the energy error, the constraints and the observables over the members.\n"
-            "The results do not depend on the number of threads or on the order of members. A\n"
-            "member that fails is reported; the others continue.",
+    .help = "Simulates many trajectories of MODEL, called members. They start from random states\n"
+            "of one energy that satisfy the constraints, or from a list of start states, or they\n"
+            "take a range of parameter values, or combinations of starts and values. Prints the\n"
+            "mean, variance and range of the energy error, the constraints and the observables\n"
+            "over the members. The results do not depend on the number of threads or on the order\n"
+            "of the members. A member that fails is reported; the others continue.",
     .examples =
         "nonholo ensemble chaotic-particle --members 1000 --energy 1.535 --method dla01 \\\n"
         "        --step 0.2 --time 1000 -o statistics.csv --plot drift.svg\n"

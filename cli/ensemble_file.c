@@ -232,9 +232,10 @@ int open_ensemble_files(ensemble_job *c, const options *given)
     bool table = given->output && is_csv(given->output);
     int answer = 0;
     if (table && given->table && (given->checkpoint || given->resume))
-        answer = complain("a table of members cannot be resumed; -o FILE.h5 can");
+        answer = complain("a table of members cannot be resumed; use -o FILE.h5");
     else if (table && given->table && c->ranks.ranks > 1)
-        answer = complain("a table of members is written by one process; -o FILE.h5 by several");
+        answer = complain("a table of members is written by one process only; with several "
+                          "processes, use -o FILE.h5");
     else if (c->ranks.rank == 0)
         answer = lock_files(c, given, table);
     answer = ranks_agree(&c->ranks, answer);

@@ -62,12 +62,12 @@ void print_ensemble_text(const ensemble_job *c)
            nh_system_name(c->subject.system), c->method, c->wanted.step, steps, plural(steps),
            nh_ensemble_time(e, nh_ensemble_records(e) - 1), members, plural(members));
     print_statistics(c);
-    printf("  largest of all times: energy error %.3g", largest_error(c, 1));
+    printf("  largest over all times: energy error %.3g", largest_error(c, 1));
     if (nh_system_constraints(c->subject.system) > 0)
         printf(", constraint residual %.3g", largest_error(c, 2));
     putchar('\n');
     print_failures(c);
-    printf("  cost: %s a step and member, %d thread%s, %s\n",
+    printf("  cost: %s per step and member, %d thread%s, %s\n",
            duration(1e-9 * nanoseconds_per_step(c)).text, c->wanted.threads,
            plural(c->wanted.threads), backend_name(c));
     if (c->output && !is_standard_output(c->output))

@@ -47,13 +47,13 @@ const command command_export = {
     .name = "export",
     .summary = "write a model as a program or as equations",
     .operands = "MODEL --format FORMAT [-o FILE] [OPTION...]",
-    .help = "Writes MODEL for use elsewhere. Format c is a C program without dependencies that\n"
-            "takes the steps of the method, with the bits of 'nonholo run': -o NAME.c also\n"
-            "writes NAME.h. Format fmu is a functional mock-up unit NAME.fmu for co-simulation,\n"
-            "with the same steps, and for model exchange. The others are equations in which\n"
-            "parameters have their names: numpy code (python), a script that rebuilds the model\n"
-            "with SymPy (sympy), the graph of expressions (json), and a document (latex).\n"
-            "Without -o texts go to standard output.",
+    .help = "Writes MODEL for use in other programs. The format c is a C program without\n"
+            "dependencies that computes the same steps as 'nonholo run', bit for bit; -o NAME.c\n"
+            "also writes NAME.h. The format fmu is a functional mock-up unit NAME.fmu for\n"
+            "co-simulation with the same steps and for model exchange. The other formats contain\n"
+            "the equations with named parameters: numpy code (python), a script that rebuilds the\n"
+            "model with SymPy (sympy), the expression graph (json), and a document (latex).\n"
+            "Without -o, text is written to standard output.",
     .examples = "nonholo export pendulum-cvt --format c --method dla01 --step 0.05 -o cvt.c\n"
                 "cc -O3 -DNONHOLO_MAIN cvt.c -lm -o cvt && ./cvt 1000\n"
                 "nonholo export pendulum-cvt --format fmu --step 0.05 -o cvt.fmu",

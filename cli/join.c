@@ -68,11 +68,11 @@ const command command_join = {
     .summary = "join the parts of an ensemble",
     .operands = "PART.h5... -o FILE.h5 [--virtual]",
     .help =
-        "Joins files that 'nonholo ensemble --part K/N' wrote, in any order, to the file that\n"
-        "a single process would have written, to the last byte. Parts that are missing, given\n"
-        "twice, incomplete or of another ensemble are named, and nothing is written. With\n"
-        "--virtual nothing is copied: the file refers to the parts, which must stay where they\n"
-        "are, and h5py and xarray show one array all the same.",
+        "Joins the files written by 'nonholo ensemble --part K/N', in any order, into the file\n"
+        "that a single process would have written, identical to the last byte. If parts are\n"
+        "missing, duplicated, incomplete or from another ensemble, they are named and nothing\n"
+        "is written. With --virtual nothing is copied: the file refers to the parts, which must\n"
+        "stay where they are; h5py and xarray still show a single array.",
     .examples = "for k in 1 2 3; do\n"
                 "        nonholo ensemble chaotic-particle --members 1000 --method dla01 \\\n"
                 "                --step 0.2 --time 100 --part $k/3 -o part-$k.h5\n"

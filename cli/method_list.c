@@ -44,8 +44,8 @@ int split_methods(const char *text, char ***list, int *count)
             return complain("--methods needs methods separated by commas; one is empty");
         size_t name = strcspn(text, ",:=");
         if (name < length && text[name] != ':') /* "alpha=1" or "dla,alpha=1" */
-            return complain("--methods: options follow a method and ':', as in newmark:beta=.1,"
-                            "alpha=.5; '%.*s' does not",
+            return complain("--methods: options must follow a method and ':', as in "
+                            "newmark:beta=.1,alpha=.5, not '%.*s'",
                             (int)length, text);
         int answer = append(text, length, list, count);
         if (answer)

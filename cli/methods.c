@@ -30,7 +30,7 @@ static void name_choice(const char *choices, int index, char *text, size_t size)
 static void describe_default(const nh_option *option, char *text, size_t size)
 {
     if (option->follows)
-        snprintf(text, size, "that of %s", option->follows);
+        snprintf(text, size, "the value of %s", option->follows);
     else if (option->type == NH_OPTION_CHOICE)
         name_choice(option->choices, (int)option->standard, text, size);
     else
@@ -148,7 +148,7 @@ static void widen(int *width, const char *text)
 /* Columns as wide as their widest entry. */
 static void print_table(void)
 {
-    method_line head = {.name = "name", .summary = "what it is", "order", "cost", "keeps", "needs"};
+    method_line head = {.name = "name", .summary = "summary", "order", "cost", "keeps", "needs"};
     int name = 4, keeps = 5, needs = 5;
     yardstick y[YARDSTICKS];
     yardsticks_open(y);
@@ -213,10 +213,11 @@ static void print_composed(const nh_choice *choice)
 static void print_pace(const nh_choice *choice)
 {
     if (nh_choice_keeps(choice) & NH_KEEPS_SYMMETRY)
-        printf("pace       %s:pace=0.2 takes steps of 0.2 of the motion's own time, reversibly\n",
+        printf("pace       %s:pace=0.2 takes reversible steps of 0.2 of the time scale of the "
+               "motion\n",
                nh_method_name(choice->method));
     else
-        puts("pace       no: that needs a method that may be composed");
+        puts("pace       no: this requires a method that can be composed");
 }
 
 /* `text` is what the user typed: a name, perhaps with options. */
@@ -233,7 +234,7 @@ static void explain(const nh_choice *choice, const char *text)
            strcmp(text, nh_method_name(method)) == 0 ? "with default options" : text);
     printf("keeps      %s\n", describe_keeps(nh_choice_keeps(choice), keeps, sizeof keeps));
     printf("needs      %s\n", describe_needs(nh_choice_needs(choice), needs, sizeof needs));
-    printf("cost       %.3g evaluations a step on %s, step %g\n", cost_of(y, choice, text),
+    printf("cost       %.3g evaluations per step on %s, step %g\n", cost_of(y, choice, text),
            yardstick_name[yardstick_for(choice)], yardstick_step);
     print_composed(choice);
     print_pace(choice);
@@ -346,11 +347,11 @@ const command command_methods = {
     .summary = "list the integrators, or explain one",
     .operands = "[METHOD]",
     .help =
-        "Without METHOD lists the integrators: order, cost, what they preserve and what they\n"
-        "require of a model. The cost is the number of evaluations of functions of the model\n"
-        "per step, counted on pendulum-cvt (on chaplygin-ball for methods that need rotations)\n"
-        "with step 0.1. With METHOD prints its formulas, its options, its reference and how it\n"
-        "may be composed to a higher order.",
+        "Without METHOD, lists the integrators with their order, their cost, what they preserve\n"
+        "and what they require of a model. The cost is the number of evaluations of the model's\n"
+        "functions per step, counted on pendulum-cvt (on chaplygin-ball for methods that need\n"
+        "rotations) with step 0.1. With METHOD, prints its formulas, its options, its reference\n"
+        "and how it can be composed to reach a higher order.",
     .examples = "nonholo methods\n"
                 "nonholo methods gauss\n"
                 "nonholo methods newmark:beta=.1,alpha=.4",

@@ -58,8 +58,8 @@ const command command_models = {
     .name = "models",
     .summary = "list the shipped models, or print one",
     .operands = "[MODEL]",
-    .help = "Without MODEL lists the shipped models, one line each. With MODEL prints its text, a\n"
-            "good starting point for a model of your own.",
+    .help = "Without MODEL, lists the shipped models, one per line. With MODEL, prints its text,\n"
+            "which is a good starting point for a model of your own.",
     .examples = "nonholo models\n"
                 "nonholo models chaplygin-sleigh > mine.nh",
     .operands_most = 1,

@@ -26,8 +26,7 @@ static int list_given(survey *s, const options *given)
     if (s->sizes < 0)
         return BAD_USAGE;
     if (s->sizes < SIZES_LEAST)
-        return complain("--steps-list needs at least %d numbers to measure an order from",
-                        SIZES_LEAST);
+        return complain("--steps-list needs at least %d numbers to measure an order", SIZES_LEAST);
     return 0;
 }
 
@@ -39,10 +38,10 @@ static int list_halvings(survey *s, const options *given)
         return complain("--step %.10g is longer than --time %.10g", given->step, s->time);
     s->sizes = 1 + (int)(given->halvings > 0 ? given->halvings : HALVINGS);
     if (ldexp(whole, s->sizes - 1) > steps_max)
-        return complain("--time %.10g has too many steps of %.10g", s->time,
+        return complain("--time %.10g needs too many steps of %.10g", s->time,
                         s->time / ldexp(whole, s->sizes - 1));
     if (fabs(count - whole) > 1e-9 * whole)
-        remark("--time %.10g is not a whole number of steps of %.10g; beginning with %.10g",
+        remark("--time %.10g is not a whole number of steps of %.10g; the longest step is %.10g",
                s->time, given->step, s->time / whole);
     for (int i = 0; i < s->sizes; i++)
         s->steps[i] = (int64_t)ldexp(whole, i);
@@ -250,7 +249,7 @@ const command command_order = {
     .operands = "MODEL [--methods A,B,...] [OPTION...]",
     .help = "Simulates MODEL with each method and several step sizes, compares the final state\n"
             "with a reference solution, and estimates the order from the decrease of the error.\n"
-            "Without --methods it measures all that apply.\n"
+            "Without --methods it measures all methods that apply.\n"
             "Errors at round-off level, and steps too long to show the order, are marked and\n"
             "left out of the fit. In a list of methods, key=value after a comma is an option of\n"
             "the method before it: dla01,newmark:beta=.1,alpha=.5,gauss are three methods.",

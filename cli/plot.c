@@ -12,7 +12,7 @@ static int run(const options *given)
     nh_recorded *table = NULL;
     const char *path = given->operands[0];
     if (!given->output)
-        return complain("where should the picture go? Give -o FILE.svg, .png, .pdf or .html");
+        return complain("plot needs -o FILE.svg, .png, .pdf or .html");
     int64_t member = given->member < 0 ? 0 : given->member;
     if (nh_panels_can_plot(given->output, &report) != NH_OK ||
         nh_recorded_read(&table, path, member, &report) != NH_OK)
@@ -23,7 +23,7 @@ static int run(const options *given)
     else
         snprintf(title, sizeof title, "%.300s", path);
     if (nh_recorded_members(table) > 1 && given->member < 0)
-        remark("%s has %lld members; this is member 0, --member K draws another", path,
+        remark("%s has %lld members; this is member 0 (--member K draws another one)", path,
                (long long)nh_recorded_members(table));
     int answer = DONE;
     if (nh_recorded_plot(table, given->columns, given->output, title, &report) != NH_OK)
@@ -37,12 +37,13 @@ static int run(const options *given)
 
 const command command_plot = {
     .name = "plot",
-    .summary = "draw what was recorded in a file",
+    .summary = "plot the data recorded in a file",
     .operands = "FILE.h5|.csv|.npy|.npz [--columns A,B,Y/X] -o PICTURE",
     .help =
-        "Draws the columns of a file that 'run -o' or 'ensemble -o' wrote: without --columns the\n"
-        "path, coordinates, energy and what else was recorded; with it the columns that are\n"
-        "named, together over time, and Y over X for each Y/X.",
+        "Plots the columns of a file written by 'run -o' or 'ensemble -o'. Without --columns it\n"
+        "plots the path, the coordinates, the energy and the other recorded columns; with\n"
+        "--columns it plots the named columns together against time, and Y against X for each\n"
+        "Y/X.",
     .examples = "nonholo plot coin.csv -o coin.svg\n"
                 "nonholo plot coin.h5 --columns \"x,y,y/x,theta'/theta\" -o coin.png",
     .options = OPTIONS_COLUMNS,

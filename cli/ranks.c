@@ -121,7 +121,7 @@ int ranks_begin(ranks *r, const options *given)
     int answer = expected ? join_others(r, expected, implementation) : 0;
     if (!answer && r->ranks > 1 && strcmp(given->operands[0], "-") == 0)
         answer = ranks_agree(
-            r, complain("standard input reaches one process only; give the model as a file"));
+            r, complain("only one process can read standard input; give the model as a file"));
     return answer;
 }
 
@@ -192,8 +192,8 @@ int ranks_compare(ranks *r, const nh_ensemble *ensemble)
         free(first);
     nh_bytes_free(own);
     if (!alike)
-        complain("this is another ensemble than that of rank 0: the model's text, the options, the "
-                 "version of nonholo or the level of the processor differ");
+        complain("this ensemble differs from that of rank 0: the model's text, the options, the "
+                 "version of nonholo or the processor level is not the same");
     return ranks_agree(r, alike ? 0 : FAILED);
 }
 

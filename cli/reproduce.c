@@ -262,9 +262,10 @@ const command command_reproduce = {
     .operands = "[NAME... | FILE.fig... | all] [--quick] [--out DIR] [OPTION...]",
     .help =
         "Computes figures, plots them (SVG, PNG and an HTML page), writes their curves (CSV) and\n"
-        "checks the findings of the paper: for each it prints the measured and the expected\n"
-        "value, and pass or FAIL. The exit code is 1 if one fails. Without a name, lists the\n"
-        "figures; a figure of your own is a text file (see nonholo-figure(5)).",
+        "checks the findings of the paper: for each finding it prints the measured and the\n"
+        "expected value, and pass or FAIL. The exit code is 1 if any finding fails. Without a\n"
+        "name, it lists the figures. A figure of your own is a text file; see\n"
+        "nonholo-figure(5).",
     .examples = "nonholo reproduce\n"
                 "nonholo reproduce modin-verdier-fig7 --out figures\n"
                 "nonholo reproduce all --quick\n"

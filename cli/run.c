@@ -153,10 +153,10 @@ static int tell_failure(const run_job *job)
     if (job->status == NH_FILE_FAILED || job->status == NH_NO_MEMORY || nothing)
         complain("%s", job->failure.text);
     else if (kept)
-        complain("%s; %lld step%s kept in %s", job->failure.text, steps,
+        complain("%s; %lld step%s saved in %s", job->failure.text, steps,
                  steps == 1 ? " is" : "s are", kept);
     else
-        complain("%s; without -o FILE the steps before are not kept", job->failure.text);
+        complain("%s; without -o FILE the earlier steps are not saved", job->failure.text);
     return exit_code(job->status);
 }
 
@@ -185,7 +185,7 @@ static int finish(run_job *job, const options *given)
         return answer;
     if (stopped) {
         complain(
-            "interrupted after %lld of %lld step%s; with --checkpoint FILE it could be resumed",
+            "interrupted after %lld of %lld step%s; with --checkpoint FILE a run can be resumed",
             (long long)nh_run_steps(job->run), (long long)job->plan->steps,
             plural(job->plan->steps));
         return FAILED;
@@ -225,10 +225,11 @@ const command command_run = {
     .operands = "MODEL [--method METHOD] [--step H | --tolerance R] [--time T | --steps N] "
                 "[OPTION...]",
     .help = "Simulates MODEL from its start state and prints the final state, the errors in\n"
-            "energy and constraints, and the time per step. Without --step the method chooses\n"
-            "its own steps, by default dop853 with tolerance 1e-9; without --time the run is\n"
-            "some dozen times as long as the motion takes to change. MODEL is the name of a\n"
-            "shipped model or the path of a .nh file; '-' reads a model from standard input.",
+            "energy and constraints, and the time per step. Without --step, the method chooses\n"
+            "its own steps; the default is dop853 with tolerance 1e-9. Without --time, the\n"
+            "duration is the model's span or about a dozen times the time scale of the motion.\n"
+            "MODEL is the name of a shipped model or the path of a .nh file; '-' reads a model\n"
+            "from standard input.",
     .examples = "nonholo run rattleback\n"
                 "nonholo run rolling-coin --tolerance 1e-11 --times 0:10:501 -o coin.csv\n"
                 "nonholo run chaplygin-sleigh --method gauss --step 0.1 --time 100\n"

@@ -99,7 +99,7 @@ static void print_cost(const run_job *job, int width)
     double cost = nanoseconds_per_step(job);
     printf("  %-*s  ", width, "cost");
     if (isfinite(cost))
-        printf("%s a step, ", duration(1e-9 * cost).text);
+        printf("%s per step, ", duration(1e-9 * cost).text);
     printf("%s, %s\n", duration(nh_run_seconds(job->run)).text, backend_name(job));
 }
 
@@ -111,9 +111,9 @@ static void print_chosen(const run_job *job, int width)
                job->plan->method, job->plan->reason);
     if (job->plan->natural)
         printf("  %-*s  %s\n", width, "length",
-               nh_system_span(job->subject.system) > 0 ? "the model's span"
-                                                       : "some dozen times what the motion takes "
-                                                         "to change; the model has no span");
+               nh_system_span(job->subject.system) > 0
+                   ? "the model's span"
+                   : "about a dozen times the time scale of the motion; the model has no span");
 }
 
 /* How often each event happened, and which one ended the run. */

@@ -57,7 +57,7 @@ static bool next_line(reader *r)
     r->number++;
     while ((letter = getc_unlocked(r->file)) != EOF && letter != '\n') {
         if (letter == '\0')
-            r->answer = complain("%s:%lld: the line holds a NUL byte", r->path, r->number);
+            r->answer = complain("%s:%lld: the line contains a NUL byte", r->path, r->number);
         if (length == LINE_MAX_BYTES)
             r->answer = complain("%s:%lld: the line is longer than %d megabytes", r->path,
                                  r->number, LINE_MAX_BYTES >> 20);
@@ -91,7 +91,7 @@ static int read_names(reader *r)
     if (!next_line(r))
         return r->answer
                    ? r->answer
-                   : complain("%s: the first line names the columns, as in x,y,x',y'", r->path);
+                   : complain("%s: the first line must name the columns, as in x,y,x',y'", r->path);
     size_t columns = 1;
     for (const char *c = r->line; *c; c++)
         columns += *c == ',';
@@ -104,10 +104,10 @@ static int read_names(reader *r)
         name[strcspn(name, " ")] = '\0';
         int place = find_place(r, name);
         if (place < 0)
-            return complain_line(r, "no coordinate or velocity is called", name);
+            return complain_line(r, "there is no coordinate or velocity", name);
         for (int i = 0; i < r->columns; i++)
             if (r->place[i] == place)
-                return complain_line(r, "this column comes twice:", name);
+                return complain_line(r, "this column occurs twice:", name);
         r->place[r->columns++] = place;
     }
     return 0;
@@ -185,7 +185,7 @@ static int read_row(reader *r)
         if (end == item || end[strspn(end, " ")] || !isfinite(value))
             return complain_line(r, "this is not a number:", item);
         if (column >= r->columns)
-            return complain_line(r, "more numbers than columns, from here on:", item);
+            return complain_line(r, "more numbers than columns, beginning with", item);
         int place = r->place[column];
         *(place < s->coordinates ? q + place : v + place - s->coordinates) = value;
     }
@@ -209,7 +209,7 @@ int read_starts(ensemble_job *c, const char *path, bool project)
             answer = read_row(&r);
     answer = answer ? answer : r.answer;
     if (!answer && r.rows == 0)
-        answer = complain("%s has no start states below its first line", path);
+        answer = complain("%s has no start states after its first line", path);
     c->list_members = r.rows;
     fclose(r.file);
     free(r.line);

@@ -189,16 +189,16 @@ static int run(const options *given)
 
 const command command_survey = {
     .name = "survey",
-    .summary = "every method on every model: which integrals it keeps, as a table",
+    .summary = "run every method on every model and tabulate which integrals it preserves",
     .operands = "[MODEL...] [OPTION...]",
     .help =
-        "Simulates each MODEL (all shipped models unless given) with every method that applies to\n"
-        "it, and prints a Markdown table for each: how the error of every integral and of the\n"
-        "constraints behaves, as 'nonholo compare' tells it. A drift is followed by its slope and\n"
-        "one standard deviation of that, growth by its rate, other verdicts by the largest error.\n"
+        "Simulates each MODEL (by default all shipped models) with every method that applies to\n"
+        "it, and prints a Markdown table for each model. The table gives the verdict of 'nonholo\n"
+        "compare' on the error of every integral and of the constraints: a drift with its slope\n"
+        "and standard deviation, growth with its rate, other verdicts with the largest error.\n"
         "Without --step, the step is a hundredth of the model's span, or 0.02 if it has none;\n"
-        "without --steps, there are 2000. With --json, the numbers of 'nonholo compare' for each\n"
-        "model.",
+        "without --steps, 2000 steps are computed. With --json, the output contains the numbers\n"
+        "of 'nonholo compare' for each model.",
     .examples = "nonholo survey > survey.md\n"
                 "nonholo survey pendulum-cvt harmonic-cvt --methods dla01,leapfrog,avf-p\n"
                 "nonholo survey mine.nh --steps 20000 --json",

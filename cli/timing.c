@@ -25,7 +25,7 @@ int count_steps(const char *who, const options *given, int64_t *steps)
         return 0;
     double count = given->time / given->step, whole = round(count);
     if (whole > 9007199254740992.0)
-        return complain("--time %.10g has too many steps of %.10g", given->time, given->step);
+        return complain("--time %.10g needs too many steps of %.10g", given->time, given->step);
     *steps = (int64_t)whole;
     if (fabs(count - whole) > 1e-9 * fmax(1, whole))
         remark("--time %.10g is not a whole number of steps of %.10g; taking %lld step%s, to t = "
@@ -93,7 +93,7 @@ static int record_times(const options *given, nh_simulation_options *wanted)
     if (answer)
         return answer;
     if (from < given->t0)
-        return complain("--times begins with %.10g, before the start at %.10g", from, given->t0);
+        return complain("--times begins at %.10g, before the start at %.10g", from, given->t0);
     record_each(given, (to - from) / (double)(count - 1), wanted);
     wanted->steps = (count - 1) * wanted->every;
     wanted->time = 0;
@@ -112,9 +112,9 @@ int choose_timing(const options *given, nh_simulation_options *wanted)
     wanted->absolute = or_zero(given->absolute);
     wanted->every = given->every > 0 ? given->every : 0;
     if ((given->times || apart) && (counted || given->every > 0))
-        return complain("--times and --every-time take the place of --steps and --every");
+        return complain("--times and --every-time cannot be combined with --steps or --every");
     if (given->times && (apart || timed))
-        return complain("--times takes the place of --time and --every-time");
+        return complain("--times cannot be combined with --time or --every-time");
     if (given->times)
         return record_times(given, wanted);
     if (apart) {
@@ -126,9 +126,9 @@ int choose_timing(const options *given, nh_simulation_options *wanted)
         return complain("a run without --step needs a time greater than 0 and at least one state");
     double steps = wanted->time / wanted->step;
     if (stepped && steps > 0x1p53)
-        return complain("--time %.10g has too many steps of %.10g", given->time, given->step);
+        return complain("--time %.10g needs too many steps of %.10g", given->time, given->step);
     if (stepped && !apart && timed && fabs(steps - round(steps)) > 1e-9 * fmax(1, steps))
-        remark("--time %.10g is not a whole number of steps of %.10g; the last one is %.10g",
+        remark("--time %.10g is not a whole number of steps of %.10g; the last step is %.10g",
                given->time, given->step, given->time - floor(steps) * given->step);
     return 0;
 }

@@ -187,7 +187,7 @@ static void open_browser(char *address)
     posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", 1, 0);
     posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", 1, 0);
     if (posix_spawnp(&child, arguments[0], &quiet, NULL, arguments, environ) != 0)
-        remark("there is no xdg-open to open a browser with; open the address yourself");
+        remark("xdg-open was not found; open the address in a browser yourself");
     posix_spawn_file_actions_destroy(&quiet);
 }
 
@@ -221,9 +221,9 @@ const command command_view = {
     .operands = "MODEL [--no-open] [--port N] [OPTION...]",
     .help =
         "Computes a trajectory as 'nonholo run' does and shows the page that --plot FILE.html\n"
-        "would write: the mechanism as the model's 'draw' statements describe it, with plots\n"
-        "that follow its time. The page is handed out on a loopback address, which is printed,\n"
-        "until you press Ctrl-C, and is opened by xdg-open where there is one.",
+        "would write: the mechanism described by the model's 'draw' statements, and plots that\n"
+        "follow its time. The page is served at a loopback address, which is printed, until you\n"
+        "press Ctrl-C. If xdg-open is installed, it opens the page in a browser.",
     .examples = "nonholo view rattleback\n"
                 "nonholo view bicycle --set speed=3 --time 20 --no-open --port 8000",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_TOLERANCE |

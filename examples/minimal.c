@@ -27,7 +27,7 @@ int main(void)
     nh_system_start(system, NULL, q, v, &report);
     nh_system_energy(system, 0, q, v, &before, &report);
 
-    /* What is not set is as advised, and as the command line does it. */
+    /* Options that are not set are chosen as on the command line. */
     nh_run_options options = nh_run_options_default();
     options.method = "gauss:stages=3";
     options.step = 0.1;

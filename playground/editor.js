@@ -1,8 +1,8 @@
 // A small editor for models: a text field over a coloured copy of its text, an error under its line, and
-// completion. Everything that comes from the text is set as text, never as HTML.
+// completion. Everything that comes from the text is inserted as text, never as HTML.
 "use strict";
 
-// Pieces [kind, text] of a line, as docs/tools/nh.xml has them; `words` are its lists.
+// Pieces [kind, text] of a line, as in docs/tools/nh.xml; `words` are its lists.
 function colouredPieces(line, words) {
     const pieces = [], pattern = /#.*|\.\.|[A-Za-z_][A-Za-z_0-9]*|(?:\d+(?=\.\.)|(?:\d+\.?(?!\.)\d*|\.\d+)(?:[eE][-+]?\d+)?)|\s+|./gu;
     let first = true;
@@ -19,7 +19,7 @@ function colouredPieces(line, words) {
     return pieces;
 }
 
-// What could be meant by the word that ends at the cursor.
+// Possible completions of the word that ends at the cursor.
 function completions(text, at, words) {
     const before = text.slice(0, at), line = before.slice(before.lastIndexOf("\n") + 1);
     const word = (/[A-Za-z_][A-Za-z_0-9]*$/.exec(line) || [""])[0];
@@ -89,7 +89,7 @@ class Editor {
         this.colour();
     }
 
-    // Of a message of several lines the first without its place: the others repeat the line.
+    // The first line of a message, without its position: the other lines repeat the line of the model.
     complain(error) {
         this.wrong = error;
         this.complaint.textContent = error.text.split("\n")[0].replace(/^[^\n]*?:\d+:\d+: /, "");
@@ -97,7 +97,7 @@ class Editor {
         this.colour();
     }
 
-    // The size of a letter, from a line of them.
+    // The size of a letter, measured on a line of letters.
     measure() {
         const probe = element("span", { className: "probe", textContent: "x".repeat(100) }, this.paper), box = probe.getBoundingClientRect();
         probe.remove();
@@ -142,7 +142,7 @@ class Editor {
         this.list.hidden = true;
     }
 
-    // As typed, so that it can be undone.
+    // Inserted as if typed, so that it can be undone.
     write(text) {
         this.field.focus();
         if (document.execCommand && document.execCommand("insertText", false, text)) return;

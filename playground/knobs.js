@@ -10,7 +10,7 @@ function sliderRange(value) {
 }
 
 class Knobs {
-    // `changed` is called with nothing; values that are not the model's own are in `own`, a Map.
+    // `changed` is called without arguments; values that differ from the model's are in the Map `own`.
     constructor(place, changed) {
         Object.assign(this, { place, changed, own: new Map(), shown: "", rows: new Map() });
     }
@@ -36,7 +36,7 @@ class Knobs {
         if (row) row.box.classList.toggle("own", this.own.has(name));
     }
 
-    // Rows for these names; those that are there stay, so that nobody's slider is taken away while it is held.
+    // Rows for these names; existing rows stay, so that a slider does not disappear while it is being dragged.
     show(items, make) {
         const names = JSON.stringify(items.map((one) => one.name));
         if (names !== this.shown) {
@@ -68,7 +68,7 @@ function knobRow(knobs, one, plain) {
     return { box, label, slider, number };
 }
 
-// Parameters: `whole` tells which are numbers of things.
+// Parameters: `whole` says which of them are whole numbers.
 function showParameters(knobs, parameters, whole) {
     knobs.show(parameters, (one) => {
         const row = knobRow(knobs, one, false), [low, high] = sliderRange(one.value), integer = whole(one.name);

@@ -1,5 +1,5 @@
-/* What the page calls: models are opened, simulated and recorded through the public interface.
- * Answers are JSON; rows of numbers are read from the memory of the module (pg_rows).
+/* The functions that the page calls: models are opened, simulated and recorded through the public
+ * interface. Answers are JSON; rows of numbers are read from the memory of the module (pg_rows).
  *
  * There is one system at a time, and up to two simulations of it, so that methods can be compared.
  * Every text that is returned is valid until the next call. */
@@ -22,7 +22,8 @@ static bool used; /* by a simulation */
 static double *start_q, *start_v;
 static struct run {
     nh_simulation *simulation;
-    nh_system *own; /* what a run derives can change the bits of a later one of the same system */
+    nh_system *own; /* the results that a run derives can change the bits of a later run of the same
+                       system */
     const nh_system *system;
     double *rows; /* the last block: columns of the record, largest residual, drawn numbers */
     int64_t taken, room;
@@ -68,7 +69,7 @@ static const char *refuse(const nh_report *report)
     return end_answer(&j);
 }
 
-/* ---- what the library has ---- */
+/* ---- what the library contains ---- */
 
 EXPORTED const char *pg_library(void)
 {
@@ -132,7 +133,7 @@ static nh_status fail_memory(nh_report *report)
     return NH_NO_MEMORY;
 }
 
-/* A system of the model with the settings, which are lines of a text. */
+/* A system of the model with the settings, which are the lines of a text. */
 static nh_status build_system(nh_system **out, nh_report *report)
 {
     const char *setting[SETTINGS_MOST];
@@ -270,7 +271,7 @@ static void put_state_names(json *j)
     for (int i = 0; i < n; i++)
         json_boolean(j, NULL, nh_system_is_angle(nh, i));
     json_close_row(j);
-    json_row(j, "solved"); /* found from the constraints, unless given */
+    json_row(j, "solved"); /* determined by the constraints unless given */
     for (int i = 0; i < m; i++)
         json_boolean(j, NULL, nh_system_solves(nh, i));
     json_close_row(j);
@@ -344,8 +345,8 @@ static const char *begin_run(struct run *r)
     return end_answer(&j);
 }
 
-/* Begins simulation 0 or 1 from the present start. What is 0 or empty is chosen. `pause`: seconds
- * after which pg_advance returns. */
+/* Begins simulation 0 or 1 from the current start. Arguments that are 0 or empty are chosen
+ * automatically. `pause`: seconds after which pg_advance returns. */
 EXPORTED const char *pg_run(int which, const char *method, double step, double tolerance,
                             double time, double pause)
 {
@@ -379,8 +380,9 @@ EXPORTED int pg_width(int which)
            (channels > 0 ? channels : 0);
 }
 
-/* The rows that were not read yet, each pg_width numbers: the columns of the record, the largest
- * residual, the numbers of the drawing. Returns how many there are; pg_rows says where. */
+/* The rows that have not been read yet, of pg_width numbers each: the columns of the record, the
+ * largest residual, the numbers of the drawing. Returns their number; pg_rows gives their address.
+ */
 EXPORTED int pg_take(int which)
 {
     struct run *r = &runs[which];
@@ -434,7 +436,7 @@ static void put_progress(json *j, struct run *r)
     json_close_array(j);
 }
 
-/* Advances for about as long as pg_run was told, or to the end. */
+/* Advances for about the time given to pg_run, or to the end. */
 EXPORTED const char *pg_advance(int which)
 {
     nh_report report;
@@ -451,7 +453,7 @@ EXPORTED const char *pg_advance(int which)
     return end_answer(&j);
 }
 
-/* Writes what was recorded to a file of the module; the ending selects the format. */
+/* Writes the recorded data to a file of the module; the extension selects the format. */
 EXPORTED const char *pg_write(int which, const char *path)
 {
     nh_report report;

@@ -1,7 +1,7 @@
 // Smaller parts of the page: lists of methods, facts, results, the gallery, links and files.
 "use strict";
 
-// A method that is wanted before the model has told which there are.
+// A method that is requested before the methods that apply to the model are known.
 function wishMethod(select, name) {
     if (![...select.options].some((one) => one.value === name)) element("option", { value: name, textContent: name }, select);
     select.value = name;
@@ -67,7 +67,7 @@ function download(name, type, content) {
     setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-// The mechanism at the time that is shown, and the plots.
+// The mechanism at the displayed time, and the plots.
 function pictureOf(playground) {
     const pieces = playground.views.map((view) => svgOfScene(view, 480, 300, false));
     for (const panel of playground.plots.panels) pieces.push(svgOfPanel(panel, 480, 300, "#222"));

@@ -1,6 +1,6 @@
-// The playground: an editor, knobs and plots around a worker that computes. On the root element `data-ready` tells
-// that the library is there, `data-motion` after how many milliseconds something moved first, `data-done` how
-// often simulations came to an end, `data-failed` what the library last refused.
+// The playground: an editor, knobs and plots around a worker that computes. On the root element, `data-ready` says
+// that the library is loaded, `data-motion` after how many milliseconds something first moved, `data-done`
+// how many simulations were completed, `data-failed` the last error of the library.
 "use strict";
 
 const part = (id) => document.getElementById(id);
@@ -28,14 +28,14 @@ class Engine {
         this.worker.postMessage(wish);
     }
 
-    // A worker that is inside a long computation hears nothing: another takes its place.
+    // A worker that is busy with a long computation receives no messages, so another one replaces it.
     replace() {
         this.worker.terminate();
         this.begin();
     }
 }
 
-// ---- one simulation as far as it is known ----
+// ---- one simulation, as far as it is computed ----
 
 class Trajectory {
     constructor(plan, system, scene) {
@@ -96,7 +96,7 @@ class Playground {
 
     // ---- asking ----
 
-    // A change is sent when there was none for a while, and when the one before was answered.
+    // A change is sent if no other followed for a while and the previous one was answered.
     later(milliseconds) {
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.ask(), milliseconds);
@@ -161,7 +161,7 @@ class Playground {
     }
 
     on_broken(message) {
-        this.complain("The computation broke off: " + message.text);
+        this.complain("The computation stopped:  " + message.text);
         this.stop();
     }
 
@@ -223,7 +223,7 @@ class Playground {
         this.advanced();
     }
 
-    // The simulation that is shown is replaced when the first states of the next one are there.
+    // The displayed simulation is replaced when the first states of the next one arrive.
     replaceBy(one, which) {
         this.trajectories.length = Math.min(this.trajectories.length, this.runs);
         this.trajectories[which] = one;

@@ -3,7 +3,7 @@
 
 const PLOT_POINTS = 1500;
 
-// Every so-and-so-many-th value; of errors the largest on the way there. Zeros of errors are gaps on a logarithmic axis.
+// Every n-th value; for errors, the largest since the previous one. Errors that are zero are gaps on a logarithmic axis.
 function thinned(values, stride) {
     const out = [];
     for (let i = 0; i < values.length; i += stride) out.push(Number.isFinite(values[i]) ? values[i] : null);
@@ -20,7 +20,7 @@ function peaks(values, stride) {
     return out;
 }
 
-// Panels as page.js has them. A run has `names`, `kinds` and `columns`, the last of which is the largest residual.
+// Panels in the form of page.js. A run has `names`, `kinds` and `columns`; the last column is the largest residual.
 function panelsOf(system, runs) {
     const panels = [], several = runs.length > 1;
     const grids = runs.map((run) => Math.max(1, Math.ceil(run.columns[0].length / PLOT_POINTS)));
@@ -79,7 +79,7 @@ class LivePlots {
         return Math.max(240, Math.floor((this.place.clientWidth - 12 * (columns - 1)) / columns) - 4);
     }
 
-    // Plots with the same curves get new data; others are made anew.
+    // Plots with the same curves get new data; others are created again.
     update(system, runs) {
         this.panels = panelsOf(system, runs);
         const key = (p) => JSON.stringify([p.title, p.x, p.y, p.ylog, p.curves.map((c) => [c.name, c.colour, c.dash])]);

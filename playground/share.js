@@ -1,6 +1,6 @@
-// What the page shows as the part of an address behind "#": "model=NAME" for a shipped model as it is, else "m="
-// with everything as JSON, compressed, in base64. What arrives in an address is a stranger's: it is checked
-// here, and only ever used as text and numbers.
+// The state of the page as the part of an address after "#": "model=NAME" for an unchanged shipped model,
+// otherwise "m=" with everything as compressed JSON in base64. The content of an address is not trusted: it is
+// checked here and used only as text and numbers.
 "use strict";
 
 const LINK_TEXT_MOST = 300000; // letters of a model in a link
@@ -45,7 +45,7 @@ async function linkOf(content) {
     return "m=" + btoa(letters).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 
-// The content of a link: {model} or what was shared; null if it is none of ours.
+// The content of a link: {model} or the shared state; null if the link is not valid.
 async function contentOf(fragment) {
     try {
         const wish = new URLSearchParams(fragment);

@@ -4,7 +4,7 @@
 const svgNumber = (x) => String(Math.round(x * 100) / 100);
 const svgText = (text) => String(text).replace(/[&<>"']/g, (c) => "&#" + c.charCodeAt(0) + ";");
 
-let svgGradients = 0; // ids are of the whole picture
+let svgGradients = 0; // ids are unique in the whole picture
 
 class SvgContext {
     constructor() {
@@ -51,7 +51,7 @@ function svgOfScene(view, width, height, dark) {
     return context.text;
 }
 
-// About `count` round numbers from low to high; of a logarithmic axis powers of ten.
+// About `count` round numbers from low to high; powers of ten for a logarithmic axis.
 function roundTicks(low, high, count, log) {
     if (log) {
         const from = Math.ceil(Math.log10(low) - 1e-9), to = Math.floor(Math.log10(high) + 1e-9), step = Math.max(1, Math.ceil((to - from) / count));
@@ -62,7 +62,7 @@ function roundTicks(low, high, count, log) {
     return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (x, i) => (first + i) * step);
 }
 
-// A panel {title, x, y, ylog, equal, curves} as page.js has it, in a box of the given size.
+// A panel {title, x, y, ylog, equal, curves} as in page.js, in a box of the given size.
 function svgOfPanel(panel, width, height, ink) {
     const finite = (list, log) => list.filter((v) => v !== null && Number.isFinite(v) && (!log || v > 0));
     const range = (key, log) => {

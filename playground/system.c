@@ -1,10 +1,11 @@
-/* What a page has not got of a system: programs to start, disks, and sines to the last bit. */
+/* Replacements for what a page lacks: programs to start, disks, and sines that are exact to the
+ * last bit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <spawn.h>
 
-/* Who asks for a compiler or for gnuplot is told that there is none. */
+/* Callers that ask for a compiler or for gnuplot are told that there is none. */
 int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,
                  const posix_spawnattr_t *attributes, char *const *arguments,
                  char *const *environment)
@@ -20,9 +21,9 @@ int sync_file_range(int file, off_t from, off_t count, unsigned flags)
     return 0;
 }
 
-/* Sines in the numbers of a model, such as start values, come from the C library. Here that is
- * musl, whose result is not always the double next to the truth; that of Debian's nearly always is.
- * Steps have sines of their own (kernel/trig.h). */
+/* Sines in the numbers of a model, such as start values, come from the C library. Here that
+ * is musl, whose result is not always the nearest double; Debian's nearly always is.
+ * Steps use their own sines (kernel/trig.h). */
 double sin(double x)
 {
     return (double)sinl(x);

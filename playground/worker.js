@@ -1,15 +1,15 @@
-// Owns the module: opens models and simulates them in short pieces, so that it hears of changes in between.
+// Owns the module: opens models and simulates them in short pieces, so that it receives changes in between.
 //
 //     {kind: "begin", wasm}                                        the compressed module, as base64
 //     {kind: "open", id, file, text, settings, start, project, runs: [{method, step, tolerance, time}, ...]}
 //     {kind: "text", name}                                         the text of a shipped model
-//     {kind: "write", id, which, ending}                           what was recorded, as a file
+//     {kind: "write", id, which, ending}                           the recorded data, as a file
 //
 // Answers: "library", "text", "opened", "planned", "rows" (a transferred array and how far the run is), "written", and
-// "failed" with an error of the library. A new "open" ends what is under way. Node loads this file too, for tests.
+// "failed" with an error of the library. A new "open" ends the current computation. Node also loads this file, for tests.
 "use strict";
 
-const PIECE = 0.03; // seconds of computation between two looks at what has arrived
+const PIECE = 0.03; // seconds of computation between two checks for messages
 
 class Simulator {
     constructor(module, post) {
@@ -58,7 +58,7 @@ class Simulator {
         this.active.push(which);
     }
 
-    // A piece of each simulation; whether there is more to do.
+    // Computes a piece of each simulation; returns whether there is more to do.
     work() {
         for (const which of this.active.slice()) {
             const progress = this.advance(which), count = this.take(which), width = this.width(which), at = this.rows(which) / 8;

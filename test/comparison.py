@@ -1,4 +1,4 @@
-"""Compares what the library finds of a model with what independent.py finds: names, start state, and at several states
+"""Compares the library's results for a model with those of independent.py: names, start state, and at several states
 energy, constraint values, observables, accelerations and multipliers."""
 
 import json
@@ -12,8 +12,8 @@ SCATTERED = 5  # states besides the start, each as it comes and moved to the con
 
 
 def state_list(model, seed):
-    """(t, q, v): the start, and scattered states about it at other times. Where a model has no equations at such a
-    state, because a function ends or a matrix is singular, a state nearer to the start is taken."""
+    """(t, q, v): the start, and scattered states around it at other times. If a model has no equations at such a
+    state, because a function is undefined or a matrix is singular, a state nearer to the start is used."""
     q0, v0 = model.start()
     found = [(0.0, q0, v0)]
     chance = random.Random(seed)
@@ -78,7 +78,7 @@ def at_state(model, state, told, names):
     energy, k, solution = model.equations(*state)
     observed = model.observed(*state)
     here = dict(zip(names, told["observed"], strict=True))
-    n, stated = len(state[2]), len(k) - len(model.rotations)  # the length of a quaternion is our own affair
+    n, stated = len(state[2]), len(k) - len(model.rotations)  # the length of a quaternion is internal
     return {
         "energy": difference([told["energy"]], [energy]),
         "residual": difference(told["residual"], k),
@@ -89,8 +89,8 @@ def at_state(model, state, told, names):
 
 
 def compare(program, name, text, seed=1):
-    """The largest relative difference of each kind, over all states, between what the library makes of the model `name`
-    (or of the file at this path) and what the evaluator makes of `text`. Names must be equal."""
+    """The largest relative difference of each kind, over all states, between the library's results for the model
+    `name` (or the file at this path) and the evaluator's for `text`. Names must be equal."""
     model = independent.Model(text)
     states = state_list(model, seed)
     told = library_says(program, name, [(t, q, model.shown(q, v)) for t, q, v in states])
@@ -107,8 +107,8 @@ def compare(program, name, text, seed=1):
 
 
 def condition(text, seed=1):
-    """By how much accelerations and multipliers change, relative to the largest, when every number of a state is rounded
-    the other way: what no computation in double precision can be held to."""
+    """By how much accelerations and multipliers change, relative to the largest, when every number of a state is rounded the
+    other way: an accuracy that no computation in double precision can be expected to exceed."""
     model, chance, worst = independent.Model(text), random.Random(seed), 0.0
     for t, q, v in state_list(model, seed):
         _, _, solution = model.equations(t, q, v)

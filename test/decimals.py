@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""decimals.py SOURCE: no number with a decimal point is read or printed through the process's locale. In src/ that is
-base/decimal.c's affair alone: elsewhere strtod and its like do not occur, and the families of printf and scanf
-neither with a conversion of a double nor with a format that cannot be read here. The program never sets a locale."""
+"""decimals.py SOURCE: no number with a decimal point is read or printed through the process's locale. In src/ only
+base/decimal.c does this: elsewhere strtod and similar functions do not occur, and printf and scanf are not
+used with a conversion of a double or with a format that cannot be read here. The program never sets a locale."""
 import glob
 import os
 import re
@@ -15,7 +15,7 @@ FORMAT_AT = {"snprintf": 2, "fprintf": 1, "sscanf": 1, "fscanf": 1}  # which arg
 
 
 def without_comments(text):
-    """Comments become blanks; strings stay."""
+    """Replaces comments by blanks and keeps strings."""
     blank = lambda match: match[0] if match[0][0] in "\"'" else re.sub(r"[^\n]", " ", match[0])
     return re.sub(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', blank, text, flags=re.S)
 

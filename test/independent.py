@@ -1,16 +1,16 @@
 """An evaluator of the model language that shares nothing with the library, for the tests to compare with.
 
-It reads a model's text with a tokenizer and a Pratt parser of its own (nonholo-model(5) is the language), evaluates it
+It reads a model's text with its own tokenizer and Pratt parser (the language is described in nonholo-model(5)), evaluates it
 with numbers that carry their first and second derivatives (forward mode), and solves the dense equations of motion
 
     [ M  -K^T ] [ v'     ]   [ rate   ]     M = d2L/dv2,  K = dk/dv,  drift = (dk/dq) v + dk/dt
     [ K    0  ] [ lambda ] = [ -drift ]     rate = dL/dq + f + gyroscopic - (d2L/dvdq) v - d2L/dvdt
 
-by Gaussian elimination with pivoting. A condition on positions g = 0 stands behind the other constraints, as g' = 0.
-Vectors and matrices are lists. The prime of an expression is found by evaluating it once more, with numbers that carry
+by Gaussian elimination with pivoting. A condition on positions g = 0 follows the other constraints, as g' = 0.
+Vectors and matrices are lists. The derivative of an expression is computed by evaluating it again, with numbers that carry
 their rate along the motion. A rotation is a unit quaternion, four coordinates with a radial mass like the others;
-angular velocities are read off R^T R'. Only Python's standard library; written to be read, not for speed: what the
-library does with an expression graph, simplification, reverse mode and sparse elimination is done the plain way here."""
+angular velocities are read off R^T R'. Only Python's standard library; written to be readable, not fast: it
+does without the library's expression graph, simplification, reverse mode and sparse elimination."""
 
 import functools
 import math
@@ -160,7 +160,7 @@ def call(name, *arguments):
 
 
 def atan2(y, x):
-    """With derivatives: turned by the angle itself, the rest is a small arc tangent."""
+    """With derivatives: after a rotation by the angle itself, the rest is a small arc tangent."""
     angle = math.atan2(plain(y), plain(x))
     if not isinstance(y, Jet) and not isinstance(x, Jet):
         return angle
@@ -372,7 +372,7 @@ class Parser:
         return self.postfix(tree) if self.peek() == "[" else tree
 
     def target(self):
-        """What a start is given for: x, x[2]', R, body(R)."""
+        """The target of a start value: x, x[2]', R, body(R)."""
         if len(self.rest) < 2 or self.rest[-2][1] != "(":
             return self.reference()
         axes, _, rotation, _ = self.take(), self.take("("), self.take(), self.take(")")
@@ -431,7 +431,7 @@ class Parser:
 
 
 class HasVelocity(Exception):
-    """A velocity was asked for where there are none."""
+    """A velocity was used where there are none."""
 
 
 class NoVelocities:
@@ -440,7 +440,7 @@ class NoVelocities:
 
 
 class Moving:
-    """The coordinates of a scope with their rates, each found when it is asked for."""
+    """The coordinates of a scope with their rates, each computed on demand."""
 
     def __init__(self, scope):
         self.scope = scope
@@ -450,7 +450,7 @@ class Moving:
 
 
 class Argument:
-    """What a function was called with: evaluated where the function uses it, once in each scope."""
+    """An argument of a function call: evaluated where the function uses it, once in each scope."""
 
     def __init__(self, tree, local):
         self.tree, self.local, self.known = tree, local, {}
@@ -462,7 +462,7 @@ class Argument:
 
 
 class Scope:
-    """What names mean at a state: time, lists of coordinates and velocities (numbers or jets), and lets found so far."""
+    """The meaning of names at a state: time, lists of coordinates and velocities (numbers or jets), and lets found so far."""
 
     def __init__(self, model, t, q, v):
         self.model, self.t, self.q, self.v, self.known = model, t, q, v, {}
@@ -573,7 +573,7 @@ class Scope:
 
 
 class Starts:
-    """Start values as a list that finds each entry when it is asked for; 0 where nothing is said."""
+    """Start values as a list whose entries are computed on demand; 0 if not given."""
 
     def __init__(self, given):
         self.given, self.scope = given, None
@@ -594,7 +594,7 @@ class Model:
         self.starts = {}, {}  # of coordinates and of velocities
         self.solved = set(), set()  # the places that follow from the constraints
         statements = [(p.take(), p) for p in map(Parser, tokens(text.lstrip("\ufeff")))]
-        # Statements come in any order: first those that later ones need. Frames say nothing new.
+        # Statements come in any order: first those that later ones need. Frames add nothing.
         for kinds in (["parameter", "let", "input"], ["coordinate", "rotation"], ["velocity"],
                       ["lagrangian", "force", "constraint", "bracket", "start", "observe"]):
             for kind, p in statements:
@@ -716,7 +716,7 @@ class Model:
                         starts[place] = strength, part, local
 
     def members(self, target, tree, local):
-        """What an assignment names, as (place, whether it is one member of a family, its value's tree)."""
+        """The targets of an assignment, as (place, whether it is one member of a family, the tree of its value)."""
         _, name, indices, _ = target
         family = self.families[name]
         if indices:
@@ -768,7 +768,7 @@ class Model:
 
     def on_positions(self, tree, local):
         """Whether an equation has no velocities: it can be evaluated where there are none."""
-        try:  # with nan, of which every function has a value
+        try:  # with nan, for which every function has a value
             Scope(self, math.nan, [math.nan] * len(self.coordinates), NoVelocities()).value(tree, local)
         except HasVelocity:
             return False

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""layers.py SOURCE: every room of src/ includes only rooms before it and base; the command line and the
-examples include nothing of the library but nonholo.h; MPI and HDF5 stay out of nonholo.h."""
+"""layers.py SOURCE: every folder of src/ includes only earlier folders and base; the command
+line and the examples include only nonholo.h; MPI and HDF5 stay out of nonholo.h."""
 import glob
 import os
 import re

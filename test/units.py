@@ -1,9 +1,9 @@
 """Writes a model again in other units: the same motion, other numbers.
 
-Lengths (coordinates that are no angles) are multiplied by `length`, times by `time`, masses by `mass`; one coordinate
+Lengths (coordinates that are not angles) are multiplied by `length`, times by `time`, masses by `mass`; one coordinate
 after the other also by the factors `own`, in turn. No table of units is needed, because any multiple of a coordinate is
 a coordinate: every x of the text becomes x/length, every x' becomes x'*time/length, t becomes t/time, and the
-Lagrangian, forces, constraints, frames and start values get the factors that belong to that. The text is read with the
+Lagrangian, forces, constraints, frames and start values get the corresponding factors. The text is read with the
 parser of independent.py."""
 
 from independent import Parser, tokens

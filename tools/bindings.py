@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bindings.py OUT.py HEADER...: the declarations of the Python module, out of the headers. Run by the build."""
+"""bindings.py OUT.py HEADER...: the declarations of the Python module, generated from the headers. Run by the build."""
 
 import re
 import sys
@@ -27,7 +27,7 @@ class Types:
         self.constants = {n: v for i in items if i.kind == "enum" for n, v in i.members}
 
     def python(self, text, result=False):
-        """ctypes' name of a C type. Pointers are addresses, so that arrays are handed over quickly."""
+        """ctypes' name of a C type. Pointers are addresses, so that arrays are passed quickly."""
         array = re.fullmatch(r"(.*)\[(\w+)\]", text)
         if array:
             count = self.constants.get(array[2], array[2])

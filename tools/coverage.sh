@@ -1,7 +1,7 @@
 #!/bin/sh
-# coverage.sh BUILD: builds with counters in BUILD/coverage, runs the tests, reports line coverage of src/ file
-# by file. Fails below COVERAGE_LEAST per cent (90). Not the tests that have a build of their own: nothing of
-# what they run is counted.
+# coverage.sh BUILD: builds with counters in BUILD/coverage, runs the tests, reports the line coverage of src/
+# file by file. Fails below COVERAGE_LEAST per cent (90). Tests that use their own build are not run, because nothing
+# they execute is counted.
 set -eu
 build=$1/coverage
 command -v gcovr >/dev/null || { echo "nonholo: coverage needs gcovr" >&2; exit 1; }

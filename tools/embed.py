@@ -15,7 +15,7 @@ import sys
 
 
 def literal(text):
-    """A C string literal, a line a line, in pieces that every compiler accepts."""
+    """A C string literal, one line per line, in pieces that every compiler accepts."""
     lines = text.splitlines(keepends=True) or [""]
     escaped = (l.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") for l in lines)
     return "\n".join('    "%s"' % l.replace("??", '?""?') for l in escaped)
@@ -87,7 +87,7 @@ def templates(out, files):
 
 
 def page_parts(out, files):
-    """Scripts and styles, each with the digest that a content security policy names it by."""
+    """Scripts and styles, each with the digest that identifies it in a content security policy."""
     special = {"uPlot.iife.min.js": "uplot_script", "uPlot.min.css": "uplot_style", "LICENSE": "uplot_licence"}
     with open(out, "w") as o:
         o.write('#include "output/page.h"\n\n')

@@ -22,8 +22,8 @@ HEAD = ["| finding | measured | expected | |", "|---|---|---|---|"]
 
 
 def row(finding):
-    """What was looked at (with its case, if the finding is about every case), measured, expected, result."""
-    said = re.match(r'(?:"[^"]*"|[^"])*?(?= (?:=|<|>|is) )', finding["finding"])  # a label may hold such a sign too
+    """The quantity (with its case, if the finding is about every case), measured, expected, result."""
+    said = re.match(r'(?:"[^"]*"|[^"])*?(?= (?:=|<|>|is) )', finding["finding"])  # a label may also contain such a sign
     text = said[0] if said else finding["finding"]
     if finding["case"] and "every case" in finding["finding"]:
         text += " [%s]" % finding["case"]
@@ -32,7 +32,7 @@ def row(finding):
 
 
 def span(measured):
-    """One text for what was measured in several cases: the largest bound, or the range of the numbers."""
+    """One text for the values measured in several cases: the largest bound, or the range of the numbers."""
     numbers = [re.fullmatch(r"(round-off, at most |bounded by |)(-?\d[-+.\de]*)", m) for m in measured]
     if not all(numbers) or len({n[1] for n in numbers}) > 1:
         return None
@@ -42,7 +42,7 @@ def span(measured):
 
 
 def merged(rows):
-    """Rows of one finding in several cases become one row, if they have the same result and can be put in one text."""
+    """Rows of one finding in several cases become one row, if they have the same result and can be expressed in one text."""
     out = []
     while rows:
         text = rows[0][0].split(" in every case [")[0]

@@ -1,10 +1,10 @@
 #!/bin/sh
 # fuzz.sh BUILD SECONDS [TARGET...]: runs the fuzz targets of test/fuzz with libFuzzer (clang), the address
-# and the undefined-behaviour sanitizer. Objects and the corpora that grow are kept in BUILD/fuzz. What a
-# target finds stays there as TARGET-crash-*, TARGET-leak-* or TARGET-timeout-*; the exit code is 1 then.
-# Findings belong, made small, into test/fuzz/corpus/TARGET: the test 'fuzz corpora' goes through those.
+# and the undefined-behaviour sanitizer. Objects and the growing corpora are kept in BUILD/fuzz. Findings
+# are stored there as TARGET-crash-*, TARGET-leak-* or TARGET-timeout-*; the exit code is then 1.
+# Reduce findings and put them into test/fuzz/corpus/TARGET: the test 'fuzz corpora' replays them.
 # An input that takes longer than FUZZ_PATIENCE seconds (20) is a finding: a loaded machine needs more.
-# The target hdf5 is run when it is named: what it finds lies in HDF5's own library.
+# The target hdf5 runs only if it is named, because its findings are in the HDF5 library itself.
 set -eu
 build=$1 seconds=$2
 shift 2

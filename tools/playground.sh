@@ -1,19 +1,19 @@
 #!/bin/sh
-# playground.sh BUILD: the library in WebAssembly, by Debian's emscripten, in BUILD/wasm, and the page around it in
-# BUILD/playground.
+# playground.sh BUILD: builds the library in WebAssembly with Debian's emscripten in BUILD/wasm, and its page
+# in BUILD/playground.
 set -eu
 build=$1
 source=$(cd "$(dirname "$0")/.." && pwd)
 folder=$build/wasm
 command -v emcc >/dev/null || { echo "playground: needs emscripten (tools/setup.sh playground)" >&2; exit 1; }
-# what emcc calls finds its JavaScript modules here; a cache of our own elsewhere would be built for minutes
+# the programs that emcc calls find their JavaScript modules here; building our own cache elsewhere would take minutes
 NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
 export NODE_PATH
 unset EM_CACHE
-# meson knows no gnu17 for emcc, which has it
+# meson does not know that emcc supports gnu17
 [ -f "$folder/build.ninja" ] || meson setup "$folder" "$source" --cross-file "$source/tools/emscripten.ini" --buildtype=release \
     -Dc_std=none -Dc_args=-std=gnu17 -Ddefault_library=static -Dhdf5=disabled -Db_staticpic=false >/dev/null
-# a folder that changed may hold new files, which meson.build lists when it configures
+# a changed folder may contain new files, which meson.build lists during configuration
 (cd "$source" && test -z "$(find src cli models figures playground -type d -newer "$folder/build.ninja")") ||
     meson setup --reconfigure "$folder" >/dev/null
 ninja -C "$folder"

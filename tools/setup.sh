@@ -1,8 +1,8 @@
 #!/bin/sh
-# setup.sh [PURPOSE...]: installs the Debian packages that the build needs and does not find, and those of
-# each purpose that is named:
+# setup.sh [PURPOSE...]: installs missing Debian packages that the build needs, and those
+# for each named purpose:
 #     pip      'pip install .' without a package index
-#     python   what the Python module works with: SciPy, SymPy, xarray, pandas, notebooks and readers of HDF5 files
+#     python   packages that the Python module works with: SciPy, SymPy, xarray, pandas, notebooks and readers of HDF5 files
 #     cross    'make wheel ARCHITECTURE=aarch64'
 #     embedded  the tests of exported programs on a Cortex-M4F
 #     tex      the tests that compile exported equations
@@ -13,7 +13,7 @@
 #     browser  the tests of pages made by --plot FILE.html
 #     playground  'make playground' and its tests
 #     extras   all of them
-# Asks the package manager only when something is missing; without the right to install it prints the command
+# Calls the package manager only if something is missing; without permission to install, it prints the command
 # and stops. NONHOLO_SETUP=no skips all of it.
 set -eu
 purposes="pip python mpi docs bench fuzz browser cross embedded tex playground"

@@ -10,7 +10,7 @@ import sys
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 methods = ["src/method/" + f for f in dict.fromkeys(
     re.findall(r'METHOD\(\w+, "([^"]+)"\)', open("src/method/methods.def").read()))]
-# what is compiled for every kind of lanes and processor
+# compiled for every number of lanes and processor level
 kernels = methods + ["src/method/%s.c" % f for f in ("spark", "explicit", "shared")]
 # those with loops over stages, or inside an iteration, which are up to 13% slower at -O2 (reference is not)
 staged = {"src/method/%s.c" % f for f in ("spark", "discrete-gradient", "gonzalez-f")}
@@ -20,15 +20,14 @@ def of(*folders):
     return {f for f in rooms if f.split("/")[1] in folders}
 
 
-# what writes texts for elsewhere, or reads and judges figures
+# writes exports, or reads and evaluates figures
 text = of("export", "figure")
-# what is done for every step, look at a run, or row of a file: -O1 makes it up to 2% slower
+# executed for every step, every check of a run, or every row of a file: -O1 makes this up to 2% slower
 often = {"src/system/callbacks.c"} | {"src/run/%s.c" % f for f in (
     "advance", "brief", "condition", "ensemble", "event_find", "health", "measure", "sample", "solution", "states", "stepper",
-    "trace")} | {
-    "src/output/%s.c" % f for f in ("csv", "number", "record", "writer")}
+    "trace")} | {"src/output/%s.c" % f for f in ("csv", "number", "record", "writer")}
 assert often <= rooms, often - rooms
-# what reads, derives, judges or lays out: short loops, once for each command, file or block of steps
+# reads, derives, evaluates or lays out: short loops, once per command, file or block of steps
 once = of("model", "mechanics", "code", "system", "method", "run", "analysis", "output") - often
 lists = {
     "models": lambda: glob.glob("models/*.nh"),

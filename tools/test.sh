@@ -11,7 +11,7 @@ count() { # what meson calls it
 }
 ok=$(count Ok) expected=$(count 'Expected Fail') skipped=$(count Skipped)
 fail=$(count Fail) unexpected=$(count 'Unexpected Pass') timeout=$(count Timeout)
-# tests, and parts of tests, that could not be done here, each with its reason
+# tests, and parts of tests, that could not be run here, each with the reason
 sed -n '/^skipped/p; /: skipped$/p' "$log" 2>/dev/null
 [ "${skipped:-0}" -gt 0 ] && echo "$skipped skipped"
 echo "$((${ok:-0} + ${expected:-0})) passed, $((${fail:-0} + ${unexpected:-0} + ${timeout:-0})) failed"

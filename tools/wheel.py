@@ -57,7 +57,7 @@ def pack(build, folder, architecture):
     record = ""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, data in [*contents(build), *((f"{about}/{name}", text.encode()) for name, text in metadata(tag))]:
-            entry = zipfile.ZipInfo(name)  # the same bytes whenever it is made
+            entry = zipfile.ZipInfo(name)  # the same bytes at any time of building
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             wheel.writestr(entry, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

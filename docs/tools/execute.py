@@ -18,7 +18,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 SAVED = re.compile(r"[Ss]ave\s+this\s+as\s+`([\w./-]+)`[^`]*$")
 MASKS = [
     (r"(?m)^(  methods +\w[\w-]*, \w[\w-]*, ).*$", r"\1..."),  # the list grows
-    (r"[\d.]+ [num]?s a step, [\d.]+ [num]?s, \w+", "... a step, ..., ..."),
+    (r"[\d.]+ [num]?s per step, [\d.]+ [num]?s, \w+", "... per step, ..., ..."),
     (r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)\b", "..."),
     (r"(?m)(e-\d\d|\.\.\.)( +)[\d.]+ [num]?s$", r"\1\2..."),  # the last column of a table: the time of a step
 ]

@@ -64,7 +64,7 @@ def main(steps=5000, gain=None):
         if gain is None:
             A, B = linearised(robot)
             gain = regulator(A, B, np.diag([10, 10, 1, 1, 1, 0.1]), 10 * np.eye(2))
-            # a microcontroller gets decimals
+            # decimal numbers for a microcontroller
             gain = np.round(gain, 4)
         robot.reset()
         largest = 0.0

@@ -14,7 +14,7 @@ MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "balancin
 
 
 class Balance:
-    """`count` robots; an action is the torque of both motors, of each robot, within +-0.3."""
+    """`count` robots; an action is the torque of both motors of each robot, within +-0.3."""
 
     torque, limit = 0.3, 0.5
 

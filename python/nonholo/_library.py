@@ -49,16 +49,16 @@ class Error(Exception):
         self.step: int = report.step
         self.time: float = report.time
         self.residual: float = report.residual
-        self.trajectory: Any = None  #: if a run failed, what was computed up to then
+        self.trajectory: Any = None  #: if a run failed, the part computed up to then
 
-    def __reduce__(self) -> Any:  # a trajectory stays where it is
+    def __reduce__(self) -> Any:  # a trajectory is not pickled
         facts = {name: value for name, value in self.__dict__.items() if name != "trajectory"}
         return _error_again, (type(self), self.args, {**facts, "trajectory": None})
 
 
 class Remark(UserWarning):
-    """A doubt about an answer that is given all the same. It is issued once as a Python warning, and the result
-    has it in its list ``remarks``."""
+    """A doubt about a result that is returned nevertheless. It is issued once as a Python warning and is also in
+    the list ``remarks`` of the result."""
 
 
 def _error_again(kind: Any, arguments: Any, facts: dict[str, Any]) -> Error:
@@ -76,7 +76,7 @@ class ModelError(UsageError):
 
 
 class ComputationError(Error, RuntimeError):
-    """The computation failed; ``trajectory`` holds what was computed up to then."""
+    """The computation failed; ``trajectory`` holds the part computed up to then."""
 
 
 def _candidates() -> Iterable[str]:
@@ -116,11 +116,11 @@ def check(status: int, report: H.nh_report) -> None:
 
 
 def attempt(report: H.nh_report, function: Any, *arguments: Any) -> int:
-    """Calls a function of the library that may call others of the user; returns its status."""
+    """Calls a library function that may call user functions; returns its status."""
     with Work() as work:
         try:
             status: int = function(*arguments)
-        except C.ArgumentError as error:  # ctypes' own words around what is wrong
+        except C.ArgumentError as error:  # remove the words that ctypes puts around the message
             raise ValueError(str(error).partition("Error: ")[2] or str(error)) from None
         cause = work.take()
     if cause is not None:
@@ -129,35 +129,35 @@ def attempt(report: H.nh_report, function: Any, *arguments: Any) -> int:
 
 
 def call(function: Any, *arguments: Any) -> str:
-    """Calls a function whose last parameter is the report; returns the remark that this may hold."""
+    """Calls a function whose last parameter is the report; returns the remark that the report may contain."""
     report = H.nh_report()
     check(attempt(report, function, *arguments, C.byref(report)), report)
     return report.text.decode("utf-8", "replace")
 
 
 def stopped(status: int, report: H.nh_report) -> ComputationError:
-    """The error of a call during which a function raised an exception."""
-    if status != H.NH_CALLBACK_STOPPED:  # it told another consequence, or none
-        report = H.nh_report(status=H.NH_CALLBACK_STOPPED, text=b"a function of the user asked to stop")
+    """The error of a library call during which a user function raised an exception."""
+    if status != H.NH_CALLBACK_STOPPED:  # it described another failure, or none
+        report = H.nh_report(status=H.NH_CALLBACK_STOPPED, text=b"a user function asked to stop")
     return ComputationError(report)
 
 
 class _Reference(weakref.ref):  # type: ignore[type-arg]
-    """To an owner. Its callback is C from end to end: an interrupt that arrives in one written in Python is lost."""
+    """A reference to an owner. Its callback is pure C, because an interrupt that arrives in a callback written in Python is lost."""
 
-    _as_parameter_ = None  # the callback is given the reference, too, which C ignores
+    _as_parameter_ = None  # the callback also receives the reference, which C ignores
 
 
 _references: list[_Reference] = []
 _references_lock = threading.Lock()
-_references_most = 64  # before those are dropped whose owners are gone
+_references_most = 64  # before references whose owners are gone are dropped
 _free_type = C.CFUNCTYPE(None, C.c_void_p, C.c_void_p)
 atexit.register(_references.clear)
 
 
 def own(owner: Any, free: Any, handle: int | None) -> Callable[[], None]:
-    """Frees an object of the library with its owner; not when the interpreter ends, because a thread may be using it.
-    Returns a function that frees it at once."""
+    """Frees a library object together with its owner, but not when the interpreter exits, because a thread may still be
+    using it. Returns a function that frees it at once."""
     global _references_most
     held = C.c_void_p(handle)
     reference = _Reference(owner, partial(_free_type(C.cast(free, C.c_void_p).value), held))

@@ -1,4 +1,4 @@
-"""Keyword arguments by the wrong name: an error that says which one is meant."""
+"""Misspelt keyword arguments: the error names the one that was probably meant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable
 from ._library import lib
 
 
-#: what other programs call it
+#: the names that other programs use
 HABITS = {
     "params": "set", "parameters": "set", "parameter": "set", "p": "set", "constants": "set", "settings": "set",
     "dt": "step", "h": "step", "step_size": "step", "stepsize": "step", "timestep": "step", "time_step": "step",
@@ -43,7 +43,7 @@ def _method_options() -> frozenset[str]:
 
 
 def _meant(name: str, known: list[str], options: Iterable[str]) -> str | None:
-    """The argument that is meant, "" if none is near; None if an option of a method is nearer."""
+    """The argument that was probably meant, "" if none is similar; None if an option of a method is more similar."""
     habit = HABITS.get(name, HABITS.get(name.lower()))
     if habit in known:
         return habit
@@ -52,7 +52,7 @@ def _meant(name: str, known: list[str], options: Iterable[str]) -> str | None:
 
 
 def helpful(function: Callable[..., Any]) -> Any:
-    """A function that answers unknown keyword arguments with the name that is meant."""
+    """Makes a function report unknown keyword arguments together with the name that was probably meant."""
     parameters = inspect.signature(function).parameters
     known = [n for n, p in parameters.items() if n != "self" and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     takes_options = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -65,9 +65,9 @@ def helpful(function: Callable[..., Any]) -> Any:
             if name in names or (takes_options and name in _method_options()):
                 continue
             meant = _meant(name, known, _method_options() if takes_options else ())
-            if meant or not takes_options:  # else the library knows the options of the method
+            if meant or not takes_options:  # otherwise the library checks the options of the method
                 raise TypeError(f"{title}() has no argument '{name}'; "
-                                + (f"did you mean {meant}=?" if meant else f"there are {', '.join(known)}"))
+                                + (f"did you mean {meant}=?" if meant else f"the arguments are {', '.join(known)}"))
         return function(*arguments, **named)
 
     return called

@@ -1,4 +1,4 @@
-"""What is to be computed where not everything is said: method, step and number of steps, as the command line chooses them."""
+"""Chooses the method, the step and the number of steps if they are not given, as the command line does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Plan(NamedTuple):
 
 def plan(system: System, method: str | None, step: float | None, steps: int | None, time: float | None, t0: float,
          tolerance: float | None = None, absolute: float | None = None, q: Any = None, v: Any = None) -> Plan:
-    """A method that chooses its own steps takes the place of a missing step; without a time it is the model's span."""
+    """Without a step, a method that chooses its own steps is used; without a time, the duration is the model's span."""
     if steps is not None and time is not None:
         raise ValueError("give either steps or time")
     want = H.nh_plan_options(size=C.sizeof(H.nh_plan_options))
@@ -41,5 +41,5 @@ def _order(method: str) -> int:
 
 
 def most_demanding(methods: Sequence[str]) -> str:
-    """The method of the lowest order, above 1 if there is such: a step that suits it suits the others."""
+    """The method of the lowest order, above 1 if possible: a step that suits it also suits the others."""
     return min(methods, key=lambda method: (_order(method) <= 1, _order(method)))

@@ -2,8 +2,8 @@
 part of the members and sends back plain arrays.
 
 A pool of processes of this machine reads results from a pipe, and a worker that is killed in the middle of a large one
-leaves the pool waiting for the rest for ever; killed in the middle of large arguments likewise. So arguments and
-results go through files of a temporary folder there, and messages are short enough for the system to write them whole
+leaves the pool waiting for the rest forever; the same happens if it is killed while it reads large arguments. Therefore
+arguments and results are passed through files in a temporary folder, and messages are short enough for the system to write them completely
 or not at all."""
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, Callable
 
 from ._library import Error
 
-ATTEMPTS = 3  # one after another in which every part was lost
-OURS = (Error, ValueError, TypeError)  # the same wherever it is tried again
+ATTEMPTS = 3  # successive rounds in which every part was lost
+OURS = (Error, ValueError, TypeError)  # retrying would give the same result
 
 
 class _Remote(Exception):
@@ -27,14 +27,14 @@ class _Remote(Exception):
 
 
 def compute_part(arguments: dict[str, Any], part: int, parts: int) -> Any:
-    """What a worker does."""
+    """The task of a worker."""
     from .ensembles import ensemble
 
     return ensemble(**arguments, threads=1, part=(part, parts))
 
 
 def _write(path: str, value: Any) -> None:
-    """Whole or not at all."""
+    """Writes a file completely or not at all."""
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False) as file:
         pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
     os.replace(file.name, path)
@@ -46,7 +46,7 @@ def _read(path: str) -> Any:
 
 
 def _compute_in_folder(folder: str, part: int, parts: int) -> None:
-    """What a worker of this machine does: an exception may be long, too."""
+    """The task of a worker on this machine; an exception may be long as well."""
     try:
         outcome = compute_part(_read(os.path.join(folder, "arguments")), part, parts), None, ""
     except Exception as error:
@@ -55,7 +55,7 @@ def _compute_in_folder(folder: str, part: int, parts: int) -> None:
 
 
 class _Pool:
-    """The executor, or a new one of the same kind after it broke; and how parts come from it."""
+    """The executor, or a new one of the same kind if it broke, and the parts that it delivers."""
 
     def __init__(self, executor: Executor, arguments: dict[str, Any], parts: int):
         self.executor, self.own, self.arguments, self.parts = executor, False, arguments, parts
@@ -99,18 +99,18 @@ class _Pool:
 
 
 def _named(error: BaseException, part: int, parts: int) -> BaseException:
-    """The same exception, which says where it happened."""
+    """The same exception with a note on where it happened."""
     if error.args and isinstance(error.args[0], str):
         error.args = (f"part {part} of {parts}: {error.args[0]}", *error.args[1:])
     return error
 
 
 def share(executor: Executor, parts: int, arguments: dict[str, Any], take: Callable[[Any], None]) -> None:
-    """Computes all parts, and gives each to ``take`` as it comes. Parts that were lost are tried again, as long as others
-    come; a pool that breaks loses those that had not begun, too."""
+    """Computes all parts and passes each to ``take`` when it arrives. Lost parts are retried as long as others arrive;
+    a pool that breaks also loses the parts that had not started."""
     pool = _Pool(executor, arguments, parts)
     waiting: dict[Any, int] = {}  # part
-    lost, vain = list(range(1, parts + 1)), 0  # vain: attempts after which nothing came
+    lost, vain = list(range(1, parts + 1)), 0  # vain: attempts that returned nothing
     try:
         while lost:
             for part in lost:

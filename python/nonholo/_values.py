@@ -1,5 +1,5 @@
-"""ctypes' types as the declarations in ``_header`` use them: integers that do not fit and texts with a NUL inside,
-which ctypes would cut off silently, are refused."""
+"""The ctypes types used by the declarations in ``_header``. Integers that do not fit and texts that contain a NUL byte,
+which ctypes would silently truncate, are refused."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ WHOLE = (C.c_int, C.c_uint, C.c_int64, C.c_uint64, C.c_uint32, C.c_size_t)
 
 
 def declare(function: Any, result: Any, *kinds: Any) -> Any:
-    """A function of the library with the types of its result and its parameters, which checks the numbers and the texts
-    that it is given. (ctypes would do that in a type's ``from_param``, and turn an interrupt there into another error.)
+    """Declares the types of the result and of the parameters of a library function, which then checks the numbers
+    and texts passed to it. (ctypes would do that in a type's ``from_param``, and turn an interrupt there into another error.)
     A text is followed by its length where it may contain anything."""
     function.restype, function.argtypes = result, kinds
     numbers = [(place, kind) for place, kind in enumerate(kinds) if kind in WHOLE]

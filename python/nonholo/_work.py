@@ -1,11 +1,11 @@
-"""What happens in Python while the library is at work: functions that it calls raise exceptions, signals arrive, the
-interpreter ends. No exception may pass through C, where it would be lost. What a function raises is kept until the
-library has returned. A handler of a signal, such as Ctrl-C's, may raise its exception at once only inside a user's
-function, where it is caught; at other times the exception is kept, too. After that no function is called any more.
+"""What happens in Python while the library is running: functions that it calls raise exceptions, signals arrive, the
+interpreter exits. No exception may pass through C, where it would be lost, so an exception raised by a function is kept until
+the library has returned. A handler of a signal, such as Ctrl-C's, may raise its exception at once only inside a user's
+function, where it is caught; at other times the exception is kept as well. After that, no function is called any more.
 
-An exception that is raised here is freed when its handler ends, as a rule by no variable of a frame that its traceback
-leads to. Otherwise the garbage collector frees it some time later, with all that these frames refer to: threads, for
-example, whose end Python notes in a callback in which the next interrupt is lost."""
+An exception that is raised here should be freed when its handler ends, so no variable of a frame in its traceback may refer
+to it. Otherwise the garbage collector frees it some time later, together with everything that these frames refer to, for
+example threads, whose end Python notes in a callback in which the next interrupt is lost."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ import threading
 import time
 from typing import Any, Callable
 
-END_PATIENCE = 5.0  # seconds that the end of the interpreter waits for threads at work
+END_PATIENCE = 5.0  # seconds that the exiting interpreter waits for working threads
 STOP = -1
 SIGNALS = [int(number) for number in signal.valid_signals()]
 
 
 class _State(threading.local):
-    """Of one thread."""
+    """The state of one thread."""
 
     def __init__(self) -> None:
-        self.depth = 0  # of library calls, whose functions may call the library again
+        self.depth = 0  # depth of library calls; their functions may call the library again
         self.inside = False  # a user's function, from which an exception is caught
         self.interrupt: BaseException | None = None  # raised by a handler of a signal
         self.exception: BaseException | None = None  # raised by a function
-        self.handlers: dict[int, Any] = {}  # that are replaced for the time being
+        self.handlers: dict[int, Any] = {}  # handlers that are currently replaced
 
     def is_stopped(self) -> bool:
-        """An error stops a run, but what it has computed by then is still measured."""
+        """An error stops a run, but the part computed by then is still measured."""
         return self.exception is not None and not isinstance(self.exception, Exception)
 
 
@@ -42,7 +42,7 @@ _ending = False
 
 
 def _handle(number: int, frame: Any) -> None:
-    """Instead of the handlers of the program, while the library is at work. Signals reach the main thread only."""
+    """Replaces the program's signal handlers while the library is running. Signals reach only the main thread."""
     inside, state.inside = state.inside, False
     try:
         state.handlers[number](number, frame)
@@ -53,7 +53,7 @@ def _handle(number: int, frame: Any) -> None:
     else:
         state.inside = inside
     finally:
-        del frame  # or the traceback would lead to it
+        del frame  # otherwise the traceback would refer to it
 
 
 def _replace_handlers() -> None:
@@ -67,7 +67,7 @@ def _replace_handlers() -> None:
 
 
 def _restore_handlers() -> None:
-    """All of them, also if one raises meanwhile."""
+    """Restores all handlers, even if one of them raises an exception meanwhile."""
     try:
         while state.handlers:
             number, handler = next(iter(state.handlers.items()))
@@ -80,12 +80,12 @@ def _restore_handlers() -> None:
 
 
 class Work:
-    """``with Work() as work``: the library is called in here."""
+    """``with Work() as work``: the context in which the library is called."""
 
     def __enter__(self) -> Work:
         self.inside, state.inside = state.inside, False
         state.depth += 1
-        try:  # at once: an interrupt in between would leave the depth as it is
+        try:  # in one statement: an interrupt in between would leave the depth unchanged
             if state.depth == 1:
                 _at_work.add(threading.get_ident())
                 _replace_handlers()
@@ -108,7 +108,7 @@ class Work:
                     del interrupt
 
     def take(self) -> Exception | None:
-        """The exception of a function, of which the library knows; raises what has nothing to do with it."""
+        """Returns the exception of a function that the library reported; raises any unrelated exception."""
         interrupt, state.interrupt = state.interrupt, None
         exception, state.exception = state.exception, None
         try:
@@ -124,7 +124,7 @@ class Work:
 
 
 def guarded(function: Callable[..., None], keep: Any = state, refusals: tuple[type[BaseException], ...] = ()) -> Callable[..., int]:
-    """A function for C: 0, or 1 where ``function`` refuses a state, or STOP. ``keep.exception`` holds what it raised."""
+    """A function for C that returns 0, or 1 if ``function`` refuses a state, or STOP. ``keep.exception`` holds the exception."""
 
     def called(user: Any, *arguments: Any) -> int:
         if keep.is_stopped() or state.interrupt is not None or _ending:
@@ -146,21 +146,21 @@ def guarded(function: Callable[..., None], keep: Any = state, refusals: tuple[ty
 
 
 def beside(function: Callable[[], Any], stop: Callable[[BaseException], None], pause: float) -> Any:
-    """Calls a long function of the library in another thread, so that signals are heard at once: ``stop`` is called then,
-    and must make the function return."""
+    """Calls a long-running library function in another thread, so that signals are handled at once: ``stop`` is then
+    called and must make the function return."""
     results: list[tuple[Any, BaseException | None]] = []
 
     def compute() -> None:
         try:
             results.append((function(), None))
-        except BaseException as error:  # is raised where this was called
+        except BaseException as error:  # raised again by the caller
             results.append((None, error))
 
     thread = threading.Thread(target=compute)
     with Work() as work:
         try:
             thread.start()
-        except RuntimeError:  # no thread is to be had
+        except RuntimeError:  # no thread can be started
             compute()
         while not results:
             thread.join(pause)
@@ -179,7 +179,7 @@ def beside(function: Callable[[], Any], stop: Callable[[BaseException], None], p
 
 @atexit.register
 def _end() -> None:
-    """Threads that do not wait for the end of the interpreter stop their work before it."""
+    """Stops the work of daemon threads before the interpreter exits."""
     global _ending
     _ending = True
     until = time.monotonic() + END_PATIENCE

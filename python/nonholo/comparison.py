@@ -73,7 +73,7 @@ class Order:
 
 
 class _State:
-    """A state of a run as nh_state has it: with angles that count revolutions, and with wrapped ones."""
+    """A state of a run in the form of nh_state, with angles that count revolutions and with wrapped angles."""
 
     def __init__(self, at: Beginning):
         self.q, self.wrapped_q, self.v = at.q.copy(), at.q.copy(), at.v.copy()
@@ -87,7 +87,7 @@ class _State:
 
 
 class _DiscreteEnergy:
-    """What leapfrog keeps: a quantity of two states one step apart. A run is compared with its own first step."""
+    """The quantity that leapfrog preserves, a function of two successive states. A run is compared with its own first step."""
 
     def __init__(self, at: Beginning, run: _Run, step: float):
         self.system, self.step, self.size = at.system, step, C.c_double()
@@ -130,13 +130,13 @@ class _Watcher:
         self.surface_stride, self.surface_size, self.surface_is_lost = 1, C.c_double(), False
         self.k = np.zeros(len(system.constraints))
         self.sizes = np.zeros(len(self.names))
-        self.sized = 1  # at each so-manieth point the size of the terms is looked at
+        self.sized = 1  # the size of the terms is examined at every point with this spacing
         self.times: list[float] = []
         self.errors: list[list[float]] = []
         self.start = self._integrals(self.t0, run)
 
     def _make(self, create: Any, out: C.c_void_p, *state: Any) -> None:
-        """What only some systems and starts have; that memory was missing is another reason."""
+        """Creates an object that only some systems and start states have; a lack of memory is still an error."""
         report = H.nh_report()
         if attempt(report, create, C.byref(out), self.system._handle, *state, C.byref(report)) == H.NH_NO_MEMORY:
             check(H.NH_NO_MEMORY, report)
@@ -150,7 +150,7 @@ class _Watcher:
         return self.values.copy()
 
     def advance(self, run: _Run, steps: int) -> None:
-        """Stops a step earlier for what is measured of two states."""
+        """Stops one step earlier if a quantity of two successive states is measured."""
         if self.discrete and steps > 1:
             run.advance(steps - 1)
         if self.discrete:
@@ -177,7 +177,7 @@ class _Watcher:
         places = C.byref(drift), C.byref(self.surface_size), C.byref(report)
         if attempt(report, lib.nh_holonomic_follow, self.holonomic, t, _address(q), *places) == H.NH_OK:
             self.surface.append((t - self.t0, drift.value))
-        else:  # it cannot be followed any further, and allows no verdict
+        else:  # it cannot be followed any further, so there is no verdict
             self.surface_is_lost = True
 
     def _take_sizes(self, t: float) -> None:
@@ -237,9 +237,9 @@ def compare(
 ) -> list[Comparison]:
     """Runs several methods on one model; gives the same numbers as ``nonholo compare``, bit for bit.
 
-    ``methods`` are written as on the command line (``"gauss:stages=3"``); without them all that apply are compared,
-    without ``step`` with one that suits them, and without ``steps`` and ``time`` over the model's span. The other
-    arguments are those of :func:`simulate`. If a method fails, the result holds what was measured up to then, and ``failure`` says why.
+    ``methods`` are written as on the command line (``"gauss:stages=3"``); without them, all methods that apply are
+    compared; without ``step``, a suitable step is chosen; without ``steps`` and ``time``, the duration is the model's span. The other
+    arguments are those of :func:`simulate`. If a method fails, the result contains the measurements up to then, and ``failure`` says why.
 
     >>> import nonholo
     >>> pair = nonholo.compare("pendulum-cvt", ["dla01", "rk4"], step=0.1, time=100)
@@ -310,11 +310,11 @@ def order(
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
 ) -> list[Order]:
-    """Measures the order of methods, as ``nonholo order`` does; without ``methods``, of all that apply.
+    """Measures the order of methods, as ``nonholo order`` does; without ``methods``, that of all methods that apply.
 
-    The error is the largest difference from a reference solution at ``time``, of each component in parts of what it
-    moves by, for the step size ``step`` (a quarter
-    of ``time`` unless given) and ``halvings`` halvings of it, or for the numbers of steps in ``steps_list``;
+    The error is the largest difference from a reference solution at ``time``, where each component is divided by the
+    range of its motion, for the step size ``step`` (by
+    default a quarter of ``time``) and ``halvings`` halvings of it, or for the numbers of steps in ``steps_list``;
     ``tolerance`` is the relative tolerance of the reference solution. The other arguments are those of
     :func:`simulate`.
 
@@ -347,7 +347,7 @@ def order(
 
 
 def _scales(at: Beginning, reference: np.ndarray, time: float) -> np.ndarray:
-    """By what errors of the end state's components are measured; infinite for what does not move."""
+    """The scales of the errors in the components of the end state; infinite for components that do not move."""
     q, v, points = np.zeros_like(at.q), np.zeros_like(at.v), 16
     scales = np.abs(np.concatenate([np.zeros_like(at.q), at.v]))
     try:
@@ -363,7 +363,7 @@ def _scales(at: Beginning, reference: np.ndarray, time: float) -> np.ndarray:
 
 
 def _end_error(beginning: Beginning, reference: np.ndarray, scales: np.ndarray, steps: int, *how: Any) -> tuple[float, str]:
-    """The largest difference from the reference, or NaN and the reason of the failure."""
+    """The largest difference from the reference, or NaN and the reason for the failure."""
     q1, v1 = np.zeros_like(beginning.q), np.zeros_like(beginning.v)
     try:
         run = beginning.run(*how)

@@ -42,12 +42,12 @@ class Ensemble:
     columns: dict[str, np.ndarray]
     parameters: dict[str, np.ndarray]
     failures: dict[int, str] = field(default_factory=dict)
-    seconds: float = 0.0  # spent on steps, summed over threads
+    seconds: float = 0.0  # time spent on steps, summed over threads
     threads: int = 1
     remarks: list[str] = field(default_factory=list)  # doubts, each also issued as a warning
-    names: dict[str, list[str]] = field(default_factory=dict)  # of coordinates, velocities and constraints
+    names: dict[str, list[str]] = field(default_factory=dict)  # names of coordinates, velocities and constraints
     first: int = 0  # number of the first member; not 0 in a part
-    _result: bytes = field(default=b"", repr=False)  # of a part, for the library
+    _result: bytes = field(default=b"", repr=False)  # the result of a part, for the library
 
     @property
     def members(self) -> int:
@@ -68,14 +68,14 @@ class Ensemble:
         try:
             return self.columns[name]
         except KeyError:
-            raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}") from None
+            raise KeyError(f"there is no column {name!r}; the columns are {', '.join(self.columns)}") from None
 
     def to_xarray(self) -> Any:
         """An ``xarray.Dataset`` with the axes member, t, and the names of components (needs xarray)."""
         import xarray
 
         axes: dict[str, Any] = {"member": self.first + np.arange(self.members), "t": self.t, **self.names}
-        # "constraint" is an axis here, so the largest residual has the name that it has in a trajectory
+        # "constraint" is an axis here, so the largest residual has the same name as in a trajectory
         data: dict[str, Any] = {("residual" if n == "constraint" else n): (("member", "t"), a) for n, a in self.columns.items()}
         data.update({name: (("member",), values) for name, values in self.parameters.items()})
         for name, kind, values in (("q", "coordinate", self.q), ("v", "velocity", self.v), ("multiplier", "constraint", self.multipliers)):
@@ -102,7 +102,7 @@ class _Collector:
         self.exception: BaseException | None = None
 
     def hooks(self) -> H.nh_ensemble_hooks:
-        """For the library. They refer to this object, which does not refer to them: both are freed at once."""
+        """The hooks for the library. They refer to this object, but it does not refer to them, so that both are freed at once."""
         return H.nh_ensemble_hooks(
             rows=HOOKS["rows"](guarded(self._rows, keep=self)), progress=HOOKS["progress"](guarded(self._progress, keep=self)))
 
@@ -113,7 +113,7 @@ class _Collector:
         return self.exception is not None
 
     def tell(self) -> None:
-        """Raises the exception, if there is one; it is not kept."""
+        """Raises the exception if there is one, and forgets it."""
         exception, self.exception = self.exception, None
         try:
             if exception is not None:
@@ -225,7 +225,7 @@ def _failures(handle: int) -> dict[int, str]:
 
 
 def _run(handle: int, collector: _Collector, calls_python: bool) -> None:
-    """Runs the ensemble to its end. Functions in Python are called by the thread that called us, where signals reach them."""
+    """Runs the ensemble to its end. Python functions are called in the caller's thread, where signals reach them."""
     hooks, report = C.byref(collector.hooks()), H.nh_report()
     try:
         if calls_python:
@@ -236,13 +236,13 @@ def _run(handle: int, collector: _Collector, calls_python: bool) -> None:
         if collector.exception is None:
             raise
     except BaseException:
-        collector.exception = None  # it is this one, or comes too late
+        collector.exception = None  # it is this exception, or it comes too late
         raise
     collector.tell()
 
 
 def _result(handle: int) -> bytes:
-    """What a part contributes to failures and remarks of the whole."""
+    """Adds the failures and remarks of a part to those of the whole ensemble."""
     data, size = C.c_void_p(), C.c_size_t()
     call(lib.nh_ensemble_result, handle, C.byref(data), C.byref(size))
     try:
@@ -252,7 +252,7 @@ def _result(handle: int) -> bytes:
 
 
 def _share(executor: Any, parts: int, given: dict[str, Any], handle: int, out: Ensemble, values: np.ndarray, bar: Bar) -> None:
-    """Computes the members by tasks of an executor."""
+    """Computes the members in tasks of an executor."""
     done = 0
 
     def take(part: Ensemble) -> None:
@@ -291,8 +291,8 @@ def ensemble(
     chooses its own steps. The other arguments are those of :func:`simulate`.
 
     ``executor`` spreads the members over other processes, in ``parts`` tasks: any executor of concurrent.futures,
-    mpi4py's ``MPIPoolExecutor``, or Dask's ``client.get_executor()``. A task whose worker was lost is tried again.
-    ``part=(k, n)`` computes part k of n alone, counted from 1.
+    mpi4py's ``MPIPoolExecutor``, or Dask's ``client.get_executor()``. A task whose worker was lost is retried.
+    ``part=(k, n)`` computes only part k of n, counted from 1.
 
     >>> import nonholo
     >>> many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=100,
@@ -308,16 +308,16 @@ def ensemble(
     """
     given = {**locals(), **options}
     if functions(input):
-        raise ValueError("functions give inputs to one trajectory; for many, use Stepper(model, members=...)")
+        raise ValueError("functions can give inputs to one trajectory only; for many, use Stepper(model, members=...)")
     for name in ("options", "executor", "parts", "part", "progress", "threads"):  # not for the tasks of an executor
         del given[name]
     listed = starts is not None or q is not None or v is not None
     if members is not None and (listed or start is not None):
-        raise ValueError("members makes random starts; starts, start, q and v give them")
+        raise ValueError("members generates random starts and cannot be combined with starts, start, q or v")
     if members is None and (energy is not None or around_start):
-        raise ValueError("energy and around_start are for random starts: members=N")
+        raise ValueError("energy and around_start apply only to random starts; give members=N")
     if starts is not None and start is not None:
-        raise ValueError("give either starts, one a member, or start, one for all")
+        raise ValueError("give either starts (one for each member) or start (one for all)")
     want = H.nh_ensemble_options(size=C.sizeof(H.nh_ensemble_options))
     system, kept = _subject(want, model, set, input, input_period)
     text, sweeps = start_text(start), _sweeps(sweep)
@@ -340,7 +340,7 @@ def ensemble(
         want.steps = count_steps(step, steps, time)
     fill_options(want, choice.encode(), step, want.steps, compose, compensated, backend)
     want.every = every or max(1, want.steps)
-    want.threads = 1 if system._keep else _threads(threads)  # Python computes one function at a time
+    want.threads = 1 if system._keep else _threads(threads)  # Python runs one function at a time
     want.part, want.parts = part or (0, 0)
     handle = create(lib.nh_ensemble_create, C.byref(want))
     out, values = _empty(handle, system, choice, step, sweeps[1], want.threads)
@@ -355,7 +355,7 @@ def ensemble(
         collector.bar.end()
     out.failures, out.seconds = _failures(handle), lib.nh_ensemble_seconds(handle)
     out.remarks = remarks(lib.nh_ensemble_remarks, lib.nh_ensemble_remark, handle)
-    if part:  # whoever asked for it joins the parts and tells the remarks of all
+    if part:  # the caller joins the parts and issues the remarks of all
         out._result = _result(handle)
     else:
         warn(out.remarks)

@@ -1,4 +1,4 @@
-"""Events of a run: what happened, and functions that are told."""
+"""Events of a run: a record of what happened, and user functions that are called."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._work import guarded
 
 
 class Event(NamedTuple):
-    """Something that happened on the way: its name, its time, and whether its function rose (1) or fell (-1)."""
+    """An event during a run: its name, its time, and whether its function rose (1) or fell (-1)."""
 
     name: str
     t: float
@@ -27,7 +27,7 @@ OnEvent = Callable[[Event, np.ndarray, np.ndarray], Any]
 
 
 def names_of(names: Union[str, Iterable[str], None]) -> bytes | None:
-    """One name or several, as the library reads them.
+    """One name or several, in the form that the library reads.
 
     >>> names_of("floor"), names_of(["floor", "top"]), names_of(None)
     (b'floor', b'floor,top', None)
@@ -38,7 +38,7 @@ def names_of(names: Union[str, Iterable[str], None]) -> bytes | None:
 
 
 def functions(system: Any, events: Events | None, want: Any) -> Any:
-    """Puts the user's functions into the options of a simulation; returns what has to live as long as the simulation."""
+    """Puts the user's functions into the options of a simulation; returns the objects that must live as long as the simulation."""
     if events is None:
         return None
     if not isinstance(events, Mapping):
@@ -64,7 +64,7 @@ def functions(system: Any, events: Events | None, want: Any) -> Any:
 
 
 def told(system: Any, function: OnEvent | None) -> Any:
-    """A function for C that tells the user's."""
+    """A function for C that calls the user's function."""
     kind = dict(H.nh_run_options._fields_)["event"]
     if function is None:
         return C.cast(None, kind)

@@ -1,4 +1,4 @@
-"""Models for use elsewhere: export()."""
+"""export(): models for use in other programs."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def export(
 ) -> str | None:
     """Writes a model as a program or as equations: to a file, or without ``path`` as a text that is returned.
 
-    ``format`` is as in ``nonholo export``. A C program takes the steps of ``method`` (with its options, as in
-    :func:`simulate`) with the time ``step``, to the bits of :func:`simulate`; the file NAME.c gets NAME.h beside it.
-    An FMU (``format="fmu"``, of version ``fmi``) is a file; it is written without a binary, and a warning says so, where
-    there is no C compiler. ``single`` gives a C program single precision, and ``name`` is what public names begin with.
-    Formats ``python`` (numpy code), ``sympy``, ``json`` and ``latex`` have the equations instead, in which parameters
-    have their names; ``excerpt`` leaves out the document around those in LaTeX. ``set``, ``input``, ``input_period``,
+    ``format`` is as in ``nonholo export``. A C program computes the steps of ``method`` (with its options, as in
+    :func:`simulate`) with the time step ``step``, bit for bit like :func:`simulate`; the file NAME.c is accompanied by NAME.h.
+    An FMU (``format="fmu"``, of version ``fmi``) is a file; without a C compiler it is written without a binary,
+    and a warning says so. ``single`` gives a C program single precision, and ``name`` is the prefix of public names.
+    The formats ``python`` (numpy code), ``sympy``, ``json`` and ``latex`` contain the equations with named parameters
+    instead; ``excerpt`` leaves out the document around the LaTeX equations. ``set``, ``input``, ``input_period``,
     ``start``, ``q``, ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`;
     ``input={"u:held": None}`` leaves the input ``u`` open, to be set from outside.
 
@@ -58,7 +58,7 @@ def export(
     \\mathcal{L} &= \\frac{\\dot{x}_{1}^{2} + \\dot{x}_{2}^{2} + \\dot{\\xi}^{2}}{2} + x_{1}
     """
     if functions(input):
-        raise ValueError(f"an exported model cannot call Python: leave the input open, {{{next(iter(functions(input)))!r}: None}}")
+        raise ValueError(f"an exported model cannot call Python; leave the input open, {{{next(iter(functions(input)))!r}: None}}")
     system = as_system(model, set, input, input_period)
     first, second = choose_start(system, t0, start, q, v, project)
     want = H.nh_export_options(size=C.sizeof(H.nh_export_options))
@@ -83,7 +83,7 @@ def export(
 
 
 def equations(system: Any) -> str | None:
-    """An excerpt in LaTeX, for notebooks; None where a system is not made of a model."""
+    """An excerpt in LaTeX, for notebooks; None if a system does not come from a model."""
     try:
         text = export(system, format="latex", excerpt=True)
     except UsageError:

@@ -19,16 +19,16 @@ TYPES: dict[str, Any] = dict(H.nh_functions._fields_)
 
 
 class NotHere(Exception):
-    """To be raised by a function that cannot be evaluated at a state; the method may then try a smaller change."""
+    """Raise this in a function that cannot be evaluated at a state; the method may then try a smaller change."""
 
 
 def _copy(address: int, count: int) -> np.ndarray:
-    """A copy, because the memory belongs to the library and does not stay valid."""
+    """A copy, because the memory belongs to the library and becomes invalid later."""
     return array_at(address, count).copy()
 
 
 class _Callbacks:
-    """The functions as C calls them."""
+    """The functions in the form in which C calls them."""
 
     def __init__(self, n: int, m: int):
         self.n, self.m = n, m
@@ -37,13 +37,13 @@ class _Callbacks:
     def wrap(self, name: str, function: Function, shapes: list[tuple[int, ...]]) -> Any:
         """A C function of (user, q, outputs...) that calls a Python function of q, which returns the outputs."""
 
-        n = self.n  # not this object, which refers to the function: they would be freed late
+        n = self.n  # not this object, which refers to the function: a cycle would be freed late
 
         def evaluate(q: int, *outputs: int) -> None:
             values = function(_copy(q, n))
             parts = values if isinstance(values, tuple) else (values,)
             if len(parts) > len(shapes):
-                raise ValueError(f"{name} returned {len(parts)} arrays, at most {len(shapes)} are known")
+                raise ValueError(f"{name} returned {len(parts)} arrays; expected at most {len(shapes)}")
             for part, address, shape in zip(parts, outputs, shapes):
                 array_at(address, *shape)[...] = part
 

@@ -1,4 +1,4 @@
-"""Inputs of models: what acts from outside, as users give it in Python, in the form that the library reads."""
+"""Inputs of models: converts what users give in Python to the form that the library reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Inputs = Mapping[str, Input]
 
 
 def _points(name: str, value: Any) -> str:
-    """``(times, values)`` or rows of both as the text of a table."""
+    """``(times, values)``, or rows of both, as the text of a table."""
     pair = isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1
     try:
         array = np.array(value, dtype=float).T if pair else np.array(value, dtype=float)
@@ -32,7 +32,7 @@ def _points(name: str, value: Any) -> str:
 
 
 def setting(name: str, value: Input) -> str:
-    """One input as a setting of the library. The name may say how a table is read: ``"u:held"``.
+    """One input as a setting of the library. The name may say how a table is interpolated: ``"u:held"``.
 
     >>> setting("u", 0.5), setting("u", "sin(t)"), setting("u:held", ([0, 1], [2, 3]))
     ('input u=0.5', 'input u=sin(t)', 'input u:held=[0.0 2.0; 1.0 3.0]')
@@ -59,17 +59,17 @@ def settings(inputs: Inputs | None, period: float | None) -> list[str]:
 
 
 def functions(inputs: Inputs | None) -> dict[str, Callable[..., Any]]:
-    """The inputs that functions give."""
+    """The inputs that are given by functions."""
     return {name.partition(":")[0]: value for name, value in (inputs or {}).items() if callable(value)}
 
 
 def members(names: list[str], name: str) -> list[int]:
-    """Where an input, or the members of its family, are among all of them."""
+    """The positions of an input, or of the members of its family, among all inputs."""
     return [i for i, other in enumerate(names) if other == name or other.partition("[")[0] == name]
 
 
 def callback(system: Any, given: dict[str, Callable[..., Any]]) -> Any:
-    """A function for C that asks those of the user."""
+    """A function for C that calls the user's functions."""
     nq, nv, count = len(system.coordinates), len(system.velocities), len(system.inputs)
     places = {name: members(system.inputs, name) for name in given}
 

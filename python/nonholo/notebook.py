@@ -1,4 +1,4 @@
-"""What objects show of themselves in notebooks: tables and small pictures, as HTML without scripts."""
+"""How objects are displayed in notebooks: tables and small pictures, as HTML without scripts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-POINTS, WIDTH, HEIGHT, MOST = 400, 260, 90, 12  # of a small picture, and how many there are
+POINTS, WIDTH, HEIGHT, MOST = 400, 260, 90, 12  # the size of a small picture, and how many there are
 
 
 class Picture:
@@ -31,13 +31,13 @@ class Picture:
 
 
 def drawn(draw: Callable[[str], Any]) -> Picture:
-    """What a function draws to a file."""
+    """The picture that a function draws into a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "picture.svg")
         draw(path)
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    return Picture(text[text.index("<svg"):])  # pages want no declaration before it
+    return Picture(text[text.index("<svg"):])  # an HTML page must not contain the XML declaration
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -47,12 +47,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def facts_table(facts: Mapping[str, Any]) -> str:
-    """Names and values, a line each."""
+    """A table of names and values, one per line."""
     return table([], [[name, value] for name, value in facts.items()])
 
 
 def text_block(text: str) -> str:
-    """A text as it stands."""
+    """A preformatted text."""
     return f"<pre>{escape(text)}</pre>"
 
 

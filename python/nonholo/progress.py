@@ -16,13 +16,13 @@ def _in_notebook() -> bool:
 
 
 def _shell() -> Any:
-    """IPython's, in a notebook; None elsewhere."""
+    """The IPython shell in a notebook; None elsewhere."""
     module = sys.modules.get("IPython")
     return module.get_ipython() if module is not None and _in_notebook() else None
 
 
 class _Line:
-    """A line of text as a notebook shows it; an empty one takes no room."""
+    """A line of text for a notebook; an empty line takes no space."""
 
     def __init__(self, text: str):
         self.text = text
@@ -44,7 +44,7 @@ class Bar:
         self.shown = not self.call and (looked_at if wanted is None else bool(wanted))
         self.begun = self.last = time.monotonic()
         self.drawn = False
-        self.place: Any = None  # of the bar in a notebook
+        self.place: Any = None  # the display of the bar in a notebook
 
     def update(self, share: float) -> None:
         if self.call:
@@ -59,7 +59,7 @@ class Bar:
         self._show(f"[{bar}] {100 * share:3.0f}%  {left:.0f} s left ")
 
     def _show(self, text: str) -> None:
-        """In a notebook an output of its own, which can be made empty; a line in a terminal."""
+        """Shows a separate output that can be cleared in a notebook, or a line in a terminal."""
         if self.place is None and _shell() is not None:
             from IPython.display import display
 
@@ -71,7 +71,7 @@ class Bar:
             sys.stderr.flush()
 
     def end(self) -> None:
-        """Leaves nothing behind."""
+        """Removes the bar."""
         if self.drawn and self.place is not None:
             self.place.update(_Line(""))
         elif self.drawn:

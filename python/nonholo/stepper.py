@@ -1,4 +1,4 @@
-"""A stepper: the simulation inside somebody else's loop, a controller or a program that learns."""
+"""A stepper: a simulation inside the caller's own loop, for example a controller or a learning program."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .trajectory import PAUSE, fill_options, method_text
 #: the same function without checks of its arguments, which take longer than a step
 _step = lib["nh_stepper_step"]
 _step.argtypes = None
-FAST = 100  # steps in such a call; more are made in pieces, between which an interrupt is heard
+FAST = 100  # steps in one call; longer calls are divided into pieces, between which an interrupt is handled
 
 
-_CLOSED = object()  # in the place of a pointer
+_CLOSED = object()  # instead of a pointer
 
 
 def _closed() -> ValueError:
@@ -30,7 +30,7 @@ def _closed() -> ValueError:
 
 
 class _Memory:
-    """The library's stepper. The views of its arrays refer to this, so that it is freed when the last of them is gone."""
+    """The library's stepper. The views of its arrays refer to this object, so that it is freed together with the last of them."""
 
     def __init__(self, handle: int):
         self.handle = handle
@@ -40,7 +40,7 @@ class _Memory:
 class Stepper:
     """Advances a model step by step, with inputs that may change before every step.
 
-    Every input of the model is an attribute to be set; ``t``, ``q`` and ``v`` are the present state. The arrays are
+    Every input of the model is an attribute that can be set; ``t``, ``q`` and ``v`` are the current state. The arrays are
     views: they show the new state after each step.
 
     >>> import nonholo
@@ -58,8 +58,8 @@ class Stepper:
     ...     round(s.t, 12), bool(abs(s.q[0] - 0.3403) < 0.02)
     (1.0, True)
 
-    With ``members`` there are so many trajectories side by side: ``q`` and ``v`` have the axes member, component, and
-    an input takes one number for all members or an array with one for each.
+    With ``members``, that many trajectories are computed side by side: ``q`` and ``v`` have the axes member, component, and
+    an input takes one number for all members or an array with one number for each.
 
     >>> with nonholo.Stepper(cart, step=0.1, method="gauss", members=3) as s:
     ...     s.u = [0, 1, 2]
@@ -67,11 +67,11 @@ class Stepper:
     ...     s.v[:, 0].round(12).tolist()
     [0.0, 1.0, 2.0]
 
-    ``input`` gives some of the inputs by expressions, tables or functions, as in :func:`run`; these are not
-    set by hand then. An input that is never set keeps its default at the start.
+    ``input`` gives some of the inputs by expressions, tables or functions, as in :func:`run`; these are
+    then not set by hand. An input that is never set keeps its default at the start.
     """
 
-    #: so that an input that is misspelt is an error
+    #: so that a misspelt input is an error
     __slots__ = ("model", "members", "system", "inputs", "names", "_many", "_method", "_options", "_parameters", "_given", "_period",
                  "_one", "_handle", "_memory", "_asks", "_q", "_v", "_single", "_time", "_pointer", "_report", "_report_pointer",
                  "__weakref__")
@@ -86,7 +86,7 @@ class Stepper:
         if isinstance(model, System):
             raise ValueError("a stepper needs a model, whose inputs it can leave open, not a system")
         if members is not None and not (members >= 1 and members == int(members)):
-            raise ValueError(f"members must be a whole number from 1 on, not {members!r}")
+            raise ValueError(f"members must be a whole number of at least 1, not {members!r}")
         self.model: Model = model if isinstance(model, Model) else load(model)
         self.members = members
         self._many = 1 if members is None else int(members)
@@ -131,8 +131,8 @@ class Stepper:
         self._report_pointer = C.byref(self._report)
 
     def _define_inputs(self) -> None:
-        """Inputs become attributes of a class of this stepper's own, unless it has something of that name; so do
-        parameters, to be read."""
+        """Makes inputs and (read-only) parameters attributes of a class of this stepper, unless an
+        attribute of that name exists."""
         names = {name.partition("[")[0]: None for name in self.names}
         attributes = {name: _parameter(name) for name in self.system.parameters}
         attributes.update({name: _input(name, members_of(self.names, name), name in self.names, self.members is None) for name in names})
@@ -148,13 +148,13 @@ class Stepper:
             return
         try:
             status = _step(self._pointer, self._one, self._report_pointer)
-        except C.ArgumentError:  # no pointer any more
+        except C.ArgumentError:  # the pointer is no longer valid
             raise _closed() from None
         if status:
             check(status, self._report)
 
     def _advance(self, steps: int) -> None:
-        """In pieces of about a moment, so that Ctrl-C is heard, and with care for exceptions of functions."""
+        """Advances in short pieces, so that Ctrl-C is handled, and takes care of exceptions of functions."""
         left, piece = whole(C.c_int64, steps, "steps"), FAST
         while True:
             piece, begun = min(piece, left), monotonic()
@@ -165,7 +165,7 @@ class Stepper:
             piece = 2 * piece if monotonic() - begun < PAUSE else max(1, piece // 2)
 
     def _open(self) -> int:
-        """The library's object, unless it was given back."""
+        """The library's object, unless it was closed."""
         if self._handle is None:
             raise _closed()
         return self._handle
@@ -196,7 +196,7 @@ class Stepper:
     # ---- states ----
 
     def _start(self, which: Sequence[int] | None, t: float, q: Any, v: Any) -> None:
-        """States of some or all members; what is None stays."""
+        """Sets the states of some or all members; None leaves a state unchanged."""
         chosen = range(self._many) if which is None else [int(i) for i in which]
         rows_q, rows_v = self._rows(self._q, q, len(chosen), "q"), self._rows(self._v, v, len(chosen), "v")
         kept = self.inputs.copy()
@@ -207,7 +207,7 @@ class Stepper:
         self.inputs[...] = kept
 
     def _rows(self, now: np.ndarray, values: Any, count: int, name: str) -> np.ndarray:
-        """Rows of numbers, one for each member in question; the present ones of all members if none are given."""
+        """Rows of numbers, one for each of the members; the current values of all members if none are given."""
         width = now.shape[-1]
         if values is None:
             return now.copy().reshape(self._many, width)
@@ -220,7 +220,7 @@ class Stepper:
 
     def reset(self, members: Sequence[int] | None = None, *, start: Start = None, q: Any = None, v: Any = None,
               t0: float = 0.0, project: Projection = False) -> None:
-        """Back to the start, of the model or as given; ``members`` lists those that begin anew while the others go on."""
+        """Returns to the start state of the model or to the given one; ``members`` lists those that restart while the others continue."""
         many = any(value is not None and np.ndim(value) == 2 for value in (q, v))
         if many:
             first_q, first_v = choose_start(self.system, t0, start, None, None, project)
@@ -245,7 +245,7 @@ class Stepper:
             self.inputs.reshape(self._many, -1)[member] = one[: len(self.names)]
 
     def set(self, **parameters: Any) -> None:
-        """Changes parameters and goes on from the present state. The equations are derived anew."""
+        """Changes parameters and continues from the current state. The equations are derived again."""
         self._open()
         t, q, v, u = self.t, self._q.copy(), self._v.copy(), self.inputs.copy()
         before, self._parameters = self._parameters, {**self._parameters, **parameters}
@@ -266,11 +266,11 @@ class Stepper:
 
     @property
     def backend(self) -> str:
-        """What evaluates the equations: "tape" or "compiled"."""
+        """The backend that evaluates the equations: "tape" or "compiled"."""
         return "compiled" if lib.nh_run_backend(lib.nh_stepper_run(self._open())) == H.NH_BACKEND_COMPILED else "tape"
 
     def close(self) -> None:
-        """Ends the work: the state and the inputs stay as they are. The memory is given back when no view of it is left."""
+        """Closes the stepper: the state and the inputs keep their values. The memory is freed when no view of it is left."""
         if self._handle is None:
             return
         self._q, self._v, self.inputs = self._q.copy(), self._v.copy(), self.inputs.copy()
@@ -286,7 +286,7 @@ class Stepper:
         self.close()
 
     def __reduce__(self) -> Any:  # nor copied
-        raise TypeError("a stepper cannot be copied or pickled: make another of its model, and set its q, v and inputs")
+        raise TypeError("a stepper cannot be copied or pickled; create another one for its model and set q, v and the inputs")
 
     def __repr__(self) -> str:
         many = "" if self.members is None else f", {self.members} members"
@@ -294,7 +294,7 @@ class Stepper:
 
 
 def _parameter(name: str) -> property:
-    """The attribute of a parameter, which is read."""
+    """The read-only attribute of a parameter."""
 
     def get(self: Stepper) -> float:
         return self.system.parameters[name]
@@ -306,7 +306,7 @@ def _parameter(name: str) -> property:
 
 
 def _input(name: str, places: list[int], alone: bool, single: bool) -> property:
-    """The attribute of an input: a number, of a family an array; with members an array with one for each."""
+    """The attribute of an input: a number, or an array for a family; with members, an array with one entry for each."""
     place: Any = places[0] if alone else slice(places[0], places[-1] + 1)
 
     def get(self: Stepper) -> Any:

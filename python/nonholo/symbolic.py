@@ -205,7 +205,7 @@ def from_sympy(
 
     ``q`` are functions of time (``dynamicsymbols``), and their derivatives are the velocities. ``constraints`` are
     expressions that vanish, or equations, in a list or in a dictionary by name; one without velocities is a condition
-    on positions. They may be matrices, and so may what is observed. ``Max``, ``Min``, ``Abs``, ``sign`` and
+    on positions. They may be matrices, and so may observables. ``Max``, ``Min``, ``Abs``, ``sign`` and
     ``Piecewise`` are understood. ``parameters`` maps symbols to values,
     ``forces`` coordinates to generalised forces, ``start`` coordinates and velocities to start values, and ``observe``
     names to expressions. ``angles`` lists the periodic coordinates.
@@ -250,8 +250,8 @@ def from_mechanics(
     forces. A ``KanesMethod`` needs coordinates for every motion that its bodies can make without the velocity
     constraints. If constraints were substituted into the velocities by hand (a contact point with velocity 0),
     Lagrange's equations differ from Kane's; this is detected, and the model is refused. ``start`` may contain Kane's
-    speeds. Configuration constraints become conditions on positions, which are kept at the level of positions; their
-    rates among the velocity constraints are left out.
+    speeds. Configuration constraints become conditions on positions; their time derivatives
+    among the velocity constraints are left out.
     """
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
@@ -335,7 +335,7 @@ def _from_kane(method: Any) -> tuple[Any, list, list, list]:
     change, frame = _speeds(method), method._inertial
     bodies = method.bodies
     if not bodies:
-        raise ValueError("the KanesMethod does not know its bodies yet: call its kanes_equations(bodies, loads) first")
+        raise ValueError("the KanesMethod has no bodies yet; call its kanes_equations(bodies, loads) first")
     kinetic = sum(body.kinetic_energy(frame) for body in bodies).subs(change)
     potential = sum(body.potential_energy for body in bodies)
     # SymPy requires the rates of configuration constraints among the velocity constraints
@@ -412,7 +412,7 @@ def _compare_with_kane(method: Any, model: Model, parameters: Mapping) -> None:
     apart = float(np.abs(np.array(kane) - lagrange).max())
     if not apart < 1e-6 * (1 + float(np.abs(lagrange).max())):
         raise ValueError(
-            f"Lagrange's equations of this set-up are not Kane's (accelerations differ by {apart:.2g}): the velocities of "
+            f"Lagrange's equations differ from Kane's for this setup (accelerations differ by {apart:.2g}): the velocities of "
             "its bodies seem to have constraints built in; give coordinates for every motion and the constraints as "
             "velocity_constraints"
         )

@@ -33,7 +33,7 @@ def _address(array: np.ndarray) -> int:
 
 
 def vector(values: Any, count: int, what: str) -> np.ndarray:
-    """A copy with the right number of components."""
+    """A copy that has the right number of components."""
     array = np.array(values, dtype=float, order="C")
     if array.shape != (count,):
         raise ValueError(f"{what} needs {count} numbers, not an array of shape {array.shape}")
@@ -116,8 +116,8 @@ class Model(Immutable):
 
     @helpful
     def system(self, set: Setting | None = None, input: Inputs | None = None, input_period: float | None = None) -> System:
-        """The model with fixed parameters (``set`` changes some) and with its equations of motion derived. ``input`` says
-        what its inputs are, as in :func:`run`."""
+        """The model with fixed parameters (``set`` changes some) and with its equations of motion derived. ``input``
+        defines its inputs, as in :func:`run`."""
         return self._build(set or {}, input, input_period) if set or input or input_period is not None else self._standard
 
     @property
@@ -166,7 +166,7 @@ class System(Immutable):
 
     def __init__(self, handle: int, keep: Any = None, model_text: bytes | None = None):
         self._handle = handle
-        self._model_text = model_text  # goes into files of its trajectories
+        self._model_text = model_text  # written to the files of its trajectories
         self._keep = keep  # callbacks must outlive the system
         self._settings: Setting = {}
         self._given: dict[str, Any] = {}
@@ -274,8 +274,8 @@ class System(Immutable):
 
     @cached_property
     def scene(self) -> dict[str, Any] | None:
-        """What the model's ``draw`` statements show, or None without any: ``dimensions``, ``shapes`` and the number of
-        ``channels``. A number of a shape is given, or ``[channel]`` where it moves.
+        """The drawing described by the model's ``draw`` statements, or None if there are none: ``dimensions``, ``shapes`` and the number
+        of ``channels``. A number of a shape is a constant, or ``[channel]`` if it changes during the motion.
 
         >>> import nonholo
         >>> [shape["shape"] for shape in nonholo.load("rolling-disk").system().scene["shapes"]]
@@ -309,8 +309,8 @@ class System(Immutable):
                 solve: str | Sequence[str] | None = None) -> np.ndarray:
         """The nearest velocities that satisfy the constraints, in the metric of the mass matrix.
 
-        Those that ``keep`` names stay as they are, or only those that ``solve`` names change. Without either, those
-        of the model's ``start solve`` change, or all.
+        Velocities named by ``keep`` do not change, or only those named by ``solve`` change. Without either, those of
+        the model's ``start solve`` change, or all if it has none.
 
         >>> import nonholo
         >>> disk = nonholo.load("rolling-disk").system()
@@ -328,7 +328,7 @@ class System(Immutable):
     def project_state(self, q: Any, v: Any, t: float = 0.0, *, keep: str | Sequence[str] | None = None,
                       solve: str | Sequence[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state that satisfies the constraints: positions first, where there are conditions on them, then
-        velocities as :meth:`System.project` finds them. ``keep`` and ``solve`` may name coordinates too.
+        velocities as in :meth:`System.project`. ``keep`` and ``solve`` may name coordinates too.
 
         >>> import nonholo
         >>> ring = nonholo.load('''
@@ -367,7 +367,7 @@ class System(Immutable):
     # ---- facts ----
 
     def check(self) -> Facts:
-        """Facts about the system, as :meth:`Model.check`."""
+        """Facts about the system, as in :meth:`Model.check`."""
         return Facts(self)
 
     def _repr_html_(self) -> str:
@@ -378,7 +378,7 @@ class System(Immutable):
         return f"<b>{escape(self.name)}</b>" + facts_table(facts)
 
     def _repr_latex_(self) -> str | None:
-        """Lagrangian, constraints and equations of motion; None of systems that are not made of a model."""
+        """Lagrangian, constraints and equations of motion; None for systems that do not come from a model."""
         from .exports import equations
         return equations(self)
 
@@ -392,8 +392,8 @@ _KIND = {H.NH_LINEAR: "linear", H.NH_AFFINE: "affine", H.NH_NONLINEAR: "nonlinea
 
 class Facts:
     """Facts about a system. Every field of the C structure ``nh_facts`` is an attribute; answers are True, False or
-    None (unknown), and ``driver`` is a name. ``fibration`` tells the group, the dimension of the fibre, and the numbers of
-    integrals and angles of a coupled system with linear passengers (else None). ``methods`` lists the methods that apply, ``not_applicable`` maps the
+    None (unknown), and ``driver`` is a name. ``fibration`` gives the group, the dimension of the fibre, and the numbers of
+    integrals and angles of a coupled system with linear passengers (otherwise None). ``methods`` lists the methods that apply, ``not_applicable`` maps the
     others to the reason, and ``advised`` is the recommended method."""
 
     def __init__(self, system: System):
@@ -481,7 +481,7 @@ def _system_of_text(text: str, name: str, settings: Setting, inputs: Any = None,
 
 
 def models() -> dict[str, str]:
-    """The shipped models, with a line about each.
+    """The shipped models, each with a one-line description.
 
     >>> import nonholo
     >>> "chaplygin-sleigh" in nonholo.models()
@@ -492,7 +492,7 @@ def models() -> dict[str, str]:
 
 
 def methods() -> dict[str, str]:
-    """The integrators, with a line about each.
+    """The integrators, each with a one-line description.
 
     >>> import nonholo
     >>> nonholo.methods()["dla01"] != ""

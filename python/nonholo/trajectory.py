@@ -22,8 +22,8 @@ from .progress import Bar, Progress
 from .recording import record_at
 from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
 
-PAUSE = 0.1  # seconds between two looks at the keyboard and the bar
-FIRST_PIECE = 1000  # steps, of a run that is advanced in pieces
+PAUSE = 0.1  # seconds between two checks of the keyboard and updates of the bar
+FIRST_PIECE = 1000  # steps per piece, for a run that is advanced in pieces
 
 Path = Union[str, "os.PathLike[str]", None]
 
@@ -36,8 +36,8 @@ class Trajectory(Immutable):
 
     ``t``, ``q``, ``v``, ``energy``, ``residual`` (the largest constraint residual at each point) refer to the
     library's memory; nothing is copied. ``trajectory["x1"]`` is a column by name. If the points
-    went to a file or a checkpoint was requested, the arrays have one point, the last, and ``output`` is the
-    path of the file; ``energy_error_max`` and ``constraint_max`` are over all points in any case.
+    were written to a file or a checkpoint was requested, the arrays contain only the last point, and ``output``
+    is the path of the file; ``energy_error_max`` and ``constraint_max`` always refer to all points.
 
     >>> import nonholo
     >>> run = nonholo.simulate("chaplygin-sleigh", method="gauss", step=0.1, steps=100)
@@ -54,9 +54,9 @@ class Trajectory(Immutable):
         self.method = simulation.method
         self.step = simulation.step
         self.steps: int = lib.nh_run_steps(simulation.run)
-        self.seconds: float = lib.nh_run_seconds(simulation.run)  #: spent stepping
+        self.seconds: float = lib.nh_run_seconds(simulation.run)  #: time spent stepping
         self.tolerance: float | None = simulation.plan.tolerance or None  #: None: the steps were given
-        #: steps that the method took, and attempts that it gave up; without a tolerance the steps of the run
+        #: steps that the method accepted, and attempts that it rejected; without a tolerance, the steps of the run
         self.accepted, self.rejected = own_steps(simulation.run)
         self.backend = "compiled" if lib.nh_run_backend(simulation.run) == H.NH_BACKEND_COMPILED else "tape"
         output = lib.nh_simulation_output(simulation.handle)
@@ -72,17 +72,17 @@ class Trajectory(Immutable):
         if estimate is not None and self.estimate is not None:
             self.estimate_q = array_at(estimate.q, 1, len(self.system.coordinates), owner=simulation)[0].copy()
             self.estimate_v = array_at(estimate.v, 1, len(self.system.velocities), owner=simulation)[0].copy()
-        #: the events of the model that happened, in the order of time: (name, t, direction); the first million
+        #: the events that happened, in order of time: (name, t, direction); at most the first million
         self.events: list[Event] = simulation.events()
         ended = lib.nh_run_ended(simulation.run, 0, None)
-        self.event: str | None = simulation.event_name(ended) if ended >= 0 else None  #: the one that ended the run
+        self.event: str | None = simulation.event_name(ended) if ended >= 0 else None  #: the event that ended the run
         self._simulation = simulation  # for states between the points
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
         self._multipliers: np.ndarray | None = None
 
     def __reduce__(self) -> Any:
-        raise TypeError("a trajectory cannot be pickled: its arrays can, and save() and to_xarray() keep all of it")
+        raise TypeError("a trajectory cannot be pickled, but its arrays can; save() and to_xarray() keep all of it")
 
     # ---- columns ----
 
@@ -136,7 +136,7 @@ class Trajectory(Immutable):
         try:
             return self._table[:, self.columns.index(name)]
         except ValueError:
-            raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}") from None
+            raise KeyError(f"there is no column {name!r}; the columns are {', '.join(self.columns)}") from None
 
     def __len__(self) -> int:
         return len(self._table)
@@ -146,9 +146,9 @@ class Trajectory(Immutable):
     def __call__(self, t: Any) -> tuple[np.ndarray, np.ndarray]:
         """The coordinates and velocities at time ``t``, a number or an array of times in any order.
 
-        They are as accurate as the points of the trajectory and satisfy the constraints as these do: the steps of the
-        run are done again from the last state that was kept, and one of them ends there (methods that choose their own
-        steps interpolate). Where velocities jump they are those after it.
+        They are as accurate as the points of the trajectory and satisfy the constraints equally well: the steps
+        of the run are repeated from the last stored state, and one of them ends at ``t`` (methods that choose their own
+        steps interpolate). Where velocities jump, they are those after the jump.
 
         >>> import nonholo
         >>> run = nonholo.run("rolling-coin", time=10)
@@ -182,8 +182,8 @@ class Trajectory(Immutable):
         call(lib.nh_record_write, self._record, os.fspath(path).encode())
 
     def plot(self, path: str | os.PathLike[str] | None = None, title: str | None = None) -> Picture | None:
-        """Draws the points with gnuplot; the extension selects the format (.svg, .png, .pdf). Without a path the picture
-        is returned, and a notebook shows it."""
+        """Plots the points with gnuplot; the extension selects the format (.svg, .png, .pdf). Without a path, the
+        picture is returned, and a notebook shows it."""
         title = title or f"{self.system.name}, {self.method}, step {self.step:g}"
         draw = lambda file: call(lib.nh_record_plot, self._record, os.fspath(file).encode(), title.encode())
         return drawn(draw) if path is None else draw(path)
@@ -232,7 +232,7 @@ class _Simulation(Immutable):
     """The library's simulation, with the record and the run that belong to it."""
 
     def __init__(self, system: System, options: H.nh_simulation_options, kept: Any = None):
-        self.system, self._kept = system, (options, kept)  # the functions in there are called
+        self.system, self._kept = system, (options, kept)  # keeps alive the functions that the library calls
         self.handle = create(lib.nh_simulation_create, system._handle, C.byref(options))
         own(self, lib.nh_simulation_free, self.handle)
         self.plan: H.nh_plan = lib.nh_simulation_plan(self.handle).contents
@@ -263,7 +263,7 @@ class _Simulation(Immutable):
         return table
 
     def advance(self, progress: Progress) -> None:
-        """To the end. The library returns every moment, so that Ctrl-C is heard and the bar is drawn."""
+        """Advances to the end. The library returns frequently, so that Ctrl-C is handled and the bar is drawn."""
         bar, steps, started = Bar(progress), self.plan.steps, False
         try:
             while True:
@@ -277,13 +277,13 @@ class _Simulation(Immutable):
             bar.end()
 
     def finish(self) -> None:
-        """Closes the file. A run that was interrupted writes its checkpoint; of a complete one it is removed."""
+        """Closes the file. An interrupted run writes its checkpoint; the checkpoint of a complete run is removed."""
         call(lib.nh_simulation_finish, self.handle)
         if self.arrived():
             lib.nh_simulation_remove_checkpoints(self.handle)
 
     def estimate_error(self, wanted: int) -> None:
-        """How good the end state is. What the user's functions raise at other steps is no failure of this run."""
+        """Estimates the error of the end state. An exception of the user's functions at other steps is not a failure of this run."""
         self.estimate = H.nh_estimate(error=math.nan)
         try:
             call(lib.nh_simulation_estimate, self.handle, wanted, C.byref(self.estimate))
@@ -309,7 +309,7 @@ class _Run:
         own(self, lib.nh_run_free, self.handle)
 
     def advance(self, steps: int) -> None:
-        """In pieces of about a moment, so that Ctrl-C is heard."""
+        """Advances in short pieces, so that Ctrl-C is handled."""
         piece = FIRST_PIECE
         while steps > 0:
             piece, begun = min(piece, steps), monotonic()
@@ -375,8 +375,8 @@ def count_steps(step: float, steps: int | None, time: float | None) -> int:
 
 
 def check_timing(step: float | None, steps: int | None, time: float | None) -> int:
-    """The number of steps, or without a step of states, that is asked for; 0 leaves it open or to the time, and -1 asks for as
-    many steps as suit the motion."""
+    """The requested number of steps, or of states if there is no step; 0 leaves it open or to the time, and -1 requests
+    as many steps as suit the motion."""
     if step is not None and steps is not None and time is not None:
         raise ValueError("give either steps or time")
     if step is not None and steps is None and time is None:
@@ -390,14 +390,14 @@ def check_timing(step: float | None, steps: int | None, time: float | None) -> i
 
 
 def check_every(every: int | None) -> int | None:
-    """How many steps recorded points are apart, when users say it."""
+    """The number of steps between recorded points, if the user gives it."""
     if every is not None and (every != int(every) or every < 1):
-        raise ValueError(f"every must be a whole number from 1 on, not {every!r}")
+        raise ValueError(f"every must be a whole number of at least 1, not {every!r}")
     return None if every is None else int(every)
 
 
 def record_every(every: int | None, steps: int, columns: int) -> int:
-    """... and what the library advises when they do not."""
+    """... and the library's recommendation otherwise."""
     return check_every(every) or lib.nh_record_spacing(steps, columns)
 
 
@@ -408,14 +408,14 @@ def _path(path: str | os.PathLike[str] | None) -> bytes | None:
 def _keep_files(
     options: H.nh_simulation_options, output: Path, checkpoint: Path, checkpoint_every: int | str | None, resume: Path
 ) -> None:
-    """The part of the options that is about files."""
+    """The options that concern files."""
     options.output, options.checkpoint, options.resume = _path(output), _path(checkpoint), _path(resume)
     if output is not None:
         call(lib.nh_archive_can_write, options.output, 1)
     if checkpoint_every is None:
         return
     if checkpoint is None:
-        raise ValueError("checkpoint_every is for checkpoint=FILE")
+        raise ValueError("checkpoint_every needs checkpoint=FILE")
     seconds, steps, report = C.c_double(), C.c_int64(), H.nh_report()
     if lib.nh_interval_parse(str(checkpoint_every).encode(), C.byref(seconds), C.byref(steps), C.byref(report)):
         raise ValueError(f"checkpoint_every {_text(report.text)}")
@@ -441,9 +441,9 @@ def simulate(
 
     ``model`` is a :class:`Model`, a :class:`System`, or anything that :func:`load` accepts; ``options`` are those of
     the method (``stages=3``). Give the step size ``step`` and either the number of ``steps`` or the length ``time``
-    (a last shorter step ends there); the method is then gauss unless given. Without a step the method chooses its own
-    by ``tolerance`` (1e-9) and ``absolute``, its counterpart near zero; it is dop853 unless given, and ``steps``
-    states are recorded at equal distances (1000). A model alone is enough:
+    (a shorter last step ends there); the default method is then gauss. Without a step, the method chooses its own steps
+    according to ``tolerance`` (1e-9) and ``absolute``, the tolerance near zero; the default is then dop853, and
+    ``steps`` states are recorded at equal intervals (1000). A model alone is enough:
 
     >>> import nonholo
     >>> run = nonholo.run("rolling-coin", time=10)
@@ -451,39 +451,39 @@ def simulate(
     ('dop853:tolerance=1e-09', 1001, True, True)
 
     ``set`` changes parameters. ``start`` changes parts of the start state, ``q`` and ``v`` replace all of it; ``t0`` is
-    its time, and ``project`` moves the start velocities to the nearest that satisfy the constraints: all of them
+    its time, and ``project`` moves the start velocities to the nearest ones that satisfy the constraints: all of them
     (``True``), all but some (``"keep=x',y'"`` or ``{"keep": ["x'", "y'"]}``) or only some (``solve``). Every ``every``-th step is recorded;
-    unless given, about 10,000 points are. ``compose`` names a composition, ``compensated`` switches compensated sums
-    on or off (None does what the method advises), and ``backend`` is "auto", "tape" or "compiled". ``progress`` is
+    by default, about 10,000 points are. ``compose`` names a composition, ``compensated`` switches compensated sums
+    on or off (None follows the method's recommendation), and ``backend`` is "auto", "tape" or "compiled". ``progress`` is
     True, False, None (only in terminals and notebooks), or a function of the completed fraction. ``estimate`` says
-    whether the error of the end state is estimated from runs with other steps (``trajectory.estimate``); None does it
-    if that takes less than a second.
+    whether the error of the end state is estimated from runs with other steps (``trajectory.estimate``); None estimates
+    it if that takes less than a second.
 
     >>> import nonholo
     >>> run = nonholo.simulate("rolling-disk", "gauss", stages=3, step=0.1, time=50, start={"theta": 0.5}, project=True)
     >>> len(run.t), bool(run.energy_error_max < 1e-6)
     (501, True)
 
-    ``input`` says what inputs of the model are: numbers, expressions of t, parameters and, in forces, the state, tables
-    (a file, or ``(times, values)``; ``"u:held"`` or ``"u:spline"`` in place of straight lines), or functions of (t, q, v)
-    that are called at every step. With ``input_period`` expressions and functions are asked at its multiples and held
-    in between. Each input is a column of the trajectory.
+    ``input`` defines the inputs of the model by numbers, expressions of t, parameters and (in forces) the state, tables
+    (a file, or ``(times, values)``; ``"u:held"`` or ``"u:spline"`` instead of linear interpolation), or functions of (t, q,
+    v) that are called at every step. With ``input_period``, expressions and functions are evaluated at its multiples and
+    held in between. Each input is a column of the trajectory.
 
     >>> cart = "model cart\\ncoordinate x\\ninput u = 0\\nlagrangian x'^2/2\\nforce x = u\\n"
     >>> run = nonholo.run(cart, "gauss", step=0.01, time=1, input={"u": lambda t, q, v: 1.0 if t < 0.495 else 0.0})
     >>> float(run["x'"][-1].round(12)), run["u"][[0, 49, 50]].tolist()
     (0.5, [1.0, 1.0, 0.0])
 
-    ``every_time`` records a state each so many units of time, and ``times`` those at equal distances, as ``"a:b:n"`` or
-    as an array; a trajectory can be asked for its state at any other time, too: ``run(t)``.
+    ``every_time`` is the time between recorded states, and ``times`` gives equally spaced times at which to record,
+    as ``"a:b:n"`` or as an array; ``run(t)`` gives the state of a trajectory at any other time.
 
     >>> run = nonholo.run("rolling-coin", times="2:8:4")
     >>> run.t.tolist()
     [2.0, 4.0, 6.0, 8.0]
 
-    ``stop`` names events of the model, at the first of which the run ends (``trajectory.event``); ``section`` records
-    the states at one of them only. ``on_event`` is called at every event with the :class:`Event`, the coordinates and the
-    velocities after it; the run ends there if it returns a true value. ``trajectory.events`` has all of them. ``events``
+    ``stop`` names events of the model; the run ends at the first of them (``trajectory.event``). ``section`` names an event at
+    which states are recorded, and only there. ``on_event`` is called at every event with the :class:`Event`, the coordinates and the
+    velocities after it; the run ends there if it returns a true value. ``trajectory.events`` lists all events. ``events``
     adds functions of (t, q, v) whose changes of sign are located as well; those with attributes ``direction`` (1 or -1)
     and ``terminal`` (the run ends there) are read as in SciPy.
 
@@ -496,8 +496,8 @@ def simulate(
     >>> [(event.name, round(event.t, 12)) for event in run.events]
     [('low', 0.5), ('floor', 1.0), ('low', 1.5), ('low', 2.5), ('floor', 3.0), ('low', 3.5)]
 
-    ``observe`` names quantities that become further columns (those of nonholo-figure(5)): what leapfrog keeps exactly,
-    the ``power`` of forces, one constraint (``"constraint:NAME"``), ... Of two states one step apart the first is NaN.
+    ``observe`` names quantities that become additional columns (see nonholo-figure(5)): the invariant that leapfrog preserves exactly,
+    the ``power`` of forces, one constraint (``"constraint:NAME"``), ... A quantity of two successive states is NaN in the first row.
 
     >>> run = nonholo.run("knife-edge", "leapfrog", step=0.1, time=100, set={"eps": 0.1}, observe="leapfrog_invariant")
     >>> kept = run["leapfrog_invariant"][1:]
@@ -505,10 +505,10 @@ def simulate(
     (True, True)
 
     ``output`` is a file (.h5, .nc, .csv, .npy, .npz) to which points are written while they are computed, with
-    the bytes of ``nonholo run -o``; they do not stay in memory, and the trajectory holds the last one.
-    ``checkpoint`` is a file from which a run that was interrupted goes on to the same bits: repeat the call
-    with ``resume`` set to it. It is written every minute, or as ``checkpoint_every`` says (``"30s"``, ``"10m"``,
-    ``"2h"``, or a number of steps), and at Ctrl-C, and removed when the run is complete.
+    the same bytes as ``nonholo run -o``; they are not kept in memory, and the trajectory contains only the
+    last one. ``checkpoint`` is a file from which an interrupted run continues with the same bits: repeat the call
+    with ``resume`` set to it. It is written every minute, or at the interval ``checkpoint_every`` (``"30s"``, ``"10m"``,
+    ``"2h"``, or a number of steps), and at Ctrl-C, and is removed when the run is complete.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -548,7 +548,7 @@ def _carry_out(simulation: _Simulation, progress: Progress, estimate: int) -> Tr
         try:
             simulation.advance(progress)
         except Error as error:
-            with contextlib.suppress(Error):  # the first failure is the one to tell
+            with contextlib.suppress(Error):  # only the first failure is reported
                 simulation.finish()
             error.trajectory = Trajectory(simulation) if lib.nh_record_rows(simulation.record) else None
             raise

@@ -291,7 +291,7 @@ static nh_status try_cells(nh_latitude *l, int cells, bool *fine, nh_report *rep
     if (!found)
         status = nh_fail(
             report, NH_NOT_APPLICABLE, "one period of the driver does not rotate the passengers %s",
-            t.vectors == 1 ? "about a well-defined axis" : "in a plane of its own angle");
+            t.vectors == 1 ? "about a well-defined axis" : "by a separate angle in each plane");
     else if (!transform(l, &t, start))
         status = nh_fail_memory(report);
     *fine = status == NH_OK && resolved(l, &t);

@@ -179,7 +179,7 @@ static nh_status complain(const errand *task, const attempt *best, nh_status sta
         return status; /* the run has reported it */
     nh_fail(report, status,
             "no reference solution to t = %.10g was found: halving the step still changes it by "
-            "%.2g; a shorter time helps where the motion is chaotic",
+            "%.2g; if the motion is chaotic, try a shorter time",
             task->t1, best->difference);
     if (report)
         report->residual = best->difference;

@@ -486,7 +486,8 @@ static void describe(nh_judgement *j, double round_off)
                  j->largest <= round_off ? " (round-off)" : "");
         break;
     case NH_VERDICT_LOST:
-        nh_print(j->text, sizeof j->text, "lost: its error is as large as it is, %.3g", j->largest);
+        nh_print(j->text, sizeof j->text,
+                 "lost: the error is as large as the quantity itself, %.3g", j->largest);
         break;
     }
 }

@@ -186,8 +186,8 @@ static nh_status find(const nh_system *system, const char *name, quantity *out, 
         if (strcmp(name, elsewhere[i]) == 0)
             return nh_fail(report, NH_NOT_APPLICABLE, "%s has no %s", system->name, name);
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "%s has no quantity '%s'; there are t, coordinates, velocities, energy, "
-                   "constraint, observables",
+                   "%s has no quantity '%s'; the quantities are t, coordinates, velocities, "
+                   "energy, constraint and observables",
                    system->name, name);
 }
 

@@ -17,14 +17,15 @@ nh_status nh_options_take(void *own, size_t own_size, const void *given, size_t 
         size = first_size;
     if (size < sizeof size || size > 1 << 16)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "an option struct with size %zu; initialise it with zeros or with its "
+                       "an option struct has size %zu; initialise it with zeros or with its "
                        "_default() function",
                        size);
     const char *bytes = given;
     for (size_t i = own_size; i < size; i++)
         if (bytes[i])
             return nh_fail(report, NH_BAD_ARGUMENT,
-                           "an option is set that this version (%s) does not have", nh_version());
+                           "an option is set that this version (%s) does not support",
+                           nh_version());
     memcpy(own, given, size < own_size ? size : own_size);
     return NH_OK;
 }

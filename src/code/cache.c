@@ -259,9 +259,10 @@ static nh_status visit_cache(bool clear, nh_cache *out, nh_report *report)
     nh_cache_folder(out->folder);
     DIR *list = out->folder[0] ? opendir(out->folder) : NULL;
     if (!list)
-        return nh_fail(report, NH_FILE_FAILED,
-                       "there is no cache of compiled kernels: it would be the folder nonholo in "
-                       "XDG_CACHE_HOME or in ~/.cache, which has to be yours and closed to others");
+        return nh_fail(
+            report, NH_FILE_FAILED,
+            "there is no cache of compiled kernels: it would be the folder nonholo in "
+            "XDG_CACHE_HOME or in ~/.cache, which must belong to you and be closed to others");
     contents c = list_kernels(list);
     out->kernels = c.count;
     out->bytes = c.bytes;

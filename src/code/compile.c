@@ -168,7 +168,7 @@ static nh_status compiler_failed(const char *messages, nh_report *report)
     const char *shown = text ? text : "";
     nh_status status =
         nh_fail(report, NH_NO_COMPILER,
-                "the C compiler '%s' could not make a kernel%s%s; the tape works without one",
+                "the C compiler '%s' could not compile the kernel%s%s; the tape needs no compiler",
                 nh_compiler(), *shown ? ": " : "", shown);
     free(text);
     return nh_fail_about(report, status, "backend tape");
@@ -185,7 +185,7 @@ static bool load(nh_loaded *out, const char *path, char why[MESSAGE_MAX])
         return true;
     const char *said = dlerror(); /* before closing, which would discard the message */
     if (why)
-        snprintf(why, MESSAGE_MAX, "%s", said ? said : "the loader does not say why");
+        snprintf(why, MESSAGE_MAX, "%s", said ? said : "the loader gives no reason");
     nh_loaded_close(out);
     return false;
 }
@@ -315,7 +315,8 @@ static nh_status make_work(nh_compilation *c, const nh_text *source, nh_report *
     const bool fits = join(p->work, folder, "nonholo-", "XXXXXX");
     if (!fits || !mkdtemp(p->work)) {
         p->work[0] = 0;
-        return nh_fail(report, NH_FILE_FAILED, "cannot make a working folder for the compiler: %s",
+        return nh_fail(report, NH_FILE_FAILED,
+                       "cannot create a working folder for the compiler: %s",
                        fits ? strerror(errno) : "its path is too long");
     }
     if (!join(p->source, p->work, "kernel", ".c") || !join(p->made, p->work, c->name, ".so") ||
@@ -450,13 +451,13 @@ bool nh_compile_pending(nh_compilation *c, double seconds)
 
 static nh_status compiler_late(nh_report *report)
 {
-    return nh_fail_about(report,
-                         nh_fail(report, NH_NO_COMPILER,
-                                 "the C compiler '%s' did not end within %g seconds and was "
-                                 "stopped (NONHOLO_CC_SECONDS allows more); the tape works "
-                                 "without one",
-                                 nh_compiler(), nh_compiler_seconds()),
-                         "backend tape");
+    return nh_fail_about(
+        report,
+        nh_fail(report, NH_NO_COMPILER,
+                "the C compiler '%s' did not finish within %g seconds and was stopped "
+                "(NONHOLO_CC_SECONDS sets this limit); the tape needs no compiler",
+                nh_compiler(), nh_compiler_seconds()),
+        "backend tape");
 }
 
 /* Takes the result of a compiler that has ended. */
@@ -470,7 +471,7 @@ static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *repor
     if (!c->p.work[0])
         return load_cached(out, c->p.object, c->p.sum)
                    ? NH_OK
-                   : nh_fail(report, NH_NO_COMPILER, "the kernel was not made by another thread");
+                   : nh_fail(report, NH_NO_COMPILER, "another thread could not compile the kernel");
     if (c->late)
         return compiler_late(report);
     if (!c->succeeded)
@@ -490,8 +491,8 @@ nh_status nh_compile_end(nh_loaded *out, nh_compilation *c, const nh_patience *p
     while (nh_compile_pending(c, LOOK_SECONDS))
         if (patience->stop && patience->stop(patience->user)) {
             nh_compile_abandon(c);
-            return nh_fail(report, NH_CALLBACK_STOPPED, "stopped while the C compiler '%s' worked",
-                           nh_compiler());
+            return nh_fail(report, NH_CALLBACK_STOPPED,
+                           "stopped while the C compiler '%s' was running", nh_compiler());
         }
     nh_status status = take_result(out, c, report);
     free_compilation(c);

@@ -422,11 +422,10 @@ static void forbid(nh_text *out, const char *name, bool exported)
                     name);
         return;
     }
-    nh_text_add(
-        out,
-        "void nh_skipped_%s(void) __attribute__((error(\"the method calls %s, which it says "
-        "it skips\")));\n#define fn_%s(...) nh_skipped_%s()\n",
-        name, name, name, name);
+    nh_text_add(out,
+                "void nh_skipped_%s(void) __attribute__((error(\"the method calls %s, which it "
+                "promises not to call\")));\n#define fn_%s(...) nh_skipped_%s()\n",
+                name, name, name, name);
 }
 
 static nh_status functions(nh_text *out, const nh_emission *what, nh_report *report)

@@ -34,7 +34,8 @@ static nh_status open_workshop(workshop *w, const nh_source_file *file, nh_repor
     *w = (workshop){0};
     const bool fits = join(folder, temporary && *temporary ? temporary : "/tmp", "nonholo-XXXXXX");
     if (!fits || !mkdtemp(folder)) {
-        return nh_fail(report, NH_FILE_FAILED, "cannot make a working folder for the compiler: %s",
+        return nh_fail(report, NH_FILE_FAILED,
+                       "cannot create a working folder for the compiler: %s",
                        fits ? strerror(errno) : "its path is too long");
     }
     memcpy(w->folder, folder, sizeof folder);

@@ -13,7 +13,8 @@ const nh_op_info nh_ops[NH_OP_COUNT] = {
 /* An instruction has room for three operands, or for two and a second result. */
 #define OP(NAME, operands, commutes, encode, instruction, wasm, C)                                 \
     _Static_assert((operands) >= 1 && (operands) <= 3, #NAME ": 1 to 3 operands");                 \
-    _Static_assert(!(commutes) || (operands) > 1, #NAME ": what commutes has two operands");
+    _Static_assert(!(commutes) || (operands) > 1,                                                  \
+                   #NAME ": a commutative operation has two operands");
 #define PAIR(NAME, operands, encode, instruction, wasm, C)                                         \
     _Static_assert((operands) >= 1 && (operands) <= 2, #NAME ": 1 or 2 operands");
 #include "code/ops.def"

@@ -257,10 +257,10 @@ static nh_status make_version(version *out, const nh_export_job *job, bool can_f
     if (status == NH_OK && (all.failed || unlike.failed || named.failed))
         status = nh_fail_memory(report);
     if (status == NH_OK && !nh_source_decide(&out->decided, named.data))
-        status = nh_fail(report, NH_BROKEN_METHOD,
-                         "a condition in the source of %s is not understood: a mistake in the "
-                         "method",
-                         job->run->choice.method->name);
+        status =
+            nh_fail(report, NH_BROKEN_METHOD,
+                    "a condition in the source of %s is not understood: an error in the method",
+                    job->run->choice.method->name);
     if (status == NH_OK && !nh_source_read(&out->source, out->decided.data, arena))
         status = nh_fail_memory(report);
     nh_text_free(&all);

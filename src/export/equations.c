@@ -271,8 +271,9 @@ void nh_equations_outputs(const nh_equations *e, nh_output *out)
     const nh_output all[NH_OUTPUTS] = {
         {"lagrangian", "The Lagrangian", NH_OUT_NUMBER, 1, 1, &e->lagrangian},
         {"energy", "The energy, v dL/dv - L", NH_OUT_NUMBER, 1, 1, &e->energy},
-        {"constraints", "k(t, q, v), which vanish", NH_OUT_VECTOR, m, 1, e->constraint},
-        {"positions", "g(t, q), which vanish: the conditions on positions", NH_OUT_VECTOR,
+        {"constraints", "The constraints k(t, q, v), which vanish", NH_OUT_VECTOR, m, 1,
+         e->constraint},
+        {"positions", "The conditions on positions g(t, q), which vanish", NH_OUT_VECTOR,
          e->positions, 1, e->position},
         {"forces", "The forces that are not part of the Lagrangian", NH_OUT_VECTOR, n, 1, e->force},
         {"mass", "The mass matrix, d2L/dv2", NH_OUT_MATRIX, n, n, e->mass},
@@ -281,7 +282,7 @@ void nh_equations_outputs(const nh_equations *e, nh_output *out)
         {"accelerations", "The time derivatives of the velocities", NH_OUT_VECTOR, n, 1,
          e->acceleration},
         {"multipliers", "The multipliers of the constraints", NH_OUT_VECTOR, m, 1, e->multiplier},
-        {"observables", "What the model observes", NH_OUT_VECTOR, e->observables, 1,
+        {"observables", "The observables of the model", NH_OUT_VECTOR, e->observables, 1,
          e->observable}};
     memcpy(out, all, sizeof all);
 }

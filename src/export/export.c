@@ -70,7 +70,7 @@ static const format *find_format(const char *name, nh_report *report)
     for (int i = 0; i < FORMATS && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
                                  formats[i].name);
-    nh_fail(report, NH_BAD_ARGUMENT, "there is no format '%.40s'; there are %s", name, list);
+    nh_fail(report, NH_BAD_ARGUMENT, "unknown format '%.40s'; the formats are %s", name, list);
     return NULL;
 }
 
@@ -202,8 +202,8 @@ static nh_status make_run(workplace *w, const nh_system *system, nh_report *repo
     w->job.method = w->plan.method;
     if (w->plan.pace > 0)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "exported programs take steps of a fixed length; 'pace' makes them follow "
-                       "the motion");
+                       "exported programs take steps of a fixed length, but 'pace' makes steps "
+                       "follow the motion");
     status = nh_run_create(&w->run, system, &run, report);
     w->job.run = w->run;
     return status == NH_OK && w->format->opens ? open_parameters(w, system, report) : status;
@@ -222,7 +222,8 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
                        w->given.step);
     if (w->given.name && !is_identifier(w->given.name))
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "'%.40s' is not a name: letters, digits and _, at most 59", w->given.name);
+                       "'%.40s' is not a name; expected at most 59 letters, digits and _",
+                       w->given.name);
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "only models can be exported, not systems of C functions");
@@ -230,12 +231,14 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
     if (!w->format)
         return NH_BAD_ARGUMENT;
     if (w->given.fmi != 0 && w->given.fmi != 2 && w->given.fmi != 3)
-        return nh_fail(report, NH_BAD_ARGUMENT, "FMI 2 and 3 can be written, not %d", w->given.fmi);
+        return nh_fail(report, NH_BAD_ARGUMENT, "only FMI 2 and 3 are supported, not %d",
+                       w->given.fmi);
     for (int i = 0; i < nh_system_events(system); i++)
         if (nh_system_event_acts(system, i) && !w->format->acts)
-            return nh_fail(report, NH_NOT_APPLICABLE,
-                           "the event %s changes velocities, which exported programs do not do",
-                           nh_system_event_name(system, i));
+            return nh_fail(
+                report, NH_NOT_APPLICABLE,
+                "the event %s changes velocities, which exported programs do not support",
+                nh_system_event_name(system, i));
     choose_name(w->name, sizeof w->name, &w->given, system, path);
     status = take_start(w, system, report);
     w->job = (nh_export_job){.system = system,
@@ -297,8 +300,9 @@ static nh_status write_both(const char *path, const nh_text *text, const nh_text
     const char *file = other.failed ? "" : slash ? slash + 1 : other.data;
     nh_status status = NH_OK;
     if (strpbrk(file, "\"\\\n"))
-        status = nh_fail(report, NH_BAD_ARGUMENT,
-                         "'%.200s' cannot be included: quotes and backslashes", file);
+        status =
+            nh_fail(report, NH_BAD_ARGUMENT,
+                    "'%.200s' cannot be included because it contains quotes or backslashes", file);
     nh_text_add(&include, "#include \"%s\"\n", file);
     replace_include(&source, text, name, include.data);
     if (other.failed || include.failed || source.failed)
@@ -318,7 +322,7 @@ static nh_status check_ending(const workplace *w, const char *path, nh_report *r
     const char *const endings[] = {w->format->ending, NULL};
     if (nh_file_is_special(path) || nh_file_ending(path, endings) == 0)
         return NH_OK;
-    return nh_fail(report, NH_BAD_ARGUMENT, "a file of this format ends with %s: '%.200s' does not",
+    return nh_fail(report, NH_BAD_ARGUMENT, "a file of this format must end in %s, unlike '%.200s'",
                    w->format->ending, path);
 }
 
@@ -333,7 +337,7 @@ nh_status nh_export(const nh_system *system, const nh_export_options *options, c
     if (status == NH_OK)
         status = check_ending(&w, path, report);
     if (status == NH_OK && w.format->bytes && nh_file_is_output(path))
-        status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU goes to a file NAME.fmu");
+        status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU needs an output file NAME.fmu");
     if (status == NH_OK)
         status = w.format->write(&text, &header, &w.job, report);
     if (status == NH_OK && header.data && !nh_file_is_special(path))
@@ -359,7 +363,7 @@ nh_status nh_export_text(char **out, const nh_system *system, const nh_export_op
     *out = NULL;
     nh_status status = open_workplace(&w, system, options, NULL, report);
     if (status == NH_OK && w.format->bytes)
-        status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU goes to a file NAME.fmu");
+        status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU needs an output file NAME.fmu");
     if (status == NH_OK)
         status = w.format->write(&text, &header, &w.job, report);
     if (status == NH_OK)

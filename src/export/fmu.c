@@ -189,7 +189,7 @@ static nh_status add_binary(parts *p, const nh_fmu *fmu, nh_report *report)
                          p->program.length + p->open_program.length > SOURCE_LARGE, &why);
     if (status == NH_NO_COMPILER && report)
         snprintf(report->text, sizeof report->text,
-                 "%.1000s: the FMU has sources but no binary, and importers have to compile it",
+                 "%.1000s: the FMU has sources but no binary, so importers have to compile it",
                  why.text);
     else if (status != NH_OK && report)
         *report = why;
@@ -307,8 +307,8 @@ static nh_status check_inputs(const nh_system *system, nh_report *report)
             (input->signal == NH_SIGNAL_HELD && input->table.rows == 0 && !input->sampled))
             continue;
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "the input %s is given by a table or at samples, which an FMU cannot do; an "
-                       "importer can: '%s:held'",
+                       "the input %s is given by a table or at samples, which an FMU does not "
+                       "support; declare it as open ('%s:held') and let the importer set it",
                        input->name, input->name);
     }
     return NH_OK;

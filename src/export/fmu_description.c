@@ -133,8 +133,8 @@ static void add_units(nh_text *out, const nh_fmu *fmu)
 static void add_categories(nh_text *out)
 {
     static const char *const about[][2] = {
-        {"logStatusWarning", "a start that was moved to the constraints"},
-        {"logStatusDiscard", "steps that could not be done"},
+        {"logStatusWarning", "start states that were moved onto the constraints"},
+        {"logStatusDiscard", "steps that failed"},
         {"logStatusError", "wrong calls and failures"},
         {"logAll", "all messages"}};
     nh_text_add_plain(out, "  <LogCategories>\n");

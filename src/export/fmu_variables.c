@@ -237,7 +237,7 @@ void nh_fmu_list(nh_fmu *fmu)
             ->start = nh_system_parameter_value(system, i);
     nh_fmu_variable *v = add_plain(fmu, "constraint_tolerance", NH_FMU_SETTING, tolerance);
     v->start = NH_FMU_TOLERANCE;
-    explain(fmu, v, "violation from which on a state is moved back to the constraints", "");
+    explain(fmu, v, "violation above which a state is moved back onto the constraints", "");
 }
 
 void nh_fmu_free(nh_fmu *fmu)

@@ -75,12 +75,12 @@ static void put_head(nh_latex *w)
     }
     nh_text_add_plain(w->out, ".\n");
     for (int i = 0; i < p->rotations; i++) {
-        nh_text_add_plain(
-            w->out, i ? ""
-                      : "\nRotations are matrices from body to space, given by unit "
-                        "quaternions with the scalar first; "
-                        "$\\boldsymbol{\\omega}_{R}$ is the angular velocity of $R$ in body "
-                        "axes, $\\boldsymbol{\\omega}^{\\mathrm{s}}_{R}$ in those of space.\n");
+        nh_text_add_plain(w->out,
+                          i ? ""
+                            : "\nRotations are matrices from body to space, given by unit "
+                              "quaternions with the scalar first; "
+                              "$\\boldsymbol{\\omega}_{R}$ is the angular velocity of $R$ in body "
+                              "axes, $\\boldsymbol{\\omega}^{\\mathrm{s}}_{R}$ in space axes.\n");
     }
     if (p->parameters)
         nh_text_add_plain(w->out, "\nParameters: ");
@@ -106,7 +106,7 @@ static bool put_document(nh_latex *w)
     const bool ok = nh_latex_derived(w);
     if (!w->job->excerpt) {
         if (w->left_out.length)
-            nh_text_add(w->out, "\n\\subsection*{What is left out}\nToo long to be read: %s.\n",
+            nh_text_add(w->out, "\n\\subsection*{Omitted}\nToo long to print: %s.\n",
                         w->left_out.data);
         nh_text_add_plain(w->out, "\n\\end{document}\n");
     }

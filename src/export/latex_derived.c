@@ -136,7 +136,7 @@ static void put_rows_of_constraints(nh_latex *w)
     const nh_equations *e = w->e;
     if (e->constraints == 0 || w->job->excerpt)
         return;
-    nh_text_add(w->out, "Multipliers belong to the constraints: ");
+    nh_text_add(w->out, "Each multiplier belongs to a constraint: ");
     for (int j = 0; j < e->constraints; j++) {
         nh_text symbol = multiplier_name(w, j);
         nh_text_add(w->out, "%s$%s$ to \\textit{", j ? ", " : "", symbol.data);
@@ -154,9 +154,9 @@ static void put_equations(nh_latex *w)
     nh_latex_section(w, "Equations of motion");
     if (e->problem->rotations) {
         nh_text_add_plain(
-            w->out,
-            "With body rates $\\boldsymbol{\\omega}$, the torque $\\boldsymbol{\\tau}$ "
-            "that $\\mathcal{L}$ has by turning the body, and the rows $K$ of the constraints,\n");
+            w->out, "With body rates $\\boldsymbol{\\omega}$, the torque $\\boldsymbol{\\tau}$, "
+                    "the derivative of $\\mathcal{L}$ by rotations of the body, and the rows $K$ "
+                    "of the constraints,\n");
         nh_text_add(
             w->out,
             "\\begin{align*}\n\\frac{d}{dt} \\frac{\\partial \\mathcal{L}}{\\partial "

@@ -172,7 +172,7 @@ static bool put_functions(writing *w)
     nh_output output[NH_OUTPUTS];
     const int values = w->e->problem->open_values;
     const nh_output inputs = {
-        "inputs", "The open inputs as the model has them", NH_OUT_VECTOR, values, 1, w->e->input};
+        "inputs", "The default values of the open inputs", NH_OUT_VECTOR, values, 1, w->e->input};
     nh_equations_outputs(w->e, output);
     bool ok = put_function(w, &inputs, false);
     for (int i = 0; ok && i < NH_OUTPUTS; i++)

@@ -46,8 +46,7 @@ static nh_status read_window(nh_reader *r, nh_chain *chain)
 {
     for (int i = 0; i < chain->ops; i++)
         if (chain->by[i])
-            return nh_reader_fail(r, "'mean' stands before 'per %.40s', not behind it",
-                                  chain->by[i]);
+            return nh_reader_fail(r, "'mean' must precede 'per %.40s'", chain->by[i]);
     return nh_take_positive(r, "the window of the mean", &chain->value[chain->ops]);
 }
 
@@ -91,11 +90,10 @@ nh_status nh_read_measure(nh_reader *r, nh_finding_kind *measure)
         nh_suggest suggest = nh_suggest_begin(nh_next_word(r));
         for (int i = 0; i < NH_MEASURES; i++)
             nh_suggest_offer(&suggest, measures[i]);
-        return nh_reader_fail(
-            r,
-            "expected what is measured: max, last, slope, drift, line, rate, exponent, "
-            "order, growth or verdict%s",
-            nh_suggest_end(&suggest).text);
+        return nh_reader_fail(r,
+                              "expected a measure: max, last, slope, drift, line, rate, exponent, "
+                              "order, growth or verdict%s",
+                              nh_suggest_end(&suggest).text);
     }
     r->line.at++;
     *measure = (nh_finding_kind)found;
@@ -177,8 +175,9 @@ static nh_status read_tolerance(nh_reader *r, nh_expectation *e)
     if (!e->compared && nh_take_if(r, "from"))
         return read_band(r, e);
     if (!nh_take_if(r, "within"))
-        return nh_reader_fail(r, "expected 'within' and what is allowed: 1%%, factor 2, or a "
-                                 "number; or 'from' and 'to'");
+        return nh_reader_fail(
+            r,
+            "expected 'within' and a tolerance (1%%, factor 2, or a number), or 'from' and 'to'");
     if (nh_take_if(r, "factor")) {
         e->tolerance = NH_WITHIN_FACTOR;
         return nh_take_number(r, "a factor", &e->allowed);
@@ -193,7 +192,7 @@ static nh_status read_tolerance(nh_reader *r, nh_expectation *e)
         return NH_OK;
     }
     e->tolerance = NH_WITHIN_SIZE;
-    return nh_take_number(r, "what is allowed", &e->allowed);
+    return nh_take_number(r, "the tolerance", &e->allowed);
 }
 
 static nh_status read_relation(nh_reader *r, nh_expectation *e)
@@ -226,6 +225,6 @@ nh_status nh_read_finding(nh_reader *r, bool needs_time, bool is_claim)
         status = read_relation(r, e);
     bool is_word = e->left.measure == NH_MEASURE_VERDICT;
     if (status == NH_OK && is_word != (e->relation == 'i'))
-        return nh_reader_fail(r, "a verdict is compared by 'is', a number by '=', '<' or '>'");
+        return nh_reader_fail(r, "a verdict is compared with 'is', a number with '=', '<' or '>'");
     return status;
 }

@@ -172,7 +172,7 @@ static nh_status check_whole(nh_figure *figure, nh_report *report)
     const nh_drawing *empty = empty_panel(figure);
     if (empty)
         return nh_fail_at(report, &figure->source, empty->place,
-                          "the panel draws nothing: 'draw' and a quantity are expected in it");
+                          "the panel draws nothing; expected 'draw' and a quantity in it");
     const char *missing = !figure->name                                 ? "its name: 'figure NAME'"
                           : !figure->case_count && !figure->setup.model ? "a model"
                           : !figure->method_count                       ? "a method"

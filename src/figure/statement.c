@@ -153,7 +153,7 @@ static nh_status read_sweep(nh_reader *r)
 static nh_status read_halvings(nh_reader *r)
 {
     int64_t count = 0;
-    nh_status status = nh_take_count(r, "how often the step is halved", 1, 30, &count);
+    nh_status status = nh_take_count(r, "the number of halvings", 1, 30, &count);
     setup_of(r)->halvings = (int)count;
     return status;
 }
@@ -179,7 +179,7 @@ static nh_status read_quick(nh_reader *r)
 static nh_status read_figure(nh_reader *r)
 {
     if (r->figure->name)
-        return nh_reader_fail(r, "the figure has a name already");
+        return nh_reader_fail(r, "the figure already has a name");
     const char *name;
     nh_status status = nh_take_word(r, "the figure's name", &name);
     if (status)
@@ -188,7 +188,7 @@ static nh_status read_figure(nh_reader *r)
     if (name[0] == '.' || strlen(name) > 100 ||
         name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")]) {
         r->line.at--;
-        return nh_reader_fail(r, "a figure's name is of letters, digits, '-', '_' and '.'");
+        return nh_reader_fail(r, "a figure's name consists of letters, digits, '-', '_' and '.'");
     }
     r->figure->name = name;
     return NH_OK;
@@ -337,11 +337,11 @@ static nh_status read_axis(nh_reader *r, const char **label, double *range)
 {
     nh_status status = nh_take_word(r, "a label", label);
     if (status == NH_OK && nh_take_if(r, "from")) {
-        status = nh_take_number(r, "where the axis begins", &range[0]);
+        status = nh_take_number(r, "the beginning of the axis", &range[0]);
         if (status == NH_OK && !nh_take_if(r, "to"))
             return nh_reader_fail(r, "expected 'to'");
         if (status == NH_OK)
-            status = nh_take_number(r, "where the axis ends", &range[1]);
+            status = nh_take_number(r, "the end of the axis", &range[1]);
     }
     return status;
 }
@@ -396,8 +396,11 @@ static nh_status read_point(nh_reader *r)
     nh_drawing *p = panel_of(r);
     if (p->points == NH_FIGURE_ITEMS)
         return nh_reader_fail(r, "a panel has at most %d points", NH_FIGURE_ITEMS);
-    nh_status status = nh_take_number(r, "where the point is across", &p->point_x[p->points]);
-    return status ? status : nh_take_number(r, "how high it is", &p->point_y[p->points++]);
+    nh_status status =
+        nh_take_number(r, "the horizontal position of the point", &p->point_x[p->points]);
+    return status
+               ? status
+               : nh_take_number(r, "the vertical position of the point", &p->point_y[p->points++]);
 }
 
 /* table MEASURE */
@@ -493,7 +496,7 @@ static nh_status unknown_statement(nh_reader *r, const char *name)
 
 nh_status nh_read_statement(nh_reader *r)
 {
-    static const char *const sections[] = {"at the beginning", "in a case", "of a method",
+    static const char *const sections[] = {"at the beginning", "in a case", "in a method",
                                            "in a panel", "in a table"};
     const char *name = r->line.word[r->line.at++].text;
     if (!r->figure->name && strcmp(name, "figure") != 0) {
@@ -505,7 +508,7 @@ nh_status nh_read_statement(nh_reader *r)
             continue;
         if (!(statements[i].sections >> r->section & 1)) {
             r->line.at = 0;
-            return nh_reader_fail(r, "'%s' has no meaning %s", name, sections[r->section]);
+            return nh_reader_fail(r, "'%s' is not allowed %s", name, sections[r->section]);
         }
         nh_status status = statements[i].read(r);
         if (status == NH_OK && !nh_at_end(r))

@@ -353,7 +353,7 @@ nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outco
     bool fewer = figure->quick && setup->quick_halvings > 0;
     out->halvings = fewer ? setup->quick_halvings : setup->halvings;
     if (s.time / out->step > steps_most / exp2(out->halvings))
-        return nh_fail(&out->report, NH_TOO_LARGE, "%s: time %.10g has too many steps of %.10g",
+        return nh_fail(&out->report, NH_TOO_LARGE, "%s: time %.10g needs too many steps of %.10g",
                        figure->source.file, s.time, out->step);
     nh_status status =
         list_names(figure, by_case, out) ? carry_out(&s) : nh_fail_memory(&out->report);

@@ -180,10 +180,10 @@ nh_status nh_figure_draw_table(const nh_figure *f, const char *path, nh_report *
                     .cell = s.cell};
     if (orders) {
         grid.shade_name[NH_VERDICT_ROUND_OFF] = "round-off already";
-        grid.shade_name[NH_VERDICT_BOUNDED] = "the order it should have";
+        grid.shade_name[NH_VERDICT_BOUNDED] = "nominal order";
         grid.shade_name[NH_VERDICT_RANDOM_WALK] = "higher";
         grid.shade_name[NH_VERDICT_LINEAR] = "lower";
-        grid.shade_name[NH_VERDICT_UNKNOWN] = "no order seen";
+        grid.shade_name[NH_VERDICT_UNKNOWN] = "no order observed";
     } else {
         for (int i = 0; i < NH_VERDICT_UNKNOWN; i++)
             grid.shade_name[i] = nh_verdict_name((nh_verdict)i);

@@ -502,7 +502,7 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
                                               (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0),
                                .inputs = nh_problem_given(s->problem)};
     size_t expected = nh_fn_outputs(fn, &sizes);
-    assert(count == expected && "functions.def tells another number of outputs");
+    assert(count == expected && "functions.def gives a different number of outputs");
     return count == expected;
 }
 

@@ -33,8 +33,8 @@ static nh_status fail_singular(const nh_mechanics *s, int singular, nh_report *r
     if (singular != NH_TOO_MUCH_FILL)
         return nh_fail_memory(report);
     return nh_fail(report, NH_TOO_LARGE,
-                   "%s: the mass matrix couples too many of the %d coordinates to be solved for; "
-                   "it needs to be sparse at this size",
+                   "%s: the mass matrix couples too many of the %d coordinates; at this size it "
+                   "needs to be sparse",
                    problem->file, s->n);
 }
 
@@ -54,11 +54,10 @@ static nh_status factorise_indefinite(nh_mechanics *s, int singular, nh_report *
         return fail_singular(s, singular >= 0 ? singular : zero, report);
     /* measured on matrices that are well conditioned: 1e-15 */
     if (!(nh_solution_defect(s, s->mass_factors, &s->mass) < 1e-9))
-        return nh_fail(
-            report, NH_BAD_MODEL,
-            "%s: the mass matrix is so close to a singular one that accelerations cannot "
-            "be computed; choose other coordinates or other units",
-            s->problem->file);
+        return nh_fail(report, NH_BAD_MODEL,
+                       "%s: the mass matrix is so close to singular that accelerations cannot be "
+                       "computed; choose other coordinates or other units",
+                       s->problem->file);
     return NH_OK;
 }
 

@@ -78,20 +78,22 @@ const char *nh_advise(const nh_system *system, const char **reason)
     bool curved = !large && !on_positions && fixes_curved_surface(system);
     advice_rule rules[] = {
         {"gauss:stages=3", curved,
-         "the constraints are holonomic, and what they fix drifts least at a high order"},
+         "the constraints are holonomic, and the positions that they restrict drift least at a "
+         "high order"},
         {"discrete-gradient", exact && facts->coupled,
-         "it keeps energy, driver energy, passenger energy and constraints to round-off"},
+         "it preserves energy, driver energy, passenger energy and constraints to round-off"},
         {"discrete-gradient", exact && on_positions,
-         "it keeps energy, constraints and conditions on positions to round-off"},
+         "it preserves energy, constraints and conditions on positions to round-off"},
         {"discrete-gradient", exact && nh_system_constraints(system) > 0,
-         "it keeps energy and constraints to round-off"},
-        {"discrete-gradient", exact, "it keeps the energy to round-off"},
-        {"dla01", large, "so many coordinates want a step whose cost grows no faster than they do"},
+         "it preserves energy and constraints to round-off"},
+        {"discrete-gradient", exact, "it preserves the energy to round-off"},
+        {"dla01", large,
+         "with this many coordinates, the cost of a step should grow no faster than their number"},
         {"gauss-lobatto", on_positions,
-         "it keeps conditions on positions to round-off at its nodes, for any Lagrangian and "
+         "it preserves conditions on positions to round-off at its nodes, for any Lagrangian and "
          "force, at order 4"},
-        {"gauss:stages=2", true, "it takes any Lagrangian, force and constraint, at order 4"},
-        {"rk4", true, "it takes any system, but does not keep the constraints"},
+        {"gauss:stages=2", true, "it applies to any Lagrangian, force and constraint, at order 4"},
+        {"rk4", true, "it applies to any system, but does not preserve the constraints"},
     };
     const advice_rule *found = first_fitting(rules, sizeof rules / sizeof rules[0], system);
     *reason = found ? found->reason : "no method applies";
@@ -105,12 +107,15 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
     bool already = advised && strcmp(advised, "dla01") == 0;
     bool on_positions = system->shape.positions > 0;
     advice_rule rules[] = {
-        {"dla01", on_positions, "one force a step; an impulse at each end keeps positions"},
-        {"lobatto-ab", on_positions, "two stages with positions kept at both ends: RATTLE"},
+        {"dla01", on_positions,
+         "one force evaluation per step; impulses at both ends preserve the conditions on "
+         "positions"},
+        {"lobatto-ab", on_positions,
+         "two stages that preserve the conditions on positions at both ends: RATTLE"},
         {"dla01", facts->coupled,
-         "one force evaluation a step; driver and passengers are kept apart"},
-        {"dla01", facts->reaction_is_linear, "one force evaluation a step, no iteration"},
-        {"dla01", true, "one force evaluation a step"},
+         "one force evaluation per step; keeps the driver independent of the passengers"},
+        {"dla01", facts->reaction_is_linear, "one force evaluation per step, no iteration"},
+        {"dla01", true, "one force evaluation per step"},
     };
     size_t count = already ? 0 : sizeof rules / sizeof rules[0];
     const advice_rule *found = first_fitting(rules, count, system);

@@ -390,7 +390,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
 
 const nh_method nh_method_avf_so3 = {
     .name = "avf-so3",
-    .summary = "avf-p with rotations as such: keeps the energy exactly, with smaller errors",
+    .summary = "avf-p directly on rotations: preserves the energy exactly, with smaller errors",
     .reference = "this project",
     .formulas =
         "q = (x, rotations),  xi = (x', body rates),  qm = q0 cay(d),  q1 = qm cay(d),  d = (dx, "

@@ -421,7 +421,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
 
 const nh_method nh_method_collocation = {
     .name = "collocation",
-    .summary = "keeps the energy exactly at any even order",
+    .summary = "preserves the energy exactly at any even order",
     .reference =
         "Cohen & Hairer 2011, on Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (9)",
     .formulas =
@@ -438,22 +438,23 @@ const nh_method nh_method_collocation = {
           .least = 1,
           .greatest = STAGES_MAX},
          {.name = "frame",
-          .help = "of the model, by Householder reflections (with exact derivatives or with "
-                  "differences), or carried along from step to step",
+          .help = "the frame: that of the model, from Householder reflections (with exact "
+                  "derivatives or with differences), or carried along from step to step",
           .type = NH_OPTION_CHOICE,
           .standard = FRAME_POLAR,
           .least = 0,
           .greatest = FRAME_POLAR,
           .choices = "model|householder|difference|polar"},
          {.name = "points",
-          .help = "Gauss points of the integrals; 0: by the force and the step, exact to round-off",
+          .help = "number of Gauss points for the integrals; 0 chooses it from the force and the "
+                  "step, exact to round-off",
           .type = NH_OPTION_INTEGER,
           .standard = 0,
           .least = 0,
           .greatest = RULE_POINTS_MAX},
          {.name = "anchor",
-          .help = "where the polar frame has its basis: at the start of the step, or in its "
-                  "middle, which is symmetric (without effect on other frames)",
+          .help = "where the basis of the polar frame is taken: at the start of the step, or in "
+                  "its middle, which is symmetric (no effect on other frames)",
           .type = NH_OPTION_CHOICE,
           .standard = ANCHOR_START,
           .least = 0,
@@ -462,8 +463,8 @@ const nh_method nh_method_collocation = {
     .options = 4,
     .order_of = order_of,
     .keeps_of = keeps_of,
-    .without_positions = "its stages keep quadratic conditions at most; compositions of avf-p have "
-                         "the same orders",
+    .without_positions = "its stages preserve quadratic conditions at most; compositions of avf-p "
+                         "have the same orders",
     .needs_of = needs_of,
     .skips = skips,
     .compensate = true,

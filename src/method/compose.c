@@ -76,8 +76,9 @@ static const composition *find(const char *name, nh_report *report)
         nh_suggest_offer(&near, compositions[i].name);
     }
     nh_fail(report, NH_BAD_ARGUMENT, "unknown composition '%s'%s", name,
-            near.best ? nh_suggest_end(&near).text
-                      : "; there are triple-jump, suzuki, yoshida6, yoshida8, kahan-li8");
+            near.best
+                ? nh_suggest_end(&near).text
+                : "; the compositions are triple-jump, suzuki, yoshida6, yoshida8 and kahan-li8");
     return NULL;
 }
 
@@ -101,8 +102,7 @@ int nh_composition_order(const char *name, const nh_choice *choice, nh_report *r
     }
     if (!c->raises && order != 2) {
         nh_fail(report, NH_NOT_APPLICABLE,
-                "'%s' is made for methods of order 2; %s has order %d here: triple-jump or suzuki "
-                "serve",
+                "'%s' composes methods of order 2; %s has order %d here; use triple-jump or suzuki",
                 name, method, order);
         return 0;
     }

@@ -192,16 +192,16 @@ static size_t scratch(const nh_shape *s, const double *option)
 
 const nh_method nh_method_dd = {
     .name = "dd",
-    .summary = "keeps the energy; the constraint holds at the midpoints of the steps",
+    .summary = "preserves the energy; the constraint holds at the midpoints of the steps",
     .reference = "Modin & Verdier 2020 A.3, Gonzalez 1996",
     .formulas = "q1 = q0 + h (v0 + v1)/2,   qm = (q0 + q1)/2\n"
                 "M (v1 - v0) = -h DV(q0, q1) + A(qm)^T l,   A(qm) (v0 + v1) = 0\n"
                 "DV = gradV(qm) + (V(q1) - V(q0) - gradV(qm).d) d / |d|^2,   d = q1 - q0",
     .order = 2,
     .keeps = NH_KEEPS_ENERGY,
-    .without_positions = "the constraints hold in the middle of a step only",
-    .without_composition = "what is off the constraint at the ends of steps changes sign from step "
-                           "to step, so that compositions stay at order 2",
+    .without_positions = "the constraints hold only in the middle of a step",
+    .without_composition = "the constraint residual at the ends of steps changes sign from step to "
+                           "step, so compositions stay at order 2",
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_SEPARABLE | NH_NEEDS_LINEAR_CONSTRAINTS |
              NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
     .compensate = true,

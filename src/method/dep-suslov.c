@@ -260,7 +260,7 @@ static size_t scratch(const nh_shape *shape, const double *option)
 
 const nh_method nh_method_dep_suslov = {
     .name = "dep-suslov",
-    .summary = "discrete Euler-Poincare-Suslov equations: keeps momenta in space",
+    .summary = "discrete Euler-Poincare-Suslov equations; preserves momenta in space",
     .reference = "Fedorov & Zenkov 2005; Anahory Simoes et al., sec. 6",
     .formulas = "D(h xi) I xi = I xi0 + h/2 (f(q0) + A(q0)^T l0),   A(qm) xi + b = 0\n"
                 "q1 = q0 cay(h xi),   qm half way on the geodesic,   xi = (x', body rates)\n"

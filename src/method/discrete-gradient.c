@@ -458,7 +458,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
 
 const nh_method nh_method_discrete_gradient = {
     .name = "discrete-gradient",
-    .summary = "keeps the energy exactly, in a frame or (polar) without one",
+    .summary = "preserves the energy exactly, in a frame or (polar) without one",
     .reference =
         "Celledoni, Farre Puiggali, Hoiseth & Martin de Diego 2018 (14); polar: this project",
     .formulas = "z = (q, rho),  rho = X^T M v,   z1 = z0 + h Pi((z0 + z1)/2) DH(z0, z1),   v1 = X "
@@ -471,22 +471,23 @@ const nh_method nh_method_discrete_gradient = {
                 "v1 = B1 polar(B1^T M(qm) B) cay(-K) rho1\n"
                 "conditions on positions g = 0: rows dg/dq of A, at qm their mean over q0 .. q1",
     .option = {{.name = "gradient",
-                .help = "the discrete gradient: mean over the segment, Gonzalez', Itoh's and Abe's",
+                .help = "the discrete gradient: mean over the segment, Gonzalez, or Itoh and Abe",
                 .type = NH_OPTION_CHOICE,
                 .standard = AVF,
                 .least = 0,
                 .greatest = ITOH_ABE_SYMMETRIC,
                 .choices = "avf|gonzalez|itoh-abe|itoh-abe-symmetric"},
                {.name = "frame",
-                .help = "of the model, by Householder reflections (with exact derivatives or with "
-                        "differences), or none",
+                .help = "the frame: that of the model, from Householder reflections (with exact "
+                        "derivatives or with differences), or none",
                 .type = NH_OPTION_CHOICE,
                 .standard = FRAME_POLAR,
                 .least = 0,
                 .greatest = FRAME_POLAR,
                 .choices = "model|householder|difference|polar"},
                {.name = "points",
-                .help = "Gauss points of the mean; 0: 6 to 12, by the step, exact to round-off",
+                .help = "number of Gauss points for the mean; 0 chooses 6 to 12 depending on the "
+                        "step, exact to round-off",
                 .type = NH_OPTION_INTEGER,
                 .standard = 0,
                 .least = 0,
@@ -494,8 +495,9 @@ const nh_method nh_method_discrete_gradient = {
     .options = 3,
     .order_of = order_of,
     .keeps_of = keeps_of,
-    .without_positions = "a frame allows velocities at the middle of a step, which keep quadratic "
-                         "conditions at most; frame=polar keeps all",
+    .without_positions =
+        "with a frame, velocities are admissible at the middle of a step, which preserves "
+        "quadratic conditions at most; frame=polar preserves all conditions",
     .needs_of = needs_of,
     .skips = skips,
     .compensate = true,

@@ -167,13 +167,13 @@ static unsigned keeps_of(const double *option)
 
 const nh_method nh_method_dla = {
     .name = "dla",
-    .summary = "discrete Lagrange-d'Alembert with the constraint force at a point between",
+    .summary = "discrete Lagrange-d'Alembert with the constraint force at an intermediate point",
     .reference = "Modin & Verdier 2020 (27), Cortes & Martinez 2001",
     .formulas = "qa = q0 + (1 - alpha) h v0\n"
                 "M v1 = M v0 - h (alpha gradV(q0) + (1 - alpha) gradV(q1)) + A(qa)^T l\n"
                 "q1 = qa + alpha h v1,   A(q1) v1 + b(q1) = 0",
     .option = {{.name = "alpha",
-                .help = "where the constraint force acts, as seen from the end of the step",
+                .help = "where the constraint force acts: 0 is the end of the step, 1 its start",
                 .type = NH_OPTION_REAL,
                 .standard = 0.5,
                 .least = 0,
@@ -181,8 +181,8 @@ const nh_method nh_method_dla = {
     .options = 1,
     .order_of = order_of,
     .keeps_of = keeps_of,
-    .without_positions = "a step has one multiplier for each constraint, which cannot keep both a "
-                         "condition and its derivative",
+    .without_positions = "a step has one multiplier for each constraint, which cannot enforce both "
+                         "a condition and its derivative",
     .needs = NH_NEEDS_CONSTANT_MASS | NH_NEEDS_AFFINE_CONSTRAINTS | NH_NEEDS_SEPARABLE,
     .scratch = scratch,
 };

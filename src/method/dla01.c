@@ -116,7 +116,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
 
 const nh_method nh_method_dla01 = {
     .name = "dla01",
-    .summary = "half a step of dla(0), half a step of dla(1); one force evaluation",
+    .summary = "half a step of dla(0), then half a step of dla(1); one force evaluation",
     .reference = "Modin & Verdier 2020 (29), Jay 2009 (7.3), McLachlan & Perlmutter 2006",
     .formulas = "qm = q0 + h/2 v0\n"
                 "M v1 = M v0 - h gradV(qm) + A(qm)^T l,   A(q1) v1 + b(q1) = 0\n"

@@ -165,14 +165,14 @@ static int explicit_order(const double *option)
 
 const nh_method nh_method_dop853 = {
     .name = "dop853",
-    .summary = "explicit, order 8, steps as given or by a tolerance; keeps constraints and energy",
+    .summary =
+        "explicit, order 8, with given steps or a tolerance; preserves constraints and energy",
     .reference = "Dormand & Prince 1981; Hairer, Norsett & Wanner 1993, II.5, II.6",
-    .formulas = "Y_i = y0 + h sum_j a_ij f(Y_j), i = 1 .. 12,   y = (q, v), f = (v, a(t, q, v))\n"
-                "v is then projected M-orthogonally onto the constraints and, where energy is\n"
-                "conserved and they are linear in v, scaled so that the energy is that of the "
-                "start.\n"
-                "With a tolerance it chooses its own steps, and the run's step is where states are "
-                "wanted.",
+    .formulas =
+        "Y_i = y0 + h sum_j a_ij f(Y_j), i = 1 .. 12,   y = (q, v), f = (v, a(t, q, v))\n"
+        "Then v is projected M-orthogonally onto the constraints. If the energy is conserved and\n"
+        "the constraints are linear in v, v is also scaled to keep the energy of the start.\n"
+        "With a tolerance it chooses its own steps; the run's step is the interval of output.",
     EXPLICIT_SHARED,
 };
 #endif

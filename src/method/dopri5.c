@@ -54,9 +54,10 @@ static int explicit_order(const double *option)
 
 const nh_method nh_method_dopri5 = {
     .name = "dopri5",
-    .summary = "explicit, order 5, steps as given or by a tolerance; keeps constraints and energy",
+    .summary =
+        "explicit, order 5, with given steps or a tolerance; preserves constraints and energy",
     .reference = "Dormand & Prince 1980; Hairer, Norsett & Wanner 1993, II.5, II.6",
-    .formulas = "As dop853, with six stages.",
+    .formulas = "Like dop853, with six stages.",
     EXPLICIT_SHARED,
 };
 #endif

@@ -43,8 +43,8 @@ const nh_method nh_method_euler_1 = {
                 "q1 = q0 + h V_1,   0 = k(t1, q1, v1)",
     .order = 1,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
-    .without_positions = "a step has one multiplier for each constraint, which cannot keep both a "
-                         "condition and its derivative",
+    .without_positions = "a step has one multiplier for each constraint, which cannot enforce both "
+                         "a condition and its derivative",
     SPARK_METHOD,
 };
 #endif

@@ -99,22 +99,21 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
 #define EXPLICIT_OPTIONS                                                                           \
     {                                                                                              \
         {.name = "tolerance",                                                                      \
-         .help =                                                                                   \
-             "of the error of a step that it chooses itself, relative to each component; 0: the "  \
-             "steps are those of the run",                                                         \
+         .help = "relative tolerance for the error of a step, in each component; 0: the method "   \
+                 "takes the steps of the run",                                                     \
          .type = NH_OPTION_REAL,                                                                   \
          .standard = 0,                                                                            \
          .least = 0,                                                                               \
          .greatest = 1},                                                                           \
             {.name = "absolute",                                                                   \
-             .help = "the same for components near zero, in their own unit",                       \
+             .help = "absolute tolerance for components near zero, in their units",                \
              .type = NH_OPTION_REAL,                                                               \
              .follows = "tolerance",                                                               \
              .least = 0,                                                                           \
              .greatest = 1e300},                                                                   \
         {                                                                                          \
             .name = "energy",                                                                      \
-            .help = "keep scales velocities so that a conserved energy stays as it was",           \
+            .help = "keep scales the velocities so that a conserved energy keeps its value",       \
             .type = NH_OPTION_CHOICE, .standard = 0, .least = 0, .greatest = 1,                    \
             .choices = "keep|free"                                                                 \
         }                                                                                          \

@@ -453,7 +453,7 @@ static int order_of(const double *option)
 
 const nh_method nh_method_gauss_lobatto = {
     .name = "gauss-lobatto",
-    .summary = "Gauss with the reactions of conditions on positions at Lobatto's nodes: any order",
+    .summary = "Gauss with the reactions of conditions on positions at Lobatto nodes: any order",
     .reference = "after Jay 2009 (6.1) and Jay 1996",
     .formulas =
         "Q_i = q0 + h sum_j a_ij V_j at Gauss nodes,   Qt_i = q0 + h sum_j abar_ij V_j at "

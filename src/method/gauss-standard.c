@@ -44,8 +44,8 @@ static int order_of(const double *option)
 
 const nh_method nh_method_gauss_standard = {
     .name = "gauss-standard",
-    .summary = "Gauss with the constraints at its stages: a control that keeps neither order nor "
-               "constraints",
+    .summary = "Gauss with the constraints at its stages: a control that preserves neither order "
+               "nor constraints",
     .reference = "Jay 2009, secs. 7.3, 7.4",
     .formulas = "Q_i = q0 + h sum_j a_ij V_j\n"
                 "P_i = p0 + h sum_j a_ij (F_j + K_j^T Psi_j),   P_i = dL/dv(T_i, Q_i, V_i)\n"
@@ -59,10 +59,9 @@ const nh_method nh_method_gauss_standard = {
                 .greatest = SPARK_STAGES_MAX}},
     .options = 1,
     .order_of = order_of,
-    .without_positions = "the constraints hold at the stages only",
-    .without_composition =
-        "off the constraints it approximates nothing smooth, and compositions do "
-        "not raise its order",
+    .without_positions = "the constraints hold only at the stages",
+    .without_composition = "off the constraints its steps approximate no smooth motion, so "
+                           "compositions do not raise its order",
     SPARK_METHOD,
 };
 #endif

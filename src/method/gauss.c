@@ -60,8 +60,8 @@ const nh_method nh_method_gauss = {
     .options = 1,
     .order_of = order_of,
     .keeps_of = keeps_of,
-    .without_positions = "a step has one multiplier for each constraint, which cannot keep both a "
-                         "condition and its derivative",
+    .without_positions = "a step has one multiplier for each constraint, which cannot enforce both "
+                         "a condition and its derivative",
     SPARK_METHOD,
 };
 #endif

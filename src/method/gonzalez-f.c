@@ -291,7 +291,8 @@ static size_t scratch(const nh_shape *s, const double *option)
 
 const nh_method nh_method_gonzalez_f = {
     .name = "gonzalez-f",
-    .summary = "discrete gradient of the energy in (q, p); keeps the energy, not the constraint",
+    .summary =
+        "discrete gradient of the energy in (q, p); preserves the energy, not the constraint",
     .reference = "Celledoni et al. (15), Gonzalez 1996",
     .formulas = "z = (q, p),   H = p.M(q)^-1 p/2 + V(q),   qm = (q0 + q1)/2\n"
                 "q1 - q0 = h D_pH(z0, z1)\n"
@@ -299,9 +300,9 @@ const nh_method nh_method_gonzalez_f = {
                 "DH = gradH(zm) + (H(z1) - H(z0) - gradH(zm).d) d / |d|^2,   d = z1 - z0",
     .order = 2,
     .keeps = NH_KEEPS_ENERGY,
-    .without_positions = "no constraint is kept to round-off",
-    .without_composition = "what is off the constraint at the ends of steps changes sign from step "
-                           "to step, so that compositions stay at order 2",
+    .without_positions = "no constraint is preserved to round-off",
+    .without_composition = "the constraint residual at the ends of steps changes sign from step to "
+                           "step, so compositions stay at order 2",
     .needs = NH_NEEDS_LINEAR_CONSTRAINTS | NH_NEEDS_AUTONOMOUS | NH_NEEDS_CONSERVATIVE,
     .compensate = true,
     .scratch = scratch,

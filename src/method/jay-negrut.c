@@ -249,43 +249,44 @@ static int order_of(const double *option)
 static const char *refuse(const double *option, bool constrained)
 {
     (void)constrained;
-    return option[1] < 1e-3 ? "gamma must be at least 0.001: without a share in the velocity the "
-                              "new multiplier cannot close the constraint"
+    return option[1] < 1e-3 ? "gamma must be at least 0.001; otherwise the new multiplier does not "
+                              "act on the velocity and cannot enforce the constraint"
                             : 0;
 }
 
 const nh_method nh_method_jay_negrut = {
     .name = "jay-negrut",
     .summary =
-        "Newmark's and the generalised alpha method, the multiplier carried from step to step",
+        "Newmark's and the generalised alpha method; the multiplier is carried from step to step",
     .reference = "Jay & Negrut 2009, Anahory Simoes et al. (12)",
     .formulas =
         "G0 = M^-1 (rate + K^T l0) at (t0, q0, v0),   G1 = M^-1 (rate + K^T l1) at (t1, q1, v1)\n"
         "(1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) G1 + alpha_f G0\n"
         "q1 = q0 + h v0 + h^2/2 ((1 - 2 beta) a0 + 2 beta a1)\n"
         "v1 = v0 + h ((1 - gamma) a0 + gamma a1),   k(t1, q1, v1) = 0\n"
-        "l0, and with alphas a0, come from the step before.",
+        "l0 and, if alpha_m or alpha_f is not 0, a0 come from the previous step.",
     .option = {{.name = "beta",
-                .help = "weight of the far end in the positions; 0 makes the force explicit",
+                .help =
+                    "weight of the end of the step in the positions; 0 makes the force explicit",
                 .type = NH_OPTION_REAL,
                 .standard = 0,
                 .least = 0,
                 .greatest = 0.5},
                {.name = "gamma",
-                .help = "weight of the far end in the velocities; 1/2 + alpha_f - alpha_m gives "
-                        "order 2",
+                .help = "weight of the end of the step in the velocities; 1/2 + alpha_f - alpha_m "
+                        "gives order 2",
                 .type = NH_OPTION_REAL,
                 .standard = 0.5,
                 .least = 0,
                 .greatest = 2},
                {.name = "alpha_m",
-                .help = "weight of the step before in the acceleration",
+                .help = "weight of the previous acceleration",
                 .type = NH_OPTION_REAL,
                 .standard = 0,
                 .least = -1,
                 .greatest = 0.5},
                {.name = "alpha_f",
-                .help = "weight of the near end in the forces",
+                .help = "weight of the start of the step in the forces",
                 .type = NH_OPTION_REAL,
                 .standard = 0,
                 .least = 0,
@@ -294,7 +295,7 @@ const nh_method nh_method_jay_negrut = {
     .order_of = order_of,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION,
     .without_positions =
-        "the multiplier that moves the positions is carried over from the step before",
+        "the multiplier that moves the positions is carried over from the previous step",
     .refuse = refuse,
     .memory = memory,
     .scratch = scratch,

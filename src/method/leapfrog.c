@@ -126,15 +126,16 @@ const nh_method nh_method_leapfrog = {
     .formulas = "vh = v0 - h/2 M^-1 (gradV(q0) + A(q0)^T l0)\n"
                 "q1 = q0 + h vh\n"
                 "v1 = vh - h/2 M^-1 (gradV(q1) + A(q1)^T l1),   A(q1) v1 + b(q1) = 0\n"
-                "l0 comes from the step before; of conditions on positions, from g(q1) = 0",
-    .option = {{.name = "start",
-                .help =
-                    "the first multiplier: of the continuous equations, of a newmark step, or zero",
-                .type = NH_OPTION_CHOICE,
-                .standard = 0,
-                .least = 0,
-                .greatest = 2,
-                .choices = "continuous|newmark|zero"}},
+                "l0 comes from the previous step; for conditions on positions, from g(q1) = 0",
+    .option =
+        {{.name = "start",
+          .help =
+              "the first multiplier: from the continuous equations, from a newmark step, or zero",
+          .type = NH_OPTION_CHOICE,
+          .standard = 0,
+          .least = 0,
+          .greatest = 2,
+          .choices = "continuous|newmark|zero"}},
     .options = 1,
     .order = 2,
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,

@@ -37,10 +37,10 @@ static size_t scratch(const nh_shape *s, const double *option)
 
 const nh_method nh_method_lie_newmark_pair = {
     .name = "lie-newmark-pair",
-    .summary = "two half steps of lie-newmark, the second the adjoint of the first",
+    .summary = "two half steps of lie-newmark; the second is the adjoint of the first",
     .reference = "Anahory Simoes et al., Prop. 3.8, sec. 6",
     .formulas = "F(beta2, beta, 1) over h/2 after F(beta, beta2, 0) over h/2,\n"
-                "F(beta, beta2, alpha) being a step of lie-newmark",
+                "where F(beta, beta2, alpha) is a step of lie-newmark",
     .option = {NEWMARK_BETA, NEWMARK_BETA2, LIE_TAU},
     .options = 3,
     .order = 2,

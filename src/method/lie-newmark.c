@@ -45,8 +45,8 @@ static const char *refuse(const double *option, bool constrained)
     const char *reason = newmark_refuse(option, constrained);
     double alpha = option[2];
     if (!reason && option[3] == LIE_CAYLEY && alpha != 0 && alpha != 0.5 && alpha != 1)
-        return "tau=cay takes alpha = 0, 1/2 or 1: the point between is found by roots; tau=exp "
-               "takes any alpha";
+        return "tau=cay needs alpha = 0, 1/2 or 1, because the point between is computed by square "
+               "roots; tau=exp allows any alpha";
     return reason;
 }
 

@@ -233,7 +233,8 @@ static inline size_t lie_newmark_scratch(const nh_shape *s)
 
 #define LIE_TAU                                                                                    \
     {                                                                                              \
-        .name = "tau", .help = "from velocities to rotations: Cayley's map or the exponential",    \
+        .name = "tau",                                                                             \
+        .help = "the map from velocities to rotations: Cayley's map or the exponential",           \
         .type = NH_OPTION_CHOICE, .standard = LIE_CAYLEY, .least = 0, .greatest = 1,               \
         .choices = "cay|exp"                                                                       \
     }

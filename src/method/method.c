@@ -134,13 +134,15 @@ static nh_status unknown_method(const char *name, nh_report *report)
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         nh_suggest_offer(&near, aliases[i].name);
     return nh_fail(report, NH_BAD_ARGUMENT, "unknown method '%s'%s", name,
-                   near.best ? nh_suggest_end(&near).text : "; 'nonholo methods' lists them");
+                   near.best ? nh_suggest_end(&near).text
+                             : "; 'nonholo methods' lists the methods");
 }
 
 /* Steps of a symmetric method may follow the pace of the motion. */
 static const nh_option pace_option = {
     .name = "pace",
-    .help = "steps that follow the motion, reversibly: so many units of its own time; 0: as given",
+    .help = "length of reversible steps that follow the motion, in units of its time scale; 0: "
+            "steps as given",
     .type = NH_OPTION_REAL,
     .standard = 0,
     .least = 0,
@@ -170,9 +172,9 @@ static nh_status unknown_option(const nh_method *method, const char *key, nh_rep
         strncat(list, method->option[i].name, sizeof list - strlen(list) - 1);
     }
     if (method->options == 0)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "method '%s' has no options, so '%s' is none of them", method->name, key);
-    return nh_fail(report, NH_BAD_ARGUMENT, "method '%s' has no option '%s'; its options: %s",
+        return nh_fail(report, NH_BAD_ARGUMENT, "method '%s' has no option '%s'; it has no options",
+                       method->name, key);
+    return nh_fail(report, NH_BAD_ARGUMENT, "method '%s' has no option '%s'; its options are %s",
                    method->name, key, list);
 }
 
@@ -197,7 +199,7 @@ static nh_status read_value(const nh_method *method, const nh_option *option, co
         int index = choice_index(option->choices, text);
         if (index < 0)
             return nh_fail(report, NH_BAD_ARGUMENT,
-                           "method '%s': option '%s' is one of %s, not '%s'", method->name,
+                           "method '%s': option '%s' must be one of %s, not '%s'", method->name,
                            option->name, option->choices, text);
         *value = index;
         return NH_OK;
@@ -211,7 +213,7 @@ static nh_status read_value(const nh_method *method, const nh_option *option, co
                        option->type == NH_OPTION_INTEGER ? "a whole number" : "a number", text);
     if (*value < option->least || *value > option->greatest)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "method '%s': option '%s' lies between %g and %g, not %s", method->name,
+                       "method '%s': option '%s' must lie between %g and %g, not %s", method->name,
                        option->name, option->least, option->greatest, text);
     return NH_OK;
 }
@@ -363,12 +365,13 @@ static nh_status refuse_positions(const nh_choice *choice, const nh_system *syst
     const char *reason, *instead = report ? nh_advise(system, &reason) : NULL;
     const nh_method *method = choice->method;
     const char *why = method->without_positions;
-    return nh_fail(report, NH_NOT_APPLICABLE,
-                   "%s does not keep conditions on positions%s, and '%s' of %s is one%s%s%s; %s%s",
-                   method->name, method->keeps_of ? " with these options" : "",
-                   nh_system_constraint_name(system, system->constraints - 1), system->name,
-                   why ? " (" : "", why ? why : "", why ? ")" : "",
-                   instead ? "take " : "no method that keeps them applies", instead ? instead : "");
+    return nh_fail(
+        report, NH_NOT_APPLICABLE,
+        "%s does not preserve conditions on positions%s, and '%s' of %s is one%s%s%s; %s%s",
+        method->name, method->keeps_of ? " with these options" : "",
+        nh_system_constraint_name(system, system->constraints - 1), system->name, why ? " (" : "",
+        why ? why : "", why ? ")" : "", instead ? "use " : "no method that preserves them applies",
+        instead ? instead : "");
 }
 
 /* Refuses conditions on positions other than those of rotations, which the method preserves. */
@@ -377,8 +380,9 @@ static nh_status refuse_other_positions(const nh_choice *choice, const nh_system
 {
     const char *reason, *instead = report ? nh_advise(system, &reason) : NULL;
     return nh_fail(report, NH_NOT_APPLICABLE,
-                   "%s keeps no conditions on positions but those of rotations; %s has others%s%s",
-                   choice->method->name, system->name, instead ? ": take " : "",
+                   "%s preserves only those conditions on positions that come from rotations; %s "
+                   "has others%s%s",
+                   choice->method->name, system->name, instead ? "; use " : "",
                    instead ? instead : "");
 }
 
@@ -436,28 +440,25 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
                        "the state",
                        method, name);
     if (needs & NH_NEEDS_FRAME && !system->facts.has_frame)
-        return nh_fail(
-            report, NH_NOT_APPLICABLE,
-            "%s with frame=model needs a 'frame' in the model, and %s gives none; frame=polar and "
-            "frame=householder make their own",
-            method, name);
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s with frame=model needs a 'frame' in the model, and %s has none; "
+                       "frame=polar and frame=householder construct their own",
+                       method, name);
     if (system->shape.nonideal && !choice->method->takes_nonideal)
-        return nh_fail(
-            report, NH_NOT_APPLICABLE,
-            "%s needs ideal constraints, and forces of %s depend on reactions; gauss, the "
-            "lobatto, euler and explicit methods take that",
-            method, name);
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s needs ideal constraints, but forces of %s depend on reactions; use "
+                       "gauss or one of the lobatto, euler and explicit methods",
+                       method, name);
     if (system->shape.nonideal && system->shape.positions > 0)
-        return nh_fail(
-            report, NH_NOT_APPLICABLE,
-            "%s has conditions on positions and forces that depend on reactions; together "
-            "these are not supported",
-            name);
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s has conditions on positions and forces that depend on reactions; this "
+                       "combination is not supported",
+                       name);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
         return nh_fail(
             report, NH_NOT_APPLICABLE,
-            "%s needs derivatives that only a model text gives; %s is made of C functions", method,
-            name);
+            "%s needs derivatives, which only a model text provides; %s consists of C functions",
+            method, name);
     if (system->shape.positions > 0 && !(nh_choice_keeps(choice) & NH_KEEPS_POSITIONS))
         return refuse_positions(choice, system, report);
     return NH_OK;

@@ -66,10 +66,10 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
 
 const nh_method nh_method_newmark_pair = {
     .name = "newmark-pair",
-    .summary = "two Newmark half steps, the second the adjoint of the first",
+    .summary = "two half steps of newmark; the second is the adjoint of the first",
     .reference = "Anahory Simoes et al., Prop. 3.8",
     .formulas = "F(beta2, beta, 1) over h/2 after F(beta, beta2, 0) over h/2,\n"
-                "F(beta, beta2, alpha) being a step of newmark",
+                "where F(beta, beta2, alpha) is a step of newmark",
     .option = {NEWMARK_BETA, NEWMARK_BETA2},
     .options = 2,
     .order = 2,

@@ -78,7 +78,8 @@ const nh_method nh_method_newmark = {
         "q0 = q1 - h v1 + h^2/2 (2 beta2 G0 + (1 - 2 beta2) G1)\n"
         "point:    k(ta, (1 - alpha) q0 + alpha q1, (q1 - q0)/h) = 0\n"
         "average:  (1 - alpha) k(t0, q0, (q1 - q0)/h) + alpha k(t1, q1, (q1 - q0)/h) = 0\n"
-        "k(t1, q1, v1) = 0;   for conditions on positions g(t1, q1) = 0 instead of point, average",
+        "k(t1, q1, v1) = 0;   for conditions on positions, g(t1, q1) = 0 replaces point and "
+        "average",
     .option = {NEWMARK_BETA,
                NEWMARK_BETA2,
                NEWMARK_ALPHA,

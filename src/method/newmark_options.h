@@ -9,8 +9,8 @@ static inline const char *newmark_refuse(const double *option, bool constrained)
 {
     double sum = option[0] + option[1];
     return constrained && sum > 0.5 - 1e-9 && sum < 0.5 + 1e-9
-               ? "beta + beta2 = 1/2 makes the two multipliers of a step indistinguishable: the "
-                 "error then does not fall with the step"
+               ? "beta + beta2 = 1/2 makes the two multipliers of a step indistinguishable, and "
+                 "the error does not decrease with the step"
                : 0;
 }
 
@@ -23,19 +23,20 @@ static inline int newmark_order_of(const double *option)
 #define NEWMARK_BETA                                                                               \
     {                                                                                              \
         .name = "beta",                                                                            \
-        .help = "weight of the far end in the step forwards; 0 makes the force explicit",          \
+        .help = "weight of the end of the step in the forward step; 0 makes the force explicit",   \
         .type = NH_OPTION_REAL, .standard = 0, .least = 0, .greatest = 0.5                         \
     }
 #define NEWMARK_BETA2                                                                              \
     {                                                                                              \
         .name = "beta2",                                                                           \
-        .help = "the same in the step backwards; beta + beta2 = 1/2 needs a system without "       \
-                "constraints",                                                                     \
+        .help = "weight of the start of the step in the backward step; beta + beta2 = 1/2 needs "  \
+                "a system without constraints",                                                    \
         .type = NH_OPTION_REAL, .standard = NAN, .least = 0, .greatest = 0.5, .follows = "beta"    \
     }
 #define NEWMARK_ALPHA                                                                              \
     {                                                                                              \
-        .name = "alpha", .help = "where between q0 and q1 the discrete constraint is taken",       \
+        .name = "alpha",                                                                           \
+        .help = "point between q0 (0) and q1 (1) at which the discrete constraint is taken",       \
         .type = NH_OPTION_REAL, .standard = 0.5, .least = 0, .greatest = 1                         \
     }
 

@@ -54,7 +54,8 @@ static void table(const double *option, double *out)
 
 const nh_method nh_method_adaptive_gauss = {
     .name = "reference",
-    .summary = "the yardstick: Gauss of order 16 in as many parts as the tolerance asks for",
+    .summary =
+        "reference solutions: Gauss of order 16 in as many substeps as the tolerance requires",
     .reference = "Jay 2009 (6.1) with eight stages",
     .formulas = "gauss:stages=8 with h, h/2, h/4, .. until two solutions agree to the tolerance",
     .option = {{.name = "tolerance",

@@ -62,9 +62,9 @@ const nh_method nh_method_rk4 = {
     .summary = "classical Runge-Kutta on the equations with the multipliers eliminated; a baseline",
     .reference = "Kutta 1901",
     .formulas = "v' = a(t, q, v), lambda eliminated from M v' = rate + K^T lambda, K v' = -drift\n"
-                "q' = v; four evaluations of a a step. Constraints and energy drift.",
+                "q' = v; a is evaluated four times per step. Constraints and energy drift.",
     .order = 4,
-    .without_positions = "no constraint is kept",
+    .without_positions = "no constraint is preserved",
     .scratch = scratch,
 };
 #endif

@@ -305,15 +305,15 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
 
 #define SPARK_LOBATTO_STAGES                                                                       \
     {                                                                                              \
-        .name = "stages", .help = "number of Lobatto nodes; the order is twice that, less two",    \
+        .name = "stages", .help = "number of Lobatto nodes; the order is twice that, minus two",   \
         .type = NH_OPTION_INTEGER, .standard = 2, .least = 2, .greatest = 10                       \
     }
 
 #define SPARK_HOLONOMIC                                                                            \
     {                                                                                              \
         .name = "holonomic",                                                                       \
-        .help = "how conditions on positions are kept within a step: at the inner nodes, or by "   \
-                "moments of their derivatives",                                                    \
+        .help = "how conditions on positions are enforced within a step: at the inner nodes, or "  \
+                "by moments of their derivatives",                                                 \
         .type = NH_OPTION_CHOICE, .standard = SPARK_STAGES, .least = 0, .greatest = 1,             \
         .choices = "stages|moments"                                                                \
     }

@@ -217,9 +217,11 @@ static int explicit_order(const double *option)
 
 const nh_method nh_method_verner98 = {
     .name = "verner98",
-    .summary = "explicit, order 9, steps as given or by a tolerance; keeps constraints and energy",
+    .summary =
+        "explicit, order 9, with given steps or a tolerance; preserves constraints and energy",
     .reference = "Verner 2010; Hairer, Norsett & Wanner 1993, II.4, II.5",
-    .formulas = "As dop853, with sixteen stages, of which the last only serves the error estimate.",
+    .formulas =
+        "Like dop853, with sixteen stages, the last of which only serves the error estimate.",
     EXPLICIT_SHARED,
 };
 #endif

@@ -32,7 +32,7 @@ nh_value nh_as_value(nh_expander *x, const nh_ast *ast, nh_expr expr)
         x->status = nh_fail_memory(x->report);
     if (nh_graph_size(x->graph) > NH_NODES_MOST && !x->status)
         x->status = nh_too_large_at(x->report, x->source, ast->place,
-                                    "the model unfolds to more than %d different expressions",
+                                    "the model expands to more than %d different expressions",
                                     NH_NODES_MOST);
     if (x->status)
         return zero;
@@ -52,7 +52,7 @@ static void count_operands(nh_expander *x, const nh_ast *ast, nh_expr expr)
     x->work += (double)nh_look(x->graph, expr).count;
     if (x->work > NH_WORK_MOST && !x->status)
         x->status = nh_too_large_at(x->report, x->source, ast->place,
-                                    "the model unfolds to more than %d terms", NH_WORK_MOST);
+                                    "the model expands to more than %d terms", NH_WORK_MOST);
 }
 
 /* ---- sums ---- */
@@ -121,7 +121,7 @@ static void add(nh_expander *x, sum *s, const nh_ast *ast, nh_value value, bool 
         s->shape = value;
     s->shaped = true;
     if (!nh_same_shape(s->shape, value))
-        FAIL(x, ast->place, "%s is added to %s", nh_value_shape(value).text,
+        FAIL(x, ast->place, "%s cannot be added to %s", nh_value_shape(value).text,
              nh_value_shape(s->shape).text);
     else if (nh_is_single(value))
         add_single(x, s, value, negative);
@@ -182,7 +182,7 @@ static bool multiply(nh_expander *x, const nh_ast *factor, double *number, nh_ex
     if (x->status)
         return false;
     if (factor->inverse && !nh_is_single(value))
-        FAIL(x, factor->place, "division by %s", nh_value_shape(value).text);
+        FAIL(x, factor->place, "cannot divide by %s", nh_value_shape(value).text);
     else if (!nh_is_single(value))
         push_part(x, value);
     else if (factor->inverse && !value.symbolic && value.number == 0)
@@ -243,7 +243,7 @@ nh_value nh_expand_power(nh_expander *x, const nh_ast *ast)
     /* x^n / x would be undefined at 0 */
     nh_value base = nh_expand(x, ast->child), exponent = nh_expand_number(x, ast->child->next);
     if (!nh_is_single(base))
-        FAIL(x, ast->place, "a power of %s; dot(v, v) is the square of a vector",
+        FAIL(x, ast->place, "cannot raise %s to a power; the square of a vector is dot(v, v)",
              nh_value_shape(base).text);
     if (x->status)
         return zero;

@@ -23,7 +23,7 @@ static bool prevails(nh_builder *b, nh_given *given, const nh_item *item, int st
     if (given->place.line && given->strength == strength) {
         bool rate = item->left->kind == AST_CALL; /* body(R), whose entries have inner names */
         b->x.status =
-            nh_fail_at(b->report, &b->model->source, item->place, "'%s' has %s already (line %d)",
+            nh_fail_at(b->report, &b->model->source, item->place, "'%s' already has %s (line %d)",
                        rate ? item->left->child->name : name,
                        rate ? "an angular velocity" : "a value", given->place.line);
         return false;
@@ -72,11 +72,11 @@ static void check_value(nh_builder *b, const nh_statement *s, const nh_item *ite
                     (item->left->kind == AST_COORDINATE || item->left->kind == AST_ROTATION);
     if (s->kind == STATEMENT_START && position && nh_depends(g, value, NH_V))
         fail(b, ast->place,
-             "the start of a coordinate does not depend on velocities; expected coordinates and "
+             "the start of a coordinate cannot depend on velocities; expected coordinates and "
              "parameters");
     else if (s->kind == STATEMENT_FRAME && nh_depends(g, value, NH_V))
         fail(b, ast->place,
-             "a frame does not depend on velocities; expected coordinates and parameters");
+             "a frame cannot depend on velocities; expected coordinates and parameters");
 }
 
 /* ---- assignments ---- */
@@ -96,7 +96,7 @@ static void assign_members(nh_builder *b, const nh_statement *s, const nh_item *
     const nh_ast *right = item->right;
     bool list = right->kind == AST_LIST;
     if (list && !item->left->symbol->from)
-        fail(b, right->place, "a list of values for a single one; expected one value");
+        fail(b, right->place, "a list of values for a single quantity; expected one value");
     else if (list && item->left->child)
         fail(b, right->place, "a list of values for one member; expected one value");
     else if (list && length(right) != members.count)
@@ -190,8 +190,8 @@ bool nh_is_position(const nh_ast *target)
 nh_status nh_refuse_position(nh_report *report, const nh_source *source, const nh_ast *target)
 {
     return nh_fail_at(report, source, target->place,
-                      "'%s' is a coordinate, which a projection leaves as it is where no "
-                      "constraint is on positions; expected a velocity such as %s'",
+                      "'%s' is a coordinate, which a projection does not change unless there are "
+                      "conditions on positions; expected a velocity such as %s'",
                       target->name, target->name);
 }
 

@@ -69,7 +69,7 @@ static void add_bracket(nh_builder *b, algebra *a, const nh_item *item)
                        "the bracket of a velocity with itself is 0; expected two different ones");
     else if (given.line)
         b->x.status = nh_fail_at(b->report, source, item->place,
-                                 "this bracket has a value already (line %d)", given.line);
+                                 "this bracket already has a value (line %d)", given.line);
     else if (!add_combination(b, a, i, j, value))
         b->x.status = nh_fail_at(
             b->report, source, item->right->place,
@@ -108,7 +108,7 @@ static void check_triple(nh_builder *b, const algebra *a, double scale, int i, i
         place = place.line ? place : a->given[k * a->n + i];
         char **name = b->problem->velocity_name + a->first;
         b->x.status = nh_fail_at(b->report, &b->model->source, place,
-                                 "the brackets of %s, %s and %s break Jacobi's identity: "
+                                 "the brackets of %s, %s and %s violate the Jacobi identity: "
                                  "[[%s,%s],%s] + [[%s,%s],%s] + [[%s,%s],%s] is not 0",
                                  name[i], name[j], name[k], name[i], name[j], name[k], name[j],
                                  name[k], name[i], name[k], name[i], name[j]);

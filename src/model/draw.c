@@ -46,9 +46,9 @@ static nh_drawn_value build_vector(nh_builder *b, nh_place place, const char *wh
     if (wanted == 0 || value.columns || value.rows != wanted) {
         fail(b, place, what, value,
              wanted == 0   ? "a vector of length 2 or 3"
-             : wanted == 2 ? "a vector of length 2, like the others of this drawing"
+             : wanted == 2 ? "a vector of length 2, like the others in this drawing"
              : length      ? "a vector of length 3"
-                           : "a vector of length 3, like the others of this drawing");
+                           : "a vector of length 3, like the others in this drawing");
         return (nh_drawn_value){0};
     }
     return numbers_of(b, wanted, value.entry);
@@ -70,10 +70,9 @@ static bool is_in_space(nh_builder *b, nh_place place, const char *what)
     if (d->dimensions == 0)
         d->dimensions = 3;
     if (d->dimensions == 2 && !b->x.status)
-        b->x.status = nh_fail_at(b->report, &b->model->source, place,
-                                 "%s belongs to a drawing in space; the points of this one are of "
-                                 "length 2",
-                                 what);
+        b->x.status = nh_fail_at(
+            b->report, &b->model->source, place,
+            "%s belongs in a drawing in space; the points of this one have length 2", what);
     return d->dimensions == 3;
 }
 

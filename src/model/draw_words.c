@@ -154,13 +154,13 @@ static void check_keys(nh_parser *p, const nh_item *first, const nh_shape_words 
     if (missing)
         p->lexer.status =
             nh_fail_at(p->lexer.report, p->lexer.source, first->place,
-                       "'%s' lacks '%s'; expected it behind the shape", shape->name, list);
+                       "'%s' lacks '%s'; expected it after the shape", shape->name, list);
     unsigned used = given & ways;
     if (!p->lexer.status && (used & (used - 1))) { /* more than one bit */
         list_names(list, sizeof list, key_name, NH_DRAW_KEYS, used);
         p->lexer.status =
             nh_fail_at(p->lexer.report, p->lexer.source, first->place,
-                       "'%s' is turned in two ways: %s; expected one", shape->name, list);
+                       "'%s' is rotated in two ways: %s; expected one of them", shape->name, list);
     }
 }
 

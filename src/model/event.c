@@ -20,7 +20,7 @@ void nh_read_span(nh_parser *p, nh_statement *s)
     nh_item *item = nh_add_item(p, s, s->place);
     if (first->line)
         p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
-                                     "a second span; the first is in line %d", first->line);
+                                     "a second span; the first is on line %d", first->line);
     else if (item)
         item->right = nh_read_expression(p);
     *first = s->place;
@@ -55,7 +55,7 @@ void nh_read_event(nh_parser *p, nh_statement *s)
 void nh_read_when(nh_parser *p, nh_statement *s)
 {
     s->event = nh_read_reference(p, "the name of an event");
-    if (s->event && read_colon(p, s, "':' and what changes, as in when floor: y' = -y'"))
+    if (s->event && read_colon(p, s, "':' and the change, as in when floor: y' = -y'"))
         nh_read_assignments(p, s);
 }
 
@@ -69,7 +69,7 @@ void nh_build_span(nh_builder *b, const nh_statement *s, int64_t index)
         return;
     if (value.symbolic)
         b->x.status = nh_fail_at(b->report, &b->model->source, s->item->right->place,
-                                 "a span is made of numbers and parameters");
+                                 "a span may contain only numbers and parameters");
     else if (!(value.number > 0) || !isfinite(value.number))
         b->x.status = nh_fail_at(b->report, &b->model->source, s->item->right->place,
                                  "the span is %g; expected a time greater than 0", value.number);
@@ -87,13 +87,13 @@ void nh_add_scale(nh_builder *b, const nh_item *item, int64_t at, nh_expr value)
         return;
     if (!known)
         b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
-                                 "a scale is made of numbers and parameters");
+                                 "a scale may contain only numbers and parameters");
     else if (!(number > 0) || !isfinite(number))
         b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
                                  "the scale is %g; expected a size greater than 0", number);
     else if (p->scale[at] > 0)
         b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
-                                 "'%s' has a scale already", item->left->name);
+                                 "'%s' already has a scale", item->left->name);
     else
         p->scale[at] = number;
 }
@@ -112,7 +112,7 @@ static void unknown_event(nh_builder *b, const nh_ast *event, const char *name)
     for (int i = 0; i < b->problem->events; i++)
         nh_suggest_offer(&suggest, b->problem->event[i].name);
     b->x.status =
-        nh_fail_at(b->report, &b->model->source, event->place, "no event is called '%s'%s", name,
+        nh_fail_at(b->report, &b->model->source, event->place, "there is no event '%s'%s", name,
                    suggest.best ? nh_suggest_end(&suggest).text
                                 : "; expected the name of an 'event' statement");
 }
@@ -146,7 +146,7 @@ void nh_add_change(nh_builder *b, const nh_item *item, int64_t velocity, nh_expr
         for (int i = 0; i < p->changes && !b->x.status; i++)
             if (p->change[i].event == e && p->change[i].velocity == velocity)
                 b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
-                                         "'%s' has a value already at %s (line %d)",
+                                         "'%s' already has a value at %s (line %d)",
                                          p->velocity_name[velocity], p->event[e].name,
                                          p->change[i].place.line);
         p->change = nh_build_grown(b, p->change, p->changes, sizeof *p->change);

@@ -213,7 +213,8 @@ static nh_value expand_motion(nh_expander *x, const nh_ast *ast)
         FAIL(x, ast->place, "'%s' is %s; expected numbers and parameters", ast->name,
              ast->kind == AST_TIME ? "the time" : nh_symbol_a(ast->symbol->kind));
     else if (!x->families_settled)
-        FAIL(x, ast->place, "'%s' is %s; the bounds of a family are made of numbers and parameters",
+        FAIL(x, ast->place,
+             "'%s' is %s; the bounds of a family may contain only numbers and parameters",
              ast->name, ast->kind == AST_TIME ? "the time" : nh_symbol_a(ast->symbol->kind));
     if (x->status)
         return zero;
@@ -317,7 +318,7 @@ nh_value nh_expand(nh_expander *x, const nh_ast *ast)
     x->work++;
     if (x->work > NH_WORK_MOST)
         x->status = nh_too_large_at(x->report, x->source, ast->place,
-                                    "the model unfolds to more than %d terms", NH_WORK_MOST);
+                                    "the model expands to more than %d terms", NH_WORK_MOST);
     else if (x->depth >= DEEPEST)
         x->status = nh_too_large_at(x->report, x->source, ast->place,
                                     "functions call one another more than %d levels deep", DEEPEST);
@@ -339,7 +340,7 @@ nh_value nh_expand_single(nh_expander *x, const nh_ast *ast)
         FAIL(x, ast->place, "'%s' is a family, %s; expected an index, %s[...]", ast->name,
              nh_value_shape(value).text, ast->name);
     else if (!nh_is_single(value))
-        FAIL(x, ast->place, "%s stands here; expected a single value", nh_value_shape(value).text);
+        FAIL(x, ast->place, "expected a single value, found %s", nh_value_shape(value).text);
     return x->status ? zero : value;
 }
 

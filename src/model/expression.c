@@ -141,7 +141,7 @@ static nh_ast *read_elements(nh_parser *p, nh_place open)
     if (open.line == nh_peek(p, 0).place.line)
         snprintf(expected, sizeof expected, "an operator, ',' or ')'");
     else
-        snprintf(expected, sizeof expected, "')' to close the '(' of line %d, column %d", open.line,
+        snprintf(expected, sizeof expected, "')' to close the '(' on line %d, column %d", open.line,
                  open.column);
     return nh_expect(p, ')', expected) ? first : NULL;
 }
@@ -242,9 +242,8 @@ static bool read_prime(nh_parser *p, nh_ast *value)
 {
     value->prime = nh_accept(p, '\'');
     if (value->prime && nh_at_sign(p, 0, '\''))
-        p->lexer.status =
-            nh_fail_at(p->lexer.report, p->lexer.source, nh_peek(p, 0).place,
-                       "only first derivatives exist in a Lagrangian; expected one prime");
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, nh_peek(p, 0).place,
+                                     "only first derivatives may occur; expected one prime");
     return !p->lexer.status;
 }
 
@@ -279,10 +278,10 @@ static nh_ast *read_number(nh_parser *p)
 static bool is_too_deep(nh_parser *p, int depth)
 {
     if (depth >= NH_NESTING_DEEPEST && !p->lexer.status)
-        p->lexer.status = nh_too_large_at(p->lexer.report, p->lexer.source, nh_peek(p, 0).place,
-                                          "an expression nested deeper than %d levels; a let can "
-                                          "name a part of it",
-                                          NH_NESTING_DEEPEST);
+        p->lexer.status = nh_too_large_at(
+            p->lexer.report, p->lexer.source, nh_peek(p, 0).place,
+            "an expression is nested deeper than %d levels; use a let to name a part of it",
+            NH_NESTING_DEEPEST);
     return p->lexer.status != NH_OK;
 }
 

@@ -34,8 +34,9 @@ void nh_build_dissipation(nh_builder *b, const nh_statement *s, int64_t index)
     (void)index;
     nh_expr function = nh_expand_expr(&b->x, s->item->right);
     if (!b->x.status && !nh_depends(b->problem->graph, function, NH_V))
-        b->x.status = nh_fail_at(b->report, &b->model->source, s->item->right->place,
-                                 "a dissipation function is made of velocities; this one has none");
+        b->x.status =
+            nh_fail_at(b->report, &b->model->source, s->item->right->place,
+                       "a dissipation function must depend on velocities; this one does not");
     if (!b->x.status)
         add_power(b, function, nh_number(b->problem->graph, -1));
 }
@@ -44,8 +45,8 @@ void nh_build_force_on(nh_builder *b, const nh_ast *ast, nh_value velocity, nh_v
 {
     if (!nh_same_shape(velocity, force) && !b->x.status)
         b->x.status = nh_fail_at(b->report, &b->model->source, ast->place,
-                                 "%s stands here; expected %s, as its velocity is",
-                                 nh_value_shape(force).text, nh_value_shape(velocity).text);
+                                 "expected %s, like the velocity, found %s",
+                                 nh_value_shape(velocity).text, nh_value_shape(force).text);
     bool single = nh_is_single(velocity);
     for (int64_t i = 0; i < (single ? 1 : nh_value_entries(velocity)) && !b->x.status; i++) {
         nh_expr acting = nh_value_expr(&b->x, single ? force : force.entry[i]);
@@ -62,10 +63,11 @@ static void check_point(nh_builder *b, const nh_ast *ast, nh_value point)
     if (point.columns && !b->x.status)
         b->x.status =
             nh_fail_at(b->report, &b->model->source, ast->place,
-                       "%s stands here; expected a point, a vector", nh_value_shape(point).text);
+                       "expected a point, which is a vector, found %s", nh_value_shape(point).text);
     else if (moving)
         b->x.status = nh_fail_at(b->report, &b->model->source, ast->place,
-                                 "this point depends on velocities; expected time and positions");
+                                 "this point depends on velocities; expected one that depends on "
+                                 "time and positions only");
 }
 
 void nh_build_force_at(nh_builder *b, const nh_statement *s, int64_t index)

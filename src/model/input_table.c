@@ -51,7 +51,7 @@ static nh_status add_point(reading *r, double t, double value)
     if (!isfinite(t) || !isfinite(value))
         return fail(r, "point %" PRId64 " is not finite", table->rows + 1);
     if (table->rows > 0 && !(t > table->time[table->rows - 1]))
-        return fail(r, "times ascend; expected more than %.17g, found %.17g",
+        return fail(r, "times must ascend; expected more than %.17g, found %.17g",
                     table->time[table->rows - 1], t);
     if (table->rows == ROWS_MOST)
         return fail(r, "more than %d points", ROWS_MOST);
@@ -100,7 +100,7 @@ static nh_status read_text(reading *r, const char *at)
         if (!read_number(&at, &t) || !read_number(&at, &value))
             return fail(r,
                         "expected points such as [0 1; 0.5 2], a time and a value each; point "
-                        "%" PRId64 " is something else",
+                        "%" PRId64 " is not of this form",
                         r->table->rows + 1);
         nh_status status = add_point(r, t, value);
         if (status != NH_OK)
@@ -109,7 +109,7 @@ static nh_status read_text(reading *r, const char *at)
     } while (*at == ';');
     return *at == ']' && !*skip_space(at + 1)
                ? NH_OK
-               : fail(r, "expected ';' or ']' behind point %" PRId64, r->table->rows);
+               : fail(r, "expected ';' or ']' after point %" PRId64, r->table->rows);
 }
 
 /* ---- files ---- */
@@ -153,7 +153,7 @@ static nh_status read_header(reading *r, const char *at)
     if (r->columns == 2 && r->time < 0)
         r->time = 1 - r->value;
     if (r->time < 0 || r->value < 0)
-        return fail(r, "no column is called '%s'; expected columns t,%s",
+        return fail(r, "there is no column '%s'; expected columns t,%s",
                     r->time < 0 ? "t" : r->input, r->input);
     return NH_OK;
 }

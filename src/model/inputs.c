@@ -53,7 +53,7 @@ void nh_read_inputs(nh_parser *p, nh_statement *s)
                 return;
             symbol->to = symbol->from->next;
         }
-        if (!nh_expect(p, '=', "'=' and what the input is when nothing else is said"))
+        if (!nh_expect(p, '=', "'=' and the default of the input"))
             return;
         symbol->body = nh_read_expression(p);
     } while (nh_accept(p, ','));
@@ -148,7 +148,7 @@ static nh_status read_signal(nh_builder *b, const char **text, const char *name,
             return NH_OK;
         }
     return nh_fail(b->report, NH_BAD_ARGUMENT,
-                   "input %s: '%.*s' is not known; expected held, linear or spline", name,
+                   "input %s: unknown interpolation '%.*s'; expected held, linear or spline", name,
                    length > 40 ? 40 : (int)length, *text);
 }
 
@@ -209,8 +209,8 @@ nh_status nh_set_input(nh_builder *b, const char *text)
         const bool table = *rest == '=' && nh_is_input_table(rest + 1);
         if (status == NH_OK && set->signal != NH_SIGNAL_HELD && !table)
             status = nh_fail(b->report, NH_BAD_ARGUMENT,
-                             "input %s: '%s' is a way to read a table; expected %s:%s=FILE.csv",
-                             name, signal_name[set->signal], name, signal_name[set->signal]);
+                             "input %s: '%s' interpolates a table; expected %s:%s=FILE.csv", name,
+                             signal_name[set->signal], name, signal_name[set->signal]);
         if (status != NH_OK || !*rest)
             return status;
     }
@@ -319,11 +319,10 @@ static nh_value given_value(nh_expander *x, const nh_symbol *symbol, decision d,
     bool moves =
         !x->status && (nh_depends(x->graph, expr, NH_Q) || nh_depends(x->graph, expr, NH_V));
     if (moves && !set)
-        x->status =
-            nh_fail_at(x->report, x->source, ast->place,
-                       "the default of an input is made of time and parameters; feedback is "
-                       "set where the model is run (input %s=EXPRESSION)",
-                       symbol->name);
+        x->status = nh_fail_at(x->report, x->source, ast->place,
+                               "the default of an input may contain only time and parameters; give "
+                               "feedback when the model is run (input %s=EXPRESSION)",
+                               symbol->name);
     x->source = source;
     nh_frame_close(x, outer);
     return value;
@@ -406,7 +405,7 @@ nh_value nh_expand_input(nh_expander *x, const nh_ast *ast)
     nh_input_use *use = &x->input[symbol->number];
     if (use->busy) {
         x->status = nh_fail_at(x->report, x->source, ast->place,
-                               "the input '%s' is defined by itself", ast->name);
+                               "the input '%s' is defined in terms of itself", ast->name);
         return zero;
     }
     if (!use->known && x->inputs_as_given)
@@ -463,10 +462,10 @@ bool nh_inputs_have_rates(nh_expander *x, const nh_ast *of, nh_expr e)
             x->status = nh_fail_at(
                 x->report, x->source, of->place,
                 input->feedback
-                    ? "an input in this derivative depends on the state; expected one of time"
+                    ? "an input in this derivative depends on the state; expected one that depends "
+                      "on time only"
                     : "an input in this derivative is held, so it jumps from sample to sample and "
-                      "has no rate; give it as an expression of t, or as a table that is "
-                      "interpolated");
+                      "has no rate; give it as an expression of t or as an interpolated table");
     }
     return !x->status;
 }
@@ -506,11 +505,11 @@ static void check_feedback(nh_builder *b, const nh_problem_input *input)
             (p->constraint[i].on_positions && reads(&b->x, p->constraint[i].position, input)))
             where = p->constraint[i].name;
     if (where && !b->x.status)
-        b->x.status = nh_fail(b->report, NH_BAD_ARGUMENT,
-                              "the expression for input '%s' depends on the state, but the input "
-                              "is in %s, not in forces alone; sampled with a period and held, "
-                              "it may be there",
-                              input->name, where);
+        b->x.status = nh_fail(
+            b->report, NH_BAD_ARGUMENT,
+            "the expression for input '%s' depends on the state, but the input occurs in %s, not "
+            "only in forces; this is possible only if it is sampled with a period and held",
+            input->name, where);
 }
 
 /* An input that jumps has no rate, so momenta and conditions on positions must not need it. */
@@ -531,12 +530,11 @@ static void check_held(nh_builder *b, const nh_problem_input *input)
         if (p->constraint[i].on_positions && reads(&b->x, p->constraint[i].position, input))
             where = "in a condition on positions";
     if (where && !b->x.status)
-        b->x.status =
-            nh_fail(b->report, NH_BAD_ARGUMENT,
-                    "input '%s' is held, so it jumps from sample to sample, but it is %s, "
-                    "where its rate matters; give it as an expression of t, or as a table "
-                    "that is interpolated",
-                    input->name, where);
+        b->x.status = nh_fail(
+            b->report, NH_BAD_ARGUMENT,
+            "input '%s' is held, so it jumps from sample to sample, but it occurs %s, where its "
+            "rate matters; give it as an expression of t or as an interpolated table",
+            input->name, where);
 }
 
 /* Substitutes the expressions of feedback for its inputs. */

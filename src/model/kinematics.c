@@ -36,11 +36,11 @@ static void drive(nh_builder *b, const nh_item *item, int64_t at, nh_expr f)
     nh_given *given = &b->driven[at];
     if (given->place.line)
         b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
-                                 "'%s' has a value already (line %d)", p->velocity_name[at],
+                                 "'%s' already has a value (line %d)", p->velocity_name[at],
                                  given->place.line);
     else if (!is_linear(b, f) && !b->x.status)
         b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
-                                 "'%s' has to be linear in the velocities", p->velocity_name[at]);
+                                 "'%s' must be linear in the velocities", p->velocity_name[at]);
     if (b->x.status)
         return;
     nh_expr rate = nh_variable(p->graph, NH_V, (uint32_t)at);

@@ -100,7 +100,7 @@ nh_value nh_expand_if(nh_expander *x, const nh_ast *ast)
     nh_value l = nh_expand_single(x, left), r = nh_expand_single(x, right);
     nh_value a = nh_expand(x, yes), b = nh_expand(x, no);
     if (!nh_same_shape(a, b))
-        FAIL(x, no->place, "%s, but the other choice is %s", nh_value_shape(b).text,
+        FAIL(x, no->place, "found %s, but the other choice is %s", nh_value_shape(b).text,
              nh_value_shape(a).text);
     if (x->status)
         return zero;

@@ -94,8 +94,7 @@ static size_t digits(const nh_lexer *lexer, size_t from)
 static nh_token number(nh_lexer *lexer)
 {
     if (ahead(lexer, 0) == '0' && (ahead(lexer, 1) | 32) == 'x')
-        return fail_here(
-            lexer, "hexadecimal numbers are not part of the language; expected a decimal number");
+        return fail_here(lexer, "hexadecimal numbers are not supported; expected a decimal number");
     size_t n = digits(lexer, 0);
     if (ahead(lexer, n) == '.' && ahead(lexer, n + 1) != '.') /* `1..N` is a range */
         n = digits(lexer, n + 1);
@@ -112,12 +111,13 @@ static nh_token number(nh_lexer *lexer)
         return fail_here(lexer, "this number is too large; the largest is about 1.8e308");
     bool zero = strspn(lexer->at, "0.") >= n || strchr("eE", lexer->at[strspn(lexer->at, "0.")]);
     if (value == 0 && !zero)
-        return fail_here(lexer, "this number is too small to tell from 0");
+        return fail_here(lexer, "this number is too small to be distinguished from 0");
 
     nh_token token = take(lexer, TOKEN_NUMBER, n);
     token.number = value;
     if (is_letter(ahead(lexer, 0)))
-        return fail_here(lexer, "a number runs into a name; multiplication is written with *");
+        return fail_here(
+            lexer, "a number is followed directly by a name; multiplication is written with *");
     if (ahead(lexer, 0) == '.' && ahead(lexer, 1) != '.')
         return fail_here(lexer, "a second decimal point in a number");
     return token;
@@ -169,7 +169,7 @@ static nh_token unexpected_character(nh_lexer *lexer)
                  lexer->at, ours);
     else
         snprintf(text, sizeof text, "unexpected character '%.*s'%s", size, lexer->at,
-                 code < 0x80 ? "" : "; names are made of the letters a-z and A-Z, digits and _");
+                 code < 0x80 ? "" : "; names consist of the letters a-z and A-Z, digits and _");
     return fail_here(lexer, text);
 }
 

@@ -17,7 +17,7 @@ void nh_build_pace(nh_builder *b, const nh_statement *s, int64_t index)
     nh_problem *p = b->problem;
     if (p->paced)
         b->x.status = nh_fail_at(b->report, &b->model->source, s->place,
-                                 "the pace is given twice; a model has one");
+                                 "the pace is given twice; a model has only one");
     const nh_expr pace = nh_expand_expr(&b->x, s->item->right);
     if (b->x.status)
         return;

@@ -57,14 +57,14 @@ static nh_status unknown_parameter(nh_builder *b, const char *name)
                 used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
                                          s->name);
         }
-    const char *other = nh_symbols_find(&b->model->symbols, name) ? " is no parameter" : "";
+    const char *other = nh_symbols_find(&b->model->symbols, name) ? " is not a parameter" : "";
     if (used == 0)
         return nh_fail(b->report, NH_BAD_ARGUMENT, "'%s'%s: the model %s has no parameters", name,
                        other[0] ? other : " cannot be set", b->model->name);
     return nh_fail(b->report, NH_BAD_ARGUMENT, "%s'%s'%s%s\n%s %s",
                    other[0] ? "" : "unknown parameter ", name, other, nh_suggest_end(&suggest).text,
                    used < sizeof list ? "parameters of the model:"
-                                      : "its parameters are in the text of the model",
+                                      : "the model's text lists its parameters",
                    used < sizeof list ? list : "");
 }
 
@@ -315,7 +315,7 @@ static int64_t open_loop(nh_builder *b, const nh_statement *s, double cost, int6
                  right = nh_expand_number(&b->x, s->when->next);
         if (!b->x.status && (left.symbolic || right.symbolic))
             b->x.status = nh_fail_at(b->report, &b->model->source, s->when->place,
-                                     "a condition is made of numbers and parameters");
+                                     "a condition may contain only numbers and parameters");
         double size = fmax(fabs(left.number), fabs(right.number));
         if (b->x.status || fabs(left.number - right.number) > 1e-9 * size)
             return 0;

@@ -60,7 +60,7 @@ static void unknown_constraint(resolver *r, const nh_ast *ast)
     nh_suggest suggest = nh_suggest_begin(ast->name);
     for (const nh_symbol *s = r->constraint_names->first; s; s = s->next)
         nh_suggest_offer(&suggest, s->name);
-    FAIL(r, ast->place, "no constraint is called '%s'%s", ast->name, nh_suggest_end(&suggest).text);
+    FAIL(r, ast->place, "there is no constraint '%s'%s", ast->name, nh_suggest_end(&suggest).text);
 }
 
 static bool is_before(nh_place a, nh_place b)
@@ -73,7 +73,7 @@ static bool is_before(nh_place a, nh_place b)
 static bool defined_before(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
 {
     if (symbol == r->current)
-        FAIL(r, ast->place, "'%s' is defined by itself; recursion is not part of the language",
+        FAIL(r, ast->place, "'%s' is defined in terms of itself; recursion is not supported",
              ast->name);
     else if (!r->source->argument && !is_before(symbol->place, ast->place))
         FAIL(r, ast->place, "'%s' is used before its definition (line %d)", ast->name,
@@ -143,7 +143,7 @@ static void count_application(resolver *r, nh_ast *ast)
     if (ast->cost > NH_WORK_MOST && !r->status)
         r->status =
             nh_too_large_at(r->report, r->source, ast->place,
-                            "the functions called here unfold to more than %d terms", NH_WORK_MOST);
+                            "the functions called here expand to more than %d terms", NH_WORK_MOST);
 }
 
 static void check_family(resolver *r, nh_ast *ast, bool whole)
@@ -168,7 +168,7 @@ static void check_prime(resolver *r, const nh_ast *ast)
 {
     const nh_symbol *symbol = ast->symbol;
     if (ast->prime && symbol->kind == SYMBOL_VELOCITY)
-        FAIL(r, ast->place, "'%s' is a velocity itself; expected it without the prime", ast->name);
+        FAIL(r, ast->place, "'%s' is itself a velocity; expected it without the prime", ast->name);
     else if (ast->prime && symbol->kind == SYMBOL_PARAMETER)
         FAIL(r, ast->place, "'%s' is a parameter, which does not change; expected no prime",
              ast->name);
@@ -180,19 +180,22 @@ static bool allowed(resolver *r, const nh_ast *ast, const nh_symbol *symbol)
     bool moving = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
                   symbol->kind == SYMBOL_ROTATION || symbol->kind == SYMBOL_INPUT;
     if (symbol->kind == SYMBOL_OBSERVABLE)
-        FAIL(r, ast->place, "'%s' is an observable; a let can be shared by several expressions",
+        FAIL(r, ast->place,
+             "'%s' is an observable, which other expressions cannot use; define it with let",
              ast->name);
     else if (r->parameters_before >= 0 && symbol->kind != SYMBOL_PARAMETER)
         FAIL(r, ast->place,
-             "'%s' is %s; a parameter's value is made of numbers and earlier parameters", ast->name,
-             nh_symbol_a(symbol->kind));
+             "'%s' is %s; a parameter's value may contain only numbers and earlier parameters",
+             ast->name, nh_symbol_a(symbol->kind));
     else if (r->parameters_before >= 0 && symbol->number >= r->parameters_before)
         FAIL(r, ast->place,
-             "'%s' %s; a parameter's value is made of numbers and earlier parameters", ast->name,
-             symbol->number == r->parameters_before ? "is defined by itself" : "comes later");
+             "'%s' %s; a parameter's value may contain only numbers and earlier parameters",
+             ast->name,
+             symbol->number == r->parameters_before ? "is defined in terms of itself"
+                                                    : "is defined later");
     else if (r->constant && moving)
         FAIL(r, ast->place,
-             "'%s' is %s; bounds, indices and conditions are made of numbers, parameters and "
+             "'%s' is %s; bounds, indices and conditions may contain only numbers, parameters and "
              "indices",
              ast->name, nh_symbol_a(symbol->kind));
     else if (symbol->kind == SYMBOL_LET)
@@ -325,10 +328,9 @@ static void resolve_reaction(resolver *r, nh_ast *ast)
 {
     nh_ast *of = ast->child;
     if (!r->reacting)
-        FAIL(
-            r, ast->place,
-            "a force of constraint is found from the motion; reaction() may stand in 'observe' and "
-            "'force' only");
+        FAIL(r, ast->place,
+             "a constraint force follows from the motion; reaction() is allowed only in 'observe' "
+             "and 'force'");
     else if (of->kind != AST_NAME || of->next || of->prime)
         FAIL(r, of->place, "expected the name of a constraint, as in reaction(no_slip)");
     else if (!nh_symbols_find(r->constraint_names, of->name))
@@ -357,7 +359,7 @@ static bool open_index(resolver *r, nh_ast *loop, local *index)
     const nh_symbol *symbol = nh_symbols_find(r->symbols, loop->name);
     nh_ast probe = {.name = loop->name, .place = loop->place};
     if (resolve_local(r, &probe) || strcmp(loop->name, "t") == 0 || strcmp(loop->name, "pi") == 0)
-        FAIL(r, loop->place, "the index '%s' has a meaning here already; expected another name",
+        FAIL(r, loop->place, "the index '%s' already has a meaning here; expected another name",
              loop->name);
     else if (symbol)
         FAIL(r, loop->place, "the index '%s' is already the name of %s (line %d)", loop->name,
@@ -419,7 +421,7 @@ static void resolve(resolver *r, nh_ast *ast)
     else if (ast->kind == AST_PART)
         resolve_part(r, ast);
     else if (ast->kind == AST_LIST && (r->constant || r->parameters_before >= 0))
-        FAIL(r, ast->place, "a list of values stands here; expected a single one");
+        FAIL(r, ast->place, "expected a single value, found a list of values");
     else
         resolve_children(r, ast);
 }
@@ -434,7 +436,7 @@ static void check_arguments(resolver *r, nh_symbol *symbol)
             FAIL(r, a->place, "'%s' has a fixed meaning; expected another name", a->name);
         for (const nh_ast *b = symbol->argument; b != a && !r->status; b = b->next)
             if (strcmp(a->name, b->name) == 0)
-                FAIL(r, a->place, "'%s' is an argument already; expected another name", a->name);
+                FAIL(r, a->place, "'%s' is already an argument; expected another name", a->name);
     }
 }
 

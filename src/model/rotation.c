@@ -298,7 +298,7 @@ bool nh_start_quaternion(nh_expander *x, const nh_ast *ast, nh_value value, nh_v
     const nh_value *from = value.rows == 4 && !value.columns ? value.entry : value.quaternion;
     if (!from)
         FAIL(x, ast->place,
-             "%s stands here; expected a rotation such as turn((0, 0, 1), pi/2), or its quaternion",
+             "expected a rotation such as turn((0, 0, 1), pi/2) or its quaternion, found %s",
              nh_value_shape(value).text);
     for (int i = 0; i < 4 && !x->status; i++)
         p[i] = from[i];
@@ -310,7 +310,7 @@ bool nh_start_rate(nh_expander *x, const nh_ast *ast, nh_value w, bool space, co
                    nh_value *rate)
 {
     if (w.rows != 3 || w.columns)
-        FAIL(x, ast->place, "%s stands here; expected an angular velocity, a vector of length 3",
+        FAIL(x, ast->place, "expected an angular velocity, which is a vector of length 3, found %s",
              nh_value_shape(w).text);
     if (x->status)
         return false;

@@ -75,10 +75,10 @@ void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index)
         char *name = entry_name(b, item->symbol->name, s, index, value, i);
         nh_expr e = entry_of(b, value, i);
         if (nh_is_number(p->graph, e, NULL))
-            b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
-                                     "%s is a number that never changes; an event is where a "
-                                     "function of the state or of time changes its sign",
-                                     name);
+            b->x.status = nh_fail_at(
+                b->report, &b->model->source, item->right->place,
+                "%s is constant; an event is a sign change of a function of the state or of time",
+                name);
         p->event = nh_build_grown(b, p->event, p->events, sizeof *p->event);
         if (!b->x.status)
             p->event[p->events++] = (nh_problem_event){name, e, s->direction};
@@ -104,7 +104,8 @@ void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
             b->report, &b->model->source, place,
             value == NH_ZERO
                 ? "the two sides of %s are equal; expected a condition on velocities or coordinates"
-                : "%s has no velocity and no coordinate in it; expected a condition on one of them",
+                : "%s contains neither a velocity nor a coordinate; expected a condition on one of "
+                  "them",
             name);
     else if (p->constraints == NH_COORDINATES_MOST)
         b->x.status = nh_too_large_at(b->report, &b->model->source, place,
@@ -178,7 +179,7 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
     nh_value left = nh_expand(&b->x, item->left), right = nh_expand(&b->x, item->right);
     if (!nh_same_shape(left, right) && !b->x.status)
         b->x.status = nh_fail_at(b->report, &b->model->source, item->right->place,
-                                 "%s stands on the left of this equation, %s on the right",
+                                 "this equation has %s on the left and %s on the right",
                                  nh_value_shape(left).text, nh_value_shape(right).text);
     write_as_turn(b, item, &left, &right);
     const bool leave_out = !b->x.status && any_differ(b, left, right);
@@ -258,10 +259,10 @@ static void fail_reaction(nh_builder *b, const struct nh_wanted_reaction *wanted
                            wanted->name, p->constraint[i].name);
             return;
         }
-    b->x.status = nh_fail_at(b->report, &b->model->source, wanted->place,
-                             "no constraint is called '%s'; expected one of those that 'nonholo "
-                             "check' lists",
-                             wanted->name);
+    b->x.status =
+        nh_fail_at(b->report, &b->model->source, wanted->place,
+                   "there is no constraint '%s'; expected one of those that 'nonholo check' lists",
+                   wanted->name);
 }
 
 void nh_find_reactions(nh_builder *b)

@@ -243,7 +243,7 @@ static void set_entry(assigner *a, const nh_ast *target, int64_t at, double valu
     unsigned char *held = velocity ? &a->strength_v[at] : &a->strength_q[at];
     if (*held == strength)
         a->x.status = nh_fail_at(
-            a->x.report, a->x.source, target->place, "'%s' has a value already",
+            a->x.report, a->x.source, target->place, "'%s' already has a value",
             (velocity ? a->built->problem.velocity_name : a->built->problem.coordinate_name)[at]);
     if (a->x.status || *held > strength)
         return;

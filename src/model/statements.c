@@ -78,7 +78,7 @@ static bool is_reserved(nh_parser *p, const nh_symbol *symbol)
                   symbol->kind == SYMBOL_OBSERVABLE || symbol->kind == SYMBOL_INPUT;
     for (size_t i = 0; output && i < sizeof columns / sizeof columns[0]; i++)
         if (strcmp(symbol->name, columns[i]) == 0)
-            what = "is a column that every output may have";
+            what = "is a column of the output";
     if (what && symbol->kind != SYMBOL_CONSTRAINT && symbol->kind != SYMBOL_EVENT)
         p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, symbol->place,
                                      "'%s' %s; expected another name", symbol->name, what);
@@ -116,7 +116,7 @@ void nh_read_model(nh_parser *p, nh_statement *s)
 {
     if (s->order > 0) {
         p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
-                                     "a second 'model' statement; a file holds one model");
+                                     "a second 'model' statement; a file contains only one model");
         return;
     }
     nh_token word = nh_lexer_word(&p->lexer); /* no tokens have been read ahead */
@@ -280,7 +280,7 @@ void nh_read_lagrangian(nh_parser *p, nh_statement *s)
     nh_place *first = &p->model->lagrangian;
     if (first->line) {
         p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, s->place,
-                                     "a second lagrangian; the first is in line %d", first->line);
+                                     "a second lagrangian; the first is on line %d", first->line);
         return;
     }
     nh_item *item = nh_add_item(p, s, s->place);

@@ -26,16 +26,18 @@ static void read_point(nh_expander *x, const nh_ast *pair, spline *s)
     int i = s->points;
     const nh_ast *second = pair->kind == AST_LIST ? pair->child->next : NULL;
     if (!second || second->next) {
-        FAIL(x, pair->place, "a table is made of points such as (0, 1)");
+        FAIL(x, pair->place, "a table consists of points such as (0, 1)");
         return;
     }
     nh_value at = nh_expand_number(x, pair->child), value = nh_expand_number(x, second);
     if (x->status)
         return;
     if (at.symbolic || value.symbolic)
-        FAIL(x, pair->place, "this point changes with the motion; expected numbers and parameters");
+        FAIL(x, pair->place,
+             "this point changes with the motion; expected only numbers and parameters");
     else if (i > 0 && !(at.number > s->x[i - 1]))
-        FAIL(x, pair->place, "the points of a table ascend; expected more than %.10g, found %.10g",
+        FAIL(x, pair->place,
+             "the points of a table must ascend; expected more than %.10g, found %.10g",
              s->x[i - 1], at.number);
     s->x[i] = at.number;
     s->y[i] = value.number;

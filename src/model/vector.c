@@ -58,10 +58,10 @@ static void place_element(nh_expander *x, const nh_ast *element, nh_value value,
                           nh_value *list)
 {
     if (at == 0 && value.columns)
-        FAIL(x, element->place, "%s stands in a list; expected single values or vectors",
+        FAIL(x, element->place, "expected single values or vectors in a list, found %s",
              nh_value_shape(value).text);
     else if (at > 0 && value.rows != list->columns)
-        FAIL(x, element->place, "%s, but the first element of the list is %s",
+        FAIL(x, element->place, "found %s, but the first element of the list is %s",
              nh_value_shape(value).text, nh_value_shape((nh_value){.rows = list->columns}).text);
     if (at == 0)
         list->columns = value.rows;
@@ -94,10 +94,10 @@ nh_value nh_member_value(nh_expander *x, const nh_ast *ast, nh_value value, bool
     if (nh_is_single(value))
         return value;
     if (!whole)
-        FAIL(x, ast->place, "%s stands here; expected a single value", nh_value_shape(value).text);
+        FAIL(x, ast->place, "expected a single value, found %s", nh_value_shape(value).text);
     else if (value.columns || value.rows != count)
-        FAIL(x, ast->place, "%s stands here; expected a vector of length %" PRId64,
-             nh_value_shape(value).text, count);
+        FAIL(x, ast->place, "expected a vector of length %" PRId64 ", found %s", count,
+             nh_value_shape(value).text);
     return x->status ? zero : value.entry[i];
 }
 
@@ -108,8 +108,9 @@ static int64_t checked_index(nh_expander *x, const nh_ast *index, int64_t most, 
 {
     int64_t i = nh_expand_integer(x, index, "the index");
     if (!x->status && (i < 1 || i > most))
-        FAIL(x, index->place, "%s %" PRId64 " of %s does not exist: they count from 1 to %" PRId64,
-             what, i, nh_value_shape(value).text, most);
+        FAIL(x, index->place,
+             "%s %" PRId64 " of %s does not exist: the index runs from 1 to %" PRId64, what, i,
+             nh_value_shape(value).text, most);
     return x->status ? 0 : i - 1;
 }
 
@@ -159,8 +160,10 @@ static nh_value derivative_of_single(nh_expander *x, const nh_ast *of, nh_value 
     bool named = of->name && !of->prime;
     if (nh_depends(x->graph, value.expr, NH_V)) {
         FAIL(x, of->place,
-             "%s%s%s depends on velocities; a prime needs what depends on time and positions only",
-             named ? "'" : "what stands before the prime", named ? of->name : "", named ? "'" : "");
+             "%s%s%s depends on velocities; a prime applies only to expressions of time and "
+             "positions",
+             named ? "'" : "the expression before the prime", named ? of->name : "",
+             named ? "'" : "");
         return zero;
     }
     if (!nh_inputs_have_rates(x, of, value.expr))
@@ -200,12 +203,12 @@ nh_value nh_scaled(nh_expander *x, const nh_ast *ast, nh_value scalar, nh_value 
 nh_value nh_matrix_product(nh_expander *x, const nh_ast *ast, nh_value a, nh_value b)
 {
     if (a.columns == 0 && b.columns == 0)
-        FAIL(x, ast->place, "a product of two vectors; expected dot(a, b) or cross(a, b)");
+        FAIL(x, ast->place, "cannot multiply two vectors by *; expected dot(a, b) or cross(a, b)");
     else if (a.columns == 0)
-        FAIL(x, ast->place, "a vector times a matrix; expected transpose(M)*v");
+        FAIL(x, ast->place, "cannot multiply a vector by a matrix; expected transpose(M)*v");
     else if (a.columns != b.rows)
-        FAIL(x, ast->place, "%s times %s; expected one of %" PRId64 " rows", nh_value_shape(a).text,
-             nh_value_shape(b).text, a.columns);
+        FAIL(x, ast->place, "cannot multiply %s by %s; expected one with %" PRId64 " rows",
+             nh_value_shape(a).text, nh_value_shape(b).text, a.columns);
     if (x->status)
         return zero;
     nh_value product = {.rows = a.rows, .columns = b.columns};
@@ -232,7 +235,7 @@ static bool check_pair(nh_expander *x, const nh_ast *call, const nh_value *v, in
             FAIL(x, a->place, "%s takes two vectors%s, found %s", call->name,
                  length ? " of length 3" : "", nh_value_shape(v[i]).text);
     if (!x->status && v[0].rows != v[1].rows)
-        FAIL(x, call->place, "%s takes two vectors of one length, found %" PRId64 " and %" PRId64,
+        FAIL(x, call->place, "%s takes two vectors of equal length, found %" PRId64 " and %" PRId64,
              call->name, v[0].rows, v[1].rows);
     return !x->status;
 }

@@ -1,6 +1,6 @@
 // The page of a trajectory: the moving mechanism with its controls, and plots that follow its time. The data is
-// what animation.c wrote. On the root element `data-plots` and `data-frames` tell that the page is ready.
-// The part of the address behind # may say "t=3.5" (show that time, paused), "film=COUNT,WIDTH,HEIGHT" (make
+// written by animation.c. On the root element, `data-plots` and `data-frames` say that the page is ready.
+// The part of the address after # may be "t=3.5" (show that time, paused) or "film=COUNT,WIDTH,HEIGHT" (make
 // pictures for a film and put them into the page).
 "use strict";
 
@@ -41,7 +41,7 @@ class Plots {
         this.list.push({ panel, plot, show: (t) => { cursor.style.left = plot.valToPos(t, "x") + "px"; } });
     }
 
-    // One column over another.
+    // One column against another.
     portrait(title, x, y, equal) {
         const curves = [{ name: title, xs: x.values, ys: y.values, colour: curveColours[0] }], box = element("div", { className: "plot" }, this.place);
         const plot = drawPaths({ title, x: x.name, y: y.name, curves, equal }, curves, box, this.width());
@@ -138,7 +138,7 @@ function begin() {
     player.go(wish.has("t") ? Number(wish.get("t")) : times[0]);
     if (view && !wish.has("t")) player.play();
     requestAnimationFrame(() => {
-        player.go(player.time); // the plots know their scales only now
+        player.go(player.time); // the scales of the plots are known only now
         root.frames = data.scene ? times.length : 0;
         root.plots = plots.list.length;
     });

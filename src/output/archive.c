@@ -369,7 +369,7 @@ static nh_status recognise(nh_archive *a, nh_report *report)
     if (status == NH_OK && mark != a->plan.mark)
         status = nh_fail(report, NH_FILE_FAILED,
                          "cannot resume %s: its last rows are not those of the checkpoint; another "
-                         "run may have written it since",
+                         "run may have written the file since then",
                          a->path);
     return status == NH_OK && a->file ? nh_file_cut(a->file, report) : status;
 }

@@ -133,7 +133,7 @@ nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_
     if (size < MAGIC + DIGEST || memcmp(data, magic, MAGIC) != 0)
         status = damaged(path, "this is not a checkpoint of this version of nonholo", report);
     else if (!verify(data, size))
-        status = damaged(path, "the checkpoint is damaged: its digest does not agree", report);
+        status = damaged(path, "the checkpoint is damaged: its digest does not match", report);
     else {
         nh_pack p = {.data = data, .size = size - DIGEST, .at = MAGIC};
         status = take_pieces(&p, path, piece, pieces, report);

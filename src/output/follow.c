@@ -22,7 +22,7 @@ nh_status nh_record_follow(nh_record *record, nh_run *run, int member, int64_t s
 {
     if (every < 1 || steps < 0 || member < 0 || member >= nh_run_members(run))
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "cannot record each %lld-th of %lld steps of member %d", (long long)every,
+                       "cannot record every %lld-th of %lld steps of member %d", (long long)every,
                        (long long)steps, member);
     follower f = {.record = record, .member = member, .recorded = nh_run_steps(run)};
     nh_sample_options options = {.steps = steps,

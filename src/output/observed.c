@@ -21,7 +21,8 @@ static nh_status check_name(const nh_record *record, const char *name, nh_report
 {
     for (int i = 0; i < record->columns; i++)
         if (strcmp(nh_record_column_name(record, i), name) == 0)
-            return nh_fail(report, NH_BAD_ARGUMENT, "'%.80s' is a column of every run of %s", name,
+            return nh_fail(report, NH_BAD_ARGUMENT,
+                           "'%.80s' is already a column of every run of %s", name,
                            nh_system_name(record->system));
     for (int i = 0; i < record->watched; i++)
         if (strcmp(record->watched_name[i], name) == 0)
@@ -61,7 +62,7 @@ nh_status nh_record_observe(nh_record *record, const char *names, double step,
 {
     if (record->system->shape.inputs > 0)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s has open inputs; only 'observe' statements of the model know them",
+                       "%s has open inputs, which only the model's 'observe' statements can use",
                        nh_system_name(record->system));
     record->watched_name = calloc(OBSERVED_MAX, sizeof *record->watched_name);
     if (!record->watched_name)

@@ -1,6 +1,6 @@
 // Draws panels {title, x, y, xlog, ylog, equal, curves: [{name, xs, ys, upper, colour, dash, marked, dots, guide, faint,
-// cloud, bars}]} with uPlot. Functions of x are drawn by uPlot itself and share their cursor; paths (x goes back and forth) by a
-// drawer of our own. `data-error` on the root element tells what went wrong.
+// cloud, bars}]} with uPlot. Functions of x are drawn by uPlot itself and share their cursor; paths (x goes back and forth) by
+// our own function. `data-error` on the root element says what went wrong.
 "use strict";
 window.onerror = (message) => { document.documentElement.dataset.error = message; };
 
@@ -12,8 +12,8 @@ function shortNumber(v) {
     return String(Number(v.toPrecision(6)));
 }
 
-// Ticks of a logarithmic axis: powers of ten, each second or third when there are many, and what is between them when
-// there are few. uPlot's own never end where errors of round-off lie below 1e-22.
+// Ticks of a logarithmic axis: powers of ten, every second or third if there are many, and values between them if
+// there are few. uPlot's own ticks never end if round-off errors lie below 1e-22.
 function logTicks(low, high) {
     const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9), step = Math.ceil((last - first + 1) / 9);
     const ticks = [], parts = last > first ? [1] : [1, 2, 5];
@@ -112,7 +112,7 @@ function drawFunctions(panel, curves, place, width) {
     return new uPlot(all, data, place);
 }
 
-// Ranges in which a unit is as long across as it is upwards.
+// Ranges in which a unit has the same length in both directions.
 function equalRanges(curves, width, height) {
     const range = (key) => {
         const values = curves.flatMap((c) => c[key]).filter((v) => v !== null);
@@ -127,7 +127,7 @@ function drawPaths(panel, curves, place, width) {
     const all = options(panel, width);
     if (panel.equal) {
         const ranges = (u) => equalRanges((u.data || []).slice(1).map(([xs, ys]) => ({ xs, ys })), u.width, u.height);
-        let zoomed = false; // from when a part is selected until a double click
+        let zoomed = false; // from the selection of a part until a double click
         for (const axis of ["x", "y"]) all.scales[axis].range = (u, low, high) => (zoomed ? [low, high] : ranges(u)[axis]);
         all.hooks = { setSelect: [(u) => { zoomed = zoomed || u.select.width > 0; }] };
         place.addEventListener("dblclick", () => { zoomed = false; }, true);

@@ -1,4 +1,4 @@
-// Draws the panels that the page brings along. `data-plots` on the root element tells that it is done.
+// Draws the panels contained in the page. `data-plots` on the root element says that it is done.
 "use strict";
 function addNote(box, text) {
     const note = box.appendChild(document.createElement("p"));

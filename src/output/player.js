@@ -1,5 +1,5 @@
-// What pages with a moving mechanism have in common: names as in print, curves of angles, the player and its
-// controls. `data-time` on the root element tells which time is shown.
+// Parts shared by pages with a moving mechanism: typeset names, curves of angles, the player and its
+// controls. `data-time` on the root element is the displayed time.
 "use strict";
 
 const darkly = window.matchMedia("(prefers-color-scheme: dark)");
@@ -12,7 +12,7 @@ function element(kind, attributes, parent) {
     return parent.appendChild(made);
 }
 
-// ---- names as in print: theta becomes a Greek letter, a prime a real one ----
+// ---- typeset names: theta becomes a Greek letter, an apostrophe a prime ----
 
 const greek = { alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", eps: "ε", zeta: "ζ", eta: "η", theta: "θ", kappa: "κ",
     lambda: "λ", mu: "μ", nu: "ν", xi: "ξ", rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", chi: "χ", psi: "ψ", omega: "ω", Omega: "Ω", Phi: "Φ", Psi: "Ψ", Theta: "Θ" };
@@ -37,7 +37,7 @@ class Player {
         this.tick = this.tick.bind(this);
     }
 
-    // The speed that shows so much time in half a minute or less.
+    // The speed that shows this much time in half a minute or less.
     pace(time) {
         const natural = time / 30;
         this.speed = natural <= 1 ? 1 : Math.pow(2, Math.ceil(Math.log2(natural)));
@@ -68,7 +68,7 @@ class Player {
         const passed = this.before === undefined ? 0 : Math.min(0.2, (now - this.before) / 1000);
         this.before = now;
         let t = this.time + passed * this.speed;
-        if (t > this.last) t = this.growing ? this.last : this.first; // it waits for more, or begins again
+        if (t > this.last) t = this.growing ? this.last : this.first; // it waits for more frames, or begins again
         this.go(t);
         requestAnimationFrame(this.tick);
     }

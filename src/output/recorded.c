@@ -23,9 +23,10 @@ static const double least[] = {1, 8, 8, 1e-3, 1e-3, 1e-3};
 
 nh_status nh_recorded_refuse(const nh_recorded *t, nh_report *report)
 {
-    return t->beyond ? nh_fail(report, NH_BAD_ARGUMENT,
-                               "%s: its head tells of more numbers than the file can hold", t->path)
-                     : nh_fail_memory(report);
+    return t->beyond
+               ? nh_fail(report, NH_BAD_ARGUMENT,
+                         "%s: its header announces more numbers than the file contains", t->path)
+               : nh_fail_memory(report);
 }
 
 static nh_status measure(nh_recorded *t, int format, nh_report *report)
@@ -84,7 +85,7 @@ nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member, 
     if (status == NH_OK)
         status = readers[format](t, member, report);
     if (status == NH_OK && (t->rows == 0 || t->columns < 2))
-        status = nh_fail(report, NH_BAD_ARGUMENT, "%s: there is nothing to draw in it", path);
+        status = nh_fail(report, NH_BAD_ARGUMENT, "%s: the file contains nothing to draw", path);
     if (status == NH_OK)
         *out = t;
     else

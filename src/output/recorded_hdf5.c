@@ -155,7 +155,7 @@ nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *repor
         return nh_recorded_refuse(t, report);
     if (!good || r.failed)
         return nh_fail(report, NH_FILE_FAILED,
-                       "%s cannot be read as an HDF5 file of trajectories of nonholo", t->path);
+                       "%s is not an HDF5 file of trajectories written by nonholo", t->path);
     return NH_OK;
 }
 

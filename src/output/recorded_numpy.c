@@ -18,7 +18,7 @@ typedef struct array {
 
 static nh_status bad(const nh_recorded *t, nh_report *report)
 {
-    return nh_fail(report, NH_BAD_ARGUMENT, "%s: not an array as nonholo writes it", t->path);
+    return nh_fail(report, NH_BAD_ARGUMENT, "%s: this is not an array written by nonholo", t->path);
 }
 
 /* Reports what could not be read or is not as expected. */

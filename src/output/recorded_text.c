@@ -78,7 +78,7 @@ nh_status nh_recorded_read_csv(nh_recorded *t, int64_t member, nh_report *report
     if (next_line(t, file, &line, &room, &status, report) && lines > 1)
         status = read_names(t, line, lines - 1, report);
     else if (status == NH_OK)
-        status = nh_fail(report, NH_BAD_ARGUMENT, "%s: there is no data in it", t->path);
+        status = nh_fail(report, NH_BAD_ARGUMENT, "%s: the file contains no data", t->path);
     while (row < t->rows && next_line(t, file, &line, &room, &status, report))
         if (line[strspn(line, "\r\n")])
             status = read_row(t, line, row++, report);

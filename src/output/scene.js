@@ -4,12 +4,12 @@
 //     view.setFrames(times, channels);   // channels[c][frame]; or view.addFrame(t, numbers) one by one
 //     view.draw(t);                      // frames in between are interpolated
 //
-// A number of the scene is a number or [channel]. Drawing in space is done by software: shapes are sorted by
-// their distance and painted from the back to the front. Nothing here depends on the page around it.
+// A number of the scene is a number or [channel]. Drawing in space is done in software: shapes are sorted
+// by their distance and painted from back to front. Nothing here depends on the page around it.
 "use strict";
 
-// Whole numbers as text: base64 of bytes of seven bits, the low ones first; each number says how far a value
-// lies from the straight continuation of the two before it, in steps. 0 stands for a value that is no number.
+// Whole numbers as text: base64 of seven-bit bytes, low bits first; each number is the deviation of a
+// value from the linear extrapolation of the two before it, in steps. 0 stands for a value that is not a number.
 function unpack(packed) {
     const text = atob(packed.data), values = new Float64Array(packed.count);
     let at = 0, last = 0, change = 0;
@@ -62,7 +62,7 @@ function turnBy(w) {
     return [Math.cos(angle / 2), s * w[0], s * w[1], s * w[2]];
 }
 
-// The direction in the plane across an axis from which angles are counted: as low as can be; along x in the plane.
+// The direction perpendicular to an axis from which angles are counted: as low as possible; along x in the plane.
 function lowest(axis) {
     const down = [axis[0] * axis[2], axis[1] * axis[2], axis[2] * axis[2] - 1];
     return Math.hypot(...down) > 1e-6 ? vec.unit(down) : vec.unit([1 - axis[0] * axis[0], -axis[0] * axis[1], -axis[0] * axis[2]]);
@@ -77,7 +77,7 @@ class SceneState {
         this.times = [];
         this.frames = []; // each an array of numbers
         this.spinning = scene.shapes.filter((s) => s.spin || s.bodyspin || s.rate !== undefined);
-        this.turned = this.spinning.map(() => []); // quaternions of each, or angles, frame by frame
+        this.turned = this.spinning.map(() => []); // the quaternion or angle of each, frame by frame
         this.now = new Float64Array(scene.channels);
     }
 
@@ -94,7 +94,7 @@ class SceneState {
         this.spinning.forEach((shape, i) => this.turned[i].push(this.turnedAt(shape, this.turned[i], before)));
     }
 
-    // The attitude or angle of a body after the frame `before`, from its angular velocity there and in the next.
+    // The attitude or angle of a body after the frame `before`, from its angular velocity in that frame and the next.
     turnedAt(shape, list, before) {
         const key = shape.spin || shape.bodyspin || [shape.rate], vector = shape.rate === undefined;
         if (before < 0) return vector ? [1, 0, 0, 0] : [0];
@@ -110,7 +110,7 @@ class SceneState {
         for (let f = 0; f < times.length; f++) this.addFrame(times[f], channels.map((c) => c[f]));
     }
 
-    // The frame before t, and how far t is on the way to the next.
+    // The frame before t, and the fraction of the way from it to the next frame.
     find(t) {
         let low = 0, high = this.times.length - 1;
         while (high - low > 1) {
@@ -141,7 +141,7 @@ class SceneState {
         return v.length === 2 ? [v[0], v[1], 0] : v;
     }
 
-    // Unit vectors of a body: two across its axis, and the axis.
+    // Unit vectors of a body: two perpendicular to its axis, and the axis.
     body(shape) {
         const axis = this.vector(shape.axis, [0, 0, 1]);
         let columns = null;
@@ -160,7 +160,7 @@ class SceneState {
         return [vec.along([0, 0, 0], c, from, s, to), vec.along([0, 0, 0], -s, from, c, to), own];
     }
 
-    // What a shape occupies, as points with a radius; grounds and cameras occupy nothing.
+    // The region that a shape occupies, as points with a radius; grounds and cameras occupy nothing.
     extent(shape) {
         const size = shape.size && this.vector(shape.size, [0, 0, 0]);
         if (shape.points) return shape.points.map((p) => [this.vector(p), 0]);
@@ -190,7 +190,7 @@ class SceneState {
 
 // ---- the camera ----
 
-const NEAREST = 0.92; // of the way to the viewer; what is nearer is not drawn
+const NEAREST = 0.92; // of the distance to the viewer; nearer things are not drawn
 
 class SceneCamera {
     constructor(state) {
@@ -211,7 +211,7 @@ class SceneCamera {
         this.height = Math.atan2(from[2], Math.hypot(from[0], from[1]));
     }
 
-    // How much is to be seen: what the model says, or everything that is drawn at any time.
+    // The visible region: the one given by the model, or everything that is drawn at any time.
     fit() {
         const state = this.state, shapes = state.scene.shapes, stride = Math.max(1, Math.ceil(state.frames.length / 400));
         const bodies = shapes.filter((s) => s.shape !== "trace");
@@ -251,7 +251,7 @@ class SceneCamera {
         }
     }
 
-    // How near a point is to the viewer, and whether that is not too near to be drawn, or behind.
+    // How near a point is to the viewer, and whether it can be drawn, that is, is not too near or behind.
     nearness(p) {
         return vec.dot(vec.sub(p, this.at), this.toward);
     }
@@ -264,7 +264,7 @@ class SceneCamera {
         return this.distance === Infinity || points.every((p) => p && this.sees(p));
     }
 
-    // Where a line from a to b passes from what is drawn to what is not; null if it does not.
+    // The point where a line from a to b leaves the visible part; null if it does not.
     crossing(a, b) {
         const from = this.nearness(a) - NEAREST * this.distance, to = this.nearness(b) - NEAREST * this.distance;
         return from < 0 === to < 0 ? null : vec.add(a, vec.scale(from / (from - to), vec.sub(b, a)));
@@ -298,7 +298,7 @@ class SceneView {
         if (!this.options.still) this.listen();
     }
 
-    // Another scene, without frames yet, seen as the one before: the same model with other parameters.
+    // Another scene, still without frames, with the same view as before: the same model with other parameters.
     setScene(scene) {
         this.state = new SceneState(scene);
         this.camera.watch(this.state);
@@ -330,7 +330,7 @@ class SceneView {
         this.paintOn(c, t, width, height, dark);
     }
 
-    // On the context of a canvas, or on something like it (svg.js of the playground).
+    // Draws on the context of a canvas or on an equivalent (svg.js of the playground).
     paintOn(c, t, width, height, dark) {
         this.time = t;
         this.state.moveTo(t);
@@ -342,7 +342,7 @@ class SceneView {
         for (const shape of this.sorted()) paint[shape.shape](p, shape);
     }
 
-    // From the back to the front; in the plane in the order of the model.
+    // From back to front; in the plane, in the order of the model.
     sorted() {
         const carries = (s) => s.shape === "disk" && !this.state.flat && this.sideOf(s) < 0; // also the traces on it
         const rank = (s) => (carries(s) ? 1 : behind[s.shape] === undefined ? 3 : behind[s.shape]);
@@ -362,7 +362,7 @@ class SceneView {
     }
 
     // A disk on which things roll is larger than they are: -1 if all of them are on the viewer's side of its plane, 1 if
-    // all are on the other, else 0.
+    // all are on the other side, otherwise 0.
     sideOf(disk) {
         const at = this.state.vector(disk.at), axis = this.state.body(disk)[2], facing = vec.dot(axis, this.camera.toward) < 0 ? -1 : 1;
         let sides = 0, bodies = 0;
@@ -375,7 +375,7 @@ class SceneView {
         return bodies && Math.abs(sides) === bodies ? -Math.sign(sides) : 0;
     }
 
-    // Drag to orbit (in the plane, to move), wheel or two fingers to zoom, double click to see all again.
+    // Drag to orbit (in the plane, to move), wheel or two fingers to zoom, double-click to see everything again.
     listen() {
         const canvas = this.canvas, camera = this.camera, held = new Map(), again = () => this.draw(this.time);
         canvas.addEventListener("pointerdown", (e) => { canvas.setPointerCapture(e.pointerId); held.set(e.pointerId, [e.clientX, e.clientY]); });
@@ -397,7 +397,7 @@ class SceneView {
             again();
         });
         canvas.addEventListener("dblclick", () => { camera.reset(); again(); });
-        if (this.options.embedded) { // in a page that scrolls: the wheel and a finger that moves up or down are the page's
+        if (this.options.embedded) { // in a page that scrolls, the wheel and vertical finger movements belong to the page
             canvas.style.touchAction = "pan-y";
             return;
         }

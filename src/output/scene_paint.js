@@ -1,4 +1,4 @@
-// The painter of scene.js: one function for each shape of the model language. It gets the state of a scene
+// The painter of scene.js: one function for each shape of the model language. It receives the state of a scene
 // (SceneState) and a camera (SceneCamera) and paints on the context of a canvas.
 "use strict";
 
@@ -18,7 +18,7 @@ class ScenePainter {
         return pair ? pair[this.dark ? 1 : 0] : "#888888";
     }
 
-    // Points of a line with what lies too near to the viewer, or behind, cut away: null where it is interrupted.
+    // Points of a line without the parts that are too near to the viewer or behind; null where it is interrupted.
     cutLine(points) {
         const out = [], camera = this.camera;
         points.forEach((p, i) => {
@@ -73,14 +73,14 @@ class ScenePainter {
         return Array.from({ length: count }, (x, i) => vec.along(at, radius * Math.cos((2 * Math.PI * i) / count), u, radius * Math.sin((2 * Math.PI * i) / count), v));
     }
 
-    // How bright a face is whose normal is n.
+    // The brightness of a face with normal n.
     shade(colour, n) {
         const light = vec.unit([-0.4, -0.5, 1]), bright = vec.dot(vec.unit(n), light);
         return bright > 0 ? mix(colour, "#ffffff", 0.35 * bright) : mix(colour, "#000000", -0.45 * bright);
     }
 }
 
-// One function for each shape; those of solids return nothing and paint with p, the painter.
+// One function for each shape; those for solids return nothing and paint with p, the painter.
 const paint = {
     point(p, s) {
         const at = p.camera.project(p.state.vector(s.points[0]));
@@ -247,7 +247,7 @@ const paint = {
     camera() {},
 };
 
-// Caps about the ends of a ball's axes, and a belt: one sees every turn of it.
+// Caps around the ends of a ball's axes, and a belt, which make every rotation visible.
 function paintPattern(p, at, radius, body, view) {
     const visible = (u) => {
         const d = vec.dot(u, view);
@@ -285,7 +285,7 @@ function paintMesh(p, at, body, half, colour) {
         }
 }
 
-// The plane seen from above: a grid; in space also a pale surface.
+// The plane seen from above: a grid; in space, also a pale surface.
 function paintGrid(p, s, line) {
     const camera = p.camera, normal = vec.unit(p.state.vector(s.normal, [0, 0, 1])), point = p.state.vector(s.at, [0, 0, 0]);
     const u = p.state.flat || Math.abs(normal[2]) > 0.999 ? [1, 0, 0] : vec.unit(vec.cross([0, 0, 1], normal)), v = vec.cross(normal, u);
@@ -301,7 +301,7 @@ function paintGrid(p, s, line) {
     }
 }
 
-// In the plane, with a normal: a line with hatches below.
+// In the plane, with a normal: a line with hatching below it.
 function paintSlope(p, s) {
     const n = vec.unit(p.state.vector(s.normal)), u = [n[1], -n[0], 0], at = p.state.vector(s.at, [0, 0, 0]), camera = p.camera;
     const reach = camera.span, step = reach / 30, colour = p.colour(s, "grey"), middle = Math.round(vec.dot(vec.sub(camera.at, at), u) / step);

@@ -24,11 +24,11 @@ static nh_status check_options(const nh_simulation_options *o, nh_report *report
 {
     if (o->steps < -1 || o->every < 0 || !o->q != !o->v)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a simulation is of one trajectory, with at least 0 steps, each `every`-th "
-                       "recorded, from a start with both q and v, or that of the model");
+                       "a simulation needs a single trajectory, steps >= 0, every >= 0, and either "
+                       "both q and v or neither");
     if (o->keep == NH_KEEP_ROWS && o->resume)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a simulation that resumes cannot keep the earlier rows in memory");
+                       "a resumed simulation cannot keep the earlier rows in memory");
     return NH_OK;
 }
 
@@ -101,12 +101,13 @@ static nh_status observe(nh_simulation *s, nh_report *report)
     if (status != NH_OK || !nh_watch_looks_back(s->record->watch))
         return status;
     if (s->in_section)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "what is observed of two states one step apart does not exist in a section");
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "a quantity that compares two successive states cannot be recorded in a section");
     if (s->plan.tolerance > 0 || s->plan.pace > 0)
         return nh_fail_about(report,
                              nh_fail(report, NH_BAD_ARGUMENT,
-                                     "what is observed of two states one step apart needs a fixed "
+                                     "a quantity that compares two successive states needs a fixed "
                                      "step; %s chooses its own",
                                      o->method),
                              "step");
@@ -238,8 +239,8 @@ static void remark_drift(nh_simulation *s)
     if (s->holonomic && part > noticeable)
         nh_remarks_add(&s->run->remarks, "holonomic",
                        "the constraints are holonomic, and the condition on positions that they "
-                       "amount to drifts by %.1g (%.1g of its size); a smaller step or a method "
-                       "of higher order (gauss:stages=3) drifts less",
+                       "imply drifts by %.1g (%.1g of its size); a smaller step or a method of "
+                       "higher order (gauss:stages=3) drifts less",
                        s->surface_drift, part);
 }
 

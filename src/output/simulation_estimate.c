@@ -349,12 +349,12 @@ static nh_status check_possible(const nh_simulation *s, nh_report *report)
                        "the error of a run that is not complete cannot be estimated");
     if (s->options.inputs)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "a function gives inputs, and is not to be called again, so the error "
-                       "cannot be estimated by other runs");
+                       "inputs are given by a function, which must not be called again, so the "
+                       "error cannot be estimated from other runs");
     if (s->uneven)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "a step of the run has another length, so its error cannot be estimated by "
-                       "changing them");
+                       "the steps of the run have different lengths, so its error cannot be "
+                       "estimated by changing them");
     double order, tolerance;
     look_at_method(s, &order, &tolerance);
     if (!(order > 0 || tolerance > 0))
@@ -390,9 +390,9 @@ static void remark_on(nh_simulation *s, const nh_estimate *found)
         nh_print(advice, sizeof advice, "a step of %.3g", s->options.step / 4);
     nh_remarks_add(
         &s->run->remarks, "estimate",
-        "the end state is not resolved: the error of %s is %s, as runs with other %s "
-        "show; try %s or a shorter time (averages and what is conserved may be right nevertheless)",
-        component_name(s->system, found->component), size, tolerance > 0 ? "tolerances" : "steps",
+        "the end state is not resolved: runs with other %s show that the error of %s is %s; try %s "
+        "or a shorter time (averages and conserved quantities may still be right)",
+        tolerance > 0 ? "tolerances" : "steps", component_name(s->system, found->component), size,
         advice);
 }
 

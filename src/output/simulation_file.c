@@ -201,17 +201,17 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
     const nh_simulation_options *o = &s->options;
     if (!o->output != !before->has_output)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "%s is of a run %s an output file; only such a run can resume from it",
+                       "%s belongs to a run %s an output file; only such a run can resume from it",
                        o->resume, before->has_output ? "with" : "without");
     if (o->output && (before->steps != o->steps || before->every != o->every))
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "%s is of a run of %lld steps, recorded every %lld; with an output file "
-                       "these must stay the same",
+                       "%s belongs to a run of %lld steps, recorded every %lld; with an output "
+                       "file these must stay the same",
                        o->resume, (long long)before->steps, (long long)before->every);
     if (o->output && before->columns != digest_columns(s->record))
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "%s is of a run with other columns; with an output file what is observed "
-                       "must stay the same",
+                       "%s belongs to a run with other columns; with an output file the observed "
+                       "quantities must stay the same",
                        o->resume);
     if (before->ended && before->steps != o->steps)
         return nh_fail(report, NH_BAD_ARGUMENT,

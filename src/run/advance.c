@@ -186,8 +186,8 @@ static int careful_lane(nh_run *run, const group *g, int lane, int64_t index, nh
         if (status == NH_KERNEL_OK)
             nh_remarks_add(
                 &run->remarks, "cut",
-                "step %lld, t = %.10g: its equations were not solved for the whole step, but "
-                "for %d pieces of it; a smaller step, now %g, does without that",
+                "step %lld, t = %.10g: the equations could not be solved for the whole step and "
+                "were solved for %d pieces of it; a smaller step (now %g) avoids this",
                 (long long)index + 1, run->time + (double)index * run->step, cuts, run->step);
     }
     if (status) { /* the failure of the whole step is more informative */
@@ -403,7 +403,7 @@ static nh_status check_scratch(const nh_run *run, nh_report *report)
         return NH_OK;
     return nh_fail(
         report, NH_BROKEN_METHOD,
-        "%s on %s takes %lld numbers of scratch and asks for %zu: a mistake in the method",
+        "%s on %s uses %lld numbers of scratch memory but requests %zu: an error in the method",
         run->choice.method->name, run->system->name, e->scratch_peak, e->scratch_size);
 }
 
@@ -417,7 +417,7 @@ nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *repo
         for (int lane = 0; lane < g->lanes; lane++)
             if (!((g->given | g->retired) >> lane & 1))
                 return nh_fail(report, NH_BAD_ARGUMENT,
-                               "member %d of %d has no state; nh_run_start gives it one",
+                               "member %d of %d has no state; call nh_run_start first",
                                g->first_member + lane, run->members);
     }
     return NH_OK;

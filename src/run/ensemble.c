@@ -119,7 +119,7 @@ static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, 
     return nh_fail(
         report, NH_BAD_ARGUMENT,
         "the swept parameters change the number of coordinates, constraints or observables of %s; "
-        "members of one ensemble must be alike",
+        "all members of an ensemble must have the same numbers of them",
         s->name);
 }
 
@@ -218,7 +218,7 @@ static nh_status check_options(const nh_ensemble_options *o, nh_report *report)
         if (o->sweep[i].count < 1 || !isfinite(o->sweep[i].from) || !isfinite(o->sweep[i].to) ||
             strlen(o->sweep[i].parameter) > 200)
             return nh_fail(report, NH_BAD_ARGUMENT,
-                           "the sweep of '%.200s' needs finite bounds and one value at least",
+                           "the sweep of '%.200s' needs finite bounds and at least one value",
                            o->sweep[i].parameter);
     return NH_OK;
 }

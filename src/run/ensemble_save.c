@@ -71,7 +71,7 @@ static nh_status expect_system(nh_pack *p, const nh_ensemble *e, nh_report *repo
 {
     nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
     if (status == NH_OK)
-        status = nh_expect_text(p, "level of the processor", nh_variant_level(), report);
+        status = nh_expect_text(p, "processor level", nh_variant_level(), report);
     if (status == NH_OK)
         status = nh_expect_text(p, "model", e->system->name, report);
     if (status == NH_OK)
@@ -123,7 +123,7 @@ static nh_status expect_options(nh_pack *p, const nh_ensemble *e, nh_report *rep
     const struct {
         const char *what;
         int64_t here;
-    } rest[] = {{"middle of random starts", o->around_start},
+    } rest[] = {{"centre of random starts", o->around_start},
                 {"number of steps", o->steps},
                 {"number of steps between records", o->every},
                 {"number of columns", e->columns}};

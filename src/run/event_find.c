@@ -245,7 +245,7 @@ static void cross(search *s, point a, point b)
 static void remark_touch(search *s, point p)
 {
     nh_remarks_add(&s->run->remarks, "touch",
-                   "event '%s' comes to zero at t = %.12g without going through (%.2g): it is not "
+                   "event '%s' reaches zero at t = %.12g without changing sign (%.2g): it is not "
                    "counted there",
                    nh_crossings_name(s->w, s->event), s->from[NODE_T] + p.x * s->h, p.g);
 }

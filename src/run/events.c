@@ -174,8 +174,8 @@ static nh_status refuse_pace(const nh_run *run, const nh_run_options *options, n
     if (!acts && !options->until && !options->watch && options->event_function_count == 0)
         return NH_OK;
     return nh_fail(report, NH_NOT_APPLICABLE,
-                   "events are not looked for where steps follow the pace of the motion; dop853, "
-                   "which chooses its own, or a fixed step finds them");
+                   "events are not detected when steps follow the pace of the motion; use dop853, "
+                   "which chooses its own steps, or a fixed step");
 }
 
 /* The caller's own events, which come after those of the model. */
@@ -184,8 +184,8 @@ static nh_status take_functions(nh_crossings *w, const nh_run_options *options, 
     const int count = options->event_function_count;
     w->events = w->model_events;
     if (count < 0 || (count > 0 && !options->event_functions))
-        return nh_fail(report, NH_BAD_ARGUMENT, "%d events are functions, which are not given",
-                       count);
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%d events are functions, but the functions are missing", count);
     w->function = calloc((size_t)count + 1, sizeof *w->function);
     if (!w->function)
         return nh_fail_memory(report);

@@ -65,12 +65,11 @@ static nh_status describe_event(const nh_run *run, const nh_failure *f, const ch
     if (many)
         nh_fail(report, NH_NOT_CONVERGED,
                 "%st = %.10g: the events '%s' accumulate there, and the model does not say how the "
-                "motion goes on after that; end the run at one of them",
+                "motion continues after that; end the run at one of them",
                 who, f->residual, nh_system_event_name(run->system, f->iterations));
     else
         nh_fail(report, NH_BAD_START,
-                "%st = %.10g: no velocities near those that 'when %s' gives satisfy the "
-                "constraints",
+                "%st = %.10g: no velocities near those given by 'when %s' satisfy the constraints",
                 who, f->residual, nh_system_event_name(run->system, f->iterations));
     if (report) {
         report->option = many ? "stop" : NULL;
@@ -110,15 +109,15 @@ static void describe_unsolved(const nh_run *run, const nh_failure *f, const plac
 {
     if (f->kernel_status == NH_KERNEL_STUCK) {
         nh_fail(report, NH_NOT_CONVERGED,
-                "%sstep %lld, t = %.10g: after %d attempts the method's own steps are %.2g long; "
-                "the motion ends near there, or a larger tolerance is needed",
+                "%sstep %lld, t = %.10g: after %d attempts the steps chosen by the method are only "
+                "%.2g long; the motion ends near there, or a larger tolerance is needed",
                 at->who, at->step, at->t, f->iterations, f->residual);
         return;
     }
     if (f->kernel_status == NH_KERNEL_PACELESS) {
         nh_fail(report, NH_NOT_CONVERGED,
                 "%sstep %lld, t = %.10g: the pace of the motion is not a positive number there, so "
-                "it gives no step",
+                "it determines no step",
                 at->who, at->step, at->t);
         return;
     }
@@ -127,8 +126,8 @@ static void describe_unsolved(const nh_run *run, const nh_failure *f, const plac
         nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
                  f->residual, f->iterations, nh_plural(f->iterations));
     nh_fail(report, NH_NOT_CONVERGED,
-            "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller "
-            "step, now %g, usually helps",
+            "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller step "
+            "(now %g) usually helps",
             at->who, at->step, at->t, how_far, run->step);
 }
 
@@ -146,11 +145,11 @@ static void describe_singular(nh_run *run, const nh_failure *f, const place *at,
     } else if (status == NH_SINGULAR_MASS)
         snprintf(what, sizeof what, "the mass matrix is singular %s", where);
     if (at_start)
-        snprintf(advice, sizeof advice, "no motion follows from such a state");
+        snprintf(advice, sizeof advice, "the motion cannot start from such a state");
     else if (nh_run_adapts(run))
         snprintf(advice, sizeof advice, "shorter steps may help");
     else
-        nh_print(advice, sizeof advice, "a smaller step, now %g, may help", run->step);
+        nh_print(advice, sizeof advice, "a smaller step (now %g) may help", run->step);
     nh_fail(report, status, "%sstep %lld, t = %.10g: %s; %s", at->who, at->step, at->t, what,
             advice);
 }
@@ -160,7 +159,7 @@ nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *repor
     run->failed_member = f->member;
     if (missing_function(run))
         return nh_fail(report, NH_BROKEN_METHOD,
-                       "%s calls %s on %s, which it says it skips: a mistake in the method",
+                       "%s calls %s on %s, which it promises not to call: an error in the method",
                        run->choice.method->name, nh_fn_name[missing_function(run) - 1],
                        run->system->name);
     const place at = place_of(run, f);
@@ -168,8 +167,7 @@ nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *repor
         return describe_event(run, f, at.who, report);
     nh_status status = status_of(run, f);
     if (status == NH_CALLBACK_STOPPED)
-        nh_fail(report, status, "%sstep %lld, t = %.10g: a function of the user %s", at.who,
-                at.step, at.t,
+        nh_fail(report, status, "%sstep %lld, t = %.10g: a user function %s", at.who, at.step, at.t,
                 f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
                                                       : "could not be evaluated there");
     else if (status == NH_NOT_CONVERGED)

@@ -244,8 +244,8 @@ static nh_status check_growth(nh_run *run, int member, double kinetic)
     double error = nh_condition_has_matrices(&run->health->condition) ? try_now(run, member) : -1;
     if (kinetic > GROWN_FAR * track->first_kinetic || error > MOVED || error < 0)
         nh_health_say(run, member, NH_CONCERN_GROWTH,
-                      "the velocities have grown by a factor of %.1g until t = %.6g; if the motion "
-                      "is not to do that, try a smaller step, now %g",
+                      "the velocities have grown by a factor of %.1g until t = %.6g; if this is "
+                      "not expected of the motion, try a smaller step (now %g)",
                       sqrt(kinetic / track->first_kinetic), nh_health_time(run, run->steps),
                       run->step);
     return NH_OK;
@@ -267,11 +267,10 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
     if (!run->system->facts.mechanical || !(had > rounding) || !(moved > IMPOSSIBLE * had))
         return NH_OK;
     char what[200];
-    nh_print(
-        what, sizeof what,
-        "the energy, which the motion conserves, went from %.6g to %.6g: the step, now %g, is far "
-        "too large",
-        track->energy, energy, run->step);
+    nh_print(what, sizeof what,
+             "the energy, which the motion conserves, changed from %.6g to %.6g: the step (now %g) "
+             "is far too large",
+             track->energy, energy, run->step);
     return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
 }
 
@@ -371,11 +370,11 @@ static void conclude_energy(nh_run *run, int member)
     const double most = few ? 5 * MOVED : MOVED;
     if (!run->system->facts.keeps_energy || !(track->moved > most * scale + rounding))
         return;
-    nh_health_say(run, member, NH_CONCERN_ENERGY,
-                  "the energy, which the motion conserves, moved by %.2g until t = %.6g, which is "
-                  "%.2g%% of the largest kinetic energy; try a smaller step, now %g, or a method "
-                  "that keeps it",
-                  track->moved, track->moved_at, 100 * track->moved / scale, run->step);
+    nh_health_say(
+        run, member, NH_CONCERN_ENERGY,
+        "the energy, which the motion conserves, changed by %.2g until t = %.6g, which is %.2g%% "
+        "of the largest kinetic energy; try a smaller step (now %g) or a method that preserves it",
+        track->moved, track->moved_at, 100 * track->moved / scale, run->step);
 }
 
 /* ---- checks ---- */
@@ -453,8 +452,8 @@ static void try_a_step(nh_run *run, int member)
         track->usual = track->usual > 0 ? fmin(track->usual, error) : error;
     if (error > COARSE)
         nh_health_say(run, member, NH_CONCERN_COARSE,
-                      "the step %g is large for this motion: at t = %.6g half of it changes what a "
-                      "step does by %.2g%%; try a smaller one",
+                      "the step %g is large for this motion: at t = %.6g, halving it changes the "
+                      "result of a step by %.2g%%; try a smaller step",
                       run->step, nh_health_time(run, run->steps), 100 * error);
 }
 

@@ -99,7 +99,7 @@ nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
     *out = NULL;
     if (system->shape.inputs == 0)
         return options->inputs ? nh_fail(report, NH_BAD_ARGUMENT,
-                                         "there is a function for inputs, but %s has no open input",
+                                         "a function for inputs is given, but %s has no open input",
                                          system->name)
                                : NH_OK;
     nh_run_inputs *in = calloc(1, sizeof *in);
@@ -221,7 +221,7 @@ static nh_status answer_member(nh_run *run, int member, nh_report *report)
         run->failed_member = member;
         return nh_fail(report, NH_NOT_CONVERGED,
                        "t = %.10g: an input jumped, and no velocities were found that satisfy the "
-                       "constraints then",
+                       "constraints after the jump",
                        now_of(run));
     }
     for (int i = 0; i < n; i++) {

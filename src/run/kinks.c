@@ -219,19 +219,20 @@ static void describe(const nh_run *run, const nh_crossed_kinks *k, double others
 {
     if (!nh_condition_has_matrices(&run->health->condition))
         nh_print(text, size,
-                 "no method keeps its order there; try a smaller step, now %g, dop853 with a "
-                 "tolerance, or an event there that acts",
+                 "no method keeps its order there; try a smaller step (now %g), dop853 with a "
+                 "tolerance, or an event with a 'when' statement there",
                  run->step);
     else if (has_own_steps(run))
         nh_print(text, size,
                  "the steps of the method missed it: a step that begins there changes the state by "
-                 "%.2g%% of the motion; try an event there that acts, or small steps of equal size",
+                 "%.2g%% of the motion; try an event with a 'when' statement there, or small steps "
+                 "of equal size",
                  100 * k->error);
     else
         nh_print(text, size,
                  "no method keeps its order there: smaller steps change the state by %.2g%% of the "
-                 "motion, all others so far by %.2g%%; try a smaller step, now %g, dop853 with a "
-                 "tolerance, or an event there that acts",
+                 "motion, all other steps so far by %.2g%%; try a smaller step (now %g), dop853 "
+                 "with a tolerance, or an event with a 'when' statement there",
                  100 * k->error, 100 * others, run->step);
 }
 

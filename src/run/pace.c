@@ -44,14 +44,13 @@ static nh_status refuse(const nh_system *system, nh_report *report)
 {
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s is made of functions; the pace of a motion is found for models only",
+                       "%s consists of functions; the pace of a motion is computed only for models",
                        system->name);
     if (!system->mechanics->problem->paced && system->shape.n > NH_DENSE_LOOKS_MAX)
-        return nh_fail(
-            report, NH_NOT_APPLICABLE,
-            "%s has %d velocities; the pace of a motion with more than %d has to be told "
-            "by the model: pace EXPRESSION",
-            system->name, system->shape.n, NH_DENSE_LOOKS_MAX);
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s has %d velocities; for more than %d the model must give the pace of its "
+                       "motion: pace EXPRESSION",
+                       system->name, system->shape.n, NH_DENSE_LOOKS_MAX);
     return NH_OK;
 }
 

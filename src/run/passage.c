@@ -189,16 +189,16 @@ static void remark_stretch(nh_run *run, int member, double error)
     nh_passage *s = &track->stretch;
     long long first = (long long)s->from + 1, last = (long long)run->steps;
     double t = nh_health_time(run, s->from), t1 = nh_health_time(run, run->steps);
-    char halved[80] = "smaller steps there cannot be solved";
+    char halved[80] = "smaller steps fail there";
     if (s->turned)
-        snprintf(halved, sizeof halved, "one step passes it, and may have gone on another way");
+        snprintf(halved, sizeof halved, "one step passes it, and may have taken another branch");
     else if (error >= 0)
         nh_print(halved, sizeof halved, "smaller steps change the state by %.2g%% of the motion",
                  100 * error);
     if (concern_of(s) == NH_CONCERN_ABRUPT) {
         nh_health_say(run, member, NH_CONCERN_ABRUPT,
                       "the velocities change abruptly between t = %.6g and %.6g (steps %lld to "
-                      "%lld): %s; try a smaller step, now %g",
+                      "%lld): %s; try a smaller step (now %g)",
                       t, t1, first, last, halved, run->step);
         return;
     }
@@ -214,10 +214,10 @@ static void remark_stretch(nh_run *run, int member, double error)
                                  : "is nearly singular";
     nh_health_say(run, member, NH_CONCERN_SINGULAR,
                   "near t = %.6g (steps %lld to %lld) %s%s %s %s (condition %.1g): %s; try a "
-                  "smaller step, now %g%s",
+                  "smaller step (now %g)%s",
                   s->worst_t, first, last, ranks ? "the constraint" : "the coordinate", plural,
                   names, what, 1 / s->worst, halved, run->step,
-                  ranks ? "" : ", or other coordinates");
+                  ranks ? "" : " or other coordinates");
 }
 
 static double error_of(nh_run *run, int member, int parts)
@@ -298,8 +298,8 @@ static nh_status stop_where_lost(nh_run *run, int member, between found, const n
     char what[400], names[160];
     if (found.lost_mass)
         return nh_health_stop(run, member, NH_SINGULAR_MASS,
-                              "the mass matrix became singular, where the motion ends: what a step "
-                              "finds beyond belongs to another one",
+                              "the mass matrix became singular, where the motion ends; a step "
+                              "beyond this point would belong to another motion",
                               report);
     nh_reading there = *look;
     there.rank = 0;
@@ -307,8 +307,8 @@ static nh_status stop_where_lost(nh_run *run, int member, between found, const n
                       sizeof names);
     bool several = strchr(names, ',') != NULL;
     snprintf(what, sizeof what,
-             "the constraint%s %s lost %s rank, so that the motion can go on in more than one way; "
-             "end the run before, or describe the system with other coordinates or constraints",
+             "the constraint%s %s lost %s rank, so the motion can continue in more than one way; "
+             "end the run earlier, or describe the system with other coordinates or constraints",
              several ? "s" : "", names, several ? "their" : "its");
     return nh_health_stop(run, member, NH_DEPENDENT_CONSTRAINTS, what, report);
 }

@@ -72,10 +72,10 @@ static nh_status refuse_tolerance(const nh_plan *plan, nh_report *report)
             snprintf(names + length, sizeof names - length, "%s%s", length ? ", " : "",
                      nh_method_name(nh_method_at(i)));
         }
-    return nh_fail(report, NH_BAD_ARGUMENT,
-                   "%s takes steps of a given length; methods that choose their own by a tolerance "
-                   "are %s",
-                   plan->method, names);
+    return nh_fail(
+        report, NH_BAD_ARGUMENT,
+        "%s needs a fixed step; the methods that choose their own steps by a tolerance are %s",
+        plan->method, names);
 }
 
 static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
@@ -100,7 +100,7 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
     if (o->tolerance > 0 && place < 0)
         return refuse_tolerance(plan, report);
     if (o->tolerance > 0 && told)
-        return nh_fail(report, NH_BAD_ARGUMENT, "the tolerance is given twice: %g, and %s",
+        return nh_fail(report, NH_BAD_ARGUMENT, "the tolerance is given twice: as %g and in %s",
                        o->tolerance, plan->method);
     if (o->absolute > 0 && option_of(choice.method, "absolute") < 0)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has no absolute tolerance", plan->method);
@@ -171,8 +171,8 @@ static nh_status count_steps(nh_plan *plan, double time, nh_report *report)
 {
     const double count = time / plan->step, whole = round(count);
     if (whole > 0x1p53)
-        return nh_fail(report, NH_BAD_ARGUMENT, "a time of %.10g has too many steps of %.10g", time,
-                       plan->step);
+        return nh_fail(report, NH_BAD_ARGUMENT, "a time of %.10g needs too many steps of %.10g",
+                       time, plan->step);
     const bool fits = fabs(count - whole) <= 1e-9 * fmax(1, whole);
     plan->steps = (int64_t)(fits ? whole : floor(count));
     plan->rest = fits ? 0 : time - (double)plan->steps * plan->step;
@@ -194,8 +194,7 @@ static nh_status advise_step(nh_plan *plan, const nh_system *system, const nh_pl
         return nh_fail_memory(report);
     if (status != NH_OK)
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "%s takes steps of a given length; none is given, and none that suits the "
-                       "motion was found: %s",
+                       "%s needs a fixed step; none is given, and no suitable one was found: %s",
                        plan->method, reason.text);
     plan->step = rounded(step);
     plan->steps = o->steps;
@@ -233,8 +232,7 @@ nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_opti
     if (own.steps < -1 || own.step < 0 || own.time < 0 || own.tolerance < 0 || own.absolute < 0 ||
         !isfinite(own.step + own.time + own.tolerance + own.absolute))
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "step, time, steps and tolerances must be numbers from 0 on; 0 leaves them "
-                       "open");
+                       "step, time, steps and tolerances must not be negative; 0 leaves them open");
     int n = nh_system_coordinates(system), k = nh_system_velocities(system);
     double *start = malloc((size_t)(n + k + 1) * sizeof *start);
     if (!start)

@@ -126,7 +126,7 @@ static nh_status prepare_engine(engine *e, const nh_run *run, nh_variant variant
     if (scratch > SCRATCH_MAX)
         return nh_fail(
             report, NH_TOO_LARGE,
-            "%s on %s would need %.0f GB of workspace; fewer stages or another method needs less",
+            "%s on %s would need %.0f GB of workspace; use fewer stages or another method",
             method->name, run->system->name, (double)scratch * 8e-9);
     e->kernel = nh_method_kernel(method, variant);
     if (!make_scratch(e, scratch, lanes))
@@ -384,10 +384,11 @@ static void remark_blur(nh_run *run)
         blurred += g->block[at * (size_t)g->lanes + (size_t)(i - g->first_member)];
     }
     if (blurred > 0)
-        nh_remarks_add(&run->remarks, "tolerance",
-                       "in %.0f of the method's own steps the estimated error is round-off, above "
-                       "the tolerance: a smaller one gives no better answer there",
-                       blurred);
+        nh_remarks_add(
+            &run->remarks, "tolerance",
+            "in %.0f of the steps chosen by the method, the estimated error is round-off and "
+            "exceeds the tolerance; a smaller tolerance does not improve the result there",
+            blurred);
 }
 
 double nh_run_seconds(const nh_run *run)

@@ -158,7 +158,7 @@ nh_status nh_run_sample(nh_run *run, const nh_sample_options *given, nh_report *
     int64_t done = nh_run_steps(run);
     if (options->steps < 0 || options->steps > INT64_MAX - done || options->every < 0 ||
         options->origin < 0 || options->origin > done)
-        return nh_fail(report, NH_BAD_ARGUMENT, "cannot sample each %lld-th of %lld steps",
+        return nh_fail(report, NH_BAD_ARGUMENT, "cannot sample every %lld-th of %lld steps",
                        (long long)options->every, (long long)options->steps);
     sampler s = {.run = run,
                  .options = options,

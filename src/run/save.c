@@ -186,7 +186,7 @@ static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *dige
                        "the checkpoint is from a machine with a different number format");
     nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
     if (status == NH_OK)
-        status = nh_expect_text(p, "level of the processor", nh_variant_level(), report);
+        status = nh_expect_text(p, "processor level", nh_variant_level(), report);
     if (status == NH_OK)
         status = nh_expect_text(p, "model", run->system->name, report);
     if (status == NH_OK)

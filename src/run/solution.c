@@ -232,9 +232,10 @@ nh_status nh_solution_create(nh_solution **out, nh_run *run, nh_report *report)
     *out = NULL;
     if (run->members != 1)
         return nh_fail(report, NH_NOT_APPLICABLE,
-                       "a solution is of one trajectory; the run has %d members", run->members);
+                       "a solution needs a single trajectory; the run has %d members",
+                       run->members);
     if (run->solution)
-        return nh_fail(report, NH_BAD_ARGUMENT, "the run has a solution already");
+        return nh_fail(report, NH_BAD_ARGUMENT, "the run already has a solution");
     nh_status status = nh_run_check_started(run, 0, report);
     nh_solution *s = status == NH_OK ? calloc(1, sizeof *s) : NULL;
     if (!s)

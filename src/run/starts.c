@@ -234,11 +234,10 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         return status;
     if (found)
         return NH_OK;
-    return nh_fail(
-        report, NH_BAD_START,
-        "%d random directions from the %s hold no state of energy %.10g that satisfies the "
-        "constraints",
-        ATTEMPTS, centre ? "start state" : "origin", energy);
+    return nh_fail(report, NH_BAD_START,
+                   "%d random directions from the %s contain no state of energy %.10g that "
+                   "satisfies the constraints",
+                   ATTEMPTS, centre ? "start state" : "origin", energy);
 }
 
 nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,

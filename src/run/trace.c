@@ -29,7 +29,7 @@ nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, 
 {
     *done = 0;
     if (every < 1 || rows < 0 || rows > INT64_MAX / every)
-        return nh_fail(report, NH_BAD_ARGUMENT, "cannot keep %lld states, one each %lld steps",
+        return nh_fail(report, NH_BAD_ARGUMENT, "cannot keep %lld states, one every %lld steps",
                        (long long)rows, (long long)every);
     if (run->members != 1)
         return nh_fail(report, NH_NOT_APPLICABLE,

@@ -165,8 +165,8 @@ char *nh_system_input_text(const nh_system *system, int index)
                  (long long)table->rows, table->rows == 1 ? "" : "s", table->time[0],
                  table->time[table->rows - 1],
                  input->signal == NH_SIGNAL_HELD     ? "held"
-                 : input->signal == NH_SIGNAL_LINEAR ? "straight lines in between"
-                                                     : "a cubic spline in between");
+                 : input->signal == NH_SIGNAL_LINEAR ? "linear interpolation"
+                                                     : "cubic spline");
     return text;
 }
 
@@ -385,9 +385,9 @@ int nh_system_integrals(const nh_system *system)
     nh_system *own = (nh_system *)system; /* integrals are searched for on the first request */
     pthread_mutex_lock(&own->lock);
     if (own->mechanics && !own->mechanics->sought && !nh_find_symmetries(own->mechanics))
-        nh_remarks_add(&own->remarks, "memory",
-                       "out of memory while conserved quantities were looked for: some may be "
-                       "missing");
+        nh_remarks_add(
+            &own->remarks, "memory",
+            "out of memory while searching for conserved quantities: some may be missing");
     pthread_mutex_unlock(&own->lock);
     char **list = system->mechanics ? system->mechanics->conserved : NULL;
     int count = 0;

@@ -205,8 +205,8 @@ static nh_status tell_bound(nh_nearest *p, int row, const char *name, double res
             "%s that may change (%s) changes it",
             name, residual, many, names);
     return nh_fail(report, NH_BAD_START,
-                   "%d %s that may change (%s) cannot satisfy the %d constraint%s: %s keeps "
-                   "the residual %.6g; let others change too",
+                   "%d %s that may change (%s) cannot satisfy the %d constraint%s: %s still has "
+                   "residual %.6g; let others change too",
                    p->f, p->f == 1 ? one : many, names, p->m, nh_plural(p->m), name, residual);
 }
 
@@ -225,19 +225,18 @@ static nh_status tell_failure(nh_nearest *p, nh_report *report)
     else if (positions)
         nh_fail(report, NH_BAD_START,
                 "no positions were found that satisfy the constraints: from the start values, %s "
-                "keeps the residual %.6g%s; give others to begin with",
+                "still has residual %.6g%s; give other start values",
                 name, residual,
                 p->rank < p->m ? ", where the conditions on positions depend on each other" : "");
     else if (p->system->facts.affine)
         nh_fail(report, NH_BAD_START,
-                "no velocities satisfy the constraints at these coordinates: %s keeps the "
-                "residual %.6g; there it depends on other constraints (rank %d of %d) and "
-                "contradicts them",
+                "no velocities satisfy the constraints at these coordinates: %s still has residual "
+                "%.6g; there it depends on other constraints (rank %d of %d) and contradicts them",
                 name, residual, p->rank, p->m);
     else
         nh_fail(report, NH_BAD_START,
                 "no velocities were found that satisfy the constraints at these coordinates: %s "
-                "keeps the residual %.6g; give others to begin with",
+                "still has residual %.6g; give other start values",
                 name, residual);
     if (report)
         report->residual = fabs(residual);
@@ -354,8 +353,9 @@ static nh_status choose(const nh_system *system, const nh_projection *how, nh_se
 {
     int nq = system->coordinates, n = system->velocities;
     if (how->keep && how->solve)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a projection takes what to keep or what to solve for, not both");
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "a projection takes either velocities to keep or velocities to solve for, not both");
     if (how->solve)
         return nh_select(system, how->solve, "solve", may, report);
     nh_status status = NH_OK;

@@ -242,8 +242,8 @@ static nh_status check_implied(const nh_system *system, double t, const double *
     if (!off)
         return NH_OK;
     nh_fail(report, NH_BAD_START,
-            "the start state is off the constraints: %s has residual %.6g, although it follows "
-            "from the others nearby; give %s close to where all of them hold",
+            "the start state is off the constraints: %s has residual %.6g, although near there it "
+            "follows from the others; give %s close to where all of them hold",
             off->name, residual, off->on_positions ? "positions" : "velocities");
     if (report)
         report->residual = fabs(residual);
@@ -287,8 +287,8 @@ static nh_status select_numbered(const nh_system *system, const char *text, bool
         }
         if (!found)
             return nh_fail(report, NH_BAD_ARGUMENT,
-                           "no velocity is called '%.*s'; they are q1' to q%d'", (int)length, item,
-                           system->velocities);
+                           "there is no velocity '%.*s'; the velocities are q1' to q%d'",
+                           (int)length, item, system->velocities);
     }
     return NH_OK;
 }

@@ -277,7 +277,7 @@ static nh_status check_functions(const nh_functions *f, nh_report *report)
     if (f->gradient_and_constraint && !f->constraint)
         return nh_fail(
             report, NH_BAD_ARGUMENT,
-            "'gradient_and_constraint' is an addition to 'constraint', which is missing");
+            "'gradient_and_constraint' is an optional addition to 'constraint', which is missing");
     return NH_OK;
 }
 
@@ -509,6 +509,6 @@ nh_status nh_system_evaluate_with(const nh_system *system, nh_fn fn, double t, c
     int status = nh_callbacks_call(space, fn, t, q, v, x, out, u);
     nh_callback_space_free(space);
     return status == 0 ? NH_OK
-                       : nh_fail(report, NH_CALLBACK_STOPPED, "a function of the user %s",
+                       : nh_fail(report, NH_CALLBACK_STOPPED, "a user function %s",
                                  status < 0 ? "asked to stop" : "could not be evaluated there");
 }

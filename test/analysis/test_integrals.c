@@ -1,5 +1,5 @@
-/* What is told to be conserved is conserved: the motion is computed to many digits, and every
- * integral that the system lists is followed. And what should be found is found, under any units.
+/* Quantities reported as conserved are conserved: the motion is computed to many digits,
+ * and every integral that the system lists is followed. Known integrals are found, in any units.
  */
 #include <nonholo.h>
 

@@ -1,5 +1,5 @@
-/* The latitude: constant along an accurate flow for every driver, exact where it is a formula,
- * refused where there is none; and the other quantities that a watch knows. */
+/* The latitude: constant along an accurate flow for every driver, exact if there is a formula for
+ * it, refused if it does not exist; and the other quantities that a watch knows. */
 #include <nonholo_analysis.h>
 
 #include "check.h"
@@ -69,7 +69,7 @@ static outcome follow(const nh_system *system, const char *start, const char *me
     return out;
 }
 
-/* What is asked for: gauss with 6 stages at h = .1 keeps it to 1e-11 over T = 3000, avf-p to a
+/* The requirement: gauss with 6 stages at h = .1 preserves it to 1e-11 over T = 3000, avf-p to a
  * slope of 1e-9. avf-p's latitude oscillates by 1e-3, which must not enter the slope. */
 static void test_drivers(void)
 {
@@ -91,7 +91,7 @@ static void test_drivers(void)
 }
 
 /* Other drivers: hanging at pi and so wrapped in the middle of its swing; turning backwards; one
- * that is no angle; passengers with springs of two kinds. */
+ * that is not an angle; passengers with springs of two kinds. */
 static void test_other_systems(void)
 {
     nh_system *system = build("pendulum-cvt", NULL, 0);
@@ -105,7 +105,7 @@ static void test_other_systems(void)
     nh_system_free(system);
 }
 
-/* Three shafts are rotated in four dimensions: a plane in place of an axis. Its part of the state
+/* Three shafts are rotated in four dimensions: a plane instead of an axis. Its part of the state
  * is constant along an accurate flow, for drivers that rotate, go backwards and oscillate. avf-p
  * and leapfrog keep it bounded where dla01 drifts, measured: 3e-14, slopes 7e-19, 2e-14 and 3.2e-5.
  */
@@ -141,7 +141,8 @@ static void test_refusals(void)
     }
 }
 
-/* What leapfrog keeps exactly, also with a constant force; dd keeps the constraint half way only.
+/* What leapfrog preserves exactly, also with a constant force; dd satisfies the constraint only at
+ * midpoints.
  */
 static void test_two_states(void)
 {

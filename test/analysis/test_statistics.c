@@ -80,7 +80,7 @@ static double normal(void)
     return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
 }
 
-/* A slope of 1e-9 under an oscillation of 1e-2, T = 3000: the plain line is led astray by it. */
+/* A slope of 1e-9 under an oscillation of 1e-2, T = 3000: it misleads the unweighted line. */
 static void slopes_under_oscillations(void)
 {
     static double x[LONG], y[LONG];

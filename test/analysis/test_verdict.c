@@ -368,7 +368,7 @@ static void test_lost(void)
     CHECK(verdict_of(halving, 1, 1) == NH_VERDICT_BOUNDED);
     CHECK(verdict_of(decay, 5, 5) == NH_VERDICT_BOUNDED);
     CHECK(verdict_of(oscillation, 1, 1) == NH_VERDICT_BOUNDED);
-    /* a start that happens to be small is no measure of what its terms do */
+    /* a start value that happens to be small does not measure the size of the terms */
     CHECK(verdict_of(oscillation, 1e-4, 1) == NH_VERDICT_BOUNDED);
     CHECK(verdict_of(acceleration, 1, 1) == NH_VERDICT_LINEAR);
     CHECK(verdict_of(explosion, 1e-9, 1e-9) == NH_VERDICT_EXPONENTIAL);

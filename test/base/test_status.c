@@ -1,4 +1,4 @@
-/* Every nh_status is provoked here by somebody who uses the library, and its report looked at. A
+/* Every nh_status is provoked here by using the library, and its report is checked. A
  * status that is added without a way to provoke it fails the test. */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void *calloc(size_t count, size_t size)
 }
 #pragma GCC visibility pop
 
-/* `found` is as it should be, and so is what the report says; `part` is a part of its text. */
+/* `found` is as expected, and so is the report; `part` is a part of its text. */
 static void expect(nh_status found, nh_status expected, const nh_report *report, const char *part)
 {
     CHECK(found == expected);
@@ -63,7 +63,8 @@ static void run(const nh_system *system, const char *method, nh_backend backend,
     if (started)
         status = nh_run_advance(run, 100, &report);
     expect(status, expected, &report, part);
-    if (started && status != NH_OK) /* where it failed is told, and what is before it is kept */
+    if (started &&
+        status != NH_OK) /* the place of the failure is reported, and earlier results are kept */
         CHECK(report.step == nh_run_steps(run) + 1 && report.step <= 100 && isfinite(report.time));
     nh_run_free(run);
 }

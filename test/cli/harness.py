@@ -1,4 +1,4 @@
-"""What the command line tests share: calling the program, counting, telling what failed."""
+"""Shared by the command line tests: calling the program, counting, reporting failures."""
 
 import concurrent.futures
 import inspect
@@ -14,27 +14,27 @@ import time
 import traceback
 
 
-PATIENCE = 3600  # seconds; only for what would never end: no test depends on how fast the machine is
+PATIENCE = 3600  # seconds; only for processes that would never end: no test depends on the speed of the machine
 
 
 def processor_seconds(seconds):
-    """So much processor time on a machine as of 2020, as much more on a slower one."""
+    """Processor time for work that takes this long on a machine of 2020; more on a slower machine."""
     begun = time.process_time()
     sum(i * i for i in range(1000000))  # 0.07 seconds there
     return math.ceil(seconds * max(1, (time.process_time() - begun) / 0.07))
 
 
 def limit_processor(seconds):
-    """For preexec_fn: what is started may use so much processor time."""
+    """For preexec_fn: limits the processor time of the process that is started."""
     return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 class Skipped(Exception):
-    """A test that cannot be done here; its text says why."""
+    """A test that cannot be run here; its text says why."""
 
 
 class Program:
-    """The nonholo binary under test. Every call has a time limit: a hang is a failure too."""
+    """The nonholo binary under test. Every call has a time limit, because a hang is also a failure."""
 
     def __init__(self, path):
         self.path = os.path.abspath(path)
@@ -48,7 +48,7 @@ class Program:
             stdout=stdout,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            errors="surrogateescape",  # messages may quote bytes that are no text
+            errors="surrogateescape",  # messages may quote bytes that are not text
             cwd=cwd,
             env=environment,
             timeout=PATIENCE,
@@ -81,7 +81,7 @@ def terminal():
 
 
 def case_command(case, model, backend):
-    """What runs a case with a start state and an end state that is known otherwise."""
+    """The command that runs a case whose start state and end state are known from elsewhere."""
     words = ["run", model, "--method", case["method"], "--step", repr(case["step"]), "--no-estimate"]
     words += ["--steps", case["steps"], "--backend", backend, "--quiet"]
     for name, value in case["set"].items():
@@ -112,7 +112,7 @@ def cases_in_folders(functions, program):
 
 
 def run_all(cases, workers=2):
-    """Runs (name, function) pairs, a few at once; prints failures and what was skipped; returns the exit code."""
+    """Runs (name, function) pairs, a few at a time; prints failures and skipped tests; returns the exit code."""
     failures = skipped = 0
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         futures = [(name, pool.submit(function)) for name, function in cases]

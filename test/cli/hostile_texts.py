@@ -1,4 +1,4 @@
-"""What pages are given to see that it stays text."""
+"""Texts that are put into pages to check that they stay text."""
 
 # Texts that would become script, elements or the end of one if they were not kept as texts.
 TEXTS = [

@@ -1,5 +1,5 @@
-"""A small importer of FMUs, versions 2.0 and 3.0: reads and checks the description, loads the binary, runs it by
-co-simulation or integrates it by model exchange. The rules are those of the standard's documents."""
+"""A small importer of FMUs, versions 2.0 and 3.0: reads and checks the description, loads the binary, runs it
+in co-simulation or integrates it in model exchange. The rules are those of the standard."""
 
 import ctypes as C
 import os
@@ -61,7 +61,7 @@ class Variable:
 
 
 class Description:
-    """modelDescription.xml; `problems` lists what the standard does not allow."""
+    """modelDescription.xml; `problems` lists violations of the standard."""
 
     def __init__(self, text):
         root = ET.fromstring(text)
@@ -83,7 +83,7 @@ class Description:
         self.problems = list(self._check())
 
     def _referred(self, key):
-        """A variable by what the structure calls it: its value reference, or its place."""
+        """A variable, given by its value reference or its position, as in the model structure."""
         if self.version == 2:
             return self.variables[key - 1]
         return next(v for v in self.variables if v.reference == key)
@@ -140,7 +140,7 @@ class Description:
 
 
 def platform_folder(version):
-    """Where the binary of this machine is, or None."""
+    """The folder of the binary for this machine, or None."""
     if platform.system() != "Linux":
         return None
     machine = platform.machine()
@@ -267,7 +267,7 @@ class Instance:
             self.update_states()
 
     def do_step(self, t, length):
-        """The status, and where it ended."""
+        """The status, and the time at which the step ended."""
         if self.version == 2:
             return self.status("DoStep", Double(t), Double(length), 1), t + length
         event, terminate, early, last = C.c_bool(), C.c_bool(), C.c_bool(), Double()
@@ -323,7 +323,7 @@ class Instance:
         return [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(x, k1, k2, k3, k4)]
 
     def integrate(self, t, end, steps):
-        """Runge and Kutta's method of order 4 with events located by halving; the states at the end and the events' times."""
+        """The Runge-Kutta method of order 4 with events located by bisection; the states at the end and the events' times."""
         x, h, events = self.states(), (end - t) / steps, []
         for i in range(steps):
             now, left, begin = t + i * h, h, x

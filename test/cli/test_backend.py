@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_backend.py NONHOLO: the backends of a run as a user meets them: --backend auto changes no bits, is content with a
-compiler that refuses and stops one that is not needed any more; the cache keeps kernels of different compilers apart."""
+"""test_backend.py NONHOLO: the backends of a run as a user sees them: --backend auto changes no bits, accepts that
+a compiler fails, and stops one that is no longer needed; the cache keeps kernels of different compilers apart."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ LONG = ["run", "pendulum-cvt", "--method", "gauss:stages=4", "--step", "0.01", "
 
 
 def write_compiler(folder, text):
-    """A program to take for the compiler."""
+    """Writes a program to be used as the compiler."""
     path = os.path.join(folder, "compiler")
     with open(path, "w") as file:
         file.write("#!/bin/sh\n" + text)
@@ -44,7 +44,7 @@ def auto_goes_on_with_the_kernel_in_the_cache(program, folder):
 def auto_goes_on_when_the_compiler_refuses(program, folder):
     compiler = write_compiler(folder, "echo called >> %s/calls\nexit 1\n" % folder)
     note, steps = os.path.join(folder, "calls"), 250000
-    while not os.path.exists(note) and steps < 1e8:  # until the run is so long that compiling would pay
+    while not os.path.exists(note) and steps < 1e8:  # until the run is long enough for compiling to pay off
         line = [*LONG[:-2], str(steps), "--quiet"]
         tape = program.json(*line, "--backend", "tape")
         found = program.json(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
@@ -54,13 +54,13 @@ def auto_goes_on_when_the_compiler_refuses(program, folder):
     check(any("was not compiled" in text for text in found["remarks"]), "no remark on the compiler: %s" % found["remarks"])
     done = program(*LONG, "--backend", "compiled", env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
     same(done.returncode, 1, "exit code of compiled")
-    check("could not make a kernel" in done.stderr, done.stderr)
+    check("could not compile the kernel" in done.stderr, done.stderr)
 
 
 def auto_stops_a_compiler_that_comes_too_late(program, folder):
     compiler = write_compiler(folder, "echo $$ > %s/process\nexec sleep 1000\n" % folder)
     note, steps = os.path.join(folder, "process"), 250000
-    while not os.path.exists(note) and steps < 1e8:  # until the run is so long that the compiler gets to its first line
+    while not os.path.exists(note) and steps < 1e8:  # until the run is long enough for the compiler to reach its first line
         line = [*LONG[:-2], str(steps), "--quiet"]
         tape = program.json(*line, "--backend", "tape")
         found = program.json(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler})
@@ -92,7 +92,7 @@ def a_compiler_that_hangs_is_stopped(program, folder):
     env = {"XDG_CACHE_HOME": folder, "NONHOLO_CC": compiler, "NONHOLO_CC_SECONDS": "0.3"}
     done = program(*LONG, "--backend", "compiled", env=env)
     same(done.returncode, 1, "exit code")
-    check("did not end within 0.3 seconds" in done.stderr and "tape" in done.stderr, done.stderr)
+    check("did not finish within 0.3 seconds" in done.stderr and "tape" in done.stderr, done.stderr)
     check(ended(folder), "the compiler still runs")
 
 
@@ -158,7 +158,7 @@ def the_cache_has_a_limit(program, folder):
         program.json(*CACHED, method, env=env)
     cache = os.path.join(folder, "nonholo")
     sums = sorted((name for name in os.listdir(cache) if name.endswith(".sum")), key=lambda n: os.stat(os.path.join(cache, n)).st_mtime_ns)
-    program.json(*CACHED, "rk4", env=env)  # now it is the one used last
+    program.json(*CACHED, "rk4", env=env)  # now it is the most recently used one
     os.mkdir(os.path.join(cache, "nonholo-abcdef"))
     open(os.path.join(cache, "nonholo-abcdef", "kernel.c"), "w").close()
     os.utime(os.path.join(cache, "nonholo-abcdef"), (1000, 1000))

@@ -3,7 +3,7 @@
 
 For every NAME.nh of test/model/bad_models, `nonholo check NAME.nh` must exit with 2 and print exactly the
 text of NAME.expected on standard error, and nothing on standard output (only a start off the
-constraints is reported after what was found out)."""
+constraints is reported after the other results)."""
 
 import glob
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_cli.py NONHOLO: the command line as a user meets it.
+"""test_cli.py NONHOLO: the command line as a user sees it.
 
 bad_commands.txt holds the command lines that must be refused, with exit code and exact message; the
 functions below are the ones that must work, or fail while computing."""
@@ -21,7 +21,7 @@ from harness import PATIENCE, Program, cases_in_folders, check, run_all, same, t
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLEIGH = ("run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1")
 PARTICLE = ("run", "nonholonomic-particle", "--method", "dla01", "--step", "0.1")
-TIMES = ("seconds", "ns_per_step", "methods", "backend")  # these differ from run to run
+TIMES = ("seconds", "ns_per_step", "methods", "backend")  # these values differ from run to run
 KEYS = """model method step steps t q v energy energy_error_max constraint_max observables seconds
           ns_per_step""".split()
 
@@ -99,7 +99,7 @@ def odd_time_ends_with_a_shorter_step(program, folder):
     same((json.loads(done.stdout)["steps"], json.loads(done.stdout)["t"]), (3, 0.34))
     same(
         done.stderr,
-        "nonholo: --time 0.34 is not a whole number of steps of 0.1; the last one is 0.04\n",
+        "nonholo: --time 0.34 is not a whole number of steps of 0.1; the last step is 0.04\n",
     )
     same(program(*SLEIGH, "--time", "0.34", "--quiet").stderr, "")
 
@@ -133,7 +133,7 @@ def csv_is_complete_and_exact(program, folder):
     same(last[7], found["energy"], "last energy")
     same(last[8], found["observables"]["forward"], "observable")
     same([float(cell) for cell in rows[0][:4]], [0, -5, 0, 0.1], "first row")
-    for row in rows:  # no number is longer than the shortest that reads back
+    for row in rows:  # no number is longer than the shortest that reads back exactly
         for cell in row:
             digits = lambda text: re.sub(r"e.*|[-.]", "", text).strip("0")
             same(digits(cell), digits(repr(float(cell))), f"digits of {cell}")
@@ -235,7 +235,7 @@ def picture_without_gnuplot(program, folder):
 
 
 def failing_run_keeps_what_it_has(program, folder):
-    """rk4 with a giant step leaves the range of numbers."""
+    """rk4 with a huge step overflows."""
     words = "run chaotic-particle --method rk4 --step 2 --steps 1000 --every 1".split()
     path = os.path.join(folder, "a.csv")
     done = program(*words, "-o", path, "--json")
@@ -244,7 +244,7 @@ def failing_run_keeps_what_it_has(program, folder):
     check(0 < found["steps"] < 1000, f"steps {found['steps']}")
     same(found["failure"]["step"], found["steps"] + 1)
     check(done.stderr.startswith(f"nonholo: step {found['steps'] + 1}, t = "), done.stderr)
-    check(f"{found['steps']} steps are kept in {path}" in done.stderr, done.stderr)
+    check(f"{found['steps']} steps are saved in {path}" in done.stderr, done.stderr)
     _, rows = read_csv(path)
     same(len(rows), found["steps"] + 1)
     same([float(cell) for cell in rows[-1]][1:6], found["q"])
@@ -280,7 +280,7 @@ def closed_streams(program, folder):
 
 
 def data_to_standard_output(program, folder):
-    """-o -: the CSV of -o FILE.csv on standard output and nothing else there; the report goes beside it."""
+    """-o -: the CSV of -o FILE.csv on standard output and nothing else there; the report goes to standard error."""
     ensemble = ("ensemble", "pendulum-cvt", "--members", 3, "--method", "dla01", "--step", 0.1, "--steps", 20)
     for line in ((*SLEIGH, "--steps", 7), ensemble, (*ensemble, "--table", "members")):
         done = program(*line, "-o", "-", cwd=folder)
@@ -330,12 +330,12 @@ def durations_have_units_that_fit(program, folder):
     """Three digits before or after the point, and no power of ten."""
     for model, method in (("pendulum-cvt", "dla01"), ("chaplygin-sleigh", "gauss:stages=8")):
         done = program("run", model, "--method", method, "--step", 0.1, "--steps", 300, "--backend", "tape")
-        cost = re.search(r"cost +(\S+) (ns|us|ms|s) a step, (\S+) (ns|us|ms|s), tape", done.stdout)
+        cost = re.search(r"cost +(\S+) (ns|us|ms|s) per step, (\S+) (ns|us|ms|s), tape", done.stdout)
         check(cost and all(0 < float(cost[i]) < 1000 and "e" not in cost[i] for i in (1, 3)), done.stdout)
 
 
 def a_missing_model_is_told_first(program, folder):
-    """Before the options that are missing, too; a part of a name is enough for a suggestion."""
+    """Even before missing options; a part of a name is enough for a suggestion."""
     for name in ("run", "compare", "order", "ensemble", "check", "bench"):
         done = program(name, "sleigh")
         same((done.returncode, done.stdout), (2, ""), name)
@@ -358,7 +358,7 @@ def on_a_terminal(program, *words, env=None):
     try:
         while data := os.read(ours, 4096):
             seen += data
-    except OSError:  # Linux says EIO when the other side is gone
+    except OSError:  # Linux returns EIO when the other side is closed
         pass
     os.close(ours)
     child.wait(PATIENCE)
@@ -461,11 +461,11 @@ def friction_by_reactions(program, folder):
                    "force x = -0.1*abs(reaction(rod))*x'\nstart x = 1, y' = 1\n")
     done = program("run", path, "--method", "gauss", "--step", ".1", "--steps", 1)
     same(done.returncode, 2)
-    check("together these are not supported" in done.stderr, done.stderr)
+    check("this combination is not supported" in done.stderr, done.stderr)
 
 
 def leapfrog_keeps_a_discrete_energy(program, folder):
-    """Of the passengers, of a whole system, with a constant force and without constraints; measured: at most 2e-12 of 1
+    """For the passengers, for a whole system, with a constant force and without constraints; measured: at most 2e-12 of 1
     (knife-edge, whose skate becomes fast), the others 1e-14; dla01 errs by 4e-4 and more."""
     swing = os.path.join(folder, "swing.nh")
     with open(swing, "w") as file:
@@ -486,7 +486,7 @@ def leapfrog_keeps_a_discrete_energy(program, folder):
         kept, zero, other = (m["errors"]["leapfrog_invariant"] for m in table["methods"])
         same((kept["verdict"], zero["verdict"]), ("round-off", "round-off"), model)
         check(kept["max"] < bound < other["max"] and other["verdict"] != "round-off", f"{model}: {kept}, {other}")
-        check("by leapfrog also a discrete energy" in program("check", model).stdout, model)
+        check("leapfrog also preserves a discrete energy" in program("check", model).stdout, model)
         same(program.json("check", model)["quadratic"], True)
     for model in ("rattleback", "chaotic-particle", "turntable-ball", "heavy-top"):
         check("leapfrog_invariant" not in program.json("compare", model, "--methods", "gauss", "--steps", 300)["quantities"], model)
@@ -494,7 +494,7 @@ def leapfrog_keeps_a_discrete_energy(program, folder):
 
 
 def observed_columns_resume(program, folder):
-    """Rows that look back are the same with pauses, and a run resumes only with the same columns."""
+    """Rows that use the previous state are the same with pauses, and a run resumes only with the same columns."""
     path = lambda name: os.path.join(folder, name)
     how = ["run", "pendulum-cvt", "--method", "leapfrog", "--step", ".1", "--steps", 3000, "--every", 7, "--quiet"]
     observed = ["--observe", "leapfrog_invariant, midpoint:gear,constraint"]
@@ -516,7 +516,7 @@ def observed_columns_resume(program, folder):
     check(os.path.exists(path("c")), "it was complete before it could be killed")
     done = program(*keep, "--resume", path("c"))
     same(done.returncode, 2)
-    check("is of a run with other columns; with an output file what is observed must stay the same" in done.stderr, done.stderr)
+    check("belongs to a run with other columns; with an output file the observed quantities must stay the same" in done.stderr, done.stderr)
     done = program(*keep, "--resume", path("c"), *observed)
     same(done.returncode, 0, done.stderr)
     with open(path("part.csv")) as part, open(path("long.csv")) as whole:
@@ -577,7 +577,7 @@ def check_finds_moving_energies(program, folder):
 
 
 def large_dense_masses_are_not_singular(program, folder):
-    """Bounds of round-off grow with every pivot: after forty of them they no longer tell a pivot from zero."""
+    """Bounds on round-off grow with every pivot: after forty pivots they no longer distinguish a pivot from zero."""
     found = program.json("check", "tractor-trailers", "--set", "K=40")
     same((len(found["coordinates"]), len(found["constraints"])), (44, 42))
 

@@ -15,7 +15,7 @@ COMMANDS = re.findall(r"^  (\w+) +\S", PROGRAM("--help").stdout.split("\n\n")[2]
 
 
 def complete(*words):
-    """What bash offers for the last word."""
+    """The completions that bash offers for the last word."""
     script = PROGRAM("completion", "bash").stdout
     line = " ".join(f"'{w}'" for w in words)
     script += f'COMP_WORDS=({line})\nCOMP_CWORD={len(words) - 1}\n_nonholo\nprintf "%s\\n" "${{COMPREPLY[@]}}"\n'

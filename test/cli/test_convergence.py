@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_convergence.py NONHOLO OWN: steps that are hard to solve. What is solved keeps its constraints to round-off; what
-has no solution on the present motion is refused, not replaced by another motion. OWN is a folder of models."""
+"""test_convergence.py NONHOLO OWN: steps that are hard to solve. Solved steps satisfy the constraints to round-off; a step
+without a solution on the current motion is refused, not replaced by another motion. OWN is a folder of models."""
 
 import os
 import re
@@ -26,7 +26,7 @@ KEPT = [("chaplygin-sphere", "gauss:stages=3", .1, 20), ("bicycle", "gauss:stage
 def kept(program, model, method, step, time):
     found = program.json("run", model, "--method", method, "--step", step, "--time", time, "--no-estimate")
     speed = max(map(abs, found["v"]))
-    # What is measured reaches 2e-15; the largest entries of these constraints are about 1.
+    # Measured values reach 2e-15; the largest entries of these constraints are about 1.
     check(found["constraint_max"] <= 1e-13 * max(speed, 1), f"residual {found['constraint_max']}")
 
 
@@ -38,17 +38,17 @@ def refused(program, folder, name, method, step):
 
 
 def rattleback(program):
-    """Its motion turns over within a few thousandths: before, gauss gave up at t = 1.45 or 1.71. With this step the energy
-    has moved by more than there was when t is 6, and whether steps have solutions from there on is chance."""
+    """Its motion reverses within a few thousandths: formerly gauss failed at t = 1.45 or 1.71. With this step the energy has changed
+    by more than its initial value at t = 6, and from there on it is a matter of chance whether steps have solutions."""
     done = program("run", "rattleback", "--method", "gauss", "--step", .01, "--time", 5, "--no-estimate")
     check(done.returncode == 0, done.stderr)
-    check(re.search(r"step \d+, t = [\d.]+: its equations were not solved for the whole step, but for \d pieces", done.stderr), done.stderr)
+    check(re.search(r"step \d+, t = [\d.]+: the equations could not be solved for the whole step and were solved for \d pieces", done.stderr), done.stderr)
     fine = program("run", "rattleback", "--method", "gauss", "--step", .001, "--time", 2, "--no-estimate")
     check(fine.returncode == 0 and "pieces" not in fine.stderr, fine.stderr)
 
 
 def backends(program):
-    """A step in pieces has the same bits everywhere."""
+    """A step in pieces gives the same bits on all backends."""
     ends = [program.json("run", "rattleback", "--method", "gauss", "--step", .01, "--time", 3, "--no-estimate",
                          "--backend", backend) for backend in ("tape", "compiled")]
     check(ends[0]["v"] == ends[1]["v"] and ends[0]["q"] == ends[1]["q"], f"{ends[0]['v']} and {ends[1]['v']}")

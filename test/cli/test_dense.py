@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_dense.py NONHOLO: what is found out about a model has a budget. Texts of 200 bytes with dense mass matrices,
-dense constraints and long sums are checked within bounded memory, and check says what was not looked for; where
-solving for the mass matrix waited, a run still gets it right."""
+"""test_dense.py NONHOLO: the analysis of a model has a budget. Texts of 200 bytes with dense mass matrices, dense
+constraints and long sums are checked within bounded memory, and check says what was not examined; if solving for
+the mass matrix was postponed, a run still computes it correctly."""
 import json
 import math
 import os
@@ -59,7 +59,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(found.get("mass_waits") is waits, name, "mass_waits", found.get("mass_waits"))
         expect(name in ("mass", "square", "small") or found.get("integrable", 0) is integrable, name, found.get("integrable"))
         text = command("check", path).stdout
-        expect(("accelerations not looked for" in text) == waits, name, text[:2000])
+        expect(("accelerations not derived" in text) == waits, name, text[:2000])
     # A constant matrix of 150 coordinates and a constraint: M^-1 and its reaction come when the run needs them.
     path = write(folder, "later", "lagrangian sum(i in 1..N: x[i]'^2 - x[i]^2)"
                  " + sum(i in 1..N: sum(j in 1..N: cos(i*j)*x[i]'*x[j]'))/(4*N)\n"

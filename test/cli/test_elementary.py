@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_elementary.py NONHOLO: every function of the model language, evaluated by the interpreted tape, by machine
-code, by compiled C, for one trajectory and over lanes: the same bits, and the values that they should have."""
+code, by compiled C, for one trajectory and over lanes: the same bits, and the correct values."""
 
 import math
 import os

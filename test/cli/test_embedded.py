@@ -33,7 +33,7 @@ def build(*words):
 
 
 def on_processor(folder, source, *flags):
-    """What the program prints there, of numbers."""
+    """The numbers that the program prints there."""
     path = os.path.join(folder, "exported.elf")
     build(*CROSS, *STRICT, *flags, "-DNONHOLO_MAIN", source, os.path.join(HERE, "cortex_m4.c"), "--specs=rdimon.specs",
           "-Wl,--section-start=.vectors=0", "-lm", "-o", path)
@@ -43,7 +43,7 @@ def on_processor(folder, source, *flags):
 
 
 def test_double(program, folder):
-    """The bits of a run, whatever the level of optimisation; and newlib's own fma, which rounds twice, gives them too."""
+    """The bits of a run at every optimisation level, even with newlib's own fma, which rounds twice."""
     for model, method, flags in [("pendulum-cvt", "dla01", ["-Os"]), ("pendulum-cvt", "gauss", ["-O2"]), ("pendulum-cvt", "leapfrog", ["-O0"]),
                                  ("rolling-coin", "discrete-gradient", ["-Os"]), ("rolling-coin-rotation", "gauss", ["-Os"]),
                                  ("heavy-top", "dop853", ["-O3"])]:
@@ -63,7 +63,7 @@ def test_float(program, folder):
 
 
 def test_float_functions(program, folder):
-    """Sines are those of another C library: as near to the run as floats are."""
+    """The sines come from another C library, so the results agree with the run to single precision."""
     for method in ("dla01", "gauss", "rk4"):
         end = program.json("run", "pendulum-cvt", "--method", method, "--step", "0.05", "--steps", STEPS, "--no-estimate", "--quiet")
         found = on_processor(folder, export(program, folder, "pendulum-cvt", method, "float"), "-Os")

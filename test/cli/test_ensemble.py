@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_ensemble.py NONHOLO: ensembles as a user meets them."""
+"""test_ensemble.py NONHOLO: ensembles as a user sees them."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ def read(path):
 
 
 def test_random_starts_and_threads():
-    """newmark-pair's energies spread as the paper's do; the files are the same for 1, 2 and 3 threads."""
+    """newmark-pair's energies spread as in the paper; the files are the same for 1, 2 and 3 threads."""
     texts = []
     with tempfile.TemporaryDirectory() as folder:
         for threads in (1, 2, 3):
@@ -83,7 +83,7 @@ def test_sweep():
 
 
 def test_failing_member():
-    """One of twenty fails: it is named, the others are as without it, exit code 1."""
+    """One of twenty fails: it is named, the others are unaffected, and the exit code is 1."""
     with tempfile.TemporaryDirectory() as folder:
         model, path = os.path.join(folder, "runaway.nh"), os.path.join(folder, "m.csv")
         starts = os.path.join(folder, "starts.csv")
@@ -123,11 +123,11 @@ def test_starts_file():
             check(message in done.stderr, done.stderr)
             same(done.stdout, "")
 
-        refused("", "the first line names the columns")
-        refused("q1,q9\n1,2\n", "starts.csv:1: no coordinate or velocity is called 'q9'")
-        refused("q1,q1\n1,2\n", "starts.csv:1: this column comes twice: 'q1'")
-        refused("q1\n", "has no start states below its first line")
-        refused("q1\n1,2\n", "starts.csv:2: more numbers than columns, from here on: '2'")
+        refused("", "the first line must name the columns")
+        refused("q1,q9\n1,2\n", "starts.csv:1: there is no coordinate or velocity 'q9'")
+        refused("q1,q1\n1,2\n", "starts.csv:1: this column occurs twice: 'q1'")
+        refused("q1\n", "has no start states after its first line")
+        refused("q1\n1,2\n", "starts.csv:2: more numbers than columns, beginning with '2'")
         refused("q1,q2\n1\n", "starts.csv:2: 1 number for 2 columns")
         refused("q1\n1\nnan\n", "starts.csv:3: this is not a number: 'nan'")
         refused("q3'\n5\n", "member 0: the start state is off the constraints")
@@ -169,7 +169,7 @@ def test_picture_of_members():
 
 
 def test_picture_of_a_sweep():
-    """Outcomes over the parameter; energy is an error only where it is kept."""
+    """Outcomes over the parameter; a change of energy is an error only if energy is conserved."""
     with tempfile.TemporaryDirectory() as folder:
         panels, rows = panels_of(folder, "pendulum-cvt", "--sweep", "eps=0:0.4:5", "--method", "dla01", "--step", 0.1, "--steps", 50)
         curve, = panels["", "ε", "x"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_estimate.py NONHOLO: the estimated error of the end state, against solutions that are much more accurate.
 
-Whether an estimate is made unasked depends on the speed of the machine, so all of these ask for it or forbid it."""
+Whether an estimate is made by default depends on the speed of the machine, so all of these tests request it or forbid it."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def tolerances_are_judged(program, folder):
 
 
 def what_is_not_resolved_is_said(program, folder):
-    """Not a word before. The Euler pole; a phase that was lost; chaos; a step beyond what is stable."""
+    """Formerly there was no remark. The Euler pole; a lost phase; chaos; a step beyond the stability limit."""
     pole = ("--start", "theta=.5,theta'=-.6,phi'=.002,psi'=.001", "--project")
     for words in (
         (*command("chaplygin-sphere", "discrete-gradient", 0.05, 3), *pole),
@@ -87,7 +87,7 @@ def what_is_not_resolved_is_said(program, folder):
     ):
         found = program.json(*words, "--estimate")
         check(found["estimate"] > 0.1, f"{words}: {found['estimate']}")
-        said = [text for text in found["remarks"] if text.startswith("the end state is not resolved: the error of ")]
+        said = [text for text in found["remarks"] if text.startswith("the end state is not resolved: runs with other ")]
         check(len(said) == 1 and "; try a step of " in said[0], f"{words}: {found['remarks']}")
 
 
@@ -139,7 +139,7 @@ def units_do_not_matter(program, folder):
 
 
 def runs_without_an_estimate(program, folder):
-    """Those that were resumed, and methods that choose their own steps without a tolerance. Only who asks is told."""
+    """Those that were resumed, and methods that choose their own steps without a tolerance. There is a message only on request."""
     run = ("run", "rolling-disk", "--method", "gauss", "--step", 0.1, "--steps", 100)
     done = program("run", "rolling-disk", "--method", "reference", "--step", 0.5, "--steps", 4, "--estimate", "--json")
     same((done.returncode, json.loads(done.stdout)["estimate"]), (0, None))

@@ -32,7 +32,7 @@ def write(folder, name, text):
 
 
 def free(text):
-    """One coordinate x = t, and whatever is said about it."""
+    """A model with one coordinate x = t and further statements."""
     return "model free\ncoordinate x\nlagrangian x'^2/2\nstart x = 0, x' = 1\n" + text
 
 
@@ -82,7 +82,7 @@ def a_run_stops(program, folder):
             last = file.read().splitlines()[-1].split(",")
         same([float(x) for x in last[:3]], [found["t"]] + found["q"], "last row")
         same(found["event_counts"], {"floor": 1, "top": 1})
-        # the energy that the impact takes is no reason for a remark
+        # the energy lost in the impact is not a reason for a remark
         same(program.json("run", path, "--set", "e=0.5", "--stop", "floor", "--method", *method.split())["remarks"], [])
     text = program("run", path, "--stop", "floor,top").stdout
     check("'floor' 1 time, the last of which ended the run" in text, text)
@@ -122,7 +122,7 @@ def touching_is_remarked(program, folder):
     for method in ("dop853", "gauss --step 0.1"):
         found = program.json("run", path, "--time", 5, "--method", *method.split())
         same(found["events"], [], method)
-        check(any("'touch' comes to zero at t = 1.234 " in text for text in found["remarks"]), found["remarks"])
+        check(any("'touch' reaches zero at t = 1.234 " in text for text in found["remarks"]), found["remarks"])
         check(not any("above" in text for text in found["remarks"]), found["remarks"])
 
 
@@ -147,7 +147,7 @@ def accumulating_impacts_end(program, folder):
 
 
 def impacts_ever_faster_end_own_steps(program, folder):
-    """However short the steps become that the method chooses between them: it must not fall through the floor."""
+    """However short the steps between impacts become, the ball must not fall through the floor."""
     for height in (0.5, 1, 1.7, 3):
         path = write(folder, "drop.nh", f"""model drop
 coordinate y, z
@@ -186,7 +186,7 @@ when top: y' = -y'
 
 
 def a_sleigh_bounces_off_a_wall(program, folder):
-    """With constraints: what `when` gives is brought onto them; an elastic impact keeps the energy."""
+    """With constraints: the velocities given by `when` are projected onto them; an elastic impact preserves the energy."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/wall-sleigh.nh")
     for method in ([], ["--method", "gauss:stages=3", "--step", "0.05"], ["--method", "avf-p", "--step", "0.05"]):
         found = program.json("run", path, *method)
@@ -199,7 +199,7 @@ def a_sleigh_bounces_off_a_wall(program, folder):
 
 
 def the_same_bits(program, folder):
-    """On both backends, however far a run is advanced at a time, and after a checkpoint."""
+    """The same bits on both backends, for any division into advances, and after a checkpoint."""
     path = write(folder, "ball.nh", BALL)
     keys = ("q", "v", "t", "events", "accepted", "rejected")
     for method in ("dop853 --every-time 0.01", "gauss --step 0.01", "leapfrog --step 0.01"):

@@ -15,7 +15,7 @@ import tempfile
 from harness import Program, Skipped, cases_in_folders, check, run_all, same
 
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
-# What compilers call by themselves, and the mathematical library.
+# Functions that compilers call by themselves, and the mathematical library.
 ALLOWED = set("memcpy memset memmove __stack_chk_fail _GLOBAL_OFFSET_TABLE_ fma sqrt fabs fmax fmin sin cos tan asin acos "
               "atan sinh cosh tanh exp log atan2 pow sincos".split())
 STEP, STEPS = "0.01", 1000
@@ -86,7 +86,7 @@ def cases_of_pairs(program, everything):
 
 
 def test_flags(program, folder):
-    """Whatever the flags and the compiler, the bits are the same."""
+    """The bits are the same for all flags and compilers."""
     for model, method in [("pendulum-cvt", "gauss"), ("rolling-coin", "newmark"), ("rolling-disk", "leapfrog"),
                           ("rolling-coin-rotation", "discrete-gradient")]:
         source = export(program, folder, model, "--method", method, "--step", "0.05", name=method.replace("-", "_"))
@@ -100,7 +100,7 @@ def test_flags(program, folder):
 
 
 def test_symbols(program, folder):
-    """Nothing but the mathematical library is needed, and there is no data that could change."""
+    """Only the mathematical library is needed, and there is no mutable data."""
     if not shutil.which("nm"):
         raise Skipped("there is no nm")
     source = export(program, folder, "disk-chain", "--method", "gauss", "--step", "0.1")
@@ -179,7 +179,7 @@ def test_interface(program, folder):
 
 
 def test_single_precision(program, folder):
-    """A program of floats: no doubles in it but time, and as near to the run as floats are."""
+    """A program in single precision: only time is a double, and the results agree with the run to single precision."""
     for method, near in [("dla01", 5e-5), ("gauss", 5e-5), ("rk4", 5e-5), ("newmark", 5e-5)]:  # measured: up to 5e-6
         how = ["--method", method, "--step", "0.05"]
         source = export(program, folder, "pendulum-cvt", *how, "--real", "float", name=method)

@@ -42,29 +42,29 @@ BAD = [
     ("figure a\nstep -1\n", "bad.fig:2:6: expected a step greater than 0"),
     ("figure a\nstep small\n", "bad.fig:2:6: expected a step, a number, not 'small'"),
     ("figure a\ntime\n", "bad.fig:2:5: expected a time"),
-    ("figure a\ndraw energy\n", "bad.fig:2:1: 'draw' has no meaning at the beginning"),
-    ("figure ../a\n", "bad.fig:1:8: a figure's name is of letters, digits, '-', '_' and '.'"),
-    ("figure .a\n", "bad.fig:1:8: a figure's name is of letters, digits, '-', '_' and '.'"),
+    ("figure a\ndraw energy\n", "bad.fig:2:1: 'draw' is not allowed at the beginning"),
+    ("figure ../a\n", "bad.fig:1:8: a figure's name consists of letters, digits, '-', '_' and '.'"),
+    ("figure .a\n", "bad.fig:1:8: a figure's name consists of letters, digits, '-', '_' and '.'"),
     ("figure a b\n", "bad.fig:1:10: expected the end of the line"),
     ("figure a\nmethod dla01\nfinding max energy of rk4 < 1\n",
      "bad.fig:3:23: there is no method labelled 'rk4' above"),
     ("figure a\nmethod dla01\nfinding slop energy of dla01 < 1\n",
-     "bad.fig:3:9: expected what is measured: max, last, slope, drift, line, rate, exponent, order, growth or "
+     "bad.fig:3:9: expected a measure: max, last, slope, drift, line, rate, exponent, order, growth or "
      "verdict; did you mean 'slope'?"),
     ("figure a\nmethod dla01\nfinding slope energy of dla01 about 1\n",
      "bad.fig:3:31: expected '=', '<', '>' or 'is'"),
     ("figure a\nmethod dla01\nfinding slope energy of dla01 = 1\n",
-     "bad.fig:3:34: expected 'within' and what is allowed: 1%, factor 2, or a number; or 'from' and 'to'"),
+     "bad.fig:3:34: expected 'within' and a tolerance (1%, factor 2, or a number), or 'from' and 'to'"),
     ("figure a\nmethod dla01\nfinding slope energy of dla01 = 1 from 2 to 3\n",
      "bad.fig:3:46: the value must lie between the two"),
     ("figure a\nmethod dla01\nclaim slope energy of dla01 = 1 from 0 3\n", "bad.fig:3:40: expected 'to' and the greatest value"),
     ("figure a\nmethod dla01\nlong time\n", "bad.fig:3:6: expected 'finding' or 'claim'"),
     ("figure a\nmethod dla01\nfinding verdict energy of dla01 < 1\n",
-     "bad.fig:3:36: a verdict is compared by 'is', a number by '=', '<' or '>'"),
+     "bad.fig:3:36: a verdict is compared with 'is', a number with '=', '<' or '>'"),
     ("figure a\ncase b\nmethod dla01\npanel\ncases c\n", "bad.fig:5:7: there is no case 'c' above"),
-    ("figure a\nmethod dla01\npanel\ndraw per energy mean 3 error energy\n", "bad.fig:4:22: 'mean' stands before 'per energy', not behind it"),
+    ("figure a\nmethod dla01\npanel\ndraw per energy mean 3 error energy\n", "bad.fig:4:22: 'mean' must precede 'per energy'"),
     ("figure a\nmethod dla01\npanel\ndraw per h^x energy\n", "bad.fig:4:10: expected a power of the step, like h^4"),
-    ("figure a\nmethod dla01\npanel\npoint 1\n", "bad.fig:4:8: expected how high it is"),
+    ("figure a\nmethod dla01\npanel\npoint 1\n", "bad.fig:4:8: expected the vertical position of the point"),
     ("figure a\nset eps\n", "bad.fig:2:5: expected NAME = VALUE"),
     ("figure a\nmodel none\nstep .1\ntime 1\nmethod dla01\npanel\ndraw energy\n",
      "nonholo: bad.fig, dla01 of case 'all': there is no model 'none'"),
@@ -121,7 +121,7 @@ def a_claim_is_told(program, folder):
                     "finding line error passenger_energy of DLA01 in high > 0\n")
     path = write(folder, "claims.fig", text)
     done = program("reproduce", path, "--out", os.path.join(folder, "claims"))
-    same(done.returncode, 0, done.stderr)  # a claim of others is no test of ours
+    same(done.returncode, 0, done.stderr)  # a claim by others is not a test of ours
     check(re.search(r"not reproduced max error energy of DLA01 in low < 1e-9 \[oscillating\]\n +measured 0.0\d+, claimed < 1e-09", done.stdout),
           done.stdout)
     check("2 findings passed, 0 failed\nclaims: 1 reproduced, 1 not\n" in done.stdout, done.stdout)
@@ -163,8 +163,8 @@ def a_method_that_fails_is_told(program, folder):
 
 
 def what_is_lost_is_told(program, folder):
-    """dla with alpha = .4 turns passengers of energy 1 into ones of 1e-14: that is not bounded. A table has a colour for it,
-    and what is measured of two states has a verdict although its first value is missing."""
+    """dla with alpha = .4 reduces the passenger energy from 1 to 1e-14, which is not bounded. A table has a colour for it,
+    and a quantity of two successive states has a verdict although its first value is missing."""
     text = ("figure gone\nmodel pendulum-cvt\nset eps = 0, sign = -1, shift = 1\nstart xi' = 2.82842712\nstep 0.1\ntime 1500\n"
             "method dla:alpha=.4 \"DLA .4\"\nmethod leapfrog \"leapfrog\"\n")
     findings = ("finding verdict error passenger_energy of \"DLA .4\" is lost\nfinding verdict error passenger_energy of \"leapfrog\" is bounded\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_files.py NONHOLO: data files as strangers read them, and what happens when they cannot be written."""
+"""test_files.py NONHOLO: data files as other programs read them, and what happens when they cannot be written."""
 
 import fcntl
 import glob
@@ -24,7 +24,7 @@ ENSEMBLE = ["ensemble", "pendulum-cvt", "--members", "11", "--sweep", "eps=0:0.5
 
 
 def system_python(modules, code, *arguments):
-    """What the system's Python, which has h5py and xarray where they are installed, prints as JSON."""
+    """The JSON output of the system's Python, which has h5py and xarray if they are installed."""
     probe = subprocess.run(["/usr/bin/python3", "-c", "import " + modules], capture_output=True, encoding="utf-8")
     if probe.returncode != 0:
         raise Skipped("the file was written, but not read: " + probe.stderr.splitlines()[-1])
@@ -95,7 +95,7 @@ def test_hdf5_ensemble():
 
 
 def test_hdf5_of_a_failed_run_is_cut():
-    """A run that fails keeps what it computed, and no NaN."""
+    """A run that fails keeps the computed points, without NaN."""
     needs_hdf5()
     with tempfile.TemporaryDirectory() as folder:
         model, path = os.path.join(folder, "r.nh"), os.path.join(folder, "r.h5")
@@ -104,7 +104,7 @@ def test_hdf5_of_a_failed_run_is_cut():
         done = nonholo("run", model, "--method", "dla01", "--step", 0.01, "--steps", 5000, "--every", 100, "-o", path,
                        "--json")
         same(done.returncode, 1, done.stderr)
-        check("are kept in" in done.stderr, done.stderr)
+        check("are saved in" in done.stderr, done.stderr)
         end = json.loads(done.stdout)
         found = system_python("xarray, h5netcdf", "import sys, json, xarray; d = xarray.open_dataset(sys.argv[1], engine='h5netcdf');"
                               "print(json.dumps([float(d.time[-1]), int(d.records[0]), d.sizes['time'],"
@@ -190,14 +190,14 @@ def test_npz_of_names_that_are_taken_and_without_constraints():
 
 
 def test_refused_files():
-    """Told before anything is computed, with the right exit code; nothing is left behind."""
+    """Refused before anything is computed, with the right exit code; nothing is left behind."""
     with tempfile.TemporaryDirectory() as folder:
         for arguments, code, message in [
             ([*RUN, "-o", "x.txt"], 2, "data is written to files ending in .h5, .nc, .csv, .npy or .npz"),
             ([*RUN, "-o", "missing/x.csv"], 1, "No such file or directory"),
             ([*ENSEMBLE, "-o", "x.npy"], 2, "trajectories of several members need .h5 or .nc"),
             ([*ENSEMBLE, "-o", "x.npz"], 2, "trajectories of several members need .h5 or .nc"),
-            ([*RUN, "--checkpoint-every", "5"], 2, "--checkpoint-every is for --checkpoint FILE"),
+            ([*RUN, "--checkpoint-every", "5"], 2, "--checkpoint-every needs --checkpoint FILE"),
             ([*RUN, "--checkpoint", "c", "--checkpoint-every", "5x"], 2, "needs a time such as 60s"),
             ([*RUN, "--resume", "missing"], 1, "cannot read missing: No such file or directory"),
         ]:
@@ -226,8 +226,8 @@ def test_full_device():
 
 
 def without_privileges(folder):
-    """Root may write everywhere: how the program is called by somebody who may not. Without its privileges root could
-    not enter a checkout that others have closed to it, so a copy in `folder` is called."""
+    """Root may write everywhere, so this calls the program without root's privileges. Without them
+    it might not have access to the checkout, so a copy in `folder` is called."""
     if os.geteuid() != 0:
         return [nonholo.path]
     for file in [nonholo.path, *glob.glob(os.path.join(os.path.dirname(nonholo.path), "libnonholo.so*"))]:
@@ -256,8 +256,8 @@ def test_folder_that_cannot_be_written():
 
 
 def test_leftovers_of_killed_processes():
-    """A process that was killed while it wrote leaves .NAME.PID.tmp; the next that writes NAME removes it. What
-    somebody still writes (it is locked) and what only looks alike stays."""
+    """A process that was killed while it wrote leaves .NAME.PID.tmp; the next that writes NAME removes it. A file
+    that is still being written (it is locked) and files with similar names stay."""
     for name in ["x.csv", "x.npy", "x.npz"] + ["x.h5"] * HAS_HDF5:
         with tempfile.TemporaryDirectory() as folder:
             alive, alike = f".{name}.999998.tmp", [f".{name}.tmp", f".{name}.12a.tmp", f".y{name}.7.tmp", f"{name}.7.tmp"]
@@ -271,7 +271,7 @@ def test_leftovers_of_killed_processes():
 
 
 def has_content(path):
-    """A program tries at its start whether it can write: then the file is there, and gone, before it comes to stay."""
+    """A program tests at its start whether it can write: the file is created and removed before it is created for good."""
     try:
         return os.path.getsize(path) > 0
     except FileNotFoundError:
@@ -279,7 +279,7 @@ def has_content(path):
 
 
 def test_a_file_that_is_written_is_locked():
-    """A second process that wants to write it says who does, and ends at once. A lock ends with its process."""
+    """A second process that wants to write the file says which process is writing it and ends at once. A lock ends with its process."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.csv")
         child = subprocess.Popen([nonholo.path, *RUN[:-1], "1e9", "--every", "100", "--quiet", "-o", path],
@@ -297,7 +297,7 @@ def test_a_file_that_is_written_is_locked():
 
 
 def test_full_disk():
-    """A tmpfs of 64 kB, where we may mount one."""
+    """A tmpfs of 64 kB, if we have permission to mount one."""
     with tempfile.TemporaryDirectory() as folder:
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True)
         if mounted.returncode != 0:
@@ -316,7 +316,7 @@ def test_full_disk():
                 done = nonholo(*ENSEMBLE[:-4], "--steps", "2000", "--every", "1", "-o", os.path.join(folder, "e.h5"))
                 same(done.returncode, 1, done.stderr)
                 same(os.listdir(folder), [])
-            # no room for a checkpoint: it is said, and the one of before stays as it was
+            # no space for a checkpoint: there is a message, and the previous checkpoint stays unchanged
             check_file = os.path.join(folder, "check")
             open(check_file, "w").write("old")
             with open(os.path.join(folder, "filler"), "wb") as filler:
@@ -337,7 +337,7 @@ def test_full_disk():
 
 
 def test_cache_and_compiler():
-    """Without a place for compiled kernels, or without a compiler, the numbers are the same or it is said."""
+    """Without a folder for compiled kernels, or without a compiler, the numbers are the same or there is a message."""
     line = [*RUN, "--backend", "compiled"]
     end = nonholo.json(*RUN, "--backend", "tape")["q"]
     with tempfile.TemporaryDirectory() as folder:
@@ -348,10 +348,10 @@ def test_cache_and_compiler():
         same(nonholo.json(*line, env={"XDG_CACHE_HOME": blocked})["q"], end)
         done = nonholo(*line, env={"XDG_CACHE_HOME": blocked, "TMPDIR": os.path.join(folder, "nowhere")})
         same(done.returncode, 1, done.stderr)
-        check("cannot make a working folder for the compiler" in done.stderr, done.stderr)
+        check("cannot create a working folder for the compiler" in done.stderr, done.stderr)
         done = nonholo(*line, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/dev/null/cc"})
         same(done.returncode, 1, done.stderr)
-        check("the tape works without one (--backend tape)" in done.stderr, done.stderr)
+        check("the tape needs no compiler (--backend tape)" in done.stderr, done.stderr)
         found = nonholo.json(*RUN, env={"XDG_CACHE_HOME": folder, "NONHOLO_CC": "/dev/null/cc"})
         same((found["q"], found["backend"]), (end, "tape"))
 
@@ -383,14 +383,14 @@ def test_checkpoints_of_others_are_refused():
         refused([*line, "--compensated", "on"], "its choice of compensated sums is 0, here it is 1")
         refused([*line, "--compose", "suzuki"], "its number of parts of a composed step is 1, here it is 5")
         refused([*line, "--start", "x=1.5"], "recorded from a different start state")
-        refused([*line, "-o", "x.csv"], "is of a run without an output file")
+        refused([*line, "-o", "x.csv"], "belongs to a run without an output file")
         refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of 'nonholo ensemble'")
         data = open(os.path.join(folder, "c"), "rb").read()
         # written on a processor of another level: its bits would not be continued
         level = data[:-64].replace(b"AVX2 with FMA", b"AVX9 with FMA").replace(b"basic", b"other")
         check(level != data[:-64], "the checkpoint does not say on what it was written")
         open(os.path.join(folder, "level"), "wb").write(level + hashlib.sha256(level).hexdigest().encode())
-        refused([*line[:-1], "level"], "its level of the processor is")
+        refused([*line[:-1], "level"], "its processor level is")
         for name, bad in (("cut", data[:-40]), ("flipped", data[:200] + bytes([data[200] ^ 1]) + data[201:]),
                           ("empty", b""), ("text", b"hello" * 100)):
             open(os.path.join(folder, name), "wb").write(bad)
@@ -398,7 +398,7 @@ def test_checkpoints_of_others_are_refused():
 
 
 def test_checkpoints_are_regular_files():
-    """What is replaced by each checkpoint, and removed after the last, is no pipe and no device."""
+    """The file that each checkpoint replaces and that is finally removed must not be a pipe or a device."""
     rest = ["pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "10"]
     with tempfile.TemporaryDirectory() as folder:
         os.mkfifo(os.path.join(folder, "pipe"))

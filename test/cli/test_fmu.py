@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_fmu.py NONHOLO [all]
 
-FMUs of 'nonholo export --format fmu' in an importer of our own (importer.py), against 'nonholo run'. Without 'all' some
+FMUs of 'nonholo export --format fmu' in our own importer (importer.py), against 'nonholo run'. Without 'all' some
 shipped models of every kind are tried; with it, all of them."""
 
 import json
@@ -89,8 +89,8 @@ def check_steps(fmu, end):
 
 
 def check_exchange(program, fmu, model, options):
-    """Runge and Kutta's method with steps that are halved until it has its order: then the error is a fifteenth of the
-    last change."""
+    """The Runge-Kutta method with steps that are halved until its order is visible; the error is then a fifteenth of
+    the last change."""
     exact = program.json("run", model, "--method", "dop853:tolerance=1e-13", "--step", STEP, "--steps", STEPS, "--no-estimate",
                          "--quiet", *options)
     ends, differ, steps = [], 1.0, STEPS
@@ -115,7 +115,7 @@ def differences(f, h):
 
 
 def check_directions(fmu):
-    """Directional derivatives of rates and outputs by states, against differences; not by the time."""
+    """Directional derivatives of rates and outputs with respect to states, against differences; not with respect to time."""
     x = Instance(fmu, "ModelExchange")
     x.initialise()
     names, states = state_names(fmu), x.states()
@@ -139,7 +139,7 @@ def check_directions(fmu):
         x.directional(rates, {"time": 1.0})
         check(False, "a derivative by the time")
     except Failure as failure:
-        check("derivatives are those by states, inputs and parameters" in str(failure), str(failure))
+        check("derivatives exist only with respect to states, inputs and parameters" in str(failure), str(failure))
     x.close(terminate=False)
 
 
@@ -190,7 +190,7 @@ def check_parameters(program, fmu, model, values):
             x.set_all(values)
             check(False, "a parameter was set during the simulation")
         except Failure as failure:
-            check("parameters are set before the initialization ends" in str(failure), str(failure))
+            check("parameters can be set only before the initialization ends" in str(failure), str(failure))
         x.close(terminate=False)
     x = Instance(fmu, "CoSimulation")
     x.set_all(values)
@@ -216,7 +216,7 @@ def cases_of_models(program, everything):
 
 
 def test_other_steps(program, folder):
-    """Communication steps that are no multiples end with a shorter step, as a run does; too short ones are done; bad ones are errors."""
+    """Communication steps that are not multiples of the step end with a shorter step, as a run does; very short ones are computed; invalid ones are errors."""
     for version in (2, 3):
         fmu = export(program, folder, "pendulum-cvt", "--fmi", version, "--step", STEP, "--method", "leapfrog", name=f"other{version}")
         end = program.json("run", "pendulum-cvt", "--step", STEP, "--method", "leapfrog", "--time", 0.1034, "--no-estimate", "--quiet")
@@ -237,7 +237,7 @@ def test_calls_out_of_order(program, folder):
         same(Instance(fmu, "CoSimulation", token="{another}").pointer, None)
         x = Instance(fmu, "CoSimulation")
         same(x.do_step(0.0, 0.01)[0], 3)
-        check("was called where it must not be" in x.messages[-1][1], x.messages)
+        check("must not be called in this state" in x.messages[-1][1], x.messages)
         x.initialise()
         same(x.do_step(0.0, 0.01)[0], 0)
         end = x.get(*state_names(fmu))
@@ -245,7 +245,7 @@ def test_calls_out_of_order(program, folder):
             x.set(x1=1.0)
             check(False, "a state was set")
         except Failure as failure:
-            check("states are set before the initialization ends" in str(failure), str(failure))
+            check("states can be set only before the initialization ends" in str(failure), str(failure))
         x.call("Reset")
         x.initialise()
         same(x.do_step(0.0, 0.01)[0], 0)
@@ -303,7 +303,7 @@ start phi = 0.5
 
 
 def test_inputs_of_parameters(program, folder):
-    """An input whose default is made of parameters, which are set; derivatives by inputs and parameters."""
+    """An input whose default depends on parameters that are set; derivatives with respect to inputs and parameters."""
     model = written("lift", folder, "model lift\nparameter m = 2, g = 9.81\ncoordinate z\ninput u = m*g\n"
                                     "lagrangian m/2*z'^2 - m*g*z\nforce z = u\nstart z' = 0.5\n")
     fmu = export(program, folder, model, "--step", STEP, "--method", "gauss", "--input", "u:held")
@@ -321,7 +321,7 @@ def test_inputs_of_parameters(program, folder):
 
 
 def test_inputs(program, folder):
-    """An input that is left open is an input of the FMU, held over a communication step; others are what the model says."""
+    """An input that is left open is an input of the FMU, held over a communication step; others are as in the model."""
     model = written("cart", folder, CART)
     for version in (2, 3):
         fmu = export(program, folder, model, "--fmi", version, "--step", STEP, "--method", "leapfrog", "--input", "u:held", name=f"cart{version}")
@@ -345,8 +345,8 @@ def test_inputs(program, folder):
     fmu = export(program, folder, model, "--step", STEP, name="closed")
     same(fmu.description.by_name["u"].causality, "output", "a closed input")
     done = program("export", model, "--format", "fmu", "--step", STEP, "--input", f"u={folder}/u.csv", "-o", f"{folder}/table.fmu")
-    same((done.returncode, done.stderr), (2, "nonholo: the input u is given by a table or at samples, which an FMU cannot do; "
-                                             "an importer can: 'u:held'\n"))
+    same((done.returncode, done.stderr), (2, "nonholo: the input u is given by a table or at samples, which an FMU does not support; "
+                                             "declare it as open ('u:held') and let the importer set it\n"))
 
 
 WALL = """model wall
@@ -360,7 +360,7 @@ event top: x' falling
 
 
 def test_events(program, folder):
-    """Events that are told are indicators; those that act make an FMU for model exchange only."""
+    """Events are indicators; events that change velocities are supported only in model exchange."""
     model = written("wall", folder, WALL)
     bounce = written("bounce", folder, WALL.replace("model wall", "model bounce") + "when floor: x' = -e*x'\n")
     fall = (2 / 9.81) ** 0.5
@@ -399,11 +399,11 @@ def test_same_bytes(program, folder):
 
 
 def test_source_only(program, folder):
-    """Without a compiler the FMU has sources, and they are all that a binary needs."""
+    """Without a compiler the FMU has sources, which suffice to build a binary."""
     path = os.path.join(folder, "plain.fmu")
     done = program("export", "chaplygin-sleigh", "--format", "fmu", "--step", STEP, "-o", path, env={"NONHOLO_CC": "/nowhere/cc"})
     same(done.returncode, 0)
-    same(done.stderr, "nonholo: there is no C compiler '/nowhere/cc': the FMU has sources but no binary, and importers have to compile it\n")
+    same(done.stderr, "nonholo: there is no C compiler '/nowhere/cc': the FMU has sources but no binary, so importers have to compile it\n")
     fmu = Fmu(path, os.path.join(folder, "plain"))
     check(fmu.binary not in fmu.names and "sources/buildDescription.xml" in fmu.names, fmu.names)
 

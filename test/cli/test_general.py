@@ -2,7 +2,7 @@
 """test_general.py NONHOLO [--print]
 
 Nonlinear, affine, time-dependent, forced and M(q) systems through the command line, against end states
-that were found without nonholo (test/data/make_general.py). --print shows what was measured."""
+that were computed without nonholo (test/data/make_general.py). --print shows the measured values."""
 
 import argparse
 import json

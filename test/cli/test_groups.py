@@ -3,8 +3,8 @@
 
 Conditions on positions and rotations: every case of test/data/groups through the command line. End
 states must agree with those of an independent implementation within the case's tolerance. The first
-case of each method but the reference, whose kernel takes ten times as long to compile, with --all every
-case, is run compiled too, and must give the same bits."""
+case of each method (with --all, every case) is also run compiled and must give the same bits, except for the
+reference, whose kernel takes ten times as long to compile."""
 
 import argparse
 import json

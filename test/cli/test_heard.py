@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_heard.py NONHOLO: whatever is being done, SIGTERM is heard within a second: the process ends, or it says that it
-will when what was computed is safe. Commands are met in the middle of derivations, compilers that hang, long steps, large
-files, figures and pictures. A run and an ensemble leave no compiler behind, and keep what can be kept."""
+"""test_heard.py NONHOLO: the program reacts to SIGTERM within a second, whatever it is doing: the process ends, or says that
+it will end when the results so far are saved. Commands are interrupted during derivations, compilers that hang, long steps,
+large files, figures and pictures. A run and an ensemble leave no compiler behind and save what can be saved."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from harness import Program, check, run_all, same
 
 nonholo = Program(sys.argv[1])
 LIMIT = 1.5  # seconds, where the processor is ours
-LATE = 15  # seconds on a machine with much else to do; what is not heard takes longer than this by far
+LATE = 15  # seconds on a busy machine; a signal that is ignored takes far longer than this
 DENSE = """model dense
 parameter N = 300
 coordinate x[1..N]
@@ -151,7 +151,7 @@ def test_long_computations():
         heard(["plot", "big.csv", "-o", "o.html"], folder, at_work(0.1))
         heard(["view", "rattleback", "--time", "1e9", "--no-open"], folder, at_work(0.3), may_answer=True)
         heard(["view", "rattleback", "--no-open"], folder, lambda child: True, after=1,
-              codes=(0, 1, -signal.SIGTERM))  # who serves is asked to stop, and has done its work
+              codes=(0, 1, -signal.SIGTERM))  # a server is asked to stop after it has done its work
 
 
 def test_long_steps():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """test_hinges.py NONHOLO
 
-Equations between vectors of which one component too many is there, and not always the same one: hinges, pins, welds,
-and rolling on curved walls. Every machine is compared with another description of the same, or with a formula, after
+Vector equations with one redundant component, which is not always the same one: hinges, pins, welds,
+and rolling on curved walls. Every machine is compared with another description of the same machine, or with a formula, after
 its axes have turned far beyond a right angle; and starts on the other branch are refused."""
 
 import json
@@ -135,7 +135,7 @@ observe up = -cos(c)
 
 
 def solve(text, *arguments, method="dop853", time=10, ask=0):
-    """The end as numbers by names, and what was remarked."""
+    """The end state as numbers by name, and the remarks."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.nh")
         with open(path, "w") as file:
@@ -152,7 +152,7 @@ def solve(text, *arguments, method="dop853", time=10, ask=0):
 
 
 def agree(text, other, names, left_out, time=10, closeness=1e-9):
-    """The same numbers, under the names that both have or that stand beside each other; by other methods roughly."""
+    """Checks that numbers with common or paired names are the same; approximately for other methods."""
     exact, _ = solve(other, time=time)
     for method, near in (("dop853", closeness), ("gauss:stages=3", 1e-7), ("avf-p", 2e-2), ("gauss-lobatto", 1e-5)):
         found, said = solve(text, method=method, time=time)
@@ -176,7 +176,7 @@ def test_axle():
 
 
 def test_repeated():
-    """The same hinge once more, with another length: all of that is left out."""
+    """The same hinge again, with another length: all of its equations are left out."""
     again = AXLE.replace("start", "constraint again: R*(0, 2, 0) = W*(0, 2, 0)\nstart")
     agree(again, AXLE_BY_ANGLE, BODY + TURNED, combination("hinge") + ", again[1], again[2], again[3]")
 
@@ -228,11 +228,11 @@ def test_other_branch():
             ("model cranks\ncoordinate x, y, a\nlagrangian (x'^2 + y'^2 + a'^2)/2 - y\nconstraint rod: x^2 + y^2 = 1\n"
              "constraint along: x = sin(a)\nconstraint across: y = -cos(a)\nstart x = 0, y = -1\n", "y=1", "across", "2")):
         _, said = solve(text, "--start", start, ask=2)
-        check(f"off the constraints: {name} has residual {residual}, although it follows from the others nearby" in said, said)
+        check(f"off the constraints: {name} has residual {residual}, although near there it follows from the others" in said, said)
 
 
 def test_reactions():
-    """Of components that became combinations there are none; the wall's is the force that keeps the ball on its circle."""
+    """Components that became combinations have no reactions; the wall's reaction is the force that keeps the ball on its circle."""
     _, said = solve(CYLINDER + "observe f = reaction(rolling[2])\n", ask=2)
     check("reaction(rolling[2]) is not determined: 'a combination of rolling[1] to rolling[3]' follows" in said, said)
     found, _ = solve(CYLINDER + "observe f = 2*reaction(wall)\n", time=3)

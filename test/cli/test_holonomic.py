@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """test_holonomic.py NONHOLO: holonomic conditions written as constraints on velocities.
 
-Before, compare rated a method best that loses 4 mm of a linkage with sides of 30 to 80 cm, it was the advised one, and
-nothing was said."""
+Formerly, compare rated best a method that loses 4 mm of a linkage with sides of 30 to 80 cm; it was the recommended method, and
+there was no remark."""
 
 import math
 import os
@@ -108,7 +108,7 @@ def advice_looks_at_positions(program, folder):
         facts = program.json("check", write(folder, name, text), "--project")
         same((facts["integrable"], facts["advised"]), (True, "gauss:stages=3"), name)
         check("holonomic" in facts["advised_because"], facts["advised_because"])
-    # x + sum of z^2/2 is a polynomial of second degree, which methods with a midpoint keep
+    # x + sum of z^2/2 is a polynomial of second degree, which methods with a midpoint preserve
     same(program.json("check", "chaotic-particle-holonomic")["advised"], "discrete-gradient")
     same(program.json("check", "rolling-disk")["advised"], "discrete-gradient")
 
@@ -118,7 +118,7 @@ def runs_remark_on_it(program, folder):
         path = write(folder, name, text)
         words = ("run", path, "--project", "--time", 20, "--no-estimate")
         said = program.json(*words, "--method", "gauss:stages=1", "--step", 0.2)["remarks"]
-        check(any("amount to drifts by" in text and "of its size" in text for text in said), f"{name}: {said}")
+        check(any("that they imply drifts by" in text and "of its size" in text for text in said), f"{name}: {said}")
         said = program.json(*words, "--method", "gauss:stages=3", "--step", 0.02)["remarks"]
         same([text for text in said if "drifts" in text], [], name)
 
@@ -134,7 +134,7 @@ def others_have_no_such_column(program, folder):
 
 
 def units_do_not_matter(program, folder):
-    """The size that drifts is measured relative to grows with the length; the verdicts are the same."""
+    """The size relative to which drifts are measured grows with the length; the verdicts are the same."""
     text = """model scaled
 parameter L = 1
 coordinate x, y

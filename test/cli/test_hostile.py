@@ -36,7 +36,7 @@ def limited():
 
 
 def answer(folder, arguments, code, message, keep=(), env=None, stdin=None):
-    """Runs it in `folder` and looks at everything that it may not do."""
+    """Runs it in `folder` and checks that it does nothing forbidden."""
     global count
     count += 1
     shown = [a if len(a) < 60 else a[:60] + "..." for a in arguments]
@@ -128,7 +128,7 @@ def test_models():
             name = "m%d.nh" % number
             write(folder, name, text)
             answer(folder, ["check", name], code, message)
-            if code == 0:  # what is accepted is computed, by every backend
+            if code == 0:  # accepted models are computed, by every backend
                 for backend in ("tape", "compiled"):
                     answer(folder, ["run", name, "--method", "gauss", "--step", "0.01", "--steps", "3", "--backend",
                                     backend], *(then or [0]), "no longer finite" if then else "")
@@ -196,7 +196,7 @@ def taken_apart(data):
 
 
 def make_checkpoint(folder, *extra):
-    """Of a run that is stopped on its way."""
+    """Makes a checkpoint of a run that is stopped before its end."""
     path = os.path.join(folder, "c")
     child = subprocess.Popen([nonholo.path, *RUN[:-1], "1e9", "--checkpoint", path, "--checkpoint-every", "1000", *extra],
                              cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -259,7 +259,7 @@ def test_checkpoints_with_files():
             for position in (-1, 1 << 62, -(1 << 63)):
                 elsewhere = notes[:24] + struct.pack("<q", position) + notes[32:]
                 unmarked = elsewhere[:-24] + bytes(8) + elsewhere[-16:]
-                for forged in (elsewhere, unmarked):  # with what the notes know of the rows, and without
+                for forged in (elsewhere, unmarked):  # with the notes about the rows, and without them
                     write(folder, "bad", pieces(run, forged))
                     answer(folder, [*RUN[:-1], "1e9", "-o", name, "--resume", "bad"], 1, "cannot resume %s" % name)
 
@@ -268,8 +268,8 @@ def test_checkpoints_with_files():
 
 FIGURE = "figure f\nmodel pendulum-cvt\nstep .1\ntime 1\nmethod dla01\npanel\n  draw energy\n"
 FIGURES = [
-    ("figure ../../f\n", 2, "a figure's name is of"), ("figure /tmp/f\n", 2, "a figure's name is of"),
-    ("figure $(touch\n", 2, "a figure's name is of"), ("figure " + "f" * 5000 + "\n", 2, ""),
+    ("figure ../../f\n", 2, "a figure's name consists of"), ("figure /tmp/f\n", 2, "a figure's name consists of"),
+    ("figure $(touch\n", 2, "a figure's name consists of"), ("figure " + "f" * 5000 + "\n", 2, ""),
     (b"figure f\0\n", 2, ""), (b"\x1b[2Jfigure f\n", 2, ""), ("figure f\n" + "case c%d\n" * 3 % (1, 1, 1), 2, ""),
     ("figure f\nmembers 99999999999999\n", 2, ""), ("figure f\nhalvings 1000000\n", 2, ""),
     ("figure f\nstep nan\n", 2, ""), ("figure f\ntime inf\n", 2, ""), ("figure f\nstep 1e-300\ntime 1e300\nmodel pendulum-cvt\n"
@@ -298,7 +298,7 @@ def test_starts():
     line = ["ensemble", "pendulum-cvt", "--method", "dla01", "--step", "0.1", "--steps", "2", "--starts"]
     with tempfile.TemporaryDirectory() as folder:
         for text, message in [
-            ("", "names the columns"), ("x\n", "no start states"), ("x,x\n1,1\n", "comes twice"), ("x\nnan\n", "not a number"),
+            ("", "must name the columns"), ("x\n", "no start states"), ("x,x\n1,1\n", "occurs twice"), ("x\nnan\n", "not a number"),
             ("x\n1e999\n", "not a number"), ("x\n1,2\n", "more numbers"), ("x,y\n1\n", "1 number for 2"),
             ("\x1b[31m\n1\n", "no coordinate"), ("x\n0x1p\n", ""), (b"x\0y\n1\n", "a NUL byte"), ("," * 1000000 + "\n1\n", "no coordinate"), ("\0" * 1000, "a NUL byte"),
             ("x\n" + "1" * 1000000 + "\n", "not a number"),

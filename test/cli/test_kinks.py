@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_kinks.py NONHOLO: functions that are not smooth. A run that loses its order at a kink, or steps over one, says so;
-one that does not has no remark. Nothing is called conserved that a branch changes which no state near the start is in."""
+other runs have no remark. A quantity is not called conserved if a branch changes it in which no state near the start lies."""
 
 import math
 import sys
@@ -71,7 +71,7 @@ def own_steps_meet_kinks(program, folder):
     x, said = end_of(program, path := write(folder, LOST[-1][0]), "--tolerance", "1e-9")
     same((abs(x - exact) > 0.4, len(said)), (True, 1), "a short force")
     check("event" in said[0], said[0])
-    with open(path, "a", encoding="utf-8") as f:  # what the remark says
+    with open(path, "a", encoding="utf-8") as f:  # the text of the remark
         f.write("event on: t - 5\nevent off: t - 5.01\nwhen on: x' = x'\nwhen off: x' = x'\n")
     for how in (["--tolerance", "1e-9"], [*FIXED, "gauss:stages=3"]):
         x, said = end_of(program, path, *how)

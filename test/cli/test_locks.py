@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""test_locks.py NONHOLO [TRIES]: several processes on the same files, and runs over what killed ones left.
+"""test_locks.py NONHOLO [TRIES]: several processes on the same files, and runs over the leftovers of killed processes.
 
-Two resumes at once, the same command twice at once, a run over leftovers, for every format: exactly one of two works, the
-other says who does; the file has the bytes of a run that was alone. 20 tries each by default."""
+Two resumes at once, the same command twice at once, a run over leftovers, for every format: exactly one of two does the work,
+and the other says which process does; the file has the bytes of a single run. 20 tries each by default."""
 
 import os
 import random
@@ -37,7 +37,7 @@ def content(folder, name):
 
 
 def kill_midway(line, folder):
-    """Killed when its first checkpoint is there; whether it still was at work."""
+    """Kills a run when its first checkpoint exists; returns whether the run was still working."""
     child = start(line, folder)
     while child.poll() is None and not os.path.exists(os.path.join(folder, "c")):
         time.sleep(0.001)
@@ -48,7 +48,7 @@ def kill_midway(line, folder):
 
 
 def one_of_two(children):
-    """At least one does the work. The other says who does, or came when all was done: nothing to resume, or again."""
+    """At least one process does the work. The other says which process does, or started after the end: it has nothing to resume, or does the work again."""
     ends = [(child.communicate()[1], child.returncode) for child in children]
     check(any(code == 0 for _, code in ends), ends)
     for text, code in ends:
@@ -102,7 +102,7 @@ def test_two_resumes():
 
 
 def test_over_leftovers():
-    """A run over what another left that was killed has its own bytes; the other's checkpoint is then refused."""
+    """A run over the leftovers of a killed run has its own bytes; the checkpoint of the killed run is then refused."""
     mixed = refused = 0
     for ending in ENDINGS:
         name = "o" + ending

@@ -4,10 +4,10 @@
 Every shipped model and every model of examples/ passes 'check' and is compared with the independent evaluator
 (test/independent.py): start state, energy, constraints, observables, accelerations and multipliers at scattered states,
 and whether the constraints are integrable. STATES is the program of test/system/states.c, MODELS the folder of the
-shipped models. Some models have end states that were found by Kane's method besides (models.json, made by
-test/data/make_models.py). A chain of thousands of disks moves like a short one where the difference cannot be felt yet.
-The models that nonholo-model(5) shows are models.
---print shows what was measured."""
+shipped models. Some models also have end states that were computed by Kane's method (models.json, made by
+test/data/make_models.py). A chain of thousands of disks moves like a short one as long as the difference has no effect.
+The models shown in nonholo-model(5) are valid.
+--print shows the measured values."""
 
 import glob
 import json
@@ -102,7 +102,7 @@ def chain(program, disks, steps, compared):
 
 
 def check_large_chain(program):
-    # A step lets a disk feel its neighbours only: the first 20 of 40 know nothing of an end within 5 steps.
+    # In one step a disk is affected only by its neighbours: within 5 steps the end has no effect on the first 20 of 40 disks.
     same(chain(program, 8192, 5, 20), chain(program, 40, 5, 20), "the first disks of a long chain")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_mpi.py NONHOLO [KILLS LAUNCHES]: processes launched by MPI share an ensemble: their file has the bytes of one
-process, also after one of them was killed at any moment and the same or another number of them went on. With every MPI
-implementation that is there."""
+process, even if one of them was killed at any moment and the same or another number of them continued. All installed
+MPI implementations are tested."""
 
 import json
 import os
@@ -25,7 +25,7 @@ SHORT = [*LINE, "--steps", "500", "--every", "50"]
 LONG = [*LINE, "--steps", "2000000", "--every", "50000", "-o", "two.h5"]  # a second
 ENDLESS = [*LINE, "--steps", "1e11", "--every", "5e10", "-o", "two.h5"]
 # of Open MPI: root may, and more ranks than cores may, who let others go first while they wait
-# (PMIX_MCA_gds: mpirun itself waits for ever for a lock in shared memory if a rank is killed that holds it)
+# (PMIX_MCA_gds: mpirun itself waits forever for a lock in shared memory if a rank is killed that holds it)
 ENVIRONMENT = dict(os.environ, NO_COLOR="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1",
                    PMIX_MCA_gds="hash")
@@ -35,7 +35,7 @@ LAUNCHERS = [name for name in ("openmpi", "mpich") if shutil.which("mpiexec." + 
 
 
 def launch_differently(launcher, programs, folder):
-    """One launch whose ranks have command lines of their own: [(ranks, words), ...]."""
+    """One launch whose ranks have different command lines: [(ranks, words), ...]."""
     line = []
     for ranks, words in programs:
         line += [":"] * bool(line) + ["-n", str(ranks), *map(str, words)]
@@ -81,8 +81,8 @@ def same_bytes(launcher, folder):
 
 
 def two_launches(launcher, folder):
-    """In one folder: with names of their own nothing mixes, with the same name one of them is told to wait, whether they
-    compute the same ensemble or another."""
+    """Two launches in one folder: with different file names they do not interfere; with the same name one of them is refused,
+    whether they compute the same ensemble or not."""
     one_process(folder, SHORT)
     one_process(folder, SHORT, "other.h5", "--seed", 7)
     expected = [read(folder, "one.h5"), read(folder, "other.h5")]
@@ -133,7 +133,7 @@ def lives(process):
 
 
 def kill_a_rank(child, moment, generator):
-    """After so many seconds. Returns how long it took all the others to end, or None: there was nothing to kill."""
+    """Kills a rank after the given time. Returns how long it took all the others to end, or None if there was nothing to kill."""
     time.sleep(moment)
     ranks = ranks_of(child)
     while not ranks and child.poll() is None:  # the launcher is still at its own work
@@ -159,7 +159,7 @@ def kill_a_rank(child, moment, generator):
 
 
 def resume(launcher, ranks, line, folder):
-    """As a user does: from the checkpoint if there is one, else from the beginning; without a launcher if alone."""
+    """Resumes as a user does: from the checkpoint if there is one, otherwise from the beginning; without a launcher if there is one process."""
     go_on = ["--resume", "c"] if os.path.exists(os.path.join(folder, "c")) else []
     if ranks == 1:
         done = nonholo(*line, *go_on, cwd=folder)
@@ -170,8 +170,8 @@ def resume(launcher, ranks, line, folder):
 
 
 def kill_and_resume(launcher, folder):
-    """kill -9 of a rank at random moments, of two ranks or three; then the same number goes on, and in a copy of the folder
-    another."""
+    """kill -9 of a rank at random moments, of two ranks or three; then the same number of ranks continues, and another number in a copy
+    of the folder."""
     generator = random.Random(SEED)
     one_process(folder, LONG[:-2])
     expected = read(folder, "one.h5")
@@ -213,7 +213,7 @@ def begin_line(launcher, folder, line):
 
 
 def interrupted(launcher, folder):
-    """A signal to one rank ends all of them with a checkpoint, and rank 0 tells how to go on."""
+    """A signal to one rank ends all of them with a checkpoint, and rank 0 says how to resume."""
     one_process(folder, LONG[:-2])
     line = [*LONG, "--checkpoint", "c", "--checkpoint-every", "1h"]
     child, ranks = begin_line(launcher, folder, line)
@@ -239,7 +239,7 @@ def halted(launcher, folder):
 
 
 def refused(launcher, folder, programs, message, code):
-    """Complained about once, and nothing is written. A launcher may end a rank that has not come to its end yet, which says so."""
+    """There is one message, and nothing is written. A launcher may end a rank that has not finished yet, and the rank says so."""
     before = os.listdir(folder)
     child = launch_differently(launcher, programs, folder)
     out, err = child.communicate(timeout=PATIENCE)
@@ -252,16 +252,16 @@ def refused(launcher, folder, programs, message, code):
 
 def bad_input(launcher, folder):
     words = [nonholo.path, "ensemble", "chaotic-particle", "--members", 10, "--step", 1, "--steps", 1, "--method"]
-    refused(launcher, folder, [(2, [*words, "dla99"])], "unknown method 'dla99'; 'nonholo methods' lists them", 2)
+    refused(launcher, folder, [(2, [*words, "dla99"])], "unknown method 'dla99'; 'nonholo methods' lists the methods", 2)
     refused(launcher, folder, [(2, [*words[:2], "-", *words[3:], "dla01"])],
-            "standard input reaches one process only; give the model as a file", 2)
+            "only one process can read standard input; give the model as a file", 2)
 
 
 def unlike_ranks(launcher, folder):
     """Machines, files or command lines that differ from rank to rank."""
     who, host = [nonholo.path, *SHORT, "-o", "a.h5"], os.uname().nodename
-    another = (f"rank 1 on {host}: this is another ensemble than that of rank 0: the model's text, the options, the version of "
-               "nonholo or the level of the processor differ")
+    another = (f"rank 1 on {host}: this ensemble differs from that of rank 0: the model's text, the options, the version "
+               "of nonholo or the processor level is not the same")
     refused(launcher, folder, [(1, who), (1, [*who, "--seed", 3])], another, 1)
     refused(launcher, folder, [(1, who), (2, ["env", "NONHOLO_LEVEL=basic", *who])], another, 1)
     refused(launcher, folder, [(1, who), (2, [*who[:2], "nowhere.nh", *who[3:]])],
@@ -269,7 +269,7 @@ def unlike_ranks(launcher, folder):
 
 
 def failing_rank(launcher, folder):
-    """One that may write no more ends all of them, with its message. MPICH itself does not begin then."""
+    """A rank that can no longer write ends all of them, with its message. MPICH itself does not start then."""
     if launcher != "openmpi":
         raise Skipped("MPICH needs files of its own")
     who = [nonholo.path, *SHORT, "-o", "a.h5"]
@@ -280,7 +280,7 @@ def failing_rank(launcher, folder):
 
 
 def foreign_checkpoint(launcher, folder):
-    """Told once, by rank 0."""
+    """There is one message, from rank 0."""
     line = [*ENDLESS, "--checkpoint", "c"]
     child, ranks = begin_line(launcher, folder, line)
     os.kill(ranks[0], signal.SIGTERM)
@@ -290,11 +290,11 @@ def foreign_checkpoint(launcher, folder):
             "the checkpoint is from another run: its seed is 0, here it is 9", 2)
     with open(os.path.join(folder, "d"), "wb") as file:
         file.write(read(folder, "c")[:-100])
-    refused(launcher, folder, [(2, [nonholo.path, *line, "--resume", "d"])], "d: the checkpoint is damaged: its digest does not agree", 2)
+    refused(launcher, folder, [(2, [nonholo.path, *line, "--resume", "d"])], "d: the checkpoint is damaged: its digest does not match", 2)
 
 
 def not_joined():
-    """A launcher that MPI knows nothing of, as srun without a plugin: an error, never several single runs."""
+    """A launcher that MPI does not know, such as srun without a plugin: an error, never several single runs."""
     if "openmpi" not in LAUNCHERS:
         raise Skipped("there is no Open MPI")
     done = nonholo(*SHORT, env={"SLURM_STEP_NUM_TASKS": "2", **ENVIRONMENT})

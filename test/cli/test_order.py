@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_order.py NONHOLO: measured orders and comparisons of methods, as a user meets them.
+"""test_order.py NONHOLO: measured orders and comparisons of methods, as a user sees
 
-What must be refused stands in bad_commands.txt, with the rest of its kind."""
+them. Command lines that must be refused are in bad_commands.txt."""
 
 import json
 import math
@@ -167,7 +167,7 @@ def chaos_has_no_reference(program, folder):
 def odd_steps_are_adjusted_and_said(program, folder):
     done = program("order", "pendulum-cvt", "--methods", "dla01", "--step", "0.3", "--json")
     same(json.loads(done.stdout)["methods"][0]["points"][0]["steps"], 3)
-    same(done.stderr, "nonholo: --time 1 is not a whole number of steps of 0.3; beginning with 0.3333333333\n")
+    same(done.stderr, "nonholo: --time 1 is not a whole number of steps of 0.3; the longest step is 0.3333333333\n")
 
 
 def lists_of_methods_are_split(program, folder):
@@ -216,7 +216,7 @@ def compare_a_gearbox(program, folder):
     check(worst("dla01", "constraints") < 1e-14, "dla01 keeps the constraint")
     check(worst("rk4", "constraints") > 1e-6, "rk4 does not")
     check(worst("gauss:stages=3", "energy") < 1e-4 * worst("dla01", "energy"), "gauss is better")
-    # measured 6.05e-5 with a standard deviation of 1e-6: the passengers' energy drifts, the driver's not
+    # measured 6.05e-5 with a standard deviation of 1e-6: the passengers' energy drifts, the driver's does not
     drift = methods["dla01"]["errors"]["passenger energy"]
     check(3e-5 < drift["slope"] < 1e-4 and 0 < drift["slope_error"] < 1e-5, f"drift {drift}")
     check(abs(methods["dla01"]["errors"]["driver energy"]["slope"]) < 5e-6, "driver")
@@ -266,7 +266,7 @@ def compare_a_model_that_conserves_nothing(program, folder):
 
 
 def survey_of_models(program, folder):
-    """What compare tells, for several models; a method that applies to one of them only is left out of the other."""
+    """The results of compare for several models; a method that applies only to one of them is left out for the other."""
     words = ("--methods", "dla01,gauss:stages=1", "--steps", 400)
     found = program.json("survey", "harmonic-cvt", "chaplygin-sleigh", *words)["models"]
     same([[one["method"] for one in model["methods"]] for model in found], [["dla01", "gauss:stages=1"], ["gauss:stages=1"]])
@@ -283,7 +283,7 @@ def survey_of_models(program, folder):
 
 
 def verdicts_of_known_motions(program, folder):
-    """Before, what is lost here was bounded, and what is bounded was a random walk."""
+    """Formerly, quantities that are lost here were called bounded, and bounded ones a random walk."""
     for model, methods, step, time, quantity, verdict in (
         ("pendulum-cvt", "dla:alpha=.4", 0.1, 3000, "passenger energy", "lost"),
         ("rolling-disk", "dla:alpha=.3", 0.1, 3000, "passenger energy", "lost"),
@@ -378,7 +378,7 @@ def costs_are_counted(program, folder):
 
 
 def steps_are_timed(program, folder):
-    """How long they take is the machine's affair; that every way is timed is ours."""
+    """The times depend on the machine; the test checks that every way of stepping is timed."""
     table = program.json("bench", "rolling-disk", "--methods", "dla01,rk4", "--step", "0.1")["models"]
     same([model["model"] for model in table], ["rolling-disk"], "models")
     same([row["method"] for row in table[0]["methods"]], ["dla01", "rk4"], "methods")
@@ -388,7 +388,7 @@ def steps_are_timed(program, folder):
 
 
 def bench_takes_the_methods_that_apply(program, folder):
-    """Of the standard list; a method that the user names must apply."""
+    """Methods of the standard list are used if they apply; a method that the user names must apply."""
     (found,) = program.json("bench", "chaplygin-sleigh")["models"]  # M(q): dla01 and leapfrog do not apply
     facts = {m["name"]: m["applies"] for m in program.json("check", "chaplygin-sleigh")["methods"]}
     names = [row["method"] for row in found["methods"]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Pages of --plot FILE.html in a real browser: they draw, ask nothing of the network, and no text of a user
-can get out of its quotes. Skipped (exit code 77) when there is no chromium."""
+"""Pages of --plot FILE.html in a real browser: they draw, make no network requests, and no user text
+can escape from its quotes. Skipped (exit code 77) when there is no chromium."""
 import base64
 import hashlib
 import os
@@ -24,7 +24,7 @@ start x = 1, y = 1
 
 
 def show(folder, path):
-    """The page's elements after its scripts have run, and what the browser complained about."""
+    """The page's elements after its scripts have run, and the browser's error messages."""
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
                "--user-data-dir=" + tempfile.mkdtemp(dir=folder), "--virtual-time-budget=3000", "--dump-dom",
                "file://" + path]

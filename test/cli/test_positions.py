@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """test_positions.py NONHOLO [--long]
 
-Conditions on positions as users meet them: starts that are moved onto them, what `check` says, forces
-of constraint, random starts, what is refused. Long runs keep g and g' at round-off: 1000 steps, with
+Conditions on positions as users see them: starts that are moved onto them, the output of `check`,
+constraint forces, random starts, refusals. Long runs keep g and g' at round-off: 1000 steps, with
 --long 100000."""
 
 import json
@@ -37,7 +37,7 @@ BARE = "model bare\ncoordinate x, y\nlagrangian x'^2 + y'^2\n"
 
 
 def command(text, *arguments):
-    """What the program says about a model that is given as a text."""
+    """The output of the program for a model that is given as a text."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.nh")
         with open(path, "w") as file:
@@ -75,7 +75,7 @@ def test_nearest():
 
 
 def test_attitude():
-    """An attitude may be found from the conditions: the body hangs from its pin along the line to it, turned as little as can be."""
+    """An attitude may be computed from the conditions: the body hangs from its pin along the line to it, turned as little as possible."""
     body = ("model hung\ncoordinate x, y, z\nrotation B\nlagrangian (x'^2 + y'^2 + z'^2 + dot(body(B), body(B)))/2 - z\n"
             "constraint pin: (x, y, z) + B*(0, 0, 1) = (0, 0, 0)\nstart x = -0.6, z = -0.8\n")
     half = math.atan2(0.6, 0.8) / 2
@@ -84,7 +84,7 @@ def test_attitude():
 
 
 def test_masses():
-    """Heavy coordinates move less; a condition that depends on time has a velocity of its own."""
+    """Heavy coordinates move less; a time-dependent condition has its own velocity."""
     q, v = state(PLANE, "--project")
     near(q, [2 - 1 / 4, -3 / 4])  # by 1/mass each
     near(v, [1 / 4, 3 / 4])
@@ -117,7 +117,7 @@ def test_check():
 
 
 def test_redundant():
-    """A third rod that keeps a parallelogram as it is: left out, with a remark."""
+    """A third rod that follows from the parallelogram is left out, with a remark."""
     rods = "".join(f"constraint rod{i}: (x - {i})^2 + (y - 0)^2 = 1\n" for i in range(1))
     crank = "model cranks\ncoordinate x, y, a\nlagrangian (x'^2 + y'^2 + a'^2)/2 - y\n" + rods
     crank += "constraint along: x = sin(a)\nconstraint across: y = -cos(a)\nstart x = 0, y = -1, x' = 1, a' = 1\n"
@@ -148,7 +148,7 @@ def test_contact():
 
 
 def test_equal_components():
-    """Of rolling on level ground, written with vectors, the third component is 0 = 0 and is left out without a word."""
+    """For rolling on level ground, written with vectors, the third component is 0 = 0 and is left out silently."""
     text = ("model ball\nrotation R\ncoordinate x, y\ncoordinate a angle, b angle\n"
             "lagrangian (x'^2 + y'^2 + a'^2 + b'^2)/2 + dot(body(R), body(R))/5\n"
             "constraint roll: (x', y', 0) + cross(space(R), (0, 0, -1)) = (0, 0, 0)\n"
@@ -172,7 +172,7 @@ def test_random_starts():
 
 
 def test_axis():
-    """A hinge as three equations between vectors: that about its own axis follows from |R| = 1."""
+    """A hinge as a vector equation with three components: the one along its own axis follows from |R| = 1."""
     text = ("model hinge\nrotation R\nlagrangian dot(body(R), ((1, 0, 0), (0, 2, 0), (0, 0, 3))*body(R))/2 - R[1,1]\n"
             "constraint axis: R*(0, 0, 1) = (0, 0, 1)\nstart R = turn((0, 0, 1), 0.5), body(R) = (0, 0, 1)\nobserve a = yaw(R)\n")
     done = command(text, "run", "--method", "gauss:stages=4", "--step", "0.01", "--time", "1", "--json")
@@ -205,14 +205,14 @@ CHAINS = [3, 5, 10, 20] if "--long" in sys.argv else [3, 10]
 
 REFUSED = [
     ("constraint x = 1\nconstraint y = t\n", ["run", "--method", "rk4", "--step", "0.1", "--steps", "1"],
-     "rk4 does not keep conditions on positions, and 'constraint 2' of bare is one"),
+     "rk4 does not preserve conditions on positions, and 'constraint 2' of bare is one"),
     ("constraint rod: x^2 + y^2 = 1\n", ["run", "--method", "gauss-lobatto", "--step", "0.1", "--steps", "1"],
      "the start state is off the constraints: rod has residual -1 in the positions; give positions that satisfy it, "
      "or project them onto the constraints (--project)"),
     ("constraint rod: x^2 + y^2 = -1\nstart x = 1\n", ["check", "--project"],
-     "no positions were found that satisfy the constraints: from the start values, rod keeps the residual"),
+     "no positions were found that satisfy the constraints: from the start values, rod still has residual"),
     ("constraint rod: x^2 + y^2 = 1\nstart x = 3, y = 1\n", ["check", "--project", "solve=y,y'"],
-     "1 coordinate that may change (y) cannot satisfy the 1 constraint: rod keeps the residual"),
+     "1 coordinate that may change (y) cannot satisfy the 1 constraint: rod still has residual"),
     ("constraint wall: x = 1\n", ["check", "--project", "solve=y"],
      "wall has residual -1, and none of the coordinates that may change (y) changes it"),
     ("constraint wall: x = 1\n", ["check", "--project", "solve=x'"],
@@ -220,18 +220,18 @@ REFUSED = [
     ("constraint wall: x = 1\n", ["check", "--project", "keep=x"],
      "wall has residual -1, and none of the coordinates that may change (y) changes it"),
     ("constraint x' = 0\n", ["check", "--project", "solve=x"],
-     "'x' is a coordinate, which a projection leaves as it is where no constraint is on positions"),
+     "'x' is a coordinate, which a projection does not change unless there are conditions on positions"),
     ("constraint x' = 0\nstart solve y\n", ["check"],
-     "model.nh:5:13: 'y' is a coordinate, which a projection leaves as it is where no constraint is on positions"),
+     "model.nh:5:13: 'y' is a coordinate, which a projection does not change unless there are conditions on positions"),
     ("constraint wall: x = 1\nstart solve x\nobserve f = reaction(wal)\n", ["check"],
-     "model.nh:6:22: no constraint is called 'wal'; did you mean 'wall'?"),
+     "model.nh:6:22: there is no constraint 'wal'; did you mean 'wall'?"),
     ("constraint wall: x = 1\nlet f = reaction(wall)\n", ["check"],
-     "a force of constraint is found from the motion; reaction() may stand in 'observe' and 'force' only"),
+     "a constraint force follows from the motion; reaction() is allowed only in 'observe' and 'force'"),
     ("constraint wall: x = 1\nobserve f = reaction(x + 1)\n", ["check"], "expected the name of a constraint"),
     ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall)\n", ["check"],
      "'wall' is more than one constraint; expected one of them, as in reaction(wall[1])"),
-    ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall[3])\n", ["check"], "no constraint is called 'wall[3]'"),
-    ("constraint 1 = 2\n", ["check"], "constraint 1 has no velocity and no coordinate in it"),
+    ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall[3])\n", ["check"], "there is no constraint 'wall[3]'"),
+    ("constraint 1 = 2\n", ["check"], "constraint 1 contains neither a velocity nor a coordinate"),
     ("constraint wall: x = x\n", ["check"], "the two sides of wall are equal"),
     ("constraint wall: x = 1\nconstraint again: 2*x = 3\nstart x = 1\n", ["check"],
      "model.nh: the conditions on positions contradict each other: 'again' cannot be satisfied together with 'wall'"),
@@ -250,12 +250,12 @@ def refuse(lines, arguments, words):
 
 
 def test_dependent_start():
-    """Both axes point the same way, where a component does not change at first: no motion follows from there."""
+    """Both axes point the same way, where a component does not change to first order: the motion cannot start there."""
     done = command("model hinge\nrotation A, B\nlagrangian dot(body(A), body(A)) + dot(body(B), body(B))\n"
                    "constraint along: (A*(0, 1, 0))[2] = (B*(0, 1, 0))[2]\nstart body(A) = (0, 1, 0)\n", "run", "--time", "1")
     same(done.returncode, 1)
     same(done.stderr, "nonholo: step 1, t = 0: the constraints depend on each other at the start (along, |A| = 1, |B| = 1); "
-                      "no motion follows from such a state\n")
+                      "the motion cannot start from such a state\n")
 
 
 def main():

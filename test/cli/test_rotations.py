@@ -2,7 +2,7 @@
 """test_rotations.py NONHOLO
 
 Models with `rotation` through the command line: against the same system with its quaternion written out as
-coordinates, against Euler's equations integrated here, and what stands in the output."""
+coordinates, against Euler's equations integrated here, and the contents of the output."""
 
 import csv
 import io
@@ -80,7 +80,7 @@ def apart(a, b):
 
 
 def test_like_four_coordinates(program, folder):
-    """The same bits are not asked for, since the radial masses differ; measured 3e-14."""
+    """The bits need not be the same, because the radial masses differ; measured 3e-14."""
     p, w = times(turn((1, 2, -1), 0.9), turn((0, 0, 1), 0.4)), [0.5, -0.3, 1.1]
     across = rolling(p, w)
     steps = ["--method", POLAR, "--step", "0.05", "--steps", "200", "--q", numbers([0.1, *p, 0.2])]
@@ -97,7 +97,7 @@ def test_like_four_coordinates(program, folder):
 
 
 def euler(w, moments, time, steps):
-    """The body rate of a free body, by Runge and Kutta."""
+    """The body rate of a free body, by the Runge-Kutta method."""
     a, b, c = moments
 
     def slope(w):
@@ -172,7 +172,7 @@ def test_starts(program, folder):
     check(apart(found["v"], [0.3, 1.2, 0.1]) < 1e-15, "another attitude keeps the body rate")
     done = program("check", path, "--start", "body(R) = (1, 2)")
     same(done.returncode, 2, "exit code")
-    check("expected an angular velocity, a vector of length 3" in done.stderr, done.stderr)
+    check("expected an angular velocity, which is a vector of length 3" in done.stderr, done.stderr)
     done = program("run", path, "--method", POLAR, "--step", "0.1", "--steps", "1", "--v", "1,2,3,4")
     same(done.returncode, 2, "four velocities")
 
@@ -244,7 +244,7 @@ def test_kinematic_variables(program, folder):
 
 
 def test_rotation_beside_free_velocity(program, folder):
-    """As many coordinates as velocities, but not belonging to each other: recorded rows, and degrees of freedom."""
+    """As many coordinates as velocities, but they do not belong to each other: recorded rows, and degrees of freedom."""
     text = FREE[: FREE.index("observe")].replace("lagrangian ", "coordinate x\nvelocity u\nlagrangian (u^2 + x'^2)/2 + ")
     path = write(folder, "mixed.nh", text + "start u = 2, x' = 0.5\n")
     how = ["--method", "gauss", "--step", "0.1", "--steps", "5"]

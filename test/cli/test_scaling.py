@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_scaling.py NONHOLO FOLDER... [all]: every model there in other units of mass, length and time, and with another
-unit for each coordinate. What `check` finds and advises is the same, and so are the states at the end of a run, in
+unit for each coordinate. The results and the advice of `check` are the same, and so are the states at the end of a run, in
 these units. With 'all', units are changed together too, and all methods run.
 
 Measured on 2026-11-17: states differ by at most 9e-11 of their size (rattleback; all others 1e-11)."""
@@ -74,7 +74,7 @@ def end(path, method, units):
 
 
 def difference(found, expected):
-    """The largest, beside the largest number of its kind (or the path that velocities lead along in this time)."""
+    """The largest difference, relative to the largest number of its kind (or the distance covered by the velocities in this time)."""
     worst = 0.0
     if isinstance(expected, str) or isinstance(found, str):
         return 0.0 if found == expected else math.inf  # fails in the same way, or not
@@ -86,7 +86,7 @@ def difference(found, expected):
 
 
 def look(units):
-    """What `check` finds of a model in these units, and where runs end: with the advised method, or with all."""
+    """The results of `check` for a model in these units, and the end states of runs: with the advised method, or with all."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "scaled.nh")
         with open(path, "w") as out:

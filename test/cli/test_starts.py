@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_starts.py NONHOLO: which start states are accepted, in whatever units; what --project makes of the others, all
-velocities free, some kept or some solved for; and `start solve` in a model."""
+"""test_starts.py NONHOLO: which start states are accepted, in whatever units; how --project changes the others, with
+all velocities free, some kept or some solved for; and `start solve` in a model."""
 
 import itertools
 import json
@@ -47,7 +47,7 @@ def velocities(path, *arguments):
 
 
 def near(found, expected):
-    """Up to rounding, seen: 2e-16."""
+    """Equal up to rounding; measured: 2e-16."""
     check(len(found) == len(expected) and all(abs(x - y) <= 1e-15 * max(1, abs(y)) for x, y in zip(found, expected)),
           f"{found} instead of {expected}")
 
@@ -97,14 +97,14 @@ def zero_row():
 
 @temporary(FAR_BEHIND)
 def other_velocities(path):
-    """A fast body elsewhere excuses nothing."""
+    """A fast body elsewhere does not make an inconsistent start acceptable."""
     velocities(path)
     refused(path, "--start", "a' = 0.001", words=["constraint 1 has residual 0.001"])
 
 
 @temporary(TURNTABLE)
 def positions_count(path):
-    """0.1*3 - 0.3 is 6e-17, which is nothing beside 0.3."""
+    """0.1*3 - 0.3 is 6e-17, which is negligible compared with 0.3."""
     velocities(path)
     refused(path, "--start", "y = 0.3001", words=["constraint 1"])
 
@@ -171,7 +171,7 @@ def nearest():
 
 @temporary("model no\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint never: x'^2 + y'^2 = -1\n")
 def impossible(path):
-    """When it fails it says so, and does not advise itself."""
+    """If the projection fails, the message says so and does not recommend it."""
     text = refused(path, "--project", words=["never", "no velocities were found"])
     check("--project" not in text, text)
 
@@ -257,7 +257,7 @@ def model_solves(path):
            "constraint for i in 1..N: x[i]' = i*solve'\nstart solve' = 2, solve = 1\nstart for i in 2..N: solve x[i]'\n"
            "start when N = 3: solve x[1]'\n")
 def grammar_of_solve(path):
-    """A coordinate may have this name, and `for` and `when` work as elsewhere."""
+    """A coordinate may be called solve, and `for` and `when` work as elsewhere."""
     near(velocities(path), [2, 4, 6, 2])
     refused(path, "--set", "N=4", words=["constraint 1"])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_tolerance.py NONHOLO: what `run` chooses where not everything is said, and steps by a tolerance.
+"""test_tolerance.py NONHOLO: the choices of `run` when not everything is given, and steps controlled by a tolerance.
 
 Every shipped model alone, against the reference; states at given times; a last shorter step; ensembles; checkpoints."""
 
@@ -56,7 +56,7 @@ def tolerances_are_kept(program, folder):
 
 
 def scales_are_kept(program, folder):
-    """A motion of a millionth beside one of 1: only with its scale is it resolved."""
+    """A motion of a millionth beside one of 1: it is resolved only if its scale is given."""
     text = "model scaled\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - 50*x^2 - y^2/2\nstart x = 1e-6, y = 1\n"
     path, errors = os.path.join(folder, "scaled.nh"), []
     for scale in ("", "scale x = 1e-6\n", "scale x' = 1e-5, x = 1e-6\n"):
@@ -86,7 +86,7 @@ def the_last_step_is_shorter(program, folder):
     for method in ("gauss", "leapfrog", "dla01", "dop853"):
         model = "chaplygin-sleigh" if method in ("gauss", "dop853") else "chaotic-particle"
         done = program("run", model, "--method", method, "--step", 0.03, "--time", 0.1, "--json", "--no-estimate")
-        same(done.stderr, "nonholo: --time 0.1 is not a whole number of steps of 0.03; the last one is 0.01\n")
+        same(done.stderr, "nonholo: --time 0.1 is not a whole number of steps of 0.03; the last step is 0.01\n")
         found = json.loads(done.stdout)
         same((found["t"], found["steps"], found["rows"]), (0.1, 3, 5), method)
         exact = program.json("run", model, "--method", "reference", "--step", 0.05, "--time", 0.1, "--no-estimate")
@@ -94,7 +94,7 @@ def the_last_step_is_shorter(program, folder):
 
 
 def checkpoints(program, folder):
-    """A run that goes on from a checkpoint has the bits of one that was never interrupted."""
+    """A run that continues from a checkpoint has the bits of an uninterrupted run."""
     path, other = os.path.join(folder, "a.csv"), os.path.join(folder, "b.csv")
     check_file = os.path.join(folder, "check")
     common = (*COIN, "--time", 10, "--steps", 50)
@@ -105,7 +105,7 @@ def checkpoints(program, folder):
 
 
 def ensembles(program, folder):
-    """Members have steps of their own; their states are those of single runs."""
+    """Members have their own steps; their states are those of single runs."""
     path = os.path.join(folder, "members.csv")
     one = program.json("run", "rolling-coin", "--tolerance", 1e-8, "--time", 4, "--steps", 1000, "--no-estimate", "--set", "m=2")
     common = ("ensemble", "rolling-coin", "--sweep", "m=1:3:3", "--tolerance", 1e-8, "--time", 4, "--table", "members")

@@ -30,7 +30,7 @@ static void print_tape(const nh_tape *t)
     }
 }
 
-/* False where this machine makes no code. */
+/* False if no code can be generated for this machine. */
 static bool dump(const nh_tape *t, const char *name, int lanes)
 {
     nh_variant variant = lanes > 1 ? nh_variant_wide() : nh_variant_here();

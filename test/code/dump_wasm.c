@@ -9,7 +9,7 @@
 #include "system/system.h"
 #include "ways.h"
 
-/* The arrays of the module lie one behind the other, from this address on. */
+/* The arrays of the module are contiguous and begin at this address. */
 enum { FIRST_ADDRESS = 4096, ARRAY = 6000 };
 
 static const char *const formula[NH_OP_COUNT] = {
@@ -42,7 +42,7 @@ static double evaluate(uint32_t op, const double *operand, double *second)
     return ((double (*)(double, double, double))f)(operand[0], operand[1], operand[2]);
 }
 
-/* Does a line of the tape and prints its operands and results where it is a call. */
+/* Executes a line of the tape and prints its operands and results if it is a call. */
 static void do_line(const nh_placed *i, double *const *base, uint32_t iteration, bool *first)
 {
 #define AT(name) base[i->name##_array][i->name + iteration * (uint32_t)i->name##_step]

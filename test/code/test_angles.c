@@ -1,4 +1,4 @@
-/* Sines of doubled angles, and of sums and differences of angles: made from those that are there,
+/* Sines of doubled angles, and of sums and differences of angles: computed from existing ones,
  * and as accurate as the C library's to a few units in the last place of 1. */
 #include "check.h"
 

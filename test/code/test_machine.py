@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """test_machine.py DUMP: machine code against a disassembler.
 
-objdump reads the code of the tapes that DUMP (dump_machine.c) prints. What it reads is executed with formulas instead of
-numbers, instruction by instruction, and so is the tape: every result must be the same formula. So what is compared is
-mnemonics and operands as another program understands the bytes, not how they are encoded. Registers that a call may
-change are forgotten, and the stack is checked where the code calls and returns."""
+objdump reads the code of the tapes that DUMP (dump_machine.c) prints. The disassembled instructions are executed with
+formulas instead of numbers, and so is the tape: every result must be the same formula. The comparison thus
+concerns mnemonics and operands as another program decodes them, not their encoding. Registers that a call may
+change are invalidated, and the stack is checked where the code calls and returns."""
 import os
 import re
 import shutil
@@ -23,7 +23,7 @@ class Wrong(Exception):
 
 
 class Formulas:
-    """Formulas as numbers: equal ones have one number."""
+    """Numbers formulas: equal formulas have the same number."""
 
     def __init__(self, operations):
         self.operations, self.known = operations, {}
@@ -40,7 +40,7 @@ class Formulas:
 
 
 def run_tape(tape, formulas):
-    """What the tape's arrays hold at the end."""
+    """The contents of the tape's arrays at the end."""
     held = {}
 
     def read(place, i):
@@ -110,7 +110,7 @@ class Machine:
     # ---- instructions ----
 
     def step(self, name, operands):
-        """Executes one; returns the address to go on at, "return", or None for the next one."""
+        """Executes one instruction; returns the address of the next one, "return", or None for the following one."""
         vector = re.fullmatch(r"(v\w+?)([sp]d)?", name)
         if name in ("vzeroupper", "nop"):
             if name == "vzeroupper":
@@ -273,7 +273,7 @@ def read_dump(text):
 
 
 def expected_forms(operations):
-    """What must have been seen: each instruction for one lane and for several, with registers and from memory."""
+    """The instructions that must have occurred: each for one lane and for several, with registers and from memory."""
     forms = {"index * %d" % scale for scale in (1, 2, 4, 8)} | {"imul"}
     for size in ("sd", "pd"):
         for stem in ("vadd", "vsub", "vmul", "vdiv", "vfmadd213", "vfmadd231", "vfnmadd213", "vfnmadd231"):

@@ -10,7 +10,7 @@
 _Static_assert((int)NH_OP_END <= (int)NH_FN_COUNT,
                "an emitted kernel has a function for every operation");
 
-/* What the emitted kernel below is called with. */
+/* The arguments of the emitted kernel below. */
 typedef struct call_arguments {
     double t;
     double *q, *v, *x, *out, *u;
@@ -40,7 +40,7 @@ static void emit(nh_text *out, nh_tape *const *tape, int lanes, const char *kern
 }
 
 /* A kernel whose `advance` calls the function of an operation. The names of the functions are read
- * off what is emitted. */
+ * from the emitted source. */
 static nh_loaded compile(nh_tape *const *tape, int lanes)
 {
     nh_text kernel = {0}, source = {0};

@@ -1,5 +1,5 @@
-/* Products that have something in common: what is shared is computed once, and the values are those
- * of the products as they are written, to a few units in the last place. */
+/* Products with common factors: shared factors are computed once, and the values are
+ * those of the products as written, to a few units in the last place. */
 #include "check.h"
 
 #include <math.h>

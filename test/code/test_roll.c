@@ -56,7 +56,7 @@ static void compare(const nh_tape *t, size_t size, const char *name)
         int lanes = nh_variant_lanes(variant);
         size_t count = size * (size_t)lanes, results = (t->outputs + 1) * (size_t)lanes;
         size_t bytes = t->outputs * (size_t)lanes * sizeof(double);
-        /* vectors of lanes want to lie on their boundaries */
+        /* vectors of lanes must be aligned */
         double *block =
             aligned_alloc(64, ((4 * count + 2 * results) * sizeof(double) + 63) / 64 * 64);
         double *random = numbers(4 * count);
@@ -148,7 +148,7 @@ static void add_family(program *p)
     p->families++;
 }
 
-/* Some families are results, one behind the other or body by body. */
+/* Some families are results, one after another or body by body. */
 static size_t choose_results(const program *p, nh_expr *out)
 {
     size_t count = 0;

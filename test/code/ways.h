@@ -24,7 +24,7 @@ static inline double *slots_of(const nh_tape *t, size_t lanes)
 
 #define TEST_TIME 0.7
 
-/* False where this machine makes no code. */
+/* False if no code can be generated for this machine. */
 static inline bool run(const nh_tape *t, way how, nh_variant variant, int lanes, arguments in,
                        double *out)
 {

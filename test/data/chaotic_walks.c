@@ -1,6 +1,6 @@
 /* How energy errors walk on the chaotic particle: the bands of figures/celledoni-fig2-walks,
- * jay-fig4 and newmark-fig2, and the walks of newmark-fig1. A program of its own: nothing of the
- * library, formulas from the papers, other random numbers.
+ * jay-fig4 and newmark-fig2, and the walks of newmark-fig1. An independent program: nothing from
+ * the library, formulas from the papers, other random numbers.
  *
  *     cc -O2 -o chaotic_walks chaotic_walks.c -lm
  *     ./chaotic_walks celledoni|jay|newmark|newmark-first|rk4 [WALKS]

@@ -1,8 +1,8 @@
-/* Whence figure 5(b) of "A nonholonomic Newmark method" may have its random walk: the composition
- * of two Newmark steps (proposition 3.8) on the pendulum-driven CVT, eps = 0.1, with Newton's
- * method stopped early. Written apart from the library; prints, for several tolerances, the error
- * of the driver's energy (means over 30 units of time: the least, the greatest, the largest change
- * from one to the next) and how many iterations a step took.
+/* A possible origin of the random walk in figure 5(b) of "A nonholonomic Newmark method": the
+ * composition of two Newmark steps (proposition 3.8) on the pendulum-driven CVT, eps = 0.1, with
+ * Newton's method stopped early. Written apart from the library; prints, for several tolerances,
+ * the error of the driver's energy (means over 30 units of time: the least, the greatest, the
+ * largest change from one to the next) and how many iterations a step took.
  *
  *     cc -O2 -o loose_newton test/data/loose_newton.c -lm && ./loose_newton
  */
@@ -32,7 +32,7 @@ static double driver_energy(const double *q, const double *v)
     return v[2] * v[2] / 2 + cos(q[2]) - EPS * sin(2 * q[2]) / 2;
 }
 
-/* x = (q1, v1, l0, l1): what the equations of one step F(0, 0, alpha) are off by. */
+/* The residuals of the equations of one step F(0, 0, alpha) at x = (q1, v1, l0, l1). */
 static void gap(const double *q0, const double *v0, double h, double alpha, const double *x,
                 double *r)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""make_general.py: writes general.json, end states of the general models found without nonholo.
+"""make_general.py: writes general.json, end states of the general models, computed without nonholo.
 
 Each system is reduced by hand to ordinary differential equations without multipliers (derivations
 beside them) and integrated by DOP853. Before that, the reduced accelerations are compared with

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""make_models.py: writes models.json, end states of shipped models found without nonholo.
+"""make_models.py: writes models.json, end states of shipped models, computed without nonholo.
 
 Each system is set up by Kane's method, without a Lagrangian and without multipliers: independent speeds u, into
 which the rolling conditions are solved by hand; velocities of centres of mass and angular velocities as functions
-of q and u, out of positions and rotation matrices; then, for each speed,
+of q and u, derived from positions and rotation matrices; then, for each speed,
 
     sum m a . dV/du + (dH/dt) . dW/du  =  sum F . dV/du + torque * d(rate)/du.
 
@@ -23,7 +23,7 @@ EX, EY, EZ = Matrix([1, 0, 0]), Matrix([0, 1, 0]), Matrix([0, 0, 1])
 
 
 class Motion:
-    """Collects what moves; then knows u' as a function of t, q and u."""
+    """Collects the moving bodies and forces; then gives u' as a function of t, q and u."""
 
     def __init__(self, q, u, rates):
         self.q, self.u, self.rates = list(q), list(u), [s.sympify(r) for r in rates]

@@ -145,7 +145,7 @@ static void die(void)
         pause();
 }
 
-/* What becomes of a call. */
+/* The outcome of a call. */
 static outcome judge(enum call call)
 {
     if (!active)
@@ -176,7 +176,7 @@ static outcome judge(enum call call)
 static void *next(const char *name)
 {
     bool before = active;
-    active = false; /* what dlsym allocates is not the program's */
+    active = false; /* allocations by dlsym are not the program's */
     void *found = dlsym(RTLD_NEXT, name);
     active = before;
     return found;
@@ -304,7 +304,7 @@ int openat64(int folder, const char *path, int flags, ...)
     return open_any(folder, path, flags, mode);
 }
 
-/* One that fails has closed the file all the same. */
+/* A call that fails has closed the file nevertheless. */
 int close(int file)
 {
     bool fails = judge(CALL_close) == FAILS;

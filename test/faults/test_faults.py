@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """test_faults.py NONHOLO FAULTS.SO [MOST [CASE...]]: system calls and allocations that fail, and kills at every call.
 
-Each case is a command line. It is run once to count its calls of each kind, and then again for every call, which fails
-once, or from there on for ever, or writes only a part; and for every call that changes a file it is killed there. MOST
-is how many calls of one kind are tried (evenly spread where there are more; 0: all). What must come of it: the right
-files and numbers with exit code 0, or exit code 1 with a message; what is under the file's name then is the file of
-before, or as much of the right one as it says itself. With a checkpoint the same command, or with --resume, then leads to
-the same bytes; so it does after every kill."""
+Each case is a command line. It is run once to count its calls of each kind, and then again for every call: it fails
+once, or permanently from there on, or writes only a part; and at every call that changes a file, the process is killed.
+MOST is the number of calls of one kind that are tried (evenly spread if there are more; 0: all). The expected result
+is the right files and numbers with exit code 0, or exit code 1 with a message; the file is then the previous
+one, or as much of the right one as it states itself. With a checkpoint, the same command, or --resume, then leads to the
+same bytes; the same holds after every kill."""
 
 import collections
 import concurrent.futures
@@ -25,8 +25,8 @@ nonholo = Program(sys.argv[1])
 LIBRARY = os.path.abspath(sys.argv[2])
 MOST = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 HAS_HDF5 = "no HDF5" not in nonholo("--version").stdout
-PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # nothing here is about a disk
-PATIENCE = 120  # seconds; what takes milliseconds hangs then
+PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # no test here depends on a disk
+PATIENCE = 120  # seconds; a command normally takes milliseconds
 
 RUN = ["run", "chaplygin-sleigh", "--method", "gauss", "--step", "0.1", "--steps", "400", "--every", "1", "--no-estimate"]
 ENSEMBLE = ["ensemble", "chaotic-particle", "--members", "20", "--energy", "1.535", "--method", "dla01", "--step", "0.2",
@@ -94,7 +94,7 @@ class Reader:
                                           stdout=subprocess.PIPE, encoding="utf-8")
 
     def compare(self, part, whole):
-        """An HDF5 file must open, and the records that it counts are those of the whole one."""
+        """An HDF5 file must open, and its records must be those of the complete file."""
         if not self.child:
             return
         with self.lock:
@@ -152,7 +152,7 @@ class Case:
         return subprocess.run([nonholo.path, *self.line, *more], cwd=folder, capture_output=True, encoding="utf-8",
                               stdin=subprocess.DEVNULL, timeout=PATIENCE,
                               env=dict(os.environ, NO_COLOR="1", LC_ALL="C", MALLOC_PERTURB_="0", NONHOLO_CC="false", **preload,
-                                       **environment))  # what fails in a compiler is not ours
+                                       **environment))  # failures in a compiler are not ours
 
     def is_right(self, folder, done):
         same(done.returncode, 0, done.stderr)
@@ -168,7 +168,7 @@ class Case:
                 file.write(data)
 
     def look_at_rest(self, folder, old):
-        """After a failure or a kill."""
+        """Examines the files after a failure or a kill."""
         for name, expected in self.others.items():
             check(content(os.path.join(folder, name)) in (None, expected), "half a file: " + name)
         if not self.output:
@@ -188,7 +188,7 @@ class Case:
         same(sorted(os.listdir(folder)), sorted([*files, *self.beside]), "leftovers")
 
     def is_complete(self, folder):
-        """Everything was done but for a word about it."""
+        """Everything was done except for the final output."""
         return self.output and content(os.path.join(folder, self.output)) == self.bytes and \
             not os.path.exists(os.path.join(folder, "c"))
 
@@ -211,7 +211,7 @@ class Case:
         with tempfile.TemporaryDirectory(dir=PLACE) as folder:
             self.lay_out(folder)
             done = self.start(folder, {"FAULT": fault})
-            if done.returncode == 0:  # not a call that writes bytes; or threads came to fewer of them this time
+            if done.returncode == 0:  # not a call that writes bytes, or threads made fewer calls this time
                 self.is_right(folder, done)
                 return 0
             same(done.returncode, -9, done.stderr)

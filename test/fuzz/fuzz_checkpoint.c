@@ -1,5 +1,5 @@
-/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. Whoever forges bytes can forge a
- * digest, so there are files with the right one too. */
+/* Any bytes as a checkpoint: of a file, of a run, of an ensemble. An attacker who forges bytes can
+ * also forge the digest, so there are files with the right digest as well. */
 #define _GNU_SOURCE
 #include <nonholo.h>
 #include <stdint.h>

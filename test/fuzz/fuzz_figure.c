@@ -1,5 +1,5 @@
-/* Any text: a figure file is either refused, or computed, checked, written and drawn. It may ask
- * for long times and many members, so what it asks for is made small first. */
+/* Any text: a figure file is either refused, or computed, checked, written and drawn. It may
+ * request long times and many members, so these are reduced first. */
 #include <nonholo_analysis.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* As fuzz_recorded.c, for HDF5: much of what happens to such a file happens in HDF5's own library.
+/* Like fuzz_recorded.c, for HDF5: much of the work on such a file happens in the HDF5 library
+ * itself.
  */
 #define ENDINGS ".h5"
 #include "fuzz_recorded.c"

@@ -1,5 +1,5 @@
-/* Any text as a method with options, and as a composition around it; what is accepted takes a few
- * steps. */
+/* Any text as a method with options, and as a composition around it; an accepted method takes a
+ * few steps. */
 #include <nonholo.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -76,14 +76,14 @@ static void change(input *x)
     }
 }
 
-/* In memory that ends where the input ends, so that reading on is noticed. */
+/* In memory that ends where the input ends, so that reading beyond it is detected. */
 static void give(const input *x)
 {
     uint8_t *copy = malloc(x->size ? x->size : 1);
     if (!copy)
         abort();
     memcpy(copy, x->byte, x->size);
-    alarm(SECONDS_MAX); /* only what would never end: machines may be slow */
+    alarm(SECONDS_MAX); /* only for inputs that would never end: machines may be slow */
     LLVMFuzzerTestOneInput(copy, x->size);
     alarm(0);
     free(copy);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Any command line is obeyed or refused: test_commands.py NONHOLO [COUNT [SEED]]
 
-Command lines are drawn from the commands and options that the help shows and from values that make trouble. Each ends with
-exit code 0, 1 or 2, with a message unless it is 0, without anything on standard output if it is 2, and without a word from a
-sanitizer. Those that take longer than a moment get SIGTERM and have to end by it. The lines depend on SEED only; 'make fuzz'
+Command lines are drawn from the commands and options shown in the help and from troublesome values. Each ends with
+exit code 0, 1 or 2, with a message unless it is 0, without anything on standard output if it is 2, and without a report from
+a sanitizer. Those that take longer than a moment receive SIGTERM and must end. The lines depend only on SEED; 'make fuzz'
 draws many, with the program that 'make sanitize' builds if there is one."""
 
 import os
@@ -101,7 +101,7 @@ def main(program, count="150", seed="1"):
                 if wrong:
                     failed += 1
                     print("FAILED", line, "\n  ", wrong, flush=True)
-        except KeyboardInterrupt:  # a long run that is stopped tells how far it came
+        except KeyboardInterrupt:  # a long run that is stopped says how far it got
             pass
     print(f"{tried} command lines, {failed} failed")
     return 1 if failed else 0

@@ -1,4 +1,4 @@
-/* The bytes of a fuzz target as a file of its own, for what reads files by their names. */
+/* The bytes of a fuzz target as a file, for code that reads files by name. */
 #ifndef WRITTEN_H
 #define WRITTEN_H
 

@@ -2,7 +2,7 @@
 """test_cross.py FOREIGN NATIVE: a command for 64-bit ARM, run under qemu-user, against that of this machine.
 
 Results agree to round-off over a short time; they are the same bits where both processors fuse multiplications with
-additions alike, which is asked for on machines with FMA."""
+additions in the same way, which is required on machines with FMA."""
 
 import json
 import subprocess

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""test_readme.py NONHOLO SOURCE PYTHON|'': README's lines for the shell, run in a clean copy of the tree.
+"""test_readme.py NONHOLO SOURCE PYTHON|'': the README's shell commands, run in a clean copy of the tree.
 
-Every line of a ```sh block must be known here, so that none is added which nobody runs. Optimisation is off, which
-saves minutes and changes no bit: what the copies print and compute is compared with the program under test."""
+Every line of a ```sh block must be known here, so that no line is added that is never run. Optimisation is off, which
+saves minutes and changes no bits: the output and results of the copies are compared with the program under test."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import Program, Skipped, check, same
 
 PROGRAM, SOURCE, PYTHON = Program(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else ""
-SKIPPED = 77  # what meson takes for 'skipped'
+SKIPPED = 77  # meson's exit code for 'skipped'
 
 
 def readme():
@@ -37,7 +37,7 @@ def lines_with(*beginnings):
 
 
 def clean_copy(folder):
-    """The tree without what was built in it."""
+    """The tree without build products."""
 
     def built(where, names):
         return [n for n in names if n == ".git" or os.path.exists(os.path.join(where, n, "build.ninja"))]
@@ -76,12 +76,12 @@ def check_demo(copy, line):
 
 
 def check_test(copy, line):
-    """It is what is running now: only that there is such a target."""
+    """Checks only that there is such a target, because it is what is running now."""
     check("tools/test.sh" in copy.run(line + " --dry-run"), line)
 
 
 def use_what_is_installed():
-    """The lines of the README that use it, by the Python that the module is for; none where that has no numpy."""
+    """Runs the lines of the README that use it, with the Python for which the module is built; none if it has no numpy."""
     python = [line.replace("python3", PYTHON) for line in lines_with("python3 -c") if PYTHON]
     return lines_with("cc examples/") + ["nonholo --version"] + python
 
@@ -91,7 +91,7 @@ def check_use(printed):
 
 
 def check_install(copy, line):
-    """For the whole machine, in a copy of it, where what is installed must be found with no variable set."""
+    """A system-wide installation in a copy of the system, where it must be found without any variable set."""
     todo = "\n".join([f"cd {shlex.quote(copy.tree)}", line, *use_what_is_installed()])
     throwaway = os.path.join(SOURCE, "test", "install", "throwaway.sh")
     check_use(copy.run(todo, shell=(throwaway, os.path.dirname(copy.tree), "sh", "-ec")))

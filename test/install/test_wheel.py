@@ -1,6 +1,6 @@
-"""test_wheel.py BUILD SOURCE COMMAND: the module packed as a wheel, installed in an environment of its own.
+"""test_wheel.py BUILD SOURCE COMMAND: the module packed as a wheel, installed in its own environment.
 
-There is no compiler in the path there, and the source tree is not in sight: README's example gives the bits of the
+There is no compiler in the path, and the source tree is not visible: README's example gives the bits of the
 command, on the tape. With the compiler in the path, it is found. The wheel is packed from the library of this build;
 `make wheel` builds one that needs nothing but the C library."""
 

@@ -1,4 +1,4 @@
-/* What is declared an angle: models that are periodic are accepted, by proof or by trial; others
+/* Declared angles: models that are periodic are accepted, by proof or by trial; others
  * are refused with the name of the angle, however small the part that is not periodic, however
  * large the rest, and however many angles there are. */
 #include "derive.h"
@@ -64,7 +64,7 @@ int main(void)
     check_angle("1e-30*cos(1.5*b)", "b");
     check_angle("cos(c[90])*c[97]^2", "c[97]");
     check_angle("cos(a/2)*cos(b/2)", "a");
-    check_angle("tanh(30*(a - 50))", "a"); /* flat wherever one looks first */
+    check_angle("tanh(30*(a - 50))", "a"); /* flat at the first points that are examined */
     check_angle("sin(0.99999999*a)", "a");
     check_angle("3*b", "b");
     check_place("force x = 1e-20*a", "a force or constraint");

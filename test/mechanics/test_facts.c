@@ -1,5 +1,5 @@
-/* What is found out about systems: kinds of constraints, integrability, driver and passengers, what
- * is conserved, degrees. Each fact is seen to hold and not to hold. */
+/* Facts about systems: kinds of constraints, integrability, driver and passengers, conserved
+ * quantities, degrees. Each fact is tested where it holds and where it does not. */
 #include "derive.h"
 
 /* A particle in space with one constraint more than the given text. */
@@ -95,7 +95,7 @@ static bool is_quadratic(const char *rest)
     return answer;
 }
 
-/* What leapfrog's invariant needs, and what takes it away. */
+/* The conditions for leapfrog's invariant, and violations of them. */
 static void check_quadratic(void)
 {
 #define KINETIC "lagrangian (x'^2 + x'*y' + y'^2)/2"
@@ -113,7 +113,7 @@ static void check_quadratic(void)
 #undef KINETIC
 }
 
-/* The list of what is conserved, joined by commas. */
+/* The list of conserved quantities, joined by commas. */
 static const char *conserved(const char *text)
 {
     static char list[256];

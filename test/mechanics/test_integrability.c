@@ -1,5 +1,5 @@
 /* Integrability of constraints: verdicts do not depend on units or on where a function is flat,
- * parts that are integrable are counted and integrated, and ranks grow as is known. */
+ * integrable parts are counted and integrated, and ranks grow as known. */
 #include "derive.h"
 
 static nh_integrability judged;

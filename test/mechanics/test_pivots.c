@@ -1,6 +1,6 @@
 /* Mass matrices that are not definite, or badly scaled: the accelerations satisfy the equations, to
- * round-off of their terms, in states near the start and far from it. What has no solution is
- * refused by name. */
+ * round-off of their terms, in states near the start and far from it. Systems without a solution
+ * are refused by name. */
 #include "derive.h"
 
 /* M a - rate - K^T lambda and K a + drift, relative to their terms: the largest in a few states. */

@@ -8,7 +8,7 @@
 
 enum { SIZE = 200 };
 
-/* Each entry is an input of its own, so that nothing folds. */
+/* Each entry is a separate input, so that nothing is folded. */
 static uint32_t inputs;
 static double input_value[SIZE * SIZE];
 

@@ -1,4 +1,5 @@
-/* What the matrix tests: every method as it is, and some with other options. */
+/* The methods that the matrix tests: every method with default options, and some with other
+ * options. */
 #ifndef TEST_METHOD_CHOICES_H
 #define TEST_METHOD_CHOICES_H
 

@@ -2,9 +2,9 @@
 """Many steps on conditions on positions and rotations: long_positions.py NONHOLO SOURCES [STEPS [NAME...]]
 
 10^6 steps of avf-p (and of avf-so3 on rotations) on closed chains, linkages, a bicycle, a disk on a sphere, a pendulum and
-balls. At 500 recorded points g, g' and the velocity constraints are evaluated by independent.py, relative to what their terms
-can be; attitudes are compared with unit quaternions; the energy is what the program says of every step. Prints one line for
-each and how far observables have moved. Part of `make positions-test`; takes many minutes."""
+balls. At 500 recorded points g, g' and the velocity constraints are evaluated by independent.py, relative to the size of their
+terms; attitudes are compared with unit quaternions; the energy is that reported by the program for every step. Prints one line for
+each and how far observables have changed. Part of `make positions-test`; takes many minutes."""
 
 import csv
 import json
@@ -36,8 +36,8 @@ LIMIT = 1e-13  # of g, g' and the constraints, scaled
 
 
 def scaled_residuals(model, q, v):
-    """|g| and |K v| relative to what coordinates and velocities of this size make of them: files have angles with all their
-    revolutions, and so their rounding."""
+    """|g| and |K v| relative to their size for coordinates and velocities of this size: files contain angles with all
+    revolutions, and hence their rounding errors."""
     n = len(q)
     jets = model.constraint_jets(0.0, q, v)
     reach, size = max(1.0, *map(abs, q)), max(1.0, *map(abs, v))
@@ -47,7 +47,7 @@ def scaled_residuals(model, q, v):
 
 
 def look(model, path):
-    """The largest residuals, the largest change of |p|^2, and what observables did."""
+    """The largest residuals, the largest change of |p|^2, and the changes of observables."""
     with open(path, encoding="utf-8") as file:
         head, *rows = csv.reader(line for line in file if not line.startswith("#"))
     n, m = len(model.coordinates), len(model.shown_names())

@@ -1,4 +1,4 @@
-"""Steps that keep conditions on positions at nodes, by dense formulas that share nothing with the library.
+"""Steps that preserve conditions on positions at nodes, by dense formulas that share nothing with the library.
 
 spark() is gauss, lobatto-ab and lobatto-abd; gauss_lobatto(), newmark() and dla01() are the methods of these names. All
 equations of a step are one function of all its unknowns, which Newton's method solves with differences. Models are
@@ -32,7 +32,7 @@ def integrals(c, to):
 
 
 def partner(a, b):
-    """The symplectic one."""
+    """The symplectic partner."""
     return b[None, :] * (1 - a.T / b[:, None])
 
 

@@ -32,7 +32,7 @@ static void must(nh_status status, const nh_report *report)
 
 /* ---- running ---- */
 
-/* A method may be broken on purpose: what `spoil` does happens after every step. */
+/* A method may be broken on purpose: `spoil` is applied after every step. */
 typedef void spoiler(const problem *p, double h, double *q, double *v);
 
 typedef struct job {
@@ -86,8 +86,9 @@ static void go(const job *j, int64_t steps, double *q, double *v)
 
 /* ---- problems ---- */
 
-/* 1, or for fast models the time in which they move about as far as others do in 1: accelerations
- * tell, compared with velocities. A wheel that spins fast says nothing about the rest. */
+/* 1, or for fast models the time in which they move about as far as others do in 1: this is
+ * estimated from accelerations and velocities. A wheel that spins fast says nothing about the rest.
+ */
 static double unit_of(const problem *p)
 {
     nh_report report = {.text = "no acceleration at the start"};

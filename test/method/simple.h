@@ -6,9 +6,9 @@
 #include "problems.h"
 #include "system/system.h"
 
-/* newmark does not see where the constraint on velocities is taken when it does not change along a
- * step, A(q + d) d = A(q) d: when (dk/dq) v = 0, as where it does not depend on q, or where a ball
- * rolls with the angular velocity of its quaternion. */
+/* newmark does not depend on where the constraint on velocities is taken if it does not change
+ * along a step, A(q + d) d = A(q) d: when (dk/dq) v = 0, as where it does not depend on q, or where
+ * a ball rolls with the angular velocity of its quaternion. */
 static bool constraints_do_not_change(const problem *p)
 {
     const nh_mechanics *s = p->system->mechanics;
@@ -38,7 +38,7 @@ static bool reactions_are_constant(const problem *p)
     return constant;
 }
 
-/* jay-negrut does not see beta and gamma when nothing but reactions of constant direction acts. */
+/* jay-negrut does not depend on beta and gamma if only reactions of constant direction act. */
 static bool reactions_only(const problem *p)
 {
     const nh_mechanics *s = p->system->mechanics;

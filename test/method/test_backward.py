@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """test_backward.py NONHOLO: drifts predicted by the modified equation (docs/theory.md, section "Drift").
 
-The passengers u = (x, y, v) of the pendulum-driven CVT obey u' = S u with skew S. A method of order 2 that keeps the
-fibration follows u' = (S + h^2 S2 + ..) u, and D, the symmetric part of S2, is what one step does to the energy:
+The passengers u = (x, y, v) of the pendulum-driven CVT obey u' = S u with skew S. A method of order 2 that preserves
+the fibration follows u' = (S + h^2 S2 + ..) u, and D, the symmetric part of S2, is what one step does to the energy:
 
     C^T C - 1 = 2 h^3 D + O(h^4),     C the step as a matrix on u, for the driver where it is
 
@@ -10,7 +10,7 @@ With n(psi) the axis of the rotation by one period of the driver, and <.> the me
 
     a = h^2 <n.Dn>,   b = h^2 <tr D - n.Dn>/2,   latitude l e^(a t),   energy (l^2 e^(2at) + r^2 e^(2bt))/2
 
-for a start with latitude l and |u|^2 = l^2 + r^2. The steps are written here; what is measured is measured by the program."""
+for a start with latitude l and |u|^2 = l^2 + r^2. The steps are implemented here; the measurements are made by the program."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def transport(xi, rate):
 
 
 def rotations(rate, xi):
-    """F at the points xi, from F = 1 at the first: by Runge and Kutta's method in fine steps."""
+    """F at the points xi, from F = 1 at the first: by the Runge-Kutta method with small steps."""
     F, out, parts = np.eye(3), [np.eye(3)], 16
     for left, right in zip(xi, xi[1:]):
         h = (right - left) / parts
@@ -153,7 +153,7 @@ def predict(s, step, speed=2.82842712):
 
 
 def slope(t, y):
-    """The slope that the program tells: least squares with weights sin^4."""
+    """The slope that the program reports: least squares with weights sin^4."""
     w = np.sin(np.pi * t / t[-1]) ** 4
     w /= w.sum()
     return w @ ((t - w @ t) * y) / (w @ (t - w @ t) ** 2)
@@ -174,7 +174,7 @@ def measured(sign, method, h, T):
     return found["passenger energy"]["slope"], abs(found["latitude"]["slope"])
 
 
-# Measured beside predicted at a step h and at half of it: what is left over is of the order h^2.
+# Measured and predicted values at a step h and at h/2: the difference is of order h^2.
 CASES = [("dla", dla, -1, 0.1, 3000.0, 0.02), ("dla01", dla01, -1, 0.1, 3000.0, 0.03), ("gauss:stages=1", gauss, -1, 0.1, 3000.0, 0.03),
          ("newmark", newmark(0.5), 1, 0.05, 7500.0, 0.01), ("newmark-pair", newmark_pair, 1, 0.05, 7500.0, 0.01)]
 for name, step, sign, h, T, bound in CASES:

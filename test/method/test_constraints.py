@@ -1,13 +1,13 @@
-"""Constraints at every recorded point of every method that claims them: at most 1e-13 of the scale of the row's terms,
-or the run says that something is wrong with it.
+"""Constraints at every recorded point of every method that claims them: at most 1e-13 of the scale of the
+row's terms, or the run has a remark.
 
     test_constraints.py TRAJECTORIES MODELS OWN [all]
 
 TRAJECTORIES prints the points (trajectories.c); MODELS and OWN are the folders of the shipped models and of the test's
 own. Constraints are evaluated by independent.py, which shares nothing with the library. The scale of a row is
-sum_i |dk/dv_i| w + |k(v = 0)| with w the largest velocity: velocities pass through zero, and what they are made of
-then, forces and reactions, does not. A condition on positions counts twice, as g and as g'; the scale of g is made in
-the same way of the largest coordinate."""
+sum_i |dk/dv_i| w + |k(v = 0)| with w the largest velocity: velocities pass through zero, but the forces and
+reactions that determine them do not. A condition on positions counts twice, as g and as g'; the scale of g is defined
+in the same way by the largest coordinate."""
 
 import glob
 import os
@@ -25,7 +25,7 @@ def constraints(model, t, q, v):
 
 
 def scales(f, x, rest):
-    """Of the rows f(x), by differences: two digits of them are enough. `rest` is what f is where x counts for nothing."""
+    """The scales of the rows f(x), by differences: two digits are enough. `rest` is the value of f without the contribution of x."""
     w, small = max(map(abs, x), default=0.0), 1e-3
     total = [abs(k) for k in rest]
     for i in range(len(x)):
@@ -80,7 +80,7 @@ def main():
     print(*bad, sep="\n")
     print(f"{count['silent']} silent runs, {count['remark']} with remarks, {count['failed']} failed; "
           f"{largest[0]:.2g} of the scale at most (allowed {ALLOWED:g}): {largest[1]}")
-    enough = count["silent"] > sum(count.values()) / 2  # else the test would show nothing
+    enough = count["silent"] > sum(count.values()) / 2  # otherwise the test would show nothing
     sys.exit(process.returncode != 0 or bool(bad) or not enough)
 
 

@@ -1,8 +1,8 @@
-/* Methods that break their contract on purpose: each that says it skips a function it calls, each
- * that asks for too little scratch must be
- * found, with a message that says what is wrong. They are copies of a shipped method's descriptor
- * with one entry changed; the library must not crash or compute with them. (Wrong orders and claims
- * are found by measuring: test_matrix.c.) */
+/* Methods that break their contract on purpose: each method that declares to skip a function it
+ * calls, and each that requests too little scratch memory, must be detected, with a message that
+ * says what is wrong. They are copies of a shipped method's descriptor with one entry changed; the
+ * library must not crash or compute with them. (Wrong orders and claims are found by measuring:
+ * test_matrix.c.) */
 #include <math.h>
 #include <string.h>
 
@@ -65,13 +65,14 @@ static void forgotten_functions(void)
         for (int members = 1; members <= 5; members += 4)
             must_say(
                 steps_of(&broken, broken.name, "pendulum-cvt", NH_BACKEND_TAPE, members, &report),
-                NH_BROKEN_METHOD, &report, "which it says it skips");
+                NH_BROKEN_METHOD, &report, "which it promises not to call");
     }
     nh_method broken = *nh_method_find("rk4");
     broken.skips = skip_everything;
     if (nh_compiler_exists())
         must_say(steps_of(&broken, "rk4", "pendulum-cvt", NH_BACKEND_COMPILED, 1, &report),
-                 NH_NO_COMPILER, &report, "the method calls ACCELERATION, which it says it skips");
+                 NH_NO_COMPILER, &report,
+                 "the method calls ACCELERATION, which it promises not to call");
 }
 
 /* ---- scratch ---- */
@@ -129,7 +130,7 @@ static nh_system *system_of_text(const char *text)
     return system;
 }
 
-/* No step takes more than its method asks for, also where Newton's method works; and none asks for
+/* No step uses more than its method requests, even with Newton's method; and none requests
  * much more: 12 of 41 choices do, for parts that are not deep at the same time (least share 0.37).
  */
 static void scratch_is_right(void)
@@ -175,7 +176,7 @@ static void too_little_scratch(void)
         broken.scratch = one_less;
         for (int members = 1; members <= 5; members += 4)
             must_say(steps_of(&broken, exact[i], "knife-edge", NH_BACKEND_TAPE, members, &report),
-                     NH_BROKEN_METHOD, &report, "numbers of scratch and asks for");
+                     NH_BROKEN_METHOD, &report, "numbers of scratch memory but requests");
     }
 }
 

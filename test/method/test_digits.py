@@ -3,7 +3,7 @@
 In double precision an order of 9 hardly shows: the leading error of verner98 is so small that the
 next one hides it until both are round-off. Here the coefficients are read from the methods' sources
 with all their digits, and a particle with the constraint z' = y x' is followed with fixed steps:
-plainly, projected onto the constraint after every step, and also scaled to its energy.
+without projection, projected onto the constraint after every step, and also scaled to its energy.
 
 usage: test_digits.py ROOT
 """
@@ -31,7 +31,7 @@ def coefficients(root, name, stages):
 
 
 def slope(y):
-    """V = (x^2 + y^2)/2 + x^4/4, unit mass; the multiplier keeps z' - y x' = 0."""
+    """V = (x^2 + y^2)/2 + x^4/4, unit mass; the multiplier enforces z' - y x' = 0."""
     q, v = y[:3], y[3:]
     gradient = (q[0] + q[0] ** 3, q[1])
     push = (v[0] * v[1] - q[1] * gradient[0]) / (1 + q[1] ** 2)

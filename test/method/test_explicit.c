@@ -1,6 +1,6 @@
-/* Explicit methods with steps of their own: errors against the reference, energy and constraints at
- * every state that is shown, motions that come to rest, systems that depend on time, nonlinear and
- * affine constraints, lanes, and independence of where states are wanted. */
+/* Explicit methods that choose their own steps: errors against the reference, energy and
+ * constraints at every state that is shown, motions that come to rest, systems that depend on time,
+ * nonlinear and affine constraints, lanes, and independence of where states are requested. */
 #include "check.h"
 
 #include <nonholo.h>
@@ -44,7 +44,7 @@ typedef struct outcome {
     int64_t accepted, rejected;
 } outcome;
 
-/* From the model's start to `time` in so many steps of the run. */
+/* From the model's start to `time` in the given number of steps of the run. */
 static outcome follow(const nh_system *system, const char *method, double time, int steps,
                       nh_switch compensated)
 {
@@ -138,7 +138,7 @@ static void check_kinds(void)
     }
 }
 
-/* Members have steps of their own, and the bits of a member alone. */
+/* Members have their own steps, and the bits of a member that is computed alone. */
 static void check_members(const char *name)
 {
     enum { MEMBERS = 7 };

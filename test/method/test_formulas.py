@@ -2,7 +2,7 @@
 """test_formulas.py NONHOLO: the formulas of docs/methods.md, solved here with numpy and compared with the program.
 
 Each method is written down as on its page, as equations for a step; Newton's method with differences solves them, and the
-program makes the same step. Nothing of the library is used. Then what the papers say of the formulas themselves."""
+program makes the same step. Nothing of the library is used. It then checks the papers' statements about the formulas themselves."""
 
 import json
 import os
@@ -143,7 +143,7 @@ def differences(gap, x):
 
 
 def newton(gap, x, inverse=None):
-    """Differences are good enough for a matrix that is made once; the iterations make up for it, until they stagnate."""
+    """Differences are accurate enough for a matrix that is computed once; the iterations compensate for it until they stagnate."""
     inverse = differences(gap, x) if inverse is None else inverse
     last = np.inf
     for _ in range(60):
@@ -192,7 +192,7 @@ def dla01(s, h, q0, v0, memory):
 
 
 def leapfrog(s, h, q0, v0, l0):
-    """The page has the multiplier with the opposite sign of the continuous one."""
+    """On the page the multiplier has the opposite sign of the continuous one."""
     if l0 is None:
         l0 = -s.acceleration(q0, v0)[1]
     W = np.linalg.inv(s.mass(q0))
@@ -258,7 +258,7 @@ compare("4: leapfrog, three steps with its multiplier", constant, "leapfrog", le
 
 def shake(s, h, steps):
     """Nonholonomic SHAKE in Euclidean space: q(k+1) of q(k) and q(k-1), with the constraint on q(k+1) - q(k-1). After the
-    first step, which is the leapfrog's, it makes the same positions."""
+    first step, which is a leapfrog step, it gives the same positions."""
     before, v = start_of(s)
     here = leapfrog(s, h, before, v, None)[0]
     W = np.linalg.inv(s.mass(here))
@@ -451,7 +451,7 @@ def lobatto_tables(s):
 
 
 def spark(c, b, a, f, r, conditions=None):
-    """conditions(K, k1): what is to vanish; unless given, Jay's."""
+    """conditions(K, k1): the expressions that vanish; by default Jay's."""
     stages = len(c)
 
     def step(s, h, q0, v0, memory, tell=None):
@@ -536,8 +536,8 @@ compare("35: gauss, affine", affine, "gauss:stages=2", spark(c, b, a, a, a))
 
 
 def discrete_principle(c, b, a, f, r):
-    """How far the theorem is off at a step from q0 to q1. L_d = h sum b_i L(Q_i, V_i) depends on q0 and the V_i; these depend on
-    q0 and q1 in some way, of which the theorem uses only that q1 = q0 + h sum b_i V_i. So it has to hold for all changes of the
+    """The defect of the theorem at a step from q0 to q1. L_d = h sum b_i L(Q_i, V_i) depends on q0 and the V_i; these depend
+    on q0 and q1 in some way; the theorem only uses q1 = q0 + h sum b_i V_i. So it must hold for all changes of the
     V_i with q1 fixed, and with q0 fixed. Reactions are +K^T Psi here, -K^T Psi in the paper."""
     s, h, stages = varying, 0.2, len(c)
     q0, v0 = start_of(s)

@@ -1,5 +1,5 @@
-/* Steps with a method's own tapes against the same steps without them: the bits of states and of
- * what methods remember are the same, for every shipped model, over one lane and over several, in
+/* Steps with a method's own tapes against the same steps without them: the bits of states and
+ * of methods' memories are the same, for every shipped model, over one lane and over several, in
  * composed steps, and where the iteration fails and Newton's method takes over. */
 #include "open.h"
 #include "method/method.h"
@@ -15,7 +15,7 @@ static void forget_own(engine *e)
         e->call[fn] = NULL;
 }
 
-/* A run at its start, with or without own functions; NULL where the method does not apply. */
+/* A run at its start, with or without own functions; NULL if the method does not apply. */
 static nh_run *begin(const nh_system *system, const nh_run_options *options, bool fused)
 {
     nh_run *run;

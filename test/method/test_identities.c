@@ -70,7 +70,7 @@ static void same(const state *a, const state *b, const char *what)
         fprintf(stderr, "  apart by %.3g\n", d);
 }
 
-/* What is not the same method must not seem to be one. */
+/* Different methods must not appear to be the same. */
 static void different_methods(state s, const char *a, const char *b, double least)
 {
     char what[200];

@@ -1,4 +1,5 @@
-/* Long runs of the methods that keep every integral, and what the frame-free transport promises.
+/* Long runs of the methods that preserve every integral, and the promises of the frame-free
+ * transport.
  *
  *     pendulum CVT, eps = .5, rotating driver, h = .1, T = 3000: driver, passenger and total energy
  *         and the constraint at round-off

@@ -27,7 +27,7 @@ static double distance(const double *a, const double *b, int count)
     return largest;
 }
 
-/* The worst that was seen of what is allowed up to a tolerance; shown at the end, so that the
+/* The largest value measured against each tolerance; shown at the end, so that the
  * tolerance can be judged. */
 typedef struct extreme {
     const char *what;
@@ -47,7 +47,7 @@ static int within(extreme *e, const job *j, double value)
     return value < e->allowed; /* false for NaN */
 }
 
-/* ---- what a method keeps ---- */
+/* ---- what a method preserves ---- */
 
 enum { STEPS = 400 };
 #define STEP 0.05
@@ -358,7 +358,7 @@ static void check_spoilt(const problem *p, const char *method, const nh_choice *
         report_check(method, p, "off the constraints, as it says", !check_constraint(&whole));
 }
 
-/* What a method does not keep is noticed as well. */
+/* Quantities that a method does not preserve are noticed as well. */
 static void check_lacking(const problem *p)
 {
     job j = {.p = p, .method = "dla:alpha=0.3", .step = STEP, .backend = NH_BACKEND_TAPE};

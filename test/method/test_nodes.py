@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Conditions on positions in the methods that keep them at nodes: test_nodes.py NONHOLO MODELS
+"""Conditions on positions in the methods that preserve them at nodes: test_nodes.py NONHOLO MODELS
 
 Steps agree with dense formulas that share nothing with the library (node_steps.py). Orders are measured from three step
-sizes; g = 0 and C v = 0 hold to round-off; a trip forth and back ends where it began. A pendulum whose pivot is driven
+sizes; g = 0 and C v = 0 hold to round-off; a run forwards and backwards ends where it began. A pendulum whose pivot is driven
 agrees with SciPy's solution of its equation in the angle."""
 
 import math
@@ -45,7 +45,7 @@ MEASURED = [
 
 
 def compare_with_formulas(check, library):
-    """A step of each. Measured: at most 6e-16."""
+    """One step of each method. Measured: at most 6e-16."""
     worst = 0
     for name, step, methods in (("bead", .2, FORMULAS), ("heavy-top", .1, FORMULAS),
                                 ("disk-trailer", .2, FORMULAS | OF_CONSTANT_MASS)):
@@ -133,7 +133,7 @@ start solve x', y'
 
 
 def rotations(check, program):
-    """The methods on SO(3). Back: by the same steps with velocities turned."""
+    """The methods on SO(3). Back: by the same steps with reversed velocities."""
     with tempfile.TemporaryDirectory() as folder:
         library = Library(program, folder)
         for name, text in BODIES.items():
@@ -166,7 +166,7 @@ def in_rates(s):
 
 
 def lie_formulas(check, library):
-    """A step of the methods on SO(3) (measured: at most 6e-16), and who is refused."""
+    """A step of the methods on SO(3) (measured: at most 6e-16), and the refusals."""
     worst = 0
     for name, step in (("heavy-top", .1), ("suslov", .2), ("chaplygin-ball", .2), ("turntable", .1), ("routh-sphere", .1)):
         s = System(library.text(name))
@@ -187,7 +187,7 @@ def lie_formulas(check, library):
 
 
 def momenta(check, library):
-    """dep-suslov keeps momenta in space. Measured over 2000 steps: at most 4e-15."""
+    """dep-suslov preserves momenta in space. Measured over 2000 steps: at most 4e-15."""
     for name, kept in (("free-body", "K1_ K2_ K3_"), ("heavy-top", "K3_ w3_"), ("veselova", "K1_ K2_"), ("chaplygin-ball", "C1 C2 C3 MM")):
         start = in_rates(System(library.text(name)))
         words = ["--method", "dep-suslov"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Balls through what would be poles of Euler angles: test_poles.py NONHOLO SOURCES [RUNS]
+"""Balls that pass the poles of Euler angles: test_poles.py NONHOLO SOURCES [RUNS]
 
 Chaplygin's ball and Routh's sphere roll with an axis that is exactly vertical, up or down, in the middle of the run, where
 Euler angles have no velocities. End states are compared with SciPy's solution of the equations of Newton and Euler in body

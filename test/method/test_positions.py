@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Conditions on positions in the methods that keep the energy: test_positions.py NONHOLO MODELS
+"""Conditions on positions in the methods that preserve the energy: test_positions.py NONHOLO MODELS
 
 Steps agree with dense formulas that share nothing with the library (polar_steps.py). Orders are measured from three
-step sizes; energy, g = 0 and C v = 0 hold to round-off; a trip forth and back ends where it began.
+step sizes; energy, g = 0 and C v = 0 hold to round-off; a run forwards and backwards ends where it began.
 Long runs are in long_positions.py."""
 
 import json
@@ -95,7 +95,7 @@ def compare_rotations(check, library):
 
 
 def residuals(s, end):
-    """g and C v at the end, relative to what their terms can be: velocities pass through zero."""
+    """g and C v at the end, relative to the size of their terms: velocities pass through zero."""
     q, v = np.array(end["q"]), np.array(end["v"])
     A, G, g = s.rows(q)
     C = np.vstack([A, G])

@@ -1,7 +1,7 @@
 /* Steps that no fixed point solves: a spring of which h^2 k = 100 drives every such iteration
- * apart, so that Newton's method must solve each step, for one trajectory and in lanes. What the
- * method keeps tells whether it did: the constraint, the way back, the energy; and all backends
- * agree to the bit. */
+ * apart, so that Newton's method must solve each step, for one trajectory and in lanes. The
+ * preserved quantities show whether it did: the constraint, the way back, the energy; and all
+ * backends agree bit for bit. */
 #include <nonholo.h>
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The coefficients of the SPARK methods: order conditions, symmetry, and what Jay (2009) asks of
- * them; and those of the explicit methods, by the conditions of all rooted trees.
+/* The coefficients of the SPARK methods: order conditions, symmetry, and the conditions of Jay
+ * (2009); and those of the explicit methods, by the conditions of all rooted trees.
  *
  *     B(p): sum_j b_j c_j^(k-1) = 1/k,                    k = 1 .. p
  *     C(q): sum_j a_ij c_j^(k-1) = c_i^k / k,             k = 1 .. q
@@ -185,7 +185,7 @@ static bool next_tree(tree *t)
     return true;
 }
 
-/* The product over the nodes of the size of what hangs on them. */
+/* The product over the nodes of the sizes of their subtrees. */
 static long double density(const tree *t)
 {
     long double product = 1;

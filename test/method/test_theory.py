@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_theory.py NONHOLO: the statements of docs/theory.md, in numbers. Runs of the program are read back and judged with
-numpy; what concerns the formulas themselves is computed here, without the program. Each bound stands beside what was
-measured."""
+"""test_theory.py NONHOLO: the statements of docs/theory.md, in numbers. Runs of the program are read back and evaluated with
+numpy; statements about the formulas themselves are checked here, without the program. Each bound is given together with the measured
+value."""
 
 import csv
 import json
@@ -45,7 +45,7 @@ def run(model, method, step, steps, *more):
 
 
 def leapfrog(model, names, K, f, steps, *more):
-    """The largest change of I relative to its terms, the gaps in corollary 2 and theorem 3, relative too, and the largest
+    """The largest change of I relative to its terms, the relative gaps in corollary 2 and theorem 3, and the largest
     energy error with the square of the speed there. M = 1."""
     h = 0.1
     found = run(model, "leapfrog", h, steps, *more)

@@ -1,5 +1,5 @@
-/* The expression graph: equal expressions are one node, sums and products have one form, what is
- * simplified keeps its value, derivatives agree with differences, the same calls give the same
+/* The expression graph: equal expressions are one node, sums and products have one form,
+ * simplification preserves values, derivatives agree with differences, the same calls give the same
  * handles, and an allocation that fails makes the graph fail for good. */
 #include "check.h"
 
@@ -7,7 +7,7 @@
 
 #include "model/graph.h"
 
-/* ---- allocations that fail (the linker sends the library's here: --wrap) ---- */
+/* ---- allocations that fail (the linker redirects the library's allocations: --wrap) ---- */
 
 static long countdown = -1; /* allocations until all fail; -1: none does */
 
@@ -40,7 +40,7 @@ void *__wrap_realloc(void *old, size_t size)
     return refused() ? NULL : __real_realloc(old, size);
 }
 
-/* ---- random trees, with a plain evaluation of their own ---- */
+/* ---- random trees, with a separate plain evaluation ---- */
 
 enum { Q_COUNT = 3, V_COUNT = 2, INPUTS = 1 + Q_COUNT + V_COUNT };
 enum { OPERATIONS_EACH = 40, TREE_MAX = INPUTS + OPERATIONS_EACH };

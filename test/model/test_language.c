@@ -1,4 +1,4 @@
-/* The model language: every construct, checked by evaluating what came out of it, and every message
+/* The model language: every construct, checked by evaluating the result, and every message
  * in test/model/bad_models. Usage: test_language [directory of the bad models] [directory of the
  * models]
  */
@@ -159,14 +159,14 @@ static void test_kinks(void)
     VALUE("if(1 < 2, x, log(-y))", 2);
     VALUE("(abs(x - y))' + (max(x, y)*x)'", 2 + 29);
     VALUE("(if(x > 5, sqrt(x - 5), x^2))'",
-          20); /* the derivative that is not chosen is no number */
+          20); /* the derivative that is not chosen is not a number */
     VALUE("(if(x > 1, x*y, log(x - 7)))'", 29);
     CHECK_NEAR(
         value_of("let abs = x, min(a) = a + 1, if(a, b) = a - b\nlagrangian min(abs) + if(x, y)"),
         2, 1e-14);
     nh_problem *p =
         build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nobserve b = a\n");
-    CHECK(p && p->kinks == 0); /* the motion does not see it */
+    CHECK(p && p->kinks == 0); /* it has no effect on the motion */
     nh_problem_free(p);
     p = build("model m\ncoordinate x\nlet a = abs(x)\nlagrangian x'^2\nforce x = -max(a, 1)\n");
     CHECK(p && p->kinks == 2 && p->kink[0].place.line == 3 && p->kink[1].place.line == 5);
@@ -178,7 +178,7 @@ static void test_kinks(void)
     nh_problem_free(p);
 }
 
-/* Natural cubic splines, beside values of SciPy's CubicSpline(bc_type='natural'). */
+/* Natural cubic splines, compared with values of SciPy's CubicSpline(bc_type='natural'). */
 static void test_tables(void)
 {
     const char *table = "table f = (0, 1), (1, 3), (2, 2), (4, 5)\n";
@@ -220,7 +220,7 @@ static void test_forces(void)
     nh_problem_free(p);
 }
 
-/* What becomes of vectors in statements. */
+/* Vectors in statements. */
 static void test_vector_statements(void)
 {
     nh_problem *p = build("model m\nparameter N = 2\ncoordinate r[1..3], u[1..N]\n"
@@ -286,7 +286,7 @@ static void test_bad_settings(void)
     check_setting(
         "mas=1",
         "unknown parameter 'mas'; did you mean 'mass'?\nparameters of the model: mass, length");
-    check_setting("x=1", "'x' is no parameter\nparameters of the model: mass, length");
+    check_setting("x=1", "'x' is not a parameter\nparameters of the model: mass, length");
     check_setting("mass", "setting 'mass': expected NAME=VALUE");
     check_setting(
         "mass=",
@@ -295,19 +295,17 @@ static void test_bad_settings(void)
         "mass=1 2",
         "setting of mass: expected an operator or the end, found '2'; multiplication is written "
         "with *\n    mass=1 2\n           ^");
-    check_setting(
-        "mass=x",
-        "setting of mass: 'x' is a coordinate; a parameter's value is made of numbers and earlier "
-        "parameters\n    mass=x\n         ^");
-    check_setting(
-        "mass=length",
-        "setting of mass: 'length' comes later; a parameter's value is made of numbers and "
-        "earlier parameters\n    mass=length\n         ^");
+    check_setting("mass=x", "setting of mass: 'x' is a coordinate; a parameter's value may contain "
+                            "only numbers and earlier "
+                            "parameters\n    mass=x\n         ^");
+    check_setting("mass=length", "setting of mass: 'length' is defined later; a parameter's value "
+                                 "may contain only numbers and "
+                                 "earlier parameters\n    mass=length\n         ^");
     check_setting("mass=1/0", "setting of mass: division by zero\n    mass=1/0\n           ^");
     check_setting("mass=inf", "setting of mass: unknown name 'inf'\n    mass=inf\n         ^");
     check_setting(
         "mass=(1,2)",
-        "setting of mass: a list of values stands here; expected a single one\n    mass=(1,2)\n"
+        "setting of mass: expected a single value, found a list of values\n    mass=(1,2)\n"
         "         ^");
 }
 
@@ -390,8 +388,8 @@ static void test_constraints(void)
     nh_problem_free(p);
 }
 
-/* A constraint without velocities is one on positions; it goes behind the others and enters them by
- * its total time derivative. */
+/* A constraint without velocities is a condition on positions; it follows the others and enters
+ * them by its total time derivative. */
 static void test_positions(void)
 {
     nh_problem *p = build_family("constraint rod: x^2 + y[1]^2 = t\nconstraint x' = y[1]'\n"
@@ -524,7 +522,7 @@ static void test_start(void)
     check_bad_start(
         p, "y[4]=1",
         "start: 'y[4]' does not exist: the index runs from 1 to 3\n    y[4]=1\n      ^");
-    check_bad_start(p, "x=1, x=2", "start: 'x' has a value already\n    x=1, x=2\n         ^");
+    check_bad_start(p, "x=1, x=2", "start: 'x' already has a value\n    x=1, x=2\n         ^");
     check_bad_start(
         p, "x=y[1]",
         "start: 'y' is a coordinate; expected numbers and parameters\n    x=y[1]\n      ^");
@@ -644,7 +642,7 @@ static void check_good_model(const char *directory, const char *name)
 
 static void test_limits(void)
 {
-    /* Long sums, products and chains of lets are no nesting. */
+    /* Long sums, products and chains of lets do not count as nesting. */
     size_t size = 1 << 20, used = 0;
     char *text = malloc(size);
     used = (size_t)snprintf(text, size, "model m\ncoordinate x, y\nlet a0 = x\n");

@@ -1,5 +1,5 @@
-/* host FOLDER: a program around the library that has set the locale of its environment. It reads
- * and writes numbers in all the ways there are, prints results bit by bit and the messages, and
+/* host FOLDER: a program that uses the library and has set the locale of its environment. It
+ * reads and writes numbers in all possible ways, prints results bit by bit and the messages, and
  * leaves files in FOLDER: all of it must be the same in every locale. */
 #include <nonholo_analysis.h>
 #include <locale.h>
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     const char *settings[] = {"a=0.375"};
     if (argc != 2 || !setlocale(LC_ALL, ""))
         return 2;
-    fprintf(stderr, "%.1f\n", 0.5); /* the test looks at this: which locale it is */
+    fprintf(stderr, "%.1f\n", 0.5); /* the test checks which locale this is */
     need(nh_model_parse(&model, "decimals.nh", text, strlen(text), &report), &report);
     need(nh_system_build(&system, model, settings, 1, &report), &report);
     run_backends(system);

@@ -1,4 +1,4 @@
-/* nh_number_text: every double reads back as itself, and no shorter text would do.
+/* nh_number_text: every double reads back as itself, and no shorter text does.
  *
  * Shortest is judged by printf: the least precision whose text reads back needs no fewer digits. */
 #include <nonholo.h>

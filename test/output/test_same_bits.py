@@ -13,7 +13,7 @@ COMMA_LOCALES = ("de_DE", "fr_FR", "ru_RU", "pt_BR")
 
 
 def digests(host, umask=-1, **environment):
-    """What HOST says on both channels, and the digests of its files."""
+    """The output of HOST on both channels, and the digests of its files."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o700)
         results, cache = os.path.join(folder, "results"), os.path.join(folder, "cache")

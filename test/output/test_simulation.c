@@ -1,4 +1,4 @@
-/* Simulations: options left open, files, stopping at any moment and going on to the same bytes,
+/* Simulations: options left open, files, stopping at any moment and continuing to the same bytes,
  * refusals of checkpoints that do not belong here, failures. */
 #include "open.h"
 
@@ -38,7 +38,7 @@ static nh_simulation_options options(void)
     return o;
 }
 
-/* The hooks: so many looks until a stop, 0: never. */
+/* The hooks: the number of calls until a stop, 0: never. */
 typedef struct watcher {
     int looks, stop_after;
     int64_t told, of;
@@ -89,7 +89,7 @@ static void test_rows(const nh_system *system)
     nh_simulation_free(written);
 }
 
-/* Stops after each few looks and goes on in a new simulation, as in a new process. */
+/* Stops after every few calls and continues in a new simulation, as in a new process. */
 static int finish_in_parts(const nh_system *system, nh_simulation_options o, nh_report *report)
 {
     watcher w = {.stop_after = 4};
@@ -139,7 +139,7 @@ static void test_resuming(const nh_system *system, const char *ending)
     unlink(in_folder(whole)), unlink(in_folder(cut));
 }
 
-/* Returning every moment changes nothing. */
+/* Returning frequently changes nothing. */
 static void test_pauses(const nh_system *system)
 {
     nh_report report;
@@ -190,7 +190,7 @@ static void test_refusals(const nh_system *system)
     nh_simulation_options wrong = o;
     wrong.output = in_folder("x.csv");
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
-    CHECK(strstr(report.text, "is of a run without an output file") != NULL);
+    CHECK(strstr(report.text, "belongs to a run without an output file") != NULL);
     wrong = o;
     wrong.steps = 1;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
@@ -210,8 +210,8 @@ static void test_refusals(const nh_system *system)
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
 }
 
-/* A checkpoint whose folder has gone: the run stops and leaves no half of a file. A device, which
- * would be replaced and removed, is refused before the run. */
+/* A checkpoint whose folder has disappeared: the run stops and leaves no incomplete file. A device,
+ * which would be replaced and removed, is refused before the run. */
 static void test_lost_checkpoint(const nh_system *system)
 {
     nh_report report;
@@ -296,8 +296,8 @@ static void test_intervals(void)
         CHECK(nh_interval_parse(bad[i], &seconds, &steps, &report) == NH_BAD_ARGUMENT);
 }
 
-/* A first row after the start, and a last step that is shorter: in parts as in one go, and once
- * more from the checkpoint of the end, which somebody who was killed then may have left. */
+/* A first row after the start, and a last step that is shorter: in parts as in one go, and
+ * again from the checkpoint of the end, which a process that was killed then may have left. */
 static void test_uneven_times(const nh_system *system)
 {
     nh_report report;

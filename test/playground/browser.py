@@ -71,7 +71,7 @@ class Browser:
             self.events.append(message)
 
     def page(self, width=1400, height=900, dark=False):
-        """A fresh page, of which everything that it asks for and complains about is noted."""
+        """A new page; all its requests and error messages are recorded."""
         before, self.target = self.target, self.call("Target.createTarget", session=False, url="about:blank")["targetId"]
         if before:
             self.call("Target.closeTarget", session=False, targetId=before)
@@ -118,12 +118,12 @@ class Browser:
         mouse("mouseReleased", x + across)
 
     def asked(self):
-        """Addresses that were asked for, apart from the page itself and what it carries along."""
+        """The requested addresses, apart from the page itself and its embedded data."""
         found = [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
         return [address for address in found if not address.startswith(("file:", "blob:", "data:"))]
 
     def complaints(self):
-        """Exceptions, and what the console shows as an error: a policy that was violated is there too."""
+        """Exceptions and console errors, which include violations of the security policy."""
         found = [e["params"]["exceptionDetails"].get("exception", {}).get("description", "?") for e in self.events if e.get("method") == "Runtime.exceptionThrown"]
         found += [e["params"]["entry"]["text"] for e in self.events if e.get("method") == "Log.entryAdded" and e["params"]["entry"]["level"] == "error"]
         return found

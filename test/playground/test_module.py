@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_module.py NONHOLO SOURCE MODULE: the library in WebAssembly, as the worker of the playground uses it, in node.
-End states have the bits of the program without AVX2 and FMA; models that are refused are refused by the same message."""
+End states have the bits of the program without AVX2 and FMA; models that are refused are refused with the same message."""
 
 import glob
 import json

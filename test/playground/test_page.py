@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_page.py NONHOLO PAGE: the playground in headless Chromium, from disk and from a server: it moves, shows errors
-where they are, follows sliders, shares by links, fits on a phone, asks nothing of the network, and no text becomes
+where they are, follows sliders, shares by links, fits on a phone, makes no network requests, and no text becomes
 anything else. Skipped (exit code 77) where there is no Chromium or no page."""
 
 import functools
@@ -33,7 +33,7 @@ class Page:
         self.browser.until(f"{DATA}.ready", "the library")
 
     def after(self, action):
-        """Does something and waits until simulations have come to an end again."""
+        """Does something and waits until the simulations have ended again."""
         before = self.browser.evaluate(DONE)
         self.browser.evaluate(action)
         self.browser.until(f"{DONE} > {before}", action)

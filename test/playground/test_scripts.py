@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_scripts.py SOURCE: the scripts of pages are JavaScript, the editor knows the words of the language, and what of
-the playground needs no browser is right. Without node only the words are looked at."""
+"""test_scripts.py SOURCE: the scripts of pages are JavaScript, the editor knows the words of the language, and the parts
+of the playground that need no browser are correct. Without node only the words are checked."""
 
 import glob
 import json

@@ -5,7 +5,7 @@ Two ways to write the bicycle of Meijaard, Papadopoulos, Ruina & Schwab (2007), 
 test/data/bicycle-rotation.nh with an attitude, have the eigenvalues that they publish for their benchmark, at 0 to 10 m/s. Accelerations
 of the full nonlinear models are differentiated about straight riding: a polynomial in the square of the step through five
 steps gives the slope at 0. With angles, the Jacobian of all velocities and accelerations has these eigenvalues besides
-zeros. With an attitude, positions of the two dependent coordinates are found here, from rotation matrices written out."""
+zeros. With an attitude, positions of the two dependent coordinates are computed here, from explicit rotation matrices."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ def turn(axis, angle):
 
 
 def heights(lean, steer, z, pitch):
-    """Of the lowest points of both wheels."""
+    """The heights of the lowest points of both wheels."""
     frame = turn((1, 0, 0), lean)[1] @ turn((0, 1, 0), pitch)[1]
     fork = frame @ turn((np.sin(TILT), 0, np.cos(TILT)), steer)[1]
     centre = np.array([0, 0, z]) + frame @ [1.1, 0, REAR] + fork @ [-0.08, 0, -FRONT]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """test_drawing.py
 
-The numbers that are drawn, of every shipped model. Wheels and balls roll without slipping in the picture: the point of the
-drawn body that touches the ground has no velocity, found by differences of what is drawn shortly before and after, with the
-attitude as the page makes it of angles, rates, spins and attitudes. Every shipped model has a drawing of at most ten lines,
-and what is drawn has no influence on the motion."""
+The drawn numbers of every shipped model. Wheels and balls roll without slipping in the picture: the point of the
+drawn body that touches the ground has no velocity, computed by differences of the drawings shortly before and after, with the
+attitude that the page computes from angles, rates, spins and attitudes. Every shipped model has a drawing of at most ten lines,
+and the drawing has no influence on the motion."""
 
 import base64
 import json
@@ -146,7 +146,7 @@ class Hoops(Drawn):
 
 
 def of_ground(model, t, point):
-    """The velocity of what it rolls on."""
+    """The velocity of the surface on which it rolls."""
     return (1 + 0.3 * t) * np.cross(Z, point) if model == "turntable-ball" else np.zeros(3)
 
 
@@ -221,7 +221,7 @@ def unpack(packed):
 
 
 def check_frames(model, **arguments):
-    """Between the frames of a page, straight lines are as near to what was recorded as is promised, and the page of ten
+    """Between the frames of a page, linear interpolation is as close to the recorded data as promised, and the page of ten
     thousand points is small."""
     system = nonholo.load(model).system()
     run = nonholo.run(system, "gauss", steps=10000, every=1, **arguments)

@@ -1,5 +1,5 @@
-"""Models as equations: numpy code, SymPy scripts, JSON and LaTeX of every shipped model and of one with everything that
-is hard to write down, evaluated on their own and compared with the library.
+"""Models as equations: numpy code, SymPy scripts, JSON and LaTeX of every shipped model and of one with all
+difficult features, evaluated on their own and compared with the library.
 
     test_equations.py COMMAND SOURCE [all]
 """
@@ -125,7 +125,7 @@ class Equations(unittest.TestCase):
         return path
 
     def compare(self, name, found, system, t, q, v):
-        """What formats with all outputs say of a state."""
+        """Compares the outputs of the complete formats at a state."""
         a, multipliers = system.acceleration(q, v, t)
         size = np.abs(a).max()
         near(found["accelerations"], a, f"{name}: accelerations")
@@ -219,7 +219,7 @@ class Equations(unittest.TestCase):
 
 
     def test_latex(self):
-        """Nothing is left open, and no document has anything but printable signs."""
+        """Everything is closed, and documents contain only printable characters."""
         for name in names():
             text = nonholo.export(load(name), format="latex")
             self.assertRegex(text, r"^[ -~\n]*\\end\{document\}\n$", name)
@@ -256,7 +256,7 @@ class Equations(unittest.TestCase):
                 self.assertLess(max(wide, default=0), 15, name)  # the widest of all models: 9.8pt, of a matrix in parentheses
 
     def test_formats(self):
-        """The command line offers what the library has."""
+        """The command line offers the formats of the library."""
         from nonholo._library import lib
         formats = [lib.nh_export_format(i).decode() for i in range(lib.nh_export_formats())]
         done = subprocess.run([COMMAND, "export", "suslov", "--format", "none"], capture_output=True, text=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_executor.py [KILLS]: an ensemble over a pool of processes has the bits of one process, with any executor that is there,
-also when a worker is killed in the middle."""
+"""test_executor.py [KILLS]: an ensemble over a pool of processes has the bits of one process, with every available executor,
+even if a worker is killed in the middle."""
 
 import glob
 import multiprocessing
@@ -25,7 +25,7 @@ class Skip(Exception):
 
 
 def pool_of(count=2, **how):
-    """A pool of processes; Python's needs semaphores, and these shared memory, which not every container lets plain users have."""
+    """A pool of processes; Python's pool needs semaphores, which need shared memory, and not every container gives ordinary users access to that."""
     try:
         multiprocessing.Lock()
     except (ImportError, OSError) as missing:
@@ -65,9 +65,9 @@ def sweep_and_failures():
 
 
 def killed_worker():
-    """A process pool breaks when one of its workers dies; the parts are computed all the same, whatever the worker was
-    doing: also while it hands over a large result (concurrent.futures waits for ever for the rest of one), and more
-    often than a single part may be tried."""
+    """A process pool breaks when one of its workers dies; the parts are computed nevertheless, whatever the worker
+    was doing: even while it returns a large result (concurrent.futures waits forever for the rest), and more
+    often than a single part may be retried."""
     arguments = {**ARGUMENTS, "members": 400, "every": 1}
     whole = nonholo.ensemble(**arguments)
     for _ in range(KILLS):
@@ -88,7 +88,7 @@ def killed_worker():
 
 
 def deadly_part():
-    """A worker that always dies: told after three attempts, without computing for ever."""
+    """A worker that always dies: reported after three attempts, without computing forever."""
     with pool_of(2, initializer=os._exit, initargs=(9,)) as pool:
         try:
             nonholo.ensemble(**ARGUMENTS, executor=pool, parts=4)
@@ -124,7 +124,7 @@ def error_names_its_part():
 
 
 def with_module(code, *command):
-    """In an interpreter of its own: these modules start threads and processes that stay."""
+    """In a separate interpreter: these modules start threads and processes that stay."""
     script = ("import nonholo, numpy\narguments = %r\nif __name__ == '__main__':\n    whole = nonholo.ensemble(**arguments)\n" % ARGUMENTS)
     script += "".join("    " + line + "\n" for line in code.splitlines())
     script += "    assert found.q.tobytes() == whole.q.tobytes() and found['energy'].tobytes() == whole['energy'].tobytes()\n"

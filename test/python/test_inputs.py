@@ -1,5 +1,5 @@
-"""Inputs and steppers: against solutions in closed form and impulses by numpy, in every way to give an input, and to
-the same bits on both backends, in lanes, after an interruption and in a loop of one's own.
+"""Inputs and steppers: against solutions in closed form and impulses by numpy, for every way to give an input, with
+the same bits on both backends, in lanes, after an interruption and in the user's own loop.
 
     test_inputs.py COMMAND SOURCE
 """
@@ -112,7 +112,7 @@ class Inputs(unittest.TestCase):
         self.assertLess(np.abs(run.v[at] - (v + jump)).max(), 1e-13)  # measured: 2e-16
 
     def test_same_bits(self):
-        """Both backends, the command line and Python, an expression and a function and a loop of one's own."""
+        """Both backends, the command line and Python, an expression, a function and the user's own loop."""
         law = lambda t, q, v: 1 - q[0] - v[0]
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "push.nh"), "w") as file:
@@ -125,7 +125,7 @@ class Inputs(unittest.TestCase):
             shown = json.loads(command("run", "push.nh", "--method", "gauss", "--step", "0.01", "--time", "2", "--input",
                                        "u=1 - x - x'", "--input-period", "0.03", "--json", "--quiet", folder=folder))
         self.assertTrue((runs[1].q == runs[0].q).all() and (runs[1]["u"] == runs[0]["u"]).all())
-        self.assertLess(np.abs(runs[2].q - runs[0].q).max(), 1e-14)  # sums are rounded otherwise in an expression
+        self.assertLess(np.abs(runs[2].q - runs[0].q).max(), 1e-14)  # sums are rounded differently in an expression
         self.assertEqual((shown["q"], shown["v"]), (runs[2].q[-1].tolist(), runs[2].v[-1].tolist()))
         with nonholo.Stepper(PUSH, "gauss", step=0.01) as s:
             for i in range(200):
@@ -135,7 +135,7 @@ class Inputs(unittest.TestCase):
             self.assertEqual((s.q[0], s.v[0]), (runs[0].q[-1, 0], runs[0].v[-1, 0]))
 
     def test_stepper_mistakes(self):
-        """What is misspelt, closed, no whole number of steps, or raised by a function is told, and goes no further."""
+        """A misspelt input, a closed stepper, a fractional number of steps, or an exception in a function is reported and has no further effect."""
         cart = "model cart\nparameter m = 1\ncoordinate x\ninput u = 0\nlagrangian m*x'^2/2\nforce x = u\n"
         s = nonholo.Stepper(cart, "gauss", step=0.1)
         self.assertEqual(s.m, 1)
@@ -170,8 +170,8 @@ class Inputs(unittest.TestCase):
 
     def test_members_of_any_size(self):
         """Rows of members are what single steppers give, for every number of coordinates and with lanes that are not full;
-        after a step that one member cannot do, all are where they were, and go on from there. States of full lanes are
-        not saved before every step, but go back by doing some steps once more."""
+        after a step that fails for one member, all are in their previous state and continue from there. States of full
+        lanes are not saved before every step; they are restored by repeating some steps."""
         for n, members, compensated in itertools.product(range(1, 8), (7, 24), (False, True)):
             text = f"model many\nparameter N = {n}\ncoordinate x[1..N] angle\ninput u = 0, w = 1\n" \
                    "lagrangian sum(i in 1..N: x[i]'^2*i/2 + cos(x[i]))\nforce x[1] = u + w*sqrt(u + 5)\nstart x[1]' = 3\n"
@@ -240,10 +240,10 @@ class Inputs(unittest.TestCase):
         L = "model m\ncoordinate x\ninput u = 1\nlagrangian u*x'^2/2\n"
         for model, given, text in (
             (L, {"u:held": "t"}, "where its rate matters"),
-            (L, {"u": "x"}, "not in forces alone"),
+            (L, {"u": "x"}, "not only in forces"),
             ("model m\ncoordinate x, y\ninput u = 1\nlagrangian x'^2 + y'^2\nconstraint x = u\nstart x = 1\n", {"u:held": "1"}, "where its rate matters"),
             (PUSH, {"u": "2*y"}, "unknown name 'y'"), (PUSH, {"w": 1}, "inputs of the model: u"), (PUSH, {"u:cubic": "t"}, "held, linear or spline"),
-            (PUSH, {"u:linear": "t"}, "a way to read a table"), (PUSH, {"u": ([0, 0], [1, 2])}, "times ascend"),
+            (PUSH, {"u:linear": "t"}, "interpolates a table"), (PUSH, {"u": ([0, 0], [1, 2])}, "times must ascend"),
             (PUSH, {"u": ([0, 1], [1, np.nan])}, "point 2"), (PUSH, {"u": np.zeros((2, 3))}, "of shape"), (PUSH, {"u[1]": 1}, "not a family"),
             ("model m\ncoordinate x\n", {"u": 1}, "lagrangian|has none"),
         ):
@@ -253,7 +253,7 @@ class Inputs(unittest.TestCase):
             nonholo.run(PUSH, step=0.1, steps=1, input={"u": lambda t, q, v: np.nan})
         with tempfile.TemporaryDirectory() as folder:
             for text, what in (("t,u\n0,0\n0.5,x\n", "u.csv:3: column 2: expected a number, found 'x'"), ("0,1\n1\n", "u.csv:2: 1 column, expected 2"),
-                               ("t,u\n0,1\n0,2\n", "u.csv:3: times ascend"), ("a,b,c\n1,2,3\n", "u.csv:1: no column is called 't'"), ("", "has no points"),
+                               ("t,u\n0,1\n0,2\n", "u.csv:3: times must ascend"), ("a,b,c\n1,2,3\n", "u.csv:1: there is no column 't'"), ("", "has no points"),
                                ("1,2,3\n", "u.csv:1: 3 columns and no header")):
                 with open(os.path.join(folder, "u.csv"), "w") as file:
                     file.write(text)
@@ -305,7 +305,7 @@ class Inputs(unittest.TestCase):
                                   (nonholo.Stepper, "num_envs", "members"), (nonholo.compare, "dt", "step"), (nonholo.run, "tolerence", "tolerance")):
             with self.assertRaisesRegex(TypeError, f"no argument '{name}'.*did you mean {meant}="):
                 call(PUSH, **{name: 1})
-        nonholo.run(PUSH, "gauss", stages=2, step=0.1, steps=1)  # options of methods are none of this
+        nonholo.run(PUSH, "gauss", stages=2, step=0.1, steps=1)  # options of methods are not affected
 
 
 class Examples(unittest.TestCase):

@@ -1,6 +1,6 @@
-"""test_notebooks.py SOURCE [FOLDER]: executes the example notebooks; what objects show of themselves is well-formed HTML.
+"""test_notebooks.py SOURCE [FOLDER]: executes the example notebooks; the HTML representation of objects is well-formed.
 
-With a folder, the notebooks are left there as pages to be looked at."""
+With a folder, the notebooks are left there as pages for viewing."""
 
 import glob
 import os

@@ -133,7 +133,7 @@ def check_order():
 
 
 def check_multipliers():
-    """M v' = gradient + A^T l, put together by hand for the knife edge: v' = (1, 0, 0) + l (-sin, cos, 0)."""
+    """M v' = gradient + A^T l, assembled by hand for the knife edge: v' = (1, 0, 0) + l (-sin, cos, 0)."""
     run = nonholo.simulate("knife-edge", "gauss", stages=3, step=0.1, time=3)
     system = nonholo.load("knife-edge").system()
     for q, v, l in zip(run.q, run.v, run.multipliers[:, 0]):
@@ -169,7 +169,7 @@ def check_ensemble():
 
 
 def check_random_ensemble():
-    """The statistics of the command line, out of the arrays."""
+    """The statistics of the command line, computed from the arrays."""
     words = ["--members", "100", "--energy", "1.535", "--seed", "3", "--method", "dla01", "--step", ".1", "--steps", "100"]
     told = PROGRAM.json("ensemble", "chaotic-particle", *words)
     found = nonholo.ensemble("chaotic-particle", "dla01", step=0.1, steps=100, members=100, energy=1.535, seed=3, threads=2)
@@ -218,7 +218,7 @@ def check_errors():
 
 
 def check_partial():
-    """What a failing run computed is kept."""
+    """The points computed by a failing run are kept."""
     model = nonholo.load("model fall\ncoordinate x\nlagrangian x'^2/2 + x^5\nstart x = 1\n")
     error = raised(nonholo.ComputationError, nonholo.simulate, model, "rk4", step=0.01, time=100)
     check(error.step > 1 and len(error.trajectory) > 1, "nothing was kept")
@@ -275,7 +275,7 @@ def check_sympy():
 
 
 def check_sympy_pieces():
-    """Max, Min, Piecewise, sign and matrices, beside the values that SymPy gives."""
+    """Max, Min, Piecewise, sign and matrices, compared with SymPy's values."""
     import sympy
     from sympy.physics.mechanics import dynamicsymbols
 
@@ -337,7 +337,7 @@ def check_positions_from_kane():
 
 
 def check_rotation():
-    """What Python shows of a rotation: a quaternion and the body rate."""
+    """The form of a rotation in Python: a quaternion and the body rate."""
     text = "model r\ncoordinate x\nrotation R\nlet w = body(R)\nlagrangian x'^2/2 + (w[1]^2 + 2*w[2]^2 + 3*w[3]^2)/2\n" \
            "start R = turn((0, 0, 1), 1), body(R) = (0.1, 1, 0.2), x' = 1\n"
     run = nonholo.simulate(nonholo.load(text), "discrete-gradient", step=0.01, steps=100)
@@ -425,7 +425,7 @@ def check_reaction():
 
 
 def check_notebook():
-    """Where a notebook's kernel is loaded the bar is drawn, though no terminal is there."""
+    """Where a notebook's kernel is loaded the bar is drawn, although there is no terminal."""
     script = ("import sys, types; sys.modules['ipykernel'] = types.ModuleType('ipykernel'); import nonholo\n"
               "nonholo.progress.PAUSE = 0; nonholo.simulate('pendulum-cvt', 'dla01', step=.1, steps=1000)")
     for begin, shown in ((script, True), (script.split(";", 1)[0] + "; import nonholo\n" + script.split("\n")[1], False)):
@@ -462,7 +462,7 @@ def content(path):
 
 
 def check_output():
-    """The bytes of the command line's files; in memory stays the last point."""
+    """The bytes of the command line's files; only the last point stays in memory."""
     whole = nonholo.simulate(**CALL)
     with tempfile.TemporaryDirectory() as folder:
         for ending in ENDINGS:
@@ -479,7 +479,7 @@ def check_output():
 
 
 def check_resume():
-    """Interrupted and resumed, by Python and by the command line, a run has the bytes of one that was not."""
+    """Interrupted and resumed, by Python and by the command line, a run has the bytes of an uninterrupted one."""
 
     def interrupt(share):
         if share > 0:
@@ -585,7 +585,7 @@ def main():
             print(f"{module} is not installed: left out")
     modules += ["symbolic"] if have("sympy") else []
     cases += [(f"docstrings {m}", lambda m=m: check_docstrings(f"nonholo.{m}")) for m in modules]
-    return run_all(cases, workers=1)  # doctest takes standard output for itself
+    return run_all(cases, workers=1)  # doctest captures standard output
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""test_work.py [INTERRUPTS]: what happens to Python while the library is at work: interrupts at any moment, exceptions in
+"""test_work.py [INTERRUPTS]: Python while the library is running: interrupts at any moment, exceptions in
 several threads, the end of the interpreter, values that do not fit, a locale with a decimal comma."""
 import copy
 import gc
@@ -63,7 +63,7 @@ OPERATIONS = [simulated, of_functions, of_models, ordered, compared]
 
 
 def check_interrupts_at_random():
-    """Every interrupt becomes a KeyboardInterrupt, and what is computed beside them is right."""
+    """Every interrupt becomes a KeyboardInterrupt, and the results computed meanwhile are correct."""
     chance, finished, expected, seconds = random.Random(INTERRUPTS), 0, {}, {}
     for operation in OPERATIONS:
         begun = time.monotonic()
@@ -93,8 +93,8 @@ class Told(BaseException):
 
 
 def check_interrupts_leave_nothing_behind():
-    """What a handler raised is freed when it was heard, not some time later by the garbage collector: with it would go
-    whatever its traceback leads to, threads for example, whose end runs Python's own code, where interrupts are lost."""
+    """An exception raised by a handler is freed once it is handled, not some time later by the garbage collector, which
+    would also free everything in its traceback: threads for example, whose end runs Python's own code, where interrupts are lost."""
     watched = []
 
     def handler(number, frame):
@@ -131,7 +131,7 @@ def check_interrupts_leave_nothing_behind():
 
 
 def check_functions_are_called_at_work():
-    """Wherever a function of the user is called, the handlers of signals are ours."""
+    """Wherever a user function is called, the handlers of signals are ours."""
     from nonholo._work import state
     outside = []
 
@@ -213,7 +213,7 @@ def check_steppers():
 
 
 def check_interrupts_in_conversions():
-    """An interrupt while an argument is converted is no error of that argument."""
+    """An interrupt while an argument is converted is not an error of that argument."""
     heard = 0
     for at in range(1, 40):
         calls = 0
@@ -237,7 +237,7 @@ def check_interrupts_in_conversions():
 
 
 def check_freeing_runs_no_python():
-    """Python loses what is raised in a callback of a weak reference: objects are freed without entering any."""
+    """Python loses exceptions raised in the callback of a weak reference, so objects are freed without entering one."""
     entered = []
 
     def profile(frame, event, argument):
@@ -261,7 +261,7 @@ def check_freeing_runs_no_python():
 
 
 def check_interrupts_on_the_way_in_and_out():
-    """An interrupt at every call that Python makes around one of the library is heard, and leaves nothing behind."""
+    """An interrupt at any call that Python makes around a library call is handled and leaves nothing behind."""
     from nonholo._work import state
     before, reached, at = signal.getsignal(signal.SIGINT), True, 0
     while reached:
@@ -290,7 +290,7 @@ def check_interrupts_on_the_way_in_and_out():
 
 
 def interrupted_on_entry(operation, entry):
-    """An interrupt exactly when a function is entered from C for the so-manieth time."""
+    """An interrupt exactly when a function is entered from C for the n-th time."""
     entered = 0
 
     def profile(frame, event, argument):

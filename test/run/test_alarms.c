@@ -1,6 +1,6 @@
 /* No false alarms: all shipped models with all methods that apply, at steps from large to small.
- * Where the answer is good, and the energy is kept where it is conserved, nothing is remarked.
- * Where it is not, a remark is welcome. The truth is a run of high order with small steps. */
+ * If the result is accurate, and a conserved energy is preserved, there is no remark.
+ * Otherwise a remark is welcome. The reference is a run of high order with small steps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

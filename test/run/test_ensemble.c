@@ -124,7 +124,7 @@ static const char runaway[] =
     "constraint y' = x*x'\nstart x = 0.1\nobserve height = y\n";
 enum { MEMBERS = 43, FAILING = 17 };
 
-typedef struct kept { /* what came through the hooks */
+typedef struct kept { /* what the hooks received */
     double q[MEMBERS][2], energy[MEMBERS][11];
     int64_t steps[MEMBERS], next;
     int status[MEMBERS], rows, out_of_order;
@@ -270,7 +270,7 @@ static void lists(void)
     nh_model_free(model);
 }
 
-/* Parts are consecutive members; joined they give what one process gives, to the last bit. */
+/* Parts are consecutive members; joined, they give the result of one process, to the last bit. */
 static void parts_and_sweeps(void)
 {
     enum { PARTS = 7 };
@@ -394,7 +394,7 @@ static int hear_member(void *user, const nh_member *member)
     return 0;
 }
 
-/* Often, but not always: workers that wait for their turn must hear of it too. */
+/* Often, but not always: workers that wait for their turn must be notified too. */
 static int is_due(void *user, int64_t done)
 {
     (void)done;
@@ -429,7 +429,7 @@ static void run_watched(const nh_ensemble_options *options, watcher *w, const nh
     nh_ensemble_free(e);
 }
 
-/* Threads that pause for checkpoints again and again; what a checkpoint holds goes on to the same
+/* Threads that pause for checkpoints again and again; a checkpoint continues to the same
  * bits. The alarm is for threads that wait for each other forever. */
 static void checkpoints(void)
 {

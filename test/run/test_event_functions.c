@@ -1,7 +1,7 @@
-/* Events that are functions of the caller's: zeros that are known in closed form along known
- * motions, of models and of systems made of C functions.
+/* Events that are the caller's functions: zeros that are known in closed form along
+ * known motions, for models and for systems of C functions.
  *
- * test_event_functions [COUNT [SEED]]: so many random functions with simple and double zeros. */
+ * test_event_functions [COUNT [SEED]]: COUNT random functions with simple and double zeros. */
 #include "open.h"
 
 #include <nonholo.h>

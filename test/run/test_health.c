@@ -1,5 +1,6 @@
-/* What runs remark, and where they stop: rank that is lost, masses that become singular, energies
- * that move, states that blow up. Each with what the program said before: nothing, and exit code 0.
+/* The remarks of runs, and where runs stop: loss of rank, masses that become singular, energies
+ * that change, states that blow up. For all of these the program formerly printed nothing and
+ * returned exit code 0.
  */
 #include <math.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 #include "open.h"
 
-/* A run from the model's start. Its remarks, one behind the other, go to `said`. */
+/* A run from the model's start. Its remarks, one after another, are written to `said`. */
 static nh_status go(const char *text, const char *method, double step, int64_t steps, char *said,
                     size_t size, nh_report *report)
 {
@@ -65,7 +66,7 @@ static void remarks(const char *text, const char *method, double step, int64_t s
         fprintf(stderr, "%s, step %g, said: %s\n", method, step, said);
 }
 
-/* ---- rank: the motion may go on in more than one way ---- */
+/* ---- rank: the motion may continue in more than one way ---- */
 
 /* A parallelogram passes the configuration where all its bars are in line. */
 static const char parallelogram[] =
@@ -105,7 +106,7 @@ static void test_rank(void)
         stops(slider, "gauss", steps[s], NH_DEPENDENT_CONSTRAINTS, 1.3645, "constraint ky");
 }
 
-/* ---- masses: p(v) turns round, and the motion ends ---- */
+/* ---- masses: p(v) has a turning point, and the motion ends ---- */
 
 static const char quartic_mass[] = "model quartic_mass\ncoordinate x\n"
                                    "lagrangian x'^4/4 - x'^2/2 - x\nstart x = 0, x' = 1.5\n";
@@ -127,7 +128,7 @@ static void test_mass(void)
     }
 }
 
-/* ---- energies that move, states that grow ---- */
+/* ---- energies that change, states that grow ---- */
 
 static const char spring[] = "model spring\ncoordinate x, y\n"
                              "lagrangian (x'^2 + y'^2)/2 - 500*(x^2 + y^2)\nstart x = 1, y' = 1\n";
@@ -156,11 +157,11 @@ static void test_blow_up(void)
     }
     remarks(driven, "rk4", 0.2, 100, "have grown by a factor");
     remarks(driven, "rk4", 0.2, 100, "the step 0.2 is large");
-    remarks(quartic, "rk4", 0.2, 100, "the energy, which the motion conserves, moved");
-    remarks(quartic, "dla01", 0.2, 100, "the energy, which the motion conserves, moved");
-    remarks(kepler, "rk4", 0.05, 100, "the energy, which the motion conserves, moved");
+    remarks(quartic, "rk4", 0.2, 100, "the energy, which the motion conserves, changed");
+    remarks(quartic, "dla01", 0.2, 100, "the energy, which the motion conserves, changed");
+    remarks(kepler, "rk4", 0.05, 100, "the energy, which the motion conserves, changed");
     remarks(winding, "gauss", 0.01, 100,
-            "the energy, which the motion conserves, moved"); /* 2 pi */
+            "the energy, which the motion conserves, changed"); /* 2 pi */
     remarks(quartic, "rk4", 0.005, 4000, NULL);
     remarks(kepler, "rk4", 0.002, 3000, NULL);
     remarks(spring, "gauss", 0.005, 10000, NULL);

@@ -1,6 +1,6 @@
-/* No allocation may be taken for granted: a whole way from text to files, with the first allocation
- * failing, then the second, and so on. Each time the library must say so, crash nowhere and give
- * everything back. */
+/* Any allocation may fail: the whole way from text to files, with the first allocation failing,
+ * then the second, and so on. Each time the library must report it, must not crash, and must
+ * free everything. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "check.h"
 
-/* ---- our own malloc in front of the C library's, which asks it too ---- */
+/* ---- our own malloc in front of the C library's, which also uses it ---- */
 
 #pragma GCC visibility push(default)
 
@@ -27,7 +27,7 @@ static bool from_then_on;   /* ... or that one and all after it */
 static long failed, living; /* living: those that were not freed */
 static bool watching;
 
-/* The pieces that were handed out and not given back; the C library has some of its own. */
+/* The blocks that were allocated and not freed; the C library has some of its own. */
 enum { PIECES = 1 << 16 };
 static void *handed_out[PIECES];
 
@@ -199,7 +199,7 @@ static nh_status files(const nh_system *system, nh_run *run, nh_report *report)
     return status;
 }
 
-/* What a way computed, as one number: what is done without memory must be done to the same bits. */
+/* The result of a way, as one number: work that does without the memory must give the same bits. */
 static uint64_t outcome;
 
 static void add_outcome(const double *value, int count)
@@ -310,7 +310,7 @@ static void walk(const char *what, way *go, const char *name, const char *method
             CHECK(status == NH_OK);
             break;
         }
-        /* What is only wished for (a faster way) may be done without, to the same bits. */
+        /* An optional allocation (for a faster way) may fail, with the same bits. */
         bool same = status == NH_OK && outcome == expected;
         spared += same;
         refused += status == NH_NO_MEMORY;

@@ -1,6 +1,6 @@
-/* Structs of options: zeros mean what the command line does, bit for bit, on every shipped model;
- * structs of older and newer programs are understood or refused; a run that was never started, or
- * that is asked to go backwards, does not advance. Usage: test_options NONHOLO */
+/* Structs of options: zeros have the same meaning as on the command line, bit for bit, on every
+ * shipped model; structs of older and newer programs are understood or refused; a run that was
+ * never started, or that is asked to go backwards, does not advance. Usage: test_options NONHOLO */
 #include <nonholo_analysis.h>
 
 #include <stdlib.h>
@@ -145,7 +145,7 @@ static void refused(void)
     CHECK(nh_system_start(system, NULL, q, v, NULL) == NH_OK);
     CHECK(nh_run_create(&run, system, &options, &report) == NH_OK);
     CHECK(nh_run_advance(run, 1, &report) == NH_BAD_ARGUMENT);
-    CHECK(strcmp(report.text, "member 0 of 3 has no state; nh_run_start gives it one") == 0);
+    CHECK(strcmp(report.text, "member 0 of 3 has no state; call nh_run_start first") == 0);
     CHECK(nh_run_save(run, &bytes, &size, &report) == NH_BAD_ARGUMENT);
     CHECK(nh_run_start(run, 0, 0, q, v, &report) == NH_OK);
     CHECK(nh_run_start(run, 2, 0, q, v, &report) == NH_OK);

@@ -1,5 +1,5 @@
-/* Passages near singular states: random motions, compared with solutions found without the library.
- * No answer may be wrong by more than 1% of the path without a remark or a failure. */
+/* Passages near singular states: random motions, compared with solutions computed without the
+ * library. No answer may be wrong by more than 1% of the path without a remark or a failure. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -167,7 +167,8 @@ static void runge_kutta(void (*rate)(const double *, const double *, double *), 
         y[i] += h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]);
 }
 
-/* The truth of a sphere's motion: its point of contact, and the third column of its attitude. */
+/* The reference for a sphere's motion: its point of contact, and the third column of its attitude.
+ */
 static void roll(motion *m, double time)
 {
     double R[3][3], A[3][3], K[3], y[11] = {m->q[0], m->q[1]}, *q = m->q, *v = m->v;
@@ -346,7 +347,7 @@ static double bars_error(const double *q, const double *end, double path)
     return worst / path;
 }
 
-/* With a number, motions that nothing was chosen on: test_passage SEED. */
+/* With a seed, motions that were not used to choose anything: test_passage SEED. */
 int main(int argc, char **argv)
 {
     static const char *const two[] = {"discrete-gradient", "gauss", NULL};

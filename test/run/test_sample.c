@@ -7,7 +7,7 @@
 
 enum { SAMPLES_MAX = 4000, MEMBERS_MAX = 5, SIZE = 3, WIDTH = 1 + 2 * SIZE };
 
-/* What the hook has seen of each member. */
+/* The samples of each member that the hook received. */
 typedef struct seen {
     int64_t count[MEMBERS_MAX], step[MEMBERS_MAX][SAMPLES_MAX];
     double row[MEMBERS_MAX][SAMPLES_MAX][WIDTH], wrapped[MEMBERS_MAX][SAMPLES_MAX][SIZE];

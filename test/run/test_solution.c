@@ -48,7 +48,7 @@ static double distance(const double *a, const double *b, int count)
     return most;
 }
 
-/* The states of all steps, with their bits, in an order of their own. */
+/* The states of all steps, with their bits, in a different order. */
 static void compare_steps(const nh_system *system, const trip *t, nh_solution *solution)
 {
     nh_report report;
@@ -99,7 +99,7 @@ static void compare_between(const nh_system *system, const trip *t, nh_solution 
     nh_run_free(fine);
 }
 
-/* Measured differences stand behind the bounds. */
+/* Measured differences are given after the bounds. */
 static const trip trips[] = {
     {"rolling-coin", "dop853:tolerance=1e-9", NULL, 0.1, 1e-8},
     {"rolling-coin", "dop853:tolerance=1e-9", NULL, 3, 1e-7},
@@ -198,7 +198,7 @@ static void follow_inputs(bool by_function)
 static const char *const ball = "model ball\ncoordinate y\nlagrangian y'^2/2 - y\n"
                                 "event floor: y falling\nwhen floor: y' = -y'\nstart y = 0.5\n";
 
-/* A ball on a floor, with e = 1: |y'| has its period for ever. And steps of other lengths. */
+/* A ball on a floor, with e = 1: |y'| keeps its period forever. And steps of other lengths. */
 static void follow_impacts(const char *method, double step, double error)
 {
     nh_report report;

@@ -78,7 +78,7 @@ static void test_trips(void)
     for (size_t i = 0; i < sizeof trips / sizeof *trips; i++)
         for (int64_t every = 1; every <= 7; every += 3)
             CHECK(follow(trips + i, every) == ROWS);
-    /* A skater whose prescribed speed comes to nothing at t = 3. */
+    /* A skater whose prescribed speed vanishes at t = 3. */
     const char *ends = "model ends\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\n"
                        "constraint x'^2 + y'^2 = 1 - t/3\nstart x' = 1\n";
     const trip failing = {ends, "gauss:stages=2", NULL, 0.1, NH_BACKEND_TAPE};
@@ -150,7 +150,7 @@ static void test_format(const nh_system *of, const char *folder, const char *end
     snprintf(path, sizeof path, "%s/table%s", folder, ending);
     snprintf(other, sizeof other, "%s/rows%s", folder, ending);
     CHECK(write_table(of, path, table, &report) == NH_OK);
-    sleep(1); /* nothing in a file may tell when it was written */
+    sleep(1); /* nothing in a file may depend on when it was written */
     CHECK(write_rows(of, other, table, &report) == NH_OK);
     CHECK(are_alike(path, other));
     unlink(path), unlink(other);
@@ -188,7 +188,7 @@ static void test_files(void)
     test_format(system, folder, ".csv", table);
     if (!strstr(nh_version_parts(), "no hdf5"))
         test_format(system, folder, ".h5", table);
-    /* A disk without room: said at the end, once, and nothing hangs. */
+    /* A full disk: reported once, at the end, and nothing hangs. */
     snprintf(full, sizeof full, "%s/full.npy", folder);
     CHECK(symlink("/dev/full", full) == 0);
     CHECK(write_table(system, full, table, &report) == NH_FILE_FAILED);

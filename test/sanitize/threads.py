@@ -1,6 +1,6 @@
-"""threads.py: Python threads that share a model and compute side by side, with functions of Python, ensembles on threads of
-their own, files, checkpoints and exceptions. Run by test_threads.sh with a library that the thread sanitizer watches; says
-by itself whether every thread found the same numbers."""
+"""threads.py: Python threads that share a model and compute side by side, with functions of Python, ensembles with their
+own threads, files, checkpoints and exceptions. Run by test_threads.sh with a library built with the thread sanitizer; it checks
+itself that every thread computed the same numbers."""
 import os
 import tempfile
 import threading

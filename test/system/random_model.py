@@ -1,7 +1,7 @@
-"""Texts of random small models, for comparison with independent.py. They use what the language has: constant and
+"""Texts of random small models, for comparison with independent.py. They use the features of the language: constant and
 varying mass, forces, linear, affine, nonlinear and time-dependent constraints, families, sums, functions, Lie
 algebras, and the ways to write numbers and operators. Masses stay definite and constraints independent: each
-constraint has a velocity of its own, which the others do not use."""
+constraint has its own velocity, which the others do not use."""
 
 ALGEBRAS = ["[w1, w2] = w3, [w2, w3] = w1, [w3, w1] = w2", "[w1, w2] = a*w3", "[w2, w1] = -w2 + 0.5*w3, [w1, w3] = w3"]
 CALLS = ["sin({})", "cos({})", "tanh({})", "atan({})", "exp(-({})^2)", "sqrt(2 + ({})^2)", "1/(1.5 + ({})^2)",
@@ -63,7 +63,7 @@ class Generator:
         return f"({' + '.join(terms)}\n  - {self.smooth(3)})"
 
     def right(self):
-        """What a settled velocity equals: of the others linear, affine, or not linear."""
+        """The value of a dependent velocity: linear, affine or nonlinear in the others."""
         kind, u = self.chance.random(), self.chance.choice(self.free) + "'"
         text = f"{self.bounded()}*{u}"
         if kind > 0.5:

@@ -1,6 +1,6 @@
-/* states MODEL: what the library finds at states, for test/comparison.py, which finds the same
- * without it. Reads states "t q... v..." from standard input and prints one JSON object: the names,
- * the start state, and for each state energy, residuals, accelerations, multipliers and
+/* states MODEL: the library's results at states, for test/comparison.py, which computes them
+ * independently. Reads states "t q... v..." from standard input and prints one JSON object: the
+ * names, the start state, and for each state energy, residuals, accelerations, multipliers and
  * observables. */
 #include <nonholo.h>
 

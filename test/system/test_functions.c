@@ -1,6 +1,6 @@
 /* Systems of the user's own C functions: the general kernel and the one compiled for the system's
  * sizes give the same bits, for constant and varying mass, one constraint and two, and both pass on
- * what a user's function returns. */
+ * the return value of a user function. */
 #include <nonholo.h>
 
 #include <math.h>
@@ -143,7 +143,7 @@ static void same_bits(const nh_functions *functions, const char *method, state s
     CHECK(general.q[0] != start.q[0]); /* it moved */
 }
 
-/* x, y, theta, v at time t by Runge and Kutta with tiny steps on the equations above. */
+/* x, y, theta, v at time t by the Runge-Kutta method with tiny steps on the equations above. */
 static void skate_slope(const double *y, double omega, double *dy)
 {
     double psi = y[3] * omega;

@@ -2,7 +2,7 @@
 """test_independent.py STATES [COUNT [SEED]] [--print]
 
 COUNT random models (100), every second one with a full mass matrix, are compared with the independent evaluator, and
-the comparison notices when one of the two got another model. STATES is the program of states.c. A model that fails is
+the comparison notices if one of the two is given another model. STATES is the program of states.c. A model that fails is
 printed. A coupled model without a well-conditioned state near its start is replaced by another."""
 
 import os
@@ -28,7 +28,7 @@ def compare(program, folder, text, other):
 
 
 def text_of(number, seed):
-    """The text of a model, and what is allowed of it."""
+    """The text of a model, and its tolerance."""
     if number % 2 == 0:
         return random_model(random.Random(seed * 1000003 + number)), TOLERANCE
     for attempt in range(100):

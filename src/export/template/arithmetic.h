@@ -11,7 +11,7 @@ static inline real broadcast(double x)
 }
 
 /* a b + c, rounded once as on the machine that exported this, whatever the flags of the compiler
- * are; with the instruction where the compiler may use it. */
+ * are; with the instruction if the compiler may use it. */
 static inline real fma_(real a, real b, real c)
 {
 #if FUSED
@@ -42,10 +42,10 @@ typedef struct nh_kernel_io {
     long long index;                                       /* steps done */
     double *q, *v, *q_low, *v_low, *revolutions, *memory; /* the state */
     const double *u;                                       /* inputs */
-    double *work;                                          /* for a step that is done with care */
+    double *work;                                          /* for a step that needs more care */
     double *node;                                          /* none */
     long long nodes, nodes_max;
-    int parts;                                             /* in which a step is done */
+    int parts;                                             /* of a composed step */
     double residual;                                       /* of a failed step */
     int iterations;
 } nh_kernel_io;

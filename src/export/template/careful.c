@@ -14,7 +14,7 @@ static int start_with_care(nh_kernel_io *io)
     return status;
 }
 
-/* One step in so many pieces of equal length (each part of a composed step in as many). */
+/* One step in a number of pieces of equal length (each part of a composed step in that many). */
 static int step_in_pieces(nh_kernel_io *io, int pieces)
 {
     kernel k;
@@ -40,8 +40,8 @@ static int step_in_pieces(nh_kernel_io *io, int pieces)
     return status;
 }
 
-/* Whether twice as many pieces lead to the same place, by and large. Where a motion ends, or grows
- * beyond all bounds, pieces can be solved too, but what they find is not the motion. */
+/* Whether twice as many pieces lead to nearly the same state. Where a motion ends or grows
+ * without bound, pieces can be solved as well, but their solution is not the motion. */
 static bool pieces_agree(const PREFIX_state *before, const PREFIX_state *found,
                          const PREFIX_state *finer)
 {
@@ -61,8 +61,8 @@ static bool pieces_agree(const PREFIX_state *before, const PREFIX_state *found,
 
 enum { PIECES_MAX = 8 };
 
-/* One step whose equations the fixed-point iteration did not solve: with Newton's method where the
- * method has it, else in pieces. */
+/* One step whose equations the fixed-point iteration did not solve: with Newton's method if the
+ * method has it, otherwise in pieces. */
 static int step_with_care(PREFIX_model *s, nh_kernel_io *io)
 {
     s->before = s->now;

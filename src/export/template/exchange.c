@@ -10,7 +10,7 @@ static void take_state(const double *q, const double *v, real *at, real *inner)
 }
 
 #if DENSE_MOTION
-/* ---- the equations of motion, solved in numbers ---- */
+/* ---- the equations of motion, solved numerically ---- */
 
 enum { MOTION_SIZE = N + M }; /* lambda, v' */
 
@@ -65,8 +65,8 @@ void PREFIX_derivatives(double t, const double *q, const double *v, const double
     show_velocities(at, found + M, dv);
 }
 
-/* Positions (part 0) or velocities (part 1) onto the constraints, along the reactions: Newton's
- * method. What moves is `moved`, one of the other two. */
+/* Moves positions (part 0) or velocities (part 1) onto the constraints, along the reactions, by Newton's
+ * method. `moved` is the one of the other two that moves. */
 static bool close_densely(double t, const real *q, const real *v, real *moved, int part,
                           const real *u)
 {
@@ -149,7 +149,7 @@ void PREFIX_change(double t, const double *q, const double *v, const double *u, 
             dv[i] = dv[i] + moved[i];
 #endif
     values[0] = out[0];
-    values[1] = 0; /* a largest value has no derivative */
+    values[1] = 0; /* the largest value has no derivative */
     for (int i = 0; i < PREFIX_OBSERVABLES; i++)
         values[2 + i] = out[1 + i];
 }
@@ -259,7 +259,7 @@ int PREFIX_act(int event, double t, double *q, double *v, const double *u)
     return acts;
 }
 
-/* The times of steps are counted from the start, so this is moved. */
+/* The times of steps are counted from the start, so the start is moved. */
 int PREFIX_advance_by(PREFIX_model *s, double length)
 {
     const double step = s->step, done = (double)s->index, now = s->time + done * step;

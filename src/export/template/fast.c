@@ -1,6 +1,6 @@
 /* ---- steps ---- */
 
-/* One step from time t on. A composed one consists of PARTS, which follow each other. */
+/* One step from time t. A composed step consists of PARTS in succession. */
 static inline int whole_step(kernel *k, const nh_kernel_io *io, double t)
 {
 #if PARTS > 1
@@ -31,7 +31,7 @@ static int start_fast(nh_kernel_io *io)
     return status;
 }
 
-/* Many steps, with the state in registers; up to the first that fails. */
+/* Many steps with the state in registers, up to the first that fails. */
 static int advance_fast(nh_kernel_io *io, long long steps)
 {
     kernel k;

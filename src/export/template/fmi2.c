@@ -40,7 +40,7 @@ EXPORTED const char *NAMED(fmi2GetVersion)(void)
 FMI(SetDebugLogging)(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String categories[]);
 FMI(SetDebugLogging)(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String categories[])
 {
-    return c ? fmi2OK : fmi2Error; /* only failures and what moved is told, always */
+    return c ? fmi2OK : fmi2Error; /* only failures and moved states are logged, always */
 }
 
 EXPORTED fmi2Component NAMED(fmi2Instantiate)(fmi2String name, fmi2Type type, fmi2String token,
@@ -67,8 +67,8 @@ EXPORTED fmi2Component NAMED(fmi2Instantiate)(fmi2String name, fmi2Type type, fm
     x->logger = functions ? functions->logger : NULL;
     x->log = log_message;
     x->steps = type == fmi2CoSimulation;
-    const char *why = !token || strcmp(token, TOKEN) != 0 ? "the guid is that of another model"
-                      : x->steps && !CO_SIMULATION ? "events that act are for model exchange only"
+    const char *why = !token || strcmp(token, TOKEN) != 0 ? "the guid belongs to another model"
+                      : x->steps && !CO_SIMULATION ? "events that change velocities are supported only in model exchange"
                                                    : NULL;
     if (!why)
         return x;
@@ -194,7 +194,7 @@ NONE(SetRealInputDerivatives,
 NONE(GetRealOutputDerivatives,
      (fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer order[],
       fmi2Real value[]),
-     "derivatives of outputs are not told")
+     "derivatives of outputs are not provided")
 NONE(CancelStep, (fmi2Component c), "a step ends before its call does")
 
 /* ---- states of an instance ---- */
@@ -237,7 +237,7 @@ FMI(SerializeFMUstate)(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], si
 FMI(SerializeFMUstate)(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], size_t size)
 {
     if (!state || size < sizeof(saved))
-        return unsupported(c, "there is not enough room for the state");
+        return unsupported(c, "the buffer is too small for the state");
     memcpy(bytes, state, sizeof(saved));
     return fmi2OK;
 }

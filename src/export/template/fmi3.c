@@ -25,7 +25,7 @@ static fmi3Status unsupported(void *instance_, const char *message)
     return fmi3Error;
 }
 
-/* The importer looks at a step; true when it wants to return early. */
+/* Shows a step to the importer; true if it wants to return early. */
 static int show_step(instance *x)
 {
     fmi3Boolean wanted = false;
@@ -45,7 +45,7 @@ EXPORTED const char *NAMED(fmi3GetVersion)(void)
 FMI(SetDebugLogging)(fmi3Instance i, fmi3Boolean on, size_t n, const fmi3String categories[]);
 FMI(SetDebugLogging)(fmi3Instance i, fmi3Boolean on, size_t n, const fmi3String categories[])
 {
-    return i ? fmi3OK : fmi3Error; /* only failures and what moved is told, always */
+    return i ? fmi3OK : fmi3Error; /* only failures and moved states are logged, always */
 }
 
 static instance *create(fmi3String name, fmi3String token, fmi3InstanceEnvironment environment,
@@ -64,7 +64,7 @@ static instance *create(fmi3String name, fmi3String token, fmi3InstanceEnvironme
     x->logger = log;
     x->log = log_message;
     if (!token || strcmp(token, TOKEN) != 0) {
-        log_message(x, ERROR, "the instantiationToken is that of another model");
+        log_message(x, ERROR, "the instantiationToken belongs to another model");
         free(x);
         return NULL;
     }
@@ -95,8 +95,8 @@ EXPORTED fmi3Instance NAMED(fmi3InstantiateCoSimulation)(
     instance *x = create(name, token, environment, log);
     if (x && (!CO_SIMULATION || eventModeUsed)) {
         log_message(x, ERROR,
-                    CO_SIMULATION ? "co-simulation has no event mode here"
-                                  : "events that act are for model exchange only");
+                    CO_SIMULATION ? "co-simulation does not support event mode"
+                                  : "events that change velocities are supported only in model exchange");
         free(x);
         return NULL;
     }
@@ -120,7 +120,7 @@ EXPORTED fmi3Instance NAMED(fmi3InstantiateScheduledExecution)(
     fmi3UnlockPreemptionCallback unlock)
 {
     if (log)
-        log(environment, fmi3Error, "logStatusError", "there is no scheduled execution here");
+        log(environment, fmi3Error, "logStatusError", "scheduled execution is not supported");
     return NULL;
 }
 
@@ -276,12 +276,12 @@ NONE(GetClock, (fmi3Instance i, const fmi3ValueReference vr[], size_t n, fmi3Clo
 NONE(SetClock, (fmi3Instance i, const fmi3ValueReference vr[], size_t n, const fmi3Clock value[]),
      "there are no clocks")
 NONE(GetNumberOfVariableDependencies, (fmi3Instance i, fmi3ValueReference vr, size_t *n),
-     "dependencies are not told")
+     "dependencies are not provided")
 NONE(GetVariableDependencies,
      (fmi3Instance i, fmi3ValueReference dependent, size_t elements[],
       fmi3ValueReference independents[], size_t of_independents[], fmi3DependencyKind kinds[],
       size_t n),
-     "dependencies are not told")
+     "dependencies are not provided")
 NONE(GetAdjointDerivative,
      (fmi3Instance i, const fmi3ValueReference unknowns[], size_t n_unknowns,
       const fmi3ValueReference knowns[], size_t n_knowns, const fmi3Float64 seed[], size_t n_seed,
@@ -323,8 +323,8 @@ NONE(ActivateModelPartition,
 NONE(GetOutputDerivatives,
      (fmi3Instance i, const fmi3ValueReference vr[], size_t n, const int32_t order[],
       fmi3Float64 value[], size_t values_),
-     "derivatives of outputs are not told")
-NONE(EnterStepMode, (fmi3Instance i), "co-simulation has no event mode here")
+     "derivatives of outputs are not provided")
+NONE(EnterStepMode, (fmi3Instance i), "co-simulation does not support event mode")
 
 /* ---- states of an instance ---- */
 
@@ -366,7 +366,7 @@ FMI(SerializeFMUState)(fmi3Instance i, fmi3FMUState state, fmi3Byte bytes[], siz
 FMI(SerializeFMUState)(fmi3Instance i, fmi3FMUState state, fmi3Byte bytes[], size_t size)
 {
     if (!state || size < sizeof(saved))
-        return unsupported(i, "there is not enough room for the state");
+        return unsupported(i, "the buffer is too small for the state");
     memcpy(bytes, state, sizeof(saved));
     return fmi3OK;
 }

@@ -23,7 +23,7 @@ enum {
 
 /* ---- an instance ---- */
 
-enum { /* modes, a bit each */
+enum { /* modes, one bit each */
     INSTANTIATED = 1,
     INITIALIZATION = 2,
     EVENT = 4,
@@ -38,16 +38,16 @@ enum { /* modes, a bit each */
 
 typedef enum outcome { GOOD, WARNING, DISCARD, ERROR } outcome;
 
-typedef struct kept { /* all that is saved as the state of an instance */
+typedef struct kept { /* everything that is saved as the state of an instance */
     PREFIX_model model; /* of co-simulation, with the parameters of the description */
 #if OPEN_PARAMETERS
     @open@_model open; /* with any others */
 #endif
     double t, q[SOME(NQ)], v[SOME(NV)], u[SOME(NU + PARAMETERS)]; /* inputs, then parameters */
     double tolerance;
-    int side[SOME(NE)]; /* signs of the event indicators when events were last looked at */
-    int moved;          /* the start is not that of the description */
-    int open_is_used;   /* since the parameters are not, either */
+    int side[SOME(NE)]; /* signs of the event indicators when events were last checked */
+    int moved;          /* the start differs from the description */
+    int open_is_used;   /* because the parameters differ as well */
     int mode;
 } kept;
 
@@ -61,7 +61,7 @@ struct instance {
     OWN_FIELDS
 };
 
-/* Compiled for processors that not everybody has. */
+/* Compiled for a processor that is not available everywhere. */
 static int fits_processor(void)
 {
 #if defined(__FMA__) && defined(__AVX2__) && defined(__GNUC__)
@@ -71,7 +71,7 @@ static int fits_processor(void)
 #endif
 }
 #define TOO_OLD                                                                                    \
-    "the binary needs a processor with FMA and AVX2; compiled here, the sources do without"
+    "the binary needs a processor with FMA and AVX2; the sources, compiled on this machine, do not"
 
 static const double start_u[] = START_U;
 
@@ -97,7 +97,7 @@ static outcome report(instance *x, outcome what, const char *message)
     return what;
 }
 
-/* Whether a function may be called now. Calls out of order are refused, and nothing happens. */
+/* Whether a function may be called now. Calls out of order are refused without any effect. */
 static int may(const instance *x, int modes, const char *function)
 {
     char text[160];
@@ -106,7 +106,7 @@ static int may(const instance *x, int modes, const char *function)
     if (x->now.mode & modes)
         return 1;
     if (x->log) {
-        (void)snprintf(text, sizeof text, "%s was called where it must not be", function);
+        (void)snprintf(text, sizeof text, "%s must not be called in this state", function);
         x->log(x, ERROR, text);
     }
     return 0;
@@ -114,7 +114,7 @@ static int may(const instance *x, int modes, const char *function)
 
 /* ---- steps, with the parameters of the description or with others ---- */
 
-/* A function of both programs, of which one is in use. */
+/* A function of the program that is in use, one of the two. */
 #if OPEN_PARAMETERS
 #define IN_USE(k, function, ...)                                                                   \
     ((k)->open_is_used ? @open@_##function(&(k)->open, __VA_ARGS__)                                \
@@ -158,7 +158,7 @@ typedef struct values { /* what has been computed for one call */
     double dq[SOME(NQ)], dv[SOME(NV)], output[OUTPUTS], indicator[SOME(NE)];
 } values;
 
-/* Of a state that the method has reached, as in a run; else from what was set. */
+/* For a state that the method has reached, as in a run; otherwise from the values that were set. */
 static void find_outputs(const instance *x, double *out)
 {
     const kept *k = &x->now;
@@ -207,7 +207,7 @@ static outcome get_values(instance *x, const unsigned *reference, size_t count, 
     values found = {0};
     for (size_t i = 0; i < count; i++) {
         if (reference[i] >= VARIABLES)
-            return report(x, ERROR, "there is no variable of this value reference");
+            return report(x, ERROR, "there is no variable with this value reference");
         out[i] = value_of(x, reference[i], &found);
     }
     return GOOD;
@@ -220,10 +220,10 @@ static outcome set_value(instance *x, unsigned reference, double value)
     kept *k = &x->now;
     const int r = (int)reference;
     if (!isfinite(value))
-        return report(x, ERROR, "a variable was set to something that is not a finite number");
+        return report(x, ERROR, "a variable was set to a value that is not finite");
     if (r >= FIRST_Q && r < FIRST_DQ) {
         if (!(k->mode & (INSTANTIATED | INITIALIZATION)))
-            return report(x, ERROR, "states are set before the initialization ends");
+            return report(x, ERROR, "states can be set only before the initialization ends");
         k->moved = 1;
         if (r < FIRST_V)
             k->q[r - FIRST_Q] = value;
@@ -237,7 +237,7 @@ static outcome set_value(instance *x, unsigned reference, double value)
     }
     if (r >= FIRST_PARAMETER && r < VARIABLES && can_be_set[r - FIRST_PARAMETER]) {
         if (!(k->mode & (INSTANTIATED | INITIALIZATION)))
-            return report(x, ERROR, "parameters are set before the initialization ends");
+            return report(x, ERROR, "parameters can be set only before the initialization ends");
         k->u[NU + r - FIRST_PARAMETER] = value;
         return GOOD;
     }
@@ -267,7 +267,7 @@ static double violation(const instance *x)
     return out[1];
 }
 
-/* A start that was set and violates the constraints is moved to them. */
+/* A given start that violates the constraints is moved onto them. */
 static outcome settle_start(instance *x)
 {
     kept *k = &x->now;
@@ -278,7 +278,7 @@ static outcome settle_start(instance *x)
     if (!(most > k->tolerance) || @open@_settle(k->t, k->q, k->v, k->u) != PREFIX_OK)
         return report(x, ERROR, "no state near the start satisfies the constraints");
     (void)snprintf(text, sizeof text,
-                   "the start violated a constraint by %.3g and was moved to the constraints", most);
+                   "the start violated a constraint by %.3g and was moved onto the constraints", most);
     return report(x, WARNING, text);
 }
 
@@ -304,7 +304,7 @@ static outcome end_initialization(instance *x)
         return status;
     }
     if (begin_steps(k) != PREFIX_OK)
-        return report(x, ERROR, "the method cannot begin at this start");
+        return report(x, ERROR, "the method cannot start from this state");
     k->mode = STEP;
     return status;
 }
@@ -316,7 +316,7 @@ static int wants_event_mode(const instance *x)
     return PREFIX_CONSTRAINTS > 0 && violation(x) > x->now.tolerance;
 }
 
-/* What events do, and back to the constraints: an integrator of others does not keep them. */
+/* Applies events and moves the state back onto the constraints, which the importer's integrator does not preserve. */
 static outcome update_states(instance *x, int *changed)
 {
     kept *k = &x->now;
@@ -368,7 +368,7 @@ static outcome get_derivatives(instance *x, double *out)
 
 /* ---- directional derivatives ---- */
 
-/* What unknowns change by when knowns do: states, inputs and parameters. */
+/* The changes of unknowns with the knowns: states, inputs and parameters. */
 static outcome get_changes(instance *x, const unsigned *unknown, size_t unknowns,
                            const unsigned *known, size_t knowns, const double *seed, double *out)
 {
@@ -384,14 +384,14 @@ static outcome get_changes(instance *x, const unsigned *unknown, size_t unknowns
                               ? STATES + NU + r - FIRST_PARAMETER
                               : -1;
         if (place < 0)
-            return report(x, ERROR, "derivatives are those by states, inputs and parameters");
+            return report(x, ERROR, "derivatives exist only with respect to states, inputs and parameters");
         by[place] += seed[i];
     }
     @open@_change(k->t, k->q, k->v, k->u, by, change, change + NQ, output);
     for (size_t i = 0; i < unknowns; i++) {
         const int r = (int)unknown[i];
         if (r < FIRST_Q || r >= FIRST_EVENT || r == FIRST_OUTPUT + 1)
-            return report(x, ERROR, "derivatives are those of states, their rates and outputs");
+            return report(x, ERROR, "derivatives exist only for states, their rates and outputs");
         out[i] = r < FIRST_DQ       ? by[r - FIRST_Q]
                  : r < FIRST_OUTPUT ? change[r - FIRST_DQ]
                                     : output[r - FIRST_OUTPUT];
@@ -409,7 +409,7 @@ static void take_state(kept *k)
     IN_USE(k, state_of, &k->t, k->q, k->v);
 }
 
-/* Steps of the method, up to `last` of them or until the importer wants to have a look. */
+/* Steps of the method, up to `last` of them or until the importer wants to see the state. */
 static int take_steps(instance *x, long long steps, int *stopped)
 {
     kept *k = &x->now;
@@ -428,7 +428,7 @@ static int take_steps(instance *x, long long steps, int *stopped)
     return status;
 }
 
-/* A communication step: as many steps of the method as fit, and a shorter one for what is left. */
+/* A communication step: as many steps of the method as fit, and a shorter one for the rest. */
 static outcome communicate(instance *x, double from, double length, int *stopped)
 {
     static const char *const why[] = PREFIX_WHY;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Takes a number of steps; prints t, q and v, a number a line. */
+/* Takes a number of steps; prints t, q and v, one number per line. */
 int main(int argc, char **argv)
 {
     static const char *const why[] = PREFIX_WHY;

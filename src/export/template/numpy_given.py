@@ -1,7 +1,7 @@
 
 
 def _given(t, q, v, u, parameters):
-    """What was given as arrays, the parameters with the rest of them, and the shape of the members."""
+    """The arguments as arrays, the parameters completed by the defaults, and the shape of the members."""
     unknown = set(parameters or ()) - set(PARAMETERS)
     if unknown:
         raise ValueError(f"not among {', '.join(PARAMETERS) or 'the parameters (there are none)'}: {', '.join(unknown)}")

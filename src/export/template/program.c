@@ -29,7 +29,7 @@ static bool is_finite(const PREFIX_state *x)
 }
 
 #if ROTATIONS > 0
-/* The velocities of a quaternion p that belong to a body rate, and the other way round. */
+/* The velocities of a quaternion p that belong to a body rate, and vice versa. */
 static void rate_of_body(const real *p, const real *v, real *w)
 {
     for (int i = 0; i < 3; i++) {
@@ -48,8 +48,8 @@ static void rate_of_quaternion(const real *p, const real *w, real *v)
 }
 #endif
 
-/* Between the velocities that users see and those of the method: a rotation has three of the one
- * kind and four of the other. */
+/* Conversion between the velocities that users see and those of the method: a rotation has three of
+ * the former and four of the latter. */
 static void show_velocities(const real *q, const real *inner, real *shown)
 {
 #if ROTATIONS > 0
@@ -99,7 +99,7 @@ static bool has_arrived(real change, real size, real last)
 #endif
 
 #if M > 0 && (INPUTS_MOVE_CONSTRAINTS || (FOR_EXCHANGE && !DENSE_MOTION))
-/* Velocities onto the constraints, along the reactions: Newton's method. */
+/* Moves velocities onto the constraints, along the reactions, by Newton's method. */
 static bool close_velocities(real t, const real *q, real *v, const real *u)
 {
     real kick[N + NB], x[NB + 1], close[2 * M], last = INFINITY;
@@ -128,7 +128,7 @@ static bool close_velocities(real t, const real *q, real *v, const real *u)
 }
 #endif
 
-/* The method begins, here and now. */
+/* Starts the method at the current state. */
 static int begin_method(PREFIX_model *s)
 {
     nh_kernel_io io = io_of(s);
@@ -143,7 +143,7 @@ static int begin_method(PREFIX_model *s)
 }
 
 #if INPUTS > 0 && (MEMORY > 0 || INPUTS_MOVE_CONSTRAINTS)
-/* What the method remembers was of other inputs, and the constraints may have moved. */
+/* The method's memory belongs to other inputs, and the constraints may have moved. */
 static int answer_inputs(PREFIX_model *s)
 {
     s->answered = 1;
@@ -176,7 +176,7 @@ int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const
 #if INPUTS > 0
     PREFIX_real given[INPUTS];
     fn_INPUTS(t, s->now.q, s->now.v, 0, given, s->input);
-    for (int i = 0; i < INPUTS - GIVEN_PARAMETERS; i++) /* parameters, behind them, stay */
+    for (int i = 0; i < INPUTS - GIVEN_PARAMETERS; i++) /* the parameters, which follow, stay */
         s->input[i] = given[i];
     s->answered = 1;
 #endif
@@ -198,7 +198,7 @@ void PREFIX_set_input(PREFIX_model *s, int index, PREFIX_real value)
 }
 #endif
 
-/* Up to a failure, but whether the state is finite is not looked at. */
+/* Steps up to a failure, without checking that the state is finite. */
 static int advance_blindly(PREFIX_model *s, long long steps)
 {
     const long long last = s->index + steps;
@@ -236,7 +236,7 @@ int PREFIX_advance(PREFIX_model *s, long long steps)
     int status = advance_blindly(s, steps);
     if (is_finite(&s->now))
         return status;
-    do { /* once more, a step at a time, up to the one that is not */
+    do { /* again, one step at a time, up to the one that is not finite */
         s->now = before;
         s->index = from;
         status = advance_blindly(s, 1);
@@ -260,7 +260,7 @@ PREFIX_real PREFIX_time(const PREFIX_model *s)
     return s->time + (double)s->index * s->step;
 }
 
-/* Full revolutions added back: 2 pi in two parts, as it was taken off. */
+/* Adds back full revolutions: 2 pi in two parts, as it was subtracted. */
 static void add_revolutions(const PREFIX_state *x, real *q)
 {
 #define WHOLE(place, coordinate) \
@@ -280,7 +280,7 @@ void PREFIX_state_of(const PREFIX_model *s, PREFIX_real *t, PREFIX_real *q, PREF
     show_velocities(s->now.q, s->now.v, v);
 }
 
-/* Energy, constraints and observables at a state; as in a run, from the velocities that users see. */
+/* Energy, constraints and observables at a state, computed from the velocities that users see, as in a run. */
 static void observe_at(const PREFIX_model *s, const real *q, real *out)
 {
 #if ROTATIONS > 0

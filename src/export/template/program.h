@@ -38,9 +38,9 @@ enum {
 
 typedef struct PREFIX_state {
     PREFIX_real q[@n@], v[@n@]; /* angles without full revolutions; velocities of the method */
-    PREFIX_real q_low[@n@], v_low[@n@]; /* what rounding left out */
+    PREFIX_real q_low[@n@], v_low[@n@]; /* compensation of rounding errors */
     PREFIX_real revolutions[@angles@];
-    PREFIX_real memory[@memory@]; /* what the method remembers */
+    PREFIX_real memory[@memory@]; /* memory of the method */
 } PREFIX_state;
 
 typedef struct PREFIX_model {
@@ -49,10 +49,10 @@ typedef struct PREFIX_model {
     int answered;                 /* 0: an input has changed since the last step */
     PREFIX_real step, time;       /* the time step, and t of the start state */
     long long index;              /* steps done */
-    long long cut;                /* steps that were done in pieces */
+    long long cut;                /* steps that were computed in pieces */
     PREFIX_real correction;       /* the last one of a step that failed, */
     int iterations;               /* and how many there were */
-    PREFIX_state before, found;   /* for steps that are done with more care */
+    PREFIX_state before, found;   /* for steps that need more care */
     PREFIX_real work[@work@];
 } PREFIX_model;
 
@@ -60,7 +60,7 @@ typedef struct PREFIX_model {
 int PREFIX_init(PREFIX_model *s);
 int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const PREFIX_real *v);
 
-@set_input@/* One step, or many, which is faster. After a failure the state is that before the step. */
+@set_input@/* One step, or many, which is faster. After a failure the state is the one before the step. */
 int PREFIX_step(PREFIX_model *s);
 int PREFIX_advance(PREFIX_model *s, long long steps);
 

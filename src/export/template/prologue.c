@@ -10,28 +10,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Products and sums are fused where fma() says so, and nowhere else. */
+/* Products and sums are fused only where fma() is called. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && (defined(__FP_FAST_FMA) || defined(__FP_FAST_FMAF))
 #if !defined(__STRICT_ANSI__)
 #pragma GCC optimize("fp-contract=off")
 #endif
-/* gcc 12 fuses them all the same where it computes two of them side by side. */
+/* gcc 12 fuses them nevertheless where it computes two of them side by side. */
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 
 #if defined(__GNUC__)
 #define expect(condition, usual) __builtin_expect((condition), (usual))
-/* Functions of one form serve many models, of which some do not need every argument. */
+/* The same form of functions serves many models, some of which do not need every argument. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#if defined(__clang__) /* which also tells of inline functions */
+#if defined(__clang__) /* which also warns about inline functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 #else
 #define expect(condition, usual) (condition)
 #endif
-/* gcc warns of loops that it cannot unroll. */
+/* gcc warns about loops that it cannot unroll. */
 #ifdef NONHOLO_UNROLL
 #define UNROLL(how) _Pragma(how)
 #else

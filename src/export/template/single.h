@@ -5,7 +5,7 @@ typedef int mask; /* 0 or -1 */
 #define BOTH(a, b) ((a) && (b) ? -1 : 0)
 #define EITHER(a, b) ((a) || (b) ? -1 : 0)
 
-/* What round-off is, and what comes near to it. */
+/* The size of round-off, and of values near it. */
 #define ROUND_OFF 0x1p-23
 #define STALLED 1e-3
 #define NEWTON_NEAR 1e-2

@@ -6,7 +6,7 @@ SYMBOLS = [t, *q, *v, *PARAMETERS]
 
 @functools.cache
 def derivative(f, x):
-    """df/dx as sp.diff gives it, but what is shared in f remains shared: formulas of large models would not end else."""
+    """df/dx as sp.diff gives it, except that shared parts of f remain shared; otherwise formulas of large models would never end."""
     if not f.args:
         return sp.Integer(1 if f == x else 0)
     if f.is_Piecewise:
@@ -24,13 +24,13 @@ def derivative(f, x):
 
 
 def total_derivative(f):
-    """What df/dt is without the accelerations."""
+    """df/dt without the accelerations."""
     return sp.Add(derivative(f, t), *(derivative(f, x) * rate for x, rate in zip(q, v)))
 
 
 @functools.cache
 def equations():
-    """M v' = f + K^T lambda, K v' + d = 0; velocities behind those of the coordinates are on the Lie algebra of BRACKETS."""
+    """M v' = f + K^T lambda, K v' + d = 0; velocities after those of the coordinates belong to the Lie algebra of BRACKETS."""
     p = [derivative(L, rate) for rate in v]
     f = [derivative(L, x) for x in q] + [sp.Integer(0)] * (len(v) - len(q))
     f = [a + b - total_derivative(c) for a, b, c in zip(f, FORCES, p)]
@@ -43,7 +43,7 @@ def equations():
 
 
 def symbolic_accelerations():
-    """v' and lambda, by Gaussian elimination: formulas become long with the model."""
+    """v' and lambda by Gaussian elimination; the formulas of large models are long."""
     M, f, K, d = equations()
     n, m = len(v), K.rows
     whole = M.row_join(-K.T).col_join(K.row_join(sp.zeros(m, m))) if m else M
@@ -52,7 +52,7 @@ def symbolic_accelerations():
 
 
 def _number(f, known):
-    """The value of a formula, each part of it found once."""
+    """The value of a formula; each part is computed once."""
     if f in known:
         return known[f]
     if f.is_Rational:
@@ -71,7 +71,7 @@ def _number(f, known):
 
 
 def _inner(q, v):
-    """With the rates of quaternions in place of body rates."""
+    """With the rates of quaternions instead of body rates."""
     v, out = list(v), []
     while len(out) < len(FORCES):
         if len(out) not in ROTATIONS:
@@ -84,7 +84,7 @@ def _inner(q, v):
 
 
 def _shown(q, w):
-    """The other way round; of accelerations."""
+    """The inverse, for accelerations."""
     out, i = [], 0
     while i < len(w):
         if i not in ROTATIONS:
