@@ -164,7 +164,8 @@ static void check_known(void)
 /* ---- explicit methods: every rooted tree up to an order ---- */
 
 /* A tree is the list of the levels of its nodes in depth-first order, the root at 0. */
-enum { NODES_MAX = 10, POINTS_MAX = 21 };
+/* CONTROLS: the damping, stability and pier of the general kernel */
+enum { NODES_MAX = 10, POINTS_MAX = 21, CONTROLS = 3 };
 typedef struct tree {
     int nodes, level[NODES_MAX];
 } tree;
@@ -271,7 +272,7 @@ static void check_explicit(const explicit_case *c)
     double whole[600] = {0}, w[POINTS_MAX];
     const int p = c->points, size = (int)choice.method->table_size(choice.option);
     /* behind the coefficients: whether scales of coordinates follow */
-    CHECK(size == p * (1 + p + c->estimates + c->bends) + choice.method->scaled);
+    CHECK(size == p * (1 + p + c->estimates + c->bends) + CONTROLS + choice.method->scaled);
     choice.method->table(choice.option, whole);
     const tableau m = {p, c->stages, whole + p};
     const double *b = m.a + m.last * p, *estimate = m.a + p * p;
