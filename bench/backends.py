@@ -7,7 +7,8 @@ that it calls, which other processes hardly change; with --wall they are wall-cl
 is a new, empty folder for each command; with --warm it already contains the kernel. The tape is stopped when it takes
 longer than the compiled run, and not started if a tenth of its steps take a fifth of that time: it is then not the better
 one. Measurements are repeated --repeat times, and up to three times more if the ratio is above 1.5, because other processes
-lengthen single times; the smallest time counts. The last line counts the ratios above 1.5."""
+lengthen single times; the smallest time counts. With --most, rows whose compiled run takes longer than so many seconds
+are left out. The last lines count them and the ratios above 1.5."""
 import argparse
 import json
 import math
@@ -59,7 +60,8 @@ def is_poor(best):
 
 
 def times_of(args, model, method, steps):
-    """The smallest time of each backend, and which one auto ended with; None where the method does not apply."""
+    """The smallest time of each backend, and which one auto ended with; None and infinity where the row takes too long,
+    None twice where the method does not apply."""
     best, chosen = {}, ""
     for attempt in range(args.repeat + AGAIN):
         if attempt >= args.repeat and not is_poor(best):
@@ -71,9 +73,9 @@ def times_of(args, model, method, steps):
                 if backend == "tape":
                     seconds, used = tape_seconds(args, model, method, steps, folder, best["compiled"])
                 else:
-                    seconds, used = seconds_of(args, model, method, steps, backend, folder)
-            if seconds is None:
-                return None, used
+                    seconds, used = seconds_of(args, model, method, steps, backend, folder, args.most)
+            if seconds is None or (backend == "compiled" and math.isinf(seconds)):
+                return None, seconds
             best[backend] = min(seconds, best.get(backend, seconds))
             chosen = used if backend == "auto" else chosen
     return best, chosen
@@ -93,21 +95,25 @@ def main():
     parser.add_argument("--methods")
     parser.add_argument("--steps", default="100,10000,1000000")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--most", type=float)
     args = parser.parse_args()
     models = args.models.split(",") if args.models else names(args.program, "models")
     methods = args.methods.split(",") if args.methods else names(args.program, "methods")
-    ratios = []
+    ratios, long = [], []
     print("%-22s %-20s %9s %9s %9s %9s  %-9s %s" % ("model", "method", "steps", "tape s", "compiled", "auto", "ended", "ratio"))
     for model in models:
         for method in methods:
             for steps in map(int, args.steps.split(",")):
                 best, chosen = times_of(args, model, method, steps)
                 if best is None:
+                    long += [(model, method, steps)] if chosen else []
                     break
                 ratio, poor = best["auto"] / min(best["tape"], best["compiled"]), is_poor(best)
                 ratios.append((ratio, poor))
                 print("%-22s %-20s %9d %9.3f %9.3f %9.3f  %-9s %.2f%s" % (model, method, steps, best["tape"],
                       best["compiled"], best["auto"], chosen, ratio, " <--" if poor else ""), flush=True)
+    for row in long:
+        print("longer than %g s: %s %s %d" % (args.most, *row))
     print("%d cases, largest ratio %.2f, above %.1f (and by more than %g s): %d" % (
         len(ratios), max(r for r, _ in ratios), LIMIT, SHORT, sum(poor for _, poor in ratios)))
 
