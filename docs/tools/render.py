@@ -10,8 +10,21 @@ ACCENTS = {"\u0307": "\u02d9", "\u0302": "\u02c6", "\u0303": "\u02dc"}  # combin
 MARKDOWN = "gfm+tex_math_dollars+attributes"
 
 
+def mend_operators(text):
+    """Spaces as in print: none around a letter that pandoc takes for an operator or after a sign, thin ones around names of functions."""
+    text = text.replace("<mo>ℓ</mo>", "<mi>ℓ</mi>")
+    text = re.sub(r'(form="prefix">[^<]*</mo>|<mo>[=,]</mo>(?:<mspace[^>]*></mspace>)?)<mo>−</mo>', r'\1<mo form="prefix">−</mo>', text)
+
+    def spaced(match):
+        left = "0" if match[1] else "0.17em"
+        right = "0" if re.match(r'(?:<msup>)?<mrow><mo[^>]*form="prefix">|</', match.string[match.end():]) else "0.17em"
+        return f'{match[1]}<mo lspace="{left}" rspace="{right}">{match[2]}</mo>'
+
+    return re.sub(r"(<semantics>(?:<mrow>)?|<mtd[^>]*>|)<mo>([a-z]{2,})</mo>", spaced, text)
+
+
 def mend_math(text):
-    """Puts accents above their letters, and makes parentheses as tall as their contents."""
+    """Puts accents above their letters, makes parentheses as tall as their contents, and mends spaces."""
     for combining, alone in ACCENTS.items():
         text = re.sub(rf'<mover>((?:(?!<mover>).)*?)<mo accent="true">{combining}</mo></mover>',
                       rf'<mover accent="true">\1<mo stretchy="false">{alone}</mo></mover>', text)
@@ -24,7 +37,7 @@ def mend_math(text):
             first = opened.pop()
             if not re.search("<mfrac|<mtable", "".join(parts[first:i])):
                 parts[first], parts[i] = (parts[k].replace("true", "false") for k in (first, i))
-    return "".join(parts)
+    return mend_operators("".join(parts))
 
 
 PROMPTS = {"console": r"\$ ", "pycon": r"(?:&gt;&gt;&gt;|\.\.\.) ?"}
@@ -56,9 +69,36 @@ def mark_long_code(text):
     return re.sub(r"<code>([^<]{33,})</code>(?!</pre>)", r'<code class="long">\1</code>', text)
 
 
+NOT_PROSE = re.compile(r"(<(pre|code|math|script)\b.*?</\2>|<[^>]+>)", re.S)
+UNITS = "ns|us|µs|ms|s|kB|MB|GB|kHz|GHz|m/s|rad"
+
+
+def keep_together(text):
+    """Lines are not broken within 1e-9, between a number and its unit, or in N = 3."""
+
+    def mend(prose):
+        prose = re.sub(r"(?<![\w.])\d[\d.]*e[-+]\d+", r'<span class="number">\g<0></span>', prose)
+        prose = re.sub(rf"(\d) ({UNITS})(?![\w-])", "\\1\u00a0\\2", prose)
+        return re.sub(r"(?<![\w-])(\w|eps|alpha|beta|theta) = (?=[-.\d])", "\\1\u00a0=\u00a0", prose)
+
+    parts = NOT_PROSE.split(text)  # prose, something else, the name of its tag, prose, ...
+    return "".join(part if i % 3 == 1 else mend(part) for i, part in enumerate(parts) if i % 3 != 2)
+
+
+MANY, LONG = 4, 24  # columns of a table that scrolls on a phone, letters of a cell that then gets some width
+
+
+def wrap_table(match):
+    table = match[0]
+    if len(re.findall("<t[hd]", table.split("</tr>")[0])) >= MANY:
+        cell = lambda m: m[0] if len(re.sub("<[^>]+>", "", m[2])) < LONG else f'<td class="long"{m[1]}>{m[2]}</td>'
+        table = re.sub(r"<td([^>]*)>(.*?)</td>", cell, table, flags=re.S)
+    return f'<div class="table">{table}</div>'
+
+
 def wrap_tables(text):
     """A box around each table, which scrolls where the table is wider than the screen."""
-    return text.replace("<table", '<div class="table"><table').replace("</table>", "</table></div>")
+    return re.sub(r"<table.*?</table>", wrap_table, text, flags=re.S)
 
 
 def pandoc(text, reader=MARKDOWN, *options):
@@ -67,7 +107,7 @@ def pandoc(text, reader=MARKDOWN, *options):
     done = subprocess.run(words, input=text, capture_output=True, text=True)
     if done.returncode or done.stderr:
         raise SystemExit(f"pandoc: {done.stderr or done.returncode}")
-    return wrap_tables(mark_long_code(mend_code(mend_math(done.stdout))))
+    return wrap_tables(keep_together(mark_long_code(mend_code(mend_math(done.stdout)))))
 
 
 def coloured(match):
