@@ -183,10 +183,17 @@ function addSearch() {
     }
 }
 
+/* ---- The menu: the entry of this page is in view, and the menu closes when a section of this page was chosen. ---- */
+
+function showPlaceInMenu() {
+    const menu = document.querySelector("nav.pages"), here = menu.querySelector("a.here");
+    if (here) menu.scrollTop = here.offsetTop - menu.offsetTop - menu.clientHeight / 3;
+}
+
 document.addEventListener("DOMContentLoaded", () => {
     addThemeButton();
+    showPlaceInMenu();
     addSearch();
     document.querySelectorAll("main pre").forEach(addCopyButton);
-    /* the menu closes when a section of this page was chosen */
     document.querySelectorAll("nav.pages a.part").forEach(a => a.addEventListener("click", () => { document.getElementById("menu").checked = false; }));
 });

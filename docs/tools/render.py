@@ -17,7 +17,7 @@ def mend_operators(text):
 
     def spaced(match):
         left = "0" if match[1] else "0.17em"
-        right = "0" if re.match(r'(?:<msup>)?<mrow><mo[^>]*form="prefix">|</', match.string[match.end():]) else "0.17em"
+        right = "0" if re.match(r'(?:<msup>)?<mrow><mo[^>]*form="prefix">|</|<annotation', match.string[match.end():]) else "0.17em"
         return f'{match[1]}<mo lspace="{left}" rspace="{right}">{match[2]}</mo>'
 
     return re.sub(r"(<semantics>(?:<mrow>)?|<mtd[^>]*>|)<mo>([a-z]{2,})</mo>", spaced, text)
