@@ -99,16 +99,20 @@ def is_property(node):
     return any(ast.unparse(d).split(".")[-1] in ("property", "cached_property") for d in node.decorator_list)
 
 
+def is_setter(node):
+    return any(ast.unparse(d).endswith(".setter") for d in node.decorator_list)
+
+
 def fields(node):
     """The fields of a dataclass."""
     if not any("dataclass" in ast.unparse(d) for d in node.decorator_list):
         return []
-    return [f"{n.target.id}: {ast.unparse(n.annotation)}" for n in node.body if isinstance(n, ast.AnnAssign)]
+    return [f"{n.target.id}: {ast.unparse(n.annotation)}" for n in node.body if isinstance(n, ast.AnnAssign) and not n.target.id.startswith("_")]
 
 
 def members(node):
     """Properties in a table, then methods."""
-    found = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
+    found = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_") and not is_setter(n)]
     lines = ["```python", *fields(node), "```", ""] if fields(node) else []
     properties = [n for n in found if is_property(n)]
     if properties:

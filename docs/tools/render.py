@@ -85,14 +85,15 @@ def keep_together(text):
     return "".join(part if i % 3 == 1 else mend(part) for i, part in enumerate(parts) if i % 3 != 2)
 
 
-MANY, LONG = 4, 24  # columns of a table that scrolls on a phone, letters of a cell that then gets some width
+MANY, SHORT, LONG = 4, 18, 24  # columns of a table that scrolls on a phone; letters of cells that then get the width they need
 
 
 def wrap_table(match):
-    table = match[0]
-    if len(re.findall("<t[hd]", table.split("</tr>")[0])) >= MANY:
-        cell = lambda m: m[0] if len(re.sub("<[^>]+>", "", m[2])) < LONG else f'<td class="long"{m[1]}>{m[2]}</td>'
-        table = re.sub(r"<td([^>]*)>(.*?)</td>", cell, table, flags=re.S)
+    table = re.sub(r"<code>([^<]{16,})</code>", r'<code class="wide">\1</code>', match[0])
+    if len(re.findall(r"<t[hd]\b", table.split("</tr>")[0])) >= MANY:
+        size = lambda cell: len(re.sub("<[^>]+>", "", cell))
+        kind = lambda cell: "short" if size(cell) <= SHORT else "long" if size(cell) >= LONG else ""
+        table = re.sub(r"<td>(.*?)</td>", lambda m: f'<td class="{kind(m[1])}">{m[1]}</td>' if kind(m[1]) else m[0], table, flags=re.S)
     return f'<div class="table">{table}</div>'
 
 
@@ -116,6 +117,11 @@ def coloured(match):
     return pandoc(f"```nh\n{code}\n```").strip() if re.match(r"(?:#.*\n)*model ", code) else match[0]
 
 
+def table_head(match):
+    """The first row of a man page's table, which is in bold, as its head."""
+    return "<thead>" + re.sub(r"<td([^>]*)><strong>(.*?)</strong></td>", r"<th\1>\2</th>", match[1]) + "</thead><tbody>"
+
+
 def man_page(path, pages):
     """A man page as a page of the manual: without NAME, examples as code, other man pages linked to their page."""
     with open(path) as file:
@@ -125,6 +131,9 @@ def man_page(path, pages):
     body = re.sub(r"<h2[^>]*>([A-Z ]+)</h2>", lambda m: f'<h2 id="{m[1].lower().replace(" ", "-")}">{m[1].capitalize()}</h2>', body)
     body = re.sub(r"<p>(nonholo [^<]*|mpirun [^<]*)</p>", r"<pre><code>\1</code></pre>", body)
     body = re.sub(r"<pre><code>(.*?)</code></pre>", coloured, body, flags=re.S)
-    body = re.sub(r"<strong>(-[^<\s]*)</strong>", r'<strong class="option">\1</strong>', body)
+    body = re.sub(r"<blockquote>\s*<p>·</p>\s*<p>(.*?)</p>\s*</blockquote>", r"<li>\1</li>", body, flags=re.S)
+    body = re.sub(r"(?:<li>(?:(?!</li>).)*</li>\s*)+", r"<ul>\n\g<0></ul>\n", body, flags=re.S)
+    body = re.sub(r"<tbody>\s*(<tr[^>]*>(?:\s*<td[^>]*><strong>[^<]*</strong></td>)+\s*</tr>)", table_head, body)
+    body = re.sub(r"<strong>(-[^<]{,24})</strong>", r'<strong class="option">\1</strong>', body)
     link = lambda m: f'<a href="{pages[m[1]]}.html">{m[1]}</a>' if m[1] in pages else m[0]
     return re.sub(r"<strong>([\w-]+)</strong>\(\d\)", link, body)
