@@ -85,16 +85,17 @@ def keep_together(text):
     return "".join(part if i % 3 == 1 else mend(part) for i, part in enumerate(parts) if i % 3 != 2)
 
 
-MANY, SHORT, LONG = 4, 18, 24  # columns of a table that scrolls on a phone; letters of cells that then get the width they need
+MANY, SHORT, LONG = 4, 18, 24  # columns of a wide table; letters of cells that are not broken, and of those that need some width
 
 
 def wrap_table(match):
     table = re.sub(r"<code>([^<]{16,})</code>", r'<code class="wide">\1</code>', match[0])
-    if len(re.findall(r"<t[hd]\b", table.split("</tr>")[0])) >= MANY:
+    many = len(re.findall(r"<t[hd]\b", table.split("</tr>")[0])) >= MANY
+    if many:
         size = lambda cell: len(re.sub("<[^>]+>", "", cell))
         kind = lambda cell: "short" if size(cell) <= SHORT else "long" if size(cell) >= LONG else ""
         table = re.sub(r"<td>(.*?)</td>", lambda m: f'<td class="{kind(m[1])}">{m[1]}</td>' if kind(m[1]) else m[0], table, flags=re.S)
-    return f'<div class="table">{table}</div>'
+    return f'<div class="table{" many" if many else ""}">{table}</div>'
 
 
 def wrap_tables(text):
