@@ -117,10 +117,13 @@ def members(node):
     properties = [n for n in found if is_property(n)]
     if properties:
         lines += ["| attribute | |", "|---|---|"]
-        for n in properties:
-            said = " ".join(line for line in prose(ast.get_docstring(n)) if line)
-            lines.append(f"| `{n.name}` | {said} |")
-        lines.append("")
+        blocks = {n.name: re.split(r"\n\s*\n", ast.get_docstring(n) or "") for n in properties}
+        is_example = lambda block: block.startswith(">>>")
+        for name, parts in blocks.items():
+            said = " ".join(line for part in parts if not is_example(part) for line in prose(part) if line)
+            lines.append(f"| `{name}` | {said} |")
+        lines.append("")  # examples do not fit into a table
+        lines += [line for parts in blocks.values() for part in parts if is_example(part) for line in prose(part)]
     for n in found:
         if n not in properties:
             lines += [f"#### {node.name}.{n.name} {{#{node.name.lower()}-{n.name}}}", "", "```python", signature(n, True), "```", ""]
