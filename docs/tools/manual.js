@@ -96,7 +96,8 @@ function score(entry, words) {
             sum += Math.min(count, 5) + (inText === 0 || /\W/.test(entry.lower[inText - 1]) ? 3 : 0);
         }
     }
-    return sum - Math.min(entry.text.length / 2000, 3);
+    sum -= Math.min(entry.text.length / 2000, 3);
+    return entry.address.startsWith("index.html") ? sum / 2 : sum; /* the overview only names what other pages explain */
 }
 
 function marked(text, words) {

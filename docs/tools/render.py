@@ -85,14 +85,17 @@ def keep_together(text):
     return "".join(part if i % 3 == 1 else mend(part) for i, part in enumerate(parts) if i % 3 != 2)
 
 
-MANY, SHORT, LONG = 4, 18, 24  # columns of a wide table; letters of cells that are not broken, and of those that need some width
+MANY, ROW = 4, 55  # columns of a wide table, or letters in a row of three
+SHORT, LONG = 18, 19  # letters of cells that are not broken, and of those that need some width
 
 
 def wrap_table(match):
     table = re.sub(r"<code>([^<]{16,})</code>", r'<code class="wide">\1</code>', match[0])
-    many = len(re.findall(r"<t[hd]\b", table.split("</tr>")[0])) >= MANY
+    size = lambda markup: len(re.sub(r"<[^>]+>\s*", "", markup))
+    rows = table.split("</tr>")
+    columns = len(re.findall(r"<t[hd]\b", rows[0]))
+    many = columns >= MANY or columns == MANY - 1 and max(map(size, rows)) > ROW
     if many:
-        size = lambda cell: len(re.sub("<[^>]+>", "", cell))
         kind = lambda cell: "short" if size(cell) <= SHORT else "long" if size(cell) >= LONG else ""
         table = re.sub(r"<td>(.*?)</td>", lambda m: f'<td class="{kind(m[1])}">{m[1]}</td>' if kind(m[1]) else m[0], table, flags=re.S)
     return f'<div class="table{" many" if many else ""}">{table}</div>'
