@@ -88,7 +88,7 @@ def main():
     build = os.path.join(os.path.dirname(os.path.abspath(__file__)), "build.py")
     subprocess.run([sys.executable, build, *sys.argv[1:4]], check=True)
     check_search(browser, manual)
-    for name in ("tutorial.html", "performance.html", "python-api.html", "theory.html"):
+    for name in ("tutorial.html", "performance.html", "python-api.html", "theory.html", "survey.html", "commands.html"):
         for width in (1400, 500):  # headless Chromium has no narrower window
             check_page(browser, manual, name, width)
     print("search, copy buttons, colours, live examples and widths are right")

@@ -27,9 +27,10 @@ TOOLS = os.path.join(DOCS, "tools")
 MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
-    ("", ["index", "tutorial", "bicycle", "gallery", "animation", "playground", "cookbook", "python", "export"]),
+    ("", ["index", "tutorial", "bicycle", "gallery", "animation", "playground", "cookbook", "python"]),
+    ("Guides", ["which-method", "rotations", "inputs", "events", "export", "long-runs", "scaling-out", "remarks"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
-    ("Background", ["which-method", "methods", "theory", "rotations", "inputs", "events", "figures", "survey", "papers", "performance", "remarks", "long-runs", "scaling-out", "reproducibility", "promises"]),
+    ("Background", ["methods", "theory", "figures", "survey", "papers", "performance", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
@@ -155,6 +156,8 @@ def write_pages():
     has_playground = copy_playground()
     bodies = {name: live.expand(local_links(body_of(name)), name, has_playground) for name in NAMES}
     titles = {name: title_of(name, body) for name, body in bodies.items()}
+    named = lambda body: re.sub(r'(<a href="([a-z-]+)\.html">)docs/\2\.md</a>', lambda m: f"{m[1]}{titles[m[2]]}</a>", body)
+    bodies = {name: named(body) for name, body in bodies.items()}
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     for name, body in bodies.items():
         write(name + ".html", fill_template(title=titles[name], version=version, nav=navigation(name, titles, body), body=body,

@@ -201,7 +201,7 @@ def entry(name, summary, folder):
     title, _, rest = summary.partition(":")
     changed = "".join(f", {k} = {v:g}" for k, v in view.get("set", {}).items())
     said = f"{kinds(facts)}; drawn to t = {view['time']:g}{changed}. Advised: `{facts.advised}`."
-    return ["<div>", "", f"## {name}", "", f"<!-- live {name} -->", "", f"**{title}:**{rest}", "", said[0].upper() + said[1:], "",
+    return ["<div>", "", f"## {name}", "", f"<!-- live {name} -->", "", f"**{title}:**{rest}" if rest else f"**{title}**", "", said[0].upper() + said[1:], "",
             "<details><summary>Model text</summary>", "", "```nh", model.text.strip(), "```", "", "</details>", "", "</div>", ""]
 
 

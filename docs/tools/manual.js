@@ -96,7 +96,8 @@ function score(entry, words) {
             sum += Math.min(count, 5) + (inText === 0 || /\W/.test(entry.lower[inText - 1]) ? 3 : 0);
         }
     }
-    return sum - Math.min(entry.text.length / 2000, 3);
+    sum -= Math.min(entry.text.length / 2000, 3);
+    return entry.address.startsWith("index.html") ? sum / 2 : sum; /* the overview only names what other pages explain */
 }
 
 function marked(text, words) {
@@ -183,10 +184,17 @@ function addSearch() {
     }
 }
 
+/* ---- The menu: the entry of this page is in view, and the menu closes when a section of this page was chosen. ---- */
+
+function showPlaceInMenu() {
+    const menu = document.querySelector("nav.pages"), here = menu.querySelector("a.here");
+    if (here) menu.scrollTop = here.offsetTop - menu.offsetTop - menu.clientHeight / 3;
+}
+
 document.addEventListener("DOMContentLoaded", () => {
     addThemeButton();
+    showPlaceInMenu();
     addSearch();
     document.querySelectorAll("main pre").forEach(addCopyButton);
-    /* the menu closes when a section of this page was chosen */
     document.querySelectorAll("nav.pages a.part").forEach(a => a.addEventListener("click", () => { document.getElementById("menu").checked = false; }));
 });

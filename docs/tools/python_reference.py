@@ -99,24 +99,31 @@ def is_property(node):
     return any(ast.unparse(d).split(".")[-1] in ("property", "cached_property") for d in node.decorator_list)
 
 
+def is_setter(node):
+    return any(ast.unparse(d).endswith(".setter") for d in node.decorator_list)
+
+
 def fields(node):
     """The fields of a dataclass."""
     if not any("dataclass" in ast.unparse(d) for d in node.decorator_list):
         return []
-    return [f"{n.target.id}: {ast.unparse(n.annotation)}" for n in node.body if isinstance(n, ast.AnnAssign)]
+    return [f"{n.target.id}: {ast.unparse(n.annotation)}" for n in node.body if isinstance(n, ast.AnnAssign) and not n.target.id.startswith("_")]
 
 
 def members(node):
     """Properties in a table, then methods."""
-    found = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
+    found = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_") and not is_setter(n)]
     lines = ["```python", *fields(node), "```", ""] if fields(node) else []
     properties = [n for n in found if is_property(n)]
     if properties:
         lines += ["| attribute | |", "|---|---|"]
-        for n in properties:
-            said = " ".join(line for line in prose(ast.get_docstring(n)) if line)
-            lines.append(f"| `{n.name}` | {said} |")
-        lines.append("")
+        blocks = {n.name: re.split(r"\n\s*\n", ast.get_docstring(n) or "") for n in properties}
+        is_example = lambda block: block.startswith(">>>")
+        for name, parts in blocks.items():
+            said = " ".join(line for part in parts if not is_example(part) for line in prose(part) if line)
+            lines.append(f"| `{name}` | {said} |")
+        lines.append("")  # examples do not fit into a table
+        lines += [line for parts in blocks.values() for part in parts if is_example(part) for line in prose(part)]
     for n in found:
         if n not in properties:
             lines += [f"#### {node.name}.{n.name} {{#{node.name.lower()}-{n.name}}}", "", "```python", signature(n, True), "```", ""]

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import textwrap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
 import header
@@ -15,10 +16,15 @@ def plain(paragraph):
 
 
 def prose(comment):
-    """Paragraphs, and lists whose items begin with '- '."""
-    points = re.split(r"\n\s*\n|\n(?=\s*- )", comment)
-    lines = ["- " + plain(p.strip()[2:]) if p.strip().startswith("- ") else "\n" + plain(p) + "\n" for p in points]
-    return "\n".join(lines).strip("\n")
+    """Paragraphs, lists whose items begin with '- ', and code, which is indented."""
+
+    def written(point):
+        if re.match(" {4}", point):
+            return f"\n```c\n{textwrap.dedent(point)}\n```\n"
+        return "- " + plain(point.strip()[2:]) if point.strip().startswith("- ") else "\n" + plain(point) + "\n"
+
+    points = re.split(r"\n[ \t]*\n|\n(?=\s*- )", comment)
+    return "\n".join(map(written, points)).strip("\n")
 
 
 def page(folder):

@@ -8,8 +8,9 @@ HEADING = re.compile(r'<h([1-4])(?: id="([^"]*)")?[^>]*>(.*?)</h\1>', re.S)
 
 
 def plain(markup):
-    """The text of a piece of HTML; formulas as what they were written as."""
-    markup = re.sub(r"<math.*?<annotation[^>]*>(.*?)</annotation>.*?</math>", r" \1 ", markup, flags=re.S)
+    """The text of a piece of HTML; formulas by their letters, displayed ones not at all."""
+    markup = re.sub(r'<math display="block".*?</math>', " … ", markup, flags=re.S)
+    markup = re.sub(r"<annotation.*?</annotation>", "", markup, flags=re.S)
     markup = re.sub(r"<(?:script|style).*?</(?:script|style)>", " ", markup, flags=re.S)
     markup = re.sub(r"</?(?:p|div|li|td|th|tr|pre|dd|dt|h\d|details|summary|br)\b[^>]*>", " ", markup)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", markup))).strip()
