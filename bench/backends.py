@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """backends.py [--warm] [--wall] [--models A,B] [--methods A,B] [--steps 100,10000] NONHOLO: how good the choice of --backend auto is.
 
-For every method, model and number of steps the whole command is run with each backend, one after the other, and the
-time of auto is divided by the better of tape and compiled. Times are processor times of the command and the compiler
+For every method, model and number of steps the whole command, without the estimate of the error (which is made only if
+the clock allows it), is run with each backend, one after the other, and the time of auto is divided by the better of tape and compiled. Times are processor times of the command and the compiler
 that it calls, which other processes hardly change; with --wall they are wall-clock times. The cache of compiled kernels
 is a new, empty folder for each command; with --warm it already contains the kernel. The tape is stopped when it takes
 longer than the compiled run, and not started if a tenth of its steps take a fifth of that time: it is then not the better
@@ -28,7 +28,7 @@ def seconds_of(args, model, method, steps, backend, folder, limit=None):
     """Seconds, and the backend that was in use at the end; (None, text) if the method does not apply,
     (inf, backend) if it takes longer than `limit`."""
     command = [args.program, "run", model, "--method", method, "--step", "0.001", "--steps", str(steps),
-               "--backend", backend, "--json", "--quiet"]
+               "--backend", backend, "--json", "--quiet", "--no-estimate"]
     stop = math.ceil(limit) + 1 if limit else resource.RLIM_INFINITY
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": folder},
