@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """backends.py [--warm] [--wall] [--models A,B] [--methods A,B] [--steps 100,10000] NONHOLO: how good the choice of --backend auto is.
 
-For every method, model and number of steps the whole command, without the estimate of the error (which is made only if
-the clock allows it), is run with each backend, one after the other, and the time of auto is divided by the better of tape and compiled. Times are processor times of the command and the compiler
-that it calls, which other processes hardly change; with --wall they are wall-clock times. The cache of compiled kernels
-is a new, empty folder for each command; with --warm it already contains the kernel. The tape is stopped when it takes
-longer than the compiled run, and not started if a tenth of its steps take a fifth of that time: it is then not the better
-one. Measurements are repeated --repeat times, and up to three times more if the ratio is above 1.5, because other processes
-lengthen single times; the smallest time counts. With --most, rows whose compiled run takes longer than so many seconds
-are left out. The last lines count them and the ratios above 1.5."""
+For every method, model and number of steps the whole command is run with each backend, one after the other, without the
+estimate of the error (which is made only if the clock allows it), and the time of auto is divided by the better of tape
+and compiled. Times are processor times of the command and the compiler that it calls, which other processes hardly
+change; with --wall they are wall-clock times. The cache of compiled kernels is a new, empty folder for each command; with
+--warm it already contains the kernel. The tape is stopped when it takes longer than the compiled run, and not started if a
+tenth of its steps take a fifth of that time: it is then not the better one. Measurements are repeated --repeat times, and
+up to three times more if the ratio is above 1.5, because other processes lengthen single times; the smallest time counts.
+With --most, rows whose compiled run takes longer than so many seconds are left out. The last lines count them and the
+ratios above 1.5."""
 import argparse
 import json
 import math
