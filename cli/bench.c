@@ -7,6 +7,7 @@
 #include "method_list.h"
 #include "progress.h"
 #include "subject.h"
+#include "timing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 /* Other processes disturb the timings, so the minimum of many short ones is used. */
 enum { REPEATS = 40, STEPS_LEAST = 16, STEPS_FEWEST = 8, STEPS_MOST = 20000, LANES = 64 };
-static const double timing = 1e-3, standard_step = 0.05; /* seconds per timing; the step */
+static const double timing = 1e-3; /* seconds */
 
 enum { TAPE, COMPILED, TAPE_LANES, COMPILED_LANES, WAYS };
 static const char *const key[WAYS] = {"tape", "compiled", "tape_64", "compiled_64"};
@@ -69,10 +70,9 @@ static nh_status measure(const subject *s, nh_run_options wanted, double *best, 
     return status;
 }
 
-static int measure_row(row *r, const subject *s, const options *given)
+static int measure_row(row *r, const subject *s, const options *given, double step)
 {
     nh_report report;
-    double step = isnan(given->step) ? standard_step : given->step;
     for (int way = 0; way < WAYS; way++) {
         nh_run_options wanted = run_options(given, r->method, step, STEPS_MOST);
         wanted.backend = way == TAPE || way == TAPE_LANES ? NH_BACKEND_TAPE : NH_BACKEND_COMPILED;
@@ -88,9 +88,9 @@ static int measure_row(row *r, const subject *s, const options *given)
 
 /* ---- the report ---- */
 
-static void tell_text(const subject *s, const row *rows, int count)
+static void tell_text(const subject *s, double step, const row *rows, int count)
 {
-    printf("%s: time per step of one trajectory\n", nh_system_name(s->system));
+    printf("%s: time per step of %.4g, of one trajectory\n", nh_system_name(s->system), step);
     printf("  %-26s %10s %10s %12s %12s\n", "method", "tape", "compiled", "tape x64",
            "compiled x64");
     for (int i = 0; i < count; i++) {
@@ -101,10 +101,11 @@ static void tell_text(const subject *s, const row *rows, int count)
     }
 }
 
-static void tell_json(json *j, const subject *s, const row *rows, int count)
+static void tell_json(json *j, const subject *s, double step, const row *rows, int count)
 {
     json_object(j, NULL);
     json_text(j, "model", nh_system_name(s->system));
+    json_real(j, "step", step);
     json_array(j, "methods");
     for (int i = 0; i < count; i++) {
         json_object(j, NULL);
@@ -126,9 +127,14 @@ static int bench_model(const options *given, json *out)
     subject s = {0};
     candidate *methods = NULL;
     int count = 0;
+    int64_t steps;
+    double step = given->step;
     int answer = subject_open(&s, given);
     if (!answer)
         answer = choose_methods(&methods, &count, common, &s, given);
+    if (!answer && isnan(step))
+        answer = plan_common_step("bench", given, &s, most_demanding(methods, count)->text, &step,
+                                  &steps);
     row *rows = answer ? NULL : calloc((size_t)count, sizeof *rows);
     if (!answer && !rows) {
         complain("out of memory");
@@ -138,14 +144,14 @@ static int bench_model(const options *given, json *out)
     progress_begin(&bar, count, given->quiet);
     for (int i = 0; i < count && !answer; i++) {
         rows[i].method = methods[i].text;
-        answer = measure_row(rows + i, &s, given);
+        answer = measure_row(rows + i, &s, given, step);
         progress_update(&bar, i + 1);
     }
     progress_end(&bar);
     if (!answer && given->json)
-        tell_json(out, &s, rows, count);
+        tell_json(out, &s, step, rows, count);
     else if (!answer)
-        tell_text(&s, rows, count);
+        tell_text(&s, step, rows, count);
     free(rows);
     free(methods);
     subject_free(&s);
@@ -181,8 +187,9 @@ const command command_bench = {
     .help = "Measures the time per step from the start state, on the tape and compiled, for one\n"
             "trajectory and for 64 trajectories computed together (time per trajectory), as the\n"
             "minimum of many short timings. Without MODEL it uses two shipped models; without\n"
-            "--methods, those of a few common methods that apply. 'make bench' in the source\n"
-            "tree compares with hand-written programs and with other solvers.",
+            "--methods, those of a few common methods that apply; without --step, a step that\n"
+            "suits the motion. 'make bench' in the source tree compares with hand-written\n"
+            "programs and with other solvers.",
     .examples = "nonholo bench\n"
                 "nonholo bench mine.nh --methods dla01,gauss:stages=2 --step 0.01",
     .options = OPTIONS_MODEL | OPTIONS_METHODS | OPTIONS_BENCH,

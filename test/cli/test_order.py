@@ -387,6 +387,16 @@ def steps_are_timed(program, folder):
             check(0 < row[way] < 1e7, f"{row['method']}, {way}: {row[way]} ns a step")
 
 
+def bench_takes_a_step_that_suits_the_motion(program, folder):
+    """With the step of 0.05 that was fixed before, rk4 leaves the rattleback's motion in its fourth step."""
+    done = program("bench", "rattleback", "--json")
+    same((done.returncode, done.stderr), (0, ""))
+    (found,) = json.loads(done.stdout)["models"]
+    check(0 < found["step"] < 0.005, f"step {found['step']}")  # measured: 0.0001
+    for row in found["methods"]:
+        check(all(row[way] > 0 for way in ("tape", "compiled", "tape_64", "compiled_64")), row)
+
+
 def bench_takes_the_methods_that_apply(program, folder):
     """Methods of the standard list are used if they apply; a method that the user names must apply."""
     (found,) = program.json("bench", "chaplygin-sleigh")["models"]  # M(q): dla01 and leapfrog do not apply
