@@ -103,11 +103,16 @@ static inline void freeze_quads(kernel *k, quad_spark *f, const quad_iteration *
 /* The changes of the velocities that the momenta require, with M frozen. */
 static inline void find_moves(const kernel *k, quad_spark *s, quad_iteration *t)
 {
-    quad push[STAGE_QUADS][N];
+    quad push[(1 + SPLIT) * STAGE_QUADS][N], (*reaction)[N] = push + SPLIT * STAGE_QUADS;
     EACH_STAGE_QUAD(w)
     {
-        EACH(n, N) push[w][n] = QUAD_F(w)[n] * k->h;
-        quad_add_K(k, push[w], QUAD_K(w), s->X[w]);
+        EACH(n, N)
+        {
+            push[w][n] = QUAD_F(w)[n] * k->h;
+            if (SPLIT)
+                reaction[w][n] = quad_broadcast(0);
+        }
+        quad_add_K(k, reaction[w], QUAD_K(w), s->X[w]);
     }
     TO_MEMORY(push);
     EACH_QUAD(w)
@@ -115,7 +120,10 @@ static inline void find_moves(const kernel *k, quad_spark *s, quad_iteration *t)
         EACH(n, N)
         {
             const quad from = quad_broadcast(s->p0[n]) - QUAD_P(w)[n];
-            QUAD_ARGUMENT(w)[n] = plus_weighted_quad(from, TABLE_F(0), push, n, w);
+            quad sum = plus_weighted_quad(from, TABLE_F(0), push, n, w);
+            if (SPLIT)
+                sum = plus_weighted_quad(sum, TABLE_R(0), reaction, n, w);
+            QUAD_ARGUMENT(w)[n] = sum;
         }
         CALL_POINTS(SUBSTITUTE, t->Q[w], t->V[w], QUAD_FACTORS(w), t->next[w]);
     }

@@ -498,8 +498,8 @@ static int step_plain(kernel *k)
 
 /* One trajectory in an emitted kernel: with enough stages, four of them at a time. */
 #ifdef NH_QUADS
-#if S >= (PLAIN_MOMENTUM ? 3 : 2) && DIRECT && SPLIT == 0 && BETWEEN == 0 && !NONIDEAL &&          \
-    (POSITIONS == 0 || !PLAIN_MOMENTUM)
+#if DIRECT && !NONIDEAL &&                                                                         \
+    (PLAIN_MOMENTUM ? S >= 3 && SPLIT == 0 && BETWEEN == 0 && POSITIONS == 0 : S >= 2)
 #define IN_QUADS
 #include "method/spark_quads.h"
 #endif
