@@ -40,6 +40,8 @@ def seconds_of(args, model, method, steps, backend, folder, limit=None):
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     if done.returncode < 0:
         return float("inf"), backend
+    if done.returncode > 2:
+        raise SystemExit("%s: exit code %d\n%s" % (" ".join(command), done.returncode, done.stderr))
     if done.returncode != 0:
         return None, done.stderr.strip()
     return seconds, json.loads(done.stdout)["backend"]
@@ -116,7 +118,7 @@ def main():
     for row in long:
         print("longer than %g s: %s %s %d" % (args.most, *row))
     print("%d cases, largest ratio %.2f, above %.1f (and by more than %g s): %d" % (
-        len(ratios), max(r for r, _ in ratios), LIMIT, SHORT, sum(poor for _, poor in ratios)))
+        len(ratios), max((r for r, _ in ratios), default=0), LIMIT, SHORT, sum(poor for _, poor in ratios)))
 
 
 main()

@@ -37,6 +37,10 @@
 #define MORE_FOR_AN_ENTRY 0.067 /* of K, for each of the n m entries */
 #define MORE_FOR_A_COEFFICIENT 0.0016
 enum { COMMON_BYTES = 60000, ENTRIES_UNROLLED = 72 };
+/* Compiling pays if the rest would take this many times as long on the tape: compiled steps take
+ * time too, from a fifth of the tape's to all of it. With 1, in 597 runs of a million steps, all 30
+ * that took more than 1.25 times as long as with the better backend had been compiled too early. */
+#define PAYS 1.5
 /* Steps of the tape take longer while code and data are not in the caches yet. Compiling is decided
  * on after this part of the time that it takes. */
 #define SAMPLE 0.03
@@ -184,7 +188,7 @@ static void consider(nh_run *run)
     if (remaining < CACHE_PAYS_SECONDS + CACHE_SECONDS_A_LINE * tape_lines(run))
         return;
     const double compiling = compile_seconds(run);
-    const bool pays = remaining > compiling && t->seconds * share > SAMPLE * compiling;
+    const bool pays = remaining > PAYS * compiling && t->seconds * share > SAMPLE * compiling;
     if (!pays && t->not_cached)
         return;
     t->open =
