@@ -3,7 +3,7 @@
  *
  * The time per step is hard to predict: implicit methods evaluate the system as often as their
  * iterations need. So with NH_BACKEND_AUTO a run starts on the tape and is timed. When the
- * remaining steps would take longer than the compiler, the compiler is started. Its duration is
+ * remaining steps would take clearly longer than the compiler, it is started. Its duration is
  * hard to predict as well, so the run waits for half of the time that the remaining steps would
  * take on the tape, a moment at a time; then it continues on the tape while the compiler runs in
  * the background. Either way it uses the compiled kernel as soon as it is available, which does not
