@@ -1,8 +1,8 @@
 /* The method of Dormand and Prince of order 5 with an error estimate of order 4; six stages.
  *
  * Order 5. Preserves the constraints and, where the energy is conserved and the constraints are
- * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 4 and takes no
- * further stages. */
+ * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 4 and takes
+ * no further stages. */
 #define STAGES 6
 #define EXTRA 0
 #define BENDS 1

@@ -2,8 +2,8 @@
  * the error estimate.
  *
  * Order 9. Preserves the constraints and, where the energy is conserved and the constraints are
- * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 8 and takes four
- * more stages. */
+ * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 8 and takes
+ * four more stages. */
 #define STAGES 16
 #define EXTRA 4
 #define BENDS 5
