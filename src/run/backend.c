@@ -38,8 +38,9 @@
 #define MORE_FOR_A_COEFFICIENT 0.0016
 enum { COMMON_BYTES = 60000, ENTRIES_UNROLLED = 72 };
 /* Compiling pays if the rest would take this many times as long on the tape: compiled steps take
- * time too, from a fifth of the tape's to all of it. With 1, in 597 runs of a million steps, all 30
- * that took more than 1.25 times as long as with the better backend had been compiled too early. */
+ * time too, from a fifth of the tape's to all of it. With 1, of 597 runs of a million steps, 40
+ * took more than 1.25 times as long as with the better backend, and 33 of these were compiled
+ * although the tape was the better one. */
 #define PAYS 1.5
 /* Steps of the tape take longer while code and data are not in the caches yet. Compiling is decided
  * on after this part of the time that it takes. */
