@@ -441,9 +441,10 @@ static void forget_step(nh_run *run)
 /* Checks the motion if a check is due, then changes the inputs that change now. */
 static nh_status after_steps(nh_run *run, int64_t look, nh_report *report)
 {
+    const nh_clock clock = nh_run_clock(run);
     if (nh_crossings_all_ended(run))
         return NH_OK;
-    nh_status status = run->steps == look ? nh_health_look(run, report) : NH_OK;
+    nh_status status = run->steps == look ? nh_health_look(run, &clock, report) : NH_OK;
     nh_failure f = {0};
     if (status == NH_OK)
         status = nh_run_renew_inputs(run, report);
@@ -502,6 +503,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
     double begin = nh_clock_seconds(), aside = 0; /* time spent on the compiler */
     nh_status status = NH_OK;
     nh_failure f = {0};
+    const nh_clock clock = nh_run_clock(run);
     run->stopped = false;
     status = nh_run_settle_inputs(run, report);
     nh_solution_note(run, false);
@@ -509,7 +511,7 @@ nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
         status = nh_describe_failure(run, &f, report);
     int64_t last = run->steps + steps;
     if (status == NH_OK && steps > 0)
-        nh_health_begin(run);
+        nh_health_begin(run, &clock);
     while (status == NH_OK && run->steps < last && !nh_crossings_all_ended(run)) {
         const int64_t from = run->steps, chunk = chunk_of(run);
         const int64_t whole = last - from > chunk ? from + chunk : last;

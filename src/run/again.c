@@ -54,7 +54,7 @@ bool nh_health_beside(nh_run *run, int member, const double *q, const double *v,
 double nh_health_again(nh_run *run, int member, int64_t from, const double *q, const double *v,
                        int64_t steps, int64_t count, const double *q1, const double *v1)
 {
-    const double t = nh_health_time(run, from), span = (double)steps * run->step;
+    const double t = nh_health_time(run, from), span = (double)steps * run->health->clock.step;
     if (!nh_health_beside(run, member, q, v, t, span / (double)count, count))
         return -1;
     return nh_health_differ(run, member, t + span, span, q1, v1);
@@ -75,7 +75,8 @@ double nh_health_try(nh_run *run, int member, int64_t from, const double *q, con
 {
     nh_health *h = run->health;
     double *q1 = h->work + 2 * h->n, *v1 = q1 + h->n;
-    if (!nh_health_beside(run, member, q, v, nh_health_time(run, from), run->step, steps))
+    if (!nh_health_beside(run, member, q, v, nh_health_time(run, from), run->health->clock.step,
+                          steps))
         return -1;
     memcpy(q1, h->block, 2 * (size_t)h->n * sizeof *q1);
     return nh_health_again(run, member, from, q, v, steps, 2 * steps, q1, v1);
@@ -93,7 +94,7 @@ bool nh_health_moves_evenly(nh_run *run, int member)
         const double v0 = before[(n + i) * lanes];
         const bool moves = i < run->system->coordinates;
         change[i] = v[i] - v0;
-        mean[i] = moves ? q[i] - before[i * lanes] - run->step * (v0 + v[i]) / 2 : 0;
+        mean[i] = moves ? q[i] - before[i * lanes] - run->health->clock.step * (v0 + v[i]) / 2 : 0;
     }
     for (int a = 0; a < shape->angles; a++)
         mean[shape->angle[a]] = remainder(mean[shape->angle[a]], 6.283185307179586);
@@ -101,5 +102,6 @@ bool nh_health_moves_evenly(nh_run *run, int member)
         return false;
     const double speed = nh_condition_length(&h->condition, v);
     return nh_condition_length(&h->condition, change) < EVEN_CHANGE * speed &&
-           nh_condition_length(&h->condition, mean) < EVEN_MEAN * fabs(run->step) * speed;
+           nh_condition_length(&h->condition, mean) <
+               EVEN_MEAN * fabs(run->health->clock.step) * speed;
 }

@@ -139,7 +139,8 @@ static void describe_singular(nh_run *run, const nh_failure *f, const place *at,
     const char *where = at_start ? "at the start" : "there";
     char names[160] = "", what[240] = "the state is no longer finite", advice[64];
     if (status == NH_DEPENDENT_CONSTRAINTS) {
-        nh_health_name_constraints(run, f->member, names, sizeof names);
+        const nh_clock clock = nh_run_clock(run);
+        nh_health_name_constraints(run, &clock, f->member, names, sizeof names);
         snprintf(what, sizeof what, "the constraints depend on each other %s%s%s%s", where,
                  *names ? " (" : "", names, *names ? ")" : "");
     } else if (status == NH_SINGULAR_MASS)

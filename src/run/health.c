@@ -176,7 +176,7 @@ void nh_health_start(nh_run *run, int member)
 
 double nh_health_time(const nh_run *run, int64_t step)
 {
-    return run->time + (double)step * run->step;
+    return run->health->clock.time + (double)step * run->health->clock.step;
 }
 
 void nh_health_say(nh_run *run, int member, nh_concern concern, const char *format, ...)
@@ -247,7 +247,7 @@ static nh_status check_growth(nh_run *run, int member, double kinetic)
                       "the velocities have grown by a factor of %.1g until t = %.6g; if this is "
                       "not expected of the motion, try a smaller step (now %g)",
                       sqrt(kinetic / track->first_kinetic), nh_health_time(run, run->steps),
-                      run->step);
+                      run->health->clock.step);
     return NH_OK;
 }
 
@@ -270,7 +270,7 @@ static nh_status check_energy(nh_run *run, int member, double energy, double res
     nh_print(what, sizeof what,
              "the energy, which the motion conserves, changed from %.6g to %.6g: the step (now %g) "
              "is far too large",
-             track->energy, energy, run->step);
+             track->energy, energy, run->health->clock.step);
     return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
 }
 
@@ -374,7 +374,7 @@ static void conclude_energy(nh_run *run, int member)
         run, member, NH_CONCERN_ENERGY,
         "the energy, which the motion conserves, changed by %.2g until t = %.6g, which is %.2g%% "
         "of the largest kinetic energy; try a smaller step (now %g) or a method that preserves it",
-        track->moved, track->moved_at, 100 * track->moved / scale, run->step);
+        track->moved, track->moved_at, 100 * track->moved / scale, run->health->clock.step);
 }
 
 /* ---- checks ---- */
@@ -454,7 +454,7 @@ static void try_a_step(nh_run *run, int member)
         nh_health_say(run, member, NH_CONCERN_COARSE,
                       "the step %g is large for this motion: at t = %.6g, halving it changes the "
                       "result of a step by %.2g%%; try a smaller step",
-                      run->step, nh_health_time(run, run->steps), 100 * error);
+                      run->health->clock.step, nh_health_time(run, run->steps), 100 * error);
 }
 
 static nh_status look_at(nh_run *run, int member, nh_report *report)
@@ -515,10 +515,11 @@ void nh_health_restart(nh_run *run, int member, int64_t steps)
              lane++, member++)                                                                     \
             if (!(g->retired >> lane & 1))
 
-void nh_health_begin(nh_run *run)
+void nh_health_begin(nh_run *run, const nh_clock *clock)
 {
     nh_health *h = run->health;
     const bool moved = h->position != run->steps;
+    h->clock = *clock;
     h->position = run->steps;
     h->begun = true;
     h->abreast.group = NULL;
@@ -556,10 +557,11 @@ int64_t nh_health_next(const nh_run *run)
     return next > run->steps ? next : run->steps + 1;
 }
 
-nh_status nh_health_look(nh_run *run, nh_report *report)
+nh_status nh_health_look(nh_run *run, const nh_clock *clock, nh_report *report)
 {
     nh_health *h = run->health;
     nh_status status = NH_OK;
+    h->clock = *clock;
     h->abreast.group = NULL; /* the states have changed */
     for (int i = 0; status == NH_OK && i < h->members; i++)
         if (!is_retired(run, i) && is_due(h, h->track + i, run->steps))
@@ -570,6 +572,7 @@ nh_status nh_health_look(nh_run *run, nh_report *report)
 void nh_health_end(nh_run *run)
 {
     nh_health *h = run->health;
+    h->clock = nh_run_clock(run);
     h->abreast.group = NULL;
     for (int i = 0; i < h->members; i++) {
         nh_track *track = h->track + i;

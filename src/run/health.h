@@ -83,7 +83,8 @@ typedef struct nh_track { /* what is known about a member */
 
 struct nh_health {
     nh_condition condition;
-    engine engine; /* OBSERVE, KINKS */
+    nh_clock clock; /* of the steps that are being checked */
+    engine engine;  /* OBSERVE, KINKS */
     nh_abreast abreast;
     int n, m, members;
     int kinks;  /* kinks of the system that are known */
@@ -115,12 +116,12 @@ void nh_health_start(nh_run *run, int member);
 /* The velocities of a member jumped, and its motion starts again after this number of steps. */
 void nh_health_restart(nh_run *run, int member, int64_t steps);
 /* Before the first step of a call: checks members that were not seen before. */
-void nh_health_begin(nh_run *run);
+void nh_health_begin(nh_run *run, const nh_clock *clock);
 /* The step after which the next check is due. */
 int64_t nh_health_next(const nh_run *run);
 /* Called after that step. Fails if the run must not continue; run->failed_member says because of
  * which member. */
-nh_status nh_health_look(nh_run *run, nh_report *report);
+nh_status nh_health_look(nh_run *run, const nh_clock *clock, nh_report *report);
 /* Judges the stretches that are open, so that the doubts are complete. */
 void nh_health_end(nh_run *run);
 /* Turns the doubts into remarks. */
@@ -132,7 +133,8 @@ void nh_health_pack(nh_pack *p, const nh_health *health);
 bool nh_health_unpack(nh_pack *p, nh_health *health, int64_t steps);
 
 /* The names of the constraints that depend on each other, or nearly do, at the current state. */
-void nh_health_name_constraints(nh_run *run, int member, char *names, size_t size);
+void nh_health_name_constraints(nh_run *run, const nh_clock *clock, int member, char *names,
+                                size_t size);
 
 /* ---- shared by the health files ---- */
 

@@ -92,7 +92,7 @@ static void plan(const nh_run *run, nh_crossed_kinks *k)
 static bool go(nh_run *run, int member, double part)
 {
     const nh_crossed_kinks *k = &run->health->track[member].kinks;
-    const double span = (double)(run->steps - k->step) * run->step;
+    const double span = (double)(run->steps - k->step) * run->health->clock.step;
     return nh_health_beside(run, member, k->q, k->v, nh_health_time(run, k->step), part * span, 1);
 }
 
@@ -221,7 +221,7 @@ static void describe(const nh_run *run, const nh_crossed_kinks *k, double others
         nh_print(text, size,
                  "no method keeps its order there; try a smaller step (now %g), dop853 with a "
                  "tolerance, or an event with a 'when' statement there",
-                 run->step);
+                 run->health->clock.step);
     else if (has_own_steps(run))
         nh_print(text, size,
                  "the steps of the method missed it: a step that begins there changes the state by "
@@ -233,7 +233,7 @@ static void describe(const nh_run *run, const nh_crossed_kinks *k, double others
                  "no method keeps its order there: smaller steps change the state by %.2g%% of the "
                  "motion, all other steps so far by %.2g%%; try a smaller step (now %g), dop853 "
                  "with a tolerance, or an event with a 'when' statement there",
-                 100 * k->error, 100 * others, run->step);
+                 100 * k->error, 100 * others, run->health->clock.step);
 }
 
 void nh_kinks_conclude(nh_run *run, int member)

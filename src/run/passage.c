@@ -47,7 +47,7 @@ static void interpolate(const nh_run *run, const nh_track *track, const double *
 {
     const nh_health *h = run->health;
     int n = h->n;
-    double span = (double)(run->steps - track->step) * run->step;
+    double span = (double)(run->steps - track->step) * run->health->clock.step;
     for (int i = 0; i < n; i++) {
         double from = track->q[i], rise = now[i] - from, v0 = track->v[i], v1 = now[n + i];
         q[i] = from + rise * s * s * (3 - 2 * s) + span * s * (1 - s) * ((1 - s) * v0 - s * v1);
@@ -93,8 +93,8 @@ static between look_between(nh_run *run, nh_track *track, const nh_reading *now,
     for (int i = 1; i <= count; i++) {
         double s = (double)i / count;
         interpolate(run, track, h->now, s, q, v);
-        double t =
-            nh_health_time(run, track->step) + s * (double)(run->steps - track->step) * run->step;
+        double t = nh_health_time(run, track->step) +
+                   s * (double)(run->steps - track->step) * run->health->clock.step;
         if (!nh_condition_look(&h->condition, t, q, v, track->scale, &here))
             break;
         found.smallest = fmin(found.smallest, measure_of(&here));
@@ -199,7 +199,7 @@ static void remark_stretch(nh_run *run, int member, double error)
         nh_health_say(run, member, NH_CONCERN_ABRUPT,
                       "the velocities change abruptly between t = %.6g and %.6g (steps %lld to "
                       "%lld): %s; try a smaller step (now %g)",
-                      t, t1, first, last, halved, run->step);
+                      t, t1, first, last, halved, run->health->clock.step);
         return;
     }
     char names[160];
@@ -216,7 +216,7 @@ static void remark_stretch(nh_run *run, int member, double error)
                   "near t = %.6g (steps %lld to %lld) %s%s %s %s (condition %.1g): %s; try a "
                   "smaller step (now %g)%s",
                   s->worst_t, first, last, ranks ? "the constraint" : "the coordinate", plural,
-                  names, what, 1 / s->worst, halved, run->step,
+                  names, what, 1 / s->worst, halved, run->health->clock.step,
                   ranks ? "" : " or other coordinates");
 }
 
@@ -313,12 +313,14 @@ static nh_status stop_where_lost(nh_run *run, int member, between found, const n
     return nh_health_stop(run, member, NH_DEPENDENT_CONSTRAINTS, what, report);
 }
 
-void nh_health_name_constraints(nh_run *run, int member, char *names, size_t size)
+void nh_health_name_constraints(nh_run *run, const nh_clock *clock, int member, char *names,
+                                size_t size)
 {
     nh_health *h = run->health;
     nh_reading look = {.left = h->work + 2 * h->n, .right = h->work + 2 * h->n + h->m};
     nh_track *track = h->track + member;
     *names = '\0';
+    h->clock = *clock;
     nh_health_take(run, member);
     double t = nh_health_time(run, run->steps);
     if (!h->condition.ranks ||

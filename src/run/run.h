@@ -8,6 +8,11 @@
 #include "code/machine.h"
 #include "system/attitude.h"
 
+/* When steps happen: step i begins at time + i * step. */
+typedef struct nh_clock {
+    double time, step;
+} nh_clock;
+
 typedef struct group { /* `lanes` trajectories side by side, in one block of memory */
     int lanes, first_member;
     bool started;     /* the kernel's start has seen the state */
@@ -107,6 +112,12 @@ struct nh_run {
     nh_crossings *crossings; /* events that are looked for, or NULL */
     nh_solution *solution;   /* the solution that follows the run, or NULL */
 };
+
+/* The clock of the run itself; steps of another length have one of their own. */
+static inline nh_clock nh_run_clock(const nh_run *run)
+{
+    return (nh_clock){run->time, run->step};
+}
 
 void *nh_aligned_doubles(size_t count); /* zeroed; NULL without memory */
 
