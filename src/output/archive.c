@@ -512,26 +512,10 @@ nh_status nh_archive_member(nh_archive *a, const nh_member *member, const double
     return a->hdf5 ? nh_hdf5_member(a->hdf5, member, swept, report) : NH_OK;
 }
 
-nh_status nh_archive_statistics(nh_archive *a, const nh_ensemble *ensemble, nh_report *report)
-{
-    if (!a->hdf5)
-        return NH_OK;
-    int64_t records = nh_ensemble_records(ensemble);
-    int columns = nh_ensemble_columns(ensemble);
-    nh_statistic *table = calloc((size_t)records * (size_t)columns + 1, sizeof *table);
-    for (int64_t r = 0; table && r < records; r++)
-        for (int c = 0; c < columns; c++)
-            table[r * columns + c] = nh_ensemble_statistic(ensemble, r, c);
-    nh_status status =
-        table ? nh_archive_statistic_table(a, table, report) : nh_fail_memory(report);
-    free(table);
-    return status;
-}
-
 nh_status nh_archive_statistic_table(nh_archive *a, const nh_statistic *statistic,
                                      nh_report *report)
 {
-    return nh_hdf5_statistics(a->hdf5, statistic, report);
+    return a->hdf5 ? nh_hdf5_statistics(a->hdf5, statistic, report) : NH_OK;
 }
 
 /* For a table the position is its length; for HDF5 it is the number of rows. */

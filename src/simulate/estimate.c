@@ -14,7 +14,7 @@
  * A method that chooses its own steps is run again with ten times the tolerance and with a tenth of
  * it. The latter solution is so much better that its distance is the error, provided that the
  * former shows that the error does depend on the tolerance in this way. */
-#include "output/simulation.h"
+#include "simulate/simulation.h"
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "run/run.h"

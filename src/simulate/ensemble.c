@@ -1,5 +1,5 @@
 /* Ensembles: their members and their results. worker.c does the computation. */
-#include "run/ensemble.h"
+#include "simulate/ensemble.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "base/options.h"
 #include "base/processors.h"
 #include "base/status.h"
-#include "run/starts.h"
+#include "output/archive.h"
+#include "simulate/starts.h"
 
 enum { TEAM = 4 * NH_LANES, WIDTH_MAX = 64, THREADS_MAX = 4096, USUAL_THREADS = 4 };
 static const double statistics_limit = 4e9; /* bytes */
@@ -558,6 +559,20 @@ nh_statistic nh_ensemble_total(const nh_ensemble *e, int column)
     for (int64_t r = 0; r < e->records; r++)
         nh_gather_join(&all, e->statistic + r * e->columns + column);
     return nh_statistic_of(all);
+}
+
+nh_status nh_archive_statistics(nh_archive *a, const nh_ensemble *ensemble, nh_report *report)
+{
+    int64_t records = nh_ensemble_records(ensemble);
+    int columns = nh_ensemble_columns(ensemble);
+    nh_statistic *table = calloc((size_t)records * (size_t)columns + 1, sizeof *table);
+    for (int64_t r = 0; table && r < records; r++)
+        for (int c = 0; c < columns; c++)
+            table[r * columns + c] = nh_ensemble_statistic(ensemble, r, c);
+    nh_status status =
+        table ? nh_archive_statistic_table(a, table, report) : nh_fail_memory(report);
+    free(table);
+    return status;
 }
 
 int64_t nh_ensemble_failures(const nh_ensemble *e)

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "run/ensemble.h"
-#include "run/worker.h"
+#include "simulate/ensemble.h"
+#include "simulate/worker.h"
 
 enum { LARGEST_PIECE = 16384, FIRST_PIECE = 16, ROWS_BYTES = 1 << 20 };
 

@@ -19,7 +19,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "run/leaf.h"
-#include "run/starts.h"
+#include "simulate/starts.h"
 #include "system/start.h"
 
 enum { ATTEMPTS = 1000, DOUBLINGS = 100, HALVINGS = 200, ITERATIONS = 200 };

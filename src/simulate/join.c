@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "output/archive.h"
 #include "output/part.h"
-#include "run/ensemble.h"
+#include "simulate/ensemble.h"
 
 typedef struct joining {
     nh_join_options options;

@@ -1,7 +1,7 @@
 /* A simulation: one trajectory, recorded and written to a file while it is computed, with
  * checkpoints. The states come from nh_run_sample; every sample becomes a row of the record and of
- * the file. simulation_file.c handles the files, simulation_estimate.c estimates the error. */
-#include "output/simulation.h"
+ * the file. files.c handles the files, estimate.c estimates the error. */
+#include "simulate/simulation.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "run/run.h"

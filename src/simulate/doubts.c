@@ -1,7 +1,7 @@
 /* What an ensemble remarks on the motions of its members: how many members a concern applies to,
  * and what was seen in the first of them. Counts and first members do not depend on the order in
  * which blocks are computed, so the remarks are the same for any number of threads and ranks. */
-#include "run/ensemble.h"
+#include "simulate/ensemble.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Events of a simulation: the list of events, and sections, which record only the states at
  * events. */
-#include "output/simulation.h"
+#include "simulate/simulation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The files of a simulation: the output file, which receives each row of the record, and
  * checkpoints, which contain the state of the run and of the files. */
 #define _POSIX_C_SOURCE 200809L
-#include "output/simulation.h"
+#include "simulate/simulation.h"
 #include "run/inputs.h"
 #include "base/clock.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* Internals of an ensemble: the work, divided into blocks of members, and the collected results. */
-#ifndef NH_RUN_ENSEMBLE_H
-#define NH_RUN_ENSEMBLE_H
+#ifndef NH_SIMULATE_ENSEMBLE_H
+#define NH_SIMULATE_ENSEMBLE_H
 
 #include <pthread.h>
 

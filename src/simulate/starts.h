@@ -1,6 +1,6 @@
 /* Random starts of ensembles. */
-#ifndef NH_RUN_STARTS_H
-#define NH_RUN_STARTS_H
+#ifndef NH_SIMULATE_STARTS_H
+#define NH_SIMULATE_STARTS_H
 
 #include <nonholo.h>
 

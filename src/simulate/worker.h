@@ -1,9 +1,9 @@
 /* The part of an ensemble that one thread computes, and its working memory. */
-#ifndef NH_RUN_WORKER_H
-#define NH_RUN_WORKER_H
+#ifndef NH_SIMULATE_WORKER_H
+#define NH_SIMULATE_WORKER_H
 
 #include "base/pack.h"
-#include "run/ensemble.h"
+#include "simulate/ensemble.h"
 #include "run/measure.h"
 
 typedef struct worker {

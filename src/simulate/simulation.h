@@ -1,6 +1,6 @@
-/* Internals of a simulation, shared by simulation.c and simulation_file.c. */
-#ifndef NH_OUTPUT_SIMULATION_H
-#define NH_OUTPUT_SIMULATION_H
+/* Internals of a simulation of one trajectory. */
+#ifndef NH_SIMULATE_SIMULATION_H
+#define NH_SIMULATE_SIMULATION_H
 
 #include <nonholo_analysis.h>
 
@@ -53,13 +53,13 @@ void nh_simulation_unlock(nh_simulation *s);
 bool nh_simulation_checkpoint_is_due(nh_simulation *s);
 nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report);
 
-/* simulation_events.c: adds an event to the list and to the section; the names of the section; and
+/* section.c: adds an event to the list and to the section; the names of the section; and
  * whether the run is complete: at its last step, or ended by an event. */
 int nh_simulation_note_event(void *simulation, const nh_event *event);
 nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report);
 bool nh_simulation_arrived(const nh_simulation *s);
 
-/* simulation_estimate.c: stores the start; each recorded state (q, v) contributes to the size of
+/* estimate.c: stores the start; each recorded state (q, v) contributes to the size of
  * the motion. */
 nh_status nh_simulation_watch_motion(nh_simulation *s, nh_report *report);
 void nh_simulation_note_motion(nh_simulation *s, const double *state);

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "code/variant.h"
 #include "run/save.h"
-#include "run/worker.h"
+#include "simulate/worker.h"
 
 static const char magic[] = "nonholo ensemble 3";
 
