@@ -594,8 +594,8 @@ NH_API void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, i
 /* Takes one step of a different length, which nh_run_steps does not count. Later steps continue
  * from its end. */
 NH_API nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report);
-/* The backend in use. With NH_BACKEND_AUTO it is the tape at first; it changes at most once, while
- * the run advances. */
+/* The backend in use. With NH_BACKEND_AUTO it is the tape at first. While the run advances it can
+ * become the compiled kernel, which is compared with the tape for a few milliseconds. */
 NH_API nh_backend nh_run_backend(const nh_run *run);
 
 /* Sets the state of one member; fails with NH_BAD_START if it violates the constraints. */

@@ -48,7 +48,7 @@ enum { ITERATIONS_MAX = 50 };
 #ifdef NH_QUADS
 #define SPARK_UNROLLED_MAX 450
 #else
-#define SPARK_UNROLLED_MAX (LANES == 1 ? 200 : 80)
+#define SPARK_UNROLLED_MAX (LANES == 1 ? 200 : 300)
 #endif
 #if S * S * N <= SPARK_UNROLLED_MAX && S * M <= 12
 #define SPARK_UNROLLED

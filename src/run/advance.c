@@ -61,6 +61,8 @@ static int advance_kernel(nh_run *run, const engine *e, nh_kernel_io *io, int64_
 
 engine *nh_run_fast_engine(nh_run *run)
 {
+    if (run->backend == NH_BACKEND_COMPILED)
+        return &run->compiled;
     return run->fast.kernel ? &run->fast : &run->careful;
 }
 

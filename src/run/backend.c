@@ -6,8 +6,9 @@
  * remaining steps would take clearly longer than the compiler, it is started. Its duration is
  * hard to predict as well, so the run waits for half of the time that the remaining steps would
  * take on the tape, a moment at a time; then it continues on the tape while the compiler runs in
- * the background. Either way it uses the compiled kernel as soon as it is available, which does not
- * change any bits. A run that ends earlier stops the compiler. If the compiler fails, the run stays
+ * the background. When the compiled kernel is available, it and the tape take a few turns of the
+ * next steps, and the faster one does the rest: now and then that is the tape. The bits are the
+ * same either way. A run that ends earlier stops the compiler. If the compiler fails, the run stays
  * on the tape and remarks why. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -50,6 +51,10 @@ enum { COMMON_BYTES = 60000, ENTRIES_UNROLLED = 72 };
 /* Steps that are done between two readings of the clock take about as long as this. */
 #define CHUNK_SECONDS 0.001
 enum { CHUNK_MAX = 1024 };
+/* Turns of kernel and tape, of at least half that time each. The best turn counts, since other
+ * programs only make turns slower. The kernel is kept unless it is slower by more than chance. */
+enum { TURNS = 6 };
+#define SLOWER 1.1
 /* Compilers take minutes and gigabytes for more source than this; so it is done only on request. */
 enum { SOURCE_MAX = 2000000 };
 
@@ -84,8 +89,7 @@ static nh_status emit(nh_text *source, const nh_run *run, nh_report *report)
 
 static void use_compiled(nh_run *run)
 {
-    nh_engine_free(&run->fast);
-    run->fast = (engine){.kernel = run->loaded.kernel, .self = run->careful.self};
+    run->compiled = (engine){.kernel = run->loaded.kernel, .self = run->careful.self};
     run->backend = NH_BACKEND_COMPILED;
 }
 
@@ -110,7 +114,8 @@ static double clock_seconds(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Steps to come: as many as were announced; beyond that as many again as went beyond. */
+/* Steps to come: as many as were announced. A run that has gone on for longer is expected to do as
+ * many more as it has done since. */
 static double steps_left(const nh_trial *t)
 {
     return (double)(t->expected > t->steps ? t->expected - t->steps : t->steps - t->expected);
@@ -122,17 +127,47 @@ static void stay(nh_run *run, const nh_report *why)
     nh_remarks_add(&run->remarks, "compiler", "the run was not compiled: %s", why->text);
 }
 
-/* The compiler is done. */
-static void end_trial(nh_run *run)
+/* The compiler is done: the kernel has the first turn. */
+static void end_compilation(nh_run *run)
 {
     nh_report report;
-    nh_compilation *done = run->trial.compilation;
-    run->trial.compilation = NULL;
-    run->trial.open = false;
-    if (nh_compile_end(&run->loaded, done, &run->patience, &report) == NH_OK)
-        use_compiled(run);
-    else
+    nh_trial *t = &run->trial;
+    nh_compilation *done = t->compilation;
+    t->compilation = NULL;
+    t->open = nh_compile_end(&run->loaded, done, &run->patience, &report) == NH_OK;
+    if (!t->open) {
         stay(run, &report);
+        return;
+    }
+    use_compiled(run);
+    t->turns = TURNS;
+    t->step_seconds[NH_BACKEND_TAPE] = t->step_seconds[NH_BACKEND_COMPILED] = INFINITY;
+}
+
+/* The faster one continues. */
+static void end_trial(nh_run *run)
+{
+    nh_trial *t = &run->trial;
+    const bool slower =
+        t->step_seconds[NH_BACKEND_COMPILED] > SLOWER * t->step_seconds[NH_BACKEND_TAPE];
+    run->backend = slower ? NH_BACKEND_TAPE : NH_BACKEND_COMPILED;
+    t->open = false;
+}
+
+static void note_turn(nh_run *run, int64_t steps, double seconds)
+{
+    nh_trial *t = &run->trial;
+    t->turn_steps += steps;
+    t->turn_seconds += seconds;
+    if (t->turn_seconds < CHUNK_SECONDS / 2)
+        return;
+    double *best = t->step_seconds + run->backend;
+    *best = fmin(*best, t->turn_seconds / (double)t->turn_steps);
+    t->turn_steps = 0;
+    t->turn_seconds = 0;
+    run->backend = run->backend == NH_BACKEND_TAPE ? NH_BACKEND_COMPILED : NH_BACKEND_TAPE;
+    if (--t->turns == 0)
+        end_trial(run);
 }
 
 /* Of the system's functions in the kernel. */
@@ -213,7 +248,7 @@ static void await(nh_run *run)
     const double moment = t->wait < MOMENT_SECONDS ? t->wait : MOMENT_SECONDS;
     t->wait -= moment;
     if (!nh_compile_pending(t->compilation, moment))
-        end_trial(run);
+        end_compilation(run);
 }
 
 /* Begins with a step, so that slow ones are few, and grows. */
@@ -238,6 +273,11 @@ void nh_trial_note(nh_run *run, int64_t steps, double seconds)
     t->seconds += seconds;
     if (seconds < CHUNK_SECONDS / 2 && t->chunk < CHUNK_MAX)
         t->chunk *= 2;
+    if (t->turns > 0) {
+        if (steps > 0)
+            note_turn(run, steps, seconds);
+        return;
+    }
     if (!t->compilation && t->seconds >= t->next_look && t->steps > t->last.steps) {
         if (t->next_look > 0)
             consider(run);

@@ -50,6 +50,11 @@ typedef struct nh_trial { /* times the tape, to decide whether compiling pays: b
     bool not_cached; /* the kernel was not found in the cache */
     nh_compilation *compilation;
     double wait; /* how many more seconds to wait for it; then the tape continues */
+    /* Then tape and compiled kernel take turns, and the faster one continues. */
+    int turns;              /* that are left */
+    int64_t turn_steps;     /* of the present turn */
+    double turn_seconds;    /* likewise */
+    double step_seconds[3]; /* of the best turn, by nh_backend */
 } nh_trial;
 
 typedef struct nh_trace { /* as in nh_kernel_io */
@@ -93,8 +98,9 @@ struct nh_run {
     int size[NH_SIZES];                    /* of the method */
     size_t table_size, memory, state_size; /* state_size: reals in a group's block */
     nh_pace *pace;                         /* by which it chooses its own steps, or NULL */
-    engine careful; /* one lane, built in, with Newton: for steps that the fast one gives back */
-    engine fast;    /* lanes or compiled or both; without a kernel, the careful one does it all */
+    engine careful;  /* one lane, built in, with Newton: for steps that the fast one gives back */
+    engine fast;     /* over lanes; without a kernel, the careful one does it all */
+    engine compiled; /* takes its place if that is the backend */
     nh_loaded loaded;
     nh_trial trial;
     nh_patience patience;  /* how long to wait for the compiler */

@@ -57,6 +57,17 @@ def auto_goes_on_when_the_compiler_refuses(program, folder):
     check("could not compile the kernel" in done.stderr, done.stderr)
 
 
+def auto_goes_back_to_a_faster_tape(program, folder):
+    real = shutil.which("cc")
+    if not real:
+        print("skipped: no C compiler")
+        return
+    env = {"XDG_CACHE_HOME": folder, "NONHOLO_CC": write_compiler(folder, 'exec "%s" "$@" -finstrument-functions\n' % real)}
+    slow = program.json(*LONG, "--backend", "compiled", env=env)
+    found = program.json(*LONG, env=env)
+    same((state(found), found["backend"]), (state(slow), "tape"), "auto with a compiler of slow kernels")
+
+
 def auto_stops_a_compiler_that_comes_too_late(program, folder):
     compiler = write_compiler(folder, "echo $$ > %s/process\nexec sleep 1000\n" % folder)
     note, steps = os.path.join(folder, "process"), 250000
