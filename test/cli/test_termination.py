@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_heard.py NONHOLO: the program reacts to SIGTERM within a second, whatever it is doing: the process ends, or says that
+"""test_termination.py NONHOLO: the program reacts to SIGTERM within a second, whatever it is doing: the process ends, or says that
 it will end when the results so far are saved. Commands are interrupted during derivations, compilers that hang, long steps,
 large files, figures and pictures. A run and an ensemble leave no compiler behind and save what can be saved."""
 
@@ -59,7 +59,7 @@ def said(folder):
         return file.read()
 
 
-def heard(line, folder, ready, may_answer=False, after=0, codes=(1, -signal.SIGTERM)):
+def terminates(line, folder, ready, may_answer=False, after=0, codes=(1, -signal.SIGTERM)):
     """Seconds from the signal to the end, or to the answer."""
     child = begin(line, folder)
     try:
@@ -68,7 +68,7 @@ def heard(line, folder, ready, may_answer=False, after=0, codes=(1, -signal.SIGT
         sent = time.monotonic()
         child.send_signal(signal.SIGTERM)
         while child.poll() is None and not (may_answer and "stopping as soon" in said(folder)):
-            check(time.monotonic() - sent < LATE, f"{' '.join(line)}: not heard after {LATE} s")
+            check(time.monotonic() - sent < LATE, f"{' '.join(line)}: no reaction after {LATE} s")
             time.sleep(0.002)
         seconds = time.monotonic() - sent
         check(child.poll() in (None, *codes), f"{line}: exit code {child.returncode}: {said(folder)}")
@@ -103,7 +103,7 @@ def test_derivations():
                      ["compare", *rest], ["order", "dense.nh", "--step", "0.1", "--time", "1"],
                      ["export", "dense.nh", "--format", "c", "-o", "o.c"], ["export", "dense.nh", "--format", "latex", "-o", "o.tex"],
                      ["check", "dense.nh"], ["survey", "dense.nh"], ["view", "dense.nh", "--no-open"]):
-            heard([*line, "--quiet"], folder, at_work(0.1 if line[0] == "check" else 0.6))
+            terminates([*line, "--quiet"], folder, at_work(0.1 if line[0] == "check" else 0.6))
 
 
 def test_compilers_that_hang():
@@ -116,7 +116,7 @@ def test_compilers_that_hang():
                      ["compare", "pendulum-cvt", "--methods", "dla01", "--step", "0.1", "--steps", "1000"],
                      ["order", "pendulum-cvt", "--methods", "dla01", "--step", "0.1", "--time", "10"],
                      ["survey", "pendulum-cvt", "--steps", "1000"]):
-            heard([*line, "--backend", "compiled", "--quiet"], folder, has(folder, "hanging"))
+            terminates([*line, "--backend", "compiled", "--quiet"], folder, has(folder, "hanging"))
             with open(os.path.join(folder, "hanging")) as file:
                 compilers = [int(number) for number in file.read().split()]
             os.remove(os.path.join(folder, "hanging"))
@@ -133,24 +133,24 @@ def test_long_computations():
         os.remove(os.path.join(folder, "hangs"))
         for ending in ("csv", "npy", "npz", "h5"):
             line = ["run", *CVT, "--steps", "1e8", "--every", "1", "-o", "o." + ending, "--quiet"]
-            heard(line, folder, at_work(0.3), may_answer=True)
+            terminates(line, folder, at_work(0.3), may_answer=True)
         many = ["ensemble", *CVT, "--steps", "1e9", "--members", "5000", "--quiet"]
-        heard(many, folder, at_work(0.3))
+        terminates(many, folder, at_work(0.3))
         for seconds in (0.3, 1, 3, 10):  # where the processor is slow, work begins late
-            heard([*many, "--checkpoint", "c", "-o", "o.h5"], folder, at_work(seconds))
+            terminates([*many, "--checkpoint", "c", "-o", "o.h5"], folder, at_work(seconds))
             if "nothing to save" not in said(folder):
                 break
         check(os.path.exists(os.path.join(folder, "c")), "no checkpoint")
-        heard(["compare", "pendulum-cvt", "--methods", "dla01", "--step", "0.1", "--steps", "1e10"], folder, at_work(0.3))
-        heard(["order", "pendulum-cvt", "--methods", "dla01", "--step", "0.01", "--time", "1e4"], folder, at_work(0.3))
-        heard(["survey", "--steps", "1e9"], folder, at_work(0.5))
-        heard(["reproduce", "all", "--out", "figures", "--quiet"], folder, at_work(0.5))
-        heard(["run", *CVT, "--steps", "1e11", "--plot", "o.html"], folder, at_work(0.3))
+        terminates(["compare", "pendulum-cvt", "--methods", "dla01", "--step", "0.1", "--steps", "1e10"], folder, at_work(0.3))
+        terminates(["order", "pendulum-cvt", "--methods", "dla01", "--step", "0.01", "--time", "1e4"], folder, at_work(0.3))
+        terminates(["survey", "--steps", "1e9"], folder, at_work(0.5))
+        terminates(["reproduce", "all", "--out", "figures", "--quiet"], folder, at_work(0.5))
+        terminates(["run", *CVT, "--steps", "1e11", "--plot", "o.html"], folder, at_work(0.3))
         with open(os.path.join(folder, "big.csv"), "w") as file:
             file.write("t,x\n" + "".join(f"{i},{i % 7}.25\n" for i in range(2000000)))
-        heard(["plot", "big.csv", "-o", "o.html"], folder, at_work(0.1))
-        heard(["view", "rattleback", "--time", "1e9", "--no-open"], folder, at_work(0.3), may_answer=True)
-        heard(["view", "rattleback", "--no-open"], folder, lambda child: True, after=1,
+        terminates(["plot", "big.csv", "-o", "o.html"], folder, at_work(0.1))
+        terminates(["view", "rattleback", "--time", "1e9", "--no-open"], folder, at_work(0.3), may_answer=True)
+        terminates(["view", "rattleback", "--no-open"], folder, lambda child: True, after=1,
               codes=(0, 1, -signal.SIGTERM))  # a server is asked to stop after it has done its work
 
 
@@ -158,7 +158,7 @@ def test_long_steps():
     with tempfile.TemporaryDirectory() as folder:
         prepare(folder)
         line = ["run", "long.nh", "--method", "gauss:stages=6", "--step", "0.01", "--steps", "100000", "--backend", "tape", "--checkpoint", "c"]
-        heard(line, folder, at_work(1), may_answer=True)
+        terminates(line, folder, at_work(1), may_answer=True)
 
 
 sys.exit(run_all([(name, test) for name, test in list(globals().items()) if name.startswith("test_")]))
