@@ -6,7 +6,7 @@ LIBDIR ?= lib
 BUILD ?= build
 MESON_OPTIONS ?= --buildtype=release
 
-.PHONY: all demo test wheel sanitize bench docs install clean help configure fuzz kill-test fault-test ranks-test positions-test coverage same-bits playground playground-test
+.PHONY: all demo test check wheel sanitize bench docs install clean help configure fuzz kill-test fault-test ranks-test positions-test coverage same-bits playground playground-test
 
 all: configure
 	@ninja -C $(BUILD)
@@ -22,7 +22,11 @@ demo: configure
 	@tools/demo.sh $(BUILD)/nonholo $(BUILD)/demo
 
 test: all
-	@tools/test.sh $(BUILD)
+	@tools/test.sh $(BUILD) all
+
+# for the loop while working: the tests of src/ and the cases with known end states, or those of one folder of test/
+check: all
+	@tools/test.sh $(BUILD) $(or $(ROOM),check)
 
 # the tests again with the address, leak and undefined-behaviour sanitizers (part of 'make test')
 sanitize: all
@@ -100,6 +104,7 @@ clean:
 help:
 	@echo "make            build $(BUILD)/nonholo and the library"
 	@echo "make demo       simulate a sleigh and a gearbox; pictures in $(BUILD)/demo"
+	@echo "make check      build and run the tests of src/, two minutes; ROOM=run those of test/run (or cli, python, ...)"
 	@echo "make test       build and run every test"
 	@echo "make sanitize   run the tests under the sanitizers"
 	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"

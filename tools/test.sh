@@ -1,10 +1,30 @@
 #!/bin/sh
-# test.sh BUILD: runs every test and ends with the line "N passed, N failed". Exit code: meson's.
+# test.sh BUILD all|check|FOLDER: runs every test; or those of src/ and the cases with known end states; or those of a
+# folder of test/. Ends with the line "N passed, N failed", after what could not be run here and why. Exit code: meson's.
 set -u
-build=$1
+build=$1 which=$2
+root=$(cd "$(dirname "$0")/.." && pwd)
 log=$build/meson-logs/testlog.txt
+folders=$(cd "$root" && ls test/*/meson.build docs/meson.build examples/meson.build | xargs -n 1 dirname | sed 's,.*/,,')
+case $which in
+all) chosen= ;;
+check)
+    chosen="--no-suite slow --suite source --suite cases"
+    for folder in "$root"/src/*/; do
+        chosen="$chosen --suite $(basename "$folder")"
+    done
+    ;;
+*)
+    if ! echo source $folders | grep -qw -- "$which"; then
+        echo "nonholo: there are no tests of '$which'; there are tests of:" source $folders >&2
+        exit 2
+    fi
+    chosen="--suite $which"
+    ;;
+esac
 code=0
-meson test -C "$build" --print-errorlogs || code=$?
+# shellcheck disable=SC2086  # a list of words
+meson test -C "$build" --print-errorlogs $chosen || code=$?
 
 count() { # what meson calls it
     sed -n "s/^$1: *\([0-9][0-9]*\) *\$/\1/p" "$log" 2>/dev/null | tail -n 1
