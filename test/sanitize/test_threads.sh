@@ -10,12 +10,12 @@ if [ ! -f "$build/build.ninja" ]; then
     meson setup "$build" "$source" -Db_sanitize=thread -Dhdf5=disabled -Db_lundef=false -Dbuildtype=debug -Doptimization=1 \
         -Dprefix=/usr/local >"$1/threads.log" 2>&1 || { cat "$1/threads.log"; exit 1; }
 fi
-ninja -C "$build" nonholo test/run/test_ensemble >"$1/threads.log" 2>&1 || { cat "$1/threads.log"; exit 1; }
+ninja -C "$build" nonholo test/simulate/test_ensemble >"$1/threads.log" 2>&1 || { cat "$1/threads.log"; exit 1; }
 export TSAN_OPTIONS=halt_on_error=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-timeout 3600 "$build/test/run/test_ensemble"
+timeout 3600 "$build/test/simulate/test_ensemble"
 "$build/nonholo" --version | grep -q 'no HDF5'
 run="run pendulum-cvt --method dla01 --step 0.1 --steps 50 --quiet"
 for name in r.h5 r.nc; do
