@@ -90,7 +90,7 @@ static int plan_steps(ensemble_job *c, const options *given, double *step, int64
     if (given->method && !isnan(given->step) && counted && isnan(given->tolerance))
         return 0; /* nothing is open */
     nh_report report;
-    nh_plan_options open = nh_plan_options_default();
+    nh_run_options open = nh_run_options_default();
     open.method = given->method;
     open.step = isnan(given->step) ? 0 : given->step;
     open.time = isnan(given->time) ? 0 : given->time;

@@ -10,17 +10,14 @@
 static int write_export(const subject *s, const options *given)
 {
     nh_report report;
-    nh_run_options run = run_options(given, given->method, 0, 0);
+    nh_run_options run = run_options(given, given->method, isnan(given->step) ? 0 : given->step, 0);
+    run.t0 = s->t;
+    run.q = s->q;
+    run.v = s->v;
     nh_export_options wanted = nh_export_options_default();
     wanted.format = nh_export_format(given->format);
     wanted.name = given->name;
-    wanted.method = run.method;
-    wanted.compose = run.compose;
-    wanted.compensated = run.compensated;
-    wanted.step = isnan(given->step) ? 0 : given->step;
-    wanted.t0 = s->t;
-    wanted.q = s->q;
-    wanted.v = s->v;
+    wanted.run = &run;
     wanted.single = given->real == 1;
     wanted.fmi = given->fmi % 2 ? 2 : 3; /* the choices are 3|2|3.0|2.0 */
     const char *path = given->output ? given->output : "-";

@@ -51,29 +51,30 @@ static int prepare(run_job *job, hook_view *shown, const options *given)
 {
     const subject *s = &job->subject;
     nh_report report;
-    nh_simulation_options wanted = job->wanted;
-    nh_run_options run = run_options(given, given->method, 0, 0);
-    wanted.method = run.method;
-    wanted.compose = run.compose;
-    wanted.backend = run.backend;
-    wanted.compensated = run.compensated;
-    wanted.t0 = s->t;
-    wanted.q = s->q;
-    wanted.v = s->v;
-    wanted.until = given->until;
-    wanted.section = given->section;
-    wanted.observe = given->observe;
-    wanted.keep = given->plot ? NH_KEEP_ROWS : NH_KEEP_LAST_ROW;
-    wanted.output = given->output;
-    wanted.model_text = nh_model_text(s->model);
-    wanted.checkpoint = given->checkpoint;
-    wanted.resume = given->resume;
-    wanted.checkpoint_seconds = job->checkpointing.seconds;
-    wanted.checkpoint_steps = job->checkpointing.steps;
-    wanted.user = shown;
-    wanted.progress = show_progress;
-    wanted.stop = is_interrupted;
-    if (nh_simulation_create(&job->simulation, s->system, &wanted, &report) != NH_OK)
+    nh_simulation_options *wanted = &job->wanted;
+    nh_run_options *how = &job->how, chosen = run_options(given, given->method, 0, 0);
+    how->method = chosen.method;
+    how->compose = chosen.compose;
+    how->backend = chosen.backend;
+    how->compensated = chosen.compensated;
+    how->t0 = s->t;
+    how->q = s->q;
+    how->v = s->v;
+    how->until = given->until;
+    how->stop = is_interrupted;
+    wanted->run = how;
+    wanted->section = given->section;
+    wanted->observe = given->observe;
+    wanted->keep = given->plot ? NH_KEEP_ROWS : NH_KEEP_LAST_ROW;
+    wanted->output = given->output;
+    wanted->model_text = nh_model_text(s->model);
+    wanted->checkpoint = given->checkpoint;
+    wanted->resume = given->resume;
+    wanted->checkpoint_seconds = job->checkpointing.seconds;
+    wanted->checkpoint_steps = job->checkpointing.steps;
+    wanted->user = shown;
+    wanted->progress = show_progress;
+    if (nh_simulation_create(&job->simulation, s->system, wanted, &report) != NH_OK)
         return complain_report(&report);
     job->run = nh_simulation_run(job->simulation);
     job->record = nh_simulation_record(job->simulation);
@@ -197,11 +198,11 @@ static int finish(run_job *job, const options *given)
 
 static int run(const options *given)
 {
-    run_job job = {.wanted = nh_simulation_options_default()};
+    run_job job = {.wanted = nh_simulation_options_default(), .how = nh_run_options_default()};
     hook_view shown = {.job = &job};
     int answer = subject_find(&job.subject, given);
     if (!answer)
-        answer = choose_timing(given, &job.wanted);
+        answer = choose_timing(given, &job.how, &job.wanted.lead);
     if (!answer)
         answer = check_paths(given);
     if (!answer)

@@ -123,7 +123,7 @@ static void print_events(const run_job *job, int width)
     const int ended = nh_run_ended(job->run, 0, NULL);
     for (int i = 0, shown = 0; i < nh_system_events(system) && shown < SHOWN; i++) {
         const int64_t count = nh_run_event_count(job->run, 0, i);
-        if (count == 0 && !job->wanted.section)
+        if (count == 0)
             continue;
         printf("  %-*s  '%s' %lld time%s%s\n", width, shown++ ? "" : "events",
                nh_system_event_name(system, i), (long long)count, plural(count),

@@ -10,7 +10,8 @@ typedef struct run_job {
     nh_simulation *simulation;
     const nh_run *run;            /* the simulation's */
     const nh_record *record;      /* the simulation's */
-    nh_simulation_options wanted; /* as far as the options about time determine it */
+    nh_run_options how; /* as requested */
+    nh_simulation_options wanted;
     const nh_plan *plan;          /* the simulation's */
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */

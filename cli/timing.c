@@ -46,7 +46,7 @@ int plan_common_step(const char *who, const options *given, const subject *s, co
         return count_steps(who, given, steps);
     nh_report report;
     nh_plan plan;
-    nh_plan_options open = nh_plan_options_default();
+    nh_run_options open = nh_run_options_default();
     open.method = method;
     open.step = or_zero(given->step);
     open.time = or_zero(given->time);
@@ -71,7 +71,7 @@ int64_t steps_between_points(const options *given, int64_t steps, int columns)
 
 /* Records states `apart` units of time apart: with --step in steps of about that length, else with
  * steps that the method chooses. */
-static void record_each(const options *given, double apart, nh_simulation_options *wanted)
+static void record_each(const options *given, double apart, nh_run_options *wanted)
 {
     double count = isnan(given->step) ? 1 : ceil(apart / given->step - 1e-9);
     count = fmax(1, count);
@@ -85,7 +85,7 @@ static void record_each(const options *given, double apart, nh_simulation_option
                given->step, wanted->step);
 }
 
-static int record_times(const options *given, nh_simulation_options *wanted)
+static int record_times(const options *given, nh_run_options *wanted, double *lead)
 {
     double from, to;
     int64_t count;
@@ -97,11 +97,11 @@ static int record_times(const options *given, nh_simulation_options *wanted)
     record_each(given, (to - from) / (double)(count - 1), wanted);
     wanted->steps = (count - 1) * wanted->every;
     wanted->time = 0;
-    wanted->lead = from - given->t0;
+    *lead = from - given->t0;
     return 0;
 }
 
-int choose_timing(const options *given, nh_simulation_options *wanted)
+int choose_timing(const options *given, nh_run_options *wanted, double *lead)
 {
     const bool stepped = !isnan(given->step), counted = given->steps >= 0;
     const bool timed = !isnan(given->time), apart = !isnan(given->every_time);
@@ -116,7 +116,7 @@ int choose_timing(const options *given, nh_simulation_options *wanted)
     if (given->times && (apart || timed))
         return complain("--times cannot be combined with --time or --every-time");
     if (given->times)
-        return record_times(given, wanted);
+        return record_times(given, wanted, lead);
     if (apart) {
         record_each(given, given->every_time, wanted);
         wanted->steps = timed ? 0 : -1; /* a time span that suits the motion */

@@ -4,9 +4,9 @@
 
 #include "subject.h"
 
-/* What --tolerance, --absolute and the options about time mean for a single run. Returns 0, or the
- * exit code after printing an error. */
-int choose_timing(const options *given, nh_simulation_options *wanted);
+/* What --tolerance, --absolute and the options about time mean for a single run, and the `lead` of
+ * its simulation. Returns 0, or the exit code after printing an error. */
+int choose_timing(const options *given, nh_run_options *wanted, double *lead);
 
 /* --steps as given, or the whole number of steps nearest to --time. `who` is the command that needs
  * them. */

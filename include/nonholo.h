@@ -484,14 +484,20 @@ typedef struct nh_event_function {
     int (*value)(void *user, double t, const double *q, const double *v, double *value);
 } nh_event_function;
 
+/* The choices of a run. nh_run_create needs a step; nh_plan_make, nh_simulation_create and
+ * nh_export choose what is left open: if no step is given, the method is one that chooses its own
+ * steps, and `steps` is the number of states, at equal intervals of time. */
 typedef struct nh_run_options {
     size_t size;         /* see "options" above */
-    const char *method;  /* in the syntax of nh_choice_parse; NULL: the choice of nh_advise */
+    const char *method;  /* in the syntax of nh_choice_parse; NULL: as advised */
     const char *compose; /* the name of a composition, for a symmetric method, or NULL */
-    double step;         /* > 0 */
+    double step;         /* > 0; 0, where a plan is made: not given */
     nh_backend backend;  /* auto: starts on the tape and switches to compiled code if that pays */
-    int64_t steps;       /* the expected number of steps, used only by auto; 0: unknown */
-    int members;         /* trajectories advanced together (in SIMD lanes); 0 means 1 */
+    /* nh_run_create: the expected number of steps, used only by auto; 0: unknown. Where a plan is
+     * made: the number of steps, if a step is given without a time (-1: for the natural length);
+     * otherwise the number of states. */
+    int64_t steps;
+    int members; /* of nh_run_create: trajectories advanced together (in SIMD lanes); 0 means 1 */
     /* compensated summation of the state; by default, used where it costs little */
     nh_switch compensated;
     /* called several times a second while waiting for the compiler; nonzero: stop; may be NULL */
@@ -517,6 +523,14 @@ typedef struct nh_run_options {
      * events. The array is copied; the strings must outlive the run. */
     const nh_event_function *event_functions;
     int event_function_count;
+    /* What nh_plan_make, nh_simulation_create and nh_export also need; nh_run_create refuses it. */
+    double time;      /* length of the run; 0: not given. A simulation ends exactly then, with a
+                         shorter last step if necessary */
+    int64_t every;    /* steps 0, every, 2 every, ... and the last are recorded; 0: as advised */
+    double tolerance; /* of a method that chooses its own steps; 0: 1e-9, if no step is given */
+    double absolute;  /* for components near zero; 0: the tolerance */
+    double t0;        /* time and state of the start; q = NULL: that of the model */
+    const double *q, *v;
 } nh_run_options;
 NH_OPTIONS_DEFAULT(nh_run_options)
 
@@ -542,23 +556,6 @@ NH_API const double *nh_stepper_v(const nh_stepper *stepper); /* [members][veloc
 NH_API const double *nh_stepper_time(const nh_stepper *stepper);
 NH_API nh_run *nh_stepper_run(nh_stepper *stepper); /* for its backend, remarks and seconds */
 
-/* What to compute; what is left open is chosen by nh_plan_make. If no step is given, the method is
- * one that chooses its own steps, and `steps` is the number of states, at equal intervals of
- * time. */
-typedef struct nh_plan_options {
-    size_t size;        /* see "options" above */
-    const char *method; /* in the syntax of nh_choice_parse; NULL or "auto": as advised */
-    double step;        /* 0: not given */
-    double time;        /* length of the run; 0: not given */
-    int64_t steps;      /* number of steps, if a step is given without a time (-1: for the natural
-                           length); otherwise number of states */
-    double t0;          /* time and state of the start; q = NULL: that of the model */
-    const double *q, *v;
-    double tolerance; /* of a method that chooses its own steps; 0: 1e-9, if no step is given */
-    double absolute;  /* for components near zero; 0: the tolerance */
-} nh_plan_options;
-NH_OPTIONS_DEFAULT(nh_plan_options)
-
 typedef struct nh_plan {
     char method[512]; /* with its options */
     double step;      /* `steps` steps of this size, then a shorter one if `rest` > 0 */
@@ -573,7 +570,7 @@ typedef struct nh_plan {
 /* Chooses what the options leave open. NH_BAD_ARGUMENT for negative values and for a tolerance
  * given to a method that has none; NH_NOT_APPLICABLE if no method applies. If no time is given, it
  * is the model's span or, without one, estimated from short runs. */
-NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_options *options,
+NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_run_options *options,
                               nh_report *report);
 
 /* Allocates all memory that the run needs. The only exception is NH_BACKEND_AUTO: a long run starts
@@ -668,12 +665,9 @@ typedef struct nh_export_options {
     size_t size;        /* see "options" above */
     const char *format; /* one of nh_export_format; NULL: "c" */
     const char *name;   /* prefix of public names; NULL: from the name of the file or the model */
-    const char *method; /* for programs that take steps, as in nh_run_options */
-    const char *compose;
-    double step; /* 0: a thousandth of the time that nh_plan_make proposes */
-    double t0;   /* time and state of the start; q = NULL: that of the model */
-    const double *q, *v;
-    nh_switch compensated;
+    /* For programs that take steps; NULL: as advised. Without a step it is a thousandth of the time
+     * that nh_plan_make proposes. */
+    const nh_run_options *run;
     bool single;  /* a C program in single precision */
     bool excerpt; /* LaTeX: only Lagrangian, constraints and equations of motion, for pasting */
     int fmi;      /* version of an FMU: 2 or 3; 0: 3 */
@@ -1140,17 +1134,11 @@ typedef enum nh_keep {
 
 typedef struct nh_simulation_options {
     size_t size; /* see "options" above */
-    /* As in nh_run_options. */
-    const char *method, *compose;
-    double step;
-    nh_backend backend;
-    nh_switch compensated;
-    double t0;
-    const double *q, *v;  /* the start state; NULL: that of the model */
-    int64_t steps, every; /* steps 0, every, 2 every, ... and the last are recorded; every = 0: use
-                             nh_record_spacing; steps = -1: see nh_plan_options */
-    nh_keep keep;         /* which rows of the record stay in memory */
-    const char *output;   /* output file, see nh_archive_create; NULL: none */
+    /* NULL: all as advised. Its `stop` is also called periodically while the simulation advances.
+     * All events of the model are detected; the simulation ends at the first event of `until`. */
+    const nh_run_options *run;
+    nh_keep keep;           /* which rows of the record stay in memory */
+    const char *output;     /* output file, see nh_archive_create; NULL: none */
     const char *model_text; /* stored in the file; NULL: none */
     /* The file for checkpoints, and the checkpoint to continue from; either may be NULL. */
     const char *checkpoint, *resume;
@@ -1160,23 +1148,9 @@ typedef struct nh_simulation_options {
                      again; 0: only at the end */
     void *user;
     void (*progress)(void *user, int64_t done, int64_t steps); /* periodically; may be NULL */
-    int (*stop)(void *user); /* called periodically, nonzero: stop; may be NULL */
-    /* As in nh_plan_options; what is left open is chosen. With `time` the run ends exactly then,
-     * with a shorter last step if necessary. */
-    double time, tolerance, absolute;
-    double lead; /* time from t0 to the first recorded state; 0: record the start */
-    /* Supplies open inputs, as in nh_run_options. */
-    void *inputs_user;
-    int (*inputs)(void *user, int member, double t, const double *q, const double *v, double *u);
-    /* Events: all of the model's are detected. The simulation ends at the first event of `until`;
-     * with `section`, only the states at events of this name are recorded. `event` as in
-     * nh_run_options. */
-    const char *until, *section;
-    int (*event)(void *user, const nh_event *event);
-    bool solution; /* keep the data for nh_simulation_solution */
-    /* As in nh_run_options. */
-    const nh_event_function *event_functions;
-    int event_function_count;
+    double lead;         /* time from t0 to the first recorded state; 0: record the start */
+    const char *section; /* only the states at events of this name are recorded */
+    bool solution;       /* keep the data for nh_simulation_solution */
     /* Names of quantities (nh_system_quantities in nonholo_analysis.h), separated by commas, which
      * become further columns; NULL: none. Those of two states one step apart need a fixed step, and
      * are NaN where no whole step came before: at the start and after a shorter last step. */

@@ -358,15 +358,17 @@ EXPORTED const char *pg_run(int which, const char *method, double step, double t
     r->system = used ? r->own : nh;
     used = true;
     nh_simulation_options wanted = nh_simulation_options_default();
-    wanted.method = *method ? method : NULL;
-    wanted.step = step;
-    wanted.tolerance = tolerance;
-    wanted.time = time;
-    wanted.q = start_q;
-    wanted.v = start_v;
-    wanted.steps = step > 0 && !(time > 0) ? -1 : 0;
+    const nh_run_options how = {.size = sizeof how,
+                                .method = *method ? method : NULL,
+                                .step = step,
+                                .tolerance = tolerance,
+                                .time = time,
+                                .q = start_q,
+                                .v = start_v,
+                                .steps = step > 0 && !(time > 0) ? -1 : 0,
+                                .backend = NH_BACKEND_TAPE};
+    wanted.run = &how;
     wanted.keep = NH_KEEP_ROWS;
-    wanted.backend = NH_BACKEND_TAPE;
     wanted.pause = pause;
     if (nh_simulation_create(&r->simulation, r->system, &wanted, &report) != NH_OK)
         return refuse(&report);

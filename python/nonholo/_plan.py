@@ -21,7 +21,7 @@ def plan(system: System, method: str | None, step: float | None, steps: int | No
     """Without a step, a method that chooses its own steps is used; without a time, the duration is the model's span."""
     if steps is not None and time is not None:
         raise ValueError("give either steps or time")
-    want = H.nh_plan_options(size=C.sizeof(H.nh_plan_options))
+    want = H.nh_run_options(size=C.sizeof(H.nh_run_options))
     want.method = method.encode() if method is not None else None
     want.step, want.time = step or 0.0, time or 0.0
     want.steps = steps if steps is not None else -1 if step is not None and time is None else 0

@@ -64,11 +64,13 @@ def export(
     want = H.nh_export_options(size=C.sizeof(H.nh_export_options))
     want.format = format.encode()
     want.name = name.encode() if name else None
-    want.method = method_text(method or "gauss", options).encode() if method or options else None
-    want.compose = compose.encode() if compose else None
-    want.step, want.t0 = step or 0.0, t0
-    want.q, want.v = _address(first), _address(second)
-    want.compensated = choose(SWITCH, compensated, "compensated")
+    run = H.nh_run_options(size=C.sizeof(H.nh_run_options))
+    run.method = method_text(method or "gauss", options).encode() if method or options else None
+    run.compose = compose.encode() if compose else None
+    run.step, run.t0 = step or 0.0, t0
+    run.q, run.v = _address(first), _address(second)
+    run.compensated = choose(SWITCH, compensated, "compensated")
+    want.run = C.addressof(run)
     want.single, want.excerpt, want.fmi = single, excerpt, fmi
     if path is not None:
         remark = call(lib.nh_export, system._handle, C.byref(want), os.fsencode(path))

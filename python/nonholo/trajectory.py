@@ -526,19 +526,19 @@ def simulate(
     count = check_timing(step, steps, time)
     beginning = Beginning(as_system(model, set, input, input_period), t0, start, q, v, project)
     text = method_text(method or ("auto" if step is None or tolerance else "gauss"), options)
-    want = H.nh_simulation_options(size=C.sizeof(H.nh_simulation_options))
-    fill_options(want, text.encode(), step or 0.0, count, compose, compensated, backend)
-    want.time, want.tolerance, want.absolute = time or 0.0, tolerance or 0.0, absolute or 0.0
-    want.t0, want.q, want.v = t0, _address(beginning.q), _address(beginning.v)
-    want.steps, want.every, want.pause = count, apart or check_every(every) or 0, PAUSE
-    want.lead, want.until, want.section, want.solution = lead, names_of(stop), names_of(section), True
-    want.event, want.observe = told(beginning.system, on_event), names_of(observe)
-    kept = functions(beginning.system, events, want)
-    want.model_text = beginning.system._model_text
-    want.inputs = beginning.system._inputs_callback
+    how = H.nh_run_options(size=C.sizeof(H.nh_run_options))
+    fill_options(how, text.encode(), step or 0.0, count, compose, compensated, backend)
+    how.time, how.tolerance, how.absolute = time or 0.0, tolerance or 0.0, absolute or 0.0
+    how.t0, how.q, how.v = t0, _address(beginning.q), _address(beginning.v)
+    how.every = apart or check_every(every) or 0
+    how.until, how.event = names_of(stop), told(beginning.system, on_event)
+    how.inputs = beginning.system._inputs_callback
+    kept = functions(beginning.system, events, how)
+    want = H.nh_simulation_options(size=C.sizeof(H.nh_simulation_options), run=C.addressof(how), pause=PAUSE, lead=lead, solution=True)
+    want.section, want.observe, want.model_text = names_of(section), names_of(observe), beginning.system._model_text
     _keep_files(want, output, checkpoint, checkpoint_every, resume)
     wanted = choose(SWITCH, estimate, "estimate")
-    trajectory = _carry_out(_Simulation(beginning.system, want, kept), progress, wanted)
+    trajectory = _carry_out(_Simulation(beginning.system, want, (how, kept)), progress, wanted)
     warn(trajectory.remarks)
     return trajectory
 

@@ -107,6 +107,7 @@ static bool is_identifier(const char *name)
 
 typedef struct workplace {
     nh_export_options given;
+    nh_run_options run_given;
     const format *format;
     char name[64];
     double *start; /* q, then v */
@@ -122,36 +123,36 @@ static nh_status take_start(workplace *w, const nh_system *system, nh_report *re
     w->start = calloc(n + k + 1, sizeof *w->start);
     if (!w->start)
         return nh_fail_memory(report);
-    if (w->given.q && w->given.v) {
-        memcpy(w->start, w->given.q, n * sizeof(double));
-        memcpy(w->start + n, w->given.v, k * sizeof(double));
+    if (w->run_given.q && w->run_given.v) {
+        memcpy(w->start, w->run_given.q, n * sizeof(double));
+        memcpy(w->start + n, w->run_given.v, k * sizeof(double));
     } else {
         nh_start_options at = nh_start_options_default();
-        at.t = w->given.t0;
-        at.q = w->given.q;
-        at.v = w->given.v;
+        at.t = w->run_given.t0;
+        at.q = w->run_given.q;
+        at.v = w->run_given.v;
         nh_status status = nh_system_begin(system, &at, w->start, w->start + n, report);
         if (status != NH_OK)
             return status;
     }
-    return nh_system_check_start(system, w->given.t0, w->start, w->start + n, report);
+    return nh_system_check_start(system, w->run_given.t0, w->start, w->start + n, report);
 }
 
 /* If no step is given, it is that at which a run without a step records states. */
 static nh_status choose_step(workplace *w, const nh_system *system, nh_report *report)
 {
-    nh_plan_options open = nh_plan_options_default();
-    open.t0 = w->given.t0;
+    nh_run_options open = nh_run_options_default();
+    open.t0 = w->run_given.t0;
     open.q = w->job.q;
     open.v = w->job.v;
-    if (w->given.step == 0) {
+    if (w->run_given.step == 0) {
         nh_status status = nh_plan_make(&w->plan, system, &open, report);
         if (status != NH_OK)
             return status;
-        w->given.step = w->plan.step;
+        w->run_given.step = w->plan.step;
     }
-    open.method = w->given.method;
-    open.step = w->given.step;
+    open.method = w->run_given.method;
+    open.step = w->run_given.step;
     open.steps = 1;
     return nh_plan_make(&w->plan, system, &open, report);
 }
@@ -160,9 +161,9 @@ static nh_run_options run_options(const workplace *w)
 {
     nh_run_options run = nh_run_options_default();
     run.method = w->plan.method;
-    run.compose = w->given.compose;
+    run.compose = w->run_given.compose;
     run.step = w->plan.step;
-    run.compensated = w->given.compensated;
+    run.compensated = w->run_given.compensated;
     run.backend = NH_BACKEND_TAPE;
     return run;
 }
@@ -214,12 +215,14 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
                                 nh_report *report)
 {
     *w = (workplace){0};
-    nh_status status = NH_OPTIONS_TAKE(&w->given, options, nh_export_options, excerpt, report);
+    nh_status status = NH_OPTIONS_TAKE(&w->given, options, nh_export_options, fmi, report);
+    if (status == NH_OK)
+        status = NH_OPTIONS_TAKE(&w->run_given, w->given.run, nh_run_options, v, report);
     if (status != NH_OK)
         return status;
-    if (w->given.step < 0 || !isfinite(w->given.step))
+    if (w->run_given.step < 0 || !isfinite(w->run_given.step))
         return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g",
-                       w->given.step);
+                       w->run_given.step);
     if (w->given.name && !is_identifier(w->given.name))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "'%.40s' is not a name; expected at most 59 letters, digits and _",
@@ -243,7 +246,7 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
     status = take_start(w, system, report);
     w->job = (nh_export_job){.system = system,
                              .name = w->name,
-                             .t = w->given.t0,
+                             .t = w->run_given.t0,
                              .q = w->start,
                              .v = w->start + system->coordinates,
                              .single = w->given.single,

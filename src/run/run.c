@@ -275,6 +275,13 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
     nh_run_options own;
     nh_choice choice;
     nh_status status = NH_OPTIONS_TAKE(&own, options, nh_run_options, compensated, report);
+    const bool planned = own.time != 0 || own.every != 0 || own.tolerance != 0 ||
+                         own.absolute != 0 || own.t0 != 0 || own.q || own.v;
+    if (status == NH_OK && planned)
+        status =
+            nh_fail(report, NH_BAD_ARGUMENT,
+                    "a run has a step and no plan: its start is set by nh_run_start, a "
+                    "tolerance is an option of the method; time and every are for simulations");
     if (status == NH_OK)
         status = nh_choice_or_advised(&choice, own.method, system, report);
     return status == NH_OK ? nh_run_create_choice(out, system, &choice, &own, report) : status;

@@ -78,7 +78,7 @@ static nh_status find_scales(estimator *e)
 {
     const nh_simulation *s = e->simulation;
     memcpy(e->scale, s->motion + e->width, (size_t)e->width * sizeof *e->scale);
-    return nh_system_motion_scales(s->system, s->options.t0, s->motion, s->motion + e->coordinates,
+    return nh_system_motion_scales(s->system, s->how.t0, s->motion, s->motion + e->coordinates,
                                    e->scale, e->report);
 }
 
@@ -108,9 +108,8 @@ static int is_late(void *user, int64_t steps)
 {
     (void)steps;
     const solving *now = user;
-    const nh_simulation_options *o = &now->estimator->simulation->options;
-    now->solution->late =
-        nh_clock_seconds() > now->estimator->deadline || (o->stop && o->stop(o->user) != 0);
+    now->solution->late = nh_clock_seconds() > now->estimator->deadline ||
+                          nh_simulation_is_asked_to_stop(now->estimator->simulation);
     return now->solution->late;
 }
 
@@ -125,7 +124,7 @@ static nh_status advance(estimator *e, solution *y, nh_run *run)
                                  .samples = take_states,
                                  .pause = is_late};
     nh_status status =
-        nh_run_start(run, 0, s->options.t0, s->motion, s->motion + e->coordinates, e->report);
+        nh_run_start(run, 0, s->how.t0, s->motion, s->motion + e->coordinates, e->report);
     return status == NH_OK ? nh_run_sample(run, &options, e->report) : status;
 }
 
@@ -158,10 +157,10 @@ static bool with_tolerance(const char *method, double factor, char *text, size_t
 /* The solution with another number of steps or another tolerance; false if there is none. */
 static bool solve(estimator *e, solution *y, int64_t steps)
 {
-    const nh_simulation_options *o = &e->simulation->options;
+    const nh_run_options *how = &e->simulation->how;
     const bool controlled = y->tolerance > 0;
     char method[256];
-    if (controlled && !with_tolerance(o->method, y->tolerance, method, sizeof method))
+    if (controlled && !with_tolerance(how->method, y->tolerance, method, sizeof method))
         return false;
     y->steps = steps;
     y->end = calloc((size_t)e->width + 1, sizeof *y->end);
@@ -170,12 +169,9 @@ static bool solve(estimator *e, solution *y, int64_t steps)
         return false;
     }
     nh_run *run;
-    nh_run_options options = {.method = controlled ? method : o->method,
-                              .compose = o->compose,
-                              .step = o->step * (double)o->steps / (double)steps,
-                              .backend = o->backend,
-                              .steps = steps,
-                              .compensated = o->compensated};
+    nh_run_options options = nh_simulation_stepping(e->simulation, steps);
+    options.method = controlled ? method : how->method;
+    options.step = how->step * (double)how->steps / (double)steps;
     y->status = nh_run_create(&run, e->simulation->system, &options, e->report);
     if (y->status == NH_OK)
         y->status = advance(e, y, run);
@@ -324,14 +320,14 @@ static void look_at_method(const nh_simulation *s, double *order, double *tolera
 {
     nh_choice choice;
     *order = *tolerance = 0;
-    if (nh_choice_parse(&choice, s->options.method, NULL) != NH_OK)
+    if (nh_choice_parse(&choice, s->how.method, NULL) != NH_OK)
         return;
-    const bool told = strstr(s->options.method, "tolerance=") && nh_choice_adapts(&choice);
+    const bool told = strstr(s->how.method, "tolerance=") && nh_choice_adapts(&choice);
     for (int i = 0; told && i < choice.method->options; i++)
         if (strcmp(choice.method->option[i].name, "tolerance") == 0)
             *tolerance = choice.option[i];
-    *order = s->options.compose ? nh_composition_order(s->options.compose, &choice, NULL)
-                                : nh_choice_order(&choice);
+    *order = s->how.compose ? nh_composition_order(s->how.compose, &choice, NULL)
+                            : nh_choice_order(&choice);
 }
 
 static nh_status check_possible(const nh_simulation *s, nh_report *report)
@@ -344,10 +340,10 @@ static nh_status check_possible(const nh_simulation *s, nh_report *report)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the error of a run that an event ended cannot be estimated by changing its "
                        "steps");
-    if (s->status != NH_OK || nh_run_steps(s->run) != s->options.steps)
+    if (s->status != NH_OK || nh_run_steps(s->run) != s->how.steps)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the error of a run that is not complete cannot be estimated");
-    if (s->options.inputs)
+    if (s->how.inputs)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "inputs are given by a function, which must not be called again, so the "
                        "error cannot be estimated from other runs");
@@ -361,7 +357,7 @@ static nh_status check_possible(const nh_simulation *s, nh_report *report)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s controls its steps itself, so its error cannot be estimated by "
                        "changing them",
-                       s->options.method);
+                       s->how.method);
     return NH_OK;
 }
 
@@ -387,7 +383,7 @@ static void remark_on(nh_simulation *s, const nh_estimate *found)
     if (tolerance > 0)
         nh_print(advice, sizeof advice, "a tolerance of %.3g", tolerance / 100);
     else
-        nh_print(advice, sizeof advice, "a step of %.3g", s->options.step / 4);
+        nh_print(advice, sizeof advice, "a step of %.3g", s->how.step / 4);
     nh_remarks_add(
         &s->run->remarks, "estimate",
         "the end state is not resolved: runs with other %s show that the error of %s is %s; try %s "
@@ -412,7 +408,7 @@ static nh_status find_estimate(nh_simulation *s, double deadline, nh_estimate *o
                    .coordinates = n,
                    .width = width,
                    .deadline = deadline,
-                   .own = {.steps = s->options.steps},
+                   .own = {.steps = s->how.steps},
                    .report = report};
     look_at_method(s, &e.order, &e.tolerance);
     e.scale = calloc((size_t)width + 1, sizeof *e.scale);

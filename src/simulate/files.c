@@ -55,7 +55,7 @@ static bool is_finished(const nh_simulation *s)
     const char *output = s->options.output;
     char part[PATH_MAX];
     bool renamed = is_table(output) || ends_with(output, ".npz");
-    return renamed && nh_run_steps(s->run) == s->options.steps && access(output, F_OK) == 0 &&
+    return renamed && nh_run_steps(s->run) == s->how.steps && access(output, F_OK) == 0 &&
            snprintf(part, sizeof part, "%s.part", output) < (int)sizeof part &&
            access(part, F_OK) != 0;
 }
@@ -71,12 +71,12 @@ static nh_status open_output(nh_simulation *s, const notes *before, nh_report *r
     nh_archive_plan plan = {.size = sizeof plan,
                             .system = s->system,
                             .model_text = o->model_text,
-                            .method = o->method,
-                            .compose = o->compose,
-                            .step = o->step,
-                            .t0 = o->t0,
-                            .steps = o->steps,
-                            .every = o->every,
+                            .method = s->how.method,
+                            .compose = s->how.compose,
+                            .step = s->how.step,
+                            .t0 = s->how.t0,
+                            .steps = s->how.steps,
+                            .every = s->how.every,
                             .column = names,
                             .columns = columns,
                             .multipliers = !table,
@@ -173,8 +173,8 @@ static uint64_t digest_columns(const nh_record *record)
 
 nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
 {
-    notes now = {.steps = s->options.steps,
-                 .every = s->options.every,
+    notes now = {.steps = s->how.steps,
+                 .every = s->how.every,
                  .recorded = s->recorded,
                  .has_output = s->archive != NULL,
                  .record = nh_record_save(s->record),
@@ -203,7 +203,7 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s belongs to a run %s an output file; only such a run can resume from it",
                        o->resume, before->has_output ? "with" : "without");
-    if (o->output && (before->steps != o->steps || before->every != o->every))
+    if (o->output && (before->steps != s->how.steps || before->every != s->how.every))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s belongs to a run of %lld steps, recorded every %lld; with an output "
                        "file these must stay the same",
@@ -213,14 +213,14 @@ static nh_status check_notes(const nh_simulation *s, const notes *before, nh_rep
                        "%s belongs to a run with other columns; with an output file the observed "
                        "quantities must stay the same",
                        o->resume);
-    if (before->ended && before->steps != o->steps)
+    if (before->ended && before->steps != s->how.steps)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s was written after a last, shorter step; such a run cannot become longer",
                        o->resume);
-    if (nh_run_steps(s->run) > o->steps)
+    if (nh_run_steps(s->run) > s->how.steps)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s was written after %lld steps, more than the %lld requested", o->resume,
-                       (long long)nh_run_steps(s->run), (long long)o->steps);
+                       (long long)nh_run_steps(s->run), (long long)s->how.steps);
     return NH_OK;
 }
 

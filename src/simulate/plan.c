@@ -78,7 +78,7 @@ static nh_status refuse_tolerance(const nh_plan *plan, nh_report *report)
         plan->method, names);
 }
 
-static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
+static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_run_options *o,
                                nh_report *report)
 {
     const bool asked = o->method && strcmp(o->method, "auto") != 0;
@@ -118,7 +118,7 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
 /* ---- the time ---- */
 
 /* How many own steps a coarse solution takes from the start over this time; -1 if it fails. */
-static int64_t own_steps_in(const nh_system *system, const nh_plan_options *o, double time)
+static int64_t own_steps_in(const nh_system *system, const nh_run_options *o, double time)
 {
     nh_run *run;
     int64_t accepted = -1, rejected;
@@ -146,7 +146,7 @@ static double rounded(double x)
 /* For models without `span`: the time in which a coarse solution takes about fifty steps, fewer if
  * there are many coordinates. That is some dozen times the time scale of the motion, whatever its
  * units. A motion that never changes is followed for a time of 1. */
-static double natural_time(const nh_system *system, const nh_plan_options *o)
+static double natural_time(const nh_system *system, const nh_run_options *o)
 {
     const int n = nh_system_velocities(system);
     const int64_t enough = n > 100 ? 10 : 50;
@@ -180,7 +180,7 @@ static nh_status count_steps(nh_plan *plan, double time, nh_report *report)
 }
 
 /* Steps of a fixed length that suits the motion; if `steps` is given, that many of them. */
-static nh_status advise_step(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
+static nh_status advise_step(nh_plan *plan, const nh_system *system, const nh_run_options *o,
                              double time, nh_report *report)
 {
     nh_choice choice;
@@ -201,7 +201,7 @@ static nh_status advise_step(nh_plan *plan, const nh_system *system, const nh_pl
     return o->steps > 0 ? NH_OK : count_steps(plan, time, report);
 }
 
-static nh_status choose_steps(nh_plan *plan, const nh_system *system, const nh_plan_options *o,
+static nh_status choose_steps(nh_plan *plan, const nh_system *system, const nh_run_options *o,
                               nh_report *report)
 {
     plan->step = o->step;
@@ -221,12 +221,12 @@ static nh_status choose_steps(nh_plan *plan, const nh_system *system, const nh_p
     return NH_OK;
 }
 
-nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_options *given,
+nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_run_options *given,
                        nh_report *report)
 {
     *out = (nh_plan){.steps = 0};
-    nh_plan_options own;
-    nh_status status = NH_OPTIONS_TAKE(&own, given, nh_plan_options, absolute, report);
+    nh_run_options own;
+    nh_status status = NH_OPTIONS_TAKE(&own, given, nh_run_options, v, report);
     if (status != NH_OK)
         return status;
     if (own.steps < -1 || own.step < 0 || own.time < 0 || own.tolerance < 0 || own.absolute < 0 ||
@@ -237,7 +237,8 @@ nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_plan_opti
     double *start = malloc((size_t)(n + k + 1) * sizeof *start);
     if (!start)
         return nh_fail_memory(report);
-    if (!own.q) {
+    const bool closed = own.method && own.step > 0 && !(own.time > 0) && own.steps >= 0;
+    if (!own.q && !closed) {
         nh_start_options at = nh_start_options_default();
         at.t = own.t0;
         status = nh_system_begin(system, &at, start, start + n, report);

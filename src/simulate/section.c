@@ -21,7 +21,7 @@ const nh_event_place *nh_simulation_event(const nh_simulation *s, int64_t index)
 
 bool nh_simulation_arrived(const nh_simulation *s)
 {
-    return nh_run_steps(s->run) == s->options.steps || nh_run_ended(s->run, 0, NULL) >= 0;
+    return nh_run_steps(s->run) == s->how.steps || nh_run_ended(s->run, 0, NULL) >= 0;
 }
 
 nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report)
@@ -30,7 +30,7 @@ nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report)
     if (!name)
         return NH_OK;
     const int own = nh_system_events(s->system);
-    const int events = own + s->options.event_function_count;
+    const int events = own + s->how.event_function_count;
     const size_t length = strlen(name);
     bool found = false;
     s->in_section = calloc((size_t)events + 1, sizeof *s->in_section);
@@ -38,7 +38,7 @@ nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report)
         return nh_fail_memory(report);
     for (int i = 0; i < events; i++) {
         const char *other =
-            i < own ? nh_system_event_name(s->system, i) : s->options.event_functions[i - own].name;
+            i < own ? nh_system_event_name(s->system, i) : s->how.event_functions[i - own].name;
         s->in_section[i] = strncmp(other, name, length) == 0 &&
                            (other[length] == 0 || other[length] == '['); /* or all of a family */
         found |= s->in_section[i];
@@ -79,6 +79,6 @@ int nh_simulation_note_event(void *simulation, const nh_event *event)
     list_event(s, event);
     if (s->in_section && s->in_section[event->event] && s->event_status == NH_OK)
         record_event(s, event);
-    const bool ends = s->options.event && s->options.event(s->options.user, event) != 0;
+    const bool ends = s->how.event && s->how.event(s->how.user, event) != 0;
     return ends || s->event_status != NH_OK;
 }

@@ -20,13 +20,14 @@ int64_t nh_record_spacing(int64_t steps, int columns)
 
 /* ---- creation ------------------------------------------------------------------------------ */
 
-static nh_status check_options(const nh_simulation_options *o, nh_report *report)
+static nh_status check_options(const nh_simulation *s, nh_report *report)
 {
-    if (o->steps < -1 || o->every < 0 || !o->q != !o->v)
+    const nh_run_options *how = &s->how;
+    if (how->steps < -1 || how->every < 0 || how->members > 1 || !how->q != !how->v)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "a simulation needs a single trajectory, steps >= 0, every >= 0, and either "
                        "both q and v or neither");
-    if (o->keep == NH_KEEP_ROWS && o->resume)
+    if (s->options.keep == NH_KEEP_ROWS && s->options.resume)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "a resumed simulation cannot keep the earlier rows in memory");
     return NH_OK;
@@ -39,8 +40,8 @@ static void fill_in(nh_simulation *s)
     bool elsewhere = o->output || o->checkpoint || o->resume;
     if (o->keep == NH_KEEP_ADVISED)
         o->keep = elsewhere ? NH_KEEP_LAST_ROW : NH_KEEP_ROWS;
-    if (o->every == 0)
-        o->every = nh_record_spacing(o->steps, nh_record_columns(s->record));
+    if (s->how.every == 0)
+        s->how.every = nh_record_spacing(s->how.steps, nh_record_columns(s->record));
     if (!(o->checkpoint_seconds > 0) && o->checkpoint_steps <= 0)
         o->checkpoint_seconds = default_seconds;
 }
@@ -48,56 +49,54 @@ static void fill_in(nh_simulation *s)
 /* Files record the method with its options, and runs have a step. */
 static nh_status make_plan(nh_simulation *s, nh_report *report)
 {
-    nh_simulation_options *o = &s->options;
-    nh_plan_options open = nh_plan_options_default();
-    open.method = o->method;
-    open.step = o->step;
-    open.time = o->time;
-    open.steps = o->steps;
-    open.t0 = o->t0;
-    open.q = o->q;
-    open.v = o->v;
-    open.tolerance = o->tolerance;
-    open.absolute = o->absolute;
-    nh_status status = nh_plan_make(&s->plan, s->system, &open, report);
-    o->method = s->plan.method;
-    o->step = s->plan.step;
-    o->steps = s->plan.steps;
+    nh_status status = nh_plan_make(&s->plan, s->system, &s->how, report);
+    s->how.method = s->plan.method;
+    s->how.step = s->plan.step;
+    s->how.steps = s->plan.steps;
     return status;
+}
+
+nh_run_options nh_simulation_stepping(const nh_simulation *s, int64_t steps)
+{
+    return (nh_run_options){.size = sizeof(nh_run_options),
+                            .method = s->how.method,
+                            .compose = s->how.compose,
+                            .step = s->how.step,
+                            .backend = s->how.backend,
+                            .steps = steps,
+                            .compensated = s->how.compensated};
 }
 
 static nh_status start(nh_simulation *s, nh_report *report)
 {
-    const nh_simulation_options *o = &s->options;
-    if (o->q)
-        return nh_run_start(s->run, 0, o->t0, o->q, o->v, report);
+    const nh_run_options *how = &s->how;
+    if (how->q)
+        return nh_run_start(s->run, 0, how->t0, how->q, how->v, report);
     int n = nh_system_coordinates(s->system), k = nh_system_velocities(s->system);
     double *q = malloc((size_t)(n + k + 1) * sizeof *q);
     nh_start_options at = nh_start_options_default();
-    at.t = o->t0;
+    at.t = how->t0;
     nh_status status =
         q ? nh_system_begin(s->system, &at, q, q + n, report) : nh_fail_memory(report);
     if (status == NH_OK)
-        status = nh_run_start(s->run, 0, o->t0, q, q + n, report);
+        status = nh_run_start(s->run, 0, how->t0, q, q + n, report);
     free(q);
     return status;
 }
 
-/* Called while waiting for the compiler. */
-static int ask_to_stop(void *simulation)
+bool nh_simulation_is_asked_to_stop(const nh_simulation *s)
 {
-    const nh_simulation *s = simulation;
-    return s->options.stop(s->options.user);
+    return s->how.stop && s->how.stop(s->how.user) != 0;
 }
 
 /* Adds the columns that were asked for. Two states one step apart exist only if all steps have the
  * same length and every one of them is a step of the run. */
 static nh_status observe(nh_simulation *s, nh_report *report)
 {
-    const nh_simulation_options *o = &s->options;
     const int n = nh_system_coordinates(s->system);
-    nh_state start = {.t = o->t0, .q = s->motion, .wrapped_q = s->motion, .v = s->motion + n};
-    nh_status status = nh_record_observe(s->record, o->observe, o->step, &start, report);
+    nh_state start = {.t = s->how.t0, .q = s->motion, .wrapped_q = s->motion, .v = s->motion + n};
+    nh_status status =
+        nh_record_observe(s->record, s->options.observe, s->how.step, &start, report);
     if (status != NH_OK || !nh_watch_looks_back(s->record->watch))
         return status;
     if (s->in_section)
@@ -109,30 +108,30 @@ static nh_status observe(nh_simulation *s, nh_report *report)
                              nh_fail(report, NH_BAD_ARGUMENT,
                                      "a quantity that compares two successive states needs a fixed "
                                      "step; %s chooses its own",
-                                     o->method),
+                                     s->how.method),
                              "step");
     return NH_OK;
+}
+
+/* Called while waiting for the compiler. */
+static int ask_to_stop(void *simulation)
+{
+    return nh_simulation_is_asked_to_stop(simulation);
 }
 
 static nh_status begin(nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
-    nh_run_options run = {.size = sizeof run,
-                          .method = o->method,
-                          .compose = o->compose,
-                          .step = o->step,
-                          .backend = o->backend,
-                          .steps = o->steps,
-                          .compensated = o->compensated,
-                          .user = s,
-                          .stop = o->stop ? ask_to_stop : NULL,
-                          .until = o->until,
-                          .watch_all = true,
-                          .event = nh_simulation_note_event,
-                          .event_functions = o->event_functions,
-                          .event_function_count = o->event_function_count,
-                          .inputs_user = o->inputs_user,
-                          .inputs = o->inputs};
+    nh_run_options run = nh_simulation_stepping(s, s->how.steps);
+    run.user = s;
+    run.stop = s->how.stop ? ask_to_stop : NULL;
+    run.until = s->how.until;
+    run.watch_all = true;
+    run.event = nh_simulation_note_event;
+    run.event_functions = s->how.event_functions;
+    run.event_function_count = s->how.event_function_count;
+    run.inputs_user = s->how.inputs_user;
+    run.inputs = s->how.inputs;
     nh_status status = nh_simulation_choose_section(s, report);
     if (status == NH_OK)
         status = nh_run_create(&s->run, s->system, &run, report);
@@ -144,7 +143,7 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         status = nh_simulation_watch_motion(s, report);
     if (status == NH_OK && !o->resume) {
         nh_status followed =
-            nh_holonomic_create(&s->holonomic, s->system, o->t0, s->motion, report);
+            nh_holonomic_create(&s->holonomic, s->system, s->how.t0, s->motion, report);
         if (followed == NH_NO_MEMORY) /* otherwise there is no surface to follow */
             status = followed;
     }
@@ -157,7 +156,7 @@ static nh_status begin(nh_simulation *s, nh_report *report)
     fill_in(s);
     s->record->section = s->in_section != NULL;
     nh_record_keep_rows(s->record, s->options.keep == NH_KEEP_ROWS);
-    status = nh_record_reserve(s->record, s->options.steps / s->options.every + 3, report);
+    status = nh_record_reserve(s->record, s->how.steps / s->how.every + 3, report);
     if (status == NH_OK)
         status = nh_simulation_open(s, report);
     s->last_steps = nh_run_steps(s->run);
@@ -174,9 +173,12 @@ nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
     s->system = system;
     s->recorded = -1;
     s->last_time = nh_clock_seconds();
-    nh_status status = NH_OPTIONS_TAKE(&s->options, options, nh_simulation_options, stop, report);
+    nh_status status =
+        NH_OPTIONS_TAKE(&s->options, options, nh_simulation_options, observe, report);
     if (status == NH_OK)
-        status = check_options(&s->options, report);
+        status = NH_OPTIONS_TAKE(&s->how, s->options.run, nh_run_options, v, report);
+    if (status == NH_OK)
+        status = check_options(s, report);
     if (status == NH_OK)
         status = make_plan(s, report);
     if (status == NH_OK)
@@ -220,7 +222,7 @@ static const double noticeable = 1e-3; /* a drift of positions, relative to thei
 /* Follows the condition to which holonomic constraints amount, at some of the rows. */
 static void follow_surface(nh_simulation *s, const double *row)
 {
-    int64_t rows = s->options.steps / s->options.every + 2;
+    int64_t rows = s->how.steps / s->how.every + 2;
     if (!s->holonomic || (nh_record_rows(s->record) - 1) % (rows / SURFACE_POINTS + 1) != 0)
         return;
     double drift;
@@ -277,26 +279,21 @@ static nh_status take_samples(void *user, const nh_samples *samples, nh_report *
     return status;
 }
 
-static bool is_asked_to_stop(const nh_simulation *s)
-{
-    return s->options.stop && s->options.stop(s->options.user) != 0;
-}
-
 static int look_around(void *user, int64_t steps)
 {
     stretch *now = user;
     nh_simulation *s = now->simulation;
     if (s->options.progress)
-        s->options.progress(s->options.user, steps, s->options.steps);
+        s->options.progress(s->options.user, steps, s->how.steps);
     if (nh_simulation_checkpoint_is_due(s))
         now->status = nh_simulation_write_checkpoint(s, now->report);
     bool pauses = s->options.pause > 0 && nh_clock_seconds() >= s->pause_at;
-    return now->status != NH_OK || pauses || is_asked_to_stop(s);
+    return now->status != NH_OK || pauses || nh_simulation_is_asked_to_stop(s);
 }
 
 nh_status nh_simulation_take_lead(nh_simulation *s, nh_report *report)
 {
-    const double pieces = ceil(s->options.lead / s->options.step);
+    const double pieces = ceil(s->options.lead / s->how.step);
     nh_status status = NH_OK;
     s->uneven |= pieces > 0;
     for (double i = 0; i < pieces && status == NH_OK; i++)
@@ -319,8 +316,9 @@ nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
     stretch now = {.simulation = s, .report = report};
     int64_t done = nh_run_steps(s->run);
     s->pause_at = nh_clock_seconds() + s->options.pause;
-    nh_sample_options options = {.steps = is_asked_to_stop(s) ? 0 : s->options.steps - done,
-                                 .every = s->options.every,
+    nh_sample_options options = {.steps =
+                                     nh_simulation_is_asked_to_stop(s) ? 0 : s->how.steps - done,
+                                 .every = s->how.every,
                                  .first = s->recorded < 0,
                                  .look_back = nh_watch_looks_back(s->record->watch),
                                  .user = &now,
@@ -338,7 +336,7 @@ nh_status nh_simulation_advance(nh_simulation *s, nh_report *report)
             *report = s->event_report;
     }
     const bool rests = s->plan.rest > 0 && !s->ended && nh_run_ended(s->run, 0, NULL) < 0;
-    if (s->status == NH_OK && nh_run_steps(s->run) == s->options.steps && rests)
+    if (s->status == NH_OK && nh_run_steps(s->run) == s->how.steps && rests)
         s->status = take_rest(s, report);
     return s->status;
 }
@@ -422,7 +420,7 @@ const nh_record *nh_simulation_record(const nh_simulation *s)
 
 int64_t nh_simulation_every(const nh_simulation *s)
 {
-    return s->options.every;
+    return s->how.every;
 }
 
 const char *nh_simulation_output(const nh_simulation *s)

@@ -8,9 +8,10 @@
 
 struct nh_simulation {
     nh_simulation_options options;
-    nh_plan plan; /* choices for what the options leave open */
-    bool uneven;  /* a first or last step had another length */
-    bool ended;   /* the last, shorter one has been taken */
+    nh_run_options how; /* what is computed: options.run with what the plan has chosen */
+    nh_plan plan;       /* choices for what the options leave open */
+    bool uneven;        /* a first or last step had another length */
+    bool ended;         /* the last, shorter one has been taken */
     const nh_system *system;
     nh_run *run;
     nh_solution *solution; /* NULL: not wanted */
@@ -38,6 +39,10 @@ struct nh_simulation {
 /* Restores the checkpoint to resume from, and opens the output, new or where the checkpoint left
  * it. */
 nh_status nh_simulation_open(nh_simulation *s, nh_report *report);
+
+/* The options of runs that take the simulation's steps, `steps` of them. */
+nh_run_options nh_simulation_stepping(const nh_simulation *s, int64_t steps);
+bool nh_simulation_is_asked_to_stop(const nh_simulation *s);
 
 /* From the start to the first row, in steps of about the run's length. */
 nh_status nh_simulation_take_lead(nh_simulation *s, nh_report *report);

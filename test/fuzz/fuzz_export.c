@@ -20,8 +20,7 @@ static void write_text(const nh_system *system, const char *method, const char *
     nh_report report = {0};
     nh_export_options how = nh_export_options_default();
     how.format = format;
-    how.method = method;
-    how.step = 0.01;
+    how.run = &(nh_run_options){.method = method, .step = 0.01};
     if (nh_export_text(&text, system, &how, &report) == NH_OK ? !text || !text[0] : !report.text[0])
         abort(); /* an empty text, or a failure without a reason */
     nh_bytes_free(text);

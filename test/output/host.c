@@ -96,11 +96,9 @@ static void write_files(const nh_system *system, const char *folder)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         nh_report report;
         nh_simulation *simulation;
-        nh_simulation_options how = {.method = "gauss",
-                                     .step = 0.1,
-                                     .steps = 20,
-                                     .keep = NH_KEEP_ROWS,
-                                     .output = i < 2 ? path_in(folder, names[i]) : NULL};
+        const nh_run_options run = {.method = "gauss", .step = 0.1, .steps = 20};
+        nh_simulation_options how = {
+            .run = &run, .keep = NH_KEEP_ROWS, .output = i < 2 ? path_in(folder, names[i]) : NULL};
         need(nh_simulation_create(&simulation, system, &how, &report), &report);
         need(nh_simulation_advance(simulation, &report), &report);
         need(nh_simulation_finish(simulation, &report), &report);

@@ -29,12 +29,16 @@ static bool are_alike(const char *path, const char *other)
     return system(command) == 0;
 }
 
+static nh_run_options how;
+
 static nh_simulation_options options(void)
 {
     nh_simulation_options o = nh_simulation_options_default();
-    o.method = "leapfrog";
-    o.step = 0.1;
-    o.steps = STEPS;
+    how = nh_run_options_default();
+    how.method = "leapfrog";
+    how.step = 0.1;
+    how.steps = STEPS;
+    o.run = &how;
     return o;
 }
 
@@ -95,9 +99,9 @@ static int finish_in_parts(const nh_system *system, nh_simulation_options o, nh_
     watcher w = {.stop_after = 4};
     int parts = 0;
     int64_t done = 0;
-    o.user = &w;
-    o.stop = stop;
-    while (done < o.steps && parts < 1000) {
+    how.user = &w;
+    how.stop = stop;
+    while (done < how.steps && parts < 1000) {
         nh_simulation *s;
         w.looks = 0;
         CHECK(nh_simulation_create(&s, system, &o, report) == NH_OK);
@@ -106,7 +110,7 @@ static int finish_in_parts(const nh_system *system, nh_simulation_options o, nh_
         CHECK(nh_simulation_advance(s, report) == NH_OK);
         CHECK(nh_simulation_finish(s, report) == NH_OK);
         done = nh_run_steps(nh_simulation_run(s));
-        CHECK((nh_simulation_output(s) != NULL) == (done == o.steps));
+        CHECK((nh_simulation_output(s) != NULL) == (done == how.steps));
         nh_simulation_free(s);
         o.resume = o.checkpoint;
         parts++;
@@ -122,7 +126,7 @@ static void test_resuming(const nh_system *system, const char *ending)
     snprintf(whole, sizeof whole, "whole%s", ending);
     snprintf(cut, sizeof cut, "cut%s", ending);
     nh_simulation_options o = options();
-    o.every = 7;
+    how.every = 7;
     o.output = in_folder(whole);
     CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
     CHECK(nh_simulation_advance(s, &report) == NH_OK);
@@ -179,12 +183,12 @@ static void test_refusals(const nh_system *system)
     watcher w = {.stop_after = 3};
     nh_simulation_options o = options();
     o.checkpoint = in_folder("of-memory");
-    o.user = &w;
-    o.stop = stop;
+    how.user = &w;
+    how.stop = stop;
     CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
     CHECK(nh_simulation_advance(s, &report) == NH_OK && nh_simulation_finish(s, &report) == NH_OK);
     nh_simulation_free(s);
-    o.stop = NULL;
+    how.stop = NULL;
     o.resume = o.checkpoint;
     CHECK(create_only(system, &o, &report) == NH_OK);
     nh_simulation_options wrong = o;
@@ -192,21 +196,22 @@ static void test_refusals(const nh_system *system)
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
     CHECK(strstr(report.text, "belongs to a run without an output file") != NULL);
     wrong = o;
-    wrong.steps = 1;
+    how.steps = 1;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
     CHECK(strstr(report.text, "more than the 1 requested") != NULL);
+    how.steps = STEPS;
     wrong = o;
     wrong.keep = NH_KEEP_ROWS;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
     wrong = o;
-    wrong.step = 0.2;
+    how.step = 0.2;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
-    wrong = o;
+    how.step = 0.1;
     wrong.resume = in_folder("nothing");
     CHECK(create_only(system, &wrong, &report) != NH_OK);
     nh_checkpoint_remove(o.checkpoint);
     wrong = options();
-    wrong.steps = -2;
+    how.steps = -2;
     CHECK(create_only(system, &wrong, &report) == NH_BAD_ARGUMENT);
 }
 
@@ -243,7 +248,7 @@ static void test_estimate(const nh_system *system)
     nh_simulation *s;
     nh_estimate e;
     nh_simulation_options o = options();
-    o.steps = 200;
+    how.steps = 200;
     CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
     CHECK(nh_simulation_estimate(s, NH_ON, &e, &report) == NH_NOT_APPLICABLE && isnan(e.error));
     CHECK(nh_simulation_estimate(s, NH_AS_ADVISED, &e, &report) == NH_OK && isnan(e.error));
@@ -261,13 +266,13 @@ static void test_estimate(const nh_system *system)
     nh_simulation_free(s);
     watcher w = {.stop_after = 2};
     o = options();
-    o.user = &w;
-    o.stop = stop;
+    how.user = &w;
+    how.stop = stop;
     o.checkpoint = in_folder("estimate.checkpoint");
     CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
     CHECK(nh_simulation_advance(s, &report) == NH_OK && nh_simulation_finish(s, &report) == NH_OK);
     nh_simulation_free(s);
-    o.stop = NULL;
+    how.stop = NULL;
     o.resume = o.checkpoint;
     CHECK(nh_simulation_create(&s, system, &o, &report) == NH_OK);
     CHECK(nh_simulation_advance(s, &report) == NH_OK);
@@ -303,9 +308,9 @@ static void test_uneven_times(const nh_system *system)
     nh_report report;
     nh_simulation *whole, *again;
     nh_simulation_options o = options();
-    o.steps = 0;
-    o.time = STEPS * o.step + 0.03;
-    o.every = 10;
+    how.steps = 0;
+    how.time = STEPS * how.step + 0.03;
+    how.every = 10;
     o.lead = 0.25;
     o.output = in_folder("whole.csv");
     CHECK(nh_simulation_create(&whole, system, &o, &report) == NH_OK);
@@ -313,10 +318,10 @@ static void test_uneven_times(const nh_system *system)
     CHECK(nh_simulation_finish(whole, &report) == NH_OK);
     double t, t_again;
     nh_run_state(nh_simulation_run(whole), 0, &t, NULL, NULL);
-    CHECK_NEAR(t, o.lead + o.time, 1e-9);
+    CHECK_NEAR(t, o.lead + how.time, 1e-9);
     o.output = in_folder("parts.csv");
     o.checkpoint = in_folder("uneven.checkpoint");
-    o.steps = STEPS;
+    how.steps = STEPS;
     CHECK(finish_in_parts(system, o, &report) > 2);
     CHECK(are_alike(in_folder("whole.csv"), in_folder("parts.csv")));
     o.resume = o.checkpoint;
