@@ -252,6 +252,8 @@ typedef struct nh_start_options {
     const double *q, *v;      /* NULL: those of the model */
     bool project;             /* also if keep or solve is given */
     const char *keep, *solve; /* as in nh_projection */
+    const double *inputs; /* values at t of the inputs left to the caller; NAN elsewhere, NULL: their
+                             defaults */
 } nh_start_options;
 NH_OPTIONS_DEFAULT(nh_start_options)
 NH_API nh_status nh_system_begin(const nh_system *system, const nh_start_options *options,

@@ -68,19 +68,21 @@ def members(names: list[str], name: str) -> list[int]:
     return [i for i, other in enumerate(names) if other == name or other.partition("[")[0] == name]
 
 
+def evaluate(given: dict[str, Callable[..., Any]], names: list[str], out: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> None:
+    """Writes what the user's functions return in a state to ``out``, which has an entry for each of the inputs ``names``."""
+    for name, function in given.items():
+        value, places = np.asarray(function(t, q.copy(), v.copy()), dtype=float), members(names, name)
+        if value.shape not in ((), (1,), (len(places),)):
+            raise ValueError(f"the function of input {name!r} returned an array of shape {value.shape}")
+        out[places] = value
+
+
 def callback(system: Any, given: dict[str, Callable[..., Any]]) -> Any:
     """A function for C that calls the user's functions."""
-    nq, nv, count = len(system.coordinates), len(system.velocities), len(system.inputs)
-    places = {name: members(system.inputs, name) for name in given}
+    nq, nv, names = len(system.coordinates), len(system.velocities), list(system.inputs)
 
     def ask(member: int, t: float, q: int, v: int, u: int) -> None:
-        state = t, array_at(q, nq).copy(), array_at(v, nv).copy()
-        out = array_at(u, count)
-        for name, function in given.items():
-            value = np.asarray(function(*state), dtype=float)
-            if value.shape not in ((), (1,), (len(places[name]),)):
-                raise ValueError(f"the function of input {name!r} returned an array of shape {value.shape}")
-            out[places[name]] = value
+        evaluate(given, names, array_at(u, len(names)), t, array_at(q, nq), array_at(v, nv))
 
     kind = dict(H.nh_run_options._fields_)["inputs"]
     return kind(guarded(ask)) if given else C.cast(None, kind)

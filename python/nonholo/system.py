@@ -12,10 +12,10 @@ from typing import Any, Mapping, Sequence, Union
 import numpy as np
 
 from . import _header as H
-from ._library import Immutable, UsageError, call, create, lib, number, own, remarks
+from ._library import Error, Immutable, UsageError, call, create, lib, number, own, remarks
 from ._names import helpful
 from ._values import texts
-from .inputs import Inputs, callback, functions, settings as input_settings
+from .inputs import Inputs, callback, evaluate, functions, settings as input_settings
 from .notebook import facts_table, text_block
 
 Values = Union[float, str, Sequence[float]]
@@ -520,7 +520,23 @@ def choose_start(system: System, t0: float, start: Start, q: Any, v: Any, projec
     wanted.q = None if given_q is None else _address(given_q)
     wanted.v = None if given_v is None else _address(given_v)
     first_q, first_v = np.zeros(len(system.coordinates)), np.zeros(len(system.velocities))
-    call(lib.nh_system_begin, system._handle, C.byref(wanted), _address(first_q), _address(first_v))
+    begin = lambda: call(lib.nh_system_begin, system._handle, C.byref(wanted), _address(first_q), _address(first_v))
+    given = functions(system._given)
+    if not given:
+        begin()
+        return first_q, first_v
+    # The start depends on the inputs, and functions of inputs may depend on the start.
+    try:
+        begin()
+    except Error:  # with the defaults there is no start
+        first_q[:] = first_v[:] = 0
+    values, before = np.full(len(system.inputs), np.nan), None
+    for _ in range(10):
+        evaluate(given, list(system.inputs), values, t0, first_q, first_v)
+        if before is not None and (values == before)[~np.isnan(values)].all():
+            break
+        before, wanted.inputs = values.copy(), _address(values)
+        begin()
     return first_q, first_v
 
 

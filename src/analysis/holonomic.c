@@ -42,16 +42,26 @@ struct nh_holonomic {
 
 /* ---- creation ------------------------------------------------------------------------------ */
 
+/* Whether a constraint contains an open input. Its surface moves with the values of the input,
+ * which only the run knows. */
+static bool is_driven(const nh_holonomic *h, int row)
+{
+    const nh_mechanics *s = h->system->mechanics;
+    return s && nh_depends(s->g, s->k[row], NH_U);
+}
+
 /* All constraints if they are integrable together; otherwise those that are integrable by
  * themselves. Conditions on positions need not be followed: their residuals can be evaluated
  * directly. */
 static void choose_rows(nh_holonomic *h)
 {
-    const nh_facts *facts = nh_system_facts(h->system);
     int hidden = h->m - nh_system_positions(h->system);
-    int last = hidden > 0 && facts->integrable == NH_YES ? h->m : hidden;
-    for (int i = 0; i < last; i++)
-        if (facts->integrable == NH_YES || nh_system_constraint_integrable(h->system, i) == NH_YES)
+    bool together = nh_system_facts(h->system)->integrable == NH_YES;
+    for (int i = 0; i < h->m; i++)
+        together = together && !is_driven(h, i);
+    for (int i = 0; i < (hidden > 0 && together ? h->m : hidden); i++)
+        if (together ||
+            (nh_system_constraint_integrable(h->system, i) == NH_YES && !is_driven(h, i)))
             h->row[h->rows++] = i;
 }
 

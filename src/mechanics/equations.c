@@ -178,7 +178,7 @@ static bool find_start(nh_mechanics *s)
     s->start = calloc(2 * n + 1, sizeof *s->start);
     if (!s->start)
         return false;
-    nh_status status = nh_problem_start(s->problem, NULL, 0, s->start, s->start + n, NULL);
+    nh_status status = nh_problem_start(s->problem, NULL, 0, NULL, s->start, s->start + n, NULL);
     for (size_t i = 0; status != NH_OK && i < 2 * n; i++)
         s->start[i] = 0;
     return status != NH_NO_MEMORY;

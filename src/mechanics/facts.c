@@ -443,7 +443,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     double *start = s->start;
     if (nh_graph_failed(g))
         return nh_fail_memory(report);
-    nh_status status = nh_problem_start(s->problem, NULL, 0, start, start + s->n, report);
+    nh_status status = nh_problem_start(s->problem, NULL, 0, NULL, start, start + s->n, report);
     nh_graph_every_branch(g, true);
     if (status == NH_OK)
         status = nh_check_angles(s, report);

@@ -43,7 +43,7 @@ bool nh_landing_begin(nh_landing *s, nh_problem *problem)
     s->S = s->y + m;
     s->q = s->S + m * m;
     s->start = s->q + n;
-    if (nh_problem_start(problem, NULL, 0, s->start, s->start + n, NULL) != NH_OK)
+    if (nh_problem_start(problem, NULL, 0, NULL, s->start, s->start + n, NULL) != NH_OK)
         memset(s->start, 0, n * sizeof *s->start);
     return true;
 }
@@ -127,7 +127,7 @@ bool nh_land(nh_landing *s, int place, nh_landed *f)
     for (int i = 0; i < ITERATIONS && moved > 1e-15; i++)
         moved = step(s);
     if (!(moved < 1e-6) || !nh_evaluate_spread(s->problem->graph, s->g, (size_t)s->count, s->t,
-                                               s->q, NULL, 1e-9, s->y, s->spread))
+                                               s->q, NULL, NULL, 1e-9, s->y, s->spread))
         return false;
     f->satisfied = true;
     for (int i = 0; i < s->count; i++)

@@ -127,7 +127,7 @@ typedef struct nh_overrides {
 
 /* The start state. If the start of an entry depends on itself, *culprit is that coordinate, or
  * coordinates + that velocity, and the status is NH_BAD_MODEL without a report. */
-nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double t, double *q,
-                         double *v, int *culprit);
+nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double t,
+                         const double *inputs, double *q, double *v, int *culprit);
 
 #endif

@@ -168,11 +168,11 @@ void nh_graph_every_branch(nh_graph *g, bool on);
 bool nh_evaluate(const nh_graph *g, const nh_expr *list, size_t count, double t, const double *q,
                  const double *v, const double *x, double *out);
 
-/* The same, with the uncertainty of each value if every input and every constant may be off by
- * `relative` times its size (spread.c). */
+/* The same with the given NH_U (NULL: those of the graph), and with the uncertainty of each value
+ * if every input and every constant may be off by `relative` times its size (spread.c). */
 bool nh_evaluate_spread(const nh_graph *g, const nh_expr *list, size_t count, double t,
-                        const double *q, const double *v, double relative, double *value,
-                        double *spread);
+                        const double *q, const double *v, const double *u, double relative,
+                        double *value, double *spread);
 
 /* A value and a bound on its round-off (bounds.c). */
 typedef struct nh_bounded {

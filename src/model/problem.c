@@ -449,7 +449,7 @@ static void check_start(nh_builder *b)
     double *state = calloc((size_t)p->coordinates + (size_t)p->velocities + 1, sizeof *state);
     int culprit;
     nh_status status =
-        state ? nh_start_state(b->built, NULL, 0, state, state + p->coordinates, &culprit)
+        state ? nh_start_state(b->built, NULL, 0, NULL, state, state + p->coordinates, &culprit)
               : NH_NO_MEMORY;
     free(state);
     if (status == NH_NO_MEMORY)

@@ -163,10 +163,17 @@ int nh_signal_values(nh_signal signal);
 /* An expression in the model language, shortened if it is long; freed by the caller. */
 char *nh_expr_text(const nh_problem *problem, nh_expr e);
 
+/* Whether the values of an open input are left to the caller. */
+static inline bool nh_input_is_free(const nh_problem_input *input)
+{
+    return input->first >= 0 && !input->feedback && !input->sampled && input->table.rows == 0;
+}
+
 /* The start state at time t; `assignments` ("x=1, x'=0.2, y[1]=3, y=(1,2)", may be NULL) replace
- * the model's start expressions before any is evaluated. */
-nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double t, double *q,
-                           double *v, nh_report *report);
+ * the model's start expressions before any is evaluated. `inputs`: values of the inputs that are
+ * left to the caller; where they are NAN, and with NULL, their defaults are used. */
+nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double t,
+                           const double *inputs, double *q, double *v, nh_report *report);
 
 /* The entries that a list of names contains, "x, x', y[2]', w"; a family's name means all of its
  * members. Coordinates are allowed only if there are conditions on positions. `what` is the name of

@@ -17,9 +17,9 @@ typedef struct uncertain {
 } uncertain;
 
 static uncertain input_of(const nh_graph *g, const nh_node *n, double t, const double *q,
-                          const double *v, double relative)
+                          const double *v, const double *u, double relative)
 {
-    const double *array = n->which == NH_Q ? q : n->which == NH_V ? v : NULL;
+    const double *array = n->which == NH_Q ? q : n->which == NH_V ? v : n->which == NH_U ? u : NULL;
     double value = n->which == NH_TIME ? t : array ? array[n->index] : nh_graph_given(g, n, t);
     return (uncertain){value, relative * fabs(value)};
 }
@@ -80,8 +80,8 @@ static uncertain call_of(const nh_node *n, const uncertain *known, double relati
 }
 
 bool nh_evaluate_spread(const nh_graph *g, const nh_expr *list, size_t count, double t,
-                        const double *q, const double *v, double relative, double *value,
-                        double *spread)
+                        const double *q, const double *v, const double *u, double relative,
+                        double *value, double *spread)
 {
     nh_expr *order;
     size_t reached;
@@ -90,7 +90,7 @@ bool nh_evaluate_spread(const nh_graph *g, const nh_expr *list, size_t count, do
     uncertain *known = malloc((nh_graph_size(g) + 1) * sizeof *known);
     for (size_t i = 0; known && i < reached; i++) {
         nh_node n = nh_look(g, order[i]);
-        known[order[i]] = n.kind == NH_INPUT     ? input_of(g, &n, t, q, v, relative)
+        known[order[i]] = n.kind == NH_INPUT     ? input_of(g, &n, t, q, v, u, relative)
                           : n.kind == NH_NUMBER  ? (uncertain){n.number, relative * fabs(n.number)}
                           : n.kind == NH_SUM     ? sum_of(&n, known, relative)
                           : n.kind == NH_PRODUCT ? product_of(&n, known, relative)

@@ -15,7 +15,8 @@ typedef struct walk {
     const nh_problem *problem;
     const nh_overrides *overrides; /* may be NULL */
     double t;
-    double *value; /* of every node below start_nodes */
+    const double *inputs; /* values of those left to the caller, or NAN; may be NULL */
+    double *value;        /* of every node below start_nodes */
     unsigned char *state;
     nh_expr *stack;
     size_t used, room;
@@ -92,8 +93,8 @@ static nh_expr start_of(const walk *w, const nh_node *n)
     return (n->which == NH_Q ? w->problem->start_q : w->problem->start_v)[n->index];
 }
 
-/* The value of an open input at the start: a number from its table, or the value of its
- * expression. */
+/* The value of an open input at the start: a number from its table or from the caller, or the value
+ * of its expression. */
 static nh_expr given_of(const walk *w, uint32_t index, double *number)
 {
     const nh_problem_input *input = w->problem->input;
@@ -102,7 +103,12 @@ static nh_expr given_of(const walk *w, uint32_t index, double *number)
         input++;
     const int at = (int)index - input->first, values = nh_signal_values(input->signal);
     double piece[8];
-    *number = at == values - 1 ? w->t : 0;
+    *number = values > 1 && at == values - 1 ? w->t : 0;
+    const double *from = w->inputs ? w->inputs + (input - w->problem->input) : NULL;
+    if (from && isfinite(*from) && nh_input_is_free(input)) {
+        *number = *from;
+        return NH_ZERO;
+    }
     if (input->table.rows > 0) {
         nh_input_table_piece(&input->table, nh_input_table_find(&input->table, w->t), piece);
         *number = piece[at];
@@ -194,11 +200,11 @@ static int visit_all(walk *w, const nh_expr *start, int count, const bool *given
     return -1;
 }
 
-nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double t, double *q,
-                         double *v, int *culprit)
+nh_status nh_start_state(const nh_built *built, const nh_overrides *overrides, double t,
+                         const double *inputs, double *q, double *v, int *culprit)
 {
     const nh_problem *p = &built->problem;
-    walk w = {.problem = p, .overrides = overrides, .t = t};
+    walk w = {.problem = p, .overrides = overrides, .t = t, .inputs = inputs};
     w.value = malloc(built->start_nodes * sizeof *w.value);
     w.state = calloc(built->start_nodes, sizeof *w.state);
     w.failed = !w.value || !w.state;
@@ -394,8 +400,8 @@ static nh_source source_of(const char *text, const char *name)
     return (nh_source){.file = name, .text = text, .length = length, .argument = true};
 }
 
-nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double t, double *q,
-                           double *v, nh_report *report)
+nh_status nh_problem_start(const nh_problem *problem, const char *assignments, double t,
+                           const double *inputs, double *q, double *v, nh_report *report)
 {
     nh_arena arena = {0};
     assigner a = {.built = (const nh_built *)problem};
@@ -407,10 +413,11 @@ nh_status nh_problem_start(const nh_problem *problem, const char *assignments, d
     if (source.length && !status)
         status = read_assignments(&a, &source, &arena, report);
     if (!status) {
-        status = nh_start_state(a.built, source.length ? &a.overrides : NULL, t, q, v, &culprit);
+        status =
+            nh_start_state(a.built, source.length ? &a.overrides : NULL, t, inputs, q, v, &culprit);
         if (!status && a.rates) {
             find_rates(&a, q);
-            status = nh_start_state(a.built, &a.overrides, t, q, v, &culprit);
+            status = nh_start_state(a.built, &a.overrides, t, inputs, q, v, &culprit);
         }
         if (status == NH_NO_MEMORY)
             nh_fail_memory(report);

@@ -124,7 +124,7 @@ static bool change_velocities(walk *k, int event, double *node)
         if (w->problem->change[i].event == event)
             v[w->problem->change[i].velocity] = w->changed[i];
     if (system->constraints > 0 &&
-        nh_project(system, NULL, true, node[NODE_T], q, v, NULL) != NH_OK)
+        nh_project(system, NULL, true, (nh_instant){node[NODE_T], w->inputs}, q, v, NULL) != NH_OK)
         return false;
     for (int i = 0; i < w->n; i++)
         if (!isfinite(v[i]))

@@ -277,16 +277,17 @@ static double next_change(const nh_run *run, double t)
     return next;
 }
 
-/* Calls the caller's function, for inputs given by neither a table nor an expression. */
-static nh_status ask(nh_run *run, int member, double t, double *u, nh_report *report)
+/* Calls the caller's function, for inputs given by neither a table nor an expression, with the
+ * state that users see. */
+static nh_status ask(nh_run *run, int member, double t, const double *q, const double *v, double *u,
+                     nh_report *report)
 {
     nh_run_inputs *in = run->inputs;
     for (int i = 0; i < run->system->mechanics->problem->inputs; i++)
         in->value[i] = NAN;
     for (int i = 0; i < in->sources; i++)
         in->value[in->source[i].index] = value_of(in->source[i].input, u, t);
-    nh_run_state(run, member, NULL, in->q, in->v);
-    if (in->function(in->user, member, t, in->q, in->v, in->value) != 0) {
+    if (in->function(in->user, member, t, q, v, in->value) != 0) {
         run->failed_member = member;
         run->stopped = true;
         return nh_fail(report, NH_CALLBACK_STOPPED,
@@ -305,20 +306,14 @@ static nh_status ask(nh_run *run, int member, double t, double *u, nh_report *re
     return NH_OK;
 }
 
-/* Sets the inputs of a member at the current time. */
-static nh_status give(nh_run *run, int member, bool first, nh_report *report)
+/* Puts into in->u what tables and, at a sample, expressions give in the state (in->q, in->v). */
+static void take_given(nh_run *run, double t, bool sample, bool first)
 {
     nh_run_inputs *in = run->inputs;
-    int lanes;
-    const double t = now_of(run), early_t = t + early * run->step;
-    const bool sample = first || is_sample(run, t);
-    double *to = place_of(run, member, &lanes);
-    nh_run_take_inputs(run, member, in->u);
-    if (sample) {
-        nh_run_inner_state(run, member, NULL, in->q, in->v);
+    const double early_t = t + early * run->step;
+    if (sample)
         in->engine.call[NH_FN_INPUTS](in->engine.self, NH_FN_INPUTS, t, in->q, in->v, NULL,
                                       in->given, NULL);
-    }
     for (int i = 0; i < in->sources; i++) {
         const nh_problem_input *input = in->source[i].input;
         if (input->table.rows > 0)
@@ -328,19 +323,57 @@ static nh_status give(nh_run *run, int member, bool first, nh_report *report)
             for (int c = 0; c < nh_signal_values(input->signal); c++)
                 in->u[input->first + c] = in->given[input->first + c];
     }
-    nh_status status = sample && in->function ? ask(run, member, t, in->u, report) : NH_OK;
-    for (int i = 0; status == NH_OK && i < run->system->shape.inputs; i++)
-        to[i * lanes] = in->u[i];
+}
+
+static void put_inputs(nh_run *run, int member)
+{
+    int lanes;
+    double *to = place_of(run, member, &lanes);
+    for (int i = 0; i < run->system->shape.inputs; i++)
+        to[i * lanes] = run->inputs->u[i];
+}
+
+/* Sets the inputs of a member at the current time. */
+static nh_status give(nh_run *run, int member, nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    const double t = now_of(run);
+    const bool sample = is_sample(run, t);
+    nh_status status = NH_OK;
+    nh_run_take_inputs(run, member, in->u);
+    if (sample)
+        nh_run_inner_state(run, member, NULL, in->q, in->v);
+    take_given(run, t, sample, false);
+    if (sample && in->function) {
+        nh_run_state(run, member, NULL, in->q, in->v);
+        status = ask(run, member, t, in->q, in->v, in->u, report);
+    }
+    if (status == NH_OK)
+        put_inputs(run, member);
     return status;
 }
 
-nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report)
+nh_status nh_run_find_start_inputs(nh_run *run, int member, double t, const double *q,
+                                   const double *v, const double **u, nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    *u = NULL;
+    if (!in)
+        return NH_OK;
+    *u = memset(in->u, 0, (size_t)run->system->shape.inputs * sizeof *in->u);
+    memcpy(in->q, q, (size_t)run->system->coordinates * sizeof *q);
+    nh_inner_velocities(run->system, q, v, in->v, 1);
+    take_given(run, t, true, true);
+    return in->function ? ask(run, member, t, q, v, in->u, report) : NH_OK;
+}
+
+void nh_run_start_inputs(nh_run *run, int member)
 {
     if (!run->inputs)
-        return NH_OK;
+        return;
     run->inputs->next = next_change(run, now_of(run));
     run->inputs->changed = false;
-    return give(run, member, true, report);
+    put_inputs(run, member);
 }
 
 bool nh_run_inputs_are_given(const nh_run *run)
@@ -376,7 +409,7 @@ nh_status nh_run_renew_inputs(nh_run *run, nh_report *report)
         return NH_OK;
     for (int i = 0; i < run->members && status == NH_OK; i++)
         if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
-            status = give(run, i, false, report);
+            status = give(run, i, report);
     in->next = next_change(run, t);
     return status == NH_OK ? answer_all(run, report) : status;
 }

@@ -11,9 +11,12 @@ void nh_run_inputs_free(nh_run_inputs *inputs);
 /* Whether open inputs that jump occur in constraints, so that velocities have to follow. */
 bool nh_inputs_move_constraints(const nh_system *system);
 
-/* Sets the inputs of a member that has just been given its state; the second function is called
- * after a whole run was restored. */
-nh_status nh_run_start_inputs(nh_run *run, int member, nh_report *report);
+/* The numbers of the open inputs in a start state of a member, NULL without any; they stay valid
+ * until the next call, and the second function stores them when the member has got that state. The
+ * third is called after a whole run was restored. */
+nh_status nh_run_find_start_inputs(nh_run *run, int member, double t, const double *q,
+                                   const double *v, const double **u, nh_report *report);
+void nh_run_start_inputs(nh_run *run, int member);
 void nh_run_resume_inputs(nh_run *run);
 /* Whether some of them are given by a function of the caller. */
 bool nh_run_inputs_are_given(const nh_run *run);

@@ -2,8 +2,10 @@
 #include "run/events.h"
 #include "run/health.h"
 #include "run/inputs.h"
+#include "run/lanes.h"
 #include "run/pace.h"
 #include "run/solution.h"
+#include "system/start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -415,12 +417,29 @@ const char *nh_run_remark(const nh_run *run, int index)
     return nh_remarks_text(&run->remarks, index);
 }
 
+/* Checks a start state with the inputs that it will have. */
+static nh_status check_start(nh_run *run, int member, double t, const double *q, const double *v,
+                             nh_report *report)
+{
+    double *own;
+    nh_instant at = {.t = t};
+    const double *inner = nh_inner_copy(run->system, q, v, &own, report);
+    nh_status status = inner ? NH_OK : NH_NO_MEMORY;
+    if (inner && nh_numbers_finite(q, (size_t)run->system->coordinates) &&
+        nh_numbers_finite(inner, (size_t)run->system->velocities)) /* otherwise it is refused */
+        status = nh_run_find_start_inputs(run, member, t, q, v, &at.u, report);
+    if (status == NH_OK)
+        status = nh_inner_check_start(run->system, at, q, inner, report);
+    free(own);
+    return status;
+}
+
 nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const double *v,
                        nh_report *report)
 {
     if (member < 0 || member >= run->members)
         return nh_fail(report, NH_BAD_ARGUMENT, "member %d of a run with %d", member, run->members);
-    nh_status status = nh_system_check_start(run->system, t, q, v, report);
+    nh_status status = check_start(run, member, t, q, v, report);
     if (status != NH_OK)
         return status;
     int n = run->system->shape.n, lanes = run->group[0].lanes;
@@ -445,9 +464,9 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     run->steps = 0;
     for (int i = 0; i < run->groups; i++)
         run->group[i].started = false;
-    status = nh_run_start_inputs(run, member, report);
+    nh_run_start_inputs(run, member);
     nh_solution_restart(run);
-    return status;
+    return NH_OK;
 }
 
 void nh_run_retire(nh_run *run, int member)

@@ -100,9 +100,10 @@ static double excess(ray *r, double s)
         return NAN;
     for (int i = 0; i < r->system->velocities; i++)
         r->v[i] = s * r->w[i];
-    nh_status status = nh_project_positions(r->system, NULL, false, r->t, r->q, r->v, &report);
+    nh_status status =
+        nh_project_positions(r->system, NULL, false, (nh_instant){r->t, NULL}, r->q, r->v, &report);
     if (status == NH_OK)
-        status = nh_project(r->system, NULL, false, r->t, r->q, r->v, &report);
+        status = nh_project(r->system, NULL, false, (nh_instant){r->t, NULL}, r->q, r->v, &report);
     if (status == NH_OK)
         status = nh_inner_energy(r->system, r->t, r->q, r->v, &found, &report);
     r->out_of_memory |= status == NH_NO_MEMORY;
@@ -182,7 +183,8 @@ static bool find(ray *r)
 /* Whether it is a valid start: intermediate projections are not checked closely. */
 static bool is_start(ray *r)
 {
-    const nh_status status = nh_inner_check_start(r->system, r->t, r->q, r->v, NULL);
+    const nh_status status =
+        nh_inner_check_start(r->system, (nh_instant){r->t, NULL}, r->q, r->v, NULL);
     r->out_of_memory |= status == NH_NO_MEMORY;
     return status == NH_OK;
 }
@@ -220,7 +222,8 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         double *on_leaf = memcpy(r.at + n, start, n * sizeof *start);
         r.start = on_leaf;
         memset(r.w, 0, k * sizeof *r.w);
-        status = nh_project_positions(system, NULL, true, t, on_leaf, r.w, report);
+        status =
+            nh_project_positions(system, NULL, true, (nh_instant){t, NULL}, on_leaf, r.w, report);
         r.v = r.w + k;
         found = status == NH_OK && search(&r, seed, item);
         if (found)
@@ -249,8 +252,9 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
     if (!centre && system->mechanics) {
         size_t n = (size_t)system->coordinates;
         own = malloc((n + (size_t)system->velocities + 1) * sizeof *own);
-        status = own ? nh_problem_start(system->mechanics->problem, NULL, t, own, own + n, report)
-                     : nh_fail_memory(report);
+        status =
+            own ? nh_problem_start(system->mechanics->problem, NULL, t, NULL, own, own + n, report)
+                : nh_fail_memory(report);
     }
     if (status == NH_OK)
         status = nh_random_start_from(system, t, energy, seed, item, centre,

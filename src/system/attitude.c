@@ -104,7 +104,8 @@ nh_status nh_system_check_start(const nh_system *system, double t, const double 
 {
     double *own;
     const double *inner = nh_inner_copy(system, q, v, &own, report);
-    nh_status status = inner ? nh_inner_check_start(system, t, q, inner, report) : NH_NO_MEMORY;
+    nh_status status = inner ? nh_inner_check_start(system, (nh_instant){t, NULL}, q, inner, report)
+                             : NH_NO_MEMORY;
     free(own);
     return status;
 }
@@ -145,7 +146,8 @@ nh_status nh_system_project_by(const nh_system *system, const nh_projection *how
     double *own;
     if (!nh_inner_copy(system, q, v, &own, report))
         return NH_NO_MEMORY;
-    nh_status status = nh_inner_project_by(system, how, t, q, own ? own : v, report);
+    nh_status status =
+        nh_inner_project_by(system, how, (nh_instant){t, NULL}, q, own ? own : v, report);
     return show_change(system, q, own, v, status);
 }
 
@@ -155,7 +157,8 @@ nh_status nh_system_project_state(const nh_system *system, const nh_projection *
     double *own;
     if (!nh_inner_copy(system, q, v, &own, report))
         return NH_NO_MEMORY;
-    nh_status status = nh_inner_project_state(system, how, t, q, own ? own : v, report);
+    nh_status status =
+        nh_inner_project_state(system, how, (nh_instant){t, NULL}, q, own ? own : v, report);
     return show_change(system, q, own, v, status);
 }
 
@@ -165,7 +168,8 @@ nh_status nh_system_project(const nh_system *system, double t, const double *q, 
     double *own;
     if (!nh_inner_copy(system, q, v, &own, report))
         return NH_NO_MEMORY;
-    nh_status status = nh_project(system, NULL, true, t, q, own ? own : v, report);
+    nh_status status =
+        nh_project(system, NULL, true, (nh_instant){t, NULL}, q, own ? own : v, report);
     return show_change(system, q, own, v, status);
 }
 

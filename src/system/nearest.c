@@ -33,13 +33,13 @@ static bool is_curved(const nh_nearest *p)
 }
 
 bool nh_nearest_begin(nh_nearest *p, const nh_system *system, nh_level level,
-                      const bool *may_change, double t, const double *q, const double *v)
+                      const bool *may_change, nh_instant at, const double *q, const double *v)
 {
     bool positions = level == NH_POSITIONS;
     size_t n = (size_t)system->velocities;
     size_t m = (size_t)(positions ? system->shape.positions : system->constraints);
     int unknowns = positions ? system->coordinates : system->velocities;
-    *p = (nh_nearest){.system = system, .level = level, .t = t, .q = q, .n = (int)n, .m = (int)m};
+    *p = (nh_nearest){.system = system, .level = level, .at = at, .q = q, .n = (int)n, .m = (int)m};
     p->status = NH_OK;
     p->free = malloc((n + 1) * sizeof *p->free);
     p->place = malloc((n + 1) * sizeof *p->place);
@@ -53,24 +53,24 @@ bool nh_nearest_begin(nh_nearest *p, const nh_system *system, nh_level level,
     size_t f = (size_t)p->f, tangent = is_curved(p) ? f : 0;
     size_t room = 4 * n + f * f + nh_system_outputs(system, NH_FN_END) + 2 * m * f + m * m + 2 * m +
                   2 * f + 2 * tangent * tangent + tangent + 1;
-    double *at = p->v0 = calloc(room, sizeof *at);
-    if (!at || !p->free || !p->place || !p->pivot || !list_rows(p))
+    double *next = p->v0 = calloc(room, sizeof *next);
+    if (!next || !p->free || !p->place || !p->pivot || !list_rows(p))
         return false;
-    p->v = at += n;
-    p->best = at += n;
-    p->inertia = at += n;
-    p->L = at += n;
-    p->end = at += f * f;
-    p->J = at += nh_system_outputs(system, NH_FN_END);
-    p->Q = at += m * f;
-    p->R = at += m * f;
-    p->size = at += m * m;
-    p->c = at += m;
-    p->step = at += m;
-    p->work = at += f;
-    p->Z = at += f;
-    p->B = at += tangent * tangent;
-    p->y = at + tangent * tangent;
+    p->v = next += n;
+    p->best = next += n;
+    p->inertia = next += n;
+    p->L = next += n;
+    p->end = next += f * f;
+    p->J = next += nh_system_outputs(system, NH_FN_END);
+    p->Q = next += m * f;
+    p->R = next += m * f;
+    p->size = next += m * m;
+    p->c = next += m;
+    p->step = next += m;
+    p->work = next += f;
+    p->Z = next += f;
+    p->B = next += tangent * tangent;
+    p->y = next + tangent * tangent;
     memcpy(p->v0, positions ? q : v, (size_t)unknowns * sizeof *v);
     memcpy(p->v, p->v0, n * sizeof *v);
     return true;
@@ -160,11 +160,11 @@ static bool evaluate(nh_nearest *p)
 {
     size_t count = (size_t)p->m + (size_t)p->first[p->m];
     if (p->status == NH_OK && p->level == NH_POSITIONS)
-        p->status = nh_system_evaluate(p->system, NH_FN_SURFACE, p->t, p->v, NULL, NULL,
-                                       p->end + p->n, &p->report);
+        p->status = nh_system_evaluate_at(p->system, NH_FN_SURFACE, p->at, p->v, NULL,
+                                          p->end + p->n, &p->report);
     else if (p->status == NH_OK)
         p->status =
-            nh_system_evaluate(p->system, NH_FN_END, p->t, p->q, p->v, NULL, p->end, &p->report);
+            nh_system_evaluate_at(p->system, NH_FN_END, p->at, p->q, p->v, p->end, &p->report);
     for (size_t i = 0; p->status == NH_OK && i < count; i++)
         if (!isfinite(p->end[(size_t)p->n + i]))
             return false;

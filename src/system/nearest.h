@@ -9,7 +9,7 @@
 typedef struct nh_nearest {
     const nh_system *system;
     nh_level level;
-    double t;
+    nh_instant at;
     const double *q;    /* for velocities: the positions */
     const double *rest; /* the other half of the given state: for positions, the velocities */
     nh_status status;   /* of the functions evaluated, with their report */
@@ -37,7 +37,7 @@ typedef struct nh_nearest {
 /* `may_change` NULL: all. The caller fills in the metric. False if out of memory; call
  * nh_nearest_end in either case. */
 bool nh_nearest_begin(nh_nearest *p, const nh_system *system, nh_level level,
-                      const bool *may_change, double t, const double *q, const double *v);
+                      const bool *may_change, nh_instant at, const double *q, const double *v);
 void nh_nearest_end(nh_nearest *p);
 
 /* v = from + length * L^-T step, for the velocities that may change. */

@@ -63,8 +63,7 @@ static nh_status find_metric(nh_nearest *p, const double *v, nh_report *report)
     double *M = malloc((nh_system_outputs(p->system, NH_FN_MATRICES) + 1) * sizeof *M);
     if (!M)
         return nh_fail_memory(report);
-    nh_status status =
-        nh_system_evaluate(p->system, NH_FN_MATRICES, p->t, p->q, v, NULL, M, report);
+    nh_status status = nh_system_evaluate_at(p->system, NH_FN_MATRICES, p->at, p->q, v, M, report);
     for (size_t i = 0; status == NH_OK && i < n * n; i++)
         if (!isfinite(M[i]))
             status =
@@ -83,7 +82,7 @@ static nh_status find_metric(nh_nearest *p, const double *v, nh_report *report)
 static nh_status find_worst(const nh_nearest *p, int *worst, double *residual, nh_report *report)
 {
     bool positions = p->level == NH_POSITIONS;
-    return nh_find_worst(p->system, p->level, p->t, positions ? p->v : p->q,
+    return nh_find_worst(p->system, p->level, p->at, positions ? p->v : p->q,
                          positions ? p->rest : p->v, worst, residual, report);
 }
 
@@ -265,14 +264,14 @@ static nh_status check_given(const nh_system *system, const double *q, const dou
 
 /* Call nh_nearest_end in either case. */
 static nh_status begin(nh_nearest *p, const nh_system *system, nh_level level,
-                       const bool *may_change, double t, const double *q, const double *v,
+                       const bool *may_change, nh_instant at, const double *q, const double *v,
                        nh_report *report)
 {
     *p = (nh_nearest){0};
     nh_status status = check_given(system, q, v, report);
     if (status != NH_OK)
         return status;
-    if (!nh_nearest_begin(p, system, level, may_change, t, q, v))
+    if (!nh_nearest_begin(p, system, level, may_change, at, q, v))
         return nh_fail_memory(report);
     p->rest = v;
     return find_metric(p, v, report);
@@ -287,13 +286,13 @@ static nh_status project(nh_nearest *p, bool thorough, nh_report *report)
                               : tell_failure(p, report);
 }
 
-nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
+nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, nh_instant at,
                      const double *q, double *v, nh_report *report)
 {
     if (system->constraints == 0)
         return NH_OK;
     nh_nearest p;
-    nh_status status = begin(&p, system, NH_VELOCITIES, may_change, t, q, v, report);
+    nh_status status = begin(&p, system, NH_VELOCITIES, may_change, at, q, v, report);
     if (status == NH_OK)
         status = project(&p, thorough, report);
     if (status == NH_OK)
@@ -303,12 +302,12 @@ nh_status nh_project(const nh_system *system, const bool *may_change, bool thoro
 }
 
 nh_status nh_project_positions(const nh_system *system, const bool *may_change, bool thorough,
-                               double t, double *q, const double *v, nh_report *report)
+                               nh_instant at, double *q, const double *v, nh_report *report)
 {
     if (system->shape.positions == 0)
         return NH_OK;
     nh_nearest p;
-    nh_status status = begin(&p, system, NH_POSITIONS, may_change, t, q, v, report);
+    nh_status status = begin(&p, system, NH_POSITIONS, may_change, at, q, v, report);
     if (status == NH_OK)
         status = project(&p, thorough, report);
     if (status == NH_OK)
@@ -321,7 +320,8 @@ nh_status nh_project_displacement(const nh_system *system, const bool *constrain
                                   const double *q, double *displacement, nh_report *report)
 {
     nh_nearest p;
-    nh_status status = begin(&p, system, NH_VELOCITIES, NULL, t, q, displacement, report);
+    nh_status status =
+        begin(&p, system, NH_VELOCITIES, NULL, (nh_instant){t, NULL}, q, displacement, report);
     if (status == NH_OK && !nh_nearest_displace(&p, constraint))
         status = p.status != NH_OK ? p.status
                                    : nh_fail(report, NH_NOT_FINITE,
@@ -373,7 +373,7 @@ static nh_status choose(const nh_system *system, const nh_projection *how, nh_se
 }
 
 /* `moved`: the positions, if they may be moved, otherwise NULL. */
-static nh_status project_by(const nh_system *system, const nh_projection *how, double t,
+static nh_status project_by(const nh_system *system, const nh_projection *how, nh_instant at,
                             const double *q, double *moved, double *v, nh_report *report)
 {
     nh_projection own;
@@ -385,21 +385,21 @@ static nh_status project_by(const nh_system *system, const nh_projection *how, d
     if (status == NH_OK)
         status = choose(system, &own, may, report);
     if (status == NH_OK && moved)
-        status = nh_project_positions(system, may.q, true, t, moved, v, report);
+        status = nh_project_positions(system, may.q, true, at, moved, v, report);
     if (status == NH_OK)
-        status = nh_project(system, may.v, true, t, moved ? moved : q, v, report);
+        status = nh_project(system, may.v, true, at, moved ? moved : q, v, report);
     free(space);
     return status;
 }
 
-nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, double t,
+nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, nh_instant at,
                               const double *q, double *v, nh_report *report)
 {
-    return project_by(system, how, t, q, NULL, v, report);
+    return project_by(system, how, at, q, NULL, v, report);
 }
 
-nh_status nh_inner_project_state(const nh_system *system, const nh_projection *how, double t,
+nh_status nh_inner_project_state(const nh_system *system, const nh_projection *how, nh_instant at,
                                  double *q, double *v, nh_report *report)
 {
-    return project_by(system, how, t, q, q, v, report);
+    return project_by(system, how, at, q, q, v, report);
 }

@@ -24,19 +24,37 @@ static nh_status check_finite(const double *x, int count, const nh_system *syste
 
 /* ---- residuals and their uncertainty ---- */
 
-static nh_status spreads_of_model(const nh_system *system, nh_level level, double t,
+/* The open inputs in a state: those of the instant, or the defaults, to be freed through `own`. */
+static nh_status find_inputs(const nh_system *system, nh_instant at, const double *q,
+                             const double *v, const double **u, double **own, nh_report *report)
+{
+    *own = NULL;
+    *u = at.u;
+    if (at.u || system->shape.inputs == 0)
+        return NH_OK;
+    *u = *own = malloc((size_t)system->shape.inputs * sizeof **own);
+    return *own ? nh_system_default_inputs(system, at.t, q, v, *own, report)
+                : nh_fail_memory(report);
+}
+
+static nh_status spreads_of_model(const nh_system *system, nh_level level, nh_instant at,
                                   const double *q, const double *v, double *k, double *spread,
                                   nh_report *report)
 {
-    nh_system *own = (nh_system *)system; /* other threads may be adding to the graph */
+    nh_system *locked = (nh_system *)system; /* other threads may be adding to the graph */
     const nh_mechanics *s = system->mechanics;
     bool positions = level == NH_POSITIONS;
-    pthread_mutex_lock(&own->lock);
-    bool done = nh_evaluate_spread(s->g, positions ? s->position : s->k,
-                                   (size_t)(positions ? s->positions : s->m), t, q, v,
-                                   start_tolerance, k, spread);
-    pthread_mutex_unlock(&own->lock);
-    return done ? NH_OK : nh_fail_memory(report);
+    const double *u;
+    double *own;
+    nh_status status = find_inputs(system, at, q, v, &u, &own, report);
+    pthread_mutex_lock(&locked->lock);
+    if (status == NH_OK && !nh_evaluate_spread(s->g, positions ? s->position : s->k,
+                                               (size_t)(positions ? s->positions : s->m), at.t, q,
+                                               v, u, start_tolerance, k, spread))
+        status = nh_fail_memory(report);
+    pthread_mutex_unlock(&locked->lock);
+    free(own);
+    return status;
 }
 
 /* The terms of A v + b, and the effect of a change of each coordinate on them; `work` has room for
@@ -69,17 +87,18 @@ static nh_status spreads_of_functions(const nh_system *system, double t, const d
     return status;
 }
 
-nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t, const double *q,
-                              const double *v, double *k, double *spread, nh_report *report)
+nh_status nh_residual_spreads(const nh_system *system, nh_level level, nh_instant at,
+                              const double *q, const double *v, double *k, double *spread,
+                              nh_report *report)
 {
     if (system->mechanics)
-        return spreads_of_model(system, level, t, q, v, k, spread, report);
+        return spreads_of_model(system, level, at, q, v, k, spread, report);
     if (level == NH_POSITIONS) /* C functions have none */
         return NH_OK;
     size_t room = nh_system_outputs(system, NH_FN_END) + (size_t)system->velocities;
     double *work = malloc((room + 1) * sizeof *work);
     nh_status status =
-        work ? spreads_of_functions(system, t, q, v, work, k, spread, report) : NH_NO_MEMORY;
+        work ? spreads_of_functions(system, at.t, q, v, work, k, spread, report) : NH_NO_MEMORY;
     free(work);
     return status == NH_NO_MEMORY ? nh_fail_memory(report) : status;
 }
@@ -113,8 +132,8 @@ static nh_status square_of(const nh_system *system, double t, const double *q, c
  * row vanish at the state: compared with them, the last digits of a velocity that should be 0 are
  * large. In the mass metric, in which all velocities have one unit, |k_a| <= |K_a| |v|; likewise
  * for positions, where |q| is that of velocities with the same numbers. */
-static nh_status add_rounding(const nh_system *system, nh_level level, double t, const double *q,
-                              const double *v, double *spread, nh_report *report)
+static nh_status add_rounding(const nh_system *system, nh_level level, nh_instant at,
+                              const double *q, const double *v, double *spread, nh_report *report)
 {
     size_t n = (size_t)system->velocities;
     double *stage = calloc(nh_system_outputs(system, NH_FN_STAGE) + 2 * n + 1, sizeof *stage);
@@ -125,9 +144,9 @@ static nh_status add_rounding(const nh_system *system, nh_level level, double t,
     int first = positions ? system->constraints - system->shape.positions : 0;
     memcpy(unknown, positions ? q : v,
            (size_t)(positions ? system->coordinates : system->velocities) * sizeof *unknown);
-    nh_status status = square_of(system, t, q, unknown, unknown + n, &square, report);
+    nh_status status = square_of(system, at.t, q, unknown, unknown + n, &square, report);
     if (status == NH_OK)
-        status = nh_system_evaluate(system, NH_FN_STAGE, t, q, v, NULL, stage, report);
+        status = nh_system_evaluate_at(system, NH_FN_STAGE, at, q, v, stage, report);
     for (int a = first; status == NH_OK && a < system->constraints; a++) {
         double rounding = sqrt(normal_square(system, stage, a) * square);
         if (isfinite(rounding))
@@ -145,7 +164,7 @@ static bool is_satisfied(int count, const double *k, const double *spread)
     return true;
 }
 
-nh_status nh_find_worst(const nh_system *system, nh_level level, double t, const double *q,
+nh_status nh_find_worst(const nh_system *system, nh_level level, nh_instant at, const double *q,
                         const double *v, int *worst, double *residual, nh_report *report)
 {
     int count = level == NH_POSITIONS ? system->shape.positions : system->constraints;
@@ -153,9 +172,9 @@ nh_status nh_find_worst(const nh_system *system, nh_level level, double t, const
     *worst = -1;
     if (!k)
         return nh_fail_memory(report);
-    nh_status status = nh_residual_spreads(system, level, t, q, v, k, spread, report);
+    nh_status status = nh_residual_spreads(system, level, at, q, v, k, spread, report);
     if (status == NH_OK && !is_satisfied(count, k, spread))
-        status = add_rounding(system, level, t, q, v, spread, report);
+        status = add_rounding(system, level, at, q, v, spread, report);
     for (int a = 0; status == NH_OK && a < count; a++) {
         double times = fabs(k[a]) / spread[a];
         if (k[a] == 0 || times <= least)
@@ -203,7 +222,7 @@ static void move_a_little(int count, const double *x, double part, double *moved
  * rounding. */
 static const double branch_tolerance = 1e-6;
 
-static bool is_implied(const nh_system *system, const nh_problem_constraint *c, double t,
+static bool is_implied(const nh_system *system, const nh_problem_constraint *c, nh_instant at,
                        const double *q, const double *v, double *work, double *residual)
 {
     const int nq = system->coordinates, n = system->velocities;
@@ -213,30 +232,35 @@ static bool is_implied(const nh_system *system, const nh_problem_constraint *c, 
     move_a_little(nq, q, branch_tolerance, q_beside);
     move_a_little(n, v, branch_tolerance, v_beside);
     *residual = 0;
-    if (!nh_evaluate_spread(g, &e, 1, t, q_beside, v_beside, branch_tolerance, &value,
+    if (!nh_evaluate_spread(g, &e, 1, at.t, q_beside, v_beside, at.u, branch_tolerance, &value,
                             &spread_beside) ||
-        !nh_evaluate_spread(g, &e, 1, t, q, v, branch_tolerance, &value, &spread))
+        !nh_evaluate_spread(g, &e, 1, at.t, q, v, at.u, branch_tolerance, &value, &spread))
         return false;
     *residual = value;
     return fabs(value) <= spread + spread_beside;
 }
 
-static nh_status check_implied(const nh_system *system, double t, const double *q, const double *v,
-                               nh_report *report)
+static nh_status check_implied(const nh_system *system, nh_instant at, const double *q,
+                               const double *v, nh_report *report)
 {
-    nh_system *own = (nh_system *)system; /* other threads may be adding to the graph */
+    nh_system *locked = (nh_system *)system; /* other threads may be adding to the graph */
     const nh_problem *p = system->mechanics ? system->mechanics->problem : NULL;
     if (!p || p->implieds == 0)
         return NH_OK;
+    double *own;
+    nh_status status = find_inputs(system, at, q, v, &at.u, &own, report);
     double *work = malloc((size_t)(system->coordinates + system->velocities) * sizeof *work);
     const nh_problem_constraint *off = NULL;
     double residual = 0;
-    pthread_mutex_lock(&own->lock);
-    for (int i = 0; work && i < p->implieds && !off; i++)
-        if (!is_implied(system, p->implied + i, t, q, v, work, &residual))
+    pthread_mutex_lock(&locked->lock);
+    for (int i = 0; status == NH_OK && work && i < p->implieds && !off; i++)
+        if (!is_implied(system, p->implied + i, at, q, v, work, &residual))
             off = p->implied + i;
-    pthread_mutex_unlock(&own->lock);
+    pthread_mutex_unlock(&locked->lock);
     free(work);
+    free(own);
+    if (status != NH_OK)
+        return status;
     if (!work || (off && residual == 0))
         return nh_fail_memory(report);
     if (!off)
@@ -250,8 +274,8 @@ static nh_status check_implied(const nh_system *system, double t, const double *
     return NH_BAD_START;
 }
 
-nh_status nh_inner_check_start(const nh_system *system, double t, const double *q, const double *v,
-                               nh_report *report)
+nh_status nh_inner_check_start(const nh_system *system, nh_instant at, const double *q,
+                               const double *v, nh_report *report)
 {
     int worst;
     double residual;
@@ -259,11 +283,11 @@ nh_status nh_inner_check_start(const nh_system *system, double t, const double *
     if (status == NH_OK)
         status = check_finite(v, system->velocities, system, true, report);
     for (int level = NH_POSITIONS; level <= NH_VELOCITIES && status == NH_OK; level++) {
-        status = nh_find_worst(system, (nh_level)level, t, q, v, &worst, &residual, report);
+        status = nh_find_worst(system, (nh_level)level, at, q, v, &worst, &residual, report);
         if (status == NH_OK && worst >= 0)
             status = refuse_start(system, (nh_level)level, worst, residual, report);
     }
-    return status == NH_OK ? check_implied(system, t, q, v, report) : status;
+    return status == NH_OK ? check_implied(system, at, q, v, report) : status;
 }
 
 /* ---- what may change ---- */
@@ -326,8 +350,8 @@ static bool any(const bool *chosen, int count)
 }
 
 /* Solves for the unknowns that the model names, except those that were given. */
-static nh_status solve_as_model_says(const nh_system *system, const nh_start_options *o, double *q,
-                                     double *v, nh_report *report)
+static nh_status solve_as_model_says(const nh_system *system, const nh_start_options *o,
+                                     nh_instant at, double *q, double *v, nh_report *report)
 {
     int nq = system->coordinates, n = system->velocities;
     bool *space = calloc(2 * (size_t)(nq + n) + 1, sizeof *space);
@@ -342,9 +366,9 @@ static nh_status solve_as_model_says(const nh_system *system, const nh_start_opt
     for (int i = 0; status == NH_OK && i < n; i++)
         may.v[i] = nh_inner_solves(system, i) && !given.v[i] && !o->v;
     if (status == NH_OK && any(may.q, nq))
-        status = nh_project_positions(system, may.q, true, o->t, q, v, report);
+        status = nh_project_positions(system, may.q, true, at, q, v, report);
     if (status == NH_OK && any(may.v, n))
-        status = nh_project(system, may.v, true, o->t, q, v, report);
+        status = nh_project(system, may.v, true, at, q, v, report);
     free(space);
     return status;
 }
@@ -362,6 +386,42 @@ static void replace_positions(const nh_system *system, const double *to, double 
     free(own);
 }
 
+/* The open inputs of a start: the caller's values, and what the others give in this state. NULL:
+ * there are no values of the caller. To be freed. */
+static nh_status take_inputs(const nh_system *system, const nh_start_options *o, const double *q,
+                             const double *v, double **u, nh_report *report)
+{
+    *u = NULL;
+    if (!o->inputs || system->shape.inputs == 0)
+        return NH_OK;
+    const nh_problem *p = system->mechanics->problem;
+    *u = malloc((size_t)system->shape.inputs * sizeof **u);
+    nh_status status =
+        *u ? nh_system_default_inputs(system, o->t, q, v, *u, report) : nh_fail_memory(report);
+    for (int i = 0; status == NH_OK && i < p->inputs; i++)
+        if (nh_input_is_free(p->input + i) && isfinite(o->inputs[i]))
+            (*u)[p->input[i].first] = o->inputs[i];
+    return status;
+}
+
+static nh_status project_start(const nh_system *system, const nh_start_options *o, double *q,
+                               double *v, nh_report *report)
+{
+    double *u;
+    nh_status status = take_inputs(system, o, q, v, &u, report);
+    const nh_instant at = {o->t, u};
+    if (status == NH_OK && (o->project || o->keep || o->solve)) {
+        nh_projection how = nh_projection_default();
+        how.keep = o->keep;
+        how.solve = o->solve;
+        status = nh_inner_project_state(system, &how, at, q, v, report);
+    } else if (status == NH_OK && system->mechanics) {
+        status = solve_as_model_says(system, o, at, q, v, report);
+    }
+    free(u);
+    return status;
+}
+
 nh_status nh_inner_begin(const nh_system *system, const nh_start_options *options, double *q,
                          double *v, nh_report *report)
 {
@@ -376,18 +436,13 @@ nh_status nh_inner_begin(const nh_system *system, const nh_start_options *option
     memset(q, 0, (size_t)system->coordinates * sizeof *q);
     memset(v, 0, (size_t)system->velocities * sizeof *v);
     if (system->mechanics)
-        status = nh_problem_start(system->mechanics->problem, o.assignments, o.t, q, v, report);
+        status = nh_problem_start(system->mechanics->problem, o.assignments, o.t, o.inputs, q, v,
+                                  report);
     if (status != NH_OK)
         return status;
     if (o.q)
         replace_positions(system, o.q, q, v);
     if (o.v)
         nh_inner_velocities(system, q, o.v, v, 1);
-    if (o.project || o.keep || o.solve) {
-        nh_projection how = nh_projection_default();
-        how.keep = o.keep;
-        how.solve = o.solve;
-        return nh_inner_project_state(system, &how, o.t, q, v, report);
-    }
-    return system->mechanics ? solve_as_model_says(system, &o, q, v, report) : NH_OK;
+    return project_start(system, &o, q, v, report);
 }

@@ -9,22 +9,23 @@ typedef enum nh_level { NH_POSITIONS, NH_VELOCITIES } nh_level;
 
 /* Every residual, and how large it may be in a state that satisfies the constraints: g of the
  * conditions on positions, or k of all constraints. */
-nh_status nh_residual_spreads(const nh_system *system, nh_level level, double t, const double *q,
-                              const double *v, double *k, double *spread, nh_report *report);
+nh_status nh_residual_spreads(const nh_system *system, nh_level level, nh_instant at,
+                              const double *q, const double *v, double *k, double *spread,
+                              nh_report *report);
 
 /* The constraint that a state violates most, with its residual; -1 if it satisfies all. */
-nh_status nh_find_worst(const nh_system *system, nh_level level, double t, const double *q,
+nh_status nh_find_worst(const nh_system *system, nh_level level, nh_instant at, const double *q,
                         const double *v, int *worst, double *residual, nh_report *report);
 
 /* The functions of nonholo.h with these names, but with inner velocities (attitude.h). The options
  * of a start have the velocities that users see. */
-nh_status nh_inner_check_start(const nh_system *system, double t, const double *q, const double *v,
-                               nh_report *report);
+nh_status nh_inner_check_start(const nh_system *system, nh_instant at, const double *q,
+                               const double *v, nh_report *report);
 nh_status nh_inner_begin(const nh_system *system, const nh_start_options *options, double *q,
                          double *v, nh_report *report);
-nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, double t,
+nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, nh_instant at,
                               const double *q, double *v, nh_report *report);
-nh_status nh_inner_project_state(const nh_system *system, const nh_projection *how, double t,
+nh_status nh_inner_project_state(const nh_system *system, const nh_projection *how, nh_instant at,
                                  double *q, double *v, nh_report *report);
 nh_status nh_inner_energy(const nh_system *system, double t, const double *q, const double *v,
                           double *energy, nh_report *report);
@@ -38,12 +39,12 @@ nh_status nh_select(const nh_system *system, const char *text, const char *what,
 /* Moves the velocities that may change (NULL: all) to the nearest that satisfy the constraints;
  * `thorough`: also searches for nearer ones elsewhere, which costs several times as much if
  * constraints are nonlinear, and verifies that the result satisfies the constraints. */
-nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, double t,
+nh_status nh_project(const nh_system *system, const bool *may_change, bool thorough, nh_instant at,
                      const double *q, double *v, nh_report *report);
 
 /* The same for the positions, with the masses that they have in the state (q, v). */
 nh_status nh_project_positions(const nh_system *system, const bool *may_change, bool thorough,
-                               double t, double *q, const double *v, nh_report *report);
+                               nh_instant at, double *q, const double *v, nh_report *report);
 
 /* Removes from a displacement what some constraints, affine in the velocities, do not admit:
  * A dq = 0 afterwards, with the smallest change in the mass metric. */

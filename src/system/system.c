@@ -492,6 +492,13 @@ nh_status nh_system_evaluate(const nh_system *system, nh_fn fn, double t, const 
     return status;
 }
 
+nh_status nh_system_evaluate_at(const nh_system *system, nh_fn fn, nh_instant at, const double *q,
+                                const double *v, double *out, nh_report *report)
+{
+    return at.u ? nh_system_evaluate_with(system, fn, at.t, q, v, NULL, at.u, out, report)
+                : nh_system_evaluate(system, fn, at.t, q, v, NULL, out, report);
+}
+
 nh_status nh_system_evaluate_with(const nh_system *system, nh_fn fn, double t, const double *q,
                                   const double *v, const double *x, const double *u, double *out,
                                   nh_report *report)

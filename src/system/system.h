@@ -49,9 +49,18 @@ nh_status nh_system_evaluate_with(const nh_system *system, nh_fn fn, double t, c
                                   const double *v, const double *x, const double *u, double *out,
                                   nh_report *report);
 
-/* The default numbers of the open inputs, shape.inputs of them. */
+/* The numbers of the open inputs, shape.inputs of them, that their tables and expressions give in a
+ * state. */
 nh_status nh_system_default_inputs(const nh_system *system, double t, const double *q,
                                    const double *v, double *u, nh_report *report);
+
+/* When a state is looked at: the time, and the numbers of the open inputs; NULL: the defaults. */
+typedef struct nh_instant {
+    double t;
+    const double *u;
+} nh_instant;
+nh_status nh_system_evaluate_at(const nh_system *system, nh_fn fn, nh_instant at, const double *q,
+                                const double *v, double *out, nh_report *report);
 
 /* nh_system_acceleration with other inputs; NULL: the defaults. */
 nh_status nh_system_acceleration_with(const nh_system *system, double t, const double *q,

@@ -215,7 +215,7 @@ static void test_forces(void)
         CHECK_NEAR(turning[i], 2 * i, 1e-15); /* body(R) = 2 p' there */
     nh_problem_free(p);
     p = build("model m\ncoordinate x, y\nlagrangian x'^2 + y'^2\nstart x = sin(t), y' = x + t\n");
-    CHECK(!nh_problem_start(p, NULL, 0.5, q, v, &report) && q[0] == sin(0.5));
+    CHECK(!nh_problem_start(p, NULL, 0.5, NULL, q, v, &report) && q[0] == sin(0.5));
     CHECK_NEAR(v[1], sin(0.5) + 0.5, 1e-16);
     nh_problem_free(p);
 }
@@ -243,8 +243,8 @@ static void test_vector_statements(void)
     for (int i = 0; p && i < 10; i++)
         CHECK_TEXT(p->observable[i].name, observables[i]);
     double q[5], v[5], value;
-    CHECK(!nh_problem_start(p, NULL, 0, q, v, &report) && q[2] == 6 && q[4] == 4);
-    CHECK(!nh_problem_start(p, "r=(1,2,1)-(0,0,1)", 0, q, v, &report) && q[1] == 2 && q[2] == 0);
+    CHECK(!nh_problem_start(p, NULL, 0, NULL, q, v, &report) && q[2] == 6 && q[4] == 4);
+    CHECK(!nh_problem_start(p, "r=(1,2,1)-(0,0,1)", 0, NULL, q, v, &report) && q[1] == 2 && q[2] == 0);
     v[0] = 3;
     nh_evaluate(p->graph, &p->constraint[0].value, 1, 0, q, v, NULL, &value);
     CHECK_NEAR(value, 5, 1e-14); /* r1' + r2 */
@@ -340,7 +340,7 @@ static void test_families(void)
     CHECK_TEXT(p->name, "1-strange.name_");
     CHECK(p->coordinates == 5 && p->constraints == 1 && p->angle[0]);
     double start[5], velocity[5];
-    CHECK(nh_problem_start(p, NULL, 0, start, velocity, &report) == NH_OK);
+    CHECK(nh_problem_start(p, NULL, 0, NULL, start, velocity, &report) == NH_OK);
     CHECK(start[0] == 4 && start[1] == 1 && start[2] == 2);
     nh_problem_free(p);
 
@@ -473,7 +473,7 @@ static void test_brackets(void)
         sum += p->bracket[i].c;
     CHECK_NEAR(sum, 0, 0);
     double q[1], v[5];
-    CHECK(nh_problem_start(p, "w[2]=9", 0, q, v, &report) == NH_OK);
+    CHECK(nh_problem_start(p, "w[2]=9", 0, NULL, q, v, &report) == NH_OK);
     CHECK(v[0] == 0 && v[1] == 1 && v[2] == 9 && v[4] == 4);
     nh_problem_free(p);
 }
@@ -484,7 +484,7 @@ static void check_start(const nh_problem *p, const char *assignments, const doub
                         const double *v)
 {
     double found_q[8], found_v[8];
-    nh_status status = nh_problem_start(p, assignments, 0, found_q, found_v, &report);
+    nh_status status = nh_problem_start(p, assignments, 0, NULL, found_q, found_v, &report);
     CHECK(status == NH_OK);
     if (status)
         fprintf(stderr, "%s\n", report.text);
@@ -497,7 +497,7 @@ static void check_start(const nh_problem *p, const char *assignments, const doub
 static void check_bad_start(const nh_problem *p, const char *assignments, const char *expected)
 {
     double q[8], v[8];
-    CHECK(nh_problem_start(p, assignments, 0, q, v, &report) == NH_BAD_ARGUMENT);
+    CHECK(nh_problem_start(p, assignments, 0, NULL, q, v, &report) == NH_BAD_ARGUMENT);
     CHECK_TEXT(report.text, expected);
 }
 
@@ -542,9 +542,9 @@ static void test_start(void)
         "model m\nparameter N = 100000\ncoordinate y[1..N]\nlagrangian sum(i in 1..N: y[i]'^2)\n"
         "start y[N] = 1\nstart for i in 1..N-1: y[i] = y[i+1] + 1\n");
     double *state = malloc(200000 * sizeof *state);
-    CHECK(nh_problem_start(p, NULL, 0, state, state + 100000, &report) == NH_OK);
+    CHECK(nh_problem_start(p, NULL, 0, NULL, state, state + 100000, &report) == NH_OK);
     CHECK_NEAR(state[0], 100000, 0);
-    CHECK(nh_problem_start(p, "y[50000]=0", 0, state, state + 100000, &report) == NH_OK);
+    CHECK(nh_problem_start(p, "y[50000]=0", 0, NULL, state, state + 100000, &report) == NH_OK);
     CHECK_NEAR(state[0], 49999, 0);
     free(state);
     nh_problem_free(p);
@@ -615,7 +615,7 @@ static void check_good_model(const char *directory, const char *name)
         return;
     CHECK_TEXT(p->name, name);
     double q[64], v[64], w[64];
-    CHECK(nh_problem_start(p, NULL, 0, q, v, &report) == NH_OK);
+    CHECK(nh_problem_start(p, NULL, 0, NULL, q, v, &report) == NH_OK);
     for (int k = 0; k < p->constraints; k++) {
         double residual;
         nh_evaluate(p->graph, &p->constraint[k].value, 1, 0, q, v, NULL, &residual);
