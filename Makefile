@@ -11,11 +11,18 @@ MESON_OPTIONS ?= --buildtype=release
 all: configure
 	@ninja -C $(BUILD)
 
+# The packages that a goal needs besides those of the build: purposes of tools/setup.sh.
+PACKAGES_test = tests
+PACKAGES_docs = docs
+PACKAGES_fuzz = fuzz
+PACKAGES_coverage = fuzz
+PACKAGES_playground = playground
+PACKAGES_playground-test = playground
+PACKAGES_wheel = pip $(if $(filter-out $(shell uname -m),$(ARCHITECTURE)),cross)
+
 configure:
-	@tools/setup.sh
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(MESON_OPTIONS) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
-	@# a changed folder may contain new files, which meson.build lists during configuration
-	@test -z "$$(find src cli models figures python -type d -newer $(BUILD)/build.ninja)" || meson setup --reconfigure $(BUILD) >/dev/null
+	@tools/setup.sh $(foreach goal,$(MAKECMDGOALS),$(PACKAGES_$(goal)))
+	@tools/configure.sh $(BUILD) $(MESON_OPTIONS) --prefix=$(abspath $(PREFIX)) --libdir=$(LIBDIR)
 
 demo: configure
 	@ninja -C $(BUILD) nonholo
@@ -71,18 +78,18 @@ fault-test: all
 	@python3 test/faults/test_faults.py $(BUILD)/nonholo $(BUILD)/test/faults/faults.so $(FAULTS)
 
 # line coverage of src/ by the whole test suite, in its own build; takes long
-coverage:
+coverage: configure
 	@tools/coverage.sh $(abspath $(BUILD))
 
 bench: all
 	@ninja -C $(BUILD) bench
 
-# the manual as HTML, without a network; needs the packages that 'tools/setup.sh docs' installs
+# the manual as HTML, without a network
 docs: all
 	@ninja -C $(BUILD) docs
 	@echo "manual: $(BUILD)/manual/index.html"
 
-# the library in WebAssembly and its page, in $(BUILD)/playground; needs the packages that 'tools/setup.sh playground' installs
+# the library in WebAssembly and its page, in $(BUILD)/playground
 playground: configure
 	@tools/playground.sh $(abspath $(BUILD))
 

@@ -7,8 +7,7 @@ build=$1/coverage
 command -v gcovr >/dev/null || { echo "nonholo: coverage needs gcovr" >&2; exit 1; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
-[ -f "$build/build.ninja" ] || meson setup "$build" -Db_coverage=true --buildtype=debugoptimized \
-    -Dc_args=-fprofile-update=atomic >/dev/null
+tools/configure.sh "$build" -Db_coverage=true --buildtype=debugoptimized -Dc_args=-fprofile-update=atomic
 ninja -C "$build" >/dev/null
 find "$build" -name '*.gcda' -delete
 meson test -C "$build" --no-suite own-build --no-suite install ||

@@ -11,10 +11,7 @@ NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
 export NODE_PATH
 unset EM_CACHE
 # meson does not know that emcc supports gnu17
-[ -f "$folder/build.ninja" ] || meson setup "$folder" "$source" --cross-file "$source/tools/emscripten.ini" --buildtype=release \
-    -Dc_std=none -Dc_args=-std=gnu17 -Ddefault_library=static -Dhdf5=disabled -Db_staticpic=false >/dev/null
-# a changed folder may contain new files, which meson.build lists during configuration
-(cd "$source" && test -z "$(find src cli models figures playground -type d -newer "$folder/build.ninja")") ||
-    meson setup --reconfigure "$folder" >/dev/null
+"$source/tools/configure.sh" "$folder" --cross-file "$source/tools/emscripten.ini" --buildtype=release \
+    -Dc_std=none -Dc_args=-std=gnu17 -Ddefault_library=static -Dhdf5=disabled -Db_staticpic=false
 ninja -C "$folder"
 "$source/playground/page.py" "$source" "$folder/playground" "$build/playground"

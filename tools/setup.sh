@@ -1,6 +1,8 @@
 #!/bin/sh
 # setup.sh [PURPOSE...]: installs missing Debian packages that the build needs, and those
 # for each named purpose:
+#     tests    what 'make test' can use: pip, python, mpi, docs, browser, embedded and tex, and other compilers,
+#              interpreters and checkers, so that no test is skipped that this machine can run
 #     pip      'pip install .' without a package index
 #     python   packages that the Python module works with: SciPy, SymPy, xarray, pandas, notebooks and readers of HDF5 files
 #     cross    'make wheel ARCHITECTURE=aarch64'
@@ -14,7 +16,8 @@
 #     playground  'make playground' and its tests
 #     extras   all of them
 # Calls the package manager only if something is missing; without permission to install, it prints the command
-# and stops. NONHOLO_SETUP=no skips all of it.
+# and exits with 1, or with 0 if only tests need what is missing: these are skipped then. NONHOLO_SETUP=no skips all of it.
+# One more package is one more line in the function of its purpose.
 set -eu
 purposes="pip python mpi docs bench fuzz browser cross embedded tex playground"
 
@@ -36,7 +39,7 @@ need_library() { # name in pkg-config, package
 system_python=/usr/bin/python3 # the one that Debian's packages are for
 [ -x "$system_python" ] || system_python=python3
 has_module() { # python module
-    "$1" -c "import $2" >/dev/null 2>&1
+    "$1" -c "import importlib.util, sys; sys.exit(not importlib.util.find_spec('$2'))" >/dev/null 2>&1
 }
 need_module() { # module package
     has_module "$system_python" "$1" || add "$2"
@@ -124,11 +127,26 @@ need_playground() {
     need chromium chromium
 }
 
+need_tests() {
+    need_pip
+    need_python
+    need_mpi
+    need_docs
+    need_browser
+    need_embedded
+    need_tex
+    need clang clang
+    need cmake cmake
+    need node nodejs
+    need valgrind valgrind
+    need_file /usr/share/i18n/locales/de_DE locales # numbers with a decimal comma
+}
+
 for purpose in "$@"; do
-    case " $purposes extras " in
+    case " $purposes tests extras " in
     *" $purpose "*) ;;
     *)
-        echo "nonholo: setup.sh knows no '$purpose'; there are: $purposes extras" >&2
+        echo "nonholo: setup.sh knows no '$purpose'; there are: $purposes tests extras" >&2
         exit 2
         ;;
     esac
@@ -136,12 +154,20 @@ done
 [ "${NONHOLO_SETUP:-yes}" = no ] && exit 0
 
 need_build
+tests=no
 for purpose in "$@"; do
-    [ "$purpose" = extras ] && purpose=$purposes
-    for each in $purpose; do
-        "need_$each"
-    done
+    case $purpose in
+    tests) tests=yes ;;
+    extras)
+        for each in $purposes; do
+            "need_$each"
+        done
+        ;;
+    *) "need_$purpose" ;;
+    esac
 done
+required=$missing
+[ $tests = no ] || need_tests
 [ -z "$missing" ] && exit 0
 
 # shellcheck disable=SC2086  # a list of words
@@ -152,15 +178,20 @@ install() { # prefix
     $1 apt-get update && $1 apt-get install -y --no-install-recommends $missing
 }
 
-echo "nonholo: installing$missing" >&2
-if ! command -v apt-get >/dev/null 2>&1; then
-    echo "nonholo: these are missing; please install what your system calls:$missing" >&2
-    exit 1
-elif [ "$(id -u)" = 0 ]; then
-    install "" >&2
+give_up() { # the reason and the remedy
+    echo "nonholo: $1:$missing" >&2
+    [ -z "$required" ] || exit 1
+    echo "nonholo: tests that need these packages are skipped" >&2
+    exit 0
+}
+
+command -v apt-get >/dev/null 2>&1 || give_up "these are missing; please install what your system calls"
+if [ "$(id -u)" = 0 ]; then
+    as_root=
 elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-    install "sudo -n --preserve-env=DEBIAN_FRONTEND" >&2
+    as_root="sudo -n --preserve-env=DEBIAN_FRONTEND"
 else
-    echo "nonholo: please run: sudo apt-get install$missing" >&2
-    exit 1
+    give_up "only root can install packages; please run: sudo apt-get install --no-install-recommends"
 fi
+echo "nonholo: installing$missing" >&2
+install "$as_root" >&2 || give_up "these could not be installed"

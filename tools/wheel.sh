@@ -12,7 +12,7 @@ else
     [ -e "$source/tools/$architecture.ini" ] || { echo "there is no tools/$architecture.ini" >&2; exit 2; }
 fi
 # shellcheck disable=SC2086
-[ -f "$folder/build.ninja" ] || meson setup "$folder" "$source" --buildtype=release -Dwheel=true $cross >/dev/null
+"$source/tools/configure.sh" "$folder" --buildtype=release -Dwheel=true $cross
 ninja -C "$folder" libnonholo.so nonholo python/_header.py python/staged >/dev/null
 "$source/tools/wheel.py" "$folder" "$build/dist" "$architecture"
 if [ -n "$cross" ] && command -v qemu-aarch64 >/dev/null; then

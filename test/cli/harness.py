@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+import unittest
 
 
 PATIENCE = 3600  # seconds; only for processes that would never end: no test depends on the speed of the machine
@@ -31,6 +32,18 @@ def limit_processor(seconds):
 
 class Skipped(Exception):
     """A test that cannot be run here; its text says why."""
+
+
+class WithReasons(unittest.TextTestResult):
+    """Tests of unittest that are skipped say why in the words of run_all."""
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(f"skipped {test.id().split('.')[-1]}: {reason}")
+
+
+def run_unittest():
+    unittest.main(testRunner=unittest.TextTestRunner(resultclass=WithReasons))
 
 
 class Program:

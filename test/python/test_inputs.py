@@ -21,6 +21,8 @@ import nonholo
 
 SOURCE = os.path.abspath(sys.argv.pop())
 COMMAND = os.path.abspath(sys.argv.pop())
+sys.path.insert(0, os.path.join(SOURCE, "test", "cli"))
+from harness import run_unittest  # noqa: E402
 PUSH = "model push\nparameter m = 1\ncoordinate x\ninput u = 0\nlagrangian m/2*x'^2\nforce x = u\n"
 SLED = """model sled
 parameter m = 1, J = 2, a = 0.3
@@ -357,4 +359,4 @@ def nonholo_has_compiler():
 
 
 if __name__ == "__main__":
-    unittest.main()
+    run_unittest()

@@ -5,10 +5,8 @@
 set -eu
 build=$1/sanitize
 source=$2
-if [ ! -f "$build/build.ninja" ]; then
-    meson setup "$build" "$source" -Db_sanitize=address,undefined -Db_lundef=false \
-        -Ddebug=true -Doptimization=1 -Dprefix=/usr/local >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
-fi
+"$source/tools/configure.sh" "$build" -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1 \
+    -Dprefix=/usr/local
 ninja -C "$build" >"$1/sanitize.log" 2>&1 || { cat "$1/sanitize.log"; exit 1; }
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 meson test -C "$build" --no-rebuild --print-errorlogs \

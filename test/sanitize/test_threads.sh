@@ -6,10 +6,8 @@
 set -eu
 build=$1/threads
 source=$2
-if [ ! -f "$build/build.ninja" ]; then
-    meson setup "$build" "$source" -Db_sanitize=thread -Dhdf5=disabled -Db_lundef=false -Dbuildtype=debug -Doptimization=1 \
-        -Dprefix=/usr/local >"$1/threads.log" 2>&1 || { cat "$1/threads.log"; exit 1; }
-fi
+"$source/tools/configure.sh" "$build" -Db_sanitize=thread -Dhdf5=disabled -Db_lundef=false -Dbuildtype=debug \
+    -Doptimization=1 -Dprefix=/usr/local
 ninja -C "$build" nonholo test/simulate/test_ensemble >"$1/threads.log" 2>&1 || { cat "$1/threads.log"; exit 1; }
 export TSAN_OPTIONS=halt_on_error=1
 folder=$(mktemp -d)
