@@ -5,6 +5,8 @@ embed.py pages OUT.c FILE...             what goes into pages for a browser
 embed.py templates OUT.c FILE...         what exported programs are made of
 embed.py kernels OUT.c SRC METHODS.def   every method's source, its own includes inlined, as texts
 embed.py calls OUT.c SRC METHODS.def     only what they call, where nothing is compiled at run time
+embed.py items OUT.c SRC METHODS.def     what exported programs select from: the items of these sources and of templates
+embed.py no-items OUT.c SRC METHODS.def  nothing, where no programs are exported
 
 Run by the build; the results are C files with nothing but string tables."""
 import base64
@@ -13,11 +15,13 @@ import os
 import re
 import sys
 
+import c_items
+
 
 def literal(text):
     """A C string literal, one line per line, in pieces that every compiler accepts."""
     lines = text.splitlines(keepends=True) or [""]
-    escaped = (l.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") for l in lines)
+    escaped = (l.replace("\\", "\\\\").replace('"', '\\"').replace("\1", "\\001").replace("\2", "\\002").replace("\n", "\\n").replace("\t", "\\t") for l in lines)
     return "\n".join('    "%s"' % l.replace("??", '?""?') for l in escaped)
 
 
@@ -77,8 +81,13 @@ def texts(out, files, header, kind, table, total):
         o.write("    {0, 0, 0}};\nconst int %s = %d;\n" % (total, len(names)))
 
 
+# Templates that are divided into items.
+DIVIDED = ("arithmetic.h", "fast.c", "careful.c", "program.c", "exchange.c")
+
+
 def templates(out, files):
     """Texts by the names of their files."""
+    files = [file for file in files if os.path.basename(file) not in DIVIDED]
     with open(out, "w") as o:
         o.write('#include "export/export.h"\n\n#include <string.h>\n\nconst char *nh_template(const char *name)\n{\n')
         for file in sorted(files):
@@ -99,11 +108,52 @@ def page_parts(out, files):
             o.write('const nh_page_part nh_%s = {\n%s,\n    "sha256-%s"};\n' % (name, literal(text), digest))
 
 
+def method_files(definitions):
+    return list(dict.fromkeys(re.findall(r'METHOD\(\w+, "([^"]+)"\)', open(definitions).read())))
+
+
+def dense_text(src):
+    """Dense algebra as a part of a program."""
+    return re.sub(r"^(bool|void|int) nh_", r"static \1 nh_", inline(src, "base/dense.c", {"base/dense.h"}), flags=re.M)
+
+
+def items(out, src, definitions, with_items):
+    """Every item once, and for each source the places of its items."""
+    def written(name):
+        return os.path.join(src, name)
+    texts = {file: kernel_text(src, file) for file in method_files(definitions)}
+    texts["dense.c"] = dense_text(src)
+    for file in DIVIDED:
+        texts[file] = open(written("export/template/" + file)).read()
+    facts = c_items.Facts([written(f) for f in ("code/emit.c", "export/c.c", "export/template/single.h")])
+    stock, conditions, lists = {}, {1: 0}, {}
+    for file, text in texts.items() if with_items else ():
+        for part in c_items.items(text, facts):
+            places = [stock.setdefault(item, len(stock)) for item in part]
+            lists.setdefault(file, []).extend(places + [-1])
+
+    def number(condition):
+        return conditions.setdefault(condition, len(conditions))
+    with open(out, "w") as o:
+        o.write('#include "export/items.h"\n\n#include <string.h>\n\nconst nh_prepared_item nh_prepared_items[] = {\n')
+        for item in stock:
+            text = c_items.map_conditions(item.text, number)
+            o.write('    {%d, "%s",\n%s},\n' % (number(item.condition), "".join(n + "\\0" for n in item.names), literal(text)))
+        o.write("    {0, 0, 0}};\nconst char *const nh_definition_names[] = {%s0};\n" % "".join('"%s", ' % n for n in facts.place))
+        o.write("_Static_assert(sizeof nh_definition_names / sizeof *nh_definition_names <= NH_DEFINITIONS_MAX, \"too many\");\n")
+        o.write("\nbool nh_condition_holds(int condition, const nh_definition *definition)\n{\n    (void)definition;\n    switch (condition) {\n")
+        for condition, place in conditions.items():
+            o.write("    case %d:\n        return %s;\n" % (place, condition))
+        o.write("    }\n    return false;\n}\n\nconst short *nh_prepared_list(const char *file)\n{\n")
+        for file, places in lists.items():
+            o.write('    static const short of_%s[] = {%s};\n' % (re.sub(r"\W", "_", file), ", ".join(map(str, places))))
+        for file in lists:
+            o.write('    if (strcmp(file, "%s") == 0)\n        return of_%s;\n' % (file, re.sub(r"\W", "_", file)))
+        o.write("    (void)file;\n    return NULL;\n}\n")
+
+
 def kernels(out, src, definitions, with_texts):
-    files = []
-    for file in re.findall(r'METHOD\(\w+, "([^"]+)"\)', open(definitions).read()):
-        if file not in files:
-            files.append(file)
+    files = method_files(definitions)
     with open(out, "w") as o:
         o.write('#include "method/embedded.h"\n\n#include <string.h>\n\n')
         o.write("static const struct {\n    const char *file;\n    nh_fn_set calls, point_calls;\n    const char *text;\n} sources[] = {\n")
@@ -112,8 +162,7 @@ def kernels(out, src, definitions, with_texts):
             o.write('    {"%s",\n     %s,\n     %s,\n%s},\n' % (file, calls(text), calls(text, "CALL_POINTS"), literal(text if with_texts else "")))
         quad, quad_end = quad_text(src)
         callbacks = inline(src, "system/callbacks.h", set())
-        dense = re.sub(r"^(bool|void|int) nh_", r"static \1 nh_", inline(src, "base/dense.c", {"base/dense.h"}), flags=re.M)
-        for file, text in (("callbacks.h", callbacks), ("quad.h", quad), ("quad_end.h", quad_end), ("dense.c", dense)):
+        for file, text in (("callbacks.h", callbacks), ("quad.h", quad), ("quad_end.h", quad_end)):
             o.write('    {"%s", 0, 0,\n%s},\n' % (file, literal(text if with_texts else "")))
         o.write("};\n")
         for kind, field in (("const char *nh_embedded_kernel", "text"), ("nh_fn_set nh_embedded_calls", "calls"),
@@ -133,5 +182,7 @@ elif sys.argv[1] == "templates":
 elif sys.argv[1] == "figures":
     texts(sys.argv[2], sys.argv[3:], "figure/shipped.h", "nh_shipped_text", "nh_shipped_figures",
           "nh_shipped_figure_total")
+elif sys.argv[1].endswith("items"):
+    items(*sys.argv[2:5], with_items=sys.argv[1] == "items")
 else:
     kernels(*sys.argv[2:5], with_texts=sys.argv[1] == "kernels")

@@ -163,12 +163,13 @@ static nh_fn_set also_called(const nh_export_job *job)
     return problem->changes > 0 ? all | NH_FN_BIT(CHANGES) : all;
 }
 
+/* What is emitted for the method; its source belongs to where the form feed is, and to the end. */
 static nh_status add_kernel(nh_text *out, const nh_export_job *job, bool with_newton,
                             nh_report *report)
 {
     const nh_run *run = job->run;
     nh_emission what = {.shape = &run->system->shape,
-                        .kernel = nh_method_source(run->choice.method),
+                        .kernel = "\f/* NH_FUNCTIONS_HERE */",
                         .option = run->choice.option,
                         .table = run->table,
                         .table_size = run->table_size,
@@ -201,91 +202,78 @@ static void add_roots(nh_text *out, const nh_export_job *job)
 {
     const int steps = PLAIN_ENTRIES + job->exchange;
     for (int i = 0; i < (job->exchange && !job->steps_only ? ENTRIES : steps); i++)
-        nh_text_add(out, "%s_%s ", job->name, entries[i]);
+        nh_text_add(out, "PREFIX_%s ", entries[i]);
 }
 
-/* A name of the kernel that the program itself needs is marked. */
-static bool is_taken(nh_token t, const char *name)
+bool nh_export_takes(const nh_export_job *job, nh_c_token t)
 {
     static const char *const types[] = {"model", "real", "state"};
-    const size_t length = strlen(name);
-    if (t.kind != NH_TOKEN_NAME || t.length <= length + 1 || memcmp(t.text, name, length) != 0 ||
-        t.text[length] != '_')
+    const size_t length = strlen(job->name);
+    if (t.length <= length + 1 || memcmp(t.text, job->name, length) != 0 || t.text[length] != '_')
         return false;
-    const nh_token rest = {NH_TOKEN_NAME, t.text + length + 1, t.length - length - 1};
+    const nh_c_token rest = {NH_C_NAME, t.text + length + 1, t.length - length - 1};
     bool found = false;
     for (int i = 0; i < ENTRIES; i++)
-        found = found || nh_token_is(rest, entries[i]);
+        found = found || nh_c_token_is(rest, entries[i]);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        found = found || nh_token_is(rest, types[i]);
+        found = found || nh_c_token_is(rest, types[i]);
     return found;
 }
 
-static void add_unlike(nh_text *out, const char *text, const char *name)
-{
-    const char *at = text, *end = text + strlen(text);
-    for (nh_token t; (t = nh_token_next(&at, end)).kind != NH_TOKEN_END;)
-        nh_text_add(out, "%.*s%s", (int)t.length, t.text, is_taken(t, name) ? "_" : "");
-}
+/* ---- a program ---- */
 
-/* ---- a source ---- */
-
-typedef struct version { /* of the program: without the code for failing steps, or with it */
-    nh_text decided;
-    nh_source source;
-} version;
-
-/* The texts of one version; `last` names the templates after the kernel. */
-static nh_status make_version(version *out, const nh_export_job *job, bool can_fail,
+/* The items of one version; `last` names the templates after the kernel. */
+static nh_status make_version(nh_c_items *out, const nh_export_job *job, bool can_fail,
                               bool with_newton, const char *const *last, nh_arena *arena,
                               nh_report *report)
 {
-    nh_text all = {0}, unlike = {0}, named = {0};
-    add_constants(&all, job, can_fail, with_newton);
+    nh_text written = {0}, kernel = {0};
+    *out = (nh_c_items){.arena = arena};
+    add_constants(&written, job, can_fail, with_newton);
     if (job->single)
-        nh_text_add_plain(&all, nh_template("single.h"));
-    nh_text_add_plain(&all, nh_template("arithmetic.h"));
-    if (with_newton || job->exchange)
-        nh_text_add_plain(&all, nh_embedded_kernel("dense.c"));
-    nh_status status = add_kernel(&all, job, with_newton, report);
-    for (; *last && status == NH_OK; last++)
-        nh_text_add_plain(&all, nh_template(*last));
-    if (status == NH_OK && !all.failed)
-        add_unlike(&unlike, all.data, job->name);
-    if (status == NH_OK && !all.failed && !unlike.failed)
-        add_named(&named, unlike.data, job->name);
-    if (status == NH_OK && (all.failed || unlike.failed || named.failed))
+        nh_text_add_plain(&written, nh_template("single.h"));
+    nh_status status = add_kernel(&kernel, job, with_newton, report);
+    if (status == NH_OK && (written.failed || kernel.failed))
         status = nh_fail_memory(report);
-    if (status == NH_OK && !nh_source_decide(&out->decided, named.data))
-        status =
-            nh_fail(report, NH_BROKEN_METHOD,
-                    "a condition in the source of %s is not understood: an error in the method",
-                    job->run->choice.method->name);
-    if (status == NH_OK && !nh_source_read(&out->source, out->decided.data, arena))
-        status = nh_fail_memory(report);
-    nh_text_free(&all);
-    nh_text_free(&unlike);
-    nh_text_free(&named);
+    if (status == NH_OK) {
+        char *const functions = strchr(kernel.data, '\f');
+        *functions = 0;
+        nh_items_add_text(out, written.data);
+        nh_items_add_prepared(out, nh_prepared_list("arithmetic.h"));
+        if (with_newton || job->exchange)
+            nh_items_add_prepared(out, nh_prepared_list("dense.c"));
+        nh_items_add_text(out, kernel.data);
+        const short *rest =
+            nh_items_add_prepared(out, nh_prepared_list(nh_method_file(job->run->choice.method)));
+        nh_items_add_text(out, functions + 1);
+        nh_items_add_prepared(out, rest);
+        for (; *last; last++)
+            nh_items_add_prepared(out, nh_prepared_list(*last));
+        if (!nh_items_finish(out))
+            status = nh_fail_memory(report);
+    }
+    nh_text_free(&written);
+    nh_text_free(&kernel);
     return status;
 }
 
-static bool is_used(const nh_source *source, const char *name)
+static bool is_used(const nh_c_items *items, const char *name)
 {
-    const int item = nh_source_find(source, name, strlen(name));
-    return item >= 0 && source->item[item].used;
+    const int item = nh_items_find(items, name, strlen(name));
+    return item >= 0 && items->item[item].used;
 }
 
 /* Whether a step may fail to converge: whether some function in use reports that. */
-static bool mentions_failure(const nh_source *source)
+static bool mentions_failure(const nh_c_items *items)
 {
     static const char failure[] = "NH_KERNEL_NOT_CONVERGED";
-    for (int i = 0; i < source->items; i++) {
-        const nh_item *item = source->item + i;
+    for (int i = 0; i < items->items; i++) {
+        const nh_c_item *item = items->item + i;
         const char *at = item->text + item->body, *end = item->text + item->length;
-        if (!item->used || nh_source_find(source, failure, strlen(failure)) == i)
+        if (!item->used || nh_items_find(items, failure, strlen(failure)) == i)
             continue;
-        for (nh_token t; (t = nh_token_next(&at, end)).kind != NH_TOKEN_END;)
-            if (nh_token_is(t, failure))
+        for (nh_c_token t; (t = nh_c_token_next(&at, end)).kind != NH_C_END;)
+            if (nh_c_token_is(t, failure))
                 return true;
     }
     return false;
@@ -297,32 +285,25 @@ static nh_status add_program(nh_text *out, const nh_export_job *job, bool *can_f
     static const char *const alone[] = {"fast.c", "program.c", "exchange.c", NULL};
     static const char *const fast[] = {"fast.c", NULL};
     static const char *const careful[] = {"careful.c", "program.c", "exchange.c", NULL};
+    static const char step[] = "advance_fast start_fast";
     nh_arena arena = {0};
-    version first = {0}, second = {0};
+    nh_c_items first, second;
     nh_text roots = {0};
     add_roots(&roots, job);
     nh_status status = make_version(&first, job, false, false, fast, &arena, report);
-    if (status == NH_OK &&
-        (roots.failed || !nh_source_use(&first.source, "advance_fast start_fast")))
+    if (status == NH_OK && (roots.failed || !nh_items_use(&first, step)))
         status = nh_fail_memory(report);
     if (status == NH_OK) {
-        *can_fail = mentions_failure(&first.source);
-        *with_newton = is_used(&first.source, "BY_NEWTON");
-        if (*can_fail)
-            status = make_version(&second, job, true, *with_newton, careful, &arena, report);
-        else {
-            nh_text_free(&first.decided);
-            status = make_version(&first, job, false, false, alone, &arena, report);
-        }
+        *can_fail = mentions_failure(&first);
+        *with_newton = is_used(&first, "BY_NEWTON");
+        status = *can_fail ? make_version(&second, job, true, *with_newton, careful, &arena, report)
+                           : make_version(&first, job, false, false, alone, &arena, report);
     }
     if (status == NH_OK) {
-        const nh_excerpt what = {&first.source, *can_fail ? &second.source : NULL,
-                                 *can_fail ? "advance_fast start_fast" : roots.data, roots.data,
-                                 job->single};
+        const nh_excerpt what = {&first, *can_fail ? &second : NULL, *can_fail ? step : roots.data,
+                                 roots.data, job};
         status = nh_excerpt_write(out, &what, report);
     }
-    nh_text_free(&first.decided);
-    nh_text_free(&second.decided);
     nh_text_free(&roots);
     nh_arena_free(&arena);
     return status;

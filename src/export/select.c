@@ -1,4 +1,4 @@
-/* Determines which items of a source are needed, and writes them. */
+/* Determines which items of a program are needed, and writes them. */
 #include "export/export.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 /* ---- what is used ---- */
 
 typedef struct marking {
-    nh_source *source;
+    nh_c_items *source;
     int *waiting; /* items whose own mentions are still to be followed */
     int count;
 } marking;
@@ -25,15 +25,15 @@ static void mark(void *self, int item)
     m->waiting[m->count++] = item;
 }
 
-bool nh_source_use(nh_source *source, const char *roots)
+bool nh_items_use(nh_c_items *source, const char *roots)
 {
     marking m = {source, malloc(((size_t)source->items + 1) * sizeof *m.waiting), 0};
     if (!m.waiting)
         return false;
-    nh_source_mentions(source, roots, strlen(roots), mark, &m);
+    nh_items_mentioned(source, roots, strlen(roots), mark, &m);
     while (m.count > 0) {
-        const nh_item *item = source->item + m.waiting[--m.count];
-        nh_source_mentions(source, item->text + item->body, item->length - item->body, mark, &m);
+        const nh_c_item *item = source->item + m.waiting[--m.count];
+        nh_items_mentioned(source, item->text + item->body, item->length - item->body, mark, &m);
     }
     free(m.waiting);
     return true;
@@ -41,22 +41,21 @@ bool nh_source_use(nh_source *source, const char *roots)
 
 /* ---- what a second source has in common with the first ---- */
 
-static bool same_text(const nh_item *a, const nh_item *b)
+static bool same_text(const nh_c_item *a, const nh_c_item *b)
 {
     const size_t length = a->length - a->body;
     return length == b->length - b->body &&
            memcmp(a->text + a->body, b->text + b->body, length) == 0;
 }
 
-static int counterpart(const nh_source *first, const nh_item *item)
+static int counterpart(const nh_c_items *first, const nh_c_item *item)
 {
-    const int found =
-        item->names > 0 ? nh_source_find(first, item->name[0], strlen(item->name[0])) : -1;
+    const int found = *item->names ? nh_items_find(first, item->names, strlen(item->names)) : -1;
     return found >= 0 && same_text(first->item + found, item) ? found : -1;
 }
 
 typedef struct difference {
-    const nh_source *second;
+    const nh_c_items *second;
     int item;
     bool found;
 } difference;
@@ -67,9 +66,9 @@ static void note_difference(void *self, int item)
     d->found = d->found || (item != d->item && d->second->item[item].twin < 0);
 }
 
-static bool make_different(nh_source *second, const char *name, size_t length)
+static bool make_different(nh_c_items *second, const char *name, size_t length)
 {
-    const int item = nh_source_find(second, name, length);
+    const int item = nh_items_find(second, name, length);
     if (item < 0 || second->item[item].twin < 0)
         return false;
     second->item[item].twin = -1;
@@ -77,7 +76,7 @@ static bool make_different(nh_source *second, const char *name, size_t length)
 }
 
 /* Names that a macro pastes from one stem are renamed together, and so is the stem. */
-static bool spread_to_pasted(nh_source *second, const char *name)
+static bool spread_to_pasted(nh_c_items *second, const char *name)
 {
     const int first = second->prefixes, end = first + second->suffixes;
     const size_t length = strlen(name);
@@ -88,31 +87,32 @@ static bool spread_to_pasted(nh_source *second, const char *name)
         const size_t size = strlen(suffix);
         if (length > size && strcmp(name + length - size, suffix) == 0)
             changed = make_different(second, name, length - size) || changed;
-        const nh_token stem = {NH_TOKEN_NAME, name, length};
-        if (nh_source_paste(second, stem, i, pasted, sizeof pasted))
+        const nh_c_token stem = {NH_C_NAME, name, length};
+        if (nh_items_paste(second, stem, i, pasted, sizeof pasted))
             changed = make_different(second, pasted, strlen(pasted)) || changed;
     }
     return changed;
 }
 
 /* Two items are the same if their texts are and if everything that they mention is. */
-static void compare(const nh_source *first, nh_source *second)
+static void compare(const nh_c_items *first, nh_c_items *second)
 {
     for (int i = 0; i < second->items; i++)
         second->item[i].twin = counterpart(first, second->item + i);
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < second->items; i++) {
-            nh_item *item = second->item + i;
+            nh_c_item *item = second->item + i;
             difference d = {second, i, false};
             if (item->twin >= 0 && item->used)
-                nh_source_mentions(second, item->text + item->body, item->length - item->body,
+                nh_items_mentioned(second, item->text + item->body, item->length - item->body,
                                    note_difference, &d);
             if (d.found)
                 item->twin = -1;
             changed = changed || d.found;
-            for (int j = 0; j < item->names && item->twin < 0 && item->used; j++)
-                changed = spread_to_pasted(second, item->name[j]) || changed;
+            for (const char *name = item->names; *name; name += strlen(name) + 1)
+                if (item->twin < 0 && item->used)
+                    changed = spread_to_pasted(second, name) || changed;
         }
     }
 }
@@ -121,12 +121,12 @@ static void compare(const nh_source *first, nh_source *second)
 
 typedef struct writing {
     nh_text *out;
-    const nh_source *first, *second; /* second: whose items are written, or NULL */
-    bool single;
+    const nh_c_items *first, *second; /* second: whose items are written, or NULL */
+    const nh_export_job *job;
 } writing;
 
 /* A number of double precision in a program of single precision. */
-static void write_single(nh_text *out, nh_token t)
+static void write_single(nh_text *out, nh_c_token t)
 {
     char number[64];
     const bool hexadecimal = t.length > 2 && (t.text[1] == 'x' || t.text[1] == 'X');
@@ -149,84 +149,91 @@ static void write_single(nh_text *out, nh_token t)
         nh_text_add(out, "%.*sf", (int)t.length, t.text);
 }
 
-static bool single_function(nh_token t)
+static bool single_function(nh_c_token t)
 {
     static const char *const names[] = {"fma", "sqrt", "fabs",  "fmax", "fmin", "sin",  "cos",
                                         "tan", "asin", "acos",  "atan", "sinh", "cosh", "tanh",
                                         "exp", "log",  "atan2", "pow",  "rint"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (nh_token_is(t, names[i]))
+        if (nh_c_token_is(t, names[i]))
             return true;
     return false;
-}
-
-/* Replaces the compiler's own names by those of the library. */
-static nh_token plain_name(nh_token t)
-{
-    static const char own[] = "__builtin_";
-    const size_t length = sizeof own - 1;
-    if (t.length > length && memcmp(t.text, own, length) == 0) {
-        t.text += length;
-        t.length -= length;
-    }
-    return t;
 }
 
 /* Both sources have it, but with differences. */
 static bool differs(const writing *w, const char *name, size_t length)
 {
-    const int item = nh_source_find(w->second, name, length);
+    const int item = nh_items_find(w->second, name, length);
     return item >= 0 && w->second->item[item].twin < 0 && w->second->item[item].used &&
-           nh_source_find(w->first, name, length) >= 0;
+           nh_items_find(w->first, name, length) >= 0;
 }
 
 /* Also if a macro pastes something after it. */
-static bool is_renamed(const writing *w, nh_token t)
+static bool is_renamed(const writing *w, nh_c_token t)
 {
-    const nh_source *s = w->second;
+    const nh_c_items *s = w->second;
     char pasted[128];
     bool found = differs(w, t.text, t.length);
     for (int i = s->prefixes; i < s->prefixes + s->suffixes && !found; i++)
         found =
-            nh_source_paste(s, t, i, pasted, sizeof pasted) && differs(w, pasted, strlen(pasted));
+            nh_items_paste(s, t, i, pasted, sizeof pasted) && differs(w, pasted, strlen(pasted));
     return found;
 }
 
-static void write_name(writing *w, nh_token t, bool is_field)
+/* Passes a word at the beginning of a name. */
+static bool pass(nh_c_token *t, const char *word)
 {
-    const nh_token plain = plain_name(t);
-    if (w->second && !is_field && is_renamed(w, t))
-        nh_text_add_plain(w->out, "careful_");
-    const bool is_real = w->single && nh_token_is(t, "double"), asks = nh_token_is(t, "_Pragma");
-    if (is_real || asks) {
-        nh_text_add_plain(w->out, is_real ? "float" : "UNROLL");
-        return;
-    }
-    nh_text_add(w->out, "%.*s%s", (int)plain.length, plain.text,
-                w->single && single_function(plain) ? "f" : "");
+    const size_t length = strlen(word);
+    if (t->length <= length || memcmp(t->text, word, length) != 0)
+        return false;
+    t->text += length;
+    t->length -= length;
+    return true;
 }
 
-static void write_item(writing *w, const nh_item *item)
+/* PREFIX becomes the name of the program, and the compiler's own functions become those of the
+ * library. */
+static void write_name(writing *w, nh_c_token t, bool is_field)
 {
-    nh_walk walk = nh_walk_begin(item->text, item->length);
-    bool is_field;
-    for (nh_token t; (t = nh_walk_next(&walk, &is_field)).kind != NH_TOKEN_END;) {
-        if (t.kind == NH_TOKEN_NAME)
+    const bool single = w->job->single;
+    if (w->second && !is_field && is_renamed(w, t))
+        nh_text_add_plain(w->out, "careful_");
+    if (nh_c_token_is(t, "_Pragma"))
+        nh_text_add_plain(w->out, "UNROLL");
+    else if (single && nh_c_token_is(t, "double"))
+        nh_text_add_plain(w->out, "float");
+    else if (pass(&t, "PREFIX"))
+        nh_text_add(w->out, "%s%.*s", w->job->name, (int)t.length, t.text);
+    else {
+        const char *mark = nh_export_takes(w->job, t) ? "_" : "";
+        (void)pass(&t, "__builtin_");
+        nh_text_add(w->out, "%.*s%s%s", (int)t.length, t.text, mark,
+                    single && single_function(t) ? "f" : "");
+    }
+}
+
+static void write_item(writing *w, const nh_c_item *item)
+{
+    const char *at = item->text, *end = item->text + item->length;
+    bool is_field = false;
+    for (nh_c_token t; (t = nh_c_token_next(&at, end)).kind != NH_C_END;
+         is_field = *t.text == NH_FIELD_MARK) {
+        if (t.kind == NH_C_NAME)
             write_name(w, t, is_field);
-        else if (t.kind == NH_TOKEN_NUMBER && w->single)
+        else if (t.kind == NH_C_NUMBER && w->job->single)
             write_single(w->out, t);
-        else
+        else if (*t.text != NH_FIELD_MARK)
             nh_text_add(w->out, "%.*s", (int)t.length, t.text);
     }
     nh_text_add_plain(w->out, "\n");
 }
 
 /* Writes items, with an empty line between all except macros. */
-static void write_items(writing *w, const nh_source *source)
+static void write_items(writing *w, const nh_c_items *source)
 {
     bool was_macro = false;
     for (int i = 0; i < source->items; i++) {
-        const nh_item *item = source->item + i;
+        const nh_c_item *item = source->item + i;
         if (!item->used || (w->second && item->twin >= 0))
             continue;
         if (!(was_macro && item->is_macro))
@@ -237,23 +244,23 @@ static void write_items(writing *w, const nh_source *source)
 }
 
 /* Writes what both have with the first one. */
-static bool share(nh_source *first, const nh_source *second)
+static bool share(nh_c_items *first, const nh_c_items *second)
 {
     bool good = true;
     for (int i = 0; i < second->items && good; i++) {
-        const nh_item *item = second->item + i;
-        if (item->used && item->twin >= 0 && !first->item[item->twin].used && item->names > 0)
-            good = nh_source_use(first, item->name[0]);
+        const nh_c_item *item = second->item + i;
+        if (item->used && item->twin >= 0 && !first->item[item->twin].used && *item->names)
+            good = nh_items_use(first, item->names);
     }
     return good;
 }
 
 nh_status nh_excerpt_write(nh_text *out, const nh_excerpt *what, nh_report *report)
 {
-    writing w = {.out = out, .first = what->first, .single = what->single};
-    bool good = nh_source_use(what->first, what->roots);
+    writing w = {.out = out, .first = what->first, .job = what->job};
+    bool good = nh_items_use(what->first, what->roots);
     if (good && what->second) {
-        good = nh_source_use(what->second, what->more_roots);
+        good = nh_items_use(what->second, what->more_roots);
         compare(what->first, what->second);
         good = good && share(what->first, what->second);
     }

@@ -50,6 +50,11 @@ const nh_kernel *nh_method_kernel(const nh_method *method, nh_variant variant)
     return entry_of(method)->kernel[variant];
 }
 
+const char *nh_method_file(const nh_method *method)
+{
+    return entry_of(method)->file;
+}
+
 const char *nh_method_source(const nh_method *method)
 {
     return nh_embedded_kernel(entry_of(method)->file);

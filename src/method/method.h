@@ -68,9 +68,10 @@ double nh_choice_pace(const nh_choice *choice); /* 0: steps of a given length */
 /* The functions that the kernel may call with these options on such a system. */
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);
 
-/* The kernel of a method, and its source for emitted kernels. */
+/* The kernel of a method, its source for emitted kernels, and the file with that source. */
 const nh_kernel *nh_method_kernel(const nh_method *method, nh_variant variant);
 const char *nh_method_source(const nh_method *method);
+const char *nh_method_file(const nh_method *method);
 
 /* The functions that its source calls at four points at once (CALL_POINTS). */
 nh_fn_set nh_method_point_calls(const nh_method *method);

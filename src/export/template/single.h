@@ -1,5 +1,3 @@
-/* ---- single precision ---- */
-
 typedef PREFIX_real real;
 typedef int mask; /* 0 or -1 */
 #define BOTH(a, b) ((a) && (b) ? -1 : 0)
