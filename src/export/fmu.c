@@ -117,6 +117,15 @@ static void add_interface(nh_text *out, const nh_fmu *fmu, const char *token)
         {"@open@", fmu->open ? fmu->open->name : fmu->job->name},
         {"@include@", include},
         {"@OVERRIDE@", is_3 ? "FMI3_OVERRIDE_FUNCTION_PREFIX" : "FMI2_OVERRIDE_FUNCTION_PREFIX"},
+        {"@version@", is_3 ? "3.0" : "2.0"},
+        {"@fmi@", is_3 ? "fmi3" : "fmi2"},
+        {"@Component@", is_3 ? "fmi3Instance" : "fmi2Component"},
+        {"@Type@", is_3 ? "Float64" : "Real"},
+        {"@Real@", is_3 ? "fmi3Float64" : "fmi2Real"},
+        {"@State@", is_3 ? "FMUState" : "FMUstate"},
+        {"@Deserialize@", is_3 ? "Deserialize" : "DeSerialize"},
+        {"@GetDerivatives@", is_3 ? "GetContinuousStateDerivatives" : "GetDerivatives"},
+        {"@token@", is_3 ? "instantiationToken" : "guid"},
         {0}};
     nh_text_add(out, "/* %s: the functions of FMI %d.0 for %s.\n", is_3 ? "fmi3.c" : "fmi2.c",
                 fmu->version, fmu->job->system->name);
@@ -124,6 +133,7 @@ static void add_interface(nh_text *out, const nh_fmu *fmu, const char *token)
     add_definitions(out, fmu, token);
     nh_fill(out, nh_template(is_3 ? "fmi3_types.c" : "fmi2_types.c"), fill);
     nh_fill(out, nh_template("fmu.c"), fill);
+    nh_fill(out, nh_template("fmi.c"), fill);
     nh_fill(out, nh_template(is_3 ? "fmi3.c" : "fmi2.c"), fill);
 }
 

@@ -35,6 +35,9 @@ typedef struct {
 } fmi2EventInfo;
 
 #define LOG_FUNCTION fmi2CallbackLogger
-#define OWN_FIELDS char name[64];
+#define LOG(x, status, category, message)                                                          \
+    (x)->logger((x)->environment, (x)->name, status, category, "%s", message)
+#define OWN_FIELDS
+#define AND_COUNT
 #define LOOKS(x) 0
 #define LOOK(x) 0

@@ -37,6 +37,8 @@ typedef void (*fmi3LockPreemptionCallback)(void);
 typedef void (*fmi3UnlockPreemptionCallback)(void);
 
 #define LOG_FUNCTION fmi3LogMessageCallback
+#define LOG(x, status, category, message) (x)->logger((x)->environment, status, category, message)
+#define AND_COUNT , size_t values_ /* an argument that FMI 2.0 does not have */
 /* Intermediate updates: after every step of the method. */
 #define OWN_FIELDS                                                                                 \
     fmi3IntermediateUpdateCallback update;                                                         \

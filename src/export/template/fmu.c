@@ -54,6 +54,7 @@ typedef struct kept { /* everything that is saved as the state of an instance */
 typedef struct instance instance;
 struct instance {
     kept now;
+    char name[64];
     int steps; /* co-simulation, not model exchange */
     void *environment;
     void (*log)(const instance *x, outcome what, const char *message);
@@ -72,6 +73,8 @@ static int fits_processor(void)
 }
 #define TOO_OLD                                                                                    \
     "the binary needs a processor with FMA and AVX2; the sources, compiled on this machine, do not"
+
+#define ONLY_EXCHANGE "events that change velocities are supported only in model exchange"
 
 static const double start_u[] = START_U;
 
