@@ -16,6 +16,8 @@ PACKAGES_test = tests
 PACKAGES_docs = docs
 PACKAGES_fuzz = fuzz
 PACKAGES_coverage = fuzz
+PACKAGES_same-bits = fuzz
+PACKAGES_ranks-test = mpi python
 PACKAGES_playground = playground
 PACKAGES_playground-test = playground
 PACKAGES_wheel = pip $(if $(filter-out $(shell uname -m),$(ARCHITECTURE)),cross)
@@ -110,20 +112,20 @@ clean:
 
 help:
 	@echo "make            build $(BUILD)/nonholo and the library"
-	@echo "make demo       simulate a sleigh and a gearbox; pictures in $(BUILD)/demo"
+	@echo "make demo       simulate a coin, a sleigh and a gearbox; page and pictures in $(BUILD)/demo"
 	@echo "make check      build and run the tests of src/, two minutes; ROOM=run those of test/run (or cli, python, ...)"
 	@echo "make test       build and run every test"
 	@echo "make sanitize   run the tests under the sanitizers"
-	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each (needs clang)"
+	@echo "make fuzz       libFuzzer targets, FUZZ_TIME=$(FUZZ_TIME) seconds each"
 	@echo "make positions-test  conditions on positions over 10^6 steps (POSITION_STEPS), every case of groups compiled"
 	@echo "make kill-test  kill -9 at random moments and resume, KILLS=$(KILLS) times a case"
 	@echo "make ranks-test KILLS=$(KILLS) kills of an MPI rank and LAUNCHES=$(LAUNCHES) launches at once, the same bytes?"
 	@echo "make same-bits  the library by gcc and clang, -O0 to -O3: the same numbers?"
 	@echo "make fault-test system calls that fail, kills at each, FAULTS=$(FAULTS) of each kind and case"
-	@echo "make coverage   line coverage of the tests (needs gcovr)"
+	@echo "make coverage   line coverage of the tests"
 	@echo "make bench      the speed table of this machine"
 	@echo "make docs       the manual, in $(BUILD)/manual"
-	@echo "make playground  simulations in a page, in $(BUILD)/playground (needs emscripten)"
+	@echo "make playground  simulations in a page, in $(BUILD)/playground"
 	@echo "make playground-test  its tests in node and Chromium"
 	@echo "make install    install to PREFIX ($(PREFIX)); DESTDIR is respected"
 	@echo "make clean      remove $(BUILD)"

@@ -67,11 +67,12 @@ class Copy:
 
 
 def check_demo(copy, line):
-    printed = copy.run(line + " MESON_OPTIONS='--buildtype=release -Doptimization=0'")
+    printed = copy.run(line + " MESON_OPTIONS='--buildtype=release -Doptimization=0' 2>&1")
     told = PROGRAM("run", "chaplygin-sleigh", "--method", "gauss:stages=3", "--step", "0.1", "--time", "250").stdout
     for row in told.splitlines()[1:10]:
         check(row in printed, f"make demo does not print {row!r}")
-    for name in ("sleigh.svg", "cvt.svg", "sleigh.csv", "cvt.csv"):
+    check("not resolved" not in printed, printed)
+    for name in ("coin.html", "coin.svg", "coin.csv", "sleigh.svg", "cvt.svg", "sleigh.csv", "cvt.csv"):
         check(os.path.getsize(copy.path("build", "demo", name)) > 1000, f"{name} is not there")
 
 
