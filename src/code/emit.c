@@ -332,6 +332,9 @@ static void sizes(nh_text *out, const nh_emission *what)
         what->compensated, s->flat, s->slope_degree, s->nonideal, s->plain_momentum, s->driver,
         s->positions, s->ng, s->nb - s->b_first[s->m - s->positions], s->surface_degree,
         s->energy_scales, s->nf);
+    nh_text_add_plain(out, "#define SIZE_OF_POSITIONS (");
+    nh_emit_number(out, s->size_of_positions);
+    nh_text_add_plain(out, ")\n");
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
     operations(out, what);
     if (what->exported)

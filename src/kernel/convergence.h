@@ -171,11 +171,20 @@ static inline real position_noise(const kernel *k, const real *q, int count)
     return largest(k, q, count) * (16 * ROUND_OFF / __builtin_fabs(k->h));
 }
 
+/* The same for all coordinates. Conditions on positions have terms of their own size, whose
+ * rounding moves coordinates even where these are zero. */
+static inline real velocity_noise(const kernel *k)
+{
+    const real noise = position_noise(k, k->q, N);
+    const double least = 2 * ROUND_OFF * SIZE_OF_POSITIONS / __builtin_fabs(k->h);
+    return POSITIONS > 0 ? max_(noise, broadcast(least)) : noise;
+}
+
 /* For velocities found by iteration from the current state. */
 static inline convergence convergence_of_velocities(const kernel *k)
 {
     convergence c = convergence_begin();
-    c.floor = position_noise(k, k->q, N);
+    c.floor = velocity_noise(k);
     return c;
 }
 
@@ -214,7 +223,7 @@ static inline coupled_convergence coupled_begin(int has_driver)
 static inline coupled_convergence coupled_velocities(const kernel *k, int driver)
 {
     coupled_convergence c = coupled_begin(driver >= 0);
-    c.all.floor = position_noise(k, k->q, N);
+    c.all.floor = velocity_noise(k);
     if (driver >= 0)
         c.driver.floor = position_noise(k, k->q + driver, 1);
     return c;

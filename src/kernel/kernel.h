@@ -126,6 +126,7 @@ typedef struct kernel { /* with copies of what steps read often */
 #define FLAT (k->io->shape->flat)
 #define SLOPE_DEGREE (k->io->shape->slope_degree)
 #define SURFACE_DEGREE (k->io->shape->surface_degree)
+#define SIZE_OF_POSITIONS (k->io->shape->size_of_positions)
 #define NONIDEAL (k->io->shape->nonideal)
 #define COMPENSATED (k->compensated)
 #define OPTION(i) (k->option[i])

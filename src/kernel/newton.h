@@ -97,7 +97,7 @@ static inline newton_problem newton_begin(newton_residual *residual, int d, int 
 /* The size of a velocity: its own, and the effect of rounded positions on it. */
 static inline double newton_velocity_size(const kernel *k, int i)
 {
-    return fmax(fabs(k->v[i]), 0x1p20 * position_noise(k, k->q, N));
+    return fmax(fabs(k->v[i]), 0x1p20 * velocity_noise(k));
 }
 
 /* The size of multipliers that act on velocities through B. */

@@ -216,7 +216,7 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
         status = choose_schur_pivots(s, report);
     if (status == NH_OK)
         status = nh_mechanics_find_facts(s, report);
-    if (status == NH_OK && !nh_find_degrees(s))
+    if (status == NH_OK && (!nh_find_degrees(s) || !nh_measure_positions(s)))
         status = nh_fail_memory(report);
     free(v);
     if (status != NH_OK) {

@@ -1,5 +1,5 @@
 /* Finds positions that satisfy all conditions, from places around the start, by the Gauss-Newton
- * method, which works even if conditions depend on each other. */
+ * method, which works even if conditions depend on each other; and measures the conditions. */
 #include "mechanics/redundant.h"
 
 #include <math.h>
@@ -55,12 +55,12 @@ void nh_landing_end(nh_landing *s)
 }
 
 /* One step towards g = 0, of least norm; regularised, so that dependent rows do no harm. Returns
- * its length relative to q; NaN if it fails. */
-static double step(nh_landing *s)
+ * its length relative to q, or to `size` where q is smaller; NaN if it fails. */
+static double step(nh_landing *s, double size)
 {
     const int m = s->count, n = s->n;
     const double *G = s->value + m;
-    double trace = 0, length = 0, size = 0;
+    double trace = 0, length = 0;
     if (!nh_evaluate(s->problem->graph, s->g, (size_t)(m + m * n), s->t, s->q, NULL, NULL,
                      s->value))
         return NAN;
@@ -116,16 +116,45 @@ static bool is_satisfied(const nh_landing *s, int i, double size)
     return fabs(s->y[i]) <= s->spread[i] + 1e-9 * near * size * reach;
 }
 
-bool nh_land(nh_landing *s, int place, nh_landed *f)
+/* The displacement in the max norm along `way` that changes a condition with the gradient G by
+ * `spread`; 0 if there is none. */
+static double displacement(int count, const double *G, const double *way, double spread)
 {
-    double size = 0, moved = 1;
+    double along = 0, most = 0;
+    for (int k = 0; k < count; k++) {
+        along += G[k] * way[k];
+        most = fmax(most, fabs(way[k]));
+    }
+    const double moved = most * spread / fabs(along);
+    return isfinite(moved) ? moved : 0;
+}
+
+/* The size of the start, or that of the terms of the conditions there: coordinates that count from
+ * the start of a linkage are all zero, although its bars are long. */
+static double size_of_start(nh_landing *s)
+{
+    double size = 0;
     for (int k = 0; k < s->n; k++)
         size = fmax(size, fabs(s->start[k]));
-    size = size > 0 ? size : 1;
+    const nh_graph *g = s->problem->graph;
+    if (nh_evaluate(g, s->g, (size_t)(s->count + s->count * s->n), s->t, s->start, NULL, NULL,
+                    s->value) &&
+        nh_evaluate_spread(g, s->g, (size_t)s->count, s->t, s->start, NULL, NULL, 1e-9, s->y,
+                           s->spread))
+        for (int i = 0; i < s->count; i++) {
+            const double *G = s->value + s->count + i * s->n;
+            size = fmax(size, displacement(s->n, G, G, s->spread[i]) / 1e-9);
+        }
+    return size > 0 ? size : 1;
+}
+
+bool nh_land(nh_landing *s, int place, nh_landed *f)
+{
+    double size = size_of_start(s), moved = 1;
     for (int k = 0; k < s->n; k++)
         s->q[k] = s->start[k] + (s->far ? 1 : near) * size * nh_scatter(k, place);
     for (int i = 0; i < ITERATIONS && moved > 1e-15; i++)
-        moved = step(s);
+        moved = step(s, size);
     if (!(moved < 1e-6) || !nh_evaluate_spread(s->problem->graph, s->g, (size_t)s->count, s->t,
                                                s->q, NULL, NULL, 1e-9, s->y, s->spread))
         return false;
@@ -135,4 +164,48 @@ bool nh_land(nh_landing *s, int place, nh_landed *f)
     f->rank = rank(s, &f->dependent);
     f->residual = f->dependent >= 0 ? s->y[f->dependent] : 0;
     return true;
+}
+
+/* The values of a row's entries, which are at `value`, spread over all columns; returns what
+ * follows them. */
+static const double *spread_row(int n, const nh_partials *row, const double *value, double *out)
+{
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (size_t e = 0; e < row->count; e++)
+        out[row->entry[e].index] = *value++;
+    return value;
+}
+
+/* The rows of K for conditions on positions, each followed by the way along which it corrects. */
+static const nh_partials *row_of(const nh_mechanics *s, int i, bool is_way)
+{
+    const int row = s->m - s->positions + i;
+    return (is_way && !s->facts.mass_waits ? s->B.row : s->K.row) + row;
+}
+
+bool nh_measure_positions(nh_mechanics *s)
+{
+    const size_t m = (size_t)s->positions, n = (size_t)s->n;
+    nh_expr_list list = {0};
+    bool ok = true;
+    for (int i = 0; i < 2 * s->positions; i++) {
+        const nh_partials *row = row_of(s, i / 2, i % 2);
+        for (size_t e = 0; ok && e < row->count; e++)
+            ok = nh_expr_list_push(&list, row->entry[e].value);
+    }
+    double *G = calloc(2 * n + 2 * m + list.count + 1, sizeof *G);
+    double *way = G + n, *g = way + n, *spread = g + m;
+    const double *value = spread + m;
+    ok = ok && G &&
+         nh_evaluate_spread(s->g, s->position, m, 0, s->start, NULL, NULL, 1e-9, g, spread) &&
+         nh_evaluate(s->g, list.item, list.count, 0, s->start, s->start + n, NULL, spread + m);
+    for (int i = 0; ok && i < s->positions; i++) {
+        value = spread_row(s->n, row_of(s, i, false), value, G);
+        value = spread_row(s->n, row_of(s, i, true), value, way);
+        s->size_of_positions =
+            fmax(s->size_of_positions, displacement(s->n, G, way, spread[i]) / 1e-9);
+    }
+    free(G);
+    nh_expr_list_free(&list);
+    return ok;
 }

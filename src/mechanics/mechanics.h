@@ -73,6 +73,7 @@ typedef struct nh_mechanics {
     nh_facts facts;
     int slope_degree;                 /* degree in q of the forces at rest; -1: not polynomial */
     int surface_degree;               /* the same for G = dg/dq */
+    double size_of_positions;         /* of which round-off of conditions moves a 2^-52nd part */
     bool plain_momentum;              /* p = M v + constant, with a constant M */
     bool regular;                     /* K provably has full rank everywhere */
     bool definite_everywhere;         /* the mass matrix is provably definite */
@@ -182,5 +183,8 @@ bool nh_is_definite_everywhere(nh_mechanics *mechanics);
 /* Whether e is a positive number wherever the conditions on positions hold. */
 bool nh_is_constant_on_surface(nh_mechanics *mechanics, nh_expr e);
 bool nh_find_degrees(nh_mechanics *mechanics);
+/* Near the start: how far positions move if the conditions on them change by the size of their
+ * terms (landing.c). */
+bool nh_measure_positions(nh_mechanics *mechanics);
 
 #endif

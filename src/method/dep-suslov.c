@@ -143,7 +143,7 @@ static inline int fixed_point(kernel *k, suslov_work *s, real *xi)
     LOCAL(kept, 2 * N);
     EACH(i, 2 * N) kept[i] = broadcast(0);
     coupled_convergence progress = coupled_begin(0);
-    progress.all.floor = position_noise(k, k->q, N);
+    progress.all.floor = velocity_noise(k);
     while (!has_converged(&progress)) {
         corrections sum = no_corrections();
         TRY_(iterate(k, s, xi));

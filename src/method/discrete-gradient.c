@@ -254,6 +254,9 @@ static inline int fixed_point(kernel *k, gradient_work *s, real *dz)
     if (FRAME == FRAME_POLAR)
         EACH(i, POINT_SIZE + N) kept[i] = broadcast(0);
     coupled_convergence progress = coupled_begin(OWN_DRIVER >= 0);
+    /* At rest in equilibrium, the displacement consists of the rounding of the conditions. */
+    if (POSITIONS > 0)
+        progress.all.floor = broadcast(4 * ROUND_OFF * SIZE_OF_POSITIONS);
     for (int iterations = 0; !has_converged(&progress); iterations++) {
         const int few = 2 + 2 * iterations, warm = iterations < WARM_ITERATIONS && few < full;
         corrections sum = no_corrections();

@@ -133,6 +133,7 @@ static inline void scale_velocity(kernel *k, real energy, real before, const rea
 static inline int settle_positions(kernel *k, double t, real *q, const real *v, real *move)
 {
     convergence progress = convergence_begin();
+    progress.floor = broadcast(64 * ROUND_OFF * SIZE_OF_POSITIONS);
     do {
         CALL(LAND, t, q, v, 0, move);
         const real scale = largest(k, q, N);

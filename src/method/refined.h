@@ -60,9 +60,11 @@ static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
     return status;
 }
 
-/* The largest difference from the state, relative to the larger of 1 and the largest component. */
+/* The largest difference from the state beyond what round-off of conditions on positions explains,
+ * relative to the larger of 1 and the largest component. */
 static inline double difference(const kernel *k, const real *q, const real *v)
 {
+    const double noise = 32 * ROUND_OFF * SIZE_OF_POSITIONS;
     double most = 0, scale = 1;
     EACH(i, N)
     {
@@ -74,7 +76,7 @@ static inline double difference(const kernel *k, const real *q, const real *v)
         most = dv > most || dv != dv ? dv : most;
         scale = size > scale ? size : scale;
     }
-    return most / scale;
+    return most > noise || most != most ? most / scale : 0;
 }
 
 static int refined(kernel *k)
@@ -100,9 +102,11 @@ static int refined(kernel *k)
             MEMORY_GIVEN_UP = MEMORY_GIVEN_UP + (double)given_up;
             return NH_KERNEL_OK;
         }
-        last = change;
         given_up += parts;
-        solved = !status;
+        if (status) /* the next solution is compared with the last one */
+            continue;
+        last = change;
+        solved = 1;
         EACH(i, N) coarse[i] = k->q[i], coarse[N + i] = k->v[i];
     }
     go_back(k, &from);

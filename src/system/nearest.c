@@ -41,6 +41,7 @@ bool nh_nearest_begin(nh_nearest *p, const nh_system *system, nh_level level,
     int unknowns = positions ? system->coordinates : system->velocities;
     *p = (nh_nearest){.system = system, .level = level, .at = at, .q = q, .n = (int)n, .m = (int)m};
     p->status = NH_OK;
+    p->reach = -1; /* not known yet */
     p->free = malloc((n + 1) * sizeof *p->free);
     p->place = malloc((n + 1) * sizeof *p->place);
     p->pivot = malloc((m + 1) * sizeof *p->pivot);
@@ -145,6 +146,11 @@ double nh_nearest_distance(nh_nearest *p)
     return length_of(p->f, p->work);
 }
 
+double nh_nearest_scale(nh_nearest *p, const double *v)
+{
+    return fmax(nh_nearest_size(p, v), p->reach);
+}
+
 void nh_nearest_place(nh_nearest *p, const double *from, double length)
 {
     memcpy(p->work, p->step, (size_t)p->f * sizeof *p->work);
@@ -233,6 +239,23 @@ static bool linearise(nh_nearest *p)
     return true;
 }
 
+/* The distance that a change of the constraints by the size of their terms amounts to. */
+static void find_reach(nh_nearest *p)
+{
+    static const double small =
+        1e-9; /* spreads are proportional to the uncertainty if it is small */
+    const bool positions = p->level == NH_POSITIONS;
+    double *k = malloc((2 * (size_t)p->m + 1) * sizeof *k), *spread = k + p->m;
+    p->reach = 0;
+    p->status = !k ? nh_fail_memory(&p->report)
+                   : nh_residual_spreads(p->system, p->level, p->at, positions ? p->v : p->q,
+                                         positions ? p->rest : p->v, small, k, spread, &p->report);
+    for (int a = 0; p->status == NH_OK && a < p->m; a++)
+        if (p->size[a] > 0 && isfinite(spread[a]))
+            p->reach = fmax(p->reach, spread[a] / (small * p->size[a]));
+    free(k);
+}
+
 double nh_nearest_moves(const nh_nearest *p, int constraint)
 {
     return p->size[constraint];
@@ -305,10 +328,12 @@ bool nh_nearest_restore(nh_nearest *p)
     for (int i = 0; i < ITERATIONS && !done && !stuck; i++) {
         if (!linearise(p))
             break;
+        if (p->reach < 0)
+            find_reach(p);
         double size = fmax(nh_nearest_size(p, p->v), nh_nearest_size(p, p->v0));
-        double length = shortest_step(p);
-        done = length <= DBL_EPSILON / 4 * size || (length <= 1e-11 * size && length >= last / 2);
-        if (!done && length <= 1e-12 * size) {
+        double length = shortest_step(p), scale = fmax(size, p->reach);
+        done = length <= DBL_EPSILON / 4 * size || (length <= 1e-11 * scale && length >= last / 2);
+        if (!done && length <= 1e-12 * scale) {
             memcpy(from, p->v, (size_t)p->n * sizeof *from);
             nh_nearest_place(p, from, 1);
         } else if (!done)
@@ -457,6 +482,8 @@ static int improve_once(nh_nearest *p, tangent *x, double *last)
 {
     measure(p, p->v, p->v0, x->d);
     double distance = length_of(p->f, x->d), size = nh_nearest_size(p, p->v) + distance;
+    /* Differences are taken over lengths in which the constraints change by more than round-off. */
+    size = fmax(size, 1e-2 * p->reach);
     int count = span_tangent(p);
     for (int i = 0; i < count; i++)
         x->g[i] = dot(p->f, p->Z + i * p->f, x->d);

@@ -19,7 +19,8 @@ typedef struct nh_nearest {
     int *place;  /* [n] index of an unknown among them, or -1 */
     int *first;  /* [m+1] entries of K, row by row, and the columns that they are in */
     const int *column;
-    double *v0; /* [n] given */
+    double reach; /* of what round-off of the constraints is a fraction: see nh_nearest_scale */
+    double *v0;   /* [n] given */
     double *v;  /* [n] the present point; k and K belong to it after nh_linearise */
     double *best;
     double *L;       /* [f*f] lower: the metric is L L^T */
@@ -44,6 +45,10 @@ void nh_nearest_end(nh_nearest *p);
 void nh_nearest_place(nh_nearest *p, const double *from, double length);
 double nh_nearest_size(nh_nearest *p, const double *v); /* |L^T v| */
 double nh_nearest_distance(nh_nearest *p);              /* |L^T (v - v0)| */
+/* What corrections are compared with: the size of v or, where v is near zero, the size that the
+ * terms of the constraints have, as a distance. Coordinates that count from a linkage's start are
+ * zero there, and round-off of its bars moves them all the same. */
+double nh_nearest_scale(nh_nearest *p, const double *v);
 /* The largest residual relative to its terms, at most 1; infinite if it is not available. */
 double nh_nearest_offence(nh_nearest *p);
 /* How much the velocities that may change affect a constraint. */

@@ -100,7 +100,7 @@ static bool attempt(nh_nearest *p, bool nonlinear)
 {
     if (!nh_nearest_restore(p))
         return false;
-    return !nonlinear || nh_nearest_distance(p) <= 1e-9 * nh_nearest_size(p, p->v) ||
+    return !nonlinear || nh_nearest_distance(p) <= 1e-9 * nh_nearest_scale(p, p->v) ||
            nh_nearest_improve(p);
 }
 
@@ -142,7 +142,7 @@ static bool search(nh_nearest *p, bool thorough)
 {
     bool nonlinear = p->level == NH_POSITIONS || !p->system->facts.affine,
          found = attempt(p, nonlinear) && (!thorough || is_consistent(p));
-    double best = found ? nh_nearest_distance(p) : INFINITY, size = nh_nearest_size(p, p->v0);
+    double best = found ? nh_nearest_distance(p) : INFINITY, size = nh_nearest_scale(p, p->v0);
     uint64_t state = 1;
     if (!nonlinear || best <= 1e-9 * size || (found && !thorough))
         return found;

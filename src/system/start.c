@@ -38,8 +38,8 @@ static nh_status find_inputs(const nh_system *system, nh_instant at, const doubl
 }
 
 static nh_status spreads_of_model(const nh_system *system, nh_level level, nh_instant at,
-                                  const double *q, const double *v, double *k, double *spread,
-                                  nh_report *report)
+                                  const double *q, const double *v, double relative, double *k,
+                                  double *spread, nh_report *report)
 {
     nh_system *locked = (nh_system *)system; /* other threads may be adding to the graph */
     const nh_mechanics *s = system->mechanics;
@@ -50,7 +50,7 @@ static nh_status spreads_of_model(const nh_system *system, nh_level level, nh_in
     pthread_mutex_lock(&locked->lock);
     if (status == NH_OK && !nh_evaluate_spread(s->g, positions ? s->position : s->k,
                                                (size_t)(positions ? s->positions : s->m), at.t, q,
-                                               v, u, start_tolerance, k, spread))
+                                               v, u, relative, k, spread))
         status = nh_fail_memory(report);
     pthread_mutex_unlock(&locked->lock);
     free(own);
@@ -60,8 +60,8 @@ static nh_status spreads_of_model(const nh_system *system, nh_level level, nh_in
 /* The terms of A v + b, and the effect of a change of each coordinate on them; `work` has room for
  * end and q. */
 static nh_status spreads_of_functions(const nh_system *system, double t, const double *q,
-                                      const double *v, double *work, double *k, double *spread,
-                                      nh_report *report)
+                                      const double *v, double relative, double *work, double *k,
+                                      double *spread, nh_report *report)
 {
     int n = system->velocities, m = system->constraints;
     double *end = work, *moved = end + nh_system_outputs(system, NH_FN_END);
@@ -74,11 +74,11 @@ static nh_status spreads_of_functions(const nh_system *system, double t, const d
             rest -= K[a * n + j] * v[j];
             size += fabs(K[a * n + j] * v[j]);
         }
-        spread[a] = start_tolerance * (size + fabs(rest));
+        spread[a] = relative * (size + fabs(rest));
     }
     memcpy(moved, q, (size_t)n * sizeof *q);
     for (int j = 0; status == NH_OK && j < n; j++) {
-        moved[j] += start_tolerance * fabs(q[j]);
+        moved[j] += relative * fabs(q[j]);
         status = nh_system_evaluate(system, NH_FN_CONSTRAINT, t, moved, v, NULL, end, report);
         for (int a = 0; a < m; a++)
             spread[a] += fabs(end[a] - k[a]);
@@ -88,17 +88,18 @@ static nh_status spreads_of_functions(const nh_system *system, double t, const d
 }
 
 nh_status nh_residual_spreads(const nh_system *system, nh_level level, nh_instant at,
-                              const double *q, const double *v, double *k, double *spread,
-                              nh_report *report)
+                              const double *q, const double *v, double relative, double *k,
+                              double *spread, nh_report *report)
 {
     if (system->mechanics)
-        return spreads_of_model(system, level, at, q, v, k, spread, report);
+        return spreads_of_model(system, level, at, q, v, relative, k, spread, report);
     if (level == NH_POSITIONS) /* C functions have none */
         return NH_OK;
     size_t room = nh_system_outputs(system, NH_FN_END) + (size_t)system->velocities;
     double *work = malloc((room + 1) * sizeof *work);
     nh_status status =
-        work ? spreads_of_functions(system, at.t, q, v, work, k, spread, report) : NH_NO_MEMORY;
+        work ? spreads_of_functions(system, at.t, q, v, relative, work, k, spread, report)
+             : NH_NO_MEMORY;
     free(work);
     return status == NH_NO_MEMORY ? nh_fail_memory(report) : status;
 }
@@ -172,7 +173,8 @@ nh_status nh_find_worst(const nh_system *system, nh_level level, nh_instant at, 
     *worst = -1;
     if (!k)
         return nh_fail_memory(report);
-    nh_status status = nh_residual_spreads(system, level, at, q, v, k, spread, report);
+    nh_status status =
+        nh_residual_spreads(system, level, at, q, v, start_tolerance, k, spread, report);
     if (status == NH_OK && !is_satisfied(count, k, spread))
         status = add_rounding(system, level, at, q, v, spread, report);
     for (int a = 0; status == NH_OK && a < count; a++) {

@@ -7,11 +7,11 @@
 /* Conditions on positions; or all constraints on velocities, including their time derivatives. */
 typedef enum nh_level { NH_POSITIONS, NH_VELOCITIES } nh_level;
 
-/* Every residual, and how large it may be in a state that satisfies the constraints: g of the
- * conditions on positions, or k of all constraints. */
+/* Every residual, g of the conditions on positions or k of all constraints, and how much it may be
+ * changed by numbers that are off by this fraction of their size. */
 nh_status nh_residual_spreads(const nh_system *system, nh_level level, nh_instant at,
-                              const double *q, const double *v, double *k, double *spread,
-                              nh_report *report);
+                              const double *q, const double *v, double relative, double *k,
+                              double *spread, nh_report *report);
 
 /* The constraint that a state violates most, with its residual; -1 if it satisfies all. */
 nh_status nh_find_worst(const nh_system *system, nh_level level, nh_instant at, const double *q,

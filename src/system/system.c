@@ -133,6 +133,7 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .nonideal = mechanics->facts.nonideal,
                     .slope_degree = mechanics->slope_degree,
                     .surface_degree = mechanics->surface_degree,
+                    .size_of_positions = mechanics->size_of_positions,
                     .flat = mechanics->facts.constant_mass && mechanics->problem->brackets == 0,
                     .plain_momentum = mechanics->plain_momentum,
                     .driver = mechanics->facts.driver,
