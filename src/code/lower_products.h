@@ -161,9 +161,10 @@ static bool is_inverted(const lowering *w, nh_operand o, double *unit, uint32_t 
 {
     const size_t at = place_of(w, o.expr);
     *unit = w->rooted[at] ? 0.5 : 1;
-    *times = (uint32_t)(-o.number / *unit);
-    return o.number < 0 && w->inverses[at] > 1 && *times <= 2 * POWER_MAX &&
-           o.number == -*unit * *times;
+    const double count = -o.number / *unit;
+    const bool few = count > 0 && count <= 2 * POWER_MAX;
+    *times = few ? (uint32_t)count : 0;
+    return few && w->inverses[at] > 1 && count == *times;
 }
 
 /* Divisors that are not shared remain operands of the product. */
