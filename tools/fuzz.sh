@@ -17,7 +17,7 @@ mkdir -p "$out/objects"
 sanitize="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined"
 echo '#define NH_VERSION "fuzz"' >"$out/version.h"
 flags="-std=gnu17 -O1 -g -w -include $out/version.h -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE"
-flags="$flags -ffp-contract=off -fno-math-errno -I$root/include -I$root/src $sanitize"
+flags="$flags -ffp-contract=off -fno-math-errno -I$root/include -I$root/src -I$build $sanitize"
 case $(uname -m) in
 x86_64) levels="base avx" wide=avx flags="$flags -DNH_HAVE_AVX2_VARIANTS" ;;
 *) levels=base wide=base ;;
@@ -26,6 +26,10 @@ libraries="-lm -ldl -lpthread"
 if pkg-config --exists hdf5-serial 2>/dev/null; then
     flags="$flags -DNH_HAVE_HDF5 $(pkg-config --cflags hdf5-serial)"
     libraries="$libraries $(pkg-config --libs hdf5-serial) -lhdf5_serial_hl"
+fi
+if pkg-config --exists zlib 2>/dev/null; then
+    flags="$flags -DNH_HAVE_ZLIB"
+    libraries="$libraries -lz"
 fi
 export XDG_CACHE_HOME="$out/cache" # compiled kernels of nonsense are nobody else's
 
@@ -40,7 +44,8 @@ newest=$(ls -t include/*.h src/*/*.h | head -1)
     for source in $(python3 tools/sources.py rooms) $(python3 tools/sources.py rooms-run-once) $(python3 tools/sources.py rooms-of-text); do
         compile "$source" "$(echo "$source" | tr / _)"
     done
-    for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c "$build"/templates.c; do
+    for source in "$build"/shipped.c "$build"/shipped_figures.c "$build"/page_parts.c "$build"/embedded.c "$build"/templates.c \
+        "$build"/program_items.c; do
         compile "$source" "$(basename "$source")"
     done
     for source in $(python3 tools/sources.py kernels) $(python3 tools/sources.py kernels-of-stages) src/code/interpret.c; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""powers.py: prints src/output/powers.inc, the powers of ten that number.c multiplies with.
+"""powers.py: prints the powers of ten that src/output/number.c multiplies with.
 
 Entry i belongs to 10^e, e = i - 292: g = floor(10^e / 2^r) + 1 with r chosen so that
 2^127 <= g < 2^128 (exact powers are not rounded up). Exact integer arithmetic."""
@@ -16,7 +16,6 @@ def scaled(e):
     raise AssertionError(e)
 
 
-print("/* Made by tools/powers.py: do not edit. */")
 for start in range(-292, 325, 2):
     pairs = [scaled(e) for e in range(start, min(start + 2, 325))]
     print(" ".join("{0x%016xu, 0x%016xu}," % (g >> 64, g & (2**64 - 1)) for g in pairs))

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/deflate.h"
+#include "output/zip.h"
 
 enum {
     BUFFER = 1 << 13,  /* numbers that an entry gathers before they are written */

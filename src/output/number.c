@@ -18,7 +18,7 @@ typedef struct decimal {
 static const struct {
     uint64_t high, low;
 } powers[] = {
-#include "output/powers.inc"
+#include "powers.inc" /* made by the build: tools/powers.py */
 };
 enum { FIRST_POWER = -292 };
 

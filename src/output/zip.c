@@ -1,10 +1,51 @@
-/* Writes a zip archive: one entry after the other, each compressed if that makes it shorter, and a
- * list of them at the end. */
+/* Writes a zip archive: one entry after the other, each compressed if there is zlib and that makes
+ * it shorter, and a list of them at the end. */
 #include "output/zip.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/deflate.h"
+#ifdef NH_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+uint32_t nh_checksum(uint32_t sum, const void *data, size_t size)
+{
+    static const uint32_t nibble[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                        0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+    const unsigned char *byte = data;
+    sum = ~sum;
+    for (size_t i = 0; i < size; i++) {
+        sum ^= byte[i];
+        sum = sum >> 4 ^ nibble[sum & 15];
+        sum = sum >> 4 ^ nibble[sum & 15];
+    }
+    return ~sum;
+}
+
+/* Compresses the content of an entry; false if that is not possible or does not make it shorter. */
+static bool pack(nh_text *out, const nh_text *content)
+{
+#ifdef NH_HAVE_ZLIB
+    z_stream z = {.next_in = (unsigned char *)content->data, .avail_in = (uInt)content->length};
+    if (content->length < 2 || content->length > UINT32_MAX ||
+        deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return false;
+    z.next_out = malloc(content->length);
+    z.avail_out = z.next_out ? (uInt)content->length - 1 : 0;
+    *out = (nh_text){.data = (char *)z.next_out};
+    const bool shorter = z.next_out && deflate(&z, Z_FINISH) == Z_STREAM_END;
+    out->length = z.total_out;
+    deflateEnd(&z);
+    return shorter;
+#else
+    (void)out, (void)content;
+    return false;
+#endif
+}
 
 static void put(nh_text *out, uint32_t value, int bytes)
 {
@@ -38,8 +79,7 @@ static facts add_entry(nh_text *out, const nh_zip_entry *entry)
 {
     const nh_text *content = entry->content;
     nh_text packed = {0};
-    nh_deflate(&packed, content->data, content->length);
-    const bool shorter = packed.length < content->length;
+    const bool shorter = pack(&packed, content);
     const nh_text *stored = shorter ? &packed : content;
     const facts f = {.name = entry->name,
                      .packed = shorter,
@@ -51,7 +91,6 @@ static facts add_entry(nh_text *out, const nh_zip_entry *entry)
     put_facts(out, &f);
     nh_text_add_plain(out, entry->name);
     nh_text_add_bytes(out, stored->data, stored->length);
-    out->failed = out->failed || packed.failed;
     nh_text_free(&packed);
     return f;
 }
