@@ -55,7 +55,7 @@ fuzz: all
 POSITION_STEPS ?= 1000000
 positions-test: all
 	@python3 test/cli/test_positions.py $(BUILD)/nonholo --long
-	@python3 test/cli/test_groups.py $(BUILD)/nonholo --all
+	@python3 test/cases/test_cases.py $(BUILD)/nonholo groups --all
 	@python3 test/method/long_positions.py $(BUILD)/nonholo . $(POSITION_STEPS)
 
 # kill -9 at random moments, KILLS times per case (the tests do two)

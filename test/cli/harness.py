@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pty
+import re
 import resource
 import subprocess
 import sys
@@ -81,6 +82,12 @@ def check(condition, message):
         raise AssertionError(message)
 
 
+def like(found, expected, what=""):
+    """Texts are the same, except that "..." in the expected one stands for anything within a line: for lists that grow."""
+    pattern = ".*?".join(map(re.escape, expected.split("...")))
+    check(re.fullmatch(pattern, found), f"{what}\n  expected: {expected!r}\n  found:    {found!r}")
+
+
 def same(found, expected, what=""):
     check(found == expected, f"{what}\n  expected: {expected!r}\n  found:    {found!r}")
 
@@ -91,23 +98,6 @@ def terminal():
         return pty.openpty()
     except OSError as error:
         raise Skipped(f"there is no pseudo-terminal: {error}")
-
-
-def case_command(case, model, backend):
-    """The command that runs a case whose start state and end state are known from elsewhere."""
-    words = ["run", model, "--method", case["method"], "--step", repr(case["step"]), "--no-estimate"]
-    words += ["--steps", case["steps"], "--backend", backend, "--quiet"]
-    for name, value in case["set"].items():
-        words += ["--set", f"{name}={value!r}"]
-    words += ["--q", ",".join(map(repr, case["q0"])), "--v", ",".join(map(repr, case["v0"]))]
-    if "compose" in case:
-        words += ["--compose", case["compose"]]
-    return words
-
-
-def farthest(found, expected):
-    same(len(found), len(expected), "number of components")
-    return max((abs(a - b) for a, b in zip(found, expected)), default=0.0)
 
 
 def cases_in_folders(functions, program):

@@ -183,6 +183,46 @@ def test_axis():
     near([found["observables"]["a"]], [1.6210487361437194], 1e-12)
 
 
+MACHINES = os.path.join(HERE, "..", "cases", "models")  # hinges.json compares how they move
+
+
+def refused_start(model, start, name, residual):
+    done = nonholo("run", model, "--start", start, input=CRANKS)
+    same(done.returncode, 2, done.stderr)
+    check(f"off the constraints: {name} has residual {residual}, although near there it follows from the others" in done.stderr,
+          done.stderr)
+
+
+CRANKS = """model cranks
+coordinate x, y, a
+lagrangian (x'^2 + y'^2 + a'^2)/2 - y
+constraint rod: x^2 + y^2 = 1
+constraint along: x = sin(a)
+constraint across: y = -cos(a)
+start x = 0, y = -1
+"""
+
+
+def test_other_branch():
+    """Axes against each other, half a turn, a crank on the other side: what was left out is violated."""
+    for model, start, name, residual in (("axle", "R=turn((1,0,0),pi),body(R)=(0.3,1,-0.7)", "hinge[2]", "-2"),
+                                         ("follows", "R=turn((1,0,0),pi/2),space(R)=(0,2,1)", "hinge[2]", "-2"),
+                                         ("weld", "R=turn((1,0,0),pi),body(R)=(0.3,-1,-0.7)", "weld", "-4")):
+        refused_start(os.path.join(MACHINES, model + ".nh"), start, name, residual)
+    refused_start("-", "y=1", "across", "2")
+
+
+def test_reactions():
+    """Components that became combinations have no reactions; the wall's reaction is the force that keeps the ball on its circle."""
+    with open(os.path.join(MACHINES, "cylinder.nh")) as file:
+        cylinder = file.read()
+    done = command(cylinder + "observe f = reaction(rolling[2])\n", "run", "--time", "10")
+    same(done.returncode, 2, done.stderr)
+    check("reaction(rolling[2]) is not determined: 'a combination of rolling[1] to rolling[3]' follows" in done.stderr, done.stderr)
+    done = command(cylinder + "observe f = 2*reaction(wall)\n", "run", "--tolerance", "1e-12", "--time", "3", "--json")
+    check(abs(abs(json.loads(done.stdout)["observables"]["f"]) - 4) < 1e-8, done.stdout)
+
+
 def long_run(model, step, method, *settings):
     """The largest |g| and |g'| of all steps; avf-p also keeps the energy."""
     path = os.path.join(GROUPS, model + ".nh") if model != "pendulum" else "-"

@@ -205,44 +205,6 @@ start R = turn((1, 2, 3), 1), body(R) = (1, 2, -1), a = 0.3, a' = 2
     check(max(map(abs, found["observables"].values())) < 1e-14, str(found["observables"]))
 
 
-REDUCED = """model reduced
-parameter I1 = 1, I2 = 1.6, I3 = 2.3
-velocity w[1..3]
-bracket [w[1], w[2]] = w[3], [w[2], w[3]] = w[1], [w[3], w[1]] = w[2]
-coordinate g[1..3]
-g' = cross(g, w)
-start g = transpose(turn((1, 1, 0), 0.5))*(0, 0, 1), w = (0.4, -0.2, 2.5)
-"""
-WHOLE = """model whole
-parameter I1 = 1, I2 = 1.6, I3 = 2.3
-rotation R
-let w = body(R), g = transpose(R)*(0, 0, 1)
-start R = turn((1, 1, 0), 0.5), body(R) = (0.4, -0.2, 2.5)
-observe G = g
-"""
-# a heavy top, Veselova's problem, and a body that a magnetic field along the vertical turns
-CARRIED = {
-    "top": "lagrangian (I1*w[1]^2 + I2*w[2]^2 + I3*w[3]^2)/2 - 0.8*g[3] - 0.3*g[1]\n",
-    "veselova": "lagrangian (I1*w[1]^2 + I2*w[2]^2 + I3*w[3]^2)/2\nconstraint dot(w, g) = 0.1\n",
-    "field": "lagrangian (I1*w[1]^2 + I2*w[2]^2 + I3*w[3]^2)/2 + 0.7*dot(w, g)\n",
-}
-
-
-def test_kinematic_variables(program, folder):
-    """A vector that is carried along without an attitude, beside the same body with one; measured 2e-10."""
-    for name, equations in CARRIED.items():
-        how = ["--step", "0.05", "--time", "2", "--project", "--method"]
-        small = program.json("run", write(folder, "reduced.nh", REDUCED + equations), *how, "gauss:stages=3")
-        large = program.json("run", write(folder, "whole.nh", WHOLE + equations), *how, "gauss:stages=3")
-        carried = [large["observables"][f"G[{i}]"] for i in (1, 2, 3)]
-        apart_by = max(apart(small["q"], carried), apart(small["v"][3:], large["v"]))
-        check(apart_by < 1e-8, f"{name}: {apart_by}")
-        check(abs(sum(x * x for x in small["q"]) - 1) < 1e-13, f"{name}: the length changed")
-        check(small["constraint_max"] < 1e-13, f"{name}: constraints {small['constraint_max']}")
-        done = program.json("run", os.path.join(folder, "reduced.nh"), *how, "gauss:stages=2")
-        check(apart(done["q"], small["q"]) < 1e-4, f"{name}: two stages")
-
-
 def test_rotation_beside_free_velocity(program, folder):
     """As many coordinates as velocities, but they do not belong to each other: recorded rows, and degrees of freedom."""
     text = FREE[: FREE.index("observe")].replace("lagrangian ", "coordinate x\nvelocity u\nlagrangian (u^2 + x'^2)/2 + ")

@@ -566,6 +566,21 @@ static char *read_file(const char *directory, const char *name, const char *endi
     return text;
 }
 
+/* Whether the text is the expected one, in which "..." stands for anything: for lists that grow. */
+static bool alike(const char *found, const char *expected)
+{
+    const char *gap = strstr(expected, "...");
+    if (!gap)
+        return strcmp(found, expected) == 0;
+    size_t before = (size_t)(gap - expected);
+    if (strncmp(found, expected, before) != 0)
+        return false;
+    found += before;
+    while (*found && !alike(found, gap + 3))
+        found++;
+    return alike(found, gap + 3);
+}
+
 static void check_bad_model(const char *directory, const char *name)
 {
     size_t length, ignored;
@@ -580,7 +595,7 @@ static void check_bad_model(const char *directory, const char *name)
         status = nh_system_build(&system, model, NULL, 0, &report);
     CHECK(nh_status_is_usage(status) && report.status == status && !system);
     snprintf(found, sizeof found, "%s\n", status ? report.text : "no error");
-    CHECK_TEXT(found, expected);
+    CHECK_TEXT(alike(found, expected) ? expected : found, expected);
     nh_system_free(system);
     nh_model_free(model);
     free(text);

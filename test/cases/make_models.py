@@ -9,13 +9,14 @@ of q and u, derived from positions and rotation matrices; then, for each speed,
 
 SymPy differentiates, DOP853 integrates. Needs python3-sympy and python3-scipy; the tests only read the result."""
 
-import json
 import os
 
 import numpy as np
 import sympy as s
 from scipy.integrate import solve_ivp
 from sympy import Matrix, cos, sin, tan
+
+import table
 
 TIME, TOLERANCE = 2.0, 1e-8
 t = s.Symbol("t")
@@ -236,9 +237,7 @@ def main():
         print(model, settings.get("K", settings.get("N", "")), flush=True)
         cases.append(dict(model=model, set=settings, q0=q0, v0=v0, time=TIME, q=q, v=v, tolerance=TOLERANCE))
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.json")
-    with open(path, "w") as file:
-        json.dump({"cases": cases}, file, indent=1)
-        file.write("\n")
+    table.update(path, cases)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ beside them) and integrated by DOP853. Before that, the reduced accelerations ar
 Lagrange's equations with multipliers, derived by SymPy with Chetaev's rule, at random states and times.
 Needs python3-sympy, python3-mpmath and python3-scipy; the tests only read the result."""
 
-import json
 import os
 import random
 
@@ -14,6 +13,8 @@ import mpmath
 import sympy
 from math import cos, sin, tan
 from scipy.integrate import solve_ivp
+
+import table
 
 TIME = 2.0
 TOLERANCE = 1e-8
@@ -214,9 +215,7 @@ def main():
         case = dict(model=system.model, set=system.settings, q0=q0, v0=v0, time=TIME, q=q, v=v)
         cases.append(dict(case, tolerance=TOLERANCE))
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "general.json")
-    with open(path, "w") as file:
-        json.dump({"cases": cases}, file, indent=1)
-        file.write("\n")
+    table.update(path, cases)
 
 
 if __name__ == "__main__":
