@@ -9,29 +9,29 @@
 static int run(const options *given)
 {
     nh_report report;
-    nh_recorded *table = NULL;
+    nh_datafile *table = NULL;
     const char *path = given->operands[0];
     if (!given->output)
         return complain("plot needs -o FILE.svg, .png, .pdf or .html");
     int64_t member = given->member < 0 ? 0 : given->member;
     if (nh_panels_can_plot(given->output, &report) != NH_OK ||
-        nh_recorded_read(&table, path, member, &report) != NH_OK)
+        nh_datafile_read(&table, path, member, &report) != NH_OK)
         return complain_report(&report);
     char title[400];
-    if (nh_recorded_members(table) > 1)
+    if (nh_datafile_members(table) > 1)
         snprintf(title, sizeof title, "%.300s, member %lld", path, (long long)member);
     else
         snprintf(title, sizeof title, "%.300s", path);
-    if (nh_recorded_members(table) > 1 && given->member < 0)
+    if (nh_datafile_members(table) > 1 && given->member < 0)
         remark("%s has %lld members; this is member 0 (--member K draws another one)", path,
-               (long long)nh_recorded_members(table));
+               (long long)nh_datafile_members(table));
     int answer = DONE;
-    if (nh_recorded_plot(table, given->columns, given->output, title, &report) != NH_OK)
+    if (nh_datafile_plot(table, given->columns, given->output, title, &report) != NH_OK)
         answer = complain_report(&report);
     else
         printf("%s: %lld points of %d columns drawn in %s\n", path,
-               (long long)nh_recorded_rows(table), nh_recorded_columns(table), given->output);
-    nh_recorded_free(table);
+               (long long)nh_datafile_rows(table), nh_datafile_columns(table), given->output);
+    nh_datafile_free(table);
     return answer;
 }
 

@@ -246,18 +246,18 @@ NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *p
 NH_API nh_status nh_panels_can_plot(const char *path, nh_report *report);
 
 /* A recorded table read from a file (.csv, .npy, .npz, .h5) that nonholo wrote; from an ensemble,
- * one member. nh_recorded_plot draws it: in panels that suit it, or the named columns ("x,y"
+ * one member. nh_datafile_plot draws it: in panels that suit it, or the named columns ("x,y"
  * together over time, "y/x" one over the other) if `columns` is not NULL. */
-typedef struct nh_recorded nh_recorded;
-NH_API nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member,
+typedef struct nh_datafile nh_datafile;
+NH_API nh_status nh_datafile_read(nh_datafile **out, const char *path, int64_t member,
                                   nh_report *report);
-NH_API void nh_recorded_free(nh_recorded *table);
-NH_API int64_t nh_recorded_rows(const nh_recorded *table);
-NH_API int64_t nh_recorded_members(const nh_recorded *table); /* of the file */
-NH_API int nh_recorded_columns(const nh_recorded *table);
-NH_API const char *nh_recorded_column_name(const nh_recorded *table, int column);
-NH_API const double *nh_recorded_column(const nh_recorded *table, int column); /* [rows] */
-NH_API nh_status nh_recorded_plot(const nh_recorded *table, const char *columns, const char *path,
+NH_API void nh_datafile_free(nh_datafile *table);
+NH_API int64_t nh_datafile_rows(const nh_datafile *table);
+NH_API int64_t nh_datafile_members(const nh_datafile *table); /* of the file */
+NH_API int nh_datafile_columns(const nh_datafile *table);
+NH_API const char *nh_datafile_column_name(const nh_datafile *table, int column);
+NH_API const double *nh_datafile_column(const nh_datafile *table, int column); /* [rows] */
+NH_API nh_status nh_datafile_plot(const nh_datafile *table, const char *columns, const char *path,
                                   const char *title, nh_report *report);
 
 /* A plot of a table with coloured cells; columns of the same group are shown under its name.

@@ -21,7 +21,7 @@
 #include "base/decimal.h"
 #include "base/sha256.h"
 #include "base/status.h"
-#include "code/cache.h"
+#include "code/kernel_cache.h"
 
 extern char **environ;
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "code/cache.h"
+#include "code/kernel_cache.h"
 #include "code/compile.h"
 
 enum { FILES_MAX = 8, ARGUMENTS_MAX = 64, POLL_MICROSECONDS = 1000 };

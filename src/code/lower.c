@@ -263,7 +263,7 @@ static uint32_t sum_terms(lowering *w, double sign, double number, const nh_oper
 
 static const nh_op op_of[NH_FUNCTIONS] = {
 #define FUNCTION2(NAME, name) [NH_##NAME] = NH_OP_##NAME,
-#include "model/functions.def"
+#include "model/graph_functions.def"
 };
 
 #include "code/lower_angles.h"

@@ -239,7 +239,7 @@ static nh_status make_version(nh_c_items *out, const nh_export_job *job, bool ca
         char *const functions = strchr(kernel.data, '\f');
         *functions = 0;
         nh_items_add_text(out, written.data);
-        nh_items_add_prepared(out, nh_prepared_list("arithmetic.h"));
+        nh_items_add_prepared(out, nh_prepared_list("program_arithmetic.h"));
         if (with_newton || job->exchange)
             nh_items_add_prepared(out, nh_prepared_list("dense.c"));
         nh_items_add_text(out, kernel.data);
@@ -460,7 +460,7 @@ nh_status nh_export_c(nh_text *source, nh_text *header, const nh_export_job *job
     if (status != NH_OK)
         return status;
     nh_text_add_plain(source, "\n");
-    add_named(source, nh_template("main.c"), job->name);
+    add_named(source, nh_template("program_main.c"), job->name);
     add_header(header, job, with_newton);
     return source->failed || header->failed ? nh_fail_memory(report) : NH_OK;
 }

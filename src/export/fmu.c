@@ -132,7 +132,7 @@ static void add_interface(nh_text *out, const nh_fmu *fmu, const char *token)
     nh_fill(out, nh_template("fmu_head.c"), fill);
     add_definitions(out, fmu, token);
     nh_fill(out, nh_template(is_3 ? "fmi3_types.c" : "fmi2_types.c"), fill);
-    nh_fill(out, nh_template("fmu.c"), fill);
+    nh_fill(out, nh_template("fmu_instance.c"), fill);
     nh_fill(out, nh_template("fmi.c"), fill);
     nh_fill(out, nh_template(is_3 ? "fmi3.c" : "fmi2.c"), fill);
 }

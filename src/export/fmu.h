@@ -50,7 +50,7 @@ bool nh_fmu_can_be_set(const nh_fmu *fmu, int parameter);
  * they are conserved only with the parameters of the export. */
 int nh_fmu_left_out(const nh_fmu *fmu);
 
-/* Lists the variables; their references are those that template/fmu.c counts. */
+/* Lists the variables; their references are those that template/fmu_instance.c counts. */
 void nh_fmu_list(nh_fmu *fmu);
 void nh_fmu_free(nh_fmu *fmu);
 

@@ -4,7 +4,7 @@
 #define NH_EXPORT_SCRIPT_H
 
 #include "base/text.h"
-#include "export/equations.h"
+#include "export/named_equations.h"
 
 /* Identifiers that differ from one another and from those that Python and the script use. */
 typedef struct nh_identifiers {

@@ -4,7 +4,7 @@
 #define NH_EXPORT_TEX_H
 
 #include "base/text.h"
-#include "export/equations.h"
+#include "export/named_equations.h"
 
 struct nh_ast;
 

@@ -2,9 +2,9 @@
  * findings. */
 #include "figure/figure.h"
 #include "base/clock.h"
-#include "figure/shipped.h"
+#include "figure/shipped_figures.h"
 #include "model/suggest.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/processors.h"
 
 #include <errno.h>

@@ -69,7 +69,7 @@ typedef struct nh_contestant {
     nh_place place;
 } nh_contestant;
 
-typedef struct nh_drawing { /* a panel */
+typedef struct nh_figure_panel { /* a panel */
     const char *title, *x_label, *y_label;
     nh_chain y, x;
     bool has_x, x_log, y_log, equal, marks;
@@ -82,7 +82,7 @@ typedef struct nh_drawing { /* a panel */
     double point_x[NH_FIGURE_ITEMS], point_y[NH_FIGURE_ITEMS]; /* single points, marked */
     int points;
     nh_place place;
-} nh_drawing;
+} nh_figure_panel;
 
 typedef enum nh_finding_kind {
     NH_MEASURE_MAX,      /* the largest |y| */
@@ -160,7 +160,7 @@ struct nh_figure {
     nh_setup setup; /* what cases begin with */
     nh_case *cases;
     nh_contestant *methods;
-    nh_drawing *panels;
+    nh_figure_panel *panels;
     nh_expectation *findings;
     nh_figure_table table;
     bool has_table;
@@ -203,7 +203,7 @@ nh_status nh_figure_check(nh_figure *figure, nh_report *report);
 double nh_measure_outcome(const nh_outcome *outcome, nh_finding_kind measure, const nh_chain *chain,
                           nh_judgement *judgement);
 
-/* table.c */
+/* verdict_table.c */
 nh_status nh_figure_draw_table(const nh_figure *figure, const char *path, nh_report *report);
 nh_status nh_figure_write_table(const nh_figure *figure, const char *path, nh_report *report);
 

@@ -152,7 +152,7 @@ static nh_status cut_line(nh_reader *r, const char *line, size_t length, int num
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 /* A panel or a table that draws nothing. */
-static const nh_drawing *empty_panel(const nh_figure *figure)
+static const nh_figure_panel *empty_panel(const nh_figure *figure)
 {
     for (int i = 0; i < figure->panel_count; i++)
         if (!figure->panels[i].y.quantity)
@@ -169,7 +169,7 @@ static bool lacks_columns(const nh_figure *figure)
 
 static nh_status check_whole(nh_figure *figure, nh_report *report)
 {
-    const nh_drawing *empty = empty_panel(figure);
+    const nh_figure_panel *empty = empty_panel(figure);
     if (empty)
         return nh_fail_at(report, &figure->source, empty->place,
                           "the panel draws nothing; expected 'draw' and a quantity in it");

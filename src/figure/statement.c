@@ -13,7 +13,7 @@ static nh_setup *setup_of(nh_reader *r)
     return r->section == NH_IN_CASE ? &f->cases[f->case_count - 1].setup : &f->setup;
 }
 
-static nh_drawing *panel_of(nh_reader *r)
+static nh_figure_panel *panel_of(nh_reader *r)
 {
     return &r->figure->panels[r->figure->panel_count - 1];
 }
@@ -268,8 +268,8 @@ static nh_status read_panel(nh_reader *r)
     nh_status status = check_room(r, f->panel_count, "panels");
     if (status)
         return status;
-    nh_drawing *p = &f->panels[f->panel_count++];
-    *p = (nh_drawing){
+    nh_figure_panel *p = &f->panels[f->panel_count++];
+    *p = (nh_figure_panel){
         .x_range = {NAN, NAN}, .y_range = {NAN, NAN}, .guide = NAN, .place = r->line.word[0].place};
     r->section = NH_IN_PANEL;
     return take_label(r, &p->title, "");
@@ -292,7 +292,7 @@ static nh_status read_against(nh_reader *r)
 
 static nh_status read_cases(nh_reader *r)
 {
-    nh_drawing *p = panel_of(r);
+    nh_figure_panel *p = panel_of(r);
     p->some_case = true;
     do {
         const char *name;
@@ -313,7 +313,7 @@ static nh_status read_cases(nh_reader *r)
 
 static nh_status read_methods(nh_reader *r)
 {
-    nh_drawing *p = panel_of(r);
+    nh_figure_panel *p = panel_of(r);
     p->some_method = true;
     do {
         const char *name;
@@ -383,7 +383,7 @@ static nh_status read_marks(nh_reader *r)
 /* guide FACTOR power P: the line FACTOR*x^P */
 static nh_status read_guide(nh_reader *r)
 {
-    nh_drawing *p = panel_of(r);
+    nh_figure_panel *p = panel_of(r);
     nh_status status = nh_take_number(r, "a factor", &p->guide_factor);
     if (status == NH_OK && !nh_take_if(r, "power"))
         return nh_reader_fail(r, "expected 'power'");
@@ -393,7 +393,7 @@ static nh_status read_guide(nh_reader *r)
 /* point X Y: a mark at one place, such as an equilibrium */
 static nh_status read_point(nh_reader *r)
 {
-    nh_drawing *p = panel_of(r);
+    nh_figure_panel *p = panel_of(r);
     if (p->points == NH_FIGURE_ITEMS)
         return nh_reader_fail(r, "a panel has at most %d points", NH_FIGURE_ITEMS);
     nh_status status =

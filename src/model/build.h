@@ -1,4 +1,4 @@
-/* A problem under construction: shared by problem.c, assign.c, bracket.c and start.c. */
+/* A problem under construction: shared by problem.c, assign.c, bracket.c and start_expressions.c. */
 #ifndef NH_MODEL_BUILD_H
 #define NH_MODEL_BUILD_H
 
@@ -95,10 +95,10 @@ void nh_add_kinematics(nh_builder *b);
 double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, const double *v,
                     int first, int count);
 
-/* pace.c */
+/* pace_statement.c */
 void nh_build_pace(nh_builder *b, const nh_statement *s, int64_t index);
 
-/* kinks.c: the kinks that affect the motion. */
+/* piecewise.c: the kinks that affect the motion. */
 void nh_find_kinks(nh_builder *b);
 
 /* event.c: the natural length of a run, and the changes at events, which are built when all events

@@ -1,4 +1,4 @@
-/* The functions of the language: those of numbers (functions.def), and those that expand into
+/* The functions of the language: those of numbers (graph_functions.def), and those that expand into
  * scalar expressions (vector.h). */
 #include "model/vector.h"
 
@@ -6,7 +6,7 @@ const nh_builtin nh_builtins[] = {
 #define FUNCTION1(NAME, name, symmetry, derivative) {#name, 1, NH_##NAME, NULL},
 #define FUNCTION2(NAME, name) {#name, 2, NH_##NAME, NULL},
 #define POWER(NAME, name)
-#include "model/functions.def"
+#include "model/graph_functions.def"
     {"sqrt", 1, -1, NULL},
     {"dot", 2, 0, nh_dot},
     {"cross", 2, 0, nh_cross},

@@ -186,7 +186,7 @@ nh_expr nh_call_partial(nh_graph *g, nh_expr f)
 #define FUNCTION1(NAME, name, symmetry, derivative)                                                \
     case NH_##NAME:                                                                                \
         return derivative;
-#include "model/functions.def"
+#include "model/graph_functions.def"
     default:
         return NH_ZERO;
     }

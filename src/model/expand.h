@@ -49,7 +49,7 @@ typedef struct nh_expander {
 
     nh_value *let; /* the values known so far, and which are known */
     bool *let_known;
-    struct nh_input_use *input; /* by the number of the symbol: inputs.c */
+    struct nh_input_use *input; /* by the number of the symbol: input_signals.c */
     nh_problem_input *problem_input;
     int inputs;
     int open_values;      /* numbers NH_U in use */
@@ -107,7 +107,7 @@ void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first
  * all velocities. */
 nh_family nh_expand_target(nh_expander *x, const nh_ast *target);
 
-/* inputs.c: an input's value. */
+/* input_signals.c: an input's value. */
 nh_value nh_expand_input(nh_expander *x, const nh_ast *ast);
 /* Fails if an expression whose time derivative is needed contains an input that jumps. */
 bool nh_inputs_have_rates(nh_expander *x, const nh_ast *of, nh_expr e);

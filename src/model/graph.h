@@ -37,7 +37,7 @@ typedef enum nh_kind {
 
 typedef enum nh_function {
 #define FUNCTION2(NAME, name) NH_##NAME,
-#include "model/functions.def"
+#include "model/graph_functions.def"
     NH_FUNCTIONS
 } nh_function;
 

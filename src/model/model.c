@@ -1,6 +1,6 @@
 /* Models: read from memory, from a file, or from those shipped with the library. */
 #include "model/ast.h"
-#include "model/shipped.h"
+#include "model/shipped_models.h"
 #include "model/suggest.h"
 
 #include "base/status.h"

@@ -109,7 +109,7 @@ static void put_call(printer *p, nh_node n, int depth)
 {
     static const char *const name[] = {
 #define FUNCTION2(NAME, name) #name,
-#include "model/functions.def"
+#include "model/graph_functions.def"
     };
     if (n.which == NH_WHEN || n.which == NH_UNLESS) {
         put(p, "if(");

@@ -2,7 +2,7 @@
  * of families, then every statement in the order of the file. */
 #include "model/build.h"
 #include "model/input_table.h"
-#include "model/inputs.h"
+#include "model/input_signals.h"
 
 #include "base/status.h"
 #include "model/draw.h"

@@ -349,7 +349,7 @@ bool nh_takes_two(nh_function f)
     static const bool two[NH_FUNCTIONS] = {
 #define FUNCTION1(NAME, name, symmetry, derivative) [NH_##NAME] = false,
 #define FUNCTION2(NAME, name) [NH_##NAME] = true,
-#include "model/functions.def"
+#include "model/graph_functions.def"
     };
     return two[f];
 }
@@ -373,7 +373,7 @@ double nh_function_value(nh_function f, double a, double b)
 #define FUNCTION2(NAME, name)                                                                      \
     case NH_##NAME:                                                                                \
         return name(a, b);
-#include "model/functions.def"
+#include "model/graph_functions.def"
     case NH_FUNCTIONS:
         break;
     }
@@ -384,7 +384,7 @@ typedef enum symmetry { NEITHER, EVEN, ODD } symmetry;
 
 static const symmetry symmetry_of[NH_FUNCTIONS] = {
 #define FUNCTION1(NAME, name, symmetry, derivative) [NH_##NAME] = symmetry,
-#include "model/functions.def"
+#include "model/graph_functions.def"
 };
 
 static bool leads_with_minus(const nh_graph *g, nh_expr e)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/text.h"
 #include "output/archive.h"
 #include "output/file.h"

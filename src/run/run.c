@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/status.h"
 
 enum { SCRATCH_MAX = 1 << 30 };

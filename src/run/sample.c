@@ -4,7 +4,7 @@
  * A run of one member stores the states of a block itself (trace.c), which is much faster than
  * stopping for each. Otherwise the run stops at every sample. Both give the same states. */
 #include "base/clock.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/status.h"
 #include "run/inputs.h"
 #include "run/events.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/processors.h"
 #include "base/status.h"
 #include "output/archive.h"

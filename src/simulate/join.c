@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/exact.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/text.h"
 #include "output/archive.h"
 #include "output/part.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/status.h"
 #include "run/pace.h"
 

@@ -3,7 +3,7 @@
  * the file. files.c handles the files, estimate.c estimates the error. */
 #include "simulate/simulation.h"
 #include "base/clock.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "run/run.h"
 
 #include <math.h>

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/dense.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/status.h"
 #include "system/nearest.h"
 #include "system/start.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/status.h"
 
 enum { PAIRS_MAX_CONSTRAINTS = 2000 };

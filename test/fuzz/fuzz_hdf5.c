@@ -1,5 +1,5 @@
-/* Like fuzz_recorded.c, for HDF5: much of the work on such a file happens in the HDF5 library
+/* Like fuzz_datafile.c, for HDF5: much of the work on such a file happens in the HDF5 library
  * itself.
  */
 #define ENDINGS ".h5"
-#include "fuzz_recorded.c"
+#include "fuzz_datafile.c"

@@ -1,5 +1,5 @@
 /* Reads tables from HDF5 files of trajectories: one member of an archive. */
-#include "output/recorded.h"
+#include "output/datafile.h"
 
 #ifdef NH_HAVE_HDF5
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct reader {
-    nh_recorded *table;
+    nh_datafile *table;
     hid_t file;
     int64_t member;
     bool failed, out_of_memory;
@@ -50,7 +50,7 @@ static bool read_member(const reader *r, hid_t data, const hsize_t *shape, int a
 /* The names of the columns of q or v. */
 static void rename_columns(reader *r, const char *list, int first, int count)
 {
-    nh_recorded *t = r->table;
+    nh_datafile *t = r->table;
     hid_t data = H5Dopen2(r->file, list, H5P_DEFAULT), type = H5Tcopy(H5T_C_S1);
     char **text = calloc((size_t)count + 1, sizeof *text);
     hsize_t shape[3] = {0};
@@ -73,7 +73,7 @@ static void rename_columns(reader *r, const char *list, int first, int count)
 
 static void read_variable(reader *r, const char *name)
 {
-    nh_recorded *t = r->table;
+    nh_datafile *t = r->table;
     hsize_t shape[3] = {0};
     hid_t data = H5Dopen2(r->file, name, H5P_DEFAULT);
     int axes = data >= 0 ? axes_of(data, shape) : -1, first = t->columns;
@@ -81,7 +81,7 @@ static void read_variable(reader *r, const char *name)
                 strcmp(name, "multiplier") != 0;
     hsize_t width = axes > 2 ? shape[2] : 1;
     for (hsize_t c = 0; ours && c < width && !r->failed; c++)
-        r->failed = !nh_recorded_add(t, name, strlen(name), t->rows);
+        r->failed = !nh_datafile_add(t, name, strlen(name), t->rows);
     if (ours && !r->failed)
         r->failed = !read_member(r, data, shape, axes, t->column + first);
     if (ours && !r->failed && axes > 2)
@@ -102,11 +102,11 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
 
 static bool read_time(reader *r)
 {
-    nh_recorded *t = r->table;
+    nh_datafile *t = r->table;
     hsize_t shape[3] = {0};
     hid_t data = H5Dopen2(r->file, "time", H5P_DEFAULT);
     double *column = data >= 0 && axes_of(data, shape) == 1
-                         ? nh_recorded_add(t, "t", 1, (int64_t)shape[0])
+                         ? nh_datafile_add(t, "t", 1, (int64_t)shape[0])
                          : NULL;
     bool good =
         column && H5Dread(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, column) >= 0;
@@ -125,7 +125,7 @@ static void count_members(reader *r)
         H5Dclose(data);
 }
 
-nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *report)
+nh_status nh_datafile_read_hdf5(nh_datafile *t, int64_t member, nh_report *report)
 {
     H5E_auto2_t function;
     void *user;
@@ -152,7 +152,7 @@ nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *repor
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has members 0 to %lld; there is no member %lld",
                        t->path, (long long)t->members - 1, (long long)member);
     if (t->beyond || r.out_of_memory)
-        return nh_recorded_refuse(t, report);
+        return nh_datafile_refuse(t, report);
     if (!good || r.failed)
         return nh_fail(report, NH_FILE_FAILED,
                        "%s is not an HDF5 file of trajectories written by nonholo", t->path);
@@ -161,7 +161,7 @@ nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *repor
 
 #else
 
-nh_status nh_recorded_read_hdf5(nh_recorded *t, int64_t member, nh_report *report)
+nh_status nh_datafile_read_hdf5(nh_datafile *t, int64_t member, nh_report *report)
 {
     (void)member;
     return nh_fail(report, NH_FILE_FAILED, "%s: this nonholo was built without HDF5", t->path);

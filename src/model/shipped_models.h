@@ -1,7 +1,7 @@
 /* The models shipped with the library; the table is generated at build time from models/
  * (tools/embed.py). */
-#ifndef NH_MODEL_SHIPPED_H
-#define NH_MODEL_SHIPPED_H
+#ifndef NH_MODEL_SHIPPED_MODELS_H
+#define NH_MODEL_SHIPPED_MODELS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Reads tables from NumPy files: a structured array (.npy), or arrays in an archive (.npz) as our
  * writer lays them out: t, q, v, the names of q and v, and one array for each further quantity. */
-#include "output/recorded.h"
+#include "output/datafile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,20 +16,20 @@ typedef struct array {
     int axes;
 } array;
 
-static nh_status bad(const nh_recorded *t, nh_report *report)
+static nh_status bad(const nh_datafile *t, nh_report *report)
 {
     return nh_fail(report, NH_BAD_ARGUMENT, "%s: this is not an array written by nonholo", t->path);
 }
 
 /* Reports what could not be read or is not as expected. */
-static nh_status bad_or_lost(const nh_recorded *t, FILE *file, nh_report *report)
+static nh_status bad_or_lost(const nh_datafile *t, FILE *file, nh_report *report)
 {
     return ferror(file) ? nh_fail(report, NH_FILE_FAILED, "cannot read %s", t->path)
                         : bad(t, report);
 }
 
 /* The head of an array; the numbers follow in the file. */
-static nh_status read_head(const nh_recorded *t, FILE *file, array *a, nh_report *report)
+static nh_status read_head(const nh_datafile *t, FILE *file, array *a, nh_report *report)
 {
     unsigned char start[12];
     if (fread(start, 1, 10, file) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
@@ -63,7 +63,7 @@ static nh_status read_head(const nh_recorded *t, FILE *file, array *a, nh_report
 /* ---- structured arrays ---- */
 
 /* ('name', '<f8'), ...: quotes in a name make NumPy use the other kind. */
-static nh_status read_fields(nh_recorded *t, const array *a, nh_report *report)
+static nh_status read_fields(nh_datafile *t, const array *a, nh_report *report)
 {
     const char *end = strstr(a->header, "'fortran_order'");
     for (const char *at = a->kind; (at = strchr(at, '(')) && at < end;) {
@@ -71,14 +71,14 @@ static nh_status read_fields(nh_recorded *t, const array *a, nh_report *report)
         const char *close = quote == '\'' || quote == '"' ? strchr(name, quote) : NULL;
         if (!close || strncmp(close + 1, ", '<f8')", 8) != 0)
             return bad(t, report);
-        if (!nh_recorded_add(t, name, (size_t)(close - name), a->shape[0]))
-            return nh_recorded_refuse(t, report);
+        if (!nh_datafile_add(t, name, (size_t)(close - name), a->shape[0]))
+            return nh_datafile_refuse(t, report);
         at = close;
     }
     return t->columns ? NH_OK : bad(t, report);
 }
 
-nh_status nh_recorded_read_npy(nh_recorded *t, int64_t member, nh_report *report)
+nh_status nh_datafile_read_npy(nh_datafile *t, int64_t member, nh_report *report)
 {
     (void)member;
     array a = {0};
@@ -104,7 +104,7 @@ typedef struct names { /* of the components of q and v, as they will be found */
     int count[2];
 } names;
 
-static nh_status read_numbers(nh_recorded *t, FILE *file, const array *a, const char *name,
+static nh_status read_numbers(nh_datafile *t, FILE *file, const array *a, const char *name,
                               names *n, nh_report *report)
 {
     int64_t width = a->axes > 1 ? a->shape[1] : 1;
@@ -113,8 +113,8 @@ static nh_status read_numbers(nh_recorded *t, FILE *file, const array *a, const 
     if (strcmp(name, "multipliers") == 0)
         return NH_OK;
     for (int64_t c = 0; c < width; c++)
-        if (!nh_recorded_add(t, name, strlen(name), a->shape[0]))
-            return nh_recorded_refuse(t, report);
+        if (!nh_datafile_add(t, name, strlen(name), a->shape[0]))
+            return nh_datafile_refuse(t, report);
     if (which >= 0) {
         n->first[which] = first;
         n->count[which] = (int)width;
@@ -127,7 +127,7 @@ static nh_status read_numbers(nh_recorded *t, FILE *file, const array *a, const 
 }
 
 /* Names are arrays of characters of four bytes each. */
-static nh_status read_texts(nh_recorded *t, FILE *file, const array *a, int first, int count,
+static nh_status read_texts(nh_datafile *t, FILE *file, const array *a, int first, int count,
                             nh_report *report)
 {
     long letters = strtol(a->kind + 3, NULL, 10);
@@ -147,7 +147,7 @@ static nh_status read_texts(nh_recorded *t, FILE *file, const array *a, int firs
     return NH_OK;
 }
 
-static nh_status read_entry(nh_recorded *t, FILE *file, const char *name, names *n,
+static nh_status read_entry(nh_datafile *t, FILE *file, const char *name, names *n,
                             nh_report *report)
 {
     array a = {0};
@@ -171,7 +171,7 @@ static uint64_t number(const unsigned char *bytes, int count)
 
 /* Reads entry after entry: a header with its name and length (in an extra field of 64 bits), then
  * the array. */
-nh_status nh_recorded_read_npz(nh_recorded *t, int64_t member, nh_report *report)
+nh_status nh_datafile_read_npz(nh_datafile *t, int64_t member, nh_report *report)
 {
     (void)member;
     names n = {.first = {-1, -1}};

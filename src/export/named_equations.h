@@ -4,8 +4,8 @@
  * The text of the model is read again and built with named parameters. `mechanics` is what is
  * derived from it, with quaternion velocities where there are rotations; the expressions below are
  * in the variables that users see, with body rates in place of these velocities. */
-#ifndef NH_EXPORT_EQUATIONS_H
-#define NH_EXPORT_EQUATIONS_H
+#ifndef NH_EXPORT_NAMED_EQUATIONS_H
+#define NH_EXPORT_NAMED_EQUATIONS_H
 
 #include "system/system.h"
 

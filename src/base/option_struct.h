@@ -1,6 +1,6 @@
 /* Option structs as callers pass them: the first member is the size of the struct. */
-#ifndef NH_BASE_OPTIONS_H
-#define NH_BASE_OPTIONS_H
+#ifndef NH_BASE_OPTION_STRUCT_H
+#define NH_BASE_OPTION_STRUCT_H
 
 #include <nonholo.h>
 

@@ -1,6 +1,6 @@
 /* The cache of compiled kernels on disk: its contents, what may be loaded, what is removed. */
 #define _GNU_SOURCE
-#include "code/cache.h"
+#include "code/kernel_cache.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -17,7 +17,7 @@
  * equations of motion an input is a function of time only, so feedback must not be differentiated
  * by velocities or positions: such an input is open while the model is built, and afterwards its
  * expression is substituted in the forces. */
-#include "model/inputs.h"
+#include "model/input_signals.h"
 
 #include "base/decimal.h"
 #include "base/status.h"

@@ -1,6 +1,6 @@
-/* Inputs while a problem is built (inputs.c). */
-#ifndef NH_MODEL_INPUTS_H
-#define NH_MODEL_INPUTS_H
+/* Inputs while a problem is built (input_signals.c). */
+#ifndef NH_MODEL_INPUT_SIGNALS_H
+#define NH_MODEL_INPUT_SIGNALS_H
 
 #include "model/build.h"
 

@@ -1,6 +1,6 @@
 /* The expression graph as JSON: nodes in an order of evaluation, and what each of them means.
  * docs/export.md describes the format; a change of existing contents requires a new VERSION. */
-#include "export/equations.h"
+#include "export/named_equations.h"
 #include "export/job.h"
 
 #include <math.h>
@@ -113,7 +113,7 @@ static const char *observable_name(const nh_equations *e, int i)
 
 static const char *const function_name[] = {
 #define FUNCTION2(NAME, name) #name,
-#include "model/functions.def"
+#include "model/graph_functions.def"
 };
 static const char *const input_name[] = {
     [NH_TIME] = "t", [NH_Q] = "q", [NH_V] = "v", [NH_U] = "u", [NH_P] = "parameter"};

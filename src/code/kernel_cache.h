@@ -1,8 +1,8 @@
 /* The cache of compiled kernels: a folder that only the user can write to. Files are named after
  * what they were made from and verified before use. The size is limited: the least recently used
  * kernels are removed first. */
-#ifndef NH_CODE_CACHE_H
-#define NH_CODE_CACHE_H
+#ifndef NH_CODE_KERNEL_CACHE_H
+#define NH_CODE_KERNEL_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>

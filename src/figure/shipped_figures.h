@@ -1,7 +1,7 @@
 /* The figures shipped with the library; the table is generated at build time from figures/
  * (tools/embed.py). */
-#ifndef NH_FIGURE_SHIPPED_H
-#define NH_FIGURE_SHIPPED_H
+#ifndef NH_FIGURE_SHIPPED_FIGURES_H
+#define NH_FIGURE_SHIPPED_FIGURES_H
 
 #include <stddef.h>
 

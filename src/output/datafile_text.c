@@ -1,6 +1,6 @@
 /* Reads tables from text: comma-separated values with a line of names. */
 #define _GNU_SOURCE
-#include "output/recorded.h"
+#include "output/datafile.h"
 #include "base/decimal.h"
 
 #include <errno.h>
@@ -17,20 +17,20 @@ static int64_t count_lines(FILE *file)
     return lines + (before != '\n');
 }
 
-static nh_status read_names(nh_recorded *t, char *line, int64_t rows, nh_report *report)
+static nh_status read_names(nh_datafile *t, char *line, int64_t rows, nh_report *report)
 {
     line[strcspn(line, "\r\n")] = '\0';
     for (char *at = line;; at++) {
         size_t length = strcspn(at, ",");
-        if (!nh_recorded_add(t, at, length, rows))
-            return nh_recorded_refuse(t, report);
+        if (!nh_datafile_add(t, at, length, rows))
+            return nh_datafile_refuse(t, report);
         at += length;
         if (!*at)
             return NH_OK;
     }
 }
 
-static nh_status read_row(nh_recorded *t, char *line, int64_t row, nh_report *report)
+static nh_status read_row(nh_datafile *t, char *line, int64_t row, nh_report *report)
 {
     char *at = line;
     for (int c = 0; c < t->columns; c++) {
@@ -49,7 +49,7 @@ static nh_status read_row(nh_recorded *t, char *line, int64_t row, nh_report *re
 }
 
 /* The next line; NULL at the end of the file, or, with a status, if it could not be read. */
-static char *next_line(const nh_recorded *t, FILE *file, char **line, size_t *room,
+static char *next_line(const nh_datafile *t, FILE *file, char **line, size_t *room,
                        nh_status *status, nh_report *report)
 {
     if (*status != NH_OK)
@@ -64,7 +64,7 @@ static char *next_line(const nh_recorded *t, FILE *file, char **line, size_t *ro
     return NULL;
 }
 
-nh_status nh_recorded_read_csv(nh_recorded *t, int64_t member, nh_report *report)
+nh_status nh_datafile_read_csv(nh_datafile *t, int64_t member, nh_report *report)
 {
     (void)member;
     FILE *file = fopen(t->path, "r");

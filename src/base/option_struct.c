@@ -1,5 +1,5 @@
 /* Copies an option struct that may have been compiled for another version of this library. */
-#include "base/options.h"
+#include "base/option_struct.h"
 
 #include <string.h>
 

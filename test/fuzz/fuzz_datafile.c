@@ -13,16 +13,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char *const endings[] = {ENDINGS};
 enum { FORMATS = sizeof endings / sizeof endings[0] };
 
-static void draw(const nh_recorded *table)
+static void draw(const nh_datafile *table)
 {
     char path[64];
     nh_report report;
     snprintf(path, sizeof path, "/tmp/nonholo-fuzz-%ld.html", (long)getpid());
-    for (int c = 0; c < nh_recorded_columns(table); c++)
-        if (!nh_recorded_column_name(table, c) || !nh_recorded_column(table, c))
+    for (int c = 0; c < nh_datafile_columns(table); c++)
+        if (!nh_datafile_column_name(table, c) || !nh_datafile_column(table, c))
             abort();
-    nh_recorded_plot(table, NULL, path, "any", &report);
-    nh_recorded_plot(table, nh_recorded_column_name(table, 0), path, "any", &report);
+    nh_datafile_plot(table, NULL, path, "any", &report);
+    nh_datafile_plot(table, nh_datafile_column_name(table, 0), path, "any", &report);
     unlink(path);
 }
 
@@ -32,13 +32,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || !write_input(path, sizeof path, endings[data[0] % FORMATS], data + 1, size - 1))
         return 0;
     for (int member = 0; member < 2; member++) {
-        nh_recorded *table;
+        nh_datafile *table;
         nh_report report = {0};
-        if (nh_recorded_read(&table, path, member, &report) == NH_OK)
+        if (nh_datafile_read(&table, path, member, &report) == NH_OK)
             draw(table);
         else if (!report.text[0])
             abort(); /* a failure has a reason */
-        nh_recorded_free(table);
+        nh_datafile_free(table);
     }
     unlink(path);
     return 0;

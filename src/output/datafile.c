@@ -1,5 +1,5 @@
 /* Reads recorded tables: the formats, and pictures of chosen columns. */
-#include "output/recorded.h"
+#include "output/datafile.h"
 #include "output/file.h"
 #include "output/gnuplot.h"
 #include "output/page.h"
@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 
 static const char *const endings[] = {".csv", ".npy", ".npz", ".h5", ".hdf5", ".nc", NULL};
-static nh_recorded_reader *const readers[] = {nh_recorded_read_csv,  nh_recorded_read_npy,
-                                              nh_recorded_read_npz,  nh_recorded_read_hdf5,
-                                              nh_recorded_read_hdf5, nh_recorded_read_hdf5};
+static nh_datafile_reader *const readers[] = {nh_datafile_read_csv,  nh_datafile_read_npy,
+                                              nh_datafile_read_npz,  nh_datafile_read_hdf5,
+                                              nh_datafile_read_hdf5, nh_datafile_read_hdf5};
 
 /* The least number of bytes per number: in text it may be missing between two commas, and HDF5's
  * filters shrink constant data to a thousandth. */
 static const double least[] = {1, 8, 8, 1e-3, 1e-3, 1e-3};
 
-nh_status nh_recorded_refuse(const nh_recorded *t, nh_report *report)
+nh_status nh_datafile_refuse(const nh_datafile *t, nh_report *report)
 {
     return t->beyond
                ? nh_fail(report, NH_BAD_ARGUMENT,
@@ -29,7 +29,7 @@ nh_status nh_recorded_refuse(const nh_recorded *t, nh_report *report)
                : nh_fail_memory(report);
 }
 
-static nh_status measure(nh_recorded *t, int format, nh_report *report)
+static nh_status measure(nh_datafile *t, int format, nh_report *report)
 {
     struct stat file;
     if (stat(t->path, &file) != 0)
@@ -41,7 +41,7 @@ static nh_status measure(nh_recorded *t, int format, nh_report *report)
     return NH_OK;
 }
 
-double *nh_recorded_add(nh_recorded *t, const char *name, size_t length, int64_t rows)
+double *nh_datafile_add(nh_datafile *t, const char *name, size_t length, int64_t rows)
 {
     t->beyond = rows < 0 || (rows > 0 ? rows : 1) > t->most / (t->columns + 1);
     if (t->beyond)
@@ -69,14 +69,14 @@ double *nh_recorded_add(nh_recorded *t, const char *name, size_t length, int64_t
     return t->column[t->columns++] = column;
 }
 
-nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member, nh_report *report)
+nh_status nh_datafile_read(nh_datafile **out, const char *path, int64_t member, nh_report *report)
 {
     *out = NULL;
     int format = nh_file_ending(path, endings);
     if (format < 0)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s: expected a recorded file, .csv, .npy, .npz or .h5", path);
-    nh_recorded *t = calloc(1, sizeof *t);
+    nh_datafile *t = calloc(1, sizeof *t);
     if (!t)
         return nh_fail_memory(report);
     t->path = path;
@@ -89,11 +89,11 @@ nh_status nh_recorded_read(nh_recorded **out, const char *path, int64_t member, 
     if (status == NH_OK)
         *out = t;
     else
-        nh_recorded_free(t);
+        nh_datafile_free(t);
     return status;
 }
 
-void nh_recorded_free(nh_recorded *t)
+void nh_datafile_free(nh_datafile *t)
 {
     if (!t)
         return;
@@ -105,34 +105,34 @@ void nh_recorded_free(nh_recorded *t)
     free(t);
 }
 
-int64_t nh_recorded_rows(const nh_recorded *table)
+int64_t nh_datafile_rows(const nh_datafile *table)
 {
     return table->rows;
 }
 
-int64_t nh_recorded_members(const nh_recorded *table)
+int64_t nh_datafile_members(const nh_datafile *table)
 {
     return table->members;
 }
 
-int nh_recorded_columns(const nh_recorded *table)
+int nh_datafile_columns(const nh_datafile *table)
 {
     return table->columns;
 }
 
-const char *nh_recorded_column_name(const nh_recorded *table, int column)
+const char *nh_datafile_column_name(const nh_datafile *table, int column)
 {
     return column >= 0 && column < table->columns ? table->name[column] : NULL;
 }
 
-const double *nh_recorded_column(const nh_recorded *table, int column)
+const double *nh_datafile_column(const nh_datafile *table, int column)
 {
     return column >= 0 && column < table->columns ? table->column[column] : NULL;
 }
 
 /* ---- pictures ---- */
 
-static int find_name(const nh_recorded *t, const char *name, size_t length)
+static int find_name(const nh_datafile *t, const char *name, size_t length)
 {
     for (int i = 0; i < t->columns; i++)
         if (strlen(t->name[i]) == length && strncmp(t->name[i], name, length) == 0)
@@ -142,7 +142,7 @@ static int find_name(const nh_recorded *t, const char *name, size_t length)
 
 /* The velocity of a coordinate is a column next to it; a file does not say which coordinates are
  * angles. */
-static nh_sheet_kind kind_of(const nh_recorded *t, int column)
+static nh_sheet_kind kind_of(const nh_datafile *t, int column)
 {
     char velocity[300];
     const char *name = t->name[column];
@@ -159,7 +159,7 @@ static nh_sheet_kind kind_of(const nh_recorded *t, int column)
 
 /* A file does not say whether the energy is conserved; if it changes by less than a millionth, the
  * change is drawn as an error. */
-static bool is_kept(const nh_recorded *t, int energy)
+static bool is_kept(const nh_datafile *t, int energy)
 {
     double largest = 0;
     for (int64_t i = 1; energy >= 0 && i < t->rows; i++)
@@ -184,7 +184,7 @@ static void free_picture(picture *p)
     free(p->list);
 }
 
-static nh_status lay_out(picture *p, const nh_recorded *t, nh_report *report)
+static nh_status lay_out(picture *p, const nh_datafile *t, nh_report *report)
 {
     size_t columns = (size_t)t->columns, rows = (size_t)t->rows;
     p->data = malloc((columns * rows + 1) * sizeof *p->data);
@@ -207,7 +207,7 @@ static nh_status lay_out(picture *p, const nh_recorded *t, nh_report *report)
     return NH_OK;
 }
 
-static nh_status unknown(const nh_recorded *t, const char *name, size_t length, nh_report *report)
+static nh_status unknown(const nh_datafile *t, const char *name, size_t length, nh_report *report)
 {
     char list[400] = "";
     size_t used = 0;
@@ -219,7 +219,7 @@ static nh_status unknown(const nh_recorded *t, const char *name, size_t length, 
 }
 
 /* "A,B,Y/X": names over time share one panel, Y/X has one of its own. */
-static nh_status choose(picture *p, const nh_recorded *t, const char *names, nh_report *report)
+static nh_status choose(picture *p, const nh_datafile *t, const char *names, nh_report *report)
 {
     size_t most = strlen(names) / 2 + 2;
     p->panel = calloc(most, sizeof *p->panel);
@@ -250,7 +250,7 @@ static nh_status choose(picture *p, const nh_recorded *t, const char *names, nh_
 }
 
 /* For a browser: every panel as curves. */
-static nh_status draw_page(const picture *p, const nh_recorded *t, const char *path,
+static nh_status draw_page(const picture *p, const nh_datafile *t, const char *path,
                            const char *title, nh_report *report)
 {
     int panels = p->panels ? p->panels : 1, curves = 0;
@@ -280,7 +280,7 @@ static nh_status draw_page(const picture *p, const nh_recorded *t, const char *p
     return status;
 }
 
-nh_status nh_recorded_plot(const nh_recorded *table, const char *columns, const char *path,
+nh_status nh_datafile_plot(const nh_datafile *table, const char *columns, const char *path,
                            const char *title, nh_report *report)
 {
     picture p = {0};

@@ -1,5 +1,5 @@
 /* The equations of a system with named parameters, in the variables that users see. */
-#include "export/equations.h"
+#include "export/named_equations.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* Reads recorded data: a table of named columns from a file that nonholo wrote, or any similar CSV
  * or NumPy file. One member of an ensemble's archive is a table, too. */
-#ifndef NH_OUTPUT_RECORDED_H
-#define NH_OUTPUT_RECORDED_H
+#ifndef NH_OUTPUT_DATAFILE_H
+#define NH_OUTPUT_DATAFILE_H
 
 #include "base/arena.h"
 #include "base/status.h"
 
 #include <nonholo_analysis.h>
 
-struct nh_recorded {
+struct nh_datafile {
     nh_arena arena; /* of the names */
     const char *path;
     int64_t rows;
@@ -23,13 +23,13 @@ struct nh_recorded {
 
 /* A new column of `rows` numbers, all NaN; NULL without memory, if the length differs from the
  * other columns, or if the file cannot hold that many: headers of files are not trusted.
- * nh_recorded_refuse says why. */
-double *nh_recorded_add(nh_recorded *table, const char *name, size_t length, int64_t rows);
-nh_status nh_recorded_refuse(const nh_recorded *table, nh_report *report);
+ * nh_datafile_refuse says why. */
+double *nh_datafile_add(nh_datafile *table, const char *name, size_t length, int64_t rows);
+nh_status nh_datafile_refuse(const nh_datafile *table, nh_report *report);
 
 /* One for each format; the table is empty before. */
-typedef nh_status nh_recorded_reader(nh_recorded *table, int64_t member, nh_report *report);
-nh_recorded_reader nh_recorded_read_csv, nh_recorded_read_npy, nh_recorded_read_npz,
-    nh_recorded_read_hdf5;
+typedef nh_status nh_datafile_reader(nh_datafile *table, int64_t member, nh_report *report);
+nh_datafile_reader nh_datafile_read_csv, nh_datafile_read_npy, nh_datafile_read_npz,
+    nh_datafile_read_hdf5;
 
 #endif

@@ -30,13 +30,13 @@ typedef struct atlas {
 
 /* ---- slots --------------------------------------------------------------------------------- */
 
-static bool shows(const nh_figure *f, const nh_drawing *p, int by_case, int by_method)
+static bool shows(const nh_figure *f, const nh_figure_panel *p, int by_case, int by_method)
 {
     return (!p->some_case || p->in_case[by_case]) && (!p->some_method || p->by_method[by_method]) &&
            nh_figure_outcome(f, by_case, by_method)->points > 0;
 }
 
-static int cases_shown(const nh_figure *f, const nh_drawing *p)
+static int cases_shown(const nh_figure *f, const nh_figure_panel *p)
 {
     int count = 0;
     for (int c = 0; c < f->case_count; c++)
@@ -76,7 +76,7 @@ static void find_slots(atlas *a)
 }
 
 /* The outcome that a panel shows in a slot, or NULL. */
-static const nh_outcome *outcome_of(const atlas *a, const nh_drawing *p, const slot *s)
+static const nh_outcome *outcome_of(const atlas *a, const nh_figure_panel *p, const slot *s)
 {
     for (int c = 0; c < a->f->case_count; c++)
         if ((s->by_case < 0 || s->by_case == c) && shows(a->f, p, c, s->by_method))
@@ -146,7 +146,7 @@ static bool pair_up(points *out, const nh_series *x, const nh_series *y, bool y_
     return true;
 }
 
-static nh_status add_member(points *out, const nh_drawing *p, const nh_outcome *o, int member,
+static nh_status add_member(points *out, const nh_figure_panel *p, const nh_outcome *o, int member,
                             int bins)
 {
     nh_series y, x = {0};
@@ -162,7 +162,7 @@ static nh_status add_member(points *out, const nh_drawing *p, const nh_outcome *
     return status ? status : ok ? NH_OK : NH_NO_MEMORY;
 }
 
-static nh_status make_curve(nh_curve *curve, const nh_drawing *p, const nh_outcome *o)
+static nh_status make_curve(nh_curve *curve, const nh_figure_panel *p, const nh_outcome *o)
 {
     points all = {0};
     bool each = nh_chain_has(&p->y, NH_SERIES_EACH);
@@ -178,7 +178,7 @@ static nh_status make_curve(nh_curve *curve, const nh_drawing *p, const nh_outco
 }
 
 /* factor*x^power over the width of the panel's curves. */
-static nh_status make_guide(nh_curve *guide, const nh_curve *curves, int count, const nh_drawing *p)
+static nh_status make_guide(nh_curve *guide, const nh_curve *curves, int count, const nh_figure_panel *p)
 {
     double least = INFINITY, greatest = 0;
     points all = {0};
@@ -199,7 +199,7 @@ static nh_status make_guide(nh_curve *guide, const nh_curve *curves, int count, 
 }
 
 /* Single points. */
-static nh_status make_points(nh_curve *dots, const nh_drawing *p)
+static nh_status make_points(nh_curve *dots, const nh_figure_panel *p)
 {
     points all = {0};
     bool ok = true;
@@ -227,7 +227,7 @@ static void reach(double *least, double *greatest, double value)
     *greatest = fmax(*greatest, value);
 }
 
-static width find_width(const nh_curve *curves, int count, const nh_drawing *p)
+static width find_width(const nh_curve *curves, int count, const nh_figure_panel *p)
 {
     double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
     for (int c = 0; c < count; c++)
@@ -240,7 +240,7 @@ static width find_width(const nh_curve *curves, int count, const nh_drawing *p)
 
 /* Whether a curve is hidden by one that is drawn over it. Gaps are NAN and count as no
  * difference. */
-static bool is_under(const nh_curve *below, const nh_curve *above, const nh_drawing *p, width w)
+static bool is_under(const nh_curve *below, const nh_curve *above, const nh_figure_panel *p, width w)
 {
     if (below->count < 2 || below->count != above->count || below->faint)
         return false;
@@ -252,7 +252,7 @@ static bool is_under(const nh_curve *below, const nh_curve *above, const nh_draw
 }
 
 /* The topmost curve that hides one, or -1. */
-static int cover_of(const nh_curve *curves, int count, int below, const nh_drawing *p, width w)
+static int cover_of(const nh_curve *curves, int count, int below, const nh_figure_panel *p, width w)
 {
     for (int above = count - 1; above > below; above--)
         if (is_under(&curves[below], &curves[above], p, w))
@@ -268,7 +268,7 @@ static void add_words(char note[NOTE], const char *before, const char *name)
 }
 
 /* Which curves of a panel are hidden, and under which: "a and b lie under c; d lies under e". */
-static void name_hidden(const nh_curve *curves, int count, const nh_drawing *p, char note[NOTE])
+static void name_hidden(const nh_curve *curves, int count, const nh_figure_panel *p, char note[NOTE])
 {
     const width w = find_width(curves, count, p);
     note[0] = '\0';
@@ -286,7 +286,7 @@ static void name_hidden(const nh_curve *curves, int count, const nh_drawing *p, 
 
 static nh_status make_panel(atlas *a, int number)
 {
-    const nh_drawing *p = &a->f->panels[number];
+    const nh_figure_panel *p = &a->f->panels[number];
     nh_curve *curves = a->curve + number * (a->slots + 2);
     int count = a->slots;
     nh_status status = NH_OK;
